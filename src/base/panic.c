@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void panic(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("panic: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+	abort();
+}
+
+static void *check(void *memory)
+{
+	if (memory == NULL)
+		panic("out of memory");
+	return memory;
+}
+
+void *memory_alloc(size_t size)
+{
+	return check(malloc(size > 0 ? size : 1));
+}
+
+void *memory_alloc_zero(size_t count, size_t size)
+{
+	return check(calloc(count > 0 ? count : 1, size));
+}
+
+void *memory_resize(void *memory, size_t size)
+{
+	return check(realloc(memory, size > 0 ? size : 1));
+}
+
+char *memory_copy_string(const char *string)
+{
+	return check(strdup(string));
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: ISC
+/*
+ * base/panic.h - the end of a process whose invariants no longer hold.
+ *
+ * The queue survives a crash, so a crash is the honest answer to a broken
+ * invariant or to exhausted memory. Never called for what a peer sent.
+ */
+#ifndef BASE_PANIC_H
+#define BASE_PANIC_H
+
+#include "base/attributes.h"
+#include <stddef.h>
+
+/* Writes "panic: MESSAGE" to standard error and aborts. */
+_Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* malloc, calloc and realloc that panic instead of returning NULL. */
+void *memory_alloc(size_t size);
+void *memory_alloc_zero(size_t count, size_t size);
+void *memory_resize(void *memory, size_t size);
+char *memory_copy_string(const char *string);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: ISC
+#include "base/str.h"
+#include <string.h>
+
+struct str str_from(const char *string)
+{
+	return (struct str){string, strlen(string)};
+}
+
+struct str str_slice(const char *data, size_t length)
+{
+	return (struct str){data, length};
+}
+
+static unsigned char lower(char byte)
+{
+	unsigned char c = (unsigned char)byte;
+
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
+}
+
+bool str_equal(struct str a, struct str b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+bool str_equal_nocase(struct str a, struct str b)
+{
+	if (a.length != b.length)
+		return false;
+	for (size_t i = 0; i < a.length; i++)
+		if (lower(a.data[i]) != lower(b.data[i]))
+			return false;
+	return true;
+}
+
+bool str_starts_with(struct str s, struct str prefix)
+{
+	return s.length >= prefix.length && str_equal(str_slice(s.data, prefix.length), prefix);
+}
+
+bool str_ends_with_nocase(struct str s, struct str suffix)
+{
+	return s.length >= suffix.length &&
+	       str_equal_nocase(str_skip(s, s.length - suffix.length), suffix);
+}
+
+ptrdiff_t str_find(struct str s, char byte)
+{
+	const char *found = s.length > 0 ? memchr(s.data, byte, s.length) : NULL;
+
+	return found != NULL ? found - s.data : -1;
+}
+
+ptrdiff_t str_find_last(struct str s, char byte)
+{
+	const char *found = s.length > 0 ? memrchr(s.data, byte, s.length) : NULL;
+
+	return found != NULL ? found - s.data : -1;
+}
+
+struct str str_skip(struct str s, size_t count)
+{
+	if (count > s.length)
+		count = s.length;
+	return (struct str){count > 0 ? s.data + count : s.data, s.length - count};
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.length > 0 && is_blank(s.data[0]))
+		s = str_skip(s, 1);
+	while (s.length > 0 && is_blank(s.data[s.length - 1]))
+		s.length--;
+	return s;
+}
+
+bool str_split(struct str *s, char byte, struct str *piece_out)
+{
+	ptrdiff_t end;
+
+	if (s->data == NULL)
+		return false;
+	end = str_find(*s, byte);
+	if (end < 0) {
+		*piece_out = *s;
+		*s = (struct str){NULL, 0};
+		return true;
+	}
+	*piece_out = str_slice(s->data, (size_t)end);
+	*s = str_skip(*s, (size_t)end + 1);
+	return true;
+}
+
+static int digit_value(char byte)
+{
+	unsigned char c = lower(byte);
+
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+static bool to_number(struct str s, unsigned base, uint64_t *value_out)
+{
+	uint64_t value = 0;
+
+	if (s.length == 0)
+		return false;
+	for (size_t i = 0; i < s.length; i++) {
+		int digit = digit_value(s.data[i]);
+
+		if (digit < 0 || (unsigned)digit >= base)
+			return false;
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, (unsigned)digit, &value))
+			return false;
+	}
+	*value_out = value;
+	return true;
+}
+
+bool str_to_u64(struct str s, uint64_t *value_out)
+{
+	return to_number(s, 10, value_out);
+}
+
+bool str_to_u64_hex(struct str s, uint64_t *value_out)
+{
+	return to_number(s, 16, value_out);
+}
+
+void str_lower(char *data, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		data[i] = (char)lower(data[i]);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: ISC
+/*
+ * base/str.h - a view of bytes that somebody else owns.
+ *
+ * Not terminated by a NUL, may contain any byte. Passed by value.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str {
+	const char *data;
+	size_t length;
+};
+
+/* For printf: STR_FORMAT with STR_ARGUMENTS(s). */
+#define STR_FORMAT       "%.*s"
+#define STR_ARGUMENTS(s) (int)(s).length, (s).data
+
+/* A view of a string literal. */
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+
+struct str str_from(const char *string);
+struct str str_slice(const char *data, size_t length);
+
+bool str_equal(struct str a, struct str b);
+/* Letters A-Z and a-z are the same; other bytes are compared as they are. */
+bool str_equal_nocase(struct str a, struct str b);
+bool str_starts_with(struct str s, struct str prefix);
+bool str_ends_with_nocase(struct str s, struct str suffix);
+
+/* The position of the first or last BYTE, or -1. */
+ptrdiff_t str_find(struct str s, char byte);
+ptrdiff_t str_find_last(struct str s, char byte);
+
+/* S without its first COUNT bytes (at most all of them). */
+struct str str_skip(struct str s, size_t count);
+/* S without spaces and tabs at both ends. */
+struct str str_trim(struct str s);
+
+/* Cuts the text up to the first BYTE off *S into *PIECE_OUT; *S becomes what
+ * follows that byte. The last piece is what remains; then false. */
+bool str_split(struct str *s, char byte, struct str *piece_out);
+
+/* The whole of S as an unsigned decimal (or hexadecimal) number; false when it
+ * is empty, has another byte, or does not fit. */
+bool str_to_u64(struct str s, uint64_t *value_out);
+bool str_to_u64_hex(struct str s, uint64_t *value_out);
+
+/* ASCII letters of DATA to lower case, in place. */
+void str_lower(char *data, size_t length);
+
+#endif

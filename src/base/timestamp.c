@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: ISC
+#include "base/timestamp.h"
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* The last second that has four digits for its year. */
+static const int64_t LAST_SECOND = INT64_C(253402300799);
+
+static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
+{
+	int64_t seconds = time_us / SECOND_US;
+	time_t unix_time;
+
+	if (time_us < 0)
+		seconds = 0;
+	if (seconds > LAST_SECOND)
+		seconds = LAST_SECOND;
+	*fraction_out = time_us < 0 ? 0 : time_us % SECOND_US;
+	unix_time = (time_t)seconds;
+	gmtime_r(&unix_time, tm_out);
+}
+
+void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE])
+{
+	int64_t fraction;
+	struct tm tm;
+
+	split(time_us, &tm, &fraction);
+	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + 19, TIMESTAMP_SIZE - 19, ".%06uZ", (unsigned)fraction % 1000000U);
+}
+
+void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE])
+{
+	int64_t fraction;
+	struct tm tm;
+
+	split(time_us, &tm, &fraction);
+	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* Not strftime: a header's names are English whatever the locale. */
+void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE])
+{
+	static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+	static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+	int64_t fraction;
+	struct tm tm;
+
+	split(time_us, &tm, &fraction);
+	snprintf(text, TIMESTAMP_HEADER_SIZE, "%s, %02u %s %04u %02u:%02u:%02u +0000",
+		 days[tm.tm_wday], (unsigned)tm.tm_mday % 100, months[tm.tm_mon],
+		 (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100,
+		 (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
+}
+
+static bool number_at(struct str text, size_t position, size_t digits, int *value_out)
+{
+	uint64_t value;
+
+	if (!str_to_u64(str_slice(text.data + position, digits), &value))
+		return false;
+	*value_out = (int)value;
+	return true;
+}
+
+static bool punctuation_fits(struct str text)
+{
+	static const char pattern[] = "dddd-dd-ddTdd:dd:dd";
+
+	for (size_t i = 0; i < sizeof pattern - 1; i++)
+		if (pattern[i] != 'd' && pattern[i] != text.data[i])
+			return false;
+	return text.data[text.length - 1] == 'Z' && (text.length == 20 || text.data[19] == '.');
+}
+
+bool timestamp_parse(struct str text, int64_t *time_us_out)
+{
+	struct tm tm = {0};
+	int fraction = 0;
+
+	if ((text.length != 20 && text.length != 27) || !punctuation_fits(text))
+		return false;
+	if (!number_at(text, 0, 4, &tm.tm_year) || !number_at(text, 5, 2, &tm.tm_mon) ||
+	    !number_at(text, 8, 2, &tm.tm_mday) || !number_at(text, 11, 2, &tm.tm_hour) ||
+	    !number_at(text, 14, 2, &tm.tm_min) || !number_at(text, 17, 2, &tm.tm_sec))
+		return false;
+	if (text.length == 27 && !number_at(text, 20, 6, &fraction))
+		return false;
+	if (tm.tm_year < 1970 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
+	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	*time_us_out = (int64_t)timegm(&tm) * SECOND_US + fraction;
+	return true;
+}

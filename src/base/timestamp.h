@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: ISC
+/*
+ * base/timestamp.h - times as text.
+ *
+ * A time is an int64_t: microseconds since 1970-01-01T00:00:00Z. Its name ends
+ * in _us. Durations have the same type and unit.
+ */
+#ifndef BASE_TIMESTAMP_H
+#define BASE_TIMESTAMP_H
+
+#include "base/str.h"
+
+#define SECOND_US INT64_C(1000000)
+#define MINUTE_US (60 * SECOND_US)
+#define HOUR_US   (60 * MINUTE_US)
+#define DAY_US    (24 * HOUR_US)
+
+enum {
+	TIMESTAMP_SIZE = 28,        /* 2026-11-20T08:33:11.482913Z and a NUL */
+	TIMESTAMP_HEADER_SIZE = 32, /* Fri, 20 Nov 2026 08:33:11 +0000 and a NUL */
+};
+
+/* RFC 3339 in UTC, with microseconds or with whole seconds. */
+void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE]);
+void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE]);
+/* The date of a mail header, RFC 5322 section 3.3, in UTC. */
+void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE]);
+
+/* Reads what timestamp_format() or timestamp_format_seconds() wrote. */
+bool timestamp_parse(struct str text, int64_t *time_us_out);
+
+#endif

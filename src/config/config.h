@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: ISC
+/*
+ * config/config.h - what stagepost.conf says, as plain values.
+ *
+ * One table (config/schema.c) names every setting with its section, type,
+ * default, range, unit and meaning; the parser, the error messages and the
+ * reference manual come from it. Values here have been checked and are
+ * complete. A struct config is immutable and freed whole.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+#include <netinet/in.h>
+
+enum config_protocol { CONFIG_SMTP, CONFIG_SUBMISSION, CONFIG_LMTP };
+
+struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
+	const char *text;
+	const char *host; /* address literal without brackets; or the path of a UNIX socket */
+	uint16_t port;    /* 0: UNIX socket */
+};
+
+struct config_listen {
+	enum config_protocol protocol;
+	struct config_endpoint *addresses;
+	size_t address_count;
+	enum mail_stage stage;
+};
+
+enum config_service_kind { CONFIG_SERVICE_MAILDIR };
+
+struct config_service {
+	const char *name; /* [a-z0-9_-]{1,32}, not "remote"; a directory name in the queue */
+	enum config_service_kind kind;
+	const char *path; /* maildir: with %d (domain), %u (local part), %% */
+};
+
+struct config_domain {
+	const char *name; /* lower case */
+	const struct config_service *service;
+	const char **addresses; /* local parts, lower case */
+	size_t address_count;   /* 0: every local part */
+};
+
+struct config_network { /* an IPv4 network is kept as ::ffff:0:0/96 mapped */
+	struct in6_addr address;
+	unsigned prefix; /* 0 to 128 */
+};
+
+/* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
+struct config_route {
+	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (everything else),
+			     * "!" (the null sender) */
+	const char *relay;  /* host name or address literal; "" means: by MX after all */
+	uint16_t port;      /* 25 unless given */
+};
+
+enum config_sync { CONFIG_SYNC_AUTO, CONFIG_SYNC_FILES, CONFIG_SYNC_FILESYSTEM };
+
+struct config_stage { /* stage remote { ... }, stage NAME-OF-A-SERVICE { ... } */
+	const char *name;
+	uint32_t concurrency;             /* deliveries at once */
+	uint32_t destination_concurrency; /* to one host or mailbox domain */
+	bool paused;                      /* keep its mail, try nothing */
+};
+
+struct config {
+	struct arena *arena; /* owns everything here */
+	const char *file;
+	const char *hostname;
+	const char *queue; /* directory */
+	const char *run;   /* directory of the sockets */
+	const char *user;  /* "" : do not change the user */
+	uint32_t split;    /* for a new queue */
+	enum config_sync queue_sync;
+	bool queue_unsafe;
+	uint32_t spares;        /* finished files kept for reuse */
+	uint64_t maxsize;       /* bytes of a message */
+	uint32_t maxrecipients; /* of one SMTP transaction */
+	uint32_t maxhops;       /* Received header lines */
+	uint32_t maxerrors;     /* refused commands in a session */
+	uint32_t maxsessions;   /* of all smtpd workers together */
+	uint32_t smtpd_workers;
+	uint32_t smtp_timeout;           /* seconds, server: waiting for a command */
+	uint32_t remote_connect_timeout; /* seconds */
+	uint32_t remote_timeout;         /* seconds, waiting for a reply */
+	int64_t queuelifetime_us;
+	int64_t rescan_us;
+	uint64_t bouncemaxbytes;    /* 0: no bound */
+	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
+	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
+	const char *dns_server;     /* "" : the system's; otherwise ADDRESS@PORT for all queries */
+	const char *log_level;
+	struct config_listen *listens;
+	size_t listen_count;
+	struct config_service *services;
+	size_t service_count;
+	struct config_domain *domains;
+	size_t domain_count;
+	struct config_network *relay_from;
+	size_t relay_from_count;
+	struct config_route *smtproutes;
+	size_t smtproute_count;
+	struct config_stage *stages; /* "remote" and each service, in that order; always all */
+	size_t stage_count;
+};
+
+/* One thing that is wrong with a configuration file. */
+struct config_problem {
+	unsigned line;       /* 0: the file as a whole */
+	const char *setting; /* "listen smtp.address"; "" when it is not about one */
+	const char *found;   /* the text that stands there; "" when there is none */
+	const char *message; /* what is wrong */
+	const char *allowed; /* what is allowed; "" when there is nothing to say */
+	struct config_problem *next;
+};
+
+struct config_problems {
+	struct config_problem *first; /* in order of lines */
+	size_t count;
+	struct arena *arena;
+};
+
+/* Parses TEXT, the contents of the file named FILE. 0 and *CONFIG_OUT, which the
+ * caller frees; or -EINVAL, and *PROBLEMS holds everything that is wrong, not
+ * only the first. */
+MUST_CHECK int config_parse(const char *file, struct str text, struct config **config_out,
+			    struct config_problems *problems);
+/* The same for the file itself; -errno also when it cannot be read (said in
+ * *PROBLEMS as well). At most 4 MiB. */
+MUST_CHECK int config_load(const char *file, struct config **config_out,
+			   struct config_problems *problems);
+void config_free(struct config *config);
+void config_problems_clear(struct config_problems *problems);
+
+/* "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each, a line each. */
+void config_problems_print(const struct config_problems *problems, const char *file,
+			   struct buffer *out);
+
+/* The stage called NAME, or NULL. */
+const struct config_stage *config_stage_find(const struct config *config, struct str name);
+const struct config_service *config_service_find(const struct config *config, struct str name);
+const struct config_domain *config_domain_find(const struct config *config, struct str name);
+/* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
+bool config_may_relay(const struct config *config, const struct in6_addr *address);
+
+/* The whole configuration in force, defaults included, as a file that parses to
+ * the same (stagepost config). */
+void config_print(const struct config *config, struct buffer *out);
+/* The reference manual stagepost.conf(5), mdoc source, from the table. */
+void config_print_manual(struct buffer *out);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: ISC
+/*
+ * log/event.h - one structured line for each thing that happens.
+ *
+ * Every event stands in log/events.def with its level and a sentence that says
+ * when it is written. A line is logfmt:
+ *
+ *   time=2026-11-20T08:33:11.482913Z level=info process=smtpd[4711]
+ *   event=message_queued id=457-63f1a2b3c4d5e from=lisa@example.com size=18233
+ *
+ *   log_event(EVENT_MESSAGE_QUEUED, log_id(id), log_str("from", sender),
+ *             log_number("size", (int64_t)size));
+ *
+ * Lines gather in memory and are written by log_flush(), which the event loop
+ * calls before it waits; warnings and errors are written at once.
+ */
+#ifndef LOG_EVENT_H
+#define LOG_EVENT_H
+
+#include "base/str.h"
+#include "mail/envelope.h"
+
+enum log_level { LOG_DEBUG_LEVEL, LOG_INFO_LEVEL, LOG_WARNING_LEVEL, LOG_ERROR_LEVEL };
+
+enum log_name {
+#define EVENT(name, level, meaning) EVENT_##name,
+#include "log/events.def"
+#undef EVENT
+	EVENT_COUNT,
+};
+
+enum log_field_type { LOG_FIELD_END, LOG_FIELD_STR, LOG_FIELD_NUMBER, LOG_FIELD_ID };
+
+struct log_field {
+	enum log_field_type type;
+	const char *key;
+	struct str text;
+	int64_t number;
+	struct mail_id id;
+};
+
+static inline struct log_field log_str(const char *key, struct str text)
+{
+	return (struct log_field){LOG_FIELD_STR, key, text, 0, {0, 0}};
+}
+
+static inline struct log_field log_string(const char *key, const char *text)
+{
+	return log_str(key, str_from(text));
+}
+
+static inline struct log_field log_number(const char *key, int64_t number)
+{
+	return (struct log_field){LOG_FIELD_NUMBER, key, {NULL, 0}, number, {0, 0}};
+}
+
+/* id=NUMBER-BIRTH */
+static inline struct log_field log_id(struct mail_id id)
+{
+	return (struct log_field){LOG_FIELD_ID, "id", {NULL, 0}, 0, id};
+}
+
+/* error=TEXT of an errno; takes -errno as our functions return it. */
+struct log_field log_error(int negative_errno);
+
+#define log_event(name, ...) \
+	log_write(name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_FIELD_END}})
+
+void log_write(enum log_name name, const struct log_field *fields);
+
+/* Names the process in every line and sets the lowest level that is written.
+ * Lines go to standard error. */
+void log_open(const char *process, enum log_level lowest);
+void log_flush(void);
+
+const char *log_event_name(enum log_name name);
+const char *log_event_meaning(enum log_name name);
+bool log_level_parse(struct str name, enum log_level *level_out);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mail/address.h - a mailbox address, RFC 5321 section 4.1.2.
+ *
+ * An address is kept as text without angle brackets: LOCAL@DOMAIN, where LOCAL
+ * is a dot-string or a quoted string and DOMAIN a host name or an address
+ * literal. The empty text is the null sender "<>". Plain ASCII here; UTF-8
+ * (RFC 6531) only where a caller allows it.
+ */
+#ifndef MAIL_ADDRESS_H
+#define MAIL_ADDRESS_H
+
+#include "base/attributes.h"
+#include "base/str.h"
+
+enum {
+	MAIL_LOCAL_MAX = 64,    /* RFC 5321 section 4.5.3.1.1 */
+	MAIL_DOMAIN_MAX = 255,  /* 4.5.3.1.2 */
+	MAIL_ADDRESS_MAX = 320, /* both and the @ */
+};
+
+enum mail_address_flags {
+	MAIL_ADDRESS_UTF8 = 1 << 0,      /* allow UTF-8 in both parts */
+	MAIL_ADDRESS_NULL = 1 << 1,      /* allow the empty address */
+	MAIL_ADDRESS_NO_DOMAIN = 1 << 2, /* allow a local part alone ("postmaster") */
+};
+
+struct mail_address {
+	struct str text;   /* the whole */
+	struct str local;  /* as written, quotes included */
+	struct str domain; /* without '@'; empty only with MAIL_ADDRESS_NO_DOMAIN or when null */
+	bool is_literal;   /* the domain is [...] */
+};
+
+/* Parses TEXT (no angle brackets, no source route). The views point into TEXT.
+ * -EINVAL when it is no address, -ENAMETOOLONG when a part is over its bound. */
+MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
+
+/* Whether NAME is a host name of letters, digits, hyphens, underscores and
+ * dots, labels of 1 to 63, 255 in all, no dot at either end. */
+bool mail_domain_is_valid(struct str name);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: ISC
+#include "mail/envelope.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void mail_id_format(struct mail_id id, char text[MAIL_ID_SIZE])
+{
+	snprintf(text, MAIL_ID_SIZE, "%" PRIu64 "-%" PRIx64, id.number, (uint64_t)id.born_us);
+}
+
+bool mail_id_parse(struct str text, struct mail_id *id_out)
+{
+	ptrdiff_t dash = str_find(text, '-');
+	uint64_t number;
+	uint64_t born;
+
+	if (dash < 0 || !str_to_u64(str_slice(text.data, (size_t)dash), &number) ||
+	    !str_to_u64_hex(str_skip(text, (size_t)dash + 1), &born) || born > INT64_MAX)
+		return false;
+	*id_out = (struct mail_id){number, (int64_t)born};
+	return true;
+}
+
+static const char *const stage_names[MAIL_STAGE_COUNT] = {
+	[MAIL_STAGE_SUBMIT] = "submit",
+	[MAIL_STAGE_ARRIVE] = "arrive",
+};
+
+const char *mail_stage_name(enum mail_stage stage)
+{
+	return stage_names[stage];
+}
+
+bool mail_stage_parse(struct str name, enum mail_stage *stage_out)
+{
+	for (unsigned i = 0; i < MAIL_STAGE_COUNT; i++) {
+		if (!str_equal(name, str_from(stage_names[i])))
+			continue;
+		*stage_out = (enum mail_stage)i;
+		return true;
+	}
+	return false;
+}
+
+struct mail_envelope *mail_envelope_new(void)
+{
+	struct arena *arena = arena_new();
+	struct mail_envelope *envelope = arena_alloc(arena, sizeof *envelope);
+
+	envelope->arena = arena;
+	return envelope;
+}
+
+void mail_envelope_free(struct mail_envelope *envelope)
+{
+	if (envelope != NULL)
+		arena_free(envelope->arena);
+}
+
+static void grow(struct mail_envelope *envelope)
+{
+	size_t capacity = envelope->recipient_capacity > 0 ? envelope->recipient_capacity * 2 : 4;
+	struct mail_recipient *recipients =
+		arena_alloc(envelope->arena, capacity * sizeof *recipients);
+
+	if (envelope->recipient_count > 0)
+		memcpy(recipients, envelope->recipients,
+		       envelope->recipient_count * sizeof *recipients);
+	envelope->recipients = recipients;
+	envelope->recipient_capacity = capacity;
+}
+
+struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address)
+{
+	struct mail_recipient *recipient;
+	uint32_t number = 1;
+
+	if (envelope->recipient_count == envelope->recipient_capacity)
+		grow(envelope);
+	if (envelope->recipient_count > 0)
+		number = envelope->recipients[envelope->recipient_count - 1].number + 1;
+	recipient = &envelope->recipients[envelope->recipient_count++];
+	*recipient = (struct mail_recipient){.number = number};
+	recipient->address = arena_copy_str(envelope->arena, address);
+	return recipient;
+}

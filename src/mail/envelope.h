@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mail/envelope.h - who a message is from and for, and how it came.
+ */
+#ifndef MAIL_ENVELOPE_H
+#define MAIL_ENVELOPE_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include "base/timestamp.h"
+
+/* A message's name. The number is the inode of its data file, used again after
+ * the message is gone; with the birth time behind it, it is unique for ever. */
+struct mail_id {
+	uint64_t number;
+	int64_t born_us;
+};
+
+enum { MAIL_ID_SIZE = 40 }; /* "457-63f1a2b3c4d5e" and a NUL */
+
+/* NUMBER in decimal, '-', the birth time in microseconds in hexadecimal. */
+void mail_id_format(struct mail_id id, char text[MAIL_ID_SIZE]);
+bool mail_id_parse(struct str text, struct mail_id *id_out);
+
+enum mail_stage {
+	MAIL_STAGE_SUBMIT, /* submission, the sendmail command, bounces */
+	MAIL_STAGE_ARRIVE, /* SMTP, QMTP, QMQP from outside */
+	MAIL_STAGE_COUNT,
+};
+
+/* "submit", "arrive" */
+const char *mail_stage_name(enum mail_stage stage);
+bool mail_stage_parse(struct str name, enum mail_stage *stage_out);
+
+enum mail_notify { /* RFC 3461 section 4.1; none set: the default, failure and delay */
+		   MAIL_NOTIFY_SUCCESS = 1 << 0,
+		   MAIL_NOTIFY_FAILURE = 1 << 1,
+		   MAIL_NOTIFY_DELAY = 1 << 2,
+		   MAIL_NOTIFY_NEVER = 1 << 3,
+};
+
+enum mail_ret { /* RFC 3461 section 4.3 */
+		MAIL_RET_NONE,
+		MAIL_RET_FULL,
+		MAIL_RET_HEADERS,
+};
+
+struct mail_recipient {
+	uint32_t number;     /* 1 for the first; unique in the message */
+	unsigned notify;     /* enum mail_notify */
+	struct str address;  /* LOCAL@DOMAIN */
+	struct str original; /* ORCPT as xtext, "rfc822;..."; empty: none */
+};
+
+struct mail_envelope {
+	struct mail_id id;
+	enum mail_stage stage;
+	enum mail_ret ret;
+	struct str sender;   /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce */
+	struct str envid;    /* as xtext; empty: none */
+	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
+	uint64_t size;       /* bytes of the data file */
+	struct mail_recipient *recipients;
+	size_t recipient_count;
+	size_t recipient_capacity;
+	struct arena *arena; /* owns all of the above */
+};
+
+/* An empty envelope with an arena of its own. */
+struct mail_envelope *mail_envelope_new(void);
+void mail_envelope_free(struct mail_envelope *envelope);
+
+/* Copies ADDRESS and ORIGINAL; numbers the recipient one above the last. The
+ * pointer is valid until the next recipient is added. */
+struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/file.h - the one door to the disk.
+ *
+ * Everything that the queue and the mailboxes do to a filesystem goes through
+ * these calls. Tests link another implementation in place of file.c, one that
+ * records which writes and directory entries are durable, enumerates what a
+ * power cut may leave, and makes each call fail in turn. So nothing here may
+ * hide an order or a sync: each function is one operation on the disk.
+ *
+ * Paths are relative to DIRECTORY, a descriptor from os_file_open_directory()
+ * (or OS_FILE_HERE for the current directory). Every function returns 0, a
+ * count or a descriptor, or -errno. EINTR never comes out.
+ */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+#include "base/attributes.h"
+#include "base/str.h"
+#include <sys/types.h>
+
+enum { OS_FILE_HERE = -100 }; /* AT_FDCWD */
+
+enum os_file_flags {
+	OS_FILE_READ = 0,
+	OS_FILE_WRITE = 1 << 0,    /* reading and writing */
+	OS_FILE_CREATE = 1 << 1,   /* makes a new file; -EEXIST when the name is taken */
+	OS_FILE_APPEND = 1 << 2,   /* every write goes to the end */
+	OS_FILE_NO_BLOCK = 1 << 3, /* for named pipes */
+	OS_FILE_PRIVATE = 1 << 4,  /* mode 0600 for a new file; otherwise 0640 */
+};
+
+struct os_file_info {
+	uint64_t inode;
+	uint64_t device;
+	uint64_t links;
+	uint64_t size;
+	int64_t modified_us;
+	bool is_directory;
+};
+
+struct os_file_space {
+	uint64_t free_bytes;  /* for an ordinary user */
+	uint64_t free_inodes; /* UINT64_MAX where the filesystem does not count them */
+};
+
+MUST_CHECK int os_file_open_directory(int directory, const char *path);
+MUST_CHECK int os_file_open(int directory, const char *path, unsigned flags);
+void os_file_close(int file);
+
+/* Up to SIZE bytes from OFFSET on; fewer only at the end of the file. */
+MUST_CHECK ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset);
+/* All SIZE bytes at OFFSET, or an error (then an unknown part is written). */
+MUST_CHECK int os_file_write(int file, const void *data, size_t size, uint64_t offset);
+/* All SIZE bytes to the end of a file opened with OS_FILE_APPEND. */
+MUST_CHECK int os_file_append(int file, const void *data, size_t size);
+MUST_CHECK int os_file_truncate(int file, uint64_t size);
+
+/* Makes the file's bytes and size durable (fdatasync); not its names. After an
+ * error the file must be abandoned: a second call may succeed falsely. */
+MUST_CHECK int os_file_sync(int file);
+/* os_file_sync() for COUNT files, at the same time where the kernel can;
+ * RESULTS[i] is 0 or -errno of FILES[i]. */
+void os_file_sync_many(const int *files, size_t count, int *results);
+/* Makes the directory's entries durable. */
+MUST_CHECK int os_file_sync_directory(int directory, const char *path);
+/* Makes everything on the filesystem of FILE durable: bytes, sizes, names. */
+MUST_CHECK int os_file_sync_filesystem(int file);
+
+MUST_CHECK int os_file_link(int directory, const char *from, const char *to);
+/* Replaces TO if it exists. */
+MUST_CHECK int os_file_rename(int directory, const char *from, const char *to);
+MUST_CHECK int os_file_unlink(int directory, const char *path);
+/* Mode 0750. */
+MUST_CHECK int os_file_make_directory(int directory, const char *path);
+MUST_CHECK int os_file_make_pipe(int directory, const char *path);
+
+MUST_CHECK int os_file_info(int file, struct os_file_info *info_out);
+/* Does not follow a symbolic link. */
+MUST_CHECK int os_file_info_at(int directory, const char *path, struct os_file_info *info_out);
+MUST_CHECK int os_file_set_modified(int directory, const char *path, int64_t modified_us);
+MUST_CHECK int os_file_space(int file, struct os_file_space *space_out);
+/* The kernel's magic number of the filesystem type (statfs f_type). */
+MUST_CHECK int os_file_filesystem_type(int file, uint64_t *type_out);
+
+/* Calls EACH with every name in a directory except "." and "..", in no order;
+ * stops when EACH returns something else than 0 and returns that. Entries that
+ * are added or removed meanwhile may or may not be seen. */
+MUST_CHECK int os_file_list(int directory, const char *path,
+			    int (*each)(void *context, const char *name), void *context);
+
+/* An exclusive lock on the whole file, held until it is closed or the process
+ * ends; -EAGAIN when another process has it. */
+MUST_CHECK int os_file_lock(int file);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/control.h - the control file's text.
+ *
+ * One record a line, "name: value", only ever appended to. The envelope comes
+ * first and ends with "end:". A last line without its newline was never
+ * written; neither was an envelope without its end line. Unknown record names
+ * are skipped. Control characters cannot occur in a value: they are refused
+ * when written and when read.
+ *
+ *   stagepost 1
+ *   id: 457-63f1a2b3c4d5e
+ *   stage: arrive
+ *   born: 2026-11-20T08:33:11.482913Z
+ *   from: <lisa@example.com> ret=hdrs envid=QQ314159
+ *   received: smtp 192.0.2.7:53112 helo=mail.example.com
+ *   size: 18233
+ *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
+ *   to: 2 <sales@mail.example.net>
+ *   end:
+ *   map: 1 local mailbox <scuba@mail.example.net>
+ *   map: 2 remote 3 <ann@example.org>
+ *   map: 2 none 4 <gone@mail.example.net>
+ *   mapped: directory=42
+ *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
+ *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
+ *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1
+ * refused
+ *
+ * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
+ * recipient's own where it is left out. PLACE is "local SERVICE", "remote", or
+ * "none" for what is decided without an attempt. The last done, wait or fail
+ * record of a delivery is its state. A block of map records counts once its
+ * mapped record stands; a later block is ignored.
+ */
+#ifndef QUEUE_CONTROL_H
+#define QUEUE_CONTROL_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+#include "mail/verdict.h"
+
+enum {
+	QUEUE_CONTROL_MAX = 64 << 20, /* bytes of a control file that is read */
+	QUEUE_SERVICE_MAX = 32,       /* bytes of a service name */
+};
+
+enum queue_route { QUEUE_ROUTE_LOCAL, QUEUE_ROUTE_REMOTE, QUEUE_ROUTE_NONE };
+
+enum queue_outcome { QUEUE_PENDING, QUEUE_DONE, QUEUE_WAIT, QUEUE_FAIL };
+
+struct queue_delivery {
+	uint32_t number;    /* unique in the message */
+	uint32_t recipient; /* of the envelope */
+	enum queue_route route;
+	struct str service; /* QUEUE_ROUTE_LOCAL */
+	struct str address;
+	enum queue_outcome outcome;
+	uint32_t attempts;  /* wait records */
+	int64_t changed_us; /* time of the last record; 0: none */
+	int64_t until_us;   /* QUEUE_WAIT: try again then */
+	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
+	struct str status;  /* of the last record; may be empty */
+	struct str text;
+};
+
+struct queue_control {
+	struct mail_envelope *envelope; /* owned; its arena owns all of this */
+	struct queue_delivery *deliveries;
+	size_t delivery_count;
+	bool is_mapped; /* a whole block of map records stands */
+};
+
+/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a
+ * control character or an address is not acceptable; then OUT is unchanged. */
+MUST_CHECK int queue_control_write_envelope(struct buffer *out,
+					    const struct mail_envelope *envelope);
+/* Appends map records and the mapped record. */
+MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
+				       size_t count, uint64_t directory_version);
+/* Appends the done, wait or fail record that is the delivery's state; nothing
+ * for QUEUE_PENDING. */
+MUST_CHECK int queue_control_write_outcome(struct buffer *out,
+					   const struct queue_delivery *delivery);
+
+/* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller);
+ * -ENODATA when the envelope is not complete (never written: a torn tail, an
+ * empty file); -EBADMSG when it is malformed: *LINE_OUT says where (may be
+ * NULL); -EPROTO when its format is not 1. */
+MUST_CHECK int queue_control_parse(struct str text, struct queue_control **control_out,
+				   unsigned *line_out);
+void queue_control_free(struct queue_control *control);
+
+/* Whether no delivery is QUEUE_PENDING or QUEUE_WAIT. False while not mapped. */
+bool queue_control_is_finished(const struct queue_control *control);
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/message.h - a message on its way into the queue and out of it: what
+ * the process "queue" (and the one-shot enqueue) does. S1 to S4, and the end.
+ *
+ * The queue becomes answerable at S4, inside queue_message_commit_group(). A
+ * crash before that leaves litter that queue_intake_clean() removes; a crash
+ * after it loses nothing.
+ */
+#ifndef QUEUE_MESSAGE_H
+#define QUEUE_MESSAGE_H
+
+#include "queue/control.h"
+#include "queue/store.h"
+
+/* The files that are not in use: spares, and where new ones come from. One for
+ * each process that adds messages. */
+struct queue_intake;
+
+struct queue_intake_options {
+	uint32_t spares;     /* of each kind kept at most; 0: reuse nothing */
+	uint64_t spare_size; /* a larger data file is cut to this when it becomes a spare */
+};
+
+/* Also takes over the spares that an earlier process left in pid/. Only the
+ * daemon (which holds lock/queue) may have spares > 0. */
+MUST_CHECK int queue_intake_open(struct queue_store *store,
+				 const struct queue_intake_options *options,
+				 struct queue_intake **intake_out);
+void queue_intake_close(struct queue_intake *intake);
+
+struct queue_message;
+
+/* S1 to S2: takes a spare or a new file from pid/ and renames it to mess/X/ID.
+ * -ENOSPC, -EDQUOT, -EMFILE, -EIO ...: nothing is left behind but perhaps a
+ * file in pid/ or at S2 for the cleaner. */
+MUST_CHECK int queue_message_new(struct queue_intake *intake, struct queue_message **message_out);
+uint64_t queue_message_number(const struct queue_message *message);
+/* The data file, open for writing at offset 0 (it may hold old bytes: the
+ * commit cuts it to the envelope's size). Owned by MESSAGE. */
+int queue_message_file(const struct queue_message *message);
+
+/* S2 to S3: writes the control file as intd/X/ID. TEXT is what
+ * queue_control_write_envelope() wrote: its id's number is this message's, its
+ * size that of the data file. The data must be written by now. After an error
+ * only queue_message_abandon() is allowed. */
+MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
+				      struct str text);
+
+/* S3 to S4 for all of them, together: makes data and control files durable,
+ * links todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the
+ * first error met for messages[i]: then it is not queued, and its files were
+ * removed or are left for the cleaner, never reused. When RESULTS[i] is 0 the
+ * client may be told 250 and the power may fail. Consumes all messages.
+ *
+ * Runs in a thread of its own beside all other calls for the same intake. */
+void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
+				size_t count, int *results);
+
+/* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
+void queue_message_abandon(struct queue_message *message);
+
+/* S4 (every recipient delivered) to S1: todo, intd, then mess go; the two files
+ * become spares. Only when nobody reads or writes them any more. */
+MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
+					   uint64_t number);
+/* After preprocessing: intd, then todo go. info/ must be durable. S4 to S5. */
+MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage,
+					 uint64_t number);
+/* S2 to S1 at the end of a preprocessed message: mess goes. info/ must be gone. */
+MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
+
+/* Removes what crashes left: names at S2 and S3 and new files in pid/ that are
+ * older than AGE_US (36 hours in the sources) by the clock NOW_US; names in
+ * todo/ and intd/ without mess/ whose message had ended; never a message at
+ * S4 or S5, never one this intake has handed out. EACH, if not NULL, is told
+ * the path of everything removed. */
+MUST_CHECK int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
+				  void (*each)(void *context, const char *path), void *context);
+
+#endif

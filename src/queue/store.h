@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/store.h - the queue directory, format 1.
+ *
+ *   format               "stagepost-queue 1" and "split N"
+ *   pid/NAME             a file not in use: new, or a spare kept for reuse
+ *   mess/X/ID            the data file (CRLF lines, trace headers first)
+ *   intd/X/ID            the control file, under construction
+ *   todo/STAGE/X/ID      the control file: queued at STAGE
+ *   info/X/ID            the control file: preprocessed
+ *   local/SERVICE/X/ID   the control file: not done for that local service
+ *   remote/X/ID          the control file: not done for other hosts
+ *   bounce/X/ID          permanent failures not yet reported
+ *   trigger/NAME         triggers being waited on
+ *   lock/trigger lock/queue lock/send
+ *
+ * X is ID modulo the split; ID is the inode number of mess/X/ID. The names in
+ * intd, todo, info, local and remote are hard links to the one control file.
+ *
+ *          mess intd todo info local remote bounce
+ *   S1      -    -    -    -    -     -      -
+ *   S2      +    -    -    -    -     -      -
+ *   S3      +    +    -    -    -     -      -
+ *   S4      +    ?    +    ?    ?     ?      -     queued
+ *   S5      +    -    -    +    ?     ?      ?     preprocessed
+ *
+ * (Sources: qmail internals, section 2; the hard links to one append-only
+ * textual control file are from the distributed design.)
+ *
+ * The process "queue" is the sole creator and remover of names in pid, mess,
+ * intd and todo; "send" of names in info, local, remote, bounce and trigger,
+ * and it alone appends to control files after S4.
+ */
+#ifndef QUEUE_STORE_H
+#define QUEUE_STORE_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+
+enum { QUEUE_PATH_SIZE = 128 }; /* any path below the queue directory, with its NUL */
+
+enum queue_sync {
+	QUEUE_SYNC_AUTO,       /* FILESYSTEM where the queue is a mount point, else FILES */
+	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
+	QUEUE_SYNC_FILESYSTEM, /* syncfs */
+};
+
+struct queue_options {
+	bool create;    /* make the directory when it does not exist or is empty */
+	bool unsafe;    /* accept a filesystem that fails the checks */
+	uint32_t split; /* for creation; 0: 23 */
+	enum queue_sync sync;
+};
+
+struct queue_store;
+
+/* Opens (or creates) the queue directory PATH and checks that its filesystem
+ * keeps inode numbers over rename and link and honours sync.
+ *
+ * -ENOENT, -EACCES ...; -EPROTO: no queue, or of a format that is not ours;
+ * -ENOTSUP: the filesystem fails a check and options->unsafe is false. In each
+ * case *REASON, if not NULL, is appended one sentence for people; also, on
+ * success, when an unsafe filesystem was accepted. */
+MUST_CHECK int queue_store_open(const char *path, const struct queue_options *options,
+				struct queue_store **store_out, struct buffer *reason);
+void queue_store_close(struct queue_store *store);
+
+/* A descriptor of the queue directory; all paths here are relative to it. */
+int queue_store_directory(const struct queue_store *store);
+uint32_t queue_store_split(const struct queue_store *store);
+enum queue_sync queue_store_sync(const struct queue_store *store);
+
+/* Makes the directories of a local service, durably, where they lack. */
+MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);
+
+enum queue_place {
+	QUEUE_MESS,
+	QUEUE_INTD,
+	QUEUE_TODO, /* with a stage name */
+	QUEUE_INFO,
+	QUEUE_LOCAL, /* with a service name */
+	QUEUE_REMOTE,
+	QUEUE_BOUNCE,
+};
+
+/* "todo/arrive/7/457". NAME is the stage or service name where the place needs
+ * one, else NULL. */
+void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+		      uint64_t number, char path[QUEUE_PATH_SIZE]);
+
+/* Calls EACH with the number of every message that has a name in PLACE; stops
+ * when EACH returns something else than 0, and returns that. Names that are no
+ * numbers or stand in the wrong X are passed to STRAY (may be NULL), as paths. */
+MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
+				int (*each)(void *context, uint64_t number),
+				int (*stray)(void *context, const char *path), void *context);
+
+/* Takes lock/queue or lock/send until the store is closed; -EAGAIN when a
+ * process of that kind runs already. */
+MUST_CHECK int queue_store_lock(struct queue_store *store, const char *name);
+
+/* Pulls lock/trigger: a byte without waiting; no error when nobody listens. */
+void queue_store_pull_trigger(struct queue_store *store);
+
+/* Whether at least BYTES (and some inodes) are free; -ENOSPC when not. */
+MUST_CHECK int queue_store_has_room(struct queue_store *store, uint64_t bytes);
+
+#endif

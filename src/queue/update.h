@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/update.h - what the process "send" does to a queued message: S4 to S5,
+ * outcomes, bounce records, the end.
+ */
+#ifndef QUEUE_UPDATE_H
+#define QUEUE_UPDATE_H
+
+#include "queue/control.h"
+#include "queue/store.h"
+
+/* A change to one message. Storage of the caller; the texts are borrowed until
+ * the commit returns. */
+struct queue_update {
+	uint64_t number;
+	bool is_queued;        /* at S4: the control file is todo/STAGE/X/ID; else info/X/ID */
+	enum mail_stage stage; /* when is_queued */
+	struct str bounce;     /* records for bounce/X/ID; may be empty */
+	struct str control;    /* records for the control file; may be empty */
+	bool preprocess;       /* is_queued only: link info/ and the places below: S5 but for
+				* intd and todo, which "queue" removes when told */
+	bool link_remote;      /* with preprocess */
+	const char *const *link_services; /* with preprocess */
+	size_t link_service_count;
+	int result; /* out: 0 or -errno */
+};
+
+/* Carries out all updates together: bounce records are written and durable
+ * first, then control records, then the links of preprocessing, each step
+ * durable before the next begins. An update that fails has no later step done.
+ * A file found with a torn last line (no newline) gets that line ended before
+ * records are appended. May run in a thread of its own, one call at a time. */
+void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
+			       size_t count);
+
+/* A place whose deliveries are all done loses its name: local/SERVICE/X/ID, or
+ * remote/X/ID when SERVICE is NULL. No error when it is gone already. */
+MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
+
+/* S5 to S2, after the bounce was handled: local, remote, bounce and then info
+ * lose their names. SERVICES: all that the queue knows. Then "queue" may be told
+ * to remove the data. */
+MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
+				   const char *const *services, size_t service_count);
+
+/* Removes bounce/X/ID once its bounce is durably queued. */
+MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
+
+/* Reads the control file of a message at todo/STAGE (STAGE not NULL) or info
+ * into TEXT (appended). -ENOENT, -EFBIG. */
+MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stage *stage,
+				 uint64_t number, struct buffer *text);
+/* Reads bounce/X/ID. */
+MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
+					struct buffer *text);
+/* Opens mess/X/ID for reading: a descriptor or -errno. */
+MUST_CHECK int queue_update_open_data(struct queue_store *store, uint64_t number);
+
+/* Sets when the message is next due (the control file's modification time). */
+MUST_CHECK int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us);
+
+#endif

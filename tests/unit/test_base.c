@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: ISC
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/heap.h"
+#include "base/timestamp.h"
+#include "test.h"
+#include <string.h>
+
+static void str_numbers_are_checked(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t value;
+	} cases[] = {
+		{"0", true, 0},
+		{"18446744073709551615", true, UINT64_MAX},
+		{"18446744073709551616", false, 0},
+		{"", false, 0},
+		{"1a", false, 0},
+		{"-1", false, 0},
+		{" 1", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		uint64_t value = 0;
+
+		assert_int_equal(str_to_u64(str_from(cases[i].text), &value), cases[i].ok);
+		assert_int_equal(value, cases[i].value);
+	}
+}
+
+static void str_split_yields_every_piece(void **state)
+{
+	struct str rest = STR("a,,b");
+	struct str piece;
+
+	(void)state;
+	assert_true(str_split(&rest, ',', &piece) && str_equal(piece, STR("a")));
+	assert_true(str_split(&rest, ',', &piece) && str_equal(piece, STR("")));
+	assert_true(str_split(&rest, ',', &piece) && str_equal(piece, STR("b")));
+	assert_false(str_split(&rest, ',', &piece));
+}
+
+static void buffer_keeps_bytes_in_order(void **state)
+{
+	struct buffer buffer = {0};
+	char expected = 0;
+	char next = 0;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		for (int i = 0; i < 7; i++)
+			buffer_append_byte(&buffer, next++);
+		for (int i = 0; i < 6; i++) {
+			assert_int_equal(*buffer_data(&buffer), expected++);
+			buffer_consume(&buffer, 1);
+		}
+	}
+	assert_int_equal(buffer.length, 2000);
+	buffer_clear(&buffer);
+	buffer_append_format(&buffer, "%s %d", "abc", 42);
+	assert_true(str_equal(buffer_view(&buffer), STR("abc 42")));
+	buffer_clear(&buffer);
+}
+
+static void heap_orders_and_removes(void **state)
+{
+	struct heap heap = {0};
+	struct heap_node nodes[500] = {0};
+	int64_t last = -1;
+	unsigned seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(nodes); i++)
+		heap_put(&heap, &nodes[i], (int64_t)((seed = seed * 1103515245u + 12345u) >> 8));
+	for (size_t i = 0; i < COUNT_OF(nodes); i += 3)
+		heap_remove(&heap, &nodes[i]);
+	for (size_t i = 1; i < COUNT_OF(nodes); i += 3)
+		heap_put(&heap, &nodes[i], (int64_t)i);
+	for (size_t left = COUNT_OF(nodes) - 167; left > 0; left--) {
+		struct heap_node *first = heap_first(&heap);
+
+		assert_true(first->key >= last);
+		last = first->key;
+		heap_remove(&heap, first);
+		assert_false(heap_has(first));
+	}
+	assert_null(heap_first(&heap));
+	heap_clear(&heap);
+}
+
+static void timestamps_survive_a_round(void **state)
+{
+	static const int64_t times[] = {0, 1, 1795163591482913, INT64_C(4102444800) * SECOND_US};
+	char text[TIMESTAMP_SIZE];
+	int64_t parsed;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(times); i++) {
+		timestamp_format(times[i], text);
+		assert_true(timestamp_parse(str_from(text), &parsed));
+		assert_int_equal(parsed, times[i]);
+	}
+	assert_false(timestamp_parse(STR("2026-13-20T08:33:11Z"), &parsed));
+	assert_false(timestamp_parse(STR("2026-11-20 08:33:11Z"), &parsed));
+	assert_false(timestamp_parse(STR(""), &parsed));
+}
+
+static void arena_memory_is_zeroed_after_reset(void **state)
+{
+	struct arena *arena = arena_new();
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (size_t size = 1; size < 5000; size += 97) {
+			char *memory = arena_alloc(arena, size);
+
+			for (size_t i = 0; i < size; i++)
+				assert_int_equal(memory[i], 0);
+			memset(memory, 0xff, size);
+		}
+		arena_reset(arena);
+	}
+	arena_free(arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(str_numbers_are_checked),
+		cmocka_unit_test(str_split_yields_every_piece),
+		cmocka_unit_test(buffer_keeps_bytes_in_order),
+		cmocka_unit_test(heap_orders_and_removes),
+		cmocka_unit_test(timestamps_survive_a_round),
+		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
