@@ -22,7 +22,7 @@ enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_PROBLEMS_MAX = 1000 };
 /* problem.c; SETTING may be NULL, MESSAGE and ALLOWED (may be NULL) are copied. */
 void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
 			struct str found, const char *message, const char *allowed);
-/* Puts the problems in order of their lines. */
+/* Puts the problems in order of their lines, when all have been added. */
 void config_problems_sort(struct config_problems *problems);
 /* "listen smtp.address"; SETTING may be NULL: the section itself. In the problems' arena. */
 const char *config_problem_name(struct config_problems *problems, enum config_section section,
@@ -64,7 +64,8 @@ struct config_tree {
 /* Checks TEXT and writes what libConfuse may parse to CLEAN (TEXT.length + 1
  * bytes): the same lines without comments and without the settings that do not
  * exist, which are reported. False when there is nothing to parse: reported.
- * *STOPPED_LINE_OUT is not 0 when the text does not read on from that line. */
+ * *STOPPED_LINE_OUT is not 0 when the text does not read on from that line;
+ * then CLEAN ends there. */
 bool config_scan(struct str text, char *clean, struct config_tree *tree,
 		 struct config_problems *problems, unsigned *stopped_line_out);
 

@@ -121,7 +121,7 @@ static int on_section_end(cfg_t *cfg, cfg_opt_t *option)
 
 	(void)cfg;
 	if (number >= tree->line_count)
-		panic("libConfuse found more sections than there are");
+		return -1;
 	section->number = number;
 	section->line = tree->lines[number];
 	section->title = arena_copy(tree->arena, str_from(cfg_title(parsed)));

@@ -77,6 +77,14 @@ void config_problems_sort(struct config_problems *problems)
 	}
 	*next = NULL;
 	free(places);
+	if (problems->count == CONFIG_PROBLEMS_MAX) {
+		struct config_problem *last = arena_alloc(problems->arena, sizeof *last);
+
+		*last = (struct config_problem){0,  "",  "", "there are more problems than these",
+						"", NULL};
+		*next = last;
+		problems->count++;
+	}
 }
 
 const char *config_problem_name(struct config_problems *problems, enum config_section section,

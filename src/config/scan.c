@@ -219,7 +219,7 @@ static const char *name_text(struct scan *s, const struct token *name)
 static bool scan_list(struct scan *s, const struct token *name)
 {
 	unsigned line = s->token.line;
-	size_t count = 0;
+	bool is_empty = true;
 
 	for (advance(s); s->token.kind != TOKEN_CLOSE; advance(s)) {
 		if (s->token.kind == TOKEN_END) {
@@ -227,12 +227,12 @@ static bool scan_list(struct scan *s, const struct token *name)
 					   "the list that begins here has no end", "}");
 			s->token.kind = TOKEN_BAD;
 		}
-		if (s->token.kind == TOKEN_WORD || s->token.kind == TOKEN_STRING)
-			count++;
-		else if (s->token.kind != TOKEN_COMMA)
+		if (s->token.kind != TOKEN_WORD && s->token.kind != TOKEN_STRING &&
+		    s->token.kind != TOKEN_COMMA)
 			return false;
+		is_empty = false;
 	}
-	if (count == 0)
+	if (is_empty)
 		config_problem_add(s->problems, line, name_text(s, name), STR(""),
 				   "an empty list: leave the setting out", NULL);
 	return true;
@@ -251,7 +251,8 @@ static bool scan_assignment(struct scan *s, const struct token *name)
 		return false;
 	}
 	if (config_setting_find(s->section, text) == NULL) {
-		config_suggest(s->problems, name->line, name_text(s, name), s->section, text);
+		config_suggest(s->problems, name->line, name_text(s, name), s->section, text,
+			       false);
 		blank(s, name->start, s->token.end);
 	}
 	advance(s);
@@ -353,7 +354,7 @@ static bool scan_section(struct scan *s, const struct token *name)
 		return scan_body(s, section, title, name);
 	if (section == CONFIG_SECTION_COUNT)
 		config_suggest(s->problems, name->line, name_text(s, name), s->section,
-			       token_text(s, name));
+			       token_text(s, name), true);
 	else if (s->section != CONFIG_SECTION_ROOT)
 		config_problem_add(s->problems, name->line, name_text(s, name), STR(""),
 				   "a section inside of another", NULL);
@@ -370,6 +371,9 @@ static bool scan_statements(struct scan *s)
 	while (s->token.kind != TOKEN_END && s->token.kind != TOKEN_CLOSE) {
 		struct token name = s->token;
 
+		if (name.kind == TOKEN_STRING)
+			s->token.kind = refuse(s, name.line, token_text(s, &name),
+					       "a value without a setting", NULL);
 		if (name.kind != TOKEN_WORD)
 			return false;
 		advance(s);
@@ -404,5 +408,7 @@ bool config_scan(struct str text, char *clean, struct config_tree *tree,
 	advance(&s);
 	is_read = scan_statements(&s) && s.token.kind == TOKEN_END;
 	*stopped_line_out = is_read ? 0 : s.token.line;
+	if (!is_read) /* what was not looked at, libConfuse must not see */
+		clean[s.position] = '\0';
 	return s.token.kind != TOKEN_BAD;
 }

@@ -57,7 +57,7 @@ static const struct config_setting settings[] = {
 		RANGE(1, 4000),
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
 			"inode numbers and honours fsync(2).")),
-	SETTING(ROOT, "run", path, AT(config, run), INITIAL("/run/stagepost"), RANGE(1, 80),
+	SETTING(ROOT, "run", path, AT(config, run), INITIAL("/run/stagepost"), RANGE(1, 90),
 		MEANING("The directory of the sockets by which the processes talk to each "
 			"other.")),
 	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),

@@ -88,15 +88,16 @@ static const char *list_of(enum config_section section, struct buffer *list)
 }
 
 void config_suggest(struct config_problems *problems, unsigned line, const char *setting,
-		    enum config_section section, struct str name)
+		    enum config_section section, struct str name, bool is_section)
 {
+	const char *what = is_section ? "section" : "setting";
 	enum config_section home = home_of(name);
 	const char *best = nearest_name(section, name);
 	struct buffer message = {0};
 	struct buffer list = {0};
 	const char *allowed = "";
 
-	if (home == section)
+	if (home == section && is_section)
 		buffer_append_string(&message, "a setting, not a section: an '=' is missing");
 	else if (config_section_find(name) != CONFIG_SECTION_COUNT)
 		buffer_append_format(&message, "a section, not a setting: %.*s NAME { ... }",
@@ -107,9 +108,9 @@ void config_suggest(struct config_problems *problems, unsigned line, const char 
 		buffer_append_format(&message, "belongs into a section \"%s\"",
 				     config_section_info(home)->name);
 	else if (best != NULL)
-		buffer_append_format(&message, "unknown setting: did you mean \"%s\"?", best);
+		buffer_append_format(&message, "unknown %s: did you mean \"%s\"?", what, best);
 	else
-		buffer_append_string(&message, "unknown setting");
+		buffer_append_format(&message, "unknown %s", what);
 	if (best == NULL && home == CONFIG_SECTION_COUNT)
 		allowed = list_of(section, &list);
 	buffer_append_byte(&message, '\0');

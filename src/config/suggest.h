@@ -7,8 +7,8 @@
 
 #include "config/schema.h"
 
-/* Reports NAME, which is neither a setting nor a section in SECTION, as unknown. */
+/* Reports NAME, which stands in SECTION as a setting or a section, but is none there. */
 void config_suggest(struct config_problems *problems, unsigned line, const char *setting,
-		    enum config_section section, struct str name);
+		    enum config_section section, struct str name, bool is_section);
 
 #endif
