@@ -45,6 +45,8 @@ static bool happen(struct session *session, const struct script_event *event)
 			return false;
 		smtp_server_data_failed(session->server, &event->verdict);
 		break;
+	case EVENT_NO_FILE:
+		return !session->has_file;
 	}
 	session_settle(session);
 	return true;

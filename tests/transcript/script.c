@@ -131,6 +131,8 @@ static void parse_event(struct script *script, struct str text)
 		add_event(script, EVENT_SHUTDOWN);
 	else if (str_equal(text, STR("early")))
 		add_event(script, EVENT_EARLY);
+	else if (str_equal(text, STR("no file")))
+		add_event(script, EVENT_NO_FILE);
 	else
 		panic("unknown event " STR_FORMAT, STR_ARGUMENTS(text));
 }

@@ -11,6 +11,7 @@
  *                    ok, or wait or fail with their status. What is not given is ok.
  *   A: TYPE shutdown the daemon stops while the next such question is pending
  *   T: timeout, shutdown or early  (early: instead of the banner)
+ *   T: no file       the driver has abandoned the message by now
  *   F: STATUS TEXT   the data file cannot be written
  *   M: H: E:         the messages committed, their trace headers, their envelopes;
  *                    H and E are compared only when there are any
@@ -23,7 +24,14 @@
 
 #include "session.h"
 
-enum script_event_type { EVENT_CLIENT, EVENT_TIMEOUT, EVENT_SHUTDOWN, EVENT_EARLY, EVENT_FAULT };
+enum script_event_type {
+	EVENT_CLIENT,
+	EVENT_TIMEOUT,
+	EVENT_SHUTDOWN,
+	EVENT_EARLY,
+	EVENT_FAULT,
+	EVENT_NO_FILE
+};
 
 struct script_event {
 	enum script_event_type type;

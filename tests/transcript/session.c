@@ -120,6 +120,7 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 		store(session, question->envelope);
 	abandon(session);
 	smtp_server_answer(session->server, verdict);
+	check(session, !smtp_server_message_is_open(session->server), "open behind its commit");
 }
 
 /* The next answer if it is one to QUESTION, or NULL. */
@@ -183,6 +184,11 @@ static void push(struct session *session)
 
 		check(session, consumed <= kept.length, "more consumed than given");
 		check(session, is_ready == (consumed > 0), "ready, but nothing consumed");
+		check(session, smtp_server_body(session->server)->length < 2 * SMTP_SERVER_BODY_MAX,
+		      "the body grows without bound");
+		check(session,
+		      smtp_server_output(session->server)->length < 2 * SMTP_SERVER_OUTPUT_MAX,
+		      "the output grows without bound");
 		buffer_consume(&session->kept, consumed);
 		session_settle(session);
 		if (!is_ready)
