@@ -7,15 +7,16 @@
 
 #include "smtp/server.h"
 
-enum smtp_state {                                /* one bit each, so that a verb can name several */
-		  SMTP_STATE_NEW = 1 << 0,       /* no banner yet */
-		  SMTP_STATE_CONNECTED = 1 << 1, /* banner said, no greeting yet */
-		  SMTP_STATE_GREETED = 1 << 2,   /* no transaction */
-		  SMTP_STATE_SENDER = 1 << 3,    /* MAIL accepted, no recipient yet */
-		  SMTP_STATE_RECIPIENTS = 1 << 4,
-		  SMTP_STATE_DATA = 1 << 5, /* the message is coming in */
-		  SMTP_STATE_END = 1 << 6,  /* it is whole, its fate is not decided */
-		  SMTP_STATE_CLOSED = 1 << 7,
+/* One bit each, so that a verb can name several. */
+enum smtp_state {
+	SMTP_STATE_NEW = 1 << 0,        /* no banner yet */
+	SMTP_STATE_CONNECTED = 1 << 1,  /* banner said, no greeting yet */
+	SMTP_STATE_GREETED = 1 << 2,    /* no transaction */
+	SMTP_STATE_SENDER = 1 << 3,     /* MAIL accepted, no recipient yet */
+	SMTP_STATE_RECIPIENTS = 1 << 4, /* some accepted */
+	SMTP_STATE_DATA = 1 << 5,       /* the message is coming in */
+	SMTP_STATE_END = 1 << 6,        /* it is whole, its fate is not decided */
+	SMTP_STATE_CLOSED = 1 << 7,
 };
 
 /* Where the scanner stands in the message. */
