@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/loop.h - the event loop of a process: descriptors, timers, signals, and
+ * work put off to the end of a turn. (libevent does the waiting.)
+ *
+ * A turn: wait, call what is ready, then call what was deferred. A callback may
+ * free any watch or timer, its own included. One thread only, but for
+ * os_wakeup_send().
+ */
+#ifndef OS_LOOP_H
+#define OS_LOOP_H
+
+#include "base/attributes.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct os_loop;
+struct os_watch;
+struct os_timer;
+struct os_signal;
+struct os_wakeup;
+
+struct os_loop *os_loop_new(void);
+void os_loop_free(struct os_loop *loop);
+/* Turns until os_loop_stop() is called. */
+void os_loop_run(struct os_loop *loop);
+void os_loop_stop(struct os_loop *loop);
+/* Called at the end of each turn, before the loop waits (log_flush). */
+void os_loop_set_idle(struct os_loop *loop, void (*idle)(void));
+
+/* Calls once at the end of this turn. TASK is storage of the caller, zeroed at
+ * first; deferring it again before it ran changes nothing. */
+struct os_task {
+	void (*call)(void *context);
+	void *context;
+	struct os_task *next;
+	struct os_task **previous; /* NULL: not deferred */
+};
+void os_loop_defer(struct os_loop *loop, struct os_task *task);
+void os_task_cancel(struct os_loop *loop, struct os_task *task);
+
+enum os_watch_events { OS_WATCH_NONE = 0, OS_WATCH_READ = 1, OS_WATCH_WRITE = 2 };
+
+/* Watches DESCRIPTOR (not owned) for EVENTS, level-triggered. CALL is given
+ * those that are ready; an error or hang-up shows as both. */
+struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned events,
+			      void (*call)(void *context, unsigned events), void *context);
+void os_watch_set(struct os_watch *watch, unsigned events);
+/* NULL is allowed. Before the descriptor is closed. */
+void os_watch_free(struct os_watch *watch);
+
+/* A timer that is not running. */
+struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context), void *context);
+/* Runs (again) for DELAY_US, once. */
+void os_timer_start(struct os_timer *timer, int64_t delay_us);
+void os_timer_stop(struct os_timer *timer);
+bool os_timer_is_running(const struct os_timer *timer);
+void os_timer_free(struct os_timer *timer);
+
+struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(void *context),
+				void *context);
+void os_signal_free(struct os_signal *signal);
+
+/* Lets another thread cause a call in the loop's thread. Several sends before
+ * the call may become one. */
+struct os_wakeup *os_wakeup_new(struct os_loop *loop, void (*call)(void *context), void *context);
+void os_wakeup_send(struct os_wakeup *wakeup);
+void os_wakeup_free(struct os_wakeup *wakeup);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/socket.h - sockets. All are close-on-exec and do not block. Functions
+ * return a descriptor, 0, a count or -errno.
+ */
+#ifndef OS_SOCKET_H
+#define OS_SOCKET_H
+
+#include "base/attributes.h"
+#include "base/str.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+enum { OS_SOCKET_TEXT_SIZE = 64 }; /* "[2001:db8::7]:53112" and a NUL */
+
+union os_socket_address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* HOST is an address literal without brackets; false when it is none. */
+bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out);
+socklen_t os_socket_address_size(const union os_socket_address *address);
+/* "192.0.2.7:53112" or "[2001:db8::7]:53112" */
+void os_socket_address_format(const union os_socket_address *address,
+			      char text[OS_SOCKET_TEXT_SIZE]);
+/* "192.0.2.7" or "2001:db8::7" */
+void os_socket_address_format_host(const union os_socket_address *address,
+				   char text[OS_SOCKET_TEXT_SIZE]);
+uint16_t os_socket_address_port(const union os_socket_address *address);
+/* The address as IPv6, an IPv4 one mapped into ::ffff:0:0/96. */
+struct in6_addr os_socket_address_mapped(const union os_socket_address *address);
+
+/* A listening TCP socket; IPv6 sockets take IPv6 only. */
+MUST_CHECK int os_socket_listen(const union os_socket_address *address, int backlog);
+/* Begins to connect: the descriptor becomes writable when it is decided; ask
+ * os_socket_error() then. */
+MUST_CHECK int os_socket_connect(const union os_socket_address *address);
+/* 0 or -errno of the last asynchronous operation. */
+MUST_CHECK int os_socket_error(int socket);
+/* -EAGAIN when nobody waits. */
+MUST_CHECK int os_socket_accept(int listening, union os_socket_address *peer_out);
+MUST_CHECK int os_socket_local_address(int socket, union os_socket_address *out);
+
+/* UNIX sockets of kind SOCK_SEQPACKET or SOCK_DGRAM. The path is replaced when
+ * a socket stands there; mode is that of the new one. */
+MUST_CHECK int os_socket_listen_unix(const char *path, int kind, unsigned mode);
+MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
+
+/* Bytes moved, 0 at the end of input, -EAGAIN, or -errno. No signal when the
+ * peer is gone. */
+MUST_CHECK ssize_t os_socket_read(int socket, void *data, size_t size);
+MUST_CHECK ssize_t os_socket_write(int socket, const void *data, size_t size);
+void os_socket_close(int socket);
+
+/* One packet with up to OS_SOCKET_DESCRIPTORS descriptors. os_socket_receive()
+ * returns the packet's length (0: the peer has closed), -EMSGSIZE for one that
+ * does not fit SIZE; received descriptors belong to the caller. */
+enum { OS_SOCKET_DESCRIPTORS = 16 };
+MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, const int *descriptors,
+				  size_t descriptor_count);
+MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
+				     size_t *descriptor_count);
+
+#endif

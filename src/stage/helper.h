@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+/*
+ * stage/helper.h - the helper's side of its connection to "send".
+ *
+ * A helper is given jobs: one message, one destination, one or more of the
+ * message's deliveries. It keeps many jobs in flight, reports each delivery
+ * once, and finishes the job. A helper that dies loses nothing: its jobs are
+ * tried again.
+ */
+#ifndef STAGE_HELPER_H
+#define STAGE_HELPER_H
+
+#include "config/config.h"
+#include "mail/envelope.h"
+#include "mail/verdict.h"
+#include "os/loop.h"
+
+struct stage_helper_recipient {
+	uint32_t number; /* of the delivery */
+	struct str address;
+	bool is_reported;
+};
+
+/* Owned by the helper from the call on until stage_helper_finish(). */
+struct stage_helper_job {
+	struct mail_id id;
+	struct str sender;      /* "" : the null sender */
+	struct str destination; /* remote: the recipients' domain, lower case; local: the service */
+	struct stage_helper_recipient *recipients;
+	size_t recipient_count;
+	int file;      /* the data file, open for reading, CRLF lines; pread only */
+	uint64_t size; /* bytes of it */
+	void *context; /* for the one who does the job */
+	struct stage_helper *helper;
+	struct arena *arena; /* freed with the job; may be used for its work */
+	uint32_t tag;
+	struct stage_helper_job *next, *previous;
+};
+
+struct stage_helper_handler {
+	/* A new job: owned by the callee. */
+	void (*job)(void *context, struct stage_helper_job *job);
+	/* The connection to "send" was lost: give up every job without reporting
+	 * (stage_helper_finish() each, now or when its network work can end). */
+	void (*lost)(void *context);
+};
+
+struct stage_helper;
+
+/* Connects to "send" at PATH as a helper for SERVICE ("remote", or the name of
+ * a local service), and again when the connection is lost. */
+struct stage_helper *stage_helper_new(struct os_loop *loop, const char *path, const char *service,
+				      uint32_t concurrency,
+				      const struct stage_helper_handler *handler, void *context);
+void stage_helper_free(struct stage_helper *helper);
+
+/* Reports the outcome of recipients[index]. TRIGGER names an event worth
+ * waiting for ("host.mx.example.org"), or is NULL. Nothing happens for one that
+ * was reported. */
+void stage_helper_report(struct stage_helper_job *job, size_t index,
+			 const struct mail_verdict *verdict, const char *trigger);
+/* The same for every recipient that was not reported yet. */
+void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_verdict *verdict,
+			      const char *trigger);
+/* Ends and frees the job and closes its file. Recipients without a report are
+ * tried again. */
+void stage_helper_finish(struct stage_helper_job *job);
+
+/* How many jobs are in flight. */
+size_t stage_helper_job_count(const struct stage_helper *helper);
+
+#endif
