@@ -143,6 +143,7 @@ void smtp_client_input(struct smtp_client *client, struct str input)
 		case SMTP_CLIENT_REPLY_MORE:
 			break;
 		case SMTP_CLIENT_REPLY_COMPLETE:
+			client->reply_count++;
 			client_on_reply(client);
 			break;
 		case SMTP_CLIENT_REPLY_MALFORMED:
@@ -177,13 +178,13 @@ void smtp_client_timed_out(struct smtp_client *client)
 	client->is_stale = false;
 }
 
-/* The server has seen no end of the data: it must forget the message. */
-static void refuse_bare_line_end(struct smtp_client *client)
+void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
-	mail_verdict_set(verdict, "5.6.11", "the message holds a CR or LF that stands alone");
+	mail_verdict_set(verdict, status, "%s", reason);
 	client_fail_session(client, verdict);
+	client->is_stale = false;
 }
 
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
@@ -192,7 +193,9 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 		return;
 	if (!smtp_stuffing_append(&client->stuffing, data, &client->output) ||
 	    (is_last && !smtp_stuffing_end(&client->stuffing, &client->output)))
-		refuse_bare_line_end(client);
+		/* The server has seen no end of the data: it must forget the message. */
+		smtp_client_abandon(client, "5.6.11",
+				    "the message holds a CR or LF that stands alone");
 	else if (is_last)
 		client_enter(client, CLIENT_FINAL);
 }
@@ -234,6 +237,11 @@ void smtp_client_sent(struct smtp_client *client, size_t count)
 	buffer_consume(&client->output, count);
 	if (count > 0)
 		client->is_unsent = false;
+}
+
+unsigned smtp_client_reply_count(const struct smtp_client *client)
+{
+	return client->reply_count;
 }
 
 bool smtp_client_is_greeted(const struct smtp_client *client)

@@ -75,6 +75,10 @@ void smtp_client_lost(struct smtp_client *client, const char *reason);
 /* The server took longer than it may. */
 void smtp_client_timed_out(struct smtp_client *client);
 
+/* Ends the session at once for a reason of ours, which the undecided
+ * recipients' verdicts tell. */
+void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason);
+
 /* The next bytes of the message, in any pieces; IS_LAST with the last of them. */
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last);
 
@@ -82,6 +86,8 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 struct str smtp_client_output(const struct smtp_client *client);
 void smtp_client_sent(struct smtp_client *client, size_t count);
 
+/* How many replies were acted upon: grows with the server's progress. */
+unsigned smtp_client_reply_count(const struct smtp_client *client);
 /* Whether the server's greeting and EHLO succeeded. */
 bool smtp_client_is_greeted(const struct smtp_client *client);
 /* Whether the client is CLOSED because a server that had served an earlier

@@ -34,9 +34,10 @@ struct smtp_client {
 	enum client_state state;
 	struct smtp_capabilities capabilities;
 	bool is_greeted;
-	bool needs_reset;   /* the server is inside a transaction that we are done with */
-	bool is_stale;      /* see smtp_client_is_stale() */
-	bool is_unsent;     /* nothing of the output was sent yet */
+	bool needs_reset; /* the server is inside a transaction that we are done with */
+	bool is_stale;    /* see smtp_client_is_stale() */
+	bool is_unsent;   /* nothing of the output was sent yet */
+	unsigned reply_count;
 	unsigned completed; /* transactions that came to an end */
 
 	struct smtp_client_message message; /* no recipients: no transaction */
