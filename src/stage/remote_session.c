@@ -15,7 +15,6 @@ enum { TRANSACTIONS_MAX = 100, PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE }
 struct remote_session {
 	struct remote_session_settings settings;
 	char key[REMOTE_HOP_KEY_SIZE];
-	struct dns_server server; /* its host is not kept */
 	int socket;
 	struct os_watch *watch;
 	unsigned events; /* that are watched */
