@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "mailbox/maildir.h"
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -196,6 +197,19 @@ static enum maildir_sync sync_of(enum config_sync sync)
 	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
 }
 
+/* Signals are the loop's, not the thread's. */
+static void start_thread(struct stage_local *local)
+{
+	sigset_t all;
+	sigset_t before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&local->thread, NULL, work, local) != 0)
+		panic("no thread for deliveries can be started");
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 struct stage_local *stage_local_new(struct os_loop *loop, const struct config *config,
 				    const struct config_service *service)
 {
@@ -209,8 +223,7 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
 	local->start = (struct os_task){.call = start, .context = local};
 	pthread_mutex_init(&local->mutex, NULL);
 	pthread_cond_init(&local->changed, NULL);
-	if (pthread_create(&local->thread, NULL, work, local) != 0)
-		panic("no thread for deliveries can be started");
+	start_thread(local);
 	return local;
 }
 
