@@ -59,8 +59,8 @@ void os_socket_close(int socket);
  * returns the packet's length (0: the peer has closed), -EMSGSIZE for one that
  * does not fit SIZE; received descriptors belong to the caller. */
 enum { OS_SOCKET_DESCRIPTORS = 16 };
-MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size,
-				  const int *descriptors, size_t descriptor_count);
+MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, const int *descriptors,
+				  size_t descriptor_count);
 MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 				     size_t *descriptor_count);
 

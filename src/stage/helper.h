@@ -24,13 +24,13 @@ struct stage_helper_recipient {
 /* Owned by the helper from the call on until stage_helper_finish(). */
 struct stage_helper_job {
 	struct mail_id id;
-	struct str sender;	/* "" : the null sender */
+	struct str sender;      /* "" : the null sender */
 	struct str destination; /* remote: the recipients' domain, lower case; local: the service */
 	struct stage_helper_recipient *recipients;
 	size_t recipient_count;
-	int file;	/* the data file, open for reading, CRLF lines; pread only */
-	uint64_t size;	/* bytes of it */
-	void *context;	/* for the one who does the job */
+	int file;      /* the data file, open for reading, CRLF lines; pread only */
+	uint64_t size; /* bytes of it */
+	void *context; /* for the one who does the job */
 	struct stage_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;

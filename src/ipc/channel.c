@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: ISC
+#include "ipc/channel.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/socket.h"
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct header {
+	uint16_t version;
+	uint16_t type;
+	uint32_t tag;
+};
+
+/* A message that waits for room in the socket. */
+struct waiting {
+	struct waiting *next;
+	size_t size;
+	int descriptors[IPC_DESCRIPTORS_MAX];
+	size_t descriptor_count;
+	char bytes[];
+};
+
+struct ipc_channel {
+	struct os_loop *loop;
+	struct os_watch *watch;
+	int socket;
+	const struct ipc_channel_handler *handler;
+	void *context;
+	struct waiting *first;
+	struct waiting **end;
+	size_t backlog;
+	bool is_paused;
+	bool *was_closed; /* set while a handler runs */
+	bool is_lost;
+	struct os_task lost_task;
+};
+
+static void close_all(const int *descriptors, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		os_socket_close(descriptors[i]);
+}
+
+static void update_watch(struct ipc_channel *channel)
+{
+	unsigned events = channel->is_paused ? OS_WATCH_NONE : OS_WATCH_READ;
+
+	if (channel->is_lost)
+		events = OS_WATCH_NONE;
+	else if (channel->first != NULL)
+		events |= OS_WATCH_WRITE;
+	os_watch_set(channel->watch, events);
+}
+
+/* The handler is told later, never from inside one of our callers' calls. */
+static void mark_lost(struct ipc_channel *channel)
+{
+	channel->is_lost = true;
+	update_watch(channel);
+	os_loop_defer(channel->loop, &channel->lost_task);
+}
+
+static void tell_lost(void *context)
+{
+	struct ipc_channel *channel = context;
+
+	channel->handler->lost(channel->context, channel);
+}
+
+static void drop_first(struct ipc_channel *channel)
+{
+	struct waiting *waiting = channel->first;
+
+	channel->first = waiting->next;
+	if (channel->first == NULL)
+		channel->end = &channel->first;
+	channel->backlog -= waiting->size;
+	close_all(waiting->descriptors, waiting->descriptor_count);
+	free(waiting);
+}
+
+static void flush(struct ipc_channel *channel)
+{
+	while (channel->first != NULL) {
+		struct waiting *waiting = channel->first;
+		ssize_t sent = os_socket_send(channel->socket, waiting->bytes, waiting->size,
+					      waiting->descriptors, waiting->descriptor_count);
+
+		if (sent == -EAGAIN)
+			break;
+		if (sent < 0) {
+			mark_lost(channel);
+			return;
+		}
+		drop_first(channel);
+	}
+	update_watch(channel);
+}
+
+/* False when the packet breaks the rules. */
+static bool read_header(const char *packet, size_t length, struct ipc_message *message)
+{
+	struct header header;
+
+	if (length < sizeof header)
+		return false;
+	memcpy(&header, packet, sizeof header);
+	message->type = le16toh(header.type);
+	message->tag = le32toh(header.tag);
+	message->body = str_slice(packet + sizeof header, length - sizeof header);
+	return le16toh(header.version) == IPC_VERSION;
+}
+
+/* One packet. False when no more can be read now. */
+static bool receive(struct ipc_channel *channel)
+{
+	static char packet[sizeof(struct header) + IPC_BODY_MAX];
+	struct ipc_message message = {0};
+	ssize_t length = os_socket_receive(channel->socket, packet, sizeof packet,
+					   message.descriptors, &message.descriptor_count);
+
+	if (length == -EAGAIN)
+		return false;
+	if (length <= 0 || !read_header(packet, (size_t)length, &message)) {
+		if (length > 0 || length == -EMSGSIZE)
+			log_event(EVENT_IPC_REFUSED, log_number("length", length));
+		close_all(message.descriptors, message.descriptor_count);
+		mark_lost(channel);
+		return false;
+	}
+	channel->handler->message(channel->context, channel, &message);
+	close_all(message.descriptors, message.descriptor_count);
+	return true;
+}
+
+static void ready(void *context, unsigned events)
+{
+	enum { PACKETS_A_TURN = 64 };
+	struct ipc_channel *channel = context;
+	bool was_closed = false;
+
+	channel->was_closed = &was_closed;
+	if (events & OS_WATCH_WRITE)
+		flush(channel);
+	if (events & OS_WATCH_READ)
+		for (unsigned i = 0; i < PACKETS_A_TURN; i++)
+			if (channel->is_paused || channel->is_lost || !receive(channel) ||
+			    was_closed)
+				break;
+	if (!was_closed)
+		channel->was_closed = NULL;
+}
+
+struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
+				    const struct ipc_channel_handler *handler, void *context)
+{
+	struct ipc_channel *channel = memory_alloc_zero(1, sizeof *channel);
+
+	channel->loop = loop;
+	channel->socket = socket;
+	channel->handler = handler;
+	channel->context = context;
+	channel->end = &channel->first;
+	channel->lost_task = (struct os_task){.call = tell_lost, .context = channel};
+	channel->watch = os_watch_new(loop, socket, OS_WATCH_READ, ready, channel);
+	return channel;
+}
+
+void ipc_channel_close(struct ipc_channel *channel)
+{
+	if (channel == NULL)
+		return;
+	if (channel->was_closed != NULL)
+		*channel->was_closed = true;
+	while (channel->first != NULL)
+		drop_first(channel);
+	os_task_cancel(channel->loop, &channel->lost_task);
+	os_watch_free(channel->watch);
+	os_socket_close(channel->socket);
+	free(channel);
+}
+
+static void keep(struct ipc_channel *channel, const char *packet, size_t size,
+		 const int *descriptors, size_t descriptor_count)
+{
+	struct waiting *waiting = memory_alloc(sizeof *waiting + size);
+
+	memcpy(waiting->bytes, packet, size);
+	waiting->size = size;
+	waiting->next = NULL;
+	waiting->descriptor_count = 0;
+	for (size_t i = 0; i < descriptor_count; i++) {
+		int copy = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3);
+
+		if (copy < 0) {
+			close_all(waiting->descriptors, waiting->descriptor_count);
+			free(waiting);
+			mark_lost(channel);
+			return;
+		}
+		waiting->descriptors[waiting->descriptor_count++] = copy;
+	}
+	*channel->end = waiting;
+	channel->end = &waiting->next;
+	channel->backlog += size;
+	update_watch(channel);
+}
+
+void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
+		      const int *descriptors, size_t descriptor_count)
+{
+	char packet[sizeof(struct header) + IPC_BODY_MAX];
+	struct header header = {htole16(IPC_VERSION), htole16(type), htole32(tag)};
+	size_t size = sizeof header + body.length;
+	ssize_t sent = -EAGAIN;
+
+	if (body.length > IPC_BODY_MAX || descriptor_count > IPC_DESCRIPTORS_MAX)
+		panic("a message of %zu bytes and %zu descriptors", body.length, descriptor_count);
+	if (channel->is_lost)
+		return;
+	memcpy(packet, &header, sizeof header);
+	if (body.length > 0)
+		memcpy(packet + sizeof header, body.data, body.length);
+	if (channel->first == NULL)
+		sent = os_socket_send(channel->socket, packet, size, descriptors, descriptor_count);
+	if (sent == -EAGAIN)
+		keep(channel, packet, size, descriptors, descriptor_count);
+	else if (sent < 0)
+		mark_lost(channel);
+}
+
+size_t ipc_channel_backlog(const struct ipc_channel *channel)
+{
+	return channel->backlog;
+}
+
+void ipc_channel_pause(struct ipc_channel *channel, bool paused)
+{
+	channel->is_paused = paused;
+	update_watch(channel);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "ipc/channel.h"
+#include "log/event.h"
+#include "os/socket.h"
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static const int64_t FIRST_DELAY_US = SECOND_US / 50;
+static const int64_t LONGEST_DELAY_US = SECOND_US;
+
+struct ipc_client {
+	struct os_loop *loop;
+	char *path;
+	const struct ipc_client_handler *handler;
+	void *context;
+	struct ipc_channel *channel;
+	struct os_timer *timer;
+	int64_t delay_us;
+};
+
+static void client_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct ipc_client *client = context;
+
+	(void)channel;
+	client->handler->message(client->context, message);
+}
+
+static void client_lost(void *context, struct ipc_channel *channel)
+{
+	struct ipc_client *client = context;
+
+	ipc_channel_close(channel);
+	client->channel = NULL;
+	client->delay_us = FIRST_DELAY_US;
+	os_timer_start(client->timer, client->delay_us);
+	log_event(EVENT_IPC_LOST, log_string("path", client->path));
+	client->handler->lost(client->context);
+}
+
+static const struct ipc_channel_handler channel_handler = {client_message, client_lost};
+
+static void try_connect(void *context)
+{
+	struct ipc_client *client = context;
+	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
+
+	if (socket < 0) {
+		os_timer_start(client->timer, client->delay_us);
+		client->delay_us *= 2;
+		if (client->delay_us > LONGEST_DELAY_US)
+			client->delay_us = LONGEST_DELAY_US;
+		return;
+	}
+	client->channel = ipc_channel_new(client->loop, socket, &channel_handler, client);
+	client->handler->connected(client->context);
+}
+
+struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
+				  const struct ipc_client_handler *handler, void *context)
+{
+	struct ipc_client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->loop = loop;
+	client->path = memory_copy_string(path);
+	client->handler = handler;
+	client->context = context;
+	client->delay_us = FIRST_DELAY_US;
+	client->timer = os_timer_new(loop, try_connect, client);
+	os_timer_start(client->timer, 0);
+	return client;
+}
+
+void ipc_client_free(struct ipc_client *client)
+{
+	if (client == NULL)
+		return;
+	ipc_channel_close(client->channel);
+	os_timer_free(client->timer);
+	free(client->path);
+	free(client);
+}
+
+struct ipc_channel *ipc_client_channel(struct ipc_client *client)
+{
+	return client->channel;
+}

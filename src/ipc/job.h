@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/*
+ * ipc/job.h - what "send" and its helpers say to each other over the node's
+ * "send" socket. Bodies are written with ipc/pack.h. The tag is the job's.
+ *
+ *   HELLO    str service, u32 concurrency       a helper: "remote", a service's name,
+ *                                               or "resolve"
+ * To a delivery helper, with the data file's descriptor, and back:
+ *   START    u64 number, u64 born, str sender, u64 size, str destination,
+ *            u32 count, (u32 number, str address)...
+ *   REPORT   (u32 number, str status, str text, str trigger)...     as many as are decided
+ *   FINISH   the same as REPORT; the job is over
+ * To resolve, and back:
+ *   RESOLVE  str sender, u32 count, (u32 number, str address)...
+ *   RESOLVED u64 version, u32 count,
+ *            (u32 recipient, u32 route, str service, str address, str status, str text)...
+ *            status is empty for what is to be attempted; 4.x.x for the whole message:
+ *            ask again later
+ */
+#ifndef IPC_JOB_H
+#define IPC_JOB_H
+
+enum ipc_job {
+	IPC_JOB_HELLO = 1,
+	IPC_JOB_START,
+	IPC_JOB_REPORT,
+	IPC_JOB_FINISH,
+	IPC_JOB_RESOLVE,
+	IPC_JOB_RESOLVED,
+};
+
+enum {
+	IPC_JOB_RECIPIENTS_MAX = 100, /* in one START or RESOLVE */
+};
+
+#endif

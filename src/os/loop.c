@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: ISC
+#include "os/loop.h"
+#include "base/panic.h"
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct os_loop {
+	struct event_base *base;
+	struct os_task *tasks;
+	void (*idle)(void);
+	bool stopping;
+};
+
+struct os_watch {
+	struct event event;
+	struct os_loop *loop;
+	unsigned events;
+	void (*call)(void *context, unsigned events);
+	void *context;
+};
+
+struct os_timer {
+	struct event event;
+	void (*call)(void *context);
+	void *context;
+};
+
+struct os_signal {
+	struct event event;
+	void (*call)(void *context);
+	void *context;
+};
+
+struct os_wakeup {
+	struct os_watch *watch;
+	int descriptor;
+	void (*call)(void *context);
+	void *context;
+};
+
+struct os_loop *os_loop_new(void)
+{
+	struct os_loop *loop = memory_alloc_zero(1, sizeof *loop);
+	struct event_config *config = event_config_new();
+
+	if (config == NULL)
+		panic("no event configuration");
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+	loop->base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (loop->base == NULL)
+		panic("no event loop");
+	return loop;
+}
+
+void os_loop_free(struct os_loop *loop)
+{
+	if (loop == NULL)
+		return;
+	event_base_free(loop->base);
+	free(loop);
+}
+
+static void run_tasks(struct os_loop *loop)
+{
+	while (loop->tasks != NULL) {
+		struct os_task *task = loop->tasks;
+
+		os_task_cancel(loop, task);
+		task->call(task->context);
+	}
+}
+
+void os_loop_run(struct os_loop *loop)
+{
+	while (!loop->stopping) {
+		run_tasks(loop);
+		if (loop->idle != NULL)
+			loop->idle();
+		if (!loop->stopping && event_base_loop(loop->base, EVLOOP_ONCE) != 0)
+			panic("the event loop has nothing to wait for");
+	}
+	run_tasks(loop);
+	if (loop->idle != NULL)
+		loop->idle();
+}
+
+void os_loop_stop(struct os_loop *loop)
+{
+	loop->stopping = true;
+	event_base_loopbreak(loop->base);
+}
+
+void os_loop_set_idle(struct os_loop *loop, void (*idle)(void))
+{
+	loop->idle = idle;
+}
+
+void os_loop_defer(struct os_loop *loop, struct os_task *task)
+{
+	if (task->previous != NULL)
+		return;
+	task->next = loop->tasks;
+	task->previous = &loop->tasks;
+	if (task->next != NULL)
+		task->next->previous = &task->next;
+	loop->tasks = task;
+}
+
+void os_task_cancel(struct os_loop *loop, struct os_task *task)
+{
+	(void)loop;
+	if (task->previous == NULL)
+		return;
+	*task->previous = task->next;
+	if (task->next != NULL)
+		task->next->previous = task->previous;
+	task->next = NULL;
+	task->previous = NULL;
+}
+
+static void watch_ready(evutil_socket_t descriptor, short what, void *context)
+{
+	struct os_watch *watch = context;
+	unsigned events = OS_WATCH_NONE;
+
+	(void)descriptor;
+	if (what & EV_READ)
+		events |= OS_WATCH_READ;
+	if (what & EV_WRITE)
+		events |= OS_WATCH_WRITE;
+	watch->call(watch->context, events);
+}
+
+static void watch_arm(struct os_watch *watch, int descriptor)
+{
+	short what = EV_PERSIST;
+
+	if (watch->events == OS_WATCH_NONE)
+		return;
+	if (watch->events & OS_WATCH_READ)
+		what |= EV_READ;
+	if (watch->events & OS_WATCH_WRITE)
+		what |= EV_WRITE;
+	if (event_assign(&watch->event, watch->loop->base, descriptor, what, watch_ready, watch) !=
+		    0 ||
+	    event_add(&watch->event, NULL) != 0)
+		panic("descriptor %d cannot be watched", descriptor);
+}
+
+struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned events,
+			      void (*call)(void *context, unsigned events), void *context)
+{
+	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
+
+	watch->loop = loop;
+	watch->events = events;
+	watch->call = call;
+	watch->context = context;
+	event_assign(&watch->event, loop->base, descriptor, EV_READ | EV_PERSIST, watch_ready,
+		     watch);
+	watch_arm(watch, descriptor);
+	return watch;
+}
+
+void os_watch_set(struct os_watch *watch, unsigned events)
+{
+	if (events == watch->events)
+		return;
+	if (watch->events != OS_WATCH_NONE)
+		event_del(&watch->event);
+	watch->events = events;
+	watch_arm(watch, (int)event_get_fd(&watch->event));
+}
+
+void os_watch_free(struct os_watch *watch)
+{
+	if (watch == NULL)
+		return;
+	event_del(&watch->event);
+	free(watch);
+}
+
+static void timer_ready(evutil_socket_t descriptor, short what, void *context)
+{
+	struct os_timer *timer = context;
+
+	(void)descriptor;
+	(void)what;
+	timer->call(timer->context);
+}
+
+struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context), void *context)
+{
+	struct os_timer *timer = memory_alloc_zero(1, sizeof *timer);
+
+	timer->call = call;
+	timer->context = context;
+	evtimer_assign(&timer->event, loop->base, timer_ready, timer);
+	return timer;
+}
+
+void os_timer_start(struct os_timer *timer, int64_t delay_us)
+{
+	struct timeval delay;
+
+	if (delay_us < 0)
+		delay_us = 0;
+	delay.tv_sec = (time_t)(delay_us / 1000000);
+	delay.tv_usec = (suseconds_t)(delay_us % 1000000);
+	if (evtimer_add(&timer->event, &delay) != 0)
+		panic("a timer cannot be started");
+}
+
+void os_timer_stop(struct os_timer *timer)
+{
+	evtimer_del(&timer->event);
+}
+
+bool os_timer_is_running(const struct os_timer *timer)
+{
+	return evtimer_pending(&timer->event, NULL) != 0;
+}
+
+void os_timer_free(struct os_timer *timer)
+{
+	if (timer == NULL)
+		return;
+	evtimer_del(&timer->event);
+	free(timer);
+}
+
+static void signal_ready(evutil_socket_t number, short what, void *context)
+{
+	struct os_signal *signal = context;
+
+	(void)number;
+	(void)what;
+	signal->call(signal->context);
+}
+
+struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(void *context),
+				void *context)
+{
+	struct os_signal *signal = memory_alloc_zero(1, sizeof *signal);
+
+	signal->call = call;
+	signal->context = context;
+	evsignal_assign(&signal->event, loop->base, number, signal_ready, signal);
+	if (evsignal_add(&signal->event, NULL) != 0)
+		panic("signal %d cannot be watched", number);
+	return signal;
+}
+
+void os_signal_free(struct os_signal *signal)
+{
+	if (signal == NULL)
+		return;
+	evsignal_del(&signal->event);
+	free(signal);
+}
+
+static void wakeup_ready(void *context, unsigned events)
+{
+	struct os_wakeup *wakeup = context;
+	uint64_t count;
+
+	(void)events;
+	if (read(wakeup->descriptor, &count, sizeof count) == sizeof count)
+		wakeup->call(wakeup->context);
+}
+
+struct os_wakeup *os_wakeup_new(struct os_loop *loop, void (*call)(void *context), void *context)
+{
+	struct os_wakeup *wakeup = memory_alloc_zero(1, sizeof *wakeup);
+
+	wakeup->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wakeup->descriptor < 0)
+		panic("no eventfd: errno %d", errno);
+	wakeup->call = call;
+	wakeup->context = context;
+	wakeup->watch = os_watch_new(loop, wakeup->descriptor, OS_WATCH_READ, wakeup_ready, wakeup);
+	return wakeup;
+}
+
+void os_wakeup_send(struct os_wakeup *wakeup)
+{
+	static const uint64_t one = 1;
+
+	/* A full counter means that the call is due anyway. */
+	if (write(wakeup->descriptor, &one, sizeof one) < 0 && errno != EAGAIN)
+		panic("a wakeup cannot be sent: errno %d", errno);
+}
+
+void os_wakeup_free(struct os_wakeup *wakeup)
+{
+	if (wakeup == NULL)
+		return;
+	os_watch_free(wakeup->watch);
+	close(wakeup->descriptor);
+	free(wakeup);
+}

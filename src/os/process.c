@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: ISC
+#include "os/process.h"
+#include "base/buffer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int os_process_user_find(const char *name, struct os_process_user *out)
+{
+	const struct passwd *entry;
+
+	errno = 0;
+	entry = getpwnam(name);
+	if (entry == NULL)
+		return errno != 0 ? -errno : -ENOENT;
+	*out = (struct os_process_user){true, entry->pw_uid, entry->pw_gid};
+	return 0;
+}
+
+int os_process_become(const struct os_process_user *user)
+{
+	if (!user->change)
+		return 0;
+	if (setgroups(0, NULL) != 0 || setresgid(user->gid, user->gid, user->gid) != 0 ||
+	    setresuid(user->uid, user->uid, user->uid) != 0)
+		return -errno;
+	return 0;
+}
+
+bool os_process_is_root(void)
+{
+	return geteuid() == 0;
+}
+
+/* In the new process: only what is safe after fork(). */
+static _Noreturn void become_program(const char *path, const char *const *arguments,
+				     const struct os_process_user *user, int control)
+{
+	sigset_t none;
+	int input = open("/dev/null", O_RDONLY);
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (input < 0 || dup2(input, 0) < 0)
+		_exit(71);
+	if (control == OS_PROCESS_CONTROL) {
+		if (fcntl(control, F_SETFD, 0) != 0)
+			_exit(71);
+	} else if (dup2(control, OS_PROCESS_CONTROL) < 0) {
+		_exit(71);
+	}
+	if (os_process_become(user) != 0)
+		_exit(77);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	execv(path, (char *const *)(uintptr_t)arguments);
+	_exit(127);
+}
+
+pid_t os_process_start(const char *path, const char *const *arguments,
+		       const struct os_process_user *user, int control)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become_program(path, arguments, user, control);
+	return pid;
+}
+
+pid_t os_process_ended(int *status_out)
+{
+	pid_t pid;
+
+	do
+		pid = waitpid(-1, status_out, WNOHANG);
+	while (pid < 0 && errno == EINTR);
+	return pid < 0 ? 0 : pid;
+}
+
+void os_process_kill(pid_t pid, int signal)
+{
+	if (pid > 0)
+		(void)kill(pid, signal);
+}
+
+void os_process_status_format(int status, char *text, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, size, "signal %d", WTERMSIG(status));
+	else
+		snprintf(text, size, "exit %d", WEXITSTATUS(status));
+}
+
+int os_process_own_directory(char *path)
+{
+	char own[OS_PROCESS_PATH_SIZE];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+
+	if (length < 0)
+		return -errno;
+	while (length > 1 && own[length - 1] != '/')
+		length--;
+	own[length > 1 ? length - 1 : 1] = '\0';
+	memcpy(path, own, strlen(own) + 1);
+	return 0;
+}
+
+int os_process_socket_pair(int sockets_out[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets_out) ==
+			       0
+		       ? 0
+		       : -errno;
+}
+
+int os_process_share_text(struct str text)
+{
+	int descriptor = memfd_create("configuration", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t written = 0;
+
+	if (descriptor < 0)
+		return -errno;
+	while (written < text.length) {
+		ssize_t count = write(descriptor, text.data + written, text.length - written);
+
+		if (count < 0 && errno != EINTR) {
+			int error = -errno;
+
+			close(descriptor);
+			return error;
+		}
+		if (count > 0)
+			written += (size_t)count;
+	}
+	(void)fcntl(descriptor, F_ADD_SEALS,
+		    F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	return descriptor;
+}
+
+int os_process_read_text(int descriptor, size_t limit, struct buffer *out)
+{
+	off_t position = 0;
+
+	for (;;) {
+		char *place = buffer_reserve(out, 65536);
+		ssize_t count = pread(descriptor, place, 65536, position);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			return 0;
+		buffer_commit(out, (size_t)count);
+		position += count;
+		if ((size_t)position > limit)
+			return -EFBIG;
+	}
+}
+
+void os_process_raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void os_process_ignore_pipe_signal(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+}

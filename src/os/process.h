@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/process.h - starting, watching and being a process.
+ */
+#ifndef OS_PROCESS_H
+#define OS_PROCESS_H
+
+#include "base/attributes.h"
+#include "base/str.h"
+#include <sys/types.h>
+
+enum {
+	OS_PROCESS_CONTROL = 3, /* the descriptor a started process finds its control socket at */
+	OS_PROCESS_PATH_SIZE = 4096,
+};
+
+struct os_process_user {
+	bool change;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Looks the user up; -ENOENT when there is none. */
+MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *out);
+/* Becomes USER for good, with no other groups. */
+MUST_CHECK int os_process_become(const struct os_process_user *user);
+bool os_process_is_root(void);
+
+/* Starts PATH with ARGUMENTS (ends with NULL), as USER, with standard input from
+ * /dev/null, and CONTROL as descriptor OS_PROCESS_CONTROL: the pid or -errno. */
+MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments,
+				  const struct os_process_user *user, int control);
+/* A child that has ended: its pid, 0 when there is none now. STATUS_OUT as of
+ * waitpid(). */
+pid_t os_process_ended(int *status_out);
+void os_process_kill(pid_t pid, int signal);
+/* "exit 1", "signal 9" */
+void os_process_status_format(int status, char *text, size_t size);
+
+/* The directory that the running program's file stands in; PATH has room for
+ * OS_PROCESS_PATH_SIZE bytes. */
+MUST_CHECK int os_process_own_directory(char *path);
+
+/* A pair of connected SOCK_SEQPACKET sockets, close-on-exec, not blocking. */
+MUST_CHECK int os_process_socket_pair(int sockets_out[2]);
+
+/* A read-only descriptor of TEXT that nobody can change (a sealed memfd), and
+ * what such a descriptor holds (appended to OUT, at most LIMIT bytes). */
+MUST_CHECK int os_process_share_text(struct str text);
+struct buffer;
+MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer *out);
+
+/* Raises the bound on open descriptors to what is allowed. */
+void os_process_raise_descriptor_limit(void);
+/* Takes SIGPIPE away. */
+void os_process_ignore_pipe_signal(void);
+
+#endif

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: ISC
+#include "os/socket.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
+
+bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out)
+{
+	union os_socket_address address = {0};
+
+	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1) {
+		address.v4.sin_family = AF_INET;
+		address.v4.sin_port = htons(port);
+	} else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1) {
+		address.v6.sin6_family = AF_INET6;
+		address.v6.sin6_port = htons(port);
+	} else {
+		return false;
+	}
+	*out = address;
+	return true;
+}
+
+socklen_t os_socket_address_size(const union os_socket_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+void os_socket_address_format_host(const union os_socket_address *address,
+				   char text[OS_SOCKET_TEXT_SIZE])
+{
+	const void *bytes = &address->v4.sin_addr;
+
+	if (address->any.sa_family == AF_INET6)
+		bytes = &address->v6.sin6_addr;
+	if (address->any.sa_family != AF_INET && address->any.sa_family != AF_INET6)
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "unix");
+	else
+		inet_ntop(address->any.sa_family, bytes, text, OS_SOCKET_TEXT_SIZE);
+}
+
+void os_socket_address_format(const union os_socket_address *address,
+			      char text[OS_SOCKET_TEXT_SIZE])
+{
+	char host[OS_SOCKET_TEXT_SIZE];
+
+	os_socket_address_format_host(address, host);
+	if (address->any.sa_family == AF_INET6)
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "[%s]:%u", host,
+			 os_socket_address_port(address));
+	else
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "%s:%u", host, os_socket_address_port(address));
+}
+
+uint16_t os_socket_address_port(const union os_socket_address *address)
+{
+	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
+							: address->v4.sin_port);
+}
+
+struct in6_addr os_socket_address_mapped(const union os_socket_address *address)
+{
+	struct in6_addr mapped = {0};
+
+	if (address->any.sa_family == AF_INET6)
+		return address->v6.sin6_addr;
+	mapped.s6_addr[10] = 0xff;
+	mapped.s6_addr[11] = 0xff;
+	memcpy(&mapped.s6_addr[12], &address->v4.sin_addr, 4);
+	return mapped;
+}
+
+static int fail(int socket)
+{
+	int error = -errno;
+
+	if (socket >= 0)
+		close(socket);
+	return error;
+}
+
+static int new_tcp(const union os_socket_address *address)
+{
+	int descriptor = socket(address->any.sa_family, SOCK_STREAM | FLAGS, 0);
+
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+int os_socket_listen(const union os_socket_address *address, int backlog)
+{
+	static const int on = 1;
+	int descriptor = new_tcp(address);
+
+	if (descriptor < 0)
+		return descriptor;
+	if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+		return fail(descriptor);
+	if (address->any.sa_family == AF_INET6 &&
+	    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+		return fail(descriptor);
+	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
+	    listen(descriptor, backlog) != 0)
+		return fail(descriptor);
+	return descriptor;
+}
+
+/* Replies and commands are written whole: waiting for more would only delay. */
+static void set_no_delay(int descriptor)
+{
+	static const int on = 1;
+
+	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+int os_socket_connect(const union os_socket_address *address)
+{
+	int descriptor = new_tcp(address);
+
+	if (descriptor < 0)
+		return descriptor;
+	set_no_delay(descriptor);
+	if (connect(descriptor, &address->any, os_socket_address_size(address)) != 0 &&
+	    errno != EINPROGRESS && errno != EINTR)
+		return fail(descriptor);
+	return descriptor;
+}
+
+int os_socket_error(int socket)
+{
+	int error = 0;
+	socklen_t size = sizeof error;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+		return -errno;
+	return -error;
+}
+
+int os_socket_accept(int listening, union os_socket_address *peer_out)
+{
+	union os_socket_address peer = {0};
+	socklen_t size = sizeof peer;
+	int descriptor;
+
+	do
+		descriptor = accept4(listening, &peer.any, &size, FLAGS);
+	while (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED));
+	if (descriptor < 0)
+		return -errno;
+	set_no_delay(descriptor);
+	*peer_out = peer;
+	return descriptor;
+}
+
+int os_socket_local_address(int socket, union os_socket_address *out)
+{
+	union os_socket_address address = {0};
+	socklen_t size = sizeof address;
+
+	if (getsockname(socket, &address.any, &size) != 0)
+		return -errno;
+	*out = address;
+	return 0;
+}
+
+static int unix_address(const char *path, struct sockaddr_un *out)
+{
+	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof out->sun_path)
+		return -ENAMETOOLONG;
+	memcpy(out->sun_path, path, strlen(path));
+	return 0;
+}
+
+int os_socket_listen_unix(const char *path, int kind, unsigned mode)
+{
+	struct sockaddr_un address;
+	struct stat status;
+	int descriptor;
+	int error = unix_address(path, &address);
+
+	if (error < 0)
+		return error;
+	if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode) && unlink(path) != 0)
+		return -errno;
+	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
+	if (descriptor < 0)
+		return -errno;
+	if (bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
+	    chmod(path, mode) != 0 || (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
+		return fail(descriptor);
+	return descriptor;
+}
+
+int os_socket_connect_unix(const char *path, int kind)
+{
+	struct sockaddr_un address;
+	int descriptor;
+	int error = unix_address(path, &address);
+
+	if (error < 0)
+		return error;
+	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
+	if (descriptor < 0)
+		return -errno;
+	if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0)
+		return fail(descriptor);
+	return descriptor;
+}
+
+ssize_t os_socket_read(int socket, void *data, size_t size)
+{
+	ssize_t count;
+
+	do
+		count = recv(socket, data, size, 0);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+ssize_t os_socket_write(int socket, const void *data, size_t size)
+{
+	ssize_t count;
+
+	do
+		count = send(socket, data, size, MSG_NOSIGNAL);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+void os_socket_close(int socket)
+{
+	if (socket >= 0)
+		close(socket);
+}
+
+union descriptor_space {
+	char bytes[CMSG_SPACE(sizeof(int) * OS_SOCKET_DESCRIPTORS)];
+	struct cmsghdr align;
+};
+
+ssize_t os_socket_send(int socket, const void *data, size_t size, const int *descriptors,
+		       size_t descriptor_count)
+{
+	struct iovec part = {(void *)(uintptr_t)data, size};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	union descriptor_space space = {0};
+	ssize_t count;
+
+	if (descriptor_count > OS_SOCKET_DESCRIPTORS)
+		return -EINVAL;
+	if (descriptor_count > 0) {
+		struct cmsghdr *header;
+
+		message.msg_control = space.bytes;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * descriptor_count);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int) * descriptor_count);
+		memcpy(CMSG_DATA(header), descriptors, sizeof(int) * descriptor_count);
+	}
+	do
+		count = sendmsg(socket, &message, MSG_NOSIGNAL);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+static size_t take_descriptors(struct msghdr *message, int *descriptors)
+{
+	size_t count = 0;
+
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+	     header = CMSG_NXTHDR(message, header)) {
+		size_t here;
+
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		here = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		if (here > OS_SOCKET_DESCRIPTORS - count)
+			here = OS_SOCKET_DESCRIPTORS - count;
+		memcpy(descriptors + count, CMSG_DATA(header), here * sizeof(int));
+		count += here;
+	}
+	return count;
+}
+
+ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
+			  size_t *descriptor_count)
+{
+	struct iovec part = {data, size};
+	union descriptor_space space;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space.bytes,
+				 .msg_controllen = sizeof space.bytes};
+	ssize_t count;
+
+	*descriptor_count = 0;
+	do
+		count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (count < 0 && errno == EINTR);
+	if (count < 0)
+		return -errno;
+	*descriptor_count = take_descriptors(&message, descriptors);
+	if (message.msg_flags & MSG_TRUNC) {
+		while (*descriptor_count > 0)
+			close(descriptors[--*descriptor_count]);
+		return -EMSGSIZE;
+	}
+	return count;
+}
