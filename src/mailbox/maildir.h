@@ -31,7 +31,7 @@ enum maildir_sync {
 	MAILDIR_SYNC_FILESYSTEM, /* groups of MAILDIR_FILESYSTEM_FROM: syncfs */
 };
 
-enum { MAILDIR_FILESYSTEM_FROM = 4 }; /* deliveries on one filesystem */
+enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */
 
 struct maildir_delivery {
 	struct str path;             /* of the Maildir, from maildir_path_expand() */

@@ -19,7 +19,7 @@ struct stage_local;
 struct stage_local *stage_local_new(struct os_loop *loop, const struct config *config,
 				    const struct config_service *service);
 /* Waits for the group at the disk; every job is finished, those that did not
- * come to be delivered without a report. */
+ * come to be delivered without a report. Before stage_helper_free(). */
 void stage_local_free(struct stage_local *local);
 
 /* For the helper's handler: takes JOB, reports each of its recipients and
