@@ -66,8 +66,8 @@ static void answer_recipient(struct intake_session *session, const struct smtp_q
 {
 	struct mail_verdict verdict;
 
-	directory_check_recipient(session->intake->config, session->may_relay, &question->address,
-				  &verdict);
+	directory_check_recipient(session->intake->config, session->may_relay,
+				  question->address.text, &verdict);
 	if (verdict.class != MAIL_OK)
 		log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
 			  log_str("helo", smtp_server_helo(session->server)),

@@ -82,30 +82,21 @@ void message_free(struct manager *manager, struct message *message)
 	manager_check_stopped(manager);
 }
 
-/* The control file as it is on disk: 0 or -errno. */
+/* From TEXT, or when that is empty from the disk: 0 or -errno. */
 static int load(struct manager *manager, struct message *message, struct str text)
 {
-	struct buffer read = {0};
 	unsigned line = 0;
-	int error = 0;
+	int error;
 
-	if (text.length == 0) {
-		error = queue_update_read(manager->store,
-					  message->is_queued ? &message->stage : NULL,
-					  message->number, &read);
-		text = buffer_view(&read);
-	}
-	if (error == 0)
+	if (text.length > 0)
 		error = queue_control_parse(text, &message->control, &line);
-	if (error == 0 && message->control->envelope->id.number != message->number) {
-		queue_control_free(message->control);
-		message->control = NULL;
-		error = -EBADMSG;
-	}
+	else
+		error = queue_update_load(manager->store,
+					  message->is_queued ? &message->stage : NULL,
+					  message->number, &message->control, &line);
 	if (error < 0 && error != -ENOENT)
 		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->number),
 			  log_number("line", line), log_error(error));
-	buffer_clear(&read);
 	return error;
 }
 

@@ -209,7 +209,7 @@ static int record_fill(struct manager *manager, struct record *record)
 	record->update.preprocess = message->is_queued;
 	if (message->is_queued)
 		add_links(manager, record);
-	if (!message->is_recorded)
+	if (message->is_queued) /* a second block, after an interruption, is ignored */
 		error = queue_control_write_map(&record->control, message->control->deliveries,
 						message->control->delivery_count,
 						message->directory_version);

@@ -57,16 +57,12 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 static bool is_still_queued(struct manager *manager, const struct message *message)
 {
 	struct queue_control *control;
-	struct buffer text = {0};
-	bool is_same = false;
+	bool is_same;
 
-	if (queue_update_read(manager->store, &message->stage, message->number, &text) == 0 &&
-	    queue_control_parse(buffer_view(&text), &control, NULL) == 0) {
-		is_same = control->envelope->id.number == message->number &&
-			  control->envelope->id.born_us == message->born_us;
-		queue_control_free(control);
-	}
-	buffer_clear(&text);
+	if (queue_update_load(manager->store, &message->stage, message->number, &control, NULL) < 0)
+		return false;
+	is_same = control->envelope->id.born_us == message->born_us;
+	queue_control_free(control);
 	return is_same;
 }
 

@@ -17,6 +17,7 @@ enum { MANAGER_BACKLOG_MAX = 4 << 20 };
 
 static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
+static const int64_t SETTLE_DELAY_US = SECOND_US;
 static const int64_t MISSED_RETRY_US = SECOND_US / 5;
 
 struct client;
@@ -50,6 +51,7 @@ struct queue_server {
 	struct os_watch *watch;
 	struct os_timer *clean_timer;
 	struct os_timer *missed_timer;
+	struct os_timer *settle_timer;
 	struct queue_group *group;
 	struct client *clients;
 	struct client *manager;  /* one of the clients, or NULL */
@@ -126,8 +128,19 @@ static void send_removed(void *context)
 	buffer_reset(&server->removed);
 }
 
+/* Where no message comes, an empty group makes removals durable. */
+static void settle_removals(void *context)
+{
+	struct queue_server *server = context;
+
+	if (queue_intake_held(server->intake) > 0 && queue_group_is_idle(server->group))
+		queue_group_add(server->group, NULL);
+}
+
 static void tell_removed(struct queue_server *server, uint64_t number)
 {
+	if (!os_timer_is_running(server->settle_timer))
+		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
 	pack_u64(&server->removed, number);
 	os_loop_defer(server->loop, &server->removed_task);
 }
@@ -151,12 +164,15 @@ static void group_work(void *context, void **items, size_t count)
 	struct queue_server *server = context;
 	struct queue_message **messages = memory_alloc(count * sizeof *messages);
 	int *results = memory_alloc(count * sizeof *results);
+	size_t messages_count = 0;
 
 	for (size_t i = 0; i < count; i++)
-		messages[i] = ((struct held *)items[i])->message;
-	queue_message_commit_group(server->intake, messages, count, results);
-	for (size_t i = 0; i < count; i++)
-		((struct held *)items[i])->result = results[i];
+		if (items[i] != NULL)
+			messages[messages_count++] = ((struct held *)items[i])->message;
+	queue_message_commit_group(server->intake, messages, messages_count, results);
+	while (count-- > 0)
+		if (items[count] != NULL)
+			((struct held *)items[count])->result = results[--messages_count];
 	free(messages);
 	free(results);
 }
@@ -221,7 +237,8 @@ static void group_done(void *context, void **items, size_t count)
 	struct queue_server *server = context;
 
 	for (size_t i = 0; i < count; i++)
-		commit_done(server, items[i]);
+		if (items[i] != NULL)
+			commit_done(server, items[i]);
 	send_notice(server);
 	finish_stop(server);
 }
@@ -537,8 +554,9 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->group = queue_group_new(loop, &group_handler, server);
 	server->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, server);
 	server->missed_timer = os_timer_new(loop, tell_missed, server);
+	server->settle_timer = os_timer_new(loop, settle_removals, server);
 	server->clean_timer = os_timer_new(loop, clean, server);
-	os_timer_start(server->clean_timer, 0);
+	clean(server); /* before a manager scans */
 	return server;
 }
 
@@ -568,6 +586,7 @@ void queue_server_free(struct queue_server *server)
 	os_watch_free(server->watch);
 	os_timer_free(server->clean_timer);
 	os_timer_free(server->missed_timer);
+	os_timer_free(server->settle_timer);
 	os_task_cancel(server->loop, &server->removed_task);
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);
