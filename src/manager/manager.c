@@ -22,6 +22,32 @@ void scan_notify(void *context, unsigned events)
 		scan_all(manager);
 }
 
+static bool is_at_rest(const struct manager *manager)
+{
+	const struct message *message;
+	const struct message *next;
+
+	if (HASH_COUNT(manager->jobs) > 0 || manager->updating > 0)
+		return false;
+	HASH_ITER (hh, (struct message *)manager->messages, message, next)
+		if (message->state == MESSAGE_BOUNCING ||
+		    (message->state == MESSAGE_REMOVING && manager->is_managing))
+			return false;
+	return true;
+}
+
+/* At the end of a turn: DONE may free the manager. */
+static void finish_stop(void *context)
+{
+	struct manager *manager = context;
+	void (*stopped)(void *context) = manager->stopped;
+
+	if (stopped == NULL || !is_at_rest(manager))
+		return;
+	manager->stopped = NULL;
+	stopped(manager->stopped_context);
+}
+
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 			    const struct config *config, int listening, int notify,
 			    const char *queue_path)
@@ -56,32 +82,6 @@ void manager_configure(struct manager *manager, const struct config *config)
 {
 	manager->config = config;
 	stage_configure_all(manager);
-}
-
-static bool is_at_rest(const struct manager *manager)
-{
-	const struct message *message;
-	const struct message *next;
-
-	if (HASH_COUNT(manager->jobs) > 0 || manager->updating > 0)
-		return false;
-	HASH_ITER (hh, (struct message *)manager->messages, message, next)
-		if (message->state == MESSAGE_BOUNCING ||
-		    (message->state == MESSAGE_REMOVING && manager->is_managing))
-			return false;
-	return true;
-}
-
-/* At the end of a turn: DONE may free the manager. */
-static void finish_stop(void *context)
-{
-	struct manager *manager = context;
-	void (*stopped)(void *context) = manager->stopped;
-
-	if (stopped == NULL || !is_at_rest(manager))
-		return;
-	manager->stopped = NULL;
-	stopped(manager->stopped_context);
 }
 
 void manager_check_stopped(struct manager *manager)

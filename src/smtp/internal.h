@@ -117,7 +117,7 @@ void smtp_message_discard(struct smtp_server *s);
 /* data.c: takes bytes of the message up to its end, at most; whether it is whole. */
 bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
 
-/* reply.c: each gives one whole reply. A reply 5yz counts as an error. */
+/* reply.c: each gives one whole reply. A reply 5yz counts as an error. STATUS may be NULL. */
 enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,
 			  const char *text);
 enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict);
@@ -126,7 +126,7 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 void smtp_reply_banner(struct smtp_server *s);
 /* To HELO; to EHLO and LHLO with the extensions that we offer. */
 enum smtp_step smtp_reply_greeting(struct smtp_server *s);
-/* 421 or 221 and closed. */
+/* 221, 421 or 554 and closed. */
 enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
 			       const char *text);
 

@@ -25,6 +25,15 @@ static void append_reply(struct smtp_server *s, unsigned code, const char *statu
 	buffer_append(&s->output, "\r\n", 2);
 }
 
+static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
+{
+	struct smtp_refusal refusal = {code, status, text, buffer_view(&s->line),
+				       s->state == SMTP_STATE_END};
+
+	if (code >= 400 && s->service->on_refusal != NULL)
+		s->service->on_refusal(s->peer.context, &refusal);
+}
+
 /* Whether a reply with CODE is one refusal too many; then the last reply is
  * given instead of it. */
 static bool exceeds_errors(struct smtp_server *s, unsigned code)
@@ -38,16 +47,20 @@ static bool exceeds_errors(struct smtp_server *s, unsigned code)
 enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,
 			  const char *text)
 {
-	if (!exceeds_errors(s, code))
-		append_reply(s, code, status, text);
+	if (exceeds_errors(s, code))
+		return SMTP_STEP_DONE;
+	report(s, code, status, text);
+	append_reply(s, code, status, text);
 	return SMTP_STEP_DONE;
 }
 
 enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
 			       const char *text)
 {
-	if (s->state != SMTP_STATE_CLOSED)
+	if (s->state != SMTP_STATE_CLOSED) {
+		report(s, code, status, text);
 		append_reply(s, code, status, text);
+	}
 	smtp_server_enter(s, SMTP_STATE_CLOSED);
 	return SMTP_STEP_DONE;
 }
@@ -82,6 +95,7 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 
 	if (exceeds_errors(s, code_of(verdict)))
 		return SMTP_STEP_DONE;
+	report(s, code_of(verdict), verdict->status, verdict->text);
 	for (size_t i = 0; i < count; i++)
 		append_reply(s, code_of(verdict), verdict->status, verdict->text);
 	return SMTP_STEP_DONE;

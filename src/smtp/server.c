@@ -64,9 +64,13 @@ void smtp_server_start(struct smtp_server *s)
 
 void smtp_server_early_talker(struct smtp_server *s)
 {
-	buffer_append_format(&s->output, "554 %s You must wait for the greeting\r\n",
-			     s->service->hostname);
-	smtp_server_enter(s, SMTP_STATE_CLOSED);
+	struct buffer text = {0};
+
+	buffer_append_format(&text, "%s You must wait for the greeting", s->service->hostname);
+	buffer_append_byte(&text, '\0');
+	/* RFC 2034 section 4: no status in what stands for the banner. */
+	smtp_reply_last(s, 554, NULL, buffer_data(&text));
+	buffer_clear(&text);
 }
 
 static size_t take(struct smtp_server *s, const char *data, size_t length)

@@ -45,12 +45,23 @@ struct smtp_server_limits {
 	uint32_t data_timeout;    /* seconds */
 };
 
+/* A reply 4yz or 5yz. */
+struct smtp_refusal {
+	unsigned code;
+	const char *status; /* enhanced status code, or NULL */
+	const char *text;
+	struct str command; /* as it came, any bytes; empty when it is about none */
+	bool is_message;    /* the reply to a message, after its data */
+};
+
 /* What the sessions of one listener share. Outlives them. */
 struct smtp_service {
 	enum smtp_protocol protocol;
 	enum mail_stage stage;
 	const char *hostname;
 	struct smtp_server_limits limits;
+	/* Told of every refusal, for the log; it must not call the engine. NULL: nobody. */
+	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
 };
 
 /* Who is connected. The strings outlive the session. */
@@ -58,6 +69,7 @@ struct smtp_peer {
 	const char *address; /* "192.0.2.7", "2001:db8::7"; "" on a UNIX socket */
 	const char *name;    /* confirmed by reverse and forward DNS, or "" */
 	uint16_t port;
+	void *context; /* for on_refusal */
 };
 
 struct smtp_server;
