@@ -3,6 +3,8 @@
 #include "config/internal.h"
 #include <string.h>
 
+enum { TOKEN_MAX = 4096 };
+
 static char byte_at(const struct config_reader *s, size_t position)
 {
 	return position < s->text.length ? s->text.data[position] : '\0';
@@ -17,7 +19,7 @@ void config_reader_blank(struct config_reader *s, size_t start, size_t end)
 {
 	for (size_t i = start; i < end; i++)
 		if (s->clean[i] != '\n')
-			s->clean[i] = ' ';
+			s->clean[i] = '\r'; /* dropped one by one; long runs of spaces take long */
 }
 
 static enum token_kind refuse(struct config_reader *s, unsigned line, struct str found,
@@ -46,6 +48,7 @@ static bool skip_blanks(struct config_reader *s)
 			s->position++;
 		} else if (c == ' ' || c == '\t' || c == '\r') {
 			s->position++;
+			config_reader_blank(s, start, s->position);
 		} else if (c == '#' || (c == '/' && byte_at(s, start + 1) == '/')) {
 			skip_line(s);
 			config_reader_blank(s, start, s->position);
@@ -109,6 +112,25 @@ static bool is_word_byte(char c)
 	return (unsigned char)c > 0x20 && c != 0x7f && strchr("#\"'={}()+,*", c) == NULL;
 }
 
+/* libConfuse drops a '*' or '+' in a word in silence. */
+static enum token_kind take_word(struct config_reader *s)
+{
+	size_t start = s->position;
+
+	while (s->position < s->text.length && is_word_byte(s->text.data[s->position]))
+		s->position++;
+	if (s->text.data[s->position - 1] == '$' && byte_at(s, s->position) == '{')
+		return refuse(s, s->line, STR("${"), "variables are not put in", NULL);
+	if (byte_at(s, s->position) != '*' && byte_at(s, s->position) != '+')
+		return TOKEN_WORD;
+	if (byte_at(s, s->position + 1) == '=')
+		return TOKEN_WORD;
+	while (s->position < s->text.length && strchr(" \t\r\n", s->text.data[s->position]) == NULL)
+		s->position++;
+	return refuse(s, s->line, str_slice(s->text.data + start, s->position - start),
+		      "a value with this character needs quotes", NULL);
+}
+
 static enum token_kind take_token(struct config_reader *s)
 {
 	char c = byte_at(s, s->position);
@@ -117,23 +139,8 @@ static enum token_kind take_token(struct config_reader *s)
 		return TOKEN_END;
 	if (c == '"' || c == '\'')
 		return take_string(s, c);
-	if (is_word_byte(c)) {
-		size_t start = s->position;
-
-		while (s->position < s->text.length && is_word_byte(s->text.data[s->position]))
-			s->position++;
-		if (s->text.data[s->position - 1] == '$' && byte_at(s, s->position) == '{')
-			return refuse(s, s->line, STR("${"), "variables are not put in", NULL);
-		if (byte_at(s, s->position) != '*' && byte_at(s, s->position) != '+')
-			return TOKEN_WORD;
-		if (byte_at(s, s->position + 1) == '=')
-			return TOKEN_WORD;
-		while (s->position < s->text.length &&
-		       strchr(" \t\r\n", s->text.data[s->position]) == NULL)
-			s->position++;
-		return refuse(s, s->line, str_slice(s->text.data + start, s->position - start),
-			      "a value with this character needs quotes", NULL);
-	}
+	if (is_word_byte(c))
+		return take_word(s);
 	s->position += c == '+' && byte_at(s, s->position + 1) == '=' ? 2 : 1;
 	switch (c) {
 	case '=':
@@ -167,6 +174,10 @@ void config_reader_next(struct config_reader *s)
 	s->token.line = s->line;
 	s->token.kind = take_token(s);
 	s->token.end = s->position;
+	/* libConfuse takes a time that grows with the square of a word's length */
+	if (s->token.kind != TOKEN_BAD && s->token.end - s->token.start > TOKEN_MAX)
+		s->token.kind = refuse(s, s->line, config_token_text(s, &s->token), "too long",
+				       "at most 4096 bytes");
 }
 
 const char *config_token_value(const struct config_reader *s, const struct config_token *token,
