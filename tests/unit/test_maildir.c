@@ -275,6 +275,25 @@ static void old_litter_is_cleaned(void **state)
 	assert_int_equal(count_in("ann/new"), 3);
 }
 
+/* Whoever made what is found may have died before it was durable. */
+static void what_others_left_half_made_is_made_durable(void **state)
+{
+	static const char *const left[] = {"d", "d/e", "d/e/ann", "d/e/ann/cur", "d/e/ann/new"};
+
+	(void)state;
+	for (size_t count = 0; count <= COUNT_OF(left); count++) {
+		char path[300];
+
+		set_up_root();
+		for (size_t i = 0; i < count; i++) {
+			path_of(path, sizeof path, left[i]);
+			assert_int_equal(os_file_make_directory(OS_FILE_HERE, path), 0);
+		}
+		assert_string_equal(deliver_text("d/e/ann", MESSAGE).status, "2.0.0");
+		assert_null(disk_watch_problem());
+	}
+}
+
 enum { MANY = 12, USERS = 3 }; /* deliveries, Maildirs */
 
 static void deliver_many(enum maildir_sync sync, struct maildir_delivery *deliveries)
@@ -448,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_loop_is_noticed),
 		cmocka_unit_test(addresses_cannot_add_headers),
 		cmocka_unit_test(old_litter_is_cleaned),
+		cmocka_unit_test(what_others_left_half_made_is_made_durable),
 		cmocka_unit_test(a_group_shares_its_syncs),
 		cmocka_unit_test(each_call_may_fail),
 		cmocka_unit_test(errors_have_their_verdict),
