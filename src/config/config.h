@@ -42,7 +42,7 @@ struct config_service {
 struct config_domain {
 	const char *name; /* lower case */
 	const struct config_service *service;
-	const char **addresses; /* local parts, lower case */
+	const char **addresses; /* local parts, lower case, in order */
 	size_t address_count;   /* 0: every local part */
 };
 
@@ -55,7 +55,8 @@ struct config_network { /* an IPv4 network is kept as ::ffff:0:0/96 mapped */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (everything else),
 			     * "!" (the null sender) */
-	const char *relay;  /* host name or address literal; "" means: by MX after all */
+	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
+			     * "" means: by MX after all */
 	uint16_t port;      /* 25 unless given */
 };
 
@@ -99,7 +100,7 @@ struct config {
 	size_t listen_count;
 	struct config_service *services;
 	size_t service_count;
-	struct config_domain *domains;
+	struct config_domain *domains; /* in order of their names */
 	size_t domain_count;
 	struct config_network *relay_from;
 	size_t relay_from_count;
@@ -144,7 +145,10 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The stage called NAME, or NULL. */
 const struct config_stage *config_stage_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
+/* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
+/* Whether LOCAL, in any case of letters, exists at DOMAIN. */
+bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
 

@@ -12,7 +12,17 @@
  *             log_number("size", (int64_t)size));
  *
  * Lines gather in memory and are written by log_flush(), which the event loop
- * calls before it waits; warnings and errors are written at once.
+ * calls before it waits, and at exit(); warnings and errors are written at once.
+ * When standard error takes no more, lines are kept up to 1 MiB, then dropped
+ * and counted (log_lost): the log never stops the process, nor does a broken
+ * pipe end it.
+ *
+ * For one thread of a process. Before fork(), log_flush(), or both processes
+ * write what has gathered; after it, the child calls log_open().
+ *
+ * A value with a space, a quote, '=', '\', a control character or a byte that
+ * is not ASCII stands in double quotes, escaped: \" \\ \n \r \t \xHH. Values of
+ * more than 1000 bytes are cut and end in "...".
  */
 #ifndef LOG_EVENT_H
 #define LOG_EVENT_H

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: ISC
+/* From a tree to the structs, section by section. */
+#include "config/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERVICES_MAX = 250, LISTENS_MAX = 64 };
+
+static size_t count_sections(const struct config_tree *tree, enum config_section kind)
+{
+	size_t count = 0;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		count += s->kind == kind;
+	return count;
+}
+
+static void report_title(const struct config_tree_section *section, const char *message,
+			 const char *allowed, struct config_problems *problems)
+{
+	config_problem_add(problems, section->line,
+			   config_problem_name(problems, section->kind, section->title, NULL),
+			   STR(""), message, allowed);
+}
+
+static void report_twice(const struct config_tree_section *section, unsigned first_line,
+			 struct config_problems *problems)
+{
+	struct buffer message = {0};
+
+	buffer_append_format(&message, "given twice: first in line %u", first_line);
+	buffer_append_byte(&message, '\0');
+	report_title(section, buffer_data(&message), NULL, problems);
+	buffer_clear(&message);
+}
+
+static void add_listen(struct config *config, const struct config_tree_section *section,
+		       struct config_problems *problems)
+{
+	struct config_listen *listen = &config->listens[config->listen_count++];
+
+	if (strcmp(section->title, "smtp") == 0)
+		*listen =
+			(struct config_listen){.protocol = CONFIG_SMTP, .stage = MAIL_STAGE_ARRIVE};
+	else if (strcmp(section->title, "submission") == 0)
+		*listen = (struct config_listen){.protocol = CONFIG_SUBMISSION,
+						 .stage = MAIL_STAGE_SUBMIT};
+	else
+		report_title(section, "unknown protocol", "smtp, submission", problems);
+	config_fill_section(config, section, listen, problems);
+}
+
+static bool is_service_name(struct str name)
+{
+	if (name.length == 0 || name.length > 32)
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
+			return false;
+	}
+	return !str_equal(name, STR("remote"));
+}
+
+static void add_service(struct config *config, const struct config_tree_section *section,
+			unsigned *lines, struct config_problems *problems)
+{
+	struct str name = str_from(section->title);
+	const struct config_service *other = config_service_find(config, name);
+	struct config_service *service;
+
+	if (!is_service_name(name))
+		report_title(section, "a service cannot be called this",
+			     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\"", problems);
+	if (other != NULL)
+		report_twice(section, lines[other - config->services], problems);
+	if (config->service_count == SERVICES_MAX) {
+		report_title(section, "too many services", "at most 250", problems);
+		return;
+	}
+	lines[config->service_count] = section->line;
+	service = &config->services[config->service_count++];
+	service->name = arena_copy(config->arena, name);
+	config_fill_section(config, section, service, problems);
+}
+
+/* Every stage with its defaults: as if an empty section stood in the file. */
+static void add_stage(struct config *config, const char *name)
+{
+	struct config_tree_section empty = {.kind = CONFIG_SECTION_STAGE, .title = name};
+	struct config_problems none = {0};
+	struct config_stage *stage = &config->stages[config->stage_count++];
+	size_t count;
+
+	config_section_settings(CONFIG_SECTION_STAGE, &count);
+	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
+	stage->name = name;
+	config_fill_section(config, &empty, stage, &none);
+}
+
+static void set_stage(struct config *config, const struct config_tree_section *section,
+		      unsigned *lines, struct config_problems *problems)
+{
+	const struct config_stage *found = config_stage_find(config, str_from(section->title));
+	struct config_stage ignored = {0};
+	size_t index;
+
+	if (found == NULL) {
+		report_title(section, "no such stage", "remote, or the name of a service",
+			     problems);
+		config_fill_section(config, section, &ignored, problems);
+		return;
+	}
+	index = (size_t)(found - config->stages);
+	if (lines[index] != 0)
+		report_twice(section, lines[index], problems);
+	else
+		lines[index] = section->line;
+	config_fill_section(config, section, &config->stages[index], problems);
+}
+
+static void add_services(struct config *config, const struct config_tree *tree,
+			 struct config_problems *problems)
+{
+	unsigned lines[SERVICES_MAX + 1] = {0};
+
+	config->services = arena_alloc(config->arena, SERVICES_MAX * sizeof *config->services);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_SERVICE)
+			add_service(config, s, lines, problems);
+	config->stages =
+		arena_alloc(config->arena, (config->service_count + 1) * sizeof *config->stages);
+	add_stage(config, "remote");
+	for (size_t i = 0; i < config->service_count; i++)
+		add_stage(config, config->services[i].name);
+	memset(lines, 0, sizeof lines);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_STAGE)
+			set_stage(config, s, lines, problems);
+}
+
+static void add_listens(struct config *config, const struct config_tree *tree,
+			struct config_problems *problems)
+{
+	config->listens = arena_alloc(config->arena, LISTENS_MAX * sizeof *config->listens);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		if (s->kind != CONFIG_SECTION_LISTEN)
+			continue;
+		if (config->listen_count < LISTENS_MAX)
+			add_listen(config, s, problems);
+		else
+			report_title(s, "too many listen sections", "at most 64", problems);
+	}
+}
+
+static void add_domains(struct config *config, const struct config_tree *tree,
+			struct config_problems *problems)
+{
+	config->domains = arena_alloc(config->arena, count_sections(tree, CONFIG_SECTION_DOMAIN) *
+							     sizeof *config->domains);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct config_domain *domain;
+
+		if (s->kind != CONFIG_SECTION_DOMAIN)
+			continue;
+		domain = &config->domains[config->domain_count++];
+		domain->name = config_copy_lower(config->arena, str_from(s->title));
+		if (!config_text_is_host(str_from(s->title)))
+			report_title(s, "not a domain name", "letters, digits, hyphens and dots",
+				     problems);
+		config_fill_section(config, s, domain, problems);
+	}
+}
+
+void config_build(struct config *config, const struct config_tree *tree,
+		  struct config_problems *problems)
+{
+	config_fill_section(config, &tree->root, config, problems);
+	add_listens(config, tree, problems);
+	add_services(config, tree, problems);
+	add_domains(config, tree, problems);
+	config_check(config, tree, problems);
+}

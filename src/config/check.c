@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: ISC
+/* What concerns more than one setting. */
+#include "base/panic.h"
+#include "config/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void set_hostname(struct config *config, const struct config_tree *tree,
+			 struct config_problems *problems)
+{
+	char name[256] = "";
+
+	if (config->hostname != NULL || config_tree_use(&tree->root, "hostname")->line != 0)
+		return;
+	if (gethostname(name, sizeof name - 1) == 0 && strchr(name, '.') != NULL &&
+	    config_text_is_host(str_from(name))) {
+		config->hostname = config_copy_lower(config->arena, str_from(name));
+		return;
+	}
+	config_problem_add(problems, 0, "hostname", STR(""),
+			   "must be set: this machine's own name has no domain",
+			   "a host name of letters, digits, hyphens and dots");
+}
+
+static void complete_doublebounceto(struct config *config)
+{
+	struct buffer address = {0};
+
+	if (config->doublebounceto == NULL || *config->doublebounceto == '\0' ||
+	    strchr(config->doublebounceto, '@') != NULL || config->hostname == NULL)
+		return;
+	buffer_append_string(&address, config->doublebounceto);
+	buffer_append_byte(&address, '@');
+	buffer_append_string(&address, config->hostname);
+	config->doublebounceto = arena_copy(config->arena, buffer_view(&address));
+	buffer_clear(&address);
+}
+
+struct named { /* something with a name that must be there once */
+	const char *name;
+	const char *setting;
+	unsigned line;
+	size_t order;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct named *one = a;
+	const struct named *other = b;
+	int result = strcmp(one->name, other->name);
+
+	if (result != 0)
+		return result;
+	return one->order < other->order ? -1 : 1;
+}
+
+static void report_twice(const struct named *again, const struct named *first,
+			 struct config_problems *problems)
+{
+	struct buffer message = {0};
+
+	buffer_append_format(&message, "given twice: first in line %u", first->line);
+	buffer_append_byte(&message, '\0');
+	config_problem_add(problems, again->line, again->setting, str_from(again->name),
+			   buffer_data(&message), NULL);
+	buffer_clear(&message);
+}
+
+/* Sorts NAMES; they are gone afterwards. */
+static void check_once(struct named *names, size_t count, struct config_problems *problems)
+{
+	const struct named *first = names;
+
+	qsort(names, count, sizeof *names, compare_names);
+	for (size_t i = 1; i < count; i++) {
+		if (strcmp(names[i].name, first->name) == 0)
+			report_twice(&names[i], first, problems);
+		else
+			first = &names[i];
+	}
+	free(names);
+}
+
+static void check_domains(const struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	struct named *names = memory_alloc_zero(config->domain_count, sizeof *names);
+	size_t count = 0;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		if (s->kind != CONFIG_SECTION_DOMAIN)
+			continue;
+		names[count].name = config->domains[count].name;
+		names[count].setting = "domain";
+		names[count].line = s->line;
+		names[count].order = count;
+		count++;
+	}
+	check_once(names, count, problems);
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int compare_domains(const void *a, const void *b)
+{
+	const struct config_domain *one = a;
+	const struct config_domain *other = b;
+
+	return strcmp(one->name, other->name);
+}
+
+/* config_domain_find() and config_domain_has() search by halves. */
+static void sort_domains(struct config *config)
+{
+	for (size_t i = 0; i < config->domain_count; i++)
+		if (config->domains[i].address_count > 0)
+			qsort(config->domains[i].addresses, config->domains[i].address_count,
+			      sizeof(char *), compare_strings);
+	if (config->domain_count > 0)
+		qsort(config->domains, config->domain_count, sizeof *config->domains,
+		      compare_domains);
+}
+
+/* The values of a list as they stand, in lower case, up to the first of END. */
+static void check_values(struct config *config, const struct config_tree_section *section,
+			 const char *setting, const char *end, struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, setting);
+	struct named *names = memory_alloc_zero(use->count, sizeof *names);
+	const char *name = config_problem_name(problems, section->kind, section->title, setting);
+	size_t count = 0;
+
+	for (const struct config_tree_value *v = use->first; v != NULL; v = v->next) {
+		char *copy = config_copy_lower(config->arena, v->text);
+
+		copy[strcspn(copy, end)] = '\0';
+		names[count] = (struct named){copy, name, v->line, count};
+		count++;
+	}
+	check_once(names, count, problems);
+}
+
+struct bound { /* an address that is listened at */
+	const struct config_endpoint *endpoint;
+	const char *setting;
+	unsigned line;
+};
+
+static bool is_any(const char *host)
+{
+	struct in6_addr address;
+	bool is_ipv4;
+
+	if (!config_text_to_address(str_from(host), &address, &is_ipv4))
+		return false;
+	return is_ipv4 ? strcmp(host, "0.0.0.0") == 0 : IN6_IS_ADDR_UNSPECIFIED(&address);
+}
+
+static bool overlap(const struct config_endpoint *a, const struct config_endpoint *b)
+{
+	struct in6_addr one;
+	struct in6_addr other;
+	bool one_is_ipv4;
+	bool other_is_ipv4;
+
+	if (a->port != b->port)
+		return false;
+	if (a->port == 0)
+		return strcmp(a->host, b->host) == 0;
+	if (!config_text_to_address(str_from(a->host), &one, &one_is_ipv4) ||
+	    !config_text_to_address(str_from(b->host), &other, &other_is_ipv4) ||
+	    one_is_ipv4 != other_is_ipv4)
+		return false;
+	return is_any(a->host) || is_any(b->host) || IN6_ARE_ADDR_EQUAL(&one, &other);
+}
+
+static void check_bound(const struct bound *all, size_t index, struct config_problems *problems)
+{
+	for (size_t i = 0; i < index; i++) {
+		struct buffer message = {0};
+
+		if (!overlap(all[i].endpoint, all[index].endpoint))
+			continue;
+		buffer_append_format(&message, "already taken by %s in line %u",
+				     all[i].endpoint->text, all[i].line);
+		buffer_append_byte(&message, '\0');
+		config_problem_add(problems, all[index].line, all[index].setting,
+				   str_from(all[index].endpoint->text), buffer_data(&message),
+				   NULL);
+		buffer_clear(&message);
+		return;
+	}
+}
+
+enum { BOUND_MAX = 256 };
+
+/* The addresses of one listen section; those that were refused are left out. */
+static size_t add_bounds(const struct config_listen *listen,
+			 const struct config_tree_section *section, struct bound *bounds,
+			 size_t room, struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, "address");
+	const char *name = config_problem_name(problems, section->kind, section->title, "address");
+	size_t count = 0;
+
+	for (const struct config_tree_value *v = use->first; v != NULL; v = v->next) {
+		if (count == listen->address_count ||
+		    !str_equal(v->text, str_from(listen->addresses[count].text)))
+			continue;
+		if (count == room) {
+			config_problem_add(problems, v->line, name, STR(""), "too many addresses",
+					   "at most 256 in all listen sections");
+			break;
+		}
+		bounds[count] = (struct bound){&listen->addresses[count], name, v->line};
+		count++;
+	}
+	return count;
+}
+
+static void check_listens(const struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	struct bound bounds[BOUND_MAX];
+	size_t count = 0;
+	size_t index = 0;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
+			count += add_bounds(&config->listens[index++], s, bounds + count,
+					    BOUND_MAX - count, problems);
+	for (size_t i = 1; i < count; i++)
+		check_bound(bounds, i, problems);
+}
+
+void config_check(struct config *config, const struct config_tree *tree,
+		  struct config_problems *problems)
+{
+	set_hostname(config, tree, problems);
+	complete_doublebounceto(config);
+	check_listens(config, tree, problems);
+	check_values(config, &tree->root, "smtproutes", ":", problems);
+	check_domains(config, tree, problems);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_DOMAIN)
+			check_values(config, s, "addresses", "", problems);
+	sort_domains(config);
+}

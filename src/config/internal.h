@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+/*
+ * config/internal.h - how the text of a configuration becomes a struct config.
+ *
+ *   scan.c   checks the text and takes out of it what libConfuse must not see
+ *   parse.c  lets libConfuse parse it into a struct config_tree: every value
+ *            still text, with its line
+ *   build.c  makes the structs of the sections
+ *   fill.c   reads each value by its row of the table into its struct
+ *   check.c  checks what concerns more than one setting
+ *
+ * Each step adds what it finds wrong to the same struct config_problems.
+ */
+#ifndef CONFIG_INTERNAL_H
+#define CONFIG_INTERNAL_H
+
+#include "config/schema.h"
+#include "config/value.h"
+
+enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_PROBLEMS_MAX = 1000 };
+
+/* problem.c; SETTING may be NULL, MESSAGE and ALLOWED (may be NULL) are copied. */
+void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
+			struct str found, const char *message, const char *allowed);
+/* Puts the problems in order of their lines, when all have been added. */
+void config_problems_sort(struct config_problems *problems);
+/* "listen smtp.address"; SETTING may be NULL: the section itself. In the problems' arena. */
+const char *config_problem_name(struct config_problems *problems, enum config_section section,
+				const char *title, const char *setting);
+
+struct config_tree_value {
+	struct str text;
+	unsigned line;
+	struct config_tree_value *next;
+};
+
+struct config_tree_use { /* a setting that stands in the file */
+	unsigned line;   /* 0: it does not */
+	bool is_repeated;
+	struct config_tree_value *first;
+	struct config_tree_value *last;
+	size_t count;
+};
+
+struct config_tree_section {
+	enum config_section kind;
+	const char *title; /* "" for the root */
+	size_t number;     /* from 0, in order of the file */
+	unsigned line;
+	struct config_tree_use *uses; /* one for each row of the section */
+	struct config_tree_section *next;
+};
+
+struct config_tree {
+	struct arena *arena;
+	struct config_tree_section root;
+	struct config_tree_section *first; /* sections in order of the file */
+	struct config_tree_section *last;
+	unsigned *lines; /* where the sections begin, from scan.c */
+	size_t line_count;
+	size_t line_capacity;
+};
+
+/* Checks TEXT and writes what libConfuse may parse to CLEAN (TEXT.length + 1
+ * bytes): the same lines without comments and without the settings that do not
+ * exist, which are reported. False when there is nothing to parse: reported.
+ * *STOPPED_LINE_OUT is not 0 when the text does not read on from that line;
+ * then CLEAN ends there. */
+bool config_scan(struct str text, char *clean, struct config_tree *tree,
+		 struct config_problems *problems, unsigned *stopped_line_out);
+
+/* Lets libConfuse parse TEXT into TREE; false after a syntax error: reported. */
+bool config_tree_parse(struct config_tree *tree, const char *text,
+		       struct config_problems *problems);
+
+/* How often and where SETTING, which exists, stands in SECTION. */
+const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
+					      const char *setting);
+
+/* Fills CONFIG, whose arena is set, from TREE. */
+void config_build(struct config *config, const struct config_tree *tree,
+		  struct config_problems *problems);
+/* Reads the settings of one section into the struct at BASE. */
+void config_fill_section(struct config *config, const struct config_tree_section *section,
+			 void *base, struct config_problems *problems);
+void config_check(struct config *config, const struct config_tree *tree,
+		  struct config_problems *problems);
+
+#endif

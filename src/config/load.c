@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "config/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void report_file(struct config_problems *problems, const char *message, const char *allowed)
+{
+	config_problem_add(problems, 0, NULL, STR(""), message, allowed);
+}
+
+static unsigned line_of(struct str text, size_t position)
+{
+	unsigned line = 1;
+
+	for (size_t i = 0; i < position; i++)
+		line += text.data[i] == '\n';
+	return line;
+}
+
+static bool text_is_readable(struct str text, struct config_problems *problems)
+{
+	ptrdiff_t zero = str_find(text, '\0');
+
+	if (text.length > CONFIG_TEXT_MAX)
+		report_file(problems, "the file is too large", "at most 4 MiB");
+	else if (zero >= 0)
+		config_problem_add(problems, line_of(text, (size_t)zero), NULL, STR(""),
+				   "a NUL byte in the file", NULL);
+	return problems->count == 0;
+}
+
+static void tree_clear(struct config_tree *tree)
+{
+	arena_free(tree->arena);
+	free(tree->lines);
+}
+
+static void parse_text(struct config *config, struct str text, struct config_problems *problems)
+{
+	struct config_tree tree = {.arena = arena_new()};
+	char *clean = memory_alloc(text.length + 1);
+	unsigned stopped_line = 0;
+
+	if (config_scan(text, clean, &tree, problems, &stopped_line) &&
+	    config_tree_parse(&tree, clean, problems)) {
+		if (stopped_line == 0)
+			config_build(config, &tree, problems);
+		else
+			config_problem_add(problems, stopped_line, NULL, STR(""), "syntax error",
+					   NULL);
+	}
+	free(clean);
+	tree_clear(&tree);
+}
+
+int config_parse(const char *file, struct str text, struct config **config_out,
+		 struct config_problems *problems)
+{
+	struct arena *arena;
+	struct config *config;
+
+	*problems = (struct config_problems){0};
+	if (!text_is_readable(text, problems))
+		return -EINVAL;
+	arena = arena_new();
+	config = arena_alloc(arena, sizeof *config);
+	config->arena = arena;
+	config->file = arena_copy(arena, str_from(file));
+	parse_text(config, text, problems);
+	if (problems->count > 0) {
+		config_problems_sort(problems);
+		config_free(config);
+		return -EINVAL;
+	}
+	*config_out = config;
+	return 0;
+}
+
+void config_free(struct config *config)
+{
+	if (config != NULL)
+		arena_free(config->arena);
+}
+
+/* Up to one byte more than is allowed, so that it is seen that there is more. */
+static int read_all(int descriptor, struct buffer *text)
+{
+	while (text->length <= CONFIG_TEXT_MAX) {
+		ssize_t count = read(descriptor, buffer_reserve(text, 65536), 65536);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			return 0;
+		buffer_commit(text, (size_t)count);
+	}
+	return 0;
+}
+
+static int read_file(const char *file, struct buffer *text)
+{
+	int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	int result;
+
+	if (descriptor < 0)
+		return -errno;
+	result = read_all(descriptor, text);
+	close(descriptor);
+	return result;
+}
+
+int config_load(const char *file, struct config **config_out, struct config_problems *problems)
+{
+	struct buffer text = {0};
+	int result = read_file(file, &text);
+
+	if (result < 0) {
+		*problems = (struct config_problems){0};
+		report_file(problems, strerrordesc_np(-result), NULL);
+	} else {
+		result = config_parse(file, buffer_view(&text), config_out, problems);
+	}
+	buffer_clear(&text);
+	return result;
+}

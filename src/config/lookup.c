@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+#include "config/config.h"
+#include <string.h>
+
+const struct config_stage *config_stage_find(const struct config *config, struct str name)
+{
+	for (size_t i = 0; i < config->stage_count; i++)
+		if (str_equal(name, str_from(config->stages[i].name)))
+			return &config->stages[i];
+	return NULL;
+}
+
+const struct config_service *config_service_find(const struct config *config, struct str name)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (str_equal(name, str_from(config->services[i].name)))
+			return &config->services[i];
+	return NULL;
+}
+
+/* Like strcmp(), for NAME in any case and OTHER in lower case. */
+static int compare(struct str name, const char *other)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		unsigned char c = (unsigned char)name.data[i];
+		unsigned char d = (unsigned char)other[i];
+
+		if (c >= 'A' && c <= 'Z')
+			c = (unsigned char)(c + ('a' - 'A'));
+		if (c != d || d == '\0')
+			return c < d ? -1 : 1;
+	}
+	return other[name.length] == '\0' ? 0 : -1;
+}
+
+const struct config_domain *config_domain_find(const struct config *config, struct str name)
+{
+	size_t first = 0;
+	size_t end = config->domain_count;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		int result = compare(name, config->domains[middle].name);
+
+		if (result == 0)
+			return &config->domains[middle];
+		if (result < 0)
+			end = middle;
+		else
+			first = middle + 1;
+	}
+	return NULL;
+}
+
+bool config_domain_has(const struct config_domain *domain, struct str local)
+{
+	size_t first = 0;
+	size_t end = domain->address_count;
+
+	if (domain->address_count == 0)
+		return true;
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		int result = compare(local, domain->addresses[middle]);
+
+		if (result == 0)
+			return true;
+		if (result < 0)
+			end = middle;
+		else
+			first = middle + 1;
+	}
+	return false;
+}
+
+static bool is_in(const struct in6_addr *address, const struct config_network *network)
+{
+	unsigned whole = network->prefix / 8;
+	unsigned rest = network->prefix % 8;
+
+	if (memcmp(address, &network->address, whole) != 0)
+		return false;
+	return rest == 0 ||
+	       ((address->s6_addr[whole] ^ network->address.s6_addr[whole]) >> (8 - rest)) == 0;
+}
+
+bool config_may_relay(const struct config *config, const struct in6_addr *address)
+{
+	for (size_t i = 0; i < config->relay_from_count; i++)
+		if (is_in(address, &config->relay_from[i]))
+			return true;
+	return false;
+}

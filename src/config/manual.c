@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: ISC
+/* The reference manual, in the language of mdoc(7). */
+#include "config/schema.h"
+
+/* Text in a line of its own; nothing in it is a request or an escape. */
+static void print_line(const char *text, struct buffer *out)
+{
+	if (*text == '.' || *text == '\'')
+		buffer_append_string(out, "\\&");
+	for (; *text != '\0'; text++) {
+		if (*text == '\\')
+			buffer_append_string(out, "\\e");
+		else
+			buffer_append_byte(out, *text);
+		/* mdoc wants a line for each sentence */
+		if (*text == '.' && text[1] == ' ' && text[2] >= 'A' && text[2] <= 'Z') {
+			buffer_append_byte(out, '\n');
+			text++;
+		}
+	}
+	buffer_append_byte(out, '\n');
+}
+
+static void print_default(const struct config_setting *setting, struct buffer *out)
+{
+	struct buffer text = {0};
+
+	if (setting->computed != NULL)
+		buffer_append_format(&text, "Default: %s.", setting->computed);
+	else if (setting->initial == NULL)
+		buffer_append_string(&text, "Must be set.");
+	else if (*setting->initial == '\0')
+		buffer_append_string(&text, "Default: empty.");
+	else
+		buffer_append_format(&text, "Default: %s.", setting->initial);
+	buffer_append_byte(&text, '\0');
+	print_line(buffer_data(&text), out);
+	buffer_clear(&text);
+}
+
+static void print_setting(const struct config_setting *setting, struct buffer *out)
+{
+	struct buffer text = {0};
+
+	buffer_append_format(out, ".It Ic %s No = Ar %s\n", setting->name, setting->type->name);
+	print_line(setting->meaning, out);
+	buffer_append_string(&text, setting->type->is_list ? "Each value: " : "Value: ");
+	config_setting_allowed(setting, &text);
+	buffer_append_byte(&text, '.');
+	buffer_append_byte(&text, '\0');
+	print_line(buffer_data(&text), out);
+	print_default(setting, out);
+	buffer_clear(&text);
+}
+
+static void print_section(enum config_section section, struct buffer *out)
+{
+	const struct config_section_info *info = config_section_info(section);
+	size_t count;
+	const struct config_setting *rows = config_section_settings(section, &count);
+
+	if (section == CONFIG_SECTION_ROOT)
+		buffer_append_string(out, ".Ss Outside of every section\n");
+	else
+		buffer_append_format(out, ".Ss %s %s { ... }\n", info->name, info->title);
+	print_line(info->meaning, out);
+	buffer_append_string(out, ".Bl -tag -width Ds\n");
+	for (size_t i = 0; i < count; i++)
+		print_setting(&rows[i], out);
+	buffer_append_string(out, ".El\n");
+}
+
+static const char head[] =
+	".Dd $Mdocdate$\n"
+	".Dt STAGEPOST.CONF 5\n"
+	".Os\n"
+	".Sh NAME\n"
+	".Nm stagepost.conf\n"
+	".Nd configuration of the mail transfer agent Stagepost\n"
+	".Sh DESCRIPTION\n"
+	"The file consists of settings and of sections that contain settings:\n"
+	".Bd -literal -offset indent\n"
+	"hostname = \"mx1.example.org\"\n"
+	"listen smtp {\n"
+	"\taddress = { \"0.0.0.0:25\", \"[::]:25\" }\n"
+	"}\n"
+	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"
+	"domain \"example.org\" { service = maildir }   # every local part\n"
+	".Ed\n"
+	".Pp\n"
+	"Values stand in double or single quotes, on one line; quotes may be left out\n"
+	"where a value has no space and none of\n"
+	".Ql # \\(dq \\(aq = { } ( ) + , * .\n"
+	"In quotes a backslash stands before a quote or another backslash.\n"
+	"A list is written\n"
+	".Li { VALUE , VALUE } ;\n"
+	"one value needs no braces, and += adds to a list.\n"
+	"Comments reach from # or // to the end of the line, or from /* to */.\n"
+	"A setting, a section or a word that does not exist is an error.\n"
+	"Every error is reported, with its line, what stands there and what is allowed;\n"
+	".Ic stagepost check\n"
+	"does only that.\n"
+	".Pp\n"
+	"K, M, G and T behind a number of bytes multiply it by 1024 once to four times.\n"
+	"A time is in seconds, or in minutes, hours, days or weeks with m, h, d or w\n"
+	"behind it.\n"
+	".Sh SETTINGS\n";
+
+void config_print_manual(struct buffer *out)
+{
+	buffer_append_string(out, ".\\\" SPDX-License-Identifier: ISC\n");
+	buffer_append_string(out, head);
+	for (unsigned i = CONFIG_SECTION_ROOT; i < CONFIG_SECTION_COUNT; i++)
+		print_section((enum config_section)i, out);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: ISC
+#include "config/schema.h"
+#include <string.h>
+
+static void print_quoted(struct str text, struct buffer *out)
+{
+	buffer_append_byte(out, '"');
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] == '"' || text.data[i] == '\\')
+			buffer_append_byte(out, '\\');
+		buffer_append_byte(out, text.data[i]);
+	}
+	buffer_append_byte(out, '"');
+}
+
+static void print_value(const struct config_setting *setting, const void *place, struct buffer *out)
+{
+	struct buffer text = {0};
+
+	setting->type->print(setting, place, &text);
+	if (setting->type->is_bare)
+		buffer_append_str(out, buffer_view(&text));
+	else
+		print_quoted(buffer_view(&text), out);
+	buffer_clear(&text);
+}
+
+static void print_name(const struct config_setting *setting, const char *indent, struct buffer *out)
+{
+	buffer_append_string(out, indent);
+	buffer_append_string(out, setting->name);
+	buffer_append_string(out, " = ");
+}
+
+/* An empty list is left out: it is the default. */
+static void print_list(const struct config_setting *setting, const char *base, const char *indent,
+		       struct buffer *out)
+{
+	const char *values;
+	size_t count;
+
+	memcpy(&values, base + setting->offset, sizeof values);
+	memcpy(&count, base + setting->count_offset, sizeof count);
+	if (count == 0)
+		return;
+	print_name(setting, indent, out);
+	buffer_append_string(out, "{ ");
+	for (size_t i = 0; i < count; i++) {
+		buffer_append_string(out, i > 0 ? ", " : "");
+		print_value(setting, values + i * setting->type->size, out);
+	}
+	buffer_append_string(out, " }\n");
+}
+
+static void print_settings(enum config_section section, const void *base, struct buffer *out)
+{
+	const char *indent = section == CONFIG_SECTION_ROOT ? "" : "\t";
+	size_t count;
+	const struct config_setting *rows = config_section_settings(section, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].type->is_list) {
+			print_list(&rows[i], base, indent, out);
+			continue;
+		}
+		print_name(&rows[i], indent, out);
+		print_value(&rows[i], (const char *)base + rows[i].offset, out);
+		buffer_append_byte(out, '\n');
+	}
+}
+
+static void print_section(enum config_section section, const char *title, const void *base,
+			  struct buffer *out)
+{
+	buffer_append_byte(out, '\n');
+	buffer_append_string(out, config_section_info(section)->name);
+	buffer_append_byte(out, ' ');
+	print_quoted(str_from(title), out);
+	buffer_append_string(out, " {\n");
+	print_settings(section, base, out);
+	buffer_append_string(out, "}\n");
+}
+
+void config_print(const struct config *config, struct buffer *out)
+{
+	print_settings(CONFIG_SECTION_ROOT, config, out);
+	for (size_t i = 0; i < config->listen_count; i++)
+		print_section(CONFIG_SECTION_LISTEN,
+			      config->listens[i].protocol == CONFIG_SMTP ? "smtp" : "submission",
+			      &config->listens[i], out);
+	for (size_t i = 0; i < config->service_count; i++)
+		print_section(CONFIG_SECTION_SERVICE, config->services[i].name,
+			      &config->services[i], out);
+	for (size_t i = 0; i < config->domain_count; i++)
+		print_section(CONFIG_SECTION_DOMAIN, config->domains[i].name, &config->domains[i],
+			      out);
+	for (size_t i = 0; i < config->stage_count; i++)
+		print_section(CONFIG_SECTION_STAGE, config->stages[i].name, &config->stages[i],
+			      out);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "config/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND_MAX = 200 };
+
+/* A copy that is one printable line, cut where it is too long. */
+static const char *copy_visible(struct arena *arena, struct str text)
+{
+	bool is_cut = text.length > FOUND_MAX;
+	size_t length = is_cut ? FOUND_MAX : text.length;
+	char *copy = arena_alloc(arena, length + sizeof "...");
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+
+		copy[i] = c < 0x20 || c == 0x7f ? '?' : text.data[i];
+	}
+	if (is_cut)
+		memcpy(copy + length, "...", sizeof "...");
+	return copy;
+}
+
+void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
+			struct str found, const char *message, const char *allowed)
+{
+	struct config_problem *problem;
+
+	if (problems->count >= CONFIG_PROBLEMS_MAX)
+		return;
+	if (problems->arena == NULL)
+		problems->arena = arena_new();
+	problem = arena_alloc(problems->arena, sizeof *problem);
+	problem->line = line;
+	problem->setting = copy_visible(problems->arena, str_from(setting != NULL ? setting : ""));
+	problem->found = copy_visible(problems->arena, found);
+	problem->message = arena_copy(problems->arena, str_from(message));
+	problem->allowed = arena_copy(problems->arena, str_from(allowed != NULL ? allowed : ""));
+	/* last first, until they are sorted */
+	problem->next = problems->first;
+	problems->first = problem;
+	problems->count++;
+}
+
+struct place {
+	struct config_problem *problem;
+	size_t order;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *one = a;
+	const struct place *other = b;
+
+	if (one->problem->line != other->problem->line)
+		return one->problem->line < other->problem->line ? -1 : 1;
+	return one->order > other->order ? -1 : 1;
+}
+
+void config_problems_sort(struct config_problems *problems)
+{
+	struct place *places = memory_alloc_zero(problems->count, sizeof *places);
+	struct config_problem **next = &problems->first;
+	size_t count = 0;
+
+	for (struct config_problem *p = problems->first; p != NULL; p = p->next) {
+		places[count].problem = p;
+		places[count].order = count;
+		count++;
+	}
+	qsort(places, count, sizeof *places, compare_places);
+	for (size_t i = 0; i < count; i++) {
+		*next = places[i].problem;
+		next = &places[i].problem->next;
+	}
+	*next = NULL;
+	free(places);
+	if (problems->count == CONFIG_PROBLEMS_MAX) {
+		struct config_problem *last = arena_alloc(problems->arena, sizeof *last);
+
+		*last = (struct config_problem){0,  "",  "", "there are more problems than these",
+						"", NULL};
+		*next = last;
+		problems->count++;
+	}
+}
+
+const char *config_problem_name(struct config_problems *problems, enum config_section section,
+				const char *title, const char *setting)
+{
+	struct buffer name = {0};
+	const char *copy;
+
+	if (problems->arena == NULL)
+		problems->arena = arena_new();
+	if (section != CONFIG_SECTION_ROOT) {
+		buffer_append_string(&name, config_section_info(section)->name);
+		buffer_append_byte(&name, ' ');
+		buffer_append_string(&name, title);
+		if (setting != NULL)
+			buffer_append_byte(&name, '.');
+	}
+	if (setting != NULL)
+		buffer_append_string(&name, setting);
+	copy = copy_visible(problems->arena, buffer_view(&name));
+	buffer_clear(&name);
+	return copy;
+}
+
+void config_problems_clear(struct config_problems *problems)
+{
+	arena_free(problems->arena);
+	*problems = (struct config_problems){0};
+}
+
+void config_problems_print(const struct config_problems *problems, const char *file,
+			   struct buffer *out)
+{
+	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
+		buffer_append_string(out, file);
+		if (p->line > 0)
+			buffer_append_format(out, ":%u", p->line);
+		if (*p->setting != '\0')
+			buffer_append_format(out, ": %s", p->setting);
+		buffer_append_format(out, ": %s", p->message);
+		if (*p->found != '\0')
+			buffer_append_format(out, ": found \"%s\"", p->found);
+		if (*p->allowed != '\0')
+			buffer_append_format(out, "; allowed: %s", p->allowed);
+		buffer_append_byte(out, '\n');
+	}
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: ISC
+#include "config/schema.h"
+#include <inttypes.h>
+
+static const struct config_word sync_words[] = {
+	{"auto", CONFIG_SYNC_AUTO},
+	{"files", CONFIG_SYNC_FILES},
+	{"filesystem", CONFIG_SYNC_FILESYSTEM},
+	{NULL, 0},
+};
+static const struct config_word stage_words[] = {
+	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
+static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR}, {NULL, 0}};
+
+static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
+	[CONFIG_SECTION_ROOT] = {"", "", "Settings outside of every section.",
+				 sizeof(struct config)},
+	[CONFIG_SECTION_LISTEN] = {"listen", "smtp or submission",
+				   "Where mail is taken in, and by which protocol. "
+				   "May be given several times.",
+				   sizeof(struct config_listen)},
+	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
+				    "A way to deliver mail on this machine. The name is 1 to 32 of "
+				    "a-z, 0-9, '-' and '_', and not \"remote\".",
+				    sizeof(struct config_service)},
+	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
+				   "A mail domain whose mailboxes are on this machine.",
+				   sizeof(struct config_domain)},
+	[CONFIG_SECTION_STAGE] = {"stage", "remote or a service's NAME",
+				  "How the mail of one queue is delivered. Every stage exists with "
+				  "the defaults; a section is only needed to change them.",
+				  sizeof(struct config_stage)},
+};
+
+#define SETTING(where, label, kind, ...)                                                       \
+	{                                                                                      \
+		.section = CONFIG_SECTION_##where, .name = label, .type = &config_type_##kind, \
+		__VA_ARGS__                                                                    \
+	}
+#define AT(structure, field) .offset = offsetof(struct structure, field)
+#define LIST(structure, values, count) \
+	AT(structure, values), .count_offset = offsetof(struct structure, count)
+#define INITIAL(text)      .initial = (text)
+#define COMPUTED(text)     .computed = (text)
+#define RANGE(least, most) .min = (least), .max = (most)
+#define WORDS(list)        .words = (list)
+#define MEANING(text)      .meaning = (text)
+
+/* Sections stand together, in the order of enum config_section. */
+static const struct config_setting settings[] = {
+	/* this machine */
+	SETTING(ROOT, "hostname", host, AT(config, hostname),
+		COMPUTED("the machine's host name, if it has a domain; otherwise it must be set"),
+		MEANING("The name by which this machine is known in mail: in its greeting, in "
+			"Received lines, and as the sender of its reports.")),
+	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
+		RANGE(1, 4000),
+		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
+			"inode numbers and honours fsync(2).")),
+	SETTING(ROOT, "run", path, AT(config, run), INITIAL("/run/stagepost"), RANGE(1, 90),
+		MEANING("The directory of the sockets by which the processes talk to each "
+			"other.")),
+	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),
+		MEANING("The user as whom the processes run when they are started by root; empty: "
+			"the user is not changed. Has no effect otherwise.")),
+	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
+		MEANING("The name server for all queries; empty: the system's.")),
+	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
+		MEANING("The least important events that are logged.")),
+
+	/* the queue */
+	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
+		MEANING("The number of subdirectories of each queue directory, for a queue that is "
+			"made anew; an existing queue keeps its own. A prime is best.")),
+	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
+		WORDS(sync_words),
+		MEANING("How a group of messages is made durable: by syncing its files, or the "
+			"whole filesystem at once, which is faster where the queue has a "
+			"filesystem to itself. auto chooses by the filesystem.")),
+	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
+		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
+	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),
+		MEANING("How many files of finished messages are kept for new ones.")),
+	SETTING(ROOT, "queuelifetime", duration, AT(config, queuelifetime_us), INITIAL("7d"),
+		RANGE(0, 365 * 86400),
+		MEANING("How long delivery is tried before a message is returned; 0: once.")),
+	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
+		MEANING("How often the queue directories are read for mail that nobody "
+			"announced.")),
+
+	/* taking mail in */
+	SETTING(ROOT, "relay_from", networks, LIST(config, relay_from, relay_from_count),
+		INITIAL(""),
+		MEANING("The clients that may send to any address. An address alone is a network "
+			"of one.")),
+	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
+		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
+	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
+		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
+	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
+		MEANING("The most Received lines of a message; more of them mean a loop.")),
+	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
+		MEANING("After how many refused commands a session is ended.")),
+	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("2000"),
+		RANGE(1, 1000000), MEANING("The most SMTP sessions at once, of all workers.")),
+	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
+		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
+	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
+		RANGE(1, 86400), MEANING("How long the server waits for a client.")),
+
+	/* sending mail on */
+	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
+		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
+			"be "
+			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
+			"\"!\" for mail with the empty sender. An empty relay means the MX hosts "
+			"after all. The name decides first, then the longest suffix.")),
+	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
+		INITIAL("1m"), RANGE(1, 3600),
+		MEANING("How long to wait for a connection to another mail server.")),
+	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
+		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
+
+	/* bounces */
+	SETTING(ROOT, "bouncefrom", local_part, AT(config, bouncefrom), INITIAL("MAILER-DAEMON"),
+		MEANING("The local part of the address in a bounce's From line.")),
+	SETTING(ROOT, "bouncemaxbytes", size, AT(config, bouncemaxbytes), INITIAL("50K"),
+		RANGE(0, UINT64_C(1) << 36),
+		MEANING("How much of a message is returned in its bounce; 0: all of it.")),
+	SETTING(ROOT, "doublebounceto", address, AT(config, doublebounceto), INITIAL("postmaster"),
+		MEANING("Who receives the bounces of bounces. A local part alone is at hostname; "
+			"empty: they are dropped.")),
+
+	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
+		MEANING("The addresses and ports; an IPv6 address takes no IPv4 clients.")),
+	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
+		COMPUTED("arrive for smtp, submit for submission"),
+		MEANING("The queue in which mail from here begins.")),
+
+	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
+		MEANING("What the service does.")),
+	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
+		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
+			"percent sign.")),
+
+	SETTING(DOMAIN, "service", service, AT(config_domain, service),
+		MEANING("The service that delivers the domain's mail.")),
+	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
+		INITIAL(""),
+		MEANING("The local parts that exist, in any case. Without this setting every one "
+			"does.")),
+
+	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
+		RANGE(1, 65000), MEANING("The most deliveries at once.")),
+	SETTING(STAGE, "destination_concurrency", number, AT(config_stage, destination_concurrency),
+		INITIAL("20"), RANGE(1, 65000),
+		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
+	SETTING(STAGE, "paused", boolean, AT(config_stage, paused), INITIAL("no"),
+		MEANING("Whether to keep the stage's mail and try nothing.")),
+};
+
+const struct config_section_info *config_section_info(enum config_section section)
+{
+	return &sections[section];
+}
+
+enum config_section config_section_find(struct str name)
+{
+	for (unsigned i = CONFIG_SECTION_LISTEN; i < CONFIG_SECTION_COUNT; i++)
+		if (str_equal(name, str_from(sections[i].name)))
+			return (enum config_section)i;
+	return CONFIG_SECTION_COUNT;
+}
+
+const struct config_setting *config_section_settings(enum config_section section, size_t *count_out)
+{
+	size_t first = 0;
+	size_t end;
+
+	while (first < COUNT_OF(settings) && settings[first].section != section)
+		first++;
+	for (end = first; end < COUNT_OF(settings) && settings[end].section == section; end++)
+		continue;
+	*count_out = end - first;
+	return settings + first;
+}
+
+const struct config_setting *config_setting_find(enum config_section section, struct str name)
+{
+	size_t count;
+	const struct config_setting *rows = config_section_settings(section, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (str_equal(name, str_from(rows[i].name)))
+			return &rows[i];
+	return NULL;
+}
+
+void config_setting_allowed(const struct config_setting *setting, struct buffer *out)
+{
+	if (setting->words != NULL) {
+		for (const struct config_word *word = setting->words; word->name != NULL; word++) {
+			buffer_append_string(out, word == setting->words ? "" : ", ");
+			buffer_append_string(out, word->name);
+		}
+		return;
+	}
+	buffer_append_string(out, setting->type->allowed);
+	if (setting->type->print_number != NULL) {
+		buffer_append_string(out, " from ");
+		setting->type->print_number(setting->min, out);
+		buffer_append_string(out, " to ");
+		setting->type->print_number(setting->max, out);
+	} else if (setting->max > 0) {
+		buffer_append_format(out, " of at most %" PRIu64 " bytes", setting->max);
+	}
+}

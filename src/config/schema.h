@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: ISC
+/*
+ * config/schema.h - the one table of settings.
+ *
+ * The parser, the error texts, config_print() and the reference manual all
+ * read it; a setting is added by adding its row.
+ */
+#ifndef CONFIG_SCHEMA_H
+#define CONFIG_SCHEMA_H
+
+#include "config/config.h"
+
+enum config_section {
+	CONFIG_SECTION_ROOT, /* outside of every section */
+	CONFIG_SECTION_LISTEN,
+	CONFIG_SECTION_SERVICE,
+	CONFIG_SECTION_DOMAIN,
+	CONFIG_SECTION_STAGE,
+	CONFIG_SECTION_COUNT,
+};
+
+struct config_word {
+	const char *name; /* NULL ends the list */
+	unsigned value;   /* of the enum */
+};
+
+/* Why a value is refused; no message: it is not. */
+struct config_complaint {
+	const char *message;
+	const char *allowed; /* NULL: what the setting's row says */
+};
+
+struct config_setting;
+
+/* How the values of a setting are written and kept. */
+struct config_type {
+	const char *name;    /* for the manual */
+	const char *allowed; /* for people; NULL: from the row's range or words */
+	size_t size;         /* bytes of one value in memory */
+	bool is_list;        /* the field is a pointer to values, beside their count */
+	bool is_bare;        /* printed without quotes */
+	/* Reads TEXT into the value at PLACE; what it keeps is in CONFIG's arena. */
+	struct config_complaint (*parse)(const struct config_setting *setting,
+					 const struct config *config, struct str text, void *place);
+	/* Writes the value at PLACE so that parse() reads the same, without quotes. */
+	void (*print)(const struct config_setting *setting, const void *place, struct buffer *out);
+	/* Writes a bound (a row's min or max) with its unit; NULL where there are none. */
+	void (*print_number)(uint64_t number, struct buffer *out);
+};
+
+struct config_setting {
+	enum config_section section;
+	const char *name;
+	const struct config_type *type;
+	size_t offset;                   /* of the field in the section's struct */
+	size_t count_offset;             /* of a list's count (a size_t) */
+	const char *initial;             /* the default, as text; "" for a list: empty */
+	const char *computed;            /* the default in words, when check.c works it out */
+	uint64_t min;                    /* of a number; in seconds for a duration */
+	uint64_t max;                    /* the same; of a path: its length */
+	const struct config_word *words; /* of a word */
+	const char *meaning;             /* for the manual: sentences */
+};
+
+/* What a section is: "listen smtp { ... }". */
+struct config_section_info {
+	const char *name;    /* "" for the root */
+	const char *title;   /* what stands behind the name, for people */
+	const char *meaning; /* for the manual */
+	size_t size;         /* bytes of its struct */
+};
+
+const struct config_section_info *config_section_info(enum config_section section);
+/* CONFIG_SECTION_COUNT when there is none called NAME. */
+enum config_section config_section_find(struct str name);
+
+/* The rows of a section, in the order of the manual. */
+const struct config_setting *config_section_settings(enum config_section section,
+						     size_t *count_out);
+const struct config_setting *config_setting_find(enum config_section section, struct str name);
+
+/* The allowed values in words, for messages and the manual. */
+void config_setting_allowed(const struct config_setting *setting, struct buffer *out);
+
+extern const struct config_type config_type_number;   /* uint32_t */
+extern const struct config_type config_type_size;     /* uint64_t, bytes */
+extern const struct config_type config_type_seconds;  /* uint32_t */
+extern const struct config_type config_type_duration; /* int64_t, microseconds */
+extern const struct config_type config_type_boolean;
+extern const struct config_type config_type_word; /* an enum */
+extern const struct config_type config_type_log_level;
+extern const struct config_type config_type_host;
+extern const struct config_type config_type_path;
+extern const struct config_type config_type_mailbox_path;
+extern const struct config_type config_type_user;
+extern const struct config_type config_type_local_part;
+extern const struct config_type config_type_address;
+extern const struct config_type config_type_server;
+extern const struct config_type config_type_service;
+extern const struct config_type config_type_local_parts;
+extern const struct config_type config_type_endpoints;
+extern const struct config_type config_type_networks;
+extern const struct config_type config_type_routes;
+
+#endif

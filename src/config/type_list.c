@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: ISC
+/* The types of settings that are lists. */
+#include "config/schema.h"
+#include "config/value.h"
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/un.h>
+
+static const struct config_complaint fine = {NULL, NULL};
+
+static struct config_complaint complain(const char *message)
+{
+	return (struct config_complaint){message, NULL};
+}
+
+static struct config_complaint parse_local_part(const struct config_setting *setting,
+						const struct config *config, struct str text,
+						void *place)
+{
+	(void)setting;
+	if (!config_text_is_local_part(text))
+		return complain("not a local part");
+	*(const char **)place = config_copy_lower(config->arena, text);
+	return fine;
+}
+
+static void print_text(const struct config_setting *setting, const void *place, struct buffer *out)
+{
+	(void)setting;
+	buffer_append_string(out, *(const char *const *)place);
+}
+
+const struct config_type config_type_local_parts = {
+	.name = "list of local parts",
+	.allowed = "the parts of mail addresses before their @",
+	.size = sizeof(char *),
+	.is_list = true,
+	.parse = parse_local_part,
+	.print = print_text};
+
+static struct config_complaint parse_socket_path(const struct config *config, struct str text,
+						 struct config_endpoint *endpoint)
+{
+	struct str path = str_skip(text, strlen("unix:"));
+
+	if (path.length == 0 || path.data[0] != '/')
+		return complain("not an absolute path");
+	if (path.length >= sizeof((struct sockaddr_un *)NULL)->sun_path)
+		return complain("path too long for a socket");
+	*endpoint = (struct config_endpoint){arena_copy(config->arena, text),
+					     arena_copy(config->arena, path), 0};
+	return fine;
+}
+
+static struct config_complaint parse_endpoint(const struct config_setting *setting,
+					      const struct config *config, struct str text,
+					      void *place)
+{
+	ptrdiff_t colon = str_find_last(text, ':');
+	struct config_endpoint *endpoint = place;
+	struct in6_addr address;
+	struct str host;
+	uint16_t port;
+	bool is_bracketed;
+	bool is_ipv4;
+
+	(void)setting;
+	if (str_starts_with(text, STR("unix:")))
+		return parse_socket_path(config, text, endpoint);
+	if (colon < 0 || text.data[text.length - 1] == ']')
+		return complain("no port");
+	host = str_slice(text.data, (size_t)colon);
+	is_bracketed = host.length > 2 && host.data[0] == '[' && host.data[host.length - 1] == ']';
+	if (is_bracketed)
+		host = str_slice(host.data + 1, host.length - 2);
+	if (!config_text_to_address(host, &address, &is_ipv4) || is_ipv4 == is_bracketed)
+		return complain("not an IP address");
+	if (!is_ipv4 && IN6_IS_ADDR_V4MAPPED(&address))
+		return complain("an IPv4 address in IPv6 form");
+	if (!config_text_to_port(str_skip(text, (size_t)colon + 1), &port))
+		return complain("not a port");
+	*endpoint = (struct config_endpoint){arena_copy(config->arena, text),
+					     arena_copy(config->arena, host), port};
+	return fine;
+}
+
+static void print_endpoint(const struct config_setting *setting, const void *place,
+			   struct buffer *out)
+{
+	(void)setting;
+	buffer_append_string(out, ((const struct config_endpoint *)place)->text);
+}
+
+const struct config_type config_type_endpoints = {
+	.name = "list of addresses with ports",
+	.allowed = "IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH",
+	.size = sizeof(struct config_endpoint),
+	.is_list = true,
+	.parse = parse_endpoint,
+	.print = print_endpoint};
+
+/* Clears the bits of ADDRESS behind PREFIX; whether there were any. */
+static bool clear_host_bits(struct in6_addr *address, unsigned prefix)
+{
+	struct in6_addr before = *address;
+
+	for (unsigned i = prefix; i < 128; i++)
+		address->s6_addr[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
+	return memcmp(&before, address, sizeof before) != 0;
+}
+
+static void print_network_value(const struct config_network *network, struct buffer *out)
+{
+	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(&network->address) && network->prefix >= 96;
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, network->address.s6_addr + (is_ipv4 ? 12 : 0), text,
+		  sizeof text);
+	buffer_append_string(out, text);
+	buffer_append_byte(out, '/');
+	buffer_append_number(out, network->prefix - (is_ipv4 ? 96 : 0));
+}
+
+static struct config_complaint parse_network(const struct config_setting *setting,
+					     const struct config *config, struct str text,
+					     void *place)
+{
+	struct config_network network;
+	struct str rest = text;
+	struct str address;
+	uint64_t prefix;
+	bool is_ipv4;
+
+	(void)setting;
+	if (!str_split(&rest, '/', &address) ||
+	    !config_text_to_address(address, &network.address, &is_ipv4))
+		return complain("not an IP network");
+	prefix = is_ipv4 ? 32 : 128;
+	if (rest.data != NULL &&
+	    (rest.length > 3 || !str_to_u64(rest, &prefix) || prefix > (is_ipv4 ? 32 : 128)))
+		return (struct config_complaint){"wrong prefix length",
+						 is_ipv4 ? "0 to 32" : "0 to 128"};
+	network.prefix = (unsigned)prefix + (is_ipv4 ? 96 : 0);
+	if (clear_host_bits(&network.address, network.prefix)) {
+		struct buffer right = {0};
+		struct config_complaint complaint = {"bits are set behind the prefix", NULL};
+
+		print_network_value(&network, &right);
+		complaint.allowed = arena_copy(config->arena, buffer_view(&right));
+		buffer_clear(&right);
+		return complaint;
+	}
+	*(struct config_network *)place = network;
+	return fine;
+}
+
+static void print_network(const struct config_setting *setting, const void *place,
+			  struct buffer *out)
+{
+	(void)setting;
+	print_network_value(place, out);
+}
+
+const struct config_type config_type_networks = {.name = "list of networks",
+						 .allowed =
+							 "ADDRESS/PREFIX or ADDRESS, IPv4 or IPv6",
+						 .size = sizeof(struct config_network),
+						 .is_list = true,
+						 .parse = parse_network,
+						 .print = print_network};
+
+/* "[192.0.2.1]", "[2001:db8::1]" or "[IPv6:2001:db8::1]" as the second, or a
+ * bare IPv4 address as the first. NULL when RELAY is none of them. */
+static const char *literal_of(const struct config *config, struct str relay)
+{
+	struct buffer literal = {0};
+	const char *copy = NULL;
+	struct in6_addr address;
+	bool is_bracketed =
+		relay.length > 2 && relay.data[0] == '[' && relay.data[relay.length - 1] == ']';
+	bool is_ipv4;
+
+	if (is_bracketed)
+		relay = str_slice(relay.data + 1, relay.length - 2);
+	if (is_bracketed && relay.length > 5 &&
+	    str_equal_nocase(str_slice(relay.data, 5), STR("IPv6:")))
+		relay = str_skip(relay, 5);
+	if (config_text_to_address(relay, &address, &is_ipv4) && (is_bracketed || is_ipv4)) {
+		buffer_append_byte(&literal, '[');
+		buffer_append_str(&literal, relay);
+		buffer_append_byte(&literal, ']');
+		copy = arena_copy(config->arena, buffer_view(&literal));
+	}
+	buffer_clear(&literal);
+	return copy;
+}
+
+static bool is_route_domain(struct str domain)
+{
+	if (domain.length == 0 || str_equal(domain, STR("!")))
+		return true;
+	return config_text_is_host(domain.data[0] == '.' ? str_skip(domain, 1) : domain);
+}
+
+static struct config_complaint parse_route(const struct config_setting *setting,
+					   const struct config *config, struct str text,
+					   void *place)
+{
+	struct config_route route = {.port = 25, .relay = ""};
+	struct str rest = text;
+	struct str domain;
+	struct str relay;
+
+	(void)setting;
+	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
+		return complain("no ':' behind the domain");
+	if (!is_route_domain(domain))
+		return complain("not a domain before the ':'");
+	route.domain = config_copy_lower(config->arena, domain);
+	str_split(&rest, ';', &relay);
+	if (rest.data != NULL && !config_text_to_port(rest, &route.port))
+		return (struct config_complaint){"not a port behind the ';'", "1 to 65535"};
+	if (relay.length > 0) {
+		route.relay = literal_of(config, relay);
+		if (route.relay == NULL && config_text_is_host(relay))
+			route.relay = config_copy_lower(config->arena, relay);
+		if (route.relay == NULL)
+			return complain("not a host name or address behind the ':'");
+	}
+	*(struct config_route *)place = route;
+	return fine;
+}
+
+static void print_route(const struct config_setting *setting, const void *place, struct buffer *out)
+{
+	const struct config_route *route = place;
+
+	(void)setting;
+	buffer_append_string(out, route->domain);
+	buffer_append_byte(out, ':');
+	buffer_append_string(out, route->relay);
+	if (route->port != 25) {
+		buffer_append_byte(out, ';');
+		buffer_append_number(out, route->port);
+	}
+}
+
+const struct config_type config_type_routes = {
+	.name = "list of routes",
+	.allowed = "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty",
+	.size = sizeof(struct config_route),
+	.is_list = true,
+	.parse = parse_route,
+	.print = print_route};

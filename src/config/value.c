@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+#include "config/value.h"
+#include <arpa/inet.h>
+#include <string.h>
+
+enum { HOST_MAX = 255, LABEL_MAX = 63, LOCAL_MAX = 64 };
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool config_text_is_host(struct str text)
+{
+	struct str label = {NULL, 0};
+	bool has_letter = false;
+
+	if (text.length == 0 || text.length > HOST_MAX)
+		return false;
+	while (str_split(&text, '.', &label)) {
+		if (label.length == 0 || label.length > LABEL_MAX || label.data[0] == '-' ||
+		    label.data[label.length - 1] == '-')
+			return false;
+		has_letter = false;
+		for (size_t i = 0; i < label.length; i++) {
+			char c = label.data[i];
+
+			if (!is_digit(c) && !is_letter(c) && c != '-' && c != '_')
+				return false;
+			has_letter = has_letter || !is_digit(c);
+		}
+	}
+	return has_letter;
+}
+
+bool config_text_is_local_part(struct str text)
+{
+	struct str atom;
+
+	if (text.length == 0 || text.length > LOCAL_MAX)
+		return false;
+	while (str_split(&text, '.', &atom)) {
+		if (atom.length == 0)
+			return false;
+		for (size_t i = 0; i < atom.length; i++)
+			if (!is_digit(atom.data[i]) && !is_letter(atom.data[i]) &&
+			    (atom.data[i] == '\0' ||
+			     strchr("!#$%&'*+-/=?^_`{|}~", atom.data[i]) == NULL))
+				return false;
+	}
+	return true;
+}
+
+bool config_text_to_port(struct str text, uint16_t *port_out)
+{
+	uint64_t port;
+
+	if (text.length > 5 || !str_to_u64(text, &port) || port < 1 || port > UINT16_MAX)
+		return false;
+	*port_out = (uint16_t)port;
+	return true;
+}
+
+bool config_text_to_address(struct str text, struct in6_addr *address_out, bool *is_ipv4_out)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in6_addr address = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	bool is_ipv4 = str_find(text, ':') < 0;
+
+	if (text.length >= sizeof copy)
+		return false;
+	memcpy(copy, text.data, text.length);
+	copy[text.length] = '\0';
+	if (inet_pton(is_ipv4 ? AF_INET : AF_INET6, copy, address.s6_addr + (is_ipv4 ? 12 : 0)) !=
+	    1)
+		return false;
+	*address_out = address;
+	*is_ipv4_out = is_ipv4;
+	return true;
+}
+
+char *config_copy_lower(struct arena *arena, struct str text)
+{
+	char *copy = arena_copy(arena, text);
+
+	str_lower(copy, text.length);
+	return copy;
+}

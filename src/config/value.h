@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: ISC
+/*
+ * config/value.h - pieces of values that several types of settings share.
+ */
+#ifndef CONFIG_VALUE_H
+#define CONFIG_VALUE_H
+
+#include "base/arena.h"
+#include "base/attributes.h"
+#include <netinet/in.h>
+
+/* A host name: labels of 1 to 63, 255 in all; not all digits at the end, so
+ * that it is never taken for an IPv4 address. */
+bool config_text_is_host(struct str text);
+/* An unquoted local part: RFC 5321 section 4.1.2 Dot-string, at most 64 bytes. */
+bool config_text_is_local_part(struct str text);
+/* 1 to 65535 in decimal. */
+bool config_text_to_port(struct str text, uint16_t *port_out);
+/* An address without brackets; IPv4 is mapped into ::ffff:0:0/96. */
+bool config_text_to_address(struct str text, struct in6_addr *address_out, bool *is_ipv4_out);
+/* A copy with letters in lower case. */
+char *config_copy_lower(struct arena *arena, struct str text);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: ISC
+#include "log/sink.h"
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET } kind;
+
+void log_sink_open(void)
+{
+	struct stat status;
+
+	kind = SINK_PIPE;
+	if (fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+		kind = SINK_FILE;
+	else if (fstat(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
+		kind = SINK_SOCKET;
+}
+
+/* Whole lines, as many as are written in one piece. A pipe that is ready takes
+ * PIPE_BUF bytes without blocking, and does not mix them with those of others. */
+static size_t piece_length(struct str lines)
+{
+	ptrdiff_t end;
+
+	if (kind == SINK_FILE || lines.length <= PIPE_BUF)
+		return lines.length;
+	end = str_find_last(str_slice(lines.data, PIPE_BUF), '\n');
+	return end < 0 ? PIPE_BUF : (size_t)end + 1;
+}
+
+/* write(2) without the signal of a broken pipe, whatever the process made of it. */
+static ssize_t write_quietly(const char *data, size_t length)
+{
+	static const struct timespec now = {0, 0};
+	sigset_t broken;
+	sigset_t before;
+	ssize_t result;
+	int error;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
+	result = write(STDERR_FILENO, data, length);
+	error = errno;
+	if (result < 0 && error == EPIPE && sigismember(&before, SIGPIPE) == 0)
+		sigtimedwait(&broken, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = error;
+	return result;
+}
+
+static ssize_t write_piece(struct str piece, int wait_ms)
+{
+	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	if (kind == SINK_FILE)
+		return write(STDERR_FILENO, piece.data, piece.length);
+	if (poll(&ready, 1, wait_ms) == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (kind == SINK_SOCKET)
+		return send(STDERR_FILENO, piece.data, piece.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return write_quietly(piece.data, piece.length);
+}
+
+static uint64_t drop(struct buffer *lines)
+{
+	struct str view = buffer_view(lines);
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < view.length; i++)
+		count += view.data[i] == '\n';
+	buffer_reset(lines);
+	return count;
+}
+
+uint64_t log_sink_write(struct buffer *lines, int wait_ms)
+{
+	int before = errno;
+	uint64_t lost = 0;
+
+	while (lines->length > 0) {
+		struct str view = buffer_view(lines);
+		ssize_t count = write_piece(str_slice(view.data, piece_length(view)), wait_ms);
+
+		if (count >= 0)
+			buffer_consume(lines, (size_t)count);
+		else if (errno == EAGAIN)
+			break;
+		else if (errno != EINTR)
+			lost += drop(lines);
+	}
+	errno = before;
+	return lost;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: ISC
+/*
+ * log/sink.h - standard error, as a place that may be slow, full or gone.
+ *
+ * A log that nobody reads must not stop the mail: nothing here waits for a
+ * reader longer than it is told, and a broken pipe raises no signal.
+ */
+#ifndef LOG_SINK_H
+#define LOG_SINK_H
+
+#include "base/buffer.h"
+
+/* Looks at what standard error is. */
+void log_sink_open(void);
+
+/* Writes the lines in LINES and takes them out. What a reader has no room for
+ * within WAIT_MS milliseconds stays. What can never be written is taken out
+ * too; returns how many lines that were. */
+uint64_t log_sink_write(struct buffer *lines, int wait_ms);
+
+#endif

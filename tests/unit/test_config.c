@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: ISC
+#include "config_outcome.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct config *parse(const char *text)
+{
+	struct config_problems problems;
+	struct config *config = NULL;
+	struct buffer out = {0};
+
+	if (config_parse("t", str_from(text), &config, &problems) != 0) {
+		config_problems_print(&problems, "t", &out);
+		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&out)));
+	}
+	config_problems_clear(&problems);
+	return config;
+}
+
+static void defaults_are_complete(void **state)
+{
+	struct config *c = parse(HOST);
+
+	(void)state;
+	assert_string_equal(c->hostname, "mx.example.org");
+	assert_string_equal(c->queue, "/var/spool/stagepost");
+	assert_string_equal(c->run, "/run/stagepost");
+	assert_string_equal(c->user, "stagepost");
+	assert_string_equal(c->dns_server, "");
+	assert_string_equal(c->log_level, "info");
+	assert_string_equal(c->bouncefrom, "MAILER-DAEMON");
+	assert_string_equal(c->doublebounceto, "postmaster@mx.example.org");
+	assert_int_equal(c->split, 23);
+	assert_int_equal(c->queue_sync, CONFIG_SYNC_AUTO);
+	assert_false(c->queue_unsafe);
+	assert_int_equal(c->maxsize, 52428800);
+	assert_int_equal(c->queuelifetime_us, 7 * DAY_US);
+	assert_int_equal(c->rescan_us, 25 * MINUTE_US);
+	assert_int_equal(c->smtp_timeout, 300);
+	assert_int_equal(c->listen_count + c->service_count + c->domain_count, 0);
+	assert_int_equal(c->stage_count, 1);
+	assert_string_equal(c->stages[0].name, "remote");
+	assert_int_equal(c->stages[0].concurrency, 100);
+	config_free(c);
+}
+
+static void the_example_parses(void **state)
+{
+	struct config_problems problems;
+	struct config *c = NULL;
+
+	(void)state;
+	assert_int_equal(config_load(getenv("EXAMPLE"), &c, &problems), 0);
+	assert_int_equal(c->listen_count, 2);
+	assert_int_equal(c->listens[0].address_count, 2);
+	assert_string_equal(c->listens[0].addresses[1].text, "[::]:25");
+	assert_string_equal(c->listens[0].addresses[1].host, "::");
+	assert_int_equal(c->listens[0].addresses[1].port, 25);
+	assert_int_equal(c->listens[1].protocol, CONFIG_SUBMISSION);
+	assert_int_equal(c->listens[1].stage, MAIL_STAGE_SUBMIT);
+	assert_int_equal(c->smtproute_count, 4);
+	assert_string_equal(c->smtproutes[0].relay, "relay.example.net");
+	assert_int_equal(c->smtproutes[0].port, 2525);
+	assert_string_equal(c->smtproutes[1].domain, ".example.edu");
+	assert_string_equal(c->smtproutes[1].relay, "");
+	assert_int_equal(c->smtproutes[1].port, 25);
+	assert_string_equal(c->smtproutes[2].domain, "");
+	assert_string_equal(c->smtproutes[3].domain, "!");
+	assert_int_equal(config_stage_find(c, STR("remote"))->concurrency, 200);
+	assert_int_equal(config_stage_find(c, STR("maildir"))->destination_concurrency, 20);
+	config_free(c);
+	config_problems_clear(&problems);
+}
+
+static void every_way_to_write_a_value_is_read(void **state)
+{
+	struct config *c = parse(
+		"hostname='MX.Example.Org'// comment\n"
+		"/* { */ queue = \"/a \\\"b\\\\\" user = \"\" run = /run/a /*x*/\r\n"
+		"relay_from = 10.0.0.0/8 relay_from += { ::1, '2001:db8::/32', }\n"
+		"maxsize = 1G rescan = 90 queuelifetime = 2w queue_unsafe = on\n"
+		"dns_server = ::1 doublebounceto = \"\" bouncemaxbytes = 0\n"
+		"smtproutes = { a.org:192.0.2.1, \"b.org:[IPv6:2001:db8::1];26\", c.org:Relay;1 }\n"
+		"listen smtp{address={unix:/run/s,1.2.3.4:25}}\n");
+
+	(void)state;
+	assert_string_equal(c->hostname, "mx.example.org");
+	assert_string_equal(c->queue, "/a \"b\\");
+	assert_string_equal(c->run, "/run/a");
+	assert_string_equal(c->user, "");
+	assert_int_equal(c->relay_from_count, 3);
+	assert_int_equal(c->relay_from[0].prefix, 104);
+	assert_int_equal(c->relay_from[1].prefix, 128);
+	assert_int_equal(c->maxsize, 1 << 30);
+	assert_int_equal(c->rescan_us, 90 * SECOND_US);
+	assert_int_equal(c->queuelifetime_us, 14 * DAY_US);
+	assert_true(c->queue_unsafe);
+	assert_string_equal(c->dns_server, "::1@53");
+	assert_string_equal(c->doublebounceto, "");
+	assert_string_equal(c->smtproutes[0].relay, "[192.0.2.1]");
+	assert_string_equal(c->smtproutes[1].relay, "[2001:db8::1]");
+	assert_int_equal(c->smtproutes[1].port, 26);
+	assert_string_equal(c->smtproutes[2].relay, "relay");
+	assert_string_equal(c->listens[0].addresses[0].host, "/run/s");
+	assert_int_equal(c->listens[0].addresses[0].port, 0);
+	assert_int_equal(c->listens[0].stage, MAIL_STAGE_ARRIVE);
+	config_free(c);
+}
+
+static void what_is_printed_parses_to_the_same(void **state)
+{
+	static const char *const texts[] = {
+		HOST,
+		HOST BOX "domain b.org { service = box } domain a.org { service = box addresses = "
+			 "{ z, y } } stage box { paused = yes } spares = 0 rescan = 61s",
+		HOST "queue = \"/a \\\"b\\\\\" listen smtp { address = { \"[::]:25\", unix:/x } "
+		     "stage = submit } smtproutes = { \"!:[::1];26\", \"x:\" } maxsize = 1025",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct buffer once = outcome_of(str_from(texts[i]));
+		struct buffer twice = outcome_of(buffer_view(&once));
+
+		assert_true(str_starts_with(buffer_view(&once), STR("hostname = ")));
+		assert_true(str_equal(buffer_view(&once), buffer_view(&twice)));
+		buffer_clear(&once);
+		buffer_clear(&twice);
+	}
+}
+
+static void names_are_found_in_any_case(void **state)
+{
+	struct config *c =
+		parse(HOST BOX "domain c.org { service = box }\n"
+			       "domain A.org { service = box addresses = { bob, Ann } }\n"
+			       "domain b.org { service = box }\n");
+	const struct config_domain *domain = config_domain_find(c, STR("a.ORG"));
+
+	(void)state;
+	assert_non_null(domain);
+	assert_ptr_equal(domain->service, config_service_find(c, STR("box")));
+	assert_true(config_domain_has(domain, STR("ANN")));
+	assert_true(config_domain_has(domain, STR("bob")));
+	assert_false(config_domain_has(domain, STR("bo")));
+	assert_false(config_domain_has(domain, STR("bobb")));
+	assert_false(config_domain_has(domain, STR("")));
+	domain = config_domain_find(c, STR("c.org"));
+	assert_non_null(domain);
+	assert_true(config_domain_has(domain, STR("anybody")));
+	assert_non_null(config_domain_find(c, STR("b.org")));
+	assert_null(config_domain_find(c, STR("d.org")));
+	assert_null(config_domain_find(c, STR("")));
+	assert_null(config_stage_find(c, STR("boxes")));
+	config_free(c);
+}
+
+static void relaying_follows_the_networks(void **state)
+{
+	static const struct {
+		const char *address;
+		bool may;
+	} cases[] = {
+		{"::ffff:127.0.0.1", true},
+		{"::ffff:126.0.0.1", false},
+		{"::ffff:10.1.2.129", true},
+		{"::ffff:10.1.2.127", false},
+		{"::1", true},
+		{"::2", false},
+		{"2001:db8:1::5", true},
+		{"2001:db8:2::5", false},
+		{"::127.0.0.1", false},
+	};
+	struct config *c = parse(HOST "relay_from = { 127.0.0.0/8, 10.1.2.128/25, ::1,"
+				      " 2001:db8:1::/48 }");
+	struct config *all = parse(HOST "relay_from = 0.0.0.0/0");
+	struct in6_addr address;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_int_equal(inet_pton(AF_INET6, cases[i].address, &address), 1);
+		assert_int_equal(config_may_relay(c, &address), cases[i].may);
+		assert_int_equal(config_may_relay(all, &address), i < 4);
+	}
+	config_free(c);
+	config_free(all);
+}
+
+static void the_hostname_comes_from_the_machine(void **state)
+{
+	struct buffer out = outcome_of(STR(""));
+	char name[256] = "";
+
+	(void)state;
+	assert_int_equal(gethostname(name, sizeof name - 1), 0);
+	if (strchr(name, '.') != NULL)
+		assert_true(str_starts_with(buffer_view(&out), STR("hostname = ")));
+	else
+		assert_true(str_starts_with(buffer_view(&out), STR("t: hostname: must be set")));
+	buffer_clear(&out);
+}
+
+static void unreadable_files_are_reported(void **state)
+{
+	struct config_problems problems;
+	struct config *config = NULL;
+	struct buffer out = {0};
+
+	(void)state;
+	assert_int_equal(config_load("/nonexistent", &config, &problems), -ENOENT);
+	config_problems_print(&problems, "f", &out);
+	config_problems_clear(&problems);
+	assert_int_equal(config_load("/", &config, &problems), -EISDIR);
+	config_problems_print(&problems, "f", &out);
+	config_problems_clear(&problems);
+	assert_int_equal(config_load("/dev/zero", &config, &problems), -EINVAL);
+	config_problems_print(&problems, "f", &out);
+	config_problems_clear(&problems);
+	assert_true(str_equal(buffer_view(&out),
+			      STR("f: No such file or directory\n"
+				  "f: Is a directory\n"
+				  "f: the file is too large; allowed: at most 4 MiB\n")));
+	assert_null(config);
+	buffer_clear(&out);
+	out = outcome_of(str_slice(HOST "a\0b", sizeof HOST + 2));
+	assert_true(str_equal(buffer_view(&out), STR("t:2: a NUL byte in the file\n")));
+	buffer_clear(&out);
+}
+
+static void many_problems_are_bounded(void **state)
+{
+	struct buffer text = {0};
+	struct buffer out;
+	size_t lines = 0;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		buffer_append_string(&text, "x = 1\n");
+	out = outcome_of(buffer_view(&text));
+	for (size_t i = 0; i < out.length; i++)
+		lines += buffer_data(&out)[i] == '\n';
+	assert_int_equal(lines, 1001);
+	assert_true(str_ends_with_nocase(buffer_view(&out),
+					 STR("t: there are more problems than these\n")));
+	buffer_clear(&out);
+	buffer_clear(&text);
+}
+
+static void many_domains_are_read_quickly(void **state)
+{
+	struct config_problems problems;
+	struct config *config = NULL;
+	struct buffer text = {0};
+
+	(void)state;
+	buffer_append_string(&text, HOST BOX);
+	for (int i = 0; i < 50000; i++)
+		buffer_append_format(&text, "domain d%d.example { service = box }\n", i);
+	assert_int_equal(config_parse("t", buffer_view(&text), &config, &problems), 0);
+	assert_int_equal(config->domain_count, 50000);
+	assert_non_null(config_domain_find(config, STR("d49999.example")));
+	config_free(config);
+	config_problems_clear(&problems);
+	buffer_clear(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_complete),
+		cmocka_unit_test(the_example_parses),
+		cmocka_unit_test(every_way_to_write_a_value_is_read),
+		cmocka_unit_test(what_is_printed_parses_to_the_same),
+		cmocka_unit_test(names_are_found_in_any_case),
+		cmocka_unit_test(relaying_follows_the_networks),
+		cmocka_unit_test(the_hostname_comes_from_the_machine),
+		cmocka_unit_test(unreadable_files_are_reported),
+		cmocka_unit_test(many_problems_are_bounded),
+		cmocka_unit_test(many_domains_are_read_quickly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: ISC
+/* Wrong values and sections: every problem, exactly. */
+#include "config_outcome.h"
+
+static const struct refusal values_cases[] = {
+	{HOST "hostname = other.example.org", "t:2: hostname: given twice: first in line 1\n"},
+	{"hostname = \"not a name\"",
+	 "t:1: hostname: not a host name: found \"not a name\"; allowed: a host name of letters, "
+	 "digits, hyphens and dots\n"},
+	{"hostname = -x.org", "t:1: hostname: not a host name: found \"-x.org\"; allowed: a host "
+			      "name of letters, digits, hyphens and dots\n"},
+	{"hostname = 192.0.2.1", "t:1: hostname: not a host name: found \"192.0.2.1\"; allowed: a "
+				 "host name of letters, digits, hyphens and dots\n"},
+	{HOST "split = 0",
+	 "t:2: split: too small: found \"0\"; allowed: a number from 1 to 10000\n"},
+	{HOST "split = 10001",
+	 "t:2: split: too large: found \"10001\"; allowed: a number from 1 to 10000\n"},
+	{HOST "split = 5x",
+	 "t:2: split: not a number: found \"5x\"; allowed: a number from 1 to 10000\n"},
+	{HOST "split = -5",
+	 "t:2: split: not a number: found \"-5\"; allowed: a number from 1 to 10000\n"},
+	{HOST "split = \"\"", "t:2: split: not a number; allowed: a number from 1 to 10000\n"},
+	{HOST "split = { 5, 6 }",
+	 "t:2: split: one value is wanted, not a list; allowed: a number from 1 to 10000\n"},
+	{HOST "split = { }", "t:2: split: an empty list: leave the setting out\n"},
+	{HOST "spares = 18446744073709551616",
+	 "t:2: spares: too large: found \"18446744073709551616\"; allowed: a number from 0 to "
+	 "1000000\n"},
+	{HOST "maxsize = 1023", "t:2: maxsize: too small: found \"1023\"; allowed: a number of "
+				"bytes, or of K, M, G or T, from 1K to 64G\n"},
+	{HOST "maxsize = 99999999T", "t:2: maxsize: too large: found \"99999999T\"; allowed: a "
+				     "number of bytes, or of K, M, G or T, from 1K to 64G\n"},
+	{HOST "maxsize = 65G", "t:2: maxsize: too large: found \"65G\"; allowed: a number of "
+			       "bytes, or of K, M, G or T, from 1K to 64G\n"},
+	{HOST "maxsize = 5MB", "t:2: maxsize: not a number: found \"5MB\"; allowed: a number of "
+			       "bytes, or of K, M, G or T, from 1K to 64G\n"},
+	{HOST "rescan = 0", "t:2: rescan: too small: found \"0\"; allowed: a number of seconds, or "
+			    "of m, h, d or w, from 1s to 1d\n"},
+	{HOST "rescan = 2d", "t:2: rescan: too large: found \"2d\"; allowed: a number of seconds, "
+			     "or of m, h, d or w, from 1s to 1d\n"},
+	{HOST "rescan = 5x", "t:2: rescan: not a number: found \"5x\"; allowed: a number of "
+			     "seconds, or of m, h, d or w, from 1s to 1d\n"},
+	{HOST "smtp_timeout = 1w", "t:2: smtp_timeout: too large: found \"1w\"; allowed: a number "
+				   "of seconds, or of m, h, d or w, from 1s to 1d\n"},
+	{HOST "queuelifetime = 53w", "t:2: queuelifetime: too large: found \"53w\"; allowed: a "
+				     "number of seconds, or of m, h, d or w, from 0 to 365d\n"},
+	{HOST "queue = relative", "t:2: queue: not an absolute path: found \"relative\"; allowed: "
+				  "an absolute path of at most 4000 bytes\n"},
+	{HOST "run = "
+	      "/rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr"
+	      "rrrrrrr",
+	 "t:2: run: too long: found "
+	 "\"/"
+	 "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr"
+	 "r\"; allowed: an absolute path of at most 90 bytes\n"},
+	{HOST "user = \"no body\"",
+	 "t:2: user: not a user name: found \"no body\"; allowed: the name of a user, or empty\n"},
+	{HOST "queue_unsafe = maybe", "t:2: queue_unsafe: neither yes nor no: found \"maybe\"; "
+				      "allowed: yes, no, on, off, true, false\n"},
+	{HOST "queue_sync = fsync",
+	 "t:2: queue_sync: unknown word: found \"fsync\"; allowed: auto, files, filesystem\n"},
+	{HOST "log_level = loud",
+	 "t:2: log_level: unknown word: found \"loud\"; allowed: debug, info, warning, error\n"},
+	{HOST "bouncefrom = \"a b\"", "t:2: bouncefrom: not a local part: found \"a b\"; allowed: "
+				      "the part of a mail address before its @\n"},
+	{HOST "bouncefrom = a@b", "t:2: bouncefrom: not a local part: found \"a@b\"; allowed: the "
+				  "part of a mail address before its @\n"},
+	{HOST "doublebounceto = @b", "t:2: doublebounceto: not a mail address: found \"@b\"; "
+				     "allowed: LOCAL@DOMAIN, LOCAL, or empty\n"},
+	{HOST "doublebounceto = a@", "t:2: doublebounceto: not a mail address: found \"a@\"; "
+				     "allowed: LOCAL@DOMAIN, LOCAL, or empty\n"},
+	{HOST "dns_server = ns.example.org",
+	 "t:2: dns_server: not an IP address: found \"ns.example.org\"; allowed: ADDRESS, "
+	 "ADDRESS@PORT with a port from 1 to 65535, or empty\n"},
+	{HOST "dns_server = 127.0.0.1@0",
+	 "t:2: dns_server: not a port: found \"127.0.0.1@0\"; allowed: ADDRESS, ADDRESS@PORT with "
+	 "a port from 1 to 65535, or empty\n"},
+	{HOST "dns_server = \"127.0.0.1:53\"",
+	 "t:2: dns_server: not an IP address: found \"127.0.0.1:53\"; allowed: ADDRESS, "
+	 "ADDRESS@PORT with a port from 1 to 65535, or empty\n"},
+	{HOST "relay_from = { 10.0.0.1/8, 10.0.0.0/33, 10.0.0.0/, 10.0.0, ::1/64, "
+	      "\"2001:db8::/129\", \"a\" }",
+	 "t:2: relay_from: bits are set behind the prefix: found \"10.0.0.1/8\"; allowed: "
+	 "10.0.0.0/8\n"
+	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/33\"; allowed: 0 to 32\n"
+	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/\"; allowed: 0 to 32\n"
+	 "t:2: relay_from: not an IP network: found \"10.0.0\"; allowed: ADDRESS/PREFIX or "
+	 "ADDRESS, IPv4 or IPv6\n"
+	 "t:2: relay_from: bits are set behind the prefix: found \"::1/64\"; allowed: ::/64\n"
+	 "t:2: relay_from: wrong prefix length: found \"2001:db8::/129\"; allowed: 0 to 128\n"
+	 "t:2: relay_from: not an IP network: found \"a\"; allowed: ADDRESS/PREFIX or ADDRESS, "
+	 "IPv4 or IPv6\n"},
+	{HOST "smtproutes = { example.net, \"a b:c\", \"x:y z\", \"x.org:r;\", \"x.org:r;65536\", "
+	      "\"y.org:[300.1.1.1]\", \"..x:r\" }",
+	 "t:2: smtproutes: no ':' behind the domain: found \"example.net\"; allowed: DOMAIN:RELAY "
+	 "or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: not a domain before the ':': found \"a b:c\"; allowed: DOMAIN:RELAY or "
+	 "DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: not a host name or address behind the ':': found \"x:y z\"; allowed: "
+	 "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: not a port behind the ';': found \"x.org:r;\"; allowed: 1 to 65535\n"
+	 "t:2: smtproutes: not a port behind the ';': found \"x.org:r;65536\"; allowed: 1 to "
+	 "65535\n"
+	 "t:2: smtproutes: not a host name or address behind the ':': found \"y.org:[300.1.1.1]\"; "
+	 "allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: not a domain before the ':': found \"..x:r\"; allowed: DOMAIN:RELAY or "
+	 "DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: given twice: first in line 2: found \"x.org\"\n"},
+	{HOST "smtproutes = { \"a.org:r1\", \"A.org:r2\", \":r1\", \":r2\", \"!:r1\", \"!:\" }",
+	 "t:2: smtproutes: given twice: first in line 2\n"
+	 "t:2: smtproutes: given twice: first in line 2: found \"!\"\n"
+	 "t:2: smtproutes: given twice: first in line 2: found \"a.org\"\n"},
+	{HOST "maxhops = x\n"
+	      "maxerrors = x maxsessions = 0\n"
+	      "split = y",
+	 "t:2: maxhops: not a number: found \"x\"; allowed: a number from 1 to 10000\n"
+	 "t:3: maxerrors: not a number: found \"x\"; allowed: a number from 1 to 10000\n"
+	 "t:3: maxsessions: too small: found \"0\"; allowed: a number from 1 to 1000000\n"
+	 "t:4: split: not a number: found \"y\"; allowed: a number from 1 to 10000\n"},
+};
+
+static const struct refusal sections_cases[] = {
+	{HOST "listen smtp { }", "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, "
+				 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
+	{HOST "listen lmtp { address = 1.2.3.4:24 }",
+	 "t:2: listen lmtp: unknown protocol; allowed: smtp, submission\n"},
+	{HOST "listen smtp { address = { 1.2.3.4, \"1.2.3.4:0\", \"1.2.3.4:65536\", \"::1:25\", "
+	      "\"[1.2.3.4]:25\", \"[::ffff:1.2.3.4]:25\", \"host:25\", \"unix:x\", \"[::1]\" } }",
+	 "t:2: listen smtp.address: no port: found \"1.2.3.4\"; allowed: IPV4:PORT, [IPV6]:PORT "
+	 "with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not a port: found \"1.2.3.4:0\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not a port: found \"1.2.3.4:65536\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not an IP address: found \"::1:25\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not an IP address: found \"[1.2.3.4]:25\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: an IPv4 address in IPv6 form: found \"[::ffff:1.2.3.4]:25\"; "
+	 "allowed: IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not an IP address: found \"host:25\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: not an absolute path: found \"unix:x\"; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"
+	 "t:2: listen smtp.address: no port: found \"[::1]\"; allowed: IPV4:PORT, [IPV6]:PORT with "
+	 "a port from 1 to 65535, unix:/PATH\n"},
+	{HOST "listen smtp { address = { 0.0.0.0:25 } }\n"
+	      "listen submission { address = { \"127.0.0.1:25\", \"[::]:25\" } }\n"
+	      "listen smtp { address = \"[::1]:25\" }",
+	 "t:3: listen submission.address: already taken by 0.0.0.0:25 in line 2: found "
+	 "\"127.0.0.1:25\"\n"
+	 "t:4: listen smtp.address: already taken by [::]:25 in line 3: found \"[::1]:25\"\n"},
+	{HOST "listen smtp { address = { 1.2.3.4:25, 1.2.3.4:25, unix:/a, unix:/a } }",
+	 "t:2: listen smtp.address: already taken by 1.2.3.4:25 in line 2: found \"1.2.3.4:25\"\n"
+	 "t:2: listen smtp.address: already taken by unix:/a in line 2: found \"unix:/a\"\n"},
+	{HOST "listen smtp { address = 1.2.3.4:25 stage = remote }",
+	 "t:2: listen smtp.stage: unknown word: found \"remote\"; allowed: submit, arrive\n"},
+	{HOST "service Box { kind = maildir path = /m }",
+	 "t:2: service Box: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
+	 "'_'; not \"remote\"\n"},
+	{HOST "service remote { kind = maildir path = /m }",
+	 "t:2: service remote: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
+	 "'_'; not \"remote\"\n"},
+	{HOST "service a { }", "t:2: service a.kind: must be set; allowed: maildir\n"
+			       "t:2: service a.path: must be set; allowed: an absolute path with "
+			       "%d (domain), %u (local part), %%\n"},
+	{HOST "service a { kind = imap path = m }",
+	 "t:2: service a.kind: unknown word: found \"imap\"; allowed: maildir\n"
+	 "t:2: service a.path: not an absolute path: found \"m\"; allowed: an absolute path with "
+	 "%d (domain), %u (local part), %%\n"},
+	{HOST "service a { kind = maildir path = /m/%x }",
+	 "t:2: service a.path: a % that means nothing: found \"/m/%x\"; allowed: an absolute path "
+	 "with %d (domain), %u (local part), %%\n"},
+	{HOST "service a { kind = maildir path = /m/% }",
+	 "t:2: service a.path: a % that means nothing: found \"/m/%\"; allowed: an absolute path "
+	 "with %d (domain), %u (local part), %%\n"},
+	{HOST BOX BOX, "t:3: service box: given twice: first in line 2\n"},
+	{HOST "service abcdefghijklmnopqrstuvwxyz0123456 { kind = maildir path = /m }",
+	 "t:2: service abcdefghijklmnopqrstuvwxyz0123456: a service cannot be called this; "
+	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\"\n"},
+	{HOST "domain x.org { service = box }",
+	 "t:2: domain x.org.service: no such service: none is defined: found \"box\"\n"},
+	{HOST BOX "domain x.org { service = bx }",
+	 "t:3: domain x.org.service: no such service: found \"bx\"; allowed: box\n"},
+	{HOST BOX "domain x.org { }",
+	 "t:3: domain x.org.service: must be set; allowed: the name of a service section\n"},
+	{HOST BOX "domain \"x org\" { service = box }",
+	 "t:3: domain x org: not a domain name; allowed: letters, digits, hyphens and dots\n"},
+	{HOST BOX "domain X.org { service = box }\n"
+		  "domain x.ORG { service = box }",
+	 "t:4: domain: given twice: first in line 3: found \"x.org\"\n"},
+	{HOST BOX "domain x.org { service = box addresses = { } }",
+	 "t:3: domain x.org.addresses: an empty list: leave the setting out\n"},
+	{HOST BOX "domain x.org { service = box addresses = { a, \"b c\", B, A, a@x.org } }",
+	 "t:3: domain x.org.addresses: not a local part: found \"b c\"; allowed: the parts of mail "
+	 "addresses before their @\n"
+	 "t:3: domain x.org.addresses: not a local part: found \"a@x.org\"; allowed: the parts of "
+	 "mail addresses before their @\n"
+	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
+	{HOST "stage nope { paused = 5 }",
+	 "t:2: stage nope: no such stage; allowed: remote, or the name of a service\n"
+	 "t:2: stage nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
+	 "true, false\n"},
+	{HOST "stage remote { concurrency = 0 }\n"
+	      "stage remote { paused = yes }",
+	 "t:2: stage remote.concurrency: too small: found \"0\"; allowed: a number from 1 to "
+	 "65000\n"
+	 "t:3: stage remote: given twice: first in line 2\n"},
+	{HOST "service x { kind = maildir path = /x kind = maildir }\n"
+	      "spares = -1\n"
+	      "domain d { service = y }\n"
+	      "listen lmtp { address = x }",
+	 "t:2: service x.kind: given twice: first in line 2\n"
+	 "t:3: spares: not a number: found \"-1\"; allowed: a number from 0 to 1000000\n"
+	 "t:4: domain d.service: no such service: found \"y\"; allowed: x\n"
+	 "t:5: listen lmtp: unknown protocol; allowed: smtp, submission\n"
+	 "t:5: listen lmtp.address: no port: found \"x\"; allowed: IPV4:PORT, [IPV6]:PORT with a "
+	 "port from 1 to 65535, unix:/PATH\n"},
+};
+
+static void wrong_values_are_reported(void **state)
+{
+	(void)state;
+	check_refusals(values_cases, COUNT_OF(values_cases));
+}
+
+static void wrong_sections_are_reported(void **state)
+{
+	(void)state;
+	check_refusals(sections_cases, COUNT_OF(sections_cases));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_values_are_reported),
+		cmocka_unit_test(wrong_sections_are_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

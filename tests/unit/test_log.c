@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: ISC
+#include "base/buffer.h"
+#include "log/event.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int saved_error = -1;
+static char text[2 * 1024 * 1024];
+
+/* Lets DESCRIPTOR be standard error. */
+static void redirect(int descriptor)
+{
+	saved_error = dup(STDERR_FILENO);
+	assert_true(saved_error >= 0 && dup2(descriptor, STDERR_FILENO) == STDERR_FILENO);
+	log_open("test", LOG_INFO_LEVEL);
+}
+
+static void restore(void)
+{
+	dup2(saved_error, STDERR_FILENO);
+	close(saved_error);
+}
+
+/* What stands in the pipe, without waiting. */
+static struct str read_pipe(int descriptor)
+{
+	ssize_t count;
+	size_t length = 0;
+
+	fcntl(descriptor, F_SETFL, O_NONBLOCK);
+	while ((count = read(descriptor, text + length, sizeof text - length)) > 0)
+		length += (size_t)count;
+	return str_slice(text, length);
+}
+
+/* The fields behind event=NAME of the only line in LINES. */
+static struct str fields_of(struct str lines)
+{
+	const char *event;
+
+	assert_true(lines.length > 0 && lines.data[lines.length - 1] == '\n');
+	lines.length--;
+	assert_int_equal(str_find(lines, '\n'), -1);
+	event = memmem(lines.data, lines.length, "event=", 6);
+	assert_non_null(event);
+	return str_slice(event, (size_t)(lines.data + lines.length - event));
+}
+
+static void values_are_escaped(void **state)
+{
+	static const struct {
+		const char *value;
+		const char *line;
+	} cases[] = {
+		{"plain", "event=delivered v=plain"},
+		{"", "event=delivered v=\"\""},
+		{"two words", "event=delivered v=\"two words\""},
+		{"a\"b", "event=delivered v=\"a\\\"b\""},
+		{"a\\b", "event=delivered v=\"a\\\\b\""},
+		{"a=b", "event=delivered v=\"a=b\""},
+		{"x\nlevel=error event=lie", "event=delivered v=\"x\\nlevel=error event=lie\""},
+		{"\r\t", "event=delivered v=\"\\r\\t\""},
+		{"\x1b[31m\x7f", "event=delivered v=\"\\x1b[31m\\x7f\""},
+		{"\xc3\xa9", "event=delivered v=\"\\xc3\\xa9\""},
+	};
+	int ends[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str fields;
+
+		assert_int_equal(pipe(ends), 0);
+		redirect(ends[1]);
+		log_event(EVENT_DELIVERED, log_string("v", cases[i].value));
+		log_flush();
+		restore();
+		fields = fields_of(read_pipe(ends[0]));
+		assert_memory_equal(fields.data, cases[i].line, strlen(cases[i].line));
+		assert_int_equal(fields.length, strlen(cases[i].line));
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+static void a_line_has_its_fields(void **state)
+{
+	int ends[2];
+	int64_t time_us;
+	struct str line;
+	char expected[200];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_event(EVENT_MESSAGE_QUEUED, log_id((struct mail_id){457, 0x63f1a2b3c4d5e}),
+		  log_number("size", -9223372036854775807 - 1), log_number("n", 7),
+		  log_error(-ENOSPC), log_str("nul", str_slice("a\0b", 3)));
+	assert_int_equal(read_pipe(ends[0]).length, 0);
+	log_flush();
+	restore();
+	line = read_pipe(ends[0]);
+	assert_true(str_starts_with(line, STR("time=")));
+	assert_true(timestamp_parse(str_slice(line.data + 5, TIMESTAMP_SIZE - 1), &time_us));
+	snprintf(expected, sizeof expected,
+		 " level=info process=test[%d] event=message_queued id=457-63f1a2b3c4d5e "
+		 "size=-9223372036854775808 n=7 error=\"No space left on device\" "
+		 "nul=\"a\\x00b\"\n",
+		 (int)getpid());
+	line = str_skip(line, 5 + TIMESTAMP_SIZE - 1);
+	assert_int_equal(line.length, strlen(expected));
+	assert_memory_equal(line.data, expected, line.length);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void warnings_do_not_wait(void **state)
+{
+	int ends[2];
+	struct str lines;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_event(EVENT_RESCAN);
+	log_event(EVENT_DELIVERED);
+	assert_int_equal(read_pipe(ends[0]).length, 0);
+	log_event(EVENT_QUEUE_FULL);
+	lines = read_pipe(ends[0]);
+	restore();
+	assert_null(memmem(lines.data, lines.length, "event=rescan", 12));
+	assert_non_null(memmem(lines.data, lines.length, "event=delivered", 15));
+	assert_non_null(memmem(lines.data, lines.length, "level=warning", 13));
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void long_values_are_cut(void **state)
+{
+	static char value[5000];
+	int ends[2];
+	struct str line;
+
+	(void)state;
+	memset(value, 'x', sizeof value);
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+	log_flush();
+	restore();
+	line = read_pipe(ends[0]);
+	assert_true(line.length < 1200);
+	assert_memory_equal(line.data + line.length - 5, "...\"\n", 5);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* A reader that sleeps stops nobody; what it missed is counted. */
+static void a_full_pipe_does_not_block(void **state)
+{
+	static char value[1000];
+	size_t written = 5000;
+	size_t kept = 0;
+	unsigned lost = 0;
+	int ends[2];
+	struct str lines;
+	struct str line;
+	const char *loss;
+
+	(void)state;
+	memset(value, 'x', sizeof value);
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	for (size_t i = 0; i < written; i++)
+		log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+	for (int i = 0; i < 40; i++) {
+		lines = read_pipe(ends[0]);
+		while (str_split(&lines, '\n', &line)) {
+			kept += memmem(line.data, line.length, "event=delivered", 15) != NULL;
+			loss = memmem(line.data, line.length, "event=log_lost lines=", 21);
+			if (loss != NULL)
+				lost += (unsigned)strtoul(loss + 21, NULL, 10);
+		}
+		log_flush();
+	}
+	restore();
+	assert_true(lost > 0);
+	assert_int_equal(kept + lost, written);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void a_broken_pipe_ends_nobody(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	redirect(ends[1]);
+	errno = EXDEV;
+	log_event(EVENT_QUEUE_ERROR);
+	assert_int_equal(errno, EXDEV);
+	restore();
+	close(ends[1]);
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_event(EVENT_DELIVERED);
+	log_flush();
+	restore();
+	assert_true(read_pipe(ends[0]).length > 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void levels_have_names(void **state)
+{
+	enum log_level level = LOG_DEBUG_LEVEL;
+
+	(void)state;
+	assert_true(log_level_parse(STR("warning"), &level) && level == LOG_WARNING_LEVEL);
+	assert_false(log_level_parse(STR("Warning"), &level));
+	assert_string_equal(log_event_name(EVENT_SERVE_READY), "serve_ready");
+	for (unsigned i = 0; i < EVENT_COUNT; i++) {
+		assert_true(strlen(log_event_name((enum log_name)i)) < 31);
+		assert_true(strlen(log_event_meaning((enum log_name)i)) > 10);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_escaped),
+		cmocka_unit_test(a_line_has_its_fields),
+		cmocka_unit_test(warnings_do_not_wait),
+		cmocka_unit_test(long_values_are_cut),
+		cmocka_unit_test(a_full_pipe_does_not_block),
+		cmocka_unit_test(a_broken_pipe_ends_nobody),
+		cmocka_unit_test(levels_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
