@@ -112,6 +112,7 @@ static struct smtp_service *service_new(const struct config *config,
 								  : SMTP_PROTOCOL_SMTP;
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
+	service->on_refusal = intake_log_refusal;
 	service->limits = (struct smtp_server_limits){
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,
