@@ -34,7 +34,8 @@ struct ipc_channel {
 	struct waiting **end;
 	size_t backlog;
 	bool is_paused;
-	bool *was_closed; /* set while a handler runs */
+	bool is_in_call; /* of a handler: what it closes is freed afterwards */
+	bool is_closed;
 	bool is_lost;
 	struct os_task lost_task;
 };
@@ -141,18 +142,18 @@ static void ready(void *context, unsigned events)
 {
 	enum { PACKETS_A_TURN = 64 };
 	struct ipc_channel *channel = context;
-	bool was_closed = false;
 
-	channel->was_closed = &was_closed;
+	channel->is_in_call = true;
 	if (events & OS_WATCH_WRITE)
 		flush(channel);
 	if (events & OS_WATCH_READ)
 		for (unsigned i = 0; i < PACKETS_A_TURN; i++)
 			if (channel->is_paused || channel->is_lost || !receive(channel) ||
-			    was_closed)
+			    channel->is_closed)
 				break;
-	if (!was_closed)
-		channel->was_closed = NULL;
+	channel->is_in_call = false;
+	if (channel->is_closed)
+		ipc_channel_close(channel);
 }
 
 struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
@@ -174,8 +175,10 @@ void ipc_channel_close(struct ipc_channel *channel)
 {
 	if (channel == NULL)
 		return;
-	if (channel->was_closed != NULL)
-		*channel->was_closed = true;
+	if (channel->is_in_call) {
+		channel->is_closed = true;
+		return;
+	}
 	while (channel->first != NULL)
 		drop_first(channel);
 	os_task_cancel(channel->loop, &channel->lost_task);
@@ -220,7 +223,7 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 
 	if (body.length > IPC_BODY_MAX || descriptor_count > IPC_DESCRIPTORS_MAX)
 		panic("a message of %zu bytes and %zu descriptors", body.length, descriptor_count);
-	if (channel->is_lost)
+	if (channel->is_lost || channel->is_closed)
 		return;
 	memcpy(packet, &header, sizeof header);
 	if (body.length > 0)

@@ -1,40 +1,23 @@
 // SPDX-License-Identifier: ISC
 #include "mail/verdict.h"
+#include "base/utf8.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The length of the UTF-8 character at TEXT (RFC 3629), 0 when it is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	size_t length = text[0] < 0x80   ? 1
-			: text[0] < 0xc2 ? 0
-			: text[0] < 0xe0 ? 2
-			: text[0] < 0xf0 ? 3
-			: text[0] < 0xf5 ? 4
-					 : 0;
-
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 static void make_safe(char *text)
 {
-	unsigned char *c = (unsigned char *)text;
+	size_t size = strlen(text);
+	size_t i = 0;
 
-	while (*c != '\0') {
-		size_t length = utf8_length(c);
+	while (i < size) {
+		size_t length = utf8_length(str_slice(text + i, size - i));
 
-		if (length == 0 || *c < 0x20 || *c == 0x7f) {
-			*c = '?';
+		if (length == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) {
+			text[i] = '?';
 			length = 1;
 		}
-		c += length;
+		i += length;
 	}
 }
 

@@ -21,17 +21,20 @@
  *   map: 1 local mailbox <scuba@mail.example.net>
  *   map: 2 remote 3 <ann@example.org>
  *   map: 2 none 4 <gone@mail.example.net>
- *   mapped: directory=42
+ *   mapped: directory=42 count=3
  *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
  *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
- *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1
- * refused
+ *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
  * recipient's own where it is left out. PLACE is "local SERVICE", "remote", or
  * "none" for what is decided without an attempt. The last done, wait or fail
  * record of a delivery is its state. A block of map records counts once its
- * mapped record stands; a later block is ignored.
+ * mapped record stands and the block is as long as that says; a later block is
+ * ignored. The status "-" stands for none.
+ *
+ * A power failure may leave holes in what was being appended: after "end:", a
+ * record that cannot be read was never written.
  */
 #ifndef QUEUE_CONTROL_H
 #define QUEUE_CONTROL_H
@@ -72,8 +75,12 @@ struct queue_control {
 	bool is_mapped; /* a whole block of map records stands */
 };
 
+/* Letters, digits, and not in front '-' and '_': 1 to QUEUE_SERVICE_MAX bytes. */
+bool queue_service_is_valid(struct str name);
+
 /* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a
- * control character or an address is not acceptable; then OUT is unchanged. */
+ * control character, an address is not acceptable, no recipient is there or their
+ * numbers do not ascend; then OUT is unchanged. */
 MUST_CHECK int queue_control_write_envelope(struct buffer *out,
 					    const struct mail_envelope *envelope);
 /* Appends map records and the mapped record. */

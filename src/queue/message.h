@@ -53,15 +53,22 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
  * removed or are left for the cleaner, never reused. When RESULTS[i] is 0 the
  * client may be told 250 and the power may fail. Consumes all messages.
  *
- * Runs in a thread of its own beside all other calls for the same intake. */
+ * May run in a thread of its own beside all other calls for the same intake; one
+ * call at a time. With COUNT 0 it only makes removals durable (below). */
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 
 /* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
 void queue_message_abandon(struct queue_message *message);
 
-/* S4 (every recipient delivered) to S1: todo, intd, then mess go; the two files
- * become spares. Only when nobody reads or writes them any more. */
+/* Ended messages' files wait in pid/, to be used again or removed, until a later
+ * queue_message_commit_group() has made the removal of their names durable: how
+ * many do. Where no message comes, call it with COUNT 0 now and then. */
+size_t queue_intake_held(struct queue_intake *intake);
+
+/* S4 (every recipient delivered) to S1: todo, then mess go; the two files become
+ * spares. Only when nobody reads or writes them any more. No error when they
+ * are gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
 /* After preprocessing: intd, then todo go. info/ must be durable. S4 to S5. */

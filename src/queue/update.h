@@ -29,7 +29,10 @@ struct queue_update {
  * first, then control records, then the links of preprocessing, each step
  * durable before the next begins. An update that fails has no later step done.
  * A file found with a torn last line (no newline) gets that line ended before
- * records are appended. May run in a thread of its own, one call at a time. */
+ * records are appended; every text ends with a newline. After a failure the same
+ * texts must be given again (what was written may never reach the disk), so an
+ * update that preprocesses has the map block in its control text: -EINVAL when
+ * that is empty. May run in a thread of its own, one call at a time. */
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
 
@@ -46,10 +49,24 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
+/* Removes names in info, local, remote and bounce that a power failure brought
+ * back after their message had ended. At start, after queue_intake_clean() ran.
+ * EACH, if not NULL, is told the path of everything removed. */
+MUST_CHECK int queue_update_clean(struct queue_store *store, const char *const *services,
+				  size_t service_count,
+				  void (*each)(void *context, const char *path), void *context);
+
 /* Reads the control file of a message at todo/STAGE (STAGE not NULL) or info
  * into TEXT (appended). -ENOENT, -EFBIG. */
 MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct buffer *text);
+/* The same, parsed; the number and the stage in it must be these: -EBADMSG when
+ * they are not (a name that points to another message's file is damage: it is
+ * never delivered). Errors of queue_control_parse(), whose *LINE_OUT is 0 when
+ * no line is to blame. */
+MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
+				 uint64_t number, struct queue_control **control_out,
+				 unsigned *line_out);
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);

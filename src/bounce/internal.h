@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: ISC
+/* bounce/internal.h - between the parts of bounce/. */
+#ifndef BOUNCE_INTERNAL_H
+#define BOUNCE_INTERNAL_H
+
+#include "bounce/report.h"
+
+/* What is returned of the original. */
+struct bounce_copy {
+	struct str text;    /* whole lines of it */
+	bool is_header;     /* of the header alone: text/rfc822-headers */
+	bool is_cut;        /* more was wanted than is returned */
+	bool is_8bit;       /* has a byte above 0x7f */
+	bool is_long_lined; /* has a line over 998 bytes, RFC 5322 section 2.1.1 */
+};
+
+/* "name: text" CRLF, folded before words that would pass column 78. The text is
+ * made safe and ASCII. (header.c) */
+void bounce_header(struct buffer *out, const char *name, struct str text);
+/* The same for an xtext value (RFC 3461 section 4), decoded first. */
+void bounce_header_xtext(struct buffer *out, const char *name, struct str text);
+/* PREFIX before the text in the same header. */
+void bounce_header_prefixed(struct buffer *out, const char *name, const char *prefix,
+			    struct str text);
+
+/* The body of the message/delivery-status part. (status.c) */
+void bounce_status_write(const struct bounce_report *report, struct buffer *out);
+
+/* What of the message is returned, and its MIME part after the boundary, header
+ * and body. (copy.c) */
+struct bounce_copy bounce_copy_choose(const struct bounce_report *report);
+void bounce_copy_write(const struct bounce_copy *copy, struct buffer *out);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: ISC
+#include "bounce/report.h"
+#include "bounce/internal.h"
+#include "mail/text.h"
+#include "mail/verdict.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BOUNDARY_SIZE = 80 };
+
+static void append_introduction(const struct bounce_report *report, struct buffer *out)
+{
+	buffer_append_string(out, "Hi. This is the mail system at ");
+	mail_text_append(out, report->hostname, MAIL_TEXT_ASCII);
+	buffer_append_string(out, ".\r\n"
+				  "Your message could not be delivered to the addresses below.\r\n"
+				  "I have given up on them: trying again would not help.\r\n\r\n");
+}
+
+/* QSBMF: "<address>:", then any lines that are not blank. */
+static void append_recipient(const struct bounce_failure *failure, struct buffer *out)
+{
+	buffer_append_byte(out, '<');
+	mail_text_append(out, failure->address, MAIL_TEXT_8BIT);
+	buffer_append_string(out, ">:\r\n");
+	if (str_trim(failure->text).length > 0)
+		mail_text_append(out, failure->text, MAIL_TEXT_8BIT);
+	else
+		buffer_append_string(out, "The delivery failed.");
+	if (mail_status_is_valid(failure->status))
+		buffer_append_format(out, " (" STR_FORMAT ")", STR_ARGUMENTS(failure->status));
+	buffer_append_string(out, "\r\n\r\n");
+}
+
+static void append_break(const struct bounce_copy *copy, struct buffer *out)
+{
+	buffer_append_format(out, "--- Below this line is a copy of the message%s.\r\n",
+			     copy->is_header ? "'s header" : "");
+	if (copy->is_cut)
+		buffer_append_format(out, "--- It is cut after %zu bytes.\r\n", copy->text.length);
+	buffer_append_string(out, "\r\n");
+}
+
+static bool is_8bit(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] > 0x7f)
+			return true;
+	return false;
+}
+
+/* A boundary that is nowhere in the parts: their senders cannot know it, but
+ * one of them may be a bounce of ours that came back. */
+static void choose_boundary(const struct bounce_report *report, const struct bounce_copy *copy,
+			    struct str text, char boundary[BOUNDARY_SIZE])
+{
+	unsigned attempt = 0;
+
+	do
+		snprintf(boundary, BOUNDARY_SIZE, "=_%" PRIu64 "-%" PRIx64 "-%" PRIx64 "-%u",
+			 report->id.number, (uint64_t)report->id.born_us, (uint64_t)report->now_us,
+			 attempt++);
+	while (memmem(copy->text.data, copy->text.length, boundary, strlen(boundary)) != NULL ||
+	       memmem(text.data, text.length, boundary, strlen(boundary)) != NULL);
+}
+
+static void append_addressing(const struct bounce_report *report, struct buffer *out)
+{
+	struct buffer line = {0};
+	char date[TIMESTAMP_HEADER_SIZE];
+
+	timestamp_format_header(report->now_us, date);
+	bounce_header(out, "Date", str_from(date));
+	buffer_append_format(&line, "Mail System <" STR_FORMAT "@" STR_FORMAT ">",
+			     STR_ARGUMENTS(report->from), STR_ARGUMENTS(report->hostname));
+	bounce_header(out, "From", buffer_view(&line));
+	buffer_reset(&line);
+	buffer_append_format(&line, "<" STR_FORMAT ">", STR_ARGUMENTS(report->recipient));
+	bounce_header(out, "To", buffer_view(&line));
+	buffer_reset(&line);
+	buffer_append_format(&line, "<%" PRIu64 ".%" PRIx64 ".%" PRIx64 ".bounce@" STR_FORMAT ">",
+			     report->id.number, (uint64_t)report->id.born_us,
+			     (uint64_t)report->now_us, STR_ARGUMENTS(report->hostname));
+	bounce_header(out, "Message-ID", buffer_view(&line));
+	buffer_clear(&line);
+}
+
+static void append_header(const struct bounce_report *report, const char *boundary, bool eight,
+			  struct buffer *out)
+{
+	append_addressing(report, out);
+	bounce_header(out, "Subject", STR("failure notice"));
+	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
+	bounce_header(out, "MIME-Version", STR("1.0"));
+	buffer_append_format(out,
+			     "Content-Type: multipart/report; report-type=delivery-status;\r\n"
+			     " boundary=\"%s\"\r\n",
+			     boundary);
+	if (eight)
+		bounce_header(out, "Content-Transfer-Encoding", STR("8bit"));
+	buffer_append_string(out, "\r\n");
+}
+
+static void append_text_part(struct str text, struct buffer *out)
+{
+	buffer_append_string(out, "Content-Type: text/plain; charset=utf-8\r\n");
+	if (is_8bit(text))
+		buffer_append_string(out, "Content-Transfer-Encoding: 8bit\r\n");
+	buffer_append_string(out, "\r\n");
+	buffer_append_str(out, text);
+}
+
+static void write_parts(const struct bounce_report *report, const struct bounce_copy *copy,
+			struct str text, struct buffer *out)
+{
+	char boundary[BOUNDARY_SIZE];
+
+	choose_boundary(report, copy, text, boundary);
+	append_header(report, boundary, is_8bit(text) || (copy->is_8bit && !copy->is_header), out);
+	buffer_append_format(out, "--%s\r\n", boundary);
+	append_text_part(text, out);
+	buffer_append_format(out, "\r\n--%s\r\nContent-Type: message/delivery-status\r\n\r\n",
+			     boundary);
+	bounce_status_write(report, out);
+	buffer_append_format(out, "\r\n--%s\r\n", boundary);
+	bounce_copy_write(copy, out);
+	buffer_append_format(out, "\r\n--%s--\r\n", boundary);
+}
+
+void bounce_report_write(const struct bounce_report *report, struct buffer *out)
+{
+	struct bounce_copy copy = bounce_copy_choose(report);
+	struct buffer text = {0};
+
+	append_introduction(report, &text);
+	for (size_t i = 0; i < report->failure_count; i++)
+		append_recipient(&report->failures[i], &text);
+	append_break(&copy, &text);
+	write_parts(report, &copy, buffer_view(&text), out);
+	buffer_clear(&text);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: ISC
+#include "dns/mx.h"
+#include "os/random.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_host_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+/* Takes one label off *DATA, to the end of HOST. */
+static bool take_label(struct str *data, char host[DNS_NAME_SIZE])
+{
+	size_t used = strlen(host);
+	size_t length = (unsigned char)data->data[0];
+
+	if (length > 63 || length >= data->length || used + length + 2 > DNS_NAME_SIZE)
+		return false;
+	if (used > 0)
+		host[used++] = '.';
+	memcpy(host + used, data->data + 1, length);
+	host[used + length] = '\0';
+	str_lower(host + used, length);
+	for (size_t i = 0; i < length; i++)
+		if (!is_host_byte(host[used + i]))
+			return false;
+	*data = str_skip(*data, length + 1);
+	return true;
+}
+
+bool dns_mx_parse(struct str data, struct dns_mx *mx_out)
+{
+	struct dns_mx mx = {0};
+
+	if (data.length < 3)
+		return false;
+	mx.preference = (uint16_t)((unsigned char)data.data[0] << 8 | (unsigned char)data.data[1]);
+	data = str_skip(data, 2);
+	while (data.length > 0 && data.data[0] != '\0')
+		if (!take_label(&data, mx.host))
+			return false;
+	if (data.length != 1)
+		return false;
+	*mx_out = mx;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct dns_mx *left = a;
+	const struct dns_mx *right = b;
+
+	return (left->preference > right->preference) - (left->preference < right->preference);
+}
+
+static void shuffle(struct dns_mx *list, size_t count)
+{
+	for (size_t i = count; i > 1; i--) {
+		size_t j = os_random_below(i);
+		struct dns_mx moved = list[i - 1];
+
+		list[i - 1] = list[j];
+		list[j] = moved;
+	}
+}
+
+size_t dns_mx_read(const struct dns_answer *answer, struct dns_mx *list)
+{
+	size_t count = 0;
+	size_t end;
+
+	for (size_t i = 0; i < answer->count && count < DNS_MX_MAX; i++)
+		if (dns_mx_parse(str_slice(answer->data[i], (size_t)answer->lengths[i]),
+				 &list[count]))
+			count++;
+	qsort(list, count, sizeof *list, compare);
+	for (size_t start = 0; start < count; start = end) {
+		for (end = start; end < count && list[end].preference == list[start].preference;)
+			end++;
+		shuffle(list + start, end - start);
+	}
+	return count;
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: ISC
+#include "dns/search.h"
+#include "base/panic.h"
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	HOSTS_MAX = 16,   /* whose addresses are looked up */
+	ADDRESSES_MAX = 5 /* of one host and family */
+};
+
+struct addresses {
+	union os_socket_address list[ADDRESSES_MAX];
+	size_t count;
+	struct dns_query *query; /* NULL: done */
+	struct host *host;
+	enum dns_status status;
+};
+
+struct host {
+	struct dns_mx mx;
+	struct addresses v6;
+	struct addresses v4;
+	struct dns_search *search;
+};
+
+struct dns_search {
+	struct dns_resolver *resolver;
+	const struct dns_self *self; /* NULL: a relay */
+	char domain[DNS_NAME_SIZE];
+	uint16_t port;
+	struct dns_query *mx_query;
+	size_t pending; /* address queries */
+	struct host *hosts;
+	size_t host_count;
+	bool is_self_met;         /* this host is among the exchangers, */
+	uint16_t self_preference; /* with this preference */
+	struct dns_servers servers;
+	void (*done)(void *context, const struct dns_servers *servers);
+	void *context;
+};
+
+bool dns_self_has(const struct dns_self *self, const union os_socket_address *address)
+{
+	struct in6_addr mapped = os_socket_address_mapped(address);
+	static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(&mapped, v4_prefix, sizeof v4_prefix) == 0) {
+		unsigned first = mapped.s6_addr[12];
+
+		if (first == 0 || first == 127 || first >= 224)
+			return true;
+	}
+	if (IN6_IS_ADDR_LOOPBACK(&mapped) || IN6_IS_ADDR_UNSPECIFIED(&mapped) ||
+	    IN6_IS_ADDR_MULTICAST(&mapped))
+		return true;
+	for (size_t i = 0; i < self->address_count; i++)
+		if (memcmp(&mapped, &self->addresses[i], sizeof mapped) == 0)
+			return true;
+	return false;
+}
+
+static void meet_self(struct dns_search *search, uint16_t preference)
+{
+	if (!search->is_self_met || preference < search->self_preference)
+		search->self_preference = preference;
+	search->is_self_met = true;
+}
+
+/* Exchangers that are not better than this host would send the mail back here. */
+static bool is_better_than_self(const struct dns_search *search, const struct host *host)
+{
+	return !search->is_self_met || host->mx.preference < search->self_preference;
+}
+
+static void add_server(struct dns_search *search, const struct host *host,
+		       const struct addresses *addresses, size_t index)
+{
+	struct dns_servers *servers = &search->servers;
+
+	if (index >= addresses->count || servers->count >= DNS_SERVERS_MAX)
+		return;
+	servers->list[servers->count].address = addresses->list[index];
+	servers->list[servers->count].host = host->mx.host;
+	servers->count++;
+}
+
+static void explain_nothing(struct dns_search *search)
+{
+	struct mail_verdict *verdict = &search->servers.verdict;
+	bool has_failed = false;
+
+	for (size_t i = 0; i < search->host_count; i++)
+		has_failed = has_failed || search->hosts[i].v4.status == DNS_FAILED ||
+			     search->hosts[i].v6.status == DNS_FAILED;
+	if (search->is_self_met)
+		mail_verdict_set(verdict, "5.4.6", "mail for %s loops back to this host",
+				 search->domain);
+	else if (has_failed)
+		mail_verdict_set(verdict, "4.4.3", "the addresses of %s cannot be looked up now",
+				 search->domain);
+	else if (search->self == NULL)
+		mail_verdict_set(verdict, "4.4.3", "the relay %s has no address", search->domain);
+	else
+		mail_verdict_set(verdict, "5.4.4", "no mail exchanger of %s has an address",
+				 search->domain);
+}
+
+static void finish(struct dns_search *search)
+{
+	search->done(search->context, &search->servers);
+}
+
+static void collect(struct dns_search *search)
+{
+	for (size_t i = 0; i < search->host_count; i++) {
+		const struct host *host = &search->hosts[i];
+
+		for (size_t n = 0; n < ADDRESSES_MAX && is_better_than_self(search, host); n++) {
+			add_server(search, host, &host->v6, n);
+			add_server(search, host, &host->v4, n);
+		}
+	}
+	if (search->servers.count == 0)
+		explain_nothing(search);
+	else
+		mail_verdict_set(&search->servers.verdict, "2.0.0", "found");
+	finish(search);
+}
+
+static bool read_address(const struct dns_answer *answer, size_t index, uint16_t port,
+			 union os_socket_address *out)
+{
+	size_t length = (size_t)answer->lengths[index];
+
+	*out = (union os_socket_address){0};
+	if (length == sizeof out->v4.sin_addr) {
+		out->v4.sin_family = AF_INET;
+		out->v4.sin_port = htons(port);
+		memcpy(&out->v4.sin_addr, answer->data[index], length);
+		return true;
+	}
+	if (length == sizeof out->v6.sin6_addr) {
+		out->v6.sin6_family = AF_INET6;
+		out->v6.sin6_port = htons(port);
+		memcpy(&out->v6.sin6_addr, answer->data[index], length);
+		return true;
+	}
+	return false;
+}
+
+static void on_addresses(void *context, const struct dns_answer *answer)
+{
+	struct addresses *addresses = context;
+	struct host *host = addresses->host;
+	struct dns_search *search = host->search;
+
+	addresses->query = NULL;
+	addresses->status = answer->status;
+	for (size_t i = 0; i < answer->count && addresses->count < ADDRESSES_MAX; i++) {
+		union os_socket_address *address = &addresses->list[addresses->count];
+
+		if (!read_address(answer, i, search->port, address))
+			continue;
+		if (search->self != NULL && dns_self_has(search->self, address))
+			meet_self(search, host->mx.preference);
+		else
+			addresses->count++;
+	}
+	if (--search->pending == 0)
+		collect(search);
+}
+
+static void look_up_addresses(struct dns_search *search, struct addresses *addresses,
+			      struct host *host, enum dns_type type)
+{
+	addresses->host = host;
+	addresses->query =
+		dns_query_new(search->resolver, host->mx.host, type, on_addresses, addresses);
+	search->pending++;
+}
+
+/* LIST is in order of preference. */
+static void look_up_hosts(struct dns_search *search, const struct dns_mx *list, size_t count)
+{
+	search->hosts = memory_alloc_zero(HOSTS_MAX, sizeof *search->hosts);
+	for (size_t i = 0; i < count && search->host_count < HOSTS_MAX; i++) {
+		struct host *host = &search->hosts[search->host_count];
+
+		host->mx = list[i];
+		host->search = search;
+		if (host->mx.host[0] == '\0' || !is_better_than_self(search, host))
+			continue;
+		search->host_count++;
+		look_up_addresses(search, &host->v6, host, DNS_TYPE_AAAA);
+		look_up_addresses(search, &host->v4, host, DNS_TYPE_A);
+	}
+	if (search->pending == 0)
+		collect(search);
+}
+
+static void look_up_single(struct dns_search *search)
+{
+	struct dns_mx mx = {0};
+
+	memcpy(mx.host, search->domain, sizeof mx.host);
+	look_up_hosts(search, &mx, 1);
+}
+
+static void take_exchangers(struct dns_search *search, const struct dns_answer *answer)
+{
+	struct dns_mx *list = memory_alloc_zero(DNS_MX_MAX, sizeof *list);
+	size_t count = dns_mx_read(answer, list);
+
+	for (size_t i = 0; i < count; i++)
+		if (str_equal_nocase(str_from(list[i].host), str_from(search->self->hostname)))
+			meet_self(search, list[i].preference);
+	if (count == 1 && list[0].host[0] == '\0') {
+		mail_verdict_set(&search->servers.verdict, "5.1.10", "%s takes no mail",
+				 search->domain);
+		finish(search);
+	} else {
+		look_up_hosts(search, list, count);
+	}
+	free(list);
+}
+
+static void on_exchangers(void *context, const struct dns_answer *answer)
+{
+	struct dns_search *search = context;
+	struct mail_verdict *verdict = &search->servers.verdict;
+
+	search->mx_query = NULL;
+	switch (answer->status) {
+	case DNS_FOUND:
+		take_exchangers(search, answer);
+		return;
+	case DNS_NO_DATA: /* the domain's own address, RFC 5321 section 5.1 */
+		if (str_equal_nocase(str_from(search->domain), str_from(search->self->hostname)))
+			meet_self(search, 0);
+		look_up_single(search);
+		return;
+	case DNS_NO_NAME:
+		mail_verdict_set(verdict, "5.1.2", "domain %s not found", search->domain);
+		break;
+	case DNS_FAILED:
+		mail_verdict_set(verdict, "4.4.3", "the mail exchangers of %s: %s", search->domain,
+				 answer->reason);
+		break;
+	}
+	finish(search);
+}
+
+static struct dns_search *new_search(struct dns_resolver *resolver, const char *domain,
+				     uint16_t port,
+				     void (*done)(void *context, const struct dns_servers *servers),
+				     void *context)
+{
+	struct dns_search *search = memory_alloc_zero(1, sizeof *search);
+	size_t length = strnlen(domain, sizeof search->domain - 1);
+
+	memcpy(search->domain, domain, length);
+	search->resolver = resolver;
+	search->port = port;
+	search->done = done;
+	search->context = context;
+	return search;
+}
+
+struct dns_search *
+dns_search_exchangers(struct dns_resolver *resolver, const char *domain,
+		      const struct dns_self *self, uint16_t port,
+		      void (*done)(void *context, const struct dns_servers *servers), void *context)
+{
+	struct dns_search *search = new_search(resolver, domain, port, done, context);
+
+	search->self = self;
+	search->mx_query =
+		dns_query_new(resolver, search->domain, DNS_TYPE_MX, on_exchangers, search);
+	return search;
+}
+
+struct dns_search *dns_search_relay(struct dns_resolver *resolver, const char *host, uint16_t port,
+				    void (*done)(void *context, const struct dns_servers *servers),
+				    void *context)
+{
+	struct dns_search *search = new_search(resolver, host, port, done, context);
+
+	look_up_single(search);
+	return search;
+}
+
+void dns_search_free(struct dns_search *search)
+{
+	if (search == NULL)
+		return;
+	dns_query_cancel(search->mx_query);
+	for (size_t i = 0; i < search->host_count; i++) {
+		dns_query_cancel(search->hosts[i].v4.query);
+		dns_query_cancel(search->hosts[i].v6.query);
+	}
+	free(search->hosts);
+	free(search);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: ISC
+/*
+ * intake/session.h - one client's connection: its socket, its protocol engine,
+ * the message it is sending, and who answers the engine's questions.
+ */
+#ifndef INTAKE_SESSION_H
+#define INTAKE_SESSION_H
+
+#include "config/config.h"
+#include "os/loop.h"
+#include "os/socket.h"
+#include "queue/client.h"
+#include "smtp/server.h"
+
+/* What all sessions of a process share. */
+struct intake {
+	struct os_loop *loop;
+	const struct config *config; /* changes at a reload */
+	struct queue_client *queue;
+	struct intake_session *sessions;
+	size_t session_count;
+	/* A session has ended: there is room for another one. */
+	void (*session_ended)(void *context);
+	void *context;
+};
+
+/* Takes over SOCKET and begins. SERVICE outlives the session. */
+void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
+			const union os_socket_address *peer);
+/* Ends every session as soon as what it waits for is answered. */
+void intake_stop(struct intake *intake);
+
+#endif

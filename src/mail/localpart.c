@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+#include "mail/localpart.h"
+#include <errno.h>
+
+enum { COMPONENT_MAX = 255 }; /* NAME_MAX of every Linux filesystem we know */
+
+struct mail_parts mail_parts_of(struct str address)
+{
+	ptrdiff_t at = str_find_last(address, '@');
+
+	if (at < 0)
+		return (struct mail_parts){address, str_slice("", 0)};
+	return (struct mail_parts){str_slice(address.data, (size_t)at),
+				   str_skip(address, (size_t)at + 1)};
+}
+
+/* Copies what the quotes of LOCAL hold. */
+static int unquote(struct str local, struct mail_localpart *out)
+{
+	size_t i = 1;
+
+	for (; i < local.length && local.data[i] != '"'; i++) {
+		if (local.data[i] == '\\' && ++i == local.length)
+			return -EINVAL;
+		out->text[out->length++] = local.data[i];
+	}
+	return i + 1 == local.length ? 0 : -EINVAL;
+}
+
+int mail_localpart_parse(struct str local, struct mail_localpart *out)
+{
+	struct mail_localpart parsed = {.length = 0};
+	ptrdiff_t plus;
+
+	if (local.length == 0 || local.length >= sizeof parsed.text)
+		return -EINVAL;
+	if (local.data[0] == '"') {
+		if (unquote(local, &parsed) < 0 || parsed.length == 0)
+			return -EINVAL;
+	} else {
+		for (; parsed.length < local.length; parsed.length++)
+			parsed.text[parsed.length] = local.data[parsed.length];
+	}
+	str_lower(parsed.text, parsed.length);
+	plus = str_find(str_slice(parsed.text, parsed.length), '+');
+	parsed.user_length = plus > 0 ? (size_t)plus : parsed.length;
+	*out = parsed;
+	return 0;
+}
+
+struct str mail_localpart_whole(const struct mail_localpart *local)
+{
+	return str_slice(local->text, local->length);
+}
+
+struct str mail_localpart_user(const struct mail_localpart *local)
+{
+	return str_slice(local->text, local->user_length);
+}
+
+bool mail_name_is_path_safe(struct str name)
+{
+	if (name.length == 0 || name.length > COMPONENT_MAX || name.data[0] == '.')
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		unsigned char c = (unsigned char)name.data[i];
+
+		if (c == '/' || c < 0x20 || c == 0x7f)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: ISC
+#include "base/timestamp.h"
+#include "mailbox/internal.h"
+#include "os/clock.h"
+#include "os/file.h"
+
+/* The sources' age for what an interrupted delivery left behind. */
+#define ABANDONED_US (36 * HOUR_US)
+
+struct cleaning {
+	struct str path;
+	int64_t before_us;
+};
+
+static int clean_one(void *context, const char *name)
+{
+	const struct cleaning *cleaning = context;
+	struct maildir_path path;
+	struct os_file_info info;
+
+	if (name[0] == '.' || maildir_path_join(&path, cleaning->path, "tmp", name) < 0 ||
+	    os_file_info_at(OS_FILE_HERE, path.text, &info) < 0)
+		return 0;
+	if (!info.is_directory && info.modified_us < cleaning->before_us &&
+	    os_file_unlink(OS_FILE_HERE, path.text) < 0)
+		return 1; /* the others will not go either */
+	return 0;
+}
+
+static uint64_t hash(struct str s)
+{
+	uint64_t value = UINT64_C(14695981039346656037); /* FNV-1a */
+
+	for (size_t i = 0; i < s.length; i++)
+		value = (value ^ (unsigned char)s.data[i]) * UINT64_C(1099511628211);
+	return value;
+}
+
+void maildir_clean(struct maildir *maildir, struct str path)
+{
+	uint64_t key = hash(path);
+	struct maildir_cleaned *slot = &maildir->cleaned[key % MAILDIR_CLEAN_SLOTS];
+	struct cleaning cleaning = {path, os_clock_wall_us() - ABANDONED_US};
+	struct maildir_path tmp;
+
+	if (slot->path == key && slot->at_us > cleaning.before_us)
+		return;
+	*slot = (struct maildir_cleaned){key, os_clock_wall_us()};
+	if (maildir_path_join(&tmp, path, "tmp", NULL) == 0 &&
+	    os_file_list(OS_FILE_HERE, tmp.text, clean_one, &cleaning) < 0)
+		return;
+}

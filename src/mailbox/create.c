@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "mailbox/internal.h"
+#include "os/file.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int maildir_path_join(struct maildir_path *out, struct str path, const char *folder,
+		      const char *name)
+{
+	int length =
+		snprintf(out->text, sizeof out->text, STR_FORMAT "/%s%s%s", STR_ARGUMENTS(path),
+			 folder, name != NULL ? "/" : "", name != NULL ? name : "");
+
+	return length < (int)sizeof out->text ? 0 : -ENAMETOOLONG;
+}
+
+/* The length of the directory part of PATH's first LENGTH bytes; "/" has 1, a
+ * name alone 0. */
+static size_t parent_length(const char *path, size_t length)
+{
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return length;
+}
+
+static int sync_parent(const char *path, size_t length)
+{
+	struct maildir_path parent;
+
+	memcpy(parent.text, path, length);
+	parent.text[length] = '\0';
+	return os_file_sync_directory(OS_FILE_HERE, length == 0 ? "." : parent.text);
+}
+
+/* Makes the directory PATH[0..LENGTH) unless it is there and makes its name
+ * durable either way: whoever made it may have died before doing so. */
+static int make_durable(const char *path, size_t length)
+{
+	struct maildir_path directory;
+	int made;
+	int synced;
+
+	memcpy(directory.text, path, length);
+	directory.text[length] = '\0';
+	made = os_file_make_directory(OS_FILE_HERE, directory.text);
+	if (made < 0 && made != -EEXIST) {
+		struct os_file_info info;
+
+		/* a read-only or foreign parent may refuse what is there already */
+		if (os_file_info_at(OS_FILE_HERE, directory.text, &info) < 0)
+			return made;
+		made = -EEXIST;
+	}
+	synced = sync_parent(path, parent_length(path, length));
+	/* a directory above ours that we may not even read was not made by us */
+	return made == -EEXIST && (synced == -EACCES || synced == -EPERM) ? 0 : synced;
+}
+
+/* Each directory of PATH from the top down, PATH itself included. */
+static int make_all(const char *path)
+{
+	size_t length = strlen(path);
+
+	for (size_t i = 1; i <= length; i++) {
+		int result;
+
+		if ((path[i] != '/' && path[i] != '\0') || path[i - 1] == '/')
+			continue;
+		result = make_durable(path, i);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int make_parents(struct maildir *maildir, const char *path)
+{
+	size_t length = parent_length(path, strlen(path));
+	struct maildir_path parent;
+	int result;
+
+	memcpy(parent.text, path, length);
+	parent.text[length] = '\0';
+	if (length <= 1 ||
+	    (maildir->durable_parent != NULL && strcmp(maildir->durable_parent, parent.text) == 0))
+		return 0;
+	result = make_all(parent.text);
+	if (result < 0)
+		return result;
+	free(maildir->durable_parent);
+	maildir->durable_parent = memory_copy_string(parent.text);
+	return 0;
+}
+
+static int make_folder(struct str path, const char *folder)
+{
+	struct maildir_path joined;
+	int result = maildir_path_join(&joined, path, folder, NULL);
+
+	if (result == 0)
+		result = os_file_make_directory(OS_FILE_HERE, joined.text);
+	return result == -EEXIST ? 0 : result;
+}
+
+/* tmp/ comes last: where it stands, everything above and beside it is durable,
+ * whoever made it and however that process ended. So a delivery that finds tmp/
+ * has nothing to sync but its own file and new/. */
+int maildir_create(struct maildir *maildir, struct str path)
+{
+	struct maildir_path whole;
+	int result;
+
+	if (path.length >= sizeof whole.text)
+		return -ENAMETOOLONG;
+	memcpy(whole.text, path.data, path.length);
+	whole.text[path.length] = '\0';
+	result = make_parents(maildir, whole.text);
+	if (result == 0)
+		result = make_durable(whole.text, path.length);
+	if (result == -ENOENT) { /* the parent remembered as durable was removed */
+		result = make_all(whole.text);
+	}
+	if (result == 0)
+		result = make_folder(path, "cur");
+	if (result == 0)
+		result = make_folder(path, "new");
+	if (result == 0)
+		result = os_file_sync_directory(OS_FILE_HERE, whole.text);
+	return result == 0 ? make_folder(path, "tmp") : result;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: ISC
+/* mailbox/internal.h - between the parts of mailbox/. */
+#ifndef MAILBOX_INTERNAL_H
+#define MAILBOX_INTERNAL_H
+
+#include "mailbox/maildir.h"
+
+enum {
+	MAILDIR_NAME_SIZE = 256,    /* NAME_MAX and a NUL */
+	MAILDIR_BLOCK = 256 << 10,  /* bytes read and written at once */
+	MAILDIR_CLEAN_SLOTS = 4096, /* Maildirs whose cleaning is remembered */
+	MAILDIR_PATH_MAX = 4096,    /* with its NUL */
+	MAILDIR_LOOP = 1,           /* the message has been here before */
+};
+
+struct maildir {
+	char *host; /* made safe for a file name */
+	enum maildir_sync sync;
+	uint64_t root_device; /* 0: unknown */
+	uint64_t count;       /* of deliveries begun, for names */
+	char *input;          /* MAILDIR_BLOCK bytes */
+	struct buffer output;
+	char *durable_parent; /* all directories down to this one are durable */
+	struct maildir_cleaned {
+		uint64_t path; /* hash */
+		int64_t at_us;
+	} * cleaned; /* MAILDIR_CLEAN_SLOTS */
+};
+
+/* A path below DIRECTORY's; a struct on the stack, no allocation. */
+struct maildir_path {
+	char text[MAILDIR_PATH_MAX];
+};
+/* "PATH/FOLDER" or "PATH/FOLDER/NAME" (NAME may be NULL). -ENAMETOOLONG. */
+MUST_CHECK int maildir_path_join(struct maildir_path *out, struct str path, const char *folder,
+				 const char *name);
+
+/* A delivery on its way. It stays in the group when it fails, with its error. */
+struct maildir_work {
+	struct maildir_delivery *delivery;
+	const char *doing;  /* for the words of an error */
+	int error;          /* 0 or -errno of the first step that failed */
+	int file;           /* in tmp/; negative: none */
+	bool by_filesystem; /* made durable together with all others on its device */
+	bool is_loop;
+	uint64_t inode;
+	uint64_t device;
+	uint64_t size;
+	uint64_t virtual_size;
+	char tmp_name[MAILDIR_NAME_SIZE];
+	char new_name[MAILDIR_NAME_SIZE]; /* empty: not renamed */
+};
+
+/* Notes the first error; nothing happens when RESULT is none. */
+void maildir_work_fail(struct maildir_work *work, const char *doing, int result);
+
+/* The two moments at which a group waits for the disk (sync.c). First PLAN, when
+ * all files are written; then FILES; then, when all are renamed, FOLDERS. */
+void maildir_sync_plan(const struct maildir *maildir, struct maildir_work *works, size_t count);
+void maildir_sync_files(struct maildir_work *works, size_t count);
+void maildir_sync_folders(struct maildir_work *works, size_t count);
+
+/* Writes what a delivery's file holds into FILE (write.c). 0 with the sizes, as
+ * they are and with CRLF; -ELOOP for a mail loop; -errno. */
+MUST_CHECK int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery,
+			     int file, uint64_t *size_out, uint64_t *virtual_size_out);
+
+/* Makes the Maildir at PATH and what is missing above it, all of it durable
+ * (create.c). */
+MUST_CHECK int maildir_create(struct maildir *maildir, struct str path);
+
+/* Removes files older than 36 hours from PATH's tmp/, at most once in 36 hours
+ * for each Maildir and process (clean.c). Errors do not matter. */
+void maildir_clean(struct maildir *maildir, struct str path);
+
+#endif

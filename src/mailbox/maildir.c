@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: ISC
+#include "mailbox/maildir.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "mailbox/internal.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* HOST with what cannot be in a name as its octal code, the Maildir way. */
+static char *safe_host(const char *host)
+{
+	struct buffer safe = {0};
+	char *copy;
+
+	for (const char *c = host; *c != '\0' && safe.length < 64; c++) {
+		if (strchr("/:,\\", *c) != NULL || (unsigned char)*c <= ' ')
+			buffer_append_format(&safe, "\\%03o", (unsigned)(unsigned char)*c);
+		else
+			buffer_append_byte(&safe, *c);
+	}
+	buffer_append_byte(&safe, '\0');
+	copy = memory_copy_string(buffer_data(&safe));
+	buffer_clear(&safe);
+	return copy;
+}
+
+struct maildir *maildir_new(const char *host, enum maildir_sync sync)
+{
+	struct maildir *maildir = memory_alloc_zero(1, sizeof *maildir);
+	struct os_file_info root;
+
+	maildir->host = safe_host(host);
+	maildir->sync = sync;
+	maildir->input = memory_alloc(MAILDIR_BLOCK);
+	maildir->cleaned = memory_alloc_zero(MAILDIR_CLEAN_SLOTS, sizeof *maildir->cleaned);
+	if (os_file_info_at(OS_FILE_HERE, "/", &root) == 0)
+		maildir->root_device = root.device;
+	return maildir;
+}
+
+void maildir_free(struct maildir *maildir)
+{
+	if (maildir == NULL)
+		return;
+	free(maildir->host);
+	free(maildir->input);
+	free(maildir->cleaned);
+	free(maildir->durable_parent);
+	buffer_clear(&maildir->output);
+	free(maildir);
+}
+
+static void name_tmp(struct maildir *maildir, struct maildir_work *work)
+{
+	int64_t now_us = os_clock_wall_us();
+
+	snprintf(work->tmp_name, sizeof work->tmp_name,
+		 "%" PRId64 ".M%" PRId64 "P%ldQ%" PRIu64 ".%s", now_us / SECOND_US,
+		 now_us % SECOND_US, (long)getpid(), ++maildir->count, maildir->host);
+}
+
+static void name_new(struct maildir *maildir, struct maildir_work *work)
+{
+	size_t host = strlen(work->tmp_name) - strlen(maildir->host) - 1;
+
+	snprintf(work->new_name, sizeof work->new_name,
+		 "%.*sI%" PRIx64 ".%s,S=%" PRIu64 ",W=%" PRIu64, (int)host, work->tmp_name,
+		 work->inode, maildir->host, work->size, work->virtual_size);
+}
+
+static int open_tmp(struct str path, const char *name)
+{
+	struct maildir_path tmp;
+	int result = maildir_path_join(&tmp, path, "tmp", name);
+
+	if (result < 0)
+		return result;
+	return os_file_open(OS_FILE_HERE, tmp.text,
+			    OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
+}
+
+static void begin(struct maildir *maildir, struct maildir_work *work)
+{
+	struct str path = work->delivery->path;
+	struct os_file_info info;
+	int result;
+
+	name_tmp(maildir, work);
+	work->file = open_tmp(path, work->tmp_name);
+	if (work->file == -ENOENT) {
+		maildir_work_fail(work, "make the mailbox", maildir_create(maildir, path));
+		if (work->error == 0)
+			work->file = open_tmp(path, work->tmp_name);
+	}
+	if (work->file < 0) {
+		maildir_work_fail(work, "open a file in the mailbox", work->file);
+		return;
+	}
+	result = maildir_write(maildir, work->delivery, work->file, &work->size,
+			       &work->virtual_size);
+	work->is_loop = result == MAILDIR_LOOP;
+	maildir_work_fail(work, "write the message", work->is_loop ? -ELOOP : result);
+	maildir_work_fail(work, "look at the file", os_file_info(work->file, &info));
+	if (work->error == 0) {
+		work->inode = info.inode;
+		work->device = info.device;
+	}
+}
+
+static void move_to_new(struct maildir *maildir, struct maildir_work *work)
+{
+	struct maildir_path from;
+	struct maildir_path to;
+	int result;
+
+	name_new(maildir, work);
+	result = maildir_path_join(&from, work->delivery->path, "tmp", work->tmp_name);
+	if (result == 0)
+		result = maildir_path_join(&to, work->delivery->path, "new", work->new_name);
+	if (result == 0)
+		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
+	maildir_work_fail(work, "move the message to new/", result);
+	if (result < 0)
+		work->new_name[0] = '\0';
+}
+
+static void set_error(struct maildir_work *work)
+{
+	struct mail_verdict *verdict = &work->delivery->verdict;
+
+	if (work->is_loop)
+		mail_verdict_set(verdict, "5.4.6",
+				 "Mail loop: the message was delivered to this address before");
+	else if (work->error == -ENAMETOOLONG)
+		mail_verdict_set(verdict, "5.1.3", "No mailbox can have such a name");
+	else if (work->error == -EDQUOT)
+		mail_verdict_set(verdict, "4.2.2", "The mailbox is over its quota");
+	else if (work->error == -ENOSPC)
+		mail_verdict_set(verdict, "4.3.1", "The disk of the mailbox is full");
+	else
+		mail_verdict_set(verdict, "4.3.0", "Cannot %s: %s", work->doing,
+				 strerror(-work->error));
+}
+
+/* After a failed sync of new/ the message may be there or not; taken away, it is
+ * not delivered twice when the delivery is tried again. */
+static void remove_file(struct maildir_work *work)
+{
+	bool is_new = work->new_name[0] != '\0';
+	struct maildir_path path;
+
+	if (maildir_path_join(&path, work->delivery->path, is_new ? "new" : "tmp",
+			      is_new ? work->new_name : work->tmp_name) == 0 &&
+	    os_file_unlink(OS_FILE_HERE, path.text) < 0)
+		return; /* in tmp/ it is cleaned one day; in new/ it is a duplicate */
+}
+
+static void end(struct maildir *maildir, struct maildir_work *work)
+{
+	if (work->file >= 0)
+		os_file_close(work->file);
+	if (work->error == 0) {
+		mail_verdict_set(&work->delivery->verdict, "2.0.0", "stored");
+		maildir_clean(maildir, work->delivery->path);
+		return;
+	}
+	if (work->file >= 0)
+		remove_file(work);
+	set_error(work);
+}
+
+void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
+			   size_t count)
+{
+	struct maildir_work *works = memory_alloc_zero(count, sizeof *works);
+
+	for (size_t i = 0; i < count; i++) {
+		works[i].delivery = &deliveries[i];
+		begin(maildir, &works[i]);
+	}
+	maildir_sync_plan(maildir, works, count);
+	maildir_sync_files(works, count);
+	for (size_t i = 0; i < count; i++)
+		if (works[i].error == 0)
+			move_to_new(maildir, &works[i]);
+	maildir_sync_folders(works, count);
+	for (size_t i = 0; i < count; i++)
+		end(maildir, &works[i]);
+	free(works);
+}

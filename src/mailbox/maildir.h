@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+/*
+ * mailbox/maildir.h - durable delivery into Maildirs, many at once.
+ *
+ * A delivery is written to tmp/, synced, renamed to new/, and new/ is synced:
+ * only then is it reported as stored, and before that nobody who reads new/
+ * sees any of it. A crash leaves at worst a file in tmp/, or a message in new/
+ * that will be delivered a second time.
+ *
+ * The file holds "Return-Path: <SENDER>", "Delivered-To: RECIPIENT" and the
+ * message. Its lines end in LF, the message's CRLF are converted: that is what
+ * every Maildir reader expects (Dovecot takes both, mutt and grep do not), and
+ * IMAP and POP3 servers give clients their CRLF back.
+ *
+ * Its name is TIME.MMICROSECONDSPPIDQCOUNTIINODE.HOST,S=SIZE,W=VIRTUAL: the
+ * sizes, with LF and with CRLF, as Dovecot and Courier read them. The inode
+ * number makes it unique among all processes, machines and containers that
+ * share the directory, so the rename cannot hit another message.
+ */
+#ifndef MAILBOX_MAILDIR_H
+#define MAILBOX_MAILDIR_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/verdict.h"
+#include <stdint.h>
+
+enum maildir_sync {
+	MAILDIR_SYNC_AUTO,       /* FILESYSTEM where the mail is not on the root filesystem */
+	MAILDIR_SYNC_FILES,      /* each file and each directory */
+	MAILDIR_SYNC_FILESYSTEM, /* groups of MAILDIR_FILESYSTEM_FROM: syncfs */
+};
+
+enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */
+
+struct maildir_delivery {
+	struct str path;             /* of the Maildir, from maildir_path_expand() */
+	struct str sender;           /* "" : the null sender */
+	struct str recipient;        /* LOCAL@DOMAIN */
+	int file;                    /* the message, CRLF lines */
+	uint64_t size;               /* of it */
+	struct mail_verdict verdict; /* out */
+};
+
+struct maildir;
+
+/* HOST goes into file names. One maildir_deliver_group() at a time. The
+ * process's umask must be 077: then what is made here is private to its user. */
+struct maildir *maildir_new(const char *host, enum maildir_sync sync);
+void maildir_free(struct maildir *maildir);
+
+/* Delivers all of them, each to its end: 2.0.0 stored; FAIL 5.4.6 when the
+ * header has a Delivered-To of the same recipient already (a loop), 5.1.3 when
+ * the path is too long; WAIT 4.2.2 (over quota), 4.3.1 (disk full) or 4.3.0
+ * (anything else, with the system's words). Missing Maildirs are made, and made
+ * durable. Blocks for the disk: for a thread of its own. */
+void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,
+			   size_t count);
+
+/* Appends TEMPLATE with %d as the domain, %u as the user (without +tag), both in
+ * lower case, and %% as '%'. Each must be safe as a component of a path, see
+ * mail_name_is_path_safe(). -EINVAL otherwise (FAIL 5.1.3: bounce it), with OUT
+ * unchanged. */
+MUST_CHECK int maildir_path_expand(const char *template, struct str address, struct buffer *out);
+
+#endif

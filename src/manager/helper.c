@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: ISC
+/* The processes that do the work: their connections and their reports. */
+#include "base/panic.h"
+#include "ipc/job.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "os/socket.h"
+#include <stdlib.h>
+
+enum { HELPER_BACKLOG_MAX = 1 << 20 };
+
+struct helper *helper_resolve(struct manager *manager)
+{
+	struct helper *helper;
+
+	DL_FOREACH2 (manager->helpers, helper, next)
+		if (helper->is_resolve)
+			return helper;
+	return NULL;
+}
+
+/* The one with the most room. */
+struct helper *helper_for_stage(struct stage *stage)
+{
+	struct helper *best = NULL;
+	struct helper *helper;
+
+	DL_FOREACH2 (stage->manager->helpers, helper, next) {
+		if (helper->stage != stage || helper->in_flight >= helper->concurrency ||
+		    ipc_channel_backlog(helper->channel) > HELPER_BACKLOG_MAX)
+			continue;
+		if (best == NULL ||
+		    helper->concurrency - helper->in_flight > best->concurrency - best->in_flight)
+			best = helper;
+	}
+	return best;
+}
+
+static void give_up_job(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+
+	outcome_lost(manager, job);
+	stage_job_ended(manager, job);
+	message_continue(manager, message);
+}
+
+void helper_close(struct helper *helper)
+{
+	struct manager *manager = helper->manager;
+	bool was_resolve = helper->is_resolve;
+
+	if (helper->stage != NULL || was_resolve)
+		log_event(EVENT_HELPER_LOST,
+			  log_string("service", was_resolve ? "resolve" : helper->stage->name),
+			  log_number("jobs", helper->in_flight));
+	ipc_channel_close(helper->channel);
+	helper->is_resolve = false;
+	while (helper->jobs != NULL)
+		give_up_job(manager, helper->jobs);
+	DL_DELETE2(manager->helpers, helper, previous, next);
+	free(helper);
+	if (was_resolve)
+		resolver_lost(manager);
+	manager_check_stopped(manager);
+}
+
+static bool on_hello(struct helper *helper, struct unpack *body)
+{
+	struct manager *manager = helper->manager;
+	struct str service = unpack_str(body);
+	uint32_t concurrency = unpack_u32(body);
+
+	if (!unpack_is_whole(body) || helper->stage != NULL || helper->is_resolve)
+		return false;
+	helper->concurrency = concurrency;
+	if (str_equal(service, STR("resolve"))) {
+		helper->is_resolve = true;
+		resolver_connected(manager);
+		return true;
+	}
+	helper->stage = stage_find(manager, service);
+	os_loop_defer(manager->loop, &manager->dispatch_task);
+	return helper->stage != NULL;
+}
+
+static bool on_report(struct helper *helper, struct ipc_message *ipc_message)
+{
+	struct manager *manager = helper->manager;
+	struct unpack body = {ipc_message->body, false};
+	struct message *message;
+	struct job *job;
+
+	HASH_FIND(hh, manager->jobs, &ipc_message->tag, sizeof ipc_message->tag, job);
+	if (job == NULL || job->helper != helper)
+		return false;
+	while (body.rest.length > 0) {
+		uint32_t number = unpack_u32(&body);
+		struct str status = unpack_str(&body);
+		struct str text = unpack_str(&body);
+		struct str trigger = unpack_str(&body);
+
+		if (body.failed)
+			return false;
+		outcome_set(manager, job, number, status, text, trigger);
+	}
+	if (ipc_message->type == IPC_JOB_REPORT)
+		return true;
+	message = job->message;
+	outcome_lost(manager, job);
+	stage_job_ended(manager, job);
+	message_continue(manager, message);
+	return true;
+}
+
+static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct helper *helper = context;
+	struct unpack body = {message->body, false};
+	bool ok = false;
+
+	(void)channel;
+	switch (message->type) {
+	case IPC_JOB_HELLO:
+		ok = on_hello(helper, &body);
+		break;
+	case IPC_JOB_REPORT:
+	case IPC_JOB_FINISH:
+		ok = on_report(helper, message);
+		break;
+	case IPC_JOB_RESOLVED:
+		ok = helper->is_resolve;
+		if (ok)
+			resolver_answered(helper->manager, helper, message);
+		break;
+	default:
+		break;
+	}
+	if (!ok) {
+		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		helper_close(helper);
+	}
+}
+
+static void on_lost(void *context, struct ipc_channel *channel)
+{
+	(void)channel;
+	helper_close(context);
+}
+
+static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
+
+void helper_on_connection(void *context, unsigned events)
+{
+	struct manager *manager = context;
+	union os_socket_address peer;
+	struct helper *helper;
+	int socket = os_socket_accept(manager->helper_listening, &peer);
+
+	(void)events;
+	if (socket < 0)
+		return;
+	helper = memory_alloc_zero(1, sizeof *helper);
+	helper->manager = manager;
+	helper->channel = ipc_channel_new(manager->loop, socket, &channel_handler, helper);
+	DL_APPEND2(manager->helpers, helper, previous, next);
+}

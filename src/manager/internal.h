@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/internal.h - what the manager's files share.
+ *
+ * A message sleeps on disk (a small struct message with the time it is due), is
+ * awake while its control file is in memory, and has jobs in flight.
+ *
+ *   asleep -> resolving -> busy (jobs wait or are in flight) -> recording -> asleep
+ *                                                                        -> removing -> gone
+ *
+ * What is delivered whole at the first attempt goes from S4 straight to its
+ * removal. Everything else is recorded in the control file: S5.
+ */
+#ifndef MANAGER_INTERNAL_H
+#define MANAGER_INTERNAL_H
+
+#include "base/heap.h"
+#include "ipc/channel.h"
+#include "manager/manager.h"
+#include "queue/client.h"
+#include "queue/control.h"
+#include "queue/group.h"
+#include "queue/protocol.h"
+#include "queue/update.h"
+#include <uthash.h>
+#include <utlist.h>
+
+enum message_state {
+	MESSAGE_ASLEEP,    /* nothing but its number and due time */
+	MESSAGE_RESOLVING, /* resolve has been asked, or will be */
+	MESSAGE_BUSY,      /* jobs wait or are in flight */
+	MESSAGE_RECORDING, /* an update is at the disk; jobs may be in flight */
+	MESSAGE_BOUNCING,  /* its bounce is being queued */
+	MESSAGE_REMOVING,  /* "queue" has been asked to remove it */
+};
+
+struct message {
+	uint64_t number;
+	enum message_state state;
+	bool is_queued;        /* at S4; otherwise S5 */
+	enum mail_stage stage; /* of S4 */
+	bool is_scanned;       /* seen by the rescan under way */
+	bool is_recorded;      /* its map block is in the control file */
+	bool has_todo;         /* at S5, and "queue" has not removed todo/ yet */
+	bool has_bounce;       /* bounce/ID may exist */
+	int64_t born_us;       /* 0: not known yet */
+	struct heap_node due;  /* while ASLEEP */
+	uint32_t jobs;         /* waiting or in flight */
+	uint32_t resolving;    /* parts that resolve has not answered */
+	uint64_t directory_version;
+	struct queue_control *control;  /* while awake */
+	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
+	struct queue_delivery *mapping; /* while RESOLVING, grows */
+	size_t mapping_count;
+	size_t mapping_capacity;
+	int64_t record_at_us; /* 0, or when outcomes must be recorded at the latest */
+	struct message *record_next, *record_previous; /* while record_at_us is not 0 */
+	struct bounce_job *bounce;
+	UT_hash_handle hh;
+};
+
+struct job_delivery {
+	uint32_t index; /* into the message's deliveries */
+	bool is_reported;
+};
+
+struct job {
+	uint32_t tag;
+	struct message *message;
+	struct destination *destination;
+	struct helper *helper; /* while in flight */
+	struct job_delivery *deliveries;
+	uint32_t delivery_count;
+	struct job *next, *previous; /* in its destination, or its helper */
+	UT_hash_handle hh;           /* by tag while in flight */
+};
+
+struct destination {
+	struct stage *stage;
+	char *name; /* a domain; "" for a local service */
+	struct job *waiting;
+	uint32_t in_flight;
+	bool is_ready; /* in the stage's ring */
+	struct destination *next, *previous;
+	UT_hash_handle hh;
+};
+
+/* A helper kind and its schedule; one struct for each of remote and the services. */
+struct stage {
+	struct manager *manager;
+	char *name; /* "remote" or the service */
+	bool is_remote;
+	unsigned skip;
+	uint32_t concurrency;
+	uint32_t destination_concurrency;
+	bool is_paused;
+	uint32_t in_flight;
+	struct destination *destinations; /* by name */
+	struct destination *ready;        /* those with jobs that may start, in turn */
+	struct stage *next;
+};
+
+struct helper {
+	struct manager *manager;
+	struct ipc_channel *channel;
+	struct stage *stage; /* NULL before HELLO, and for resolve */
+	bool is_resolve;
+	uint32_t concurrency;
+	uint32_t in_flight;
+	struct job *jobs;
+	struct helper *next, *previous;
+};
+
+struct manager {
+	struct os_loop *loop;
+	struct queue_store *store;
+	const struct config *config;
+	struct message *messages; /* by number */
+	struct heap due;          /* those asleep */
+	struct os_timer *due_timer;
+	size_t awake;
+	struct stage *stages;
+	struct job *jobs; /* in flight, by tag */
+	struct helper *helpers;
+	struct os_watch *helper_watch;
+	int helper_listening;
+	uint32_t next_tag;
+	struct message **unresolved; /* wait for resolve to be there; owned array */
+	size_t unresolved_count;
+	size_t unresolved_capacity;
+	struct queue_group *updates;
+	size_t updating;
+	struct message *to_record; /* in order of record_at_us */
+	struct os_timer *record_timer;
+	struct ipc_client *queue; /* notices and removals */
+	bool is_managing;
+	struct buffer removals;
+	struct os_task removals_task;
+	struct queue_client *bounce_queue;
+	struct os_watch *notify_watch;
+	int notify;
+	struct os_watch *trigger_watch;
+	int trigger;
+	struct os_timer *rescan_timer;
+	struct os_task dispatch_task;
+	struct os_task stop_task;
+	bool is_stopping;
+	void (*stopped)(void *context);
+	void *stopped_context;
+};
+
+/* message.c */
+struct message *message_find(struct manager *manager, uint64_t number);
+/* A message that was not known: asleep, due at DUE_US. */
+struct message *message_add(struct manager *manager, uint64_t number, bool is_queued,
+			    enum mail_stage stage, int64_t due_us);
+/* Wakes MESSAGE, whose control file is TEXT (when empty it is read). */
+void message_wake(struct manager *manager, struct message *message, struct str text);
+/* Puts it to sleep until DUE_US; frees what it has in memory. */
+void message_sleep(struct manager *manager, struct message *message, int64_t due_us);
+/* Forgets it. */
+void message_free(struct manager *manager, struct message *message);
+/* Starts the due timer, wakes what is due. */
+void message_wake_due(void *context);
+/* After a change: goes on with what the message needs next. */
+void message_continue(struct manager *manager, struct message *message);
+/* All of its recipients have their deliveries. */
+void message_mapped(struct manager *manager, struct message *message);
+
+/* resolver.c */
+void resolver_ask(struct manager *manager, struct message *message);
+void resolver_answered(struct manager *manager, struct helper *helper, struct ipc_message *message);
+void resolver_connected(struct manager *manager);
+void resolver_lost(struct manager *manager);
+
+/* stage.c */
+void stage_configure_all(struct manager *manager);
+struct stage *stage_find(struct manager *manager, struct str name);
+/* Makes jobs of the message's deliveries that are to be tried now; how many. */
+size_t stage_add_jobs(struct manager *manager, struct message *message);
+/* Starts what may start. */
+void stage_dispatch(void *context);
+/* A job ended or lost its helper: frees it and gives back what it held. */
+void stage_job_ended(struct manager *manager, struct job *job);
+/* Drops the jobs that wait (the manager stops). */
+void stage_drop_waiting(struct manager *manager);
+void stage_free_all(struct manager *manager);
+
+/* helper.c */
+void helper_on_connection(void *context, unsigned events);
+void helper_close(struct helper *helper);
+struct helper *helper_for_stage(struct stage *stage);
+struct helper *helper_resolve(struct manager *manager);
+
+/* outcome.c */
+void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
+		 struct str text, struct str trigger);
+/* What nobody reported on: the helper ended, or finished without a word. */
+void outcome_lost(struct manager *manager, struct job *job);
+/* Writes what is not on disk yet. */
+void outcome_record(struct manager *manager, struct message *message);
+/* Outcomes stand in memory while other jobs of the message run: not for long. */
+void outcome_record_later(struct manager *manager, struct message *message);
+void outcome_record_due(void *context);
+extern const struct queue_group_handler outcome_group_handler;
+
+/* removal.c */
+void removal_ask(struct manager *manager, struct message *message, enum queue_remove kind);
+void removal_flush(void *context);
+extern const struct ipc_client_handler removal_queue_handler;
+
+/* failure.c */
+/* Queues the bounce of a message whose recipients are all done. */
+void failure_bounce(struct manager *manager, struct message *message);
+void failure_abandon(struct message *message);
+
+/* scan.c */
+void scan_all(struct manager *manager);
+void scan_timer(void *context);
+void scan_open_trigger(struct manager *manager);
+void scan_notify(void *context, unsigned events);
+
+/* manager.c */
+void manager_check_stopped(struct manager *manager);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: ISC
+#include "manager/manager.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "os/file.h"
+#include "os/socket.h"
+#include <stdlib.h>
+
+enum { BOUNCE_STOCK = 2 };
+
+/* A notice from an operator or a program. "rescan" is all there is to say so far:
+ * every notice is a reason to look. */
+void scan_notify(void *context, unsigned events)
+{
+	struct manager *manager = context;
+	char text[512];
+	ssize_t length = os_socket_read(manager->notify, text, sizeof text);
+
+	(void)events;
+	if (length > 0 && manager->is_managing)
+		scan_all(manager);
+}
+
+static bool is_at_rest(const struct manager *manager)
+{
+	const struct message *message;
+	const struct message *next;
+
+	if (HASH_COUNT(manager->jobs) > 0 || manager->updating > 0)
+		return false;
+	HASH_ITER (hh, (struct message *)manager->messages, message, next)
+		if (message->state == MESSAGE_BOUNCING ||
+		    (message->state == MESSAGE_REMOVING && manager->is_managing))
+			return false;
+	return true;
+}
+
+/* At the end of a turn: DONE may free the manager. */
+static void finish_stop(void *context)
+{
+	struct manager *manager = context;
+	void (*stopped)(void *context) = manager->stopped;
+
+	if (stopped == NULL || !is_at_rest(manager))
+		return;
+	manager->stopped = NULL;
+	stopped(manager->stopped_context);
+}
+
+struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
+			    const struct config *config, int listening, int notify,
+			    const char *queue_path)
+{
+	struct manager *manager = memory_alloc_zero(1, sizeof *manager);
+
+	manager->loop = loop;
+	manager->store = store;
+	manager->config = config;
+	manager->trigger = -1;
+	manager->notify = notify;
+	manager->helper_listening = listening;
+	manager->dispatch_task = (struct os_task){.call = stage_dispatch, .context = manager};
+	manager->removals_task = (struct os_task){.call = removal_flush, .context = manager};
+	manager->stop_task = (struct os_task){.call = finish_stop, .context = manager};
+	manager->due_timer = os_timer_new(loop, message_wake_due, manager);
+	manager->record_timer = os_timer_new(loop, outcome_record_due, manager);
+	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
+	manager->updates = queue_group_new(loop, &outcome_group_handler, manager);
+	stage_configure_all(manager);
+	manager->helper_watch =
+		os_watch_new(loop, listening, OS_WATCH_READ, helper_on_connection, manager);
+	manager->notify_watch = os_watch_new(loop, notify, OS_WATCH_READ, scan_notify, manager);
+	manager->bounce_queue = queue_client_new(loop, queue_path, BOUNCE_STOCK);
+	manager->queue = ipc_client_new(loop, queue_path, &removal_queue_handler, manager);
+	scan_open_trigger(manager);
+	os_timer_start(manager->rescan_timer, config->rescan_us);
+	return manager;
+}
+
+void manager_configure(struct manager *manager, const struct config *config)
+{
+	manager->config = config;
+	stage_configure_all(manager);
+}
+
+void manager_check_stopped(struct manager *manager)
+{
+	if (manager->stopped != NULL)
+		os_loop_defer(manager->loop, &manager->stop_task);
+}
+
+void manager_stop(struct manager *manager, void (*done)(void *context), void *context)
+{
+	manager->is_stopping = true;
+	os_timer_stop(manager->due_timer);
+	os_timer_stop(manager->rescan_timer);
+	stage_drop_waiting(manager);
+	manager->stopped = done;
+	manager->stopped_context = context;
+	manager_check_stopped(manager);
+}
+
+void manager_free(struct manager *manager)
+{
+	ipc_client_free(manager->queue);
+	while (manager->helpers != NULL)
+		helper_close(manager->helpers);
+	while (manager->messages != NULL)
+		message_free(manager, manager->messages);
+	queue_client_free(manager->bounce_queue);
+	queue_group_free(manager->updates);
+	stage_free_all(manager);
+	os_task_cancel(manager->loop, &manager->dispatch_task);
+	os_task_cancel(manager->loop, &manager->removals_task);
+	os_task_cancel(manager->loop, &manager->stop_task);
+	os_watch_free(manager->helper_watch);
+	os_watch_free(manager->notify_watch);
+	os_watch_free(manager->trigger_watch);
+	if (manager->trigger >= 0)
+		os_file_close(manager->trigger);
+	os_timer_free(manager->due_timer);
+	os_timer_free(manager->record_timer);
+	os_timer_free(manager->rescan_timer);
+	heap_clear(&manager->due);
+	buffer_clear(&manager->removals);
+	free(manager->unresolved);
+	free(manager);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { AWAKE_MAX = 10000 };
+
+static const int64_t UNREADABLE_DELAY_US = 10 * MINUTE_US;
+
+struct message *message_find(struct manager *manager, uint64_t number)
+{
+	struct message *message;
+
+	HASH_FIND(hh, manager->messages, &number, sizeof number, message);
+	return message;
+}
+
+static void schedule_wake(struct manager *manager)
+{
+	const struct heap_node *first = heap_first(&manager->due);
+
+	if (first == NULL || manager->is_stopping || manager->awake >= AWAKE_MAX)
+		os_timer_stop(manager->due_timer);
+	else
+		os_timer_start(manager->due_timer, first->key - os_clock_wall_us());
+}
+
+struct message *message_add(struct manager *manager, uint64_t number, bool is_queued,
+			    enum mail_stage stage, int64_t due_us)
+{
+	struct message *message = memory_alloc_zero(1, sizeof *message);
+
+	message->number = number;
+	message->is_queued = is_queued;
+	message->stage = stage;
+	message->has_bounce = !is_queued;
+	HASH_ADD(hh, manager->messages, number, sizeof message->number, message);
+	heap_put(&manager->due, &message->due, due_us);
+	if (heap_first(&manager->due) == &message->due)
+		schedule_wake(manager);
+	return message;
+}
+
+static void forget_contents(struct manager *manager, struct message *message)
+{
+	if (message->control == NULL)
+		return;
+	if (message->record_at_us != 0) {
+		DL_DELETE2(manager->to_record, message, record_previous, record_next);
+		message->record_at_us = 0;
+	}
+	queue_control_free(message->control);
+	message->control = NULL;
+	free(message->unrecorded);
+	message->unrecorded = NULL;
+	message->mapping = NULL;
+	message->mapping_count = 0;
+	message->mapping_capacity = 0;
+	manager->awake--;
+}
+
+void message_sleep(struct manager *manager, struct message *message, int64_t due_us)
+{
+	forget_contents(manager, message);
+	message->state = MESSAGE_ASLEEP;
+	heap_put(&manager->due, &message->due, due_us);
+	schedule_wake(manager);
+	manager_check_stopped(manager);
+}
+
+void message_free(struct manager *manager, struct message *message)
+{
+	forget_contents(manager, message);
+	failure_abandon(message);
+	heap_remove(&manager->due, &message->due);
+	HASH_DELETE(hh, manager->messages, message);
+	free(message);
+	schedule_wake(manager);
+	manager_check_stopped(manager);
+}
+
+/* From TEXT, or when that is empty from the disk: 0 or -errno. */
+static int load(struct manager *manager, struct message *message, struct str text)
+{
+	unsigned line = 0;
+	int error;
+
+	if (text.length > 0)
+		error = queue_control_parse(text, &message->control, &line);
+	else
+		error = queue_update_load(manager->store,
+					  message->is_queued ? &message->stage : NULL,
+					  message->number, &message->control, &line);
+	if (error < 0 && error != -ENOENT)
+		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->number),
+			  log_number("line", line), log_error(error));
+	return error;
+}
+
+static void prepare_deliveries(struct message *message)
+{
+	message->unrecorded = memory_alloc_zero(message->control->delivery_count + 1, 1);
+	message->is_recorded = message->control->is_mapped;
+	message->has_bounce |= message->is_recorded;
+}
+
+void message_wake(struct manager *manager, struct message *message, struct str text)
+{
+	int error = load(manager, message, text);
+
+	heap_remove(&manager->due, &message->due);
+	if (error == -ENOENT) {
+		message_free(manager, message);
+		return;
+	}
+	if (error < 0) {
+		message_sleep(manager, message, os_clock_wall_us() + UNREADABLE_DELAY_US);
+		return;
+	}
+	manager->awake++;
+	message->born_us = message->control->envelope->id.born_us;
+	if (message->control->is_mapped) {
+		prepare_deliveries(message);
+		message->state = MESSAGE_BUSY;
+		if (message->is_queued) /* preprocessing was interrupted: finish it */
+			outcome_record(manager, message);
+		else
+			message_continue(manager, message);
+		return;
+	}
+	message->state = MESSAGE_RESOLVING;
+	resolver_ask(manager, message);
+}
+
+void message_wake_due(void *context)
+{
+	struct manager *manager = context;
+	int64_t now_us = os_clock_wall_us();
+
+	while (!manager->is_stopping && manager->awake < AWAKE_MAX) {
+		struct heap_node *first = heap_first(&manager->due);
+
+		if (first == NULL || first->key > now_us)
+			break;
+		message_wake(manager, CONTAINER_OF(first, struct message, due), STR(""));
+	}
+	schedule_wake(manager);
+}
+
+void message_mapped(struct manager *manager, struct message *message)
+{
+	message->control->deliveries = message->mapping;
+	message->control->delivery_count = message->mapping_count;
+	message->mapping = NULL;
+	prepare_deliveries(message);
+	message->control->is_mapped = true;
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		message->unrecorded[i] = message->control->deliveries[i].outcome != QUEUE_PENDING;
+	message->state = MESSAGE_BUSY;
+	message_continue(manager, message);
+}
+
+static bool is_all_delivered(const struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (message->control->deliveries[i].outcome != QUEUE_DONE)
+			return false;
+	return true;
+}
+
+static bool has_unrecorded(const struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (message->unrecorded[i])
+			return true;
+	return false;
+}
+
+/* When the first of its waiting deliveries is due. */
+static int64_t next_due(const struct message *message)
+{
+	int64_t due_us = INT64_MAX;
+
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_PENDING)
+			return 0;
+		if (delivery->outcome == QUEUE_WAIT && delivery->until_us < due_us)
+			due_us = delivery->until_us;
+	}
+	return due_us;
+}
+
+static void wait_until_due(struct manager *manager, struct message *message)
+{
+	int64_t due_us = next_due(message);
+	int error;
+
+	if (!message->is_queued) {
+		error = queue_update_set_due(manager->store, message->number, due_us);
+		if (error < 0)
+			log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
+				  log_string("operation", "due"), log_error(error));
+	}
+	message_sleep(manager, message, due_us);
+}
+
+/* Nothing of it is in flight, and everything is on disk. */
+static void conclude(struct manager *manager, struct message *message)
+{
+	if (!queue_control_is_finished(message->control))
+		wait_until_due(manager, message);
+	else
+		failure_bounce(manager, message);
+}
+
+void message_continue(struct manager *manager, struct message *message)
+{
+	if (message->state != MESSAGE_BUSY)
+		return;
+	if (message->jobs == 0 && !manager->is_stopping && stage_add_jobs(manager, message) > 0) {
+		os_loop_defer(manager->loop, &manager->dispatch_task);
+		return;
+	}
+	if (message->jobs > 0) {
+		if (has_unrecorded(message))
+			outcome_record_later(manager, message);
+		return;
+	}
+	if (message->is_queued && !message->is_recorded && is_all_delivered(message))
+		removal_ask(manager, message, QUEUE_REMOVE_QUEUED);
+	else if (has_unrecorded(message))
+		outcome_record(manager, message);
+	else
+		conclude(manager, message);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The connection to "queue": what is new, and what is to be removed.
+ *
+ * A number may be used again once its removal was answered, not before; until
+ * then the message is kept in memory, so that a scan does not take its last name
+ * for a new message.
+ */
+#include "base/panic.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "os/clock.h"
+
+static void pack_removal(struct manager *manager, const struct message *message,
+			 enum queue_remove kind)
+{
+	enum { ENTRY = 16 };
+
+	if (manager->removals.length + ENTRY > IPC_BODY_MAX)
+		removal_flush(manager);
+	pack_u32(&manager->removals, kind);
+	pack_u32(&manager->removals, message->stage);
+	pack_u64(&manager->removals, message->number);
+	os_loop_defer(manager->loop, &manager->removals_task);
+}
+
+void removal_flush(void *context)
+{
+	struct manager *manager = context;
+	struct ipc_channel *channel = ipc_client_channel(manager->queue);
+
+	/* Without a connection nothing is lost: the next one begins with a look
+	 * at what is left. */
+	if (manager->removals.length > 0 && channel != NULL && manager->is_managing)
+		ipc_channel_send(channel, QUEUE_PROTOCOL_REMOVE, 0, buffer_view(&manager->removals),
+				 NULL, 0);
+	buffer_reset(&manager->removals);
+}
+
+void removal_ask(struct manager *manager, struct message *message, enum queue_remove kind)
+{
+	if (kind == QUEUE_REMOVE_TODO) {
+		message->has_todo = true;
+	} else {
+		log_event(EVENT_MESSAGE_DONE,
+			  log_id((struct mail_id){message->number, message->born_us}));
+		message->state = MESSAGE_REMOVING;
+	}
+	pack_removal(manager, message, kind);
+}
+
+/* --- after a new connection --- */
+
+/* Whether todo/ID is still that message: its removal was not carried out, and
+ * since nobody else removes it, it will not be reused meanwhile. */
+static bool is_still_queued(struct manager *manager, const struct message *message)
+{
+	struct queue_control *control;
+	bool is_same;
+
+	if (queue_update_load(manager->store, &message->stage, message->number, &control, NULL) < 0)
+		return false;
+	is_same = control->envelope->id.born_us == message->born_us;
+	queue_control_free(control);
+	return is_same;
+}
+
+/* At S2: mess/ is left when the removal was not carried out; a later message with
+ * this number has a control file somewhere. */
+static void ask_again_or_forget(struct manager *manager, struct message *message)
+{
+	if (message->is_queued && is_still_queued(manager, message))
+		pack_removal(manager, message, QUEUE_REMOVE_QUEUED);
+	else
+		message_free(manager, message);
+}
+
+static void ask_again_for_all(struct manager *manager)
+{
+	struct message *message;
+	struct message *next;
+
+	HASH_ITER (hh, manager->messages, message, next) {
+		if (message->state == MESSAGE_REMOVING)
+			ask_again_or_forget(manager, message);
+		else if (message->has_todo)
+			pack_removal(manager, message, QUEUE_REMOVE_TODO);
+	}
+}
+
+static void on_connected(void *context)
+{
+	struct manager *manager = context;
+
+	ipc_channel_send(ipc_client_channel(manager->queue), QUEUE_PROTOCOL_MANAGE, 0, STR(""),
+			 NULL, 0);
+}
+
+static void on_managed(struct manager *manager)
+{
+	manager->is_managing = true;
+	ask_again_for_all(manager);
+	scan_all(manager);
+}
+
+static void on_lost(void *context)
+{
+	struct manager *manager = context;
+
+	manager->is_managing = false;
+	buffer_reset(&manager->removals);
+	manager_check_stopped(manager);
+}
+
+/* --- what it says --- */
+
+static void on_queued(struct manager *manager, struct unpack *body)
+{
+	while (body->rest.length > 0) {
+		uint32_t stage = unpack_u32(body);
+		uint64_t number = unpack_u64(body);
+		struct str text = unpack_str(body);
+		struct message *message;
+
+		if (body->failed || stage >= MAIL_STAGE_COUNT)
+			break;
+		if (message_find(manager, number) != NULL)
+			continue; /* found by a scan before */
+		message = message_add(manager, number, true, (enum mail_stage)stage,
+				      os_clock_wall_us());
+		if (manager->awake < 1000 && !manager->is_stopping)
+			message_wake(manager, message, text);
+	}
+}
+
+static void on_removed(struct manager *manager, struct unpack *body)
+{
+	while (body->rest.length > 0) {
+		uint64_t number = unpack_u64(body);
+		struct message *message = message_find(manager, number);
+
+		if (body->failed)
+			break;
+		if (message == NULL)
+			continue;
+		if (message->has_todo) {
+			message->has_todo = false;
+			if (message->state == MESSAGE_BUSY && message->jobs == 0)
+				message_continue(manager, message);
+		} else if (message->state == MESSAGE_REMOVING)
+			message_free(manager, message);
+	}
+}
+
+static void on_message(void *context, struct ipc_message *message)
+{
+	struct manager *manager = context;
+	struct unpack body = {message->body, false};
+
+	switch (message->type) {
+	case QUEUE_PROTOCOL_MANAGED:
+		on_managed(manager);
+		break;
+	case QUEUE_PROTOCOL_QUEUED:
+		on_queued(manager, &body);
+		break;
+	case QUEUE_PROTOCOL_MISSED:
+		scan_all(manager);
+		break;
+	case QUEUE_PROTOCOL_REMOVED:
+		on_removed(manager, &body);
+		break;
+	default:
+		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+	}
+}
+
+const struct ipc_client_handler removal_queue_handler = {on_connected, on_message, on_lost};

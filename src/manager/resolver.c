@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: ISC
+/* Asking resolve what becomes of a message's recipients, in parts. */
+#include "base/panic.h"
+#include "ipc/job.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "os/clock.h"
+
+static const int64_t ASK_AGAIN_US = MINUTE_US;
+
+static void keep_for_later(struct manager *manager, struct message *message)
+{
+	if (manager->unresolved_count == manager->unresolved_capacity) {
+		manager->unresolved_capacity =
+			manager->unresolved_capacity > 0 ? manager->unresolved_capacity * 2 : 64;
+		manager->unresolved =
+			memory_resize(manager->unresolved,
+				      manager->unresolved_capacity * sizeof(*manager->unresolved));
+	}
+	manager->unresolved[manager->unresolved_count++] = message;
+}
+
+static void send_part(struct helper *helper, const struct message *message, size_t first,
+		      size_t count)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	struct buffer body = {0};
+
+	pack_u64(&body, message->number);
+	pack_str(&body, envelope->sender);
+	pack_u32(&body, (uint32_t)count);
+	for (size_t i = first; i < first + count; i++) {
+		pack_u32(&body, envelope->recipients[i].number);
+		pack_str(&body, envelope->recipients[i].address);
+	}
+	ipc_channel_send(helper->channel, IPC_JOB_RESOLVE, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+void resolver_ask(struct manager *manager, struct message *message)
+{
+	struct helper *helper = helper_resolve(manager);
+	size_t total = message->control->envelope->recipient_count;
+
+	message->mapping_count = 0;
+	message->resolving = 0;
+	if (helper == NULL) {
+		keep_for_later(manager, message);
+		return;
+	}
+	for (size_t first = 0; first < total; first += IPC_JOB_RECIPIENTS_MAX) {
+		size_t count = total - first;
+
+		if (count > IPC_JOB_RECIPIENTS_MAX)
+			count = IPC_JOB_RECIPIENTS_MAX;
+		send_part(helper, message, first, count);
+		message->resolving++;
+	}
+}
+
+void resolver_connected(struct manager *manager)
+{
+	size_t count = manager->unresolved_count;
+	struct message **messages = manager->unresolved;
+
+	manager->unresolved = NULL;
+	manager->unresolved_count = 0;
+	manager->unresolved_capacity = 0;
+	for (size_t i = 0; i < count; i++)
+		resolver_ask(manager, messages[i]);
+	free(messages);
+}
+
+/* What resolve had been asked it will not answer: ask the next one. */
+void resolver_lost(struct manager *manager)
+{
+	struct message *message;
+	struct message *next;
+
+	HASH_ITER (hh, manager->messages, message, next)
+		if (message->state == MESSAGE_RESOLVING && message->resolving > 0)
+			resolver_ask(manager, message);
+}
+
+static struct queue_delivery *add_delivery(struct message *message)
+{
+	struct arena *arena = message->control->envelope->arena;
+
+	if (message->mapping_count == message->mapping_capacity) {
+		size_t capacity = message->mapping_capacity > 0 ? message->mapping_capacity * 2 : 4;
+		struct queue_delivery *mapping = arena_alloc(arena, capacity * sizeof *mapping);
+
+		if (message->mapping_count > 0)
+			memcpy(mapping, message->mapping, message->mapping_count * sizeof *mapping);
+		message->mapping = mapping;
+		message->mapping_capacity = capacity;
+	}
+	return &message->mapping[message->mapping_count++];
+}
+
+static void read_delivery(struct message *message, struct unpack *body, int64_t now_us,
+			  bool *is_unknown)
+{
+	struct arena *arena = message->control->envelope->arena;
+	struct queue_delivery delivery = {.recipient = unpack_u32(body)};
+
+	delivery.route = (enum queue_route)unpack_u32(body);
+	delivery.service = arena_copy_str(arena, unpack_str(body));
+	delivery.address = arena_copy_str(arena, unpack_str(body));
+	delivery.status = arena_copy_str(arena, unpack_str(body));
+	delivery.text = arena_copy_str(arena, unpack_str(body));
+	if (body->failed)
+		return;
+	if (delivery.status.length > 0 && delivery.status.data[0] == '4')
+		*is_unknown = true;
+	if (delivery.status.length > 0 && delivery.status.data[0] == '5') {
+		delivery.outcome = QUEUE_FAIL;
+		delivery.changed_us = now_us;
+	}
+	if (delivery.status.length > 0 && delivery.status.data[0] == '2') {
+		delivery.outcome = QUEUE_DONE;
+		delivery.changed_us = now_us;
+	}
+	*add_delivery(message) = delivery;
+}
+
+/* A recipient that becomes one delivery keeps its number; others get new ones. */
+static void number_deliveries(struct message *message)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	uint32_t next = envelope->recipients[envelope->recipient_count - 1].number + 1;
+
+	for (size_t i = 0; i < message->mapping_count; i++) {
+		struct queue_delivery *delivery = &message->mapping[i];
+		bool is_alone =
+			(i == 0 || message->mapping[i - 1].recipient != delivery->recipient) &&
+			(i + 1 == message->mapping_count ||
+			 message->mapping[i + 1].recipient != delivery->recipient);
+
+		delivery->number = is_alone ? delivery->recipient : next++;
+	}
+}
+
+void resolver_answered(struct manager *manager, struct helper *helper,
+		       struct ipc_message *ipc_message)
+{
+	struct unpack body = {ipc_message->body, false};
+	struct message *message = message_find(manager, unpack_u64(&body));
+	uint64_t version = unpack_u64(&body);
+	uint32_t count = unpack_u32(&body);
+	int64_t now_us = os_clock_wall_us();
+	bool is_unknown = false;
+
+	if (message == NULL || message->state != MESSAGE_RESOLVING || message->resolving == 0)
+		return;
+	for (uint32_t i = 0; i < count && !body.failed; i++)
+		read_delivery(message, &body, now_us, &is_unknown);
+	if (!unpack_is_whole(&body)) {
+		log_event(EVENT_IPC_REFUSED, log_number("type", ipc_message->type));
+		helper_close(helper);
+		return;
+	}
+	message->directory_version = version;
+	message->resolving--;
+	if (is_unknown) {
+		message->resolving = 0;
+		message_sleep(manager, message, now_us + ASK_AGAIN_US);
+		return;
+	}
+	if (message->resolving > 0)
+		return;
+	number_deliveries(message);
+	message_mapped(manager, message);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/schedule.h - when a delivery is tried again.
+ *
+ * The sources' quadratic schedule: next = birth + (sqrt(age) + skip)^2, in
+ * seconds, skip 20 for other hosts and 10 for local services. Remote attempts
+ * come after 400 s, 1600 s, 3600 s, ... of age.
+ */
+#ifndef MANAGER_SCHEDULE_H
+#define MANAGER_SCHEDULE_H
+
+#include <stdint.h>
+
+enum { SCHEDULE_SKIP_REMOTE = 20, SCHEDULE_SKIP_LOCAL = 10 };
+
+/* The next time after NOW_US for a message born at BORN_US. RANDOM (any value)
+ * spreads it over the tenth of the wait before it, so that a burst does not come
+ * back as a burst. */
+int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint64_t random);
+
+#endif

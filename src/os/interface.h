@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/interface.h - the addresses of this host.
+ */
+#ifndef OS_INTERFACE_H
+#define OS_INTERFACE_H
+
+#include "base/attributes.h"
+#include <netinet/in.h>
+
+/* Fills LIST with up to SIZE addresses of the network interfaces, IPv4 mapped
+ * into ::ffff:0:0/96. Their count, or -errno. */
+MUST_CHECK int os_interface_addresses(struct in6_addr *list, size_t size);
+
+#endif

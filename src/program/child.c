@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: ISC
+#include "program/child.h"
+#include "base/panic.h"
+#include "ipc/channel.h"
+#include "log/event.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 30 };
+
+/* The child with what only this file needs. */
+struct supervised {
+	struct child child;
+	const struct child_program *program;
+	struct ipc_channel *control;
+	struct config *next; /* received, not in force yet */
+	struct os_timer *stop_timer;
+	bool is_started;
+	bool is_stopping;
+	int exit_status;
+};
+
+static void stop_now(void *context)
+{
+	struct supervised *supervised = context;
+
+	log_event(EVENT_PROCESS_ERROR, log_string("reason", "not finished in time"));
+	os_loop_stop(supervised->child.loop);
+}
+
+static void stop(struct supervised *supervised)
+{
+	if (supervised->is_stopping)
+		return;
+	supervised->is_stopping = true;
+	if (!supervised->is_started) {
+		os_loop_stop(supervised->child.loop);
+		return;
+	}
+	os_timer_start(supervised->stop_timer, STOP_SECONDS_MAX * SECOND_US);
+	supervised->program->stop(&supervised->child);
+}
+
+static void fail(struct supervised *supervised, int error, const char *reason)
+{
+	log_event(EVENT_PROCESS_ERROR, log_string("reason", reason), log_error(error));
+	supervised->exit_status = 1;
+	os_loop_stop(supervised->child.loop);
+}
+
+/* What the supervisor sends it has checked before; a problem here is one of the
+ * machine, or of two versions mixed. */
+static void take_config(struct supervised *supervised, struct ipc_message *message)
+{
+	struct config_problems problems = {0};
+	struct buffer text = {0};
+	char file[4096];
+	int error = -EBADMSG;
+
+	snprintf(file, sizeof file, STR_FORMAT, STR_ARGUMENTS(message->body));
+	if (message->descriptor_count == 1)
+		error = os_process_read_text(message->descriptors[0], CONFIG_SIZE_MAX, &text);
+	config_free(supervised->next);
+	supervised->next = NULL;
+	if (error == 0)
+		error = config_parse(file, buffer_view(&text), &supervised->next, &problems);
+	if (error < 0)
+		fail(supervised, error, "the configuration cannot be read");
+	config_problems_clear(&problems);
+	buffer_clear(&text);
+}
+
+static void take_socket(struct supervised *supervised, struct ipc_message *message)
+{
+	struct child *child = &supervised->child;
+	struct child_socket *entry = &child->sockets[child->socket_count];
+
+	if (message->descriptor_count != 1 || child->socket_count == CHILD_SOCKETS_MAX ||
+	    message->body.length >= sizeof entry->name) {
+		fail(supervised, -EBADMSG, "a socket was not accepted");
+		return;
+	}
+	memcpy(entry->name, message->body.data, message->body.length);
+	entry->name[message->body.length] = '\0';
+	entry->descriptor = message->descriptors[0];
+	message->descriptors[0] = -1;
+	child->socket_count++;
+}
+
+static void apply_log_settings(struct supervised *supervised)
+{
+	enum log_level level = LOG_INFO_LEVEL;
+
+	(void)log_level_parse(str_from(supervised->child.config->log_level), &level);
+	log_open(supervised->program->name, level);
+}
+
+static void start(struct supervised *supervised)
+{
+	int error;
+
+	if (supervised->next == NULL || supervised->is_started)
+		return;
+	supervised->child.config = supervised->next;
+	supervised->next = NULL;
+	supervised->is_started = true;
+	apply_log_settings(supervised);
+	error = supervised->program->start(&supervised->child);
+	if (error < 0)
+		fail(supervised, error, "cannot start");
+}
+
+static void reload(struct supervised *supervised)
+{
+	struct config *old = supervised->child.config;
+
+	if (supervised->next == NULL || !supervised->is_started || supervised->is_stopping)
+		return;
+	supervised->child.config = supervised->next;
+	supervised->next = NULL;
+	apply_log_settings(supervised);
+	if (supervised->program->reload != NULL)
+		supervised->program->reload(&supervised->child, old);
+	config_free(old);
+}
+
+static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct supervised *supervised = context;
+
+	(void)channel;
+	switch (message->type) {
+	case CHILD_CONFIG:
+		take_config(supervised, message);
+		break;
+	case CHILD_SOCKET:
+		take_socket(supervised, message);
+		break;
+	case CHILD_START:
+		start(supervised);
+		break;
+	case CHILD_RELOAD:
+		reload(supervised);
+		break;
+	case CHILD_STOP:
+		stop(supervised);
+		break;
+	default:
+		fail(supervised, -EBADMSG, "the supervisor sent an unknown message");
+	}
+}
+
+static void on_lost(void *context, struct ipc_channel *channel)
+{
+	struct supervised *supervised = context;
+
+	ipc_channel_close(channel);
+	supervised->control = NULL;
+	stop(supervised);
+}
+
+static const struct ipc_channel_handler control_handler = {on_message, on_lost};
+
+int child_main(int argc, char **argv, const struct child_program *program)
+{
+	static struct supervised supervised;
+	struct child *child = &supervised.child;
+
+	(void)argv;
+	log_open(program->name, LOG_INFO_LEVEL);
+	os_process_ignore_pipe_signal();
+	os_process_raise_descriptor_limit();
+	supervised.program = program;
+	if (argc != 2 || strcmp(argv[1], "--supervised") != 0 || isatty(OS_PROCESS_CONTROL)) {
+		fprintf(stderr, "%s: started by \"stagepost serve\", not by hand\n", program->name);
+		return 2;
+	}
+	child->loop = os_loop_new();
+	os_loop_set_idle(child->loop, log_flush);
+	supervised.stop_timer = os_timer_new(child->loop, stop_now, &supervised);
+	supervised.control =
+		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);
+	os_loop_run(child->loop);
+	log_flush();
+	return supervised.exit_status;
+}
+
+void child_ready(struct child *child)
+{
+	struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);
+
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_READY, 0, STR(""), NULL, 0);
+}
+
+int child_socket(const struct child *child, const char *name)
+{
+	for (size_t i = child->socket_count; i > 0; i--)
+		if (strcmp(child->sockets[i - 1].name, name) == 0)
+			return child->sockets[i - 1].descriptor;
+	return -1;
+}
+
+void child_path(const struct child *child, const char *name, char path[108])
+{
+	int length = snprintf(path, 108, "%s/%s", child->config->run, name);
+
+	if (length < 0 || length >= 108)
+		panic("the run directory's path is too long for a socket");
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/child.h - being a process that the supervisor started.
+ *
+ * The supervisor holds the other end of descriptor 3. It sends the
+ * configuration (a sealed memfd), the sockets the process works with, each by
+ * name, and CHILD_START; the process answers CHILD_READY. Later it may send
+ * new sockets with a new configuration, or CHILD_STOP; when it is gone the
+ * process stops by itself.
+ */
+#ifndef PROGRAM_CHILD_H
+#define PROGRAM_CHILD_H
+
+#include "config/config.h"
+#include "os/loop.h"
+
+enum child_message {
+	CHILD_CONFIG = 1, /* descriptor: the file's text; body: its name */
+	CHILD_SOCKET,     /* descriptor; body: its name */
+	CHILD_START,      /* all is there */
+	CHILD_READY,      /* answer to CHILD_START */
+	CHILD_RELOAD,     /* a CHILD_CONFIG and its sockets have been sent: take them over */
+	CHILD_STOP,       /* finish what is in flight and end */
+};
+
+enum { CHILD_SOCKETS_MAX = 256 };
+
+struct child_socket {
+	char name[192]; /* "listen 0.0.0.0:25", "queue", "send", "notify" */
+	int descriptor;
+};
+
+struct child {
+	struct os_loop *loop;
+	struct config *config; /* in force */
+	struct child_socket sockets[CHILD_SOCKETS_MAX];
+	size_t socket_count;
+	void *state; /* of the program */
+};
+
+struct child_program {
+	const char *name; /* in logs */
+	/* All is there: build everything, then call child_ready(). -errno ends the
+	 * process; the reason is logged by then. */
+	int (*start)(struct child *child);
+	/* child->config is new; OLD lives until the call returns. */
+	void (*reload)(struct child *child, const struct config *old);
+	/* Finish, then os_loop_stop(). */
+	void (*stop)(struct child *child);
+};
+
+/* The whole of a program's main(). */
+int child_main(int argc, char **argv, const struct child_program *program);
+
+void child_ready(struct child *child);
+/* The descriptor of the socket called NAME, or -1. */
+int child_socket(const struct child *child, const char *name);
+/* RUN/NAME as a path in PATH; exits when it is too long. */
+void child_path(const struct child *child, const char *name, char path[108]);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/command.h - what the subcommands of "stagepost" share.
+ */
+#ifndef PROGRAM_COMMAND_H
+#define PROGRAM_COMMAND_H
+
+#include "config/config.h"
+
+#define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"
+
+enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *arguments; /* for the usage line */
+	const char *summary;   /* one line */
+	const char *help;      /* paragraphs; may be "" */
+	int (*run)(const struct command *command, int argc, char **argv);
+};
+
+/* All of them; the last has a NULL name. */
+extern const struct command commands[];
+
+struct command_options {
+	const char *config_file;
+	bool json;
+	int first; /* index of the first argument that is no option */
+};
+
+/* Reads -c FILE, --json (where ALLOW_JSON) and --help. COMMAND_OK to go on;
+ * otherwise *STATUS_OUT is the exit status, and what there was to say is said. */
+bool command_parse(const struct command *command, int argc, char **argv, bool allow_json,
+		   struct command_options *options, int *status_out);
+/* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
+int command_usage(const struct command *command, const char *message);
+/* The configuration; or NULL, and every problem is on standard error. */
+struct config *command_config(const char *file);
+
+int command_serve(const struct command *command, int argc, char **argv);
+int command_check(const struct command *command, int argc, char **argv);
+int command_config_print(const struct command *command, int argc, char **argv);
+int command_manual(const struct command *command, int argc, char **argv);
+int command_version(const struct command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: ISC
+/* queue - sole creator and remover of what is in pid, mess, intd and todo. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "program/child.h"
+#include "queue/server.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { SPARE_SIZE = 64 * 1024 };
+
+struct queue_program {
+	struct child *child;
+	struct queue_store *store;
+	struct queue_intake *intake;
+	struct queue_server *server;
+};
+
+/* Room for one more of the largest messages, and for what the system itself
+ * writes while it is received. */
+static uint64_t reserve(const struct config *config)
+{
+	return config->maxsize + config->maxsize / 2;
+}
+
+static int open_store(struct queue_program *program, const struct config *config)
+{
+	const struct queue_options options = {
+		.create = true,
+		.unsafe = config->queue_unsafe,
+		.split = config->split,
+		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
+			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
+								       : QUEUE_SYNC_AUTO,
+	};
+	struct buffer reason = {0};
+	int error = queue_store_open(config->queue, &options, &program->store, &reason);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("queue", config->queue),
+			  log_str("reason", buffer_view(&reason)), log_error(error));
+	else if (reason.length > 0)
+		log_event(EVENT_QUEUE_UNSAFE, log_string("queue", config->queue),
+			  log_str("reason", buffer_view(&reason)));
+	buffer_clear(&reason);
+	return error;
+}
+
+static int start(struct child *child)
+{
+	struct queue_program *program = memory_alloc_zero(1, sizeof *program);
+	const struct config *config = child->config;
+	const struct queue_intake_options options = {config->spares, SPARE_SIZE};
+	int error = open_store(program, config);
+
+	child->state = program;
+	program->child = child;
+	if (error == 0)
+		error = queue_store_lock(program->store, "queue");
+	for (size_t i = 0; error == 0 && i < config->service_count; i++)
+		error = queue_store_add_service(program->store, config->services[i].name);
+	if (error == 0)
+		error = queue_intake_open(program->store, &options, &program->intake);
+	if (error < 0)
+		return error;
+	program->server = queue_server_new(child->loop, program->store, program->intake,
+					   child_socket(child, "queue"), reserve(config));
+	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
+		  log_string("sync", queue_store_sync(program->store) == QUEUE_SYNC_FILESYSTEM
+					     ? "filesystem"
+					     : "files"));
+	child_ready(child);
+	return 0;
+}
+
+static void reload(struct child *child, const struct config *old)
+{
+	struct queue_program *program = child->state;
+
+	(void)old;
+	queue_server_set_reserve(program->server, reserve(child->config));
+	for (size_t i = 0; i < child->config->service_count; i++) {
+		const char *name = child->config->services[i].name;
+		int error = queue_store_add_service(program->store, name);
+
+		if (error < 0)
+			log_event(EVENT_QUEUE_ERROR, log_string("service", name), log_error(error));
+	}
+}
+
+static void stopped(void *context)
+{
+	struct queue_program *program = context;
+
+	queue_server_free(program->server);
+	queue_intake_close(program->intake);
+	queue_store_close(program->store);
+	os_loop_stop(program->child->loop);
+}
+
+static void stop(struct child *child)
+{
+	struct queue_program *program = child->state;
+
+	queue_server_stop(program->server, stopped, program);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct child_program program = {"queue", start, reload, stop};
+
+	return child_main(argc, argv, &program);
+}

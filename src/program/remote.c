@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+/* remote - delivers to other hosts. */
+#include "stage/remote.h"
+#include "log/event.h"
+#include "program/child.h"
+#include <stdlib.h>
+
+struct remote_program {
+	struct child *child;
+	struct stage_remote *remote;
+	struct stage_helper *helper;
+	struct os_timer *stop_check;
+	unsigned stop_checks;
+};
+
+enum { CONCURRENCY = 2000, STOP_CHECKS_MAX = 200 };
+
+static const int64_t STOP_CHECK_US = SECOND_US / 20;
+
+static struct remote_program program_state;
+
+static void on_job(void *context, struct stage_helper_job *job)
+{
+	struct remote_program *program = context;
+
+	stage_remote_deliver(program->remote, job);
+}
+
+static void on_lost(void *context)
+{
+	struct remote_program *program = context;
+
+	stage_remote_give_up(program->remote);
+}
+
+static const struct stage_helper_handler handler = {on_job, on_lost};
+
+static void end(struct remote_program *program)
+{
+	stage_remote_free(program->remote);
+	stage_helper_free(program->helper);
+	os_loop_stop(program->child->loop);
+}
+
+/* What is in flight may finish; not for ever. */
+static void check_stop(void *context)
+{
+	struct remote_program *program = context;
+
+	if (stage_helper_job_count(program->helper) == 0 ||
+	    ++program->stop_checks > STOP_CHECKS_MAX)
+		end(program);
+	else
+		os_timer_start(program->stop_check, STOP_CHECK_US);
+}
+
+static int start(struct child *child)
+{
+	struct remote_program *program = &program_state;
+	char path[108];
+	int error = stage_remote_new(child->loop, child->config, &program->remote);
+
+	if (error < 0)
+		return error;
+	child_path(child, "send", path);
+	child->state = program;
+	program->child = child;
+	program->stop_check = os_timer_new(child->loop, check_stop, program);
+	program->helper =
+		stage_helper_new(child->loop, path, "remote", CONCURRENCY, &handler, program);
+	child_ready(child);
+	return 0;
+}
+
+static void reload(struct child *child, const struct config *old)
+{
+	struct remote_program *program = child->state;
+
+	(void)old;
+	stage_remote_configure(program->remote, child->config);
+}
+
+static void stop(struct child *child)
+{
+	check_stop(child->state);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct child_program program = {"remote", start, reload, stop};
+
+	return child_main(argc, argv, &program);
+}

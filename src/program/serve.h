@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/serve.h - the supervisor: binds ports, starts, watches and restarts
+ * the other processes, hands them open sockets, reloads, and does nothing else.
+ */
+#ifndef PROGRAM_SERVE_H
+#define PROGRAM_SERVE_H
+
+#include "config/config.h"
+
+/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot (1). Takes
+ * over CONFIG, which was read from FILE and had TEXT. */
+int serve(const char *file, struct str text, struct config *config);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: ISC
+/* smtpd - SMTP and submission servers: thousands of sessions on one event loop. */
+#include "base/panic.h"
+#include "intake/session.h"
+#include "log/event.h"
+#include "os/socket.h"
+#include "program/child.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STOCK = 16, ACCEPTS_A_TURN = 16 };
+
+static const int64_t ACCEPT_PAUSE_US = SECOND_US / 10;
+
+struct listener {
+	struct smtpd *smtpd;
+	const struct smtp_service *service;
+	struct os_watch *watch;
+	int socket;
+	struct listener *next;
+};
+
+/* Services outlive the sessions that began with them, so a reload adds one and
+ * frees none. */
+struct smtpd {
+	struct child *child;
+	struct intake intake;
+	struct listener *listeners;
+	struct os_timer *pause;
+	bool is_full;
+	bool is_stopping;
+};
+
+static size_t session_limit(const struct smtpd *smtpd)
+{
+	const struct config *config = smtpd->child->config;
+
+	return (config->maxsessions + config->smtpd_workers - 1) / config->smtpd_workers;
+}
+
+static void watch_listeners(struct smtpd *smtpd, unsigned events)
+{
+	for (struct listener *listener = smtpd->listeners; listener != NULL;
+	     listener = listener->next)
+		os_watch_set(listener->watch, events);
+}
+
+static void pause_accepting(struct smtpd *smtpd, int64_t delay_us)
+{
+	watch_listeners(smtpd, OS_WATCH_NONE);
+	os_timer_start(smtpd->pause, delay_us);
+}
+
+static void resume_accepting(void *context)
+{
+	struct smtpd *smtpd = context;
+
+	if (!smtpd->is_full && !smtpd->is_stopping)
+		watch_listeners(smtpd, OS_WATCH_READ);
+}
+
+static void on_connection(void *context, unsigned events)
+{
+	struct listener *listener = context;
+	struct smtpd *smtpd = listener->smtpd;
+
+	(void)events;
+	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
+		union os_socket_address peer;
+		int socket;
+
+		if (smtpd->intake.session_count >= session_limit(smtpd)) {
+			smtpd->is_full = true;
+			watch_listeners(smtpd, OS_WATCH_NONE);
+			return;
+		}
+		socket = os_socket_accept(listener->socket, &peer);
+		if (socket == -EAGAIN)
+			return;
+		if (socket < 0) {
+			log_event(EVENT_SESSION_REFUSED, log_error(socket));
+			pause_accepting(smtpd, ACCEPT_PAUSE_US);
+			return;
+		}
+		intake_session_new(&smtpd->intake, listener->service, socket, &peer);
+	}
+}
+
+static void on_session_ended(void *context)
+{
+	struct smtpd *smtpd = context;
+
+	if (smtpd->is_stopping && smtpd->intake.session_count == 0) {
+		os_loop_stop(smtpd->child->loop);
+		return;
+	}
+	if (smtpd->is_full && !smtpd->is_stopping) {
+		smtpd->is_full = false;
+		resume_accepting(smtpd);
+	}
+}
+
+static struct smtp_service *service_new(const struct config *config,
+					const struct config_listen *listen)
+{
+	struct smtp_service *service = memory_alloc_zero(1, sizeof *service);
+
+	service->protocol = listen->protocol == CONFIG_SUBMISSION ? SMTP_PROTOCOL_SUBMISSION
+			    : listen->protocol == CONFIG_LMTP     ? SMTP_PROTOCOL_LMTP
+								  : SMTP_PROTOCOL_SMTP;
+	service->stage = listen->stage;
+	service->hostname = memory_copy_string(config->hostname);
+	service->limits = (struct smtp_server_limits){
+		.message_size = config->maxsize,
+		.recipients = config->maxrecipients,
+		.errors = config->maxerrors,
+		.hops = config->maxhops,
+		.line = 4096,
+		.command_timeout = config->smtp_timeout,
+		.data_timeout = config->smtp_timeout,
+	};
+	return service;
+}
+
+static void drop_listeners(struct smtpd *smtpd)
+{
+	while (smtpd->listeners != NULL) {
+		struct listener *listener = smtpd->listeners;
+
+		smtpd->listeners = listener->next;
+		os_watch_free(listener->watch);
+		free(listener);
+	}
+}
+
+static void add_listener(struct smtpd *smtpd, const struct smtp_service *service,
+			 const struct config_endpoint *endpoint)
+{
+	struct listener *listener = memory_alloc_zero(1, sizeof *listener);
+	char name[192];
+
+	snprintf(name, sizeof name, "listen %s", endpoint->text);
+	listener->smtpd = smtpd;
+	listener->service = service;
+	listener->socket = child_socket(smtpd->child, name);
+	if (listener->socket < 0) {
+		free(listener);
+		return;
+	}
+	listener->watch = os_watch_new(smtpd->child->loop, listener->socket, OS_WATCH_READ,
+				       on_connection, listener);
+	listener->next = smtpd->listeners;
+	smtpd->listeners = listener;
+}
+
+static void add_listeners(struct smtpd *smtpd)
+{
+	const struct config *config = smtpd->child->config;
+
+	for (size_t i = 0; i < config->listen_count; i++) {
+		const struct config_listen *listen = &config->listens[i];
+		struct smtp_service *service = service_new(config, listen);
+
+		for (size_t j = 0; j < listen->address_count; j++)
+			add_listener(smtpd, service, &listen->addresses[j]);
+	}
+}
+
+/* Sockets that the new configuration does not want are closed. */
+static void close_unwanted(struct smtpd *smtpd)
+{
+	struct child *child = smtpd->child;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < child->socket_count; i++) {
+		bool is_used = false;
+
+		for (struct listener *listener = smtpd->listeners; listener != NULL;
+		     listener = listener->next)
+			is_used |= listener->socket == child->sockets[i].descriptor;
+		if (is_used)
+			child->sockets[kept++] = child->sockets[i];
+		else
+			os_socket_close(child->sockets[i].descriptor);
+	}
+	child->socket_count = kept;
+}
+
+static int start(struct child *child)
+{
+	struct smtpd *smtpd = memory_alloc_zero(1, sizeof *smtpd);
+	char path[108];
+
+	child->state = smtpd;
+	child_path(child, "queue", path);
+	smtpd->child = child;
+	smtpd->pause = os_timer_new(child->loop, resume_accepting, smtpd);
+	smtpd->intake.loop = child->loop;
+	smtpd->intake.config = child->config;
+	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
+	smtpd->intake.session_ended = on_session_ended;
+	smtpd->intake.context = smtpd;
+	add_listeners(smtpd);
+	child_ready(child);
+	return 0;
+}
+
+static void reload(struct child *child, const struct config *old)
+{
+	struct smtpd *smtpd = child->state;
+
+	(void)old;
+	smtpd->intake.config = child->config;
+	drop_listeners(smtpd);
+	add_listeners(smtpd);
+	close_unwanted(smtpd);
+	if (smtpd->is_full || smtpd->is_stopping)
+		watch_listeners(smtpd, OS_WATCH_NONE);
+}
+
+static void stop(struct child *child)
+{
+	struct smtpd *smtpd = child->state;
+
+	smtpd->is_stopping = true;
+	drop_listeners(smtpd);
+	intake_stop(&smtpd->intake);
+	if (smtpd->intake.session_count == 0)
+		os_loop_stop(child->loop);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct child_program program = {"smtpd", start, reload, stop};
+
+	return child_main(argc, argv, &program);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What crashes leave. Every rule here removes a name only when no message that
+ * was answered for can have it.
+ */
+#include "os/file.h"
+#include "queue/internal.h"
+#include "queue/update.h"
+#include <errno.h>
+#include <stdio.h>
+
+struct clean {
+	struct queue_intake *intake;
+	const struct queue_store *store;
+	int64_t before_us; /* what was changed before is old */
+	enum mail_stage stage;
+	void (*each)(void *context, const char *path);
+	void *context;
+};
+
+static void tell(const struct clean *clean, const char *path)
+{
+	if (clean->each != NULL)
+		clean->each(clean->context, path);
+}
+
+/* 0 also when somebody else removed it first. */
+static int drop(const struct clean *clean, enum queue_place place, const char *name,
+		uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_drop(clean->store, place, name, number);
+
+	if (result <= 0)
+		return result;
+	queue_store_path(clean->store, place, name, number, path);
+	tell(clean, path);
+	return 0;
+}
+
+/* A queued name without data: its message ended, the name's removal was lost. */
+static int clean_todo(void *context, uint64_t number)
+{
+	const struct clean *clean = context;
+	int result = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+
+	if (result != 0)
+		return result < 0 ? result : 0;
+	result = drop(clean, QUEUE_TODO, mail_stage_name(clean->stage), number);
+	if (result == 0)
+		queue_spare_mark_dirty(clean->intake, clean->stage, number);
+	return result;
+}
+
+/* Of no use without data, nor once todo/ or info/ stands. */
+static int clean_intd(void *context, uint64_t number)
+{
+	const struct clean *clean = context;
+	int has_data = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+	int is_live;
+
+	if (has_data < 0)
+		return has_data;
+	is_live = has_data > 0 ? queue_store_is_live(clean->store, number) : 0;
+	if (is_live < 0 || (has_data > 0 && is_live == 0))
+		return is_live;
+	return drop(clean, QUEUE_INTD, NULL, number);
+}
+
+static bool is_ours(struct queue_intake *intake, uint64_t number)
+{
+	bool is_found = false;
+
+	pthread_mutex_lock(&intake->mutex);
+	for (const struct queue_message *m = intake->messages; m != NULL && !is_found; m = m->next)
+		is_found = m->number == number;
+	pthread_mutex_unlock(&intake->mutex);
+	return is_found;
+}
+
+static bool is_old(const struct clean *clean, const char *path, struct os_file_info *info)
+{
+	return os_file_info_at(clean->store->directory, path, info) == 0 &&
+	       info->modified_us < clean->before_us;
+}
+
+/* S2 and S3. Whether it is ours comes before whether it is queued: a message
+ * that is being committed leaves our list only when its todo/ name stands. */
+static int clean_mess(void *context, uint64_t number)
+{
+	const struct clean *clean = context;
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	if (is_ours(clean->intake, number))
+		return 0;
+	result = queue_store_is_live(clean->store, number);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	queue_store_path(clean->store, QUEUE_MESS, NULL, number, path);
+	if (!is_old(clean, path, &info) || info.inode != number)
+		return 0;
+	result = drop(clean, QUEUE_INTD, NULL, number);
+	if (result < 0)
+		return result;
+	/* it may have been queued once: its number is not free before a sync */
+	for (unsigned which = 0; which < QUEUE_DIRTY_COUNT; which++)
+		queue_spare_mark_dirty(clean->intake, which, number);
+	result = queue_retire_data(clean->intake, number, -1, false);
+	if (result == 0)
+		tell(clean, path);
+	return result;
+}
+
+/* What another process began and left. Spares, "m" and "c", are ours. */
+static int clean_pid(void *context, const char *name)
+{
+	const struct clean *clean = context;
+	char path[QUEUE_PATH_SIZE + 256];
+	struct os_file_info info;
+	int result;
+
+	snprintf(path, sizeof path, "pid/%s", name);
+	if (name[0] == 'm' || name[0] == 'c' || !is_old(clean, path, &info))
+		return 0;
+	result = os_file_unlink(clean->store->directory, path);
+	if (result == 0)
+		tell(clean, path);
+	return result == -ENOENT ? 0 : result;
+}
+
+int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
+		       void (*each)(void *context, const char *path), void *context)
+{
+	struct queue_store *store = intake->store;
+	struct clean clean = {.intake = intake,
+			      .store = store,
+			      .before_us = now_us - age_us,
+			      .each = each,
+			      .context = context};
+	int result = 0;
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		clean.stage = (enum mail_stage)stage;
+		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(clean.stage),
+					  clean_todo, NULL, &clean);
+	}
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_INTD, NULL, clean_intd, NULL, &clean);
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_MESS, NULL, clean_mess, NULL, &clean);
+	if (result == 0)
+		result = os_file_list(store->directory, "pid", clean_pid, &clean);
+	return result;
+}
+
+struct end_clean {
+	struct queue_store *store;
+	enum queue_place place;
+	const char *service;
+	void (*each)(void *context, const char *path);
+	void *context;
+};
+
+static int end_drop(const struct end_clean *clean, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_drop(clean->store, clean->place, clean->service, number);
+
+	if (result > 0 && clean->each != NULL) {
+		queue_store_path(clean->store, clean->place, clean->service, number, path);
+		clean->each(clean->context, path);
+	}
+	return result < 0 ? result : 0;
+}
+
+/* A preprocessed message without data has ended. */
+static int clean_info(void *context, uint64_t number)
+{
+	const struct end_clean *clean = context;
+	int result = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return end_drop(clean, number);
+}
+
+static int clean_side(void *context, uint64_t number)
+{
+	const struct end_clean *clean = context;
+	int result = queue_store_is_live(clean->store, number);
+
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return end_drop(clean, number);
+}
+
+int queue_update_clean(struct queue_store *store, const char *const *services, size_t service_count,
+		       void (*each)(void *context, const char *path), void *context)
+{
+	struct end_clean clean = {
+		.store = store, .place = QUEUE_INFO, .each = each, .context = context};
+	int result = queue_store_each(store, QUEUE_INFO, NULL, clean_info, NULL, &clean);
+
+	clean.place = QUEUE_LOCAL;
+	for (size_t i = 0; result == 0 && i < service_count; i++) {
+		clean.service = services[i];
+		result =
+			queue_store_each(store, QUEUE_LOCAL, services[i], clean_side, NULL, &clean);
+	}
+	clean.service = NULL;
+	clean.place = QUEUE_REMOTE;
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_REMOTE, NULL, clean_side, NULL, &clean);
+	clean.place = QUEUE_BOUNCE;
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_BOUNCE, NULL, clean_side, NULL, &clean);
+	return result;
+}

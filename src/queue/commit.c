@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: ISC
+/*
+ * S3 to S4, many messages at the cost of a few journal commits.
+ *
+ * The bytes of all are made durable, then their todo/ names are made, then the
+ * directories of these names are made durable. The last step also covers what
+ * was removed before the group began, so the files in quarantine become usable.
+ */
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct group {
+	struct queue_intake *intake;
+	struct queue_message **messages;
+	size_t count;
+	int *results;
+	bool *linked;                 /* [count]: the todo/ name was made */
+	struct queue_spare_list held; /* taken out of quarantine */
+	bool *dirty;                  /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
+	bool is_whole;                /* the whole filesystem at the end */
+};
+
+static void begin(struct group *group)
+{
+	struct queue_intake *intake = group->intake;
+	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
+
+	group->linked = memory_alloc_zero(group->count + 1, sizeof(bool));
+	group->dirty = memory_alloc_zero(directories, sizeof(bool));
+	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
+	pthread_mutex_lock(&intake->mutex);
+	if (intake->quarantine.count > 0 && !intake->is_poisoned) {
+		group->held = intake->quarantine;
+		intake->quarantine = (struct queue_spare_list){0};
+		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
+		memset(intake->dirty, 0, directories * sizeof(bool));
+		group->is_whole |= intake->is_unknown;
+	}
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+/* Bytes and sizes of all, side by side. */
+static void sync_each_file(struct group *group)
+{
+	int *files = memory_alloc(2 * group->count * sizeof *files);
+	int *results = memory_alloc(2 * group->count * sizeof *results);
+	size_t count = 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		if (group->results[i] < 0)
+			continue;
+		files[count++] = group->messages[i]->data;
+		files[count++] = group->messages[i]->control;
+	}
+	os_file_sync_many(files, count, results);
+	count = 0;
+	for (size_t i = 0; i < group->count; i++) {
+		if (group->results[i] < 0)
+			continue;
+		group->results[i] = results[count] < 0 ? results[count] : results[count + 1];
+		count += 2;
+	}
+	free(files);
+	free(results);
+}
+
+static void sync_files(struct group *group)
+{
+	struct queue_store *store = group->intake->store;
+	size_t ready = 0;
+	int result;
+
+	for (size_t i = 0; i < group->count; i++) {
+		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;
+		ready += group->results[i] == 0;
+	}
+	if (ready == 0)
+		return;
+	if (store->sync != QUEUE_SYNC_FILESYSTEM) {
+		sync_each_file(group);
+		return;
+	}
+	result = os_file_sync_filesystem(store->directory);
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			group->results[i] = result;
+}
+
+static void link_todo(struct group *group)
+{
+	struct queue_store *store = group->intake->store;
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct queue_message *message = group->messages[i];
+		char from[QUEUE_PATH_SIZE];
+		char to[QUEUE_PATH_SIZE];
+
+		if (group->results[i] < 0)
+			continue;
+		queue_store_path(store, QUEUE_INTD, NULL, message->number, from);
+		queue_store_path(store, QUEUE_TODO, mail_stage_name(message->stage),
+				 message->number, to);
+		group->results[i] = os_file_rename(store->directory, from, to);
+		group->linked[i] = true;
+	}
+}
+
+/* Makes one directory durable; what is in it but is not durable fails. */
+static int sync_directory(struct group *group, enum queue_place place, const char *name, uint64_t x)
+{
+	struct queue_store *store = group->intake->store;
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_directory_path(store, place, name, x, path);
+	result = os_file_sync_directory(store->directory, path);
+	if (result == 0)
+		return 0;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct queue_message *message = group->messages[i];
+		bool is_here =
+			place == QUEUE_MESS ||
+			(place == QUEUE_TODO && strcmp(mail_stage_name(message->stage), name) == 0);
+
+		if (group->results[i] == 0 && is_here && message->number % store->split == x)
+			group->results[i] = result;
+	}
+	return result;
+}
+
+/* Every directory with a new name in it or a removed one, once each. */
+static int sync_each_directory(struct group *group)
+{
+	uint32_t split = group->intake->store->split;
+	bool *mess = memory_alloc_zero(split, sizeof(bool));
+	int first_error = 0;
+	int result;
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct queue_message *message = group->messages[i];
+
+		if (group->results[i] < 0)
+			continue;
+		mess[message->number % split] = true;
+		group->dirty[(unsigned)message->stage * split + message->number % split] = true;
+	}
+	for (uint32_t x = 0; x < split; x++) {
+		result = mess[x] ? sync_directory(group, QUEUE_MESS, NULL, x) : 0;
+		first_error = first_error < 0 ? first_error : result;
+	}
+	for (uint32_t i = 0; i < QUEUE_DIRTY_COUNT * split; i++) {
+		if (!group->dirty[i])
+			continue;
+		if (i / split == QUEUE_DIRTY_INFO)
+			result = sync_directory(group, QUEUE_INFO, NULL, i % split);
+		else
+			result = sync_directory(group, QUEUE_TODO,
+						mail_stage_name((enum mail_stage)(i / split)),
+						i % split);
+		first_error = first_error < 0 ? first_error : result;
+	}
+	free(mess);
+	return first_error;
+}
+
+static int sync_directories(struct group *group)
+{
+	bool is_needed = group->held.count > 0;
+	int result;
+
+	for (size_t i = 0; i < group->count; i++)
+		is_needed |= group->results[i] == 0;
+	if (!is_needed)
+		return 0;
+	if (!group->is_whole)
+		return sync_each_directory(group);
+	result = os_file_sync_filesystem(group->intake->store->directory);
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			group->results[i] = result;
+	return result;
+}
+
+/* A name in todo/ may be durable although we failed. Its message's number must
+ * not be free before that name's removal is durable, so the data stay in mess/
+ * for the cleaner. */
+static void undo(struct group *group, struct queue_message *message)
+{
+	struct queue_store *store = group->intake->store;
+	int result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(message->stage),
+				      message->number);
+
+	if (result == 0) {
+		queue_message_discard(message);
+		return;
+	}
+	queue_spare_mark_dirty(group->intake, message->stage, message->number);
+	queue_message_release(message);
+}
+
+static void finish(struct group *group, int result)
+{
+	struct queue_intake *intake = group->intake;
+
+	pthread_mutex_lock(&intake->mutex);
+	if (result < 0)
+		intake->is_poisoned = true;
+	else if (group->is_whole)
+		intake->is_unknown = false;
+	pthread_mutex_unlock(&intake->mutex);
+	queue_spare_settle(intake, &group->held, result == 0);
+	for (size_t i = 0; i < group->count; i++) {
+		struct queue_message *message = group->messages[i];
+
+		if (group->results[i] < 0 && group->linked[i]) {
+			undo(group, message);
+		} else if (group->results[i] < 0) {
+			queue_message_discard(message);
+		} else {
+			queue_kept_put(intake, message->number, message->data, message->control);
+			message->data = -1;
+			message->control = -1;
+			queue_message_release(message);
+		}
+	}
+	free(group->linked);
+	free(group->dirty);
+}
+
+void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
+				size_t count, int *results)
+{
+	struct group group = {
+		.intake = intake, .messages = messages, .count = count, .results = results};
+
+	begin(&group);
+	sync_files(&group);
+	link_todo(&group);
+	finish(&group, sync_directories(&group));
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: ISC
+#include "mail/address.h"
+#include "queue/control.h"
+#include "queue/record.h"
+#include <errno.h>
+
+static bool address_is_writable(struct str address)
+{
+	char text[MAIL_ADDRESS_MAX + 1];
+
+	if (address.length > MAIL_ADDRESS_MAX || !queue_text_is_clean(address))
+		return false;
+	for (size_t i = 0; i < address.length; i++)
+		text[i] = address.data[i];
+	text[address.length] = '>';
+	return queue_address_end(str_slice(text, address.length + 1)) == (ptrdiff_t)address.length;
+}
+
+static bool is_optional_word(struct str word)
+{
+	return word.length == 0 || queue_word_is_clean(word);
+}
+
+static bool envelope_is_writable(const struct mail_envelope *envelope)
+{
+	uint32_t last = 0;
+
+	if (envelope->recipient_count == 0 || envelope->id.number == 0 || envelope->id.born_us < 0)
+		return false;
+	if (!address_is_writable(envelope->sender) || !is_optional_word(envelope->envid) ||
+	    !queue_text_is_clean(envelope->received))
+		return false;
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		const struct mail_recipient *recipient = &envelope->recipients[i];
+
+		if (recipient->number <= last || recipient->address.length == 0 ||
+		    !address_is_writable(recipient->address) ||
+		    !is_optional_word(recipient->original))
+			return false;
+		last = recipient->number;
+	}
+	return true;
+}
+
+static void write_address(struct buffer *out, struct str address)
+{
+	buffer_append_string(out, " <");
+	buffer_append_str(out, address);
+	buffer_append_byte(out, '>');
+}
+
+static void write_word(struct buffer *out, const char *name, struct str word)
+{
+	if (word.length == 0)
+		return;
+	buffer_append_string(out, name);
+	buffer_append_str(out, word);
+}
+
+static void write_notify(struct buffer *out, unsigned notify)
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} names[] = {
+		{MAIL_NOTIFY_SUCCESS, "success"},
+		{MAIL_NOTIFY_FAILURE, "failure"},
+		{MAIL_NOTIFY_DELAY, "delay"},
+		{MAIL_NOTIFY_NEVER, "never"},
+	};
+	const char *before = " notify=";
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if ((notify & names[i].flag) == 0)
+			continue;
+		buffer_append_string(out, before);
+		buffer_append_string(out, names[i].name);
+		before = ",";
+	}
+}
+
+static void write_head(struct buffer *out, const struct mail_envelope *envelope)
+{
+	char id[MAIL_ID_SIZE];
+	char born[TIMESTAMP_SIZE];
+
+	mail_id_format(envelope->id, id);
+	timestamp_format(envelope->id.born_us, born);
+	buffer_append_string(out, "stagepost 1\nid: ");
+	buffer_append_string(out, id);
+	buffer_append_string(out, "\nstage: ");
+	buffer_append_string(out, mail_stage_name(envelope->stage));
+	buffer_append_string(out, "\nborn: ");
+	buffer_append_string(out, born);
+	buffer_append_string(out, "\nfrom:");
+	write_address(out, envelope->sender);
+	if (envelope->ret != MAIL_RET_NONE)
+		buffer_append_string(out,
+				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
+	write_word(out, " envid=", envelope->envid);
+	write_word(out, "\nreceived: ", envelope->received);
+	buffer_append_string(out, "\nsize: ");
+	buffer_append_number(out, envelope->size);
+	buffer_append_byte(out, '\n');
+}
+
+int queue_control_write_envelope(struct buffer *out, const struct mail_envelope *envelope)
+{
+	if (!envelope_is_writable(envelope))
+		return -EINVAL;
+	write_head(out, envelope);
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		const struct mail_recipient *recipient = &envelope->recipients[i];
+
+		buffer_append_string(out, "to: ");
+		buffer_append_number(out, recipient->number);
+		write_address(out, recipient->address);
+		write_notify(out, recipient->notify);
+		write_word(out, " orcpt=", recipient->original);
+		buffer_append_byte(out, '\n');
+	}
+	buffer_append_string(out, "end:\n");
+	return 0;
+}
+
+static bool delivery_is_writable(const struct queue_delivery *delivery)
+{
+	if (delivery->number == 0 || delivery->recipient == 0)
+		return false;
+	if (delivery->route == QUEUE_ROUTE_LOCAL && !queue_service_is_valid(delivery->service))
+		return false;
+	return delivery->address.length > 0 && address_is_writable(delivery->address);
+}
+
+static void write_delivery(struct buffer *out, const struct queue_delivery *delivery)
+{
+	buffer_append_string(out, "map: ");
+	buffer_append_number(out, delivery->recipient);
+	switch (delivery->route) {
+	case QUEUE_ROUTE_LOCAL:
+		write_word(out, " local ", delivery->service);
+		break;
+	case QUEUE_ROUTE_REMOTE:
+		buffer_append_string(out, " remote");
+		break;
+	case QUEUE_ROUTE_NONE:
+		buffer_append_string(out, " none");
+		break;
+	}
+	if (delivery->number != delivery->recipient) {
+		buffer_append_byte(out, ' ');
+		buffer_append_number(out, delivery->number);
+	}
+	write_address(out, delivery->address);
+	buffer_append_byte(out, '\n');
+}
+
+int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
+			    size_t count, uint64_t directory_version)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!delivery_is_writable(&deliveries[i]))
+			return -EINVAL;
+	for (size_t i = 0; i < count; i++)
+		write_delivery(out, &deliveries[i]);
+	buffer_append_string(out, "mapped: directory=");
+	buffer_append_number(out, directory_version);
+	buffer_append_string(out, " count=");
+	buffer_append_number(out, count);
+	buffer_append_byte(out, '\n');
+	return 0;
+}
+
+static void write_time(struct buffer *out, const char *before, int64_t time_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(time_us, text);
+	buffer_append_string(out, before);
+	buffer_append_string(out, text);
+}
+
+int queue_control_write_outcome(struct buffer *out, const struct queue_delivery *delivery)
+{
+	static const char *const names[] = {
+		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
+
+	if (delivery->outcome == QUEUE_PENDING)
+		return 0;
+	if (delivery->number == 0 || !is_optional_word(delivery->status) ||
+	    !is_optional_word(delivery->trigger) || !queue_text_is_clean(delivery->text))
+		return -EINVAL;
+	buffer_append_string(out, names[delivery->outcome]);
+	buffer_append_number(out, delivery->number);
+	write_time(out, " ", delivery->changed_us);
+	if (delivery->outcome == QUEUE_WAIT) {
+		write_time(out, " until=", delivery->until_us);
+		write_word(out, " trigger=", delivery->trigger);
+	}
+	buffer_append_byte(out, ' ');
+	buffer_append_str(out, delivery->status.length > 0 ? delivery->status : STR("-"));
+	write_word(out, " ", delivery->text);
+	buffer_append_byte(out, '\n');
+	return 0;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/group.h - a thread that carries out one group of work at a time, while
+ * the loop's thread gathers the next.
+ */
+#ifndef QUEUE_GROUP_H
+#define QUEUE_GROUP_H
+
+#include "os/loop.h"
+#include <stddef.h>
+
+struct queue_group;
+
+/* WORK runs in the thread, with COUNT items; then DONE runs in the loop's thread
+ * with the same items. */
+struct queue_group_handler {
+	void (*work)(void *context, void **items, size_t count);
+	void (*done)(void *context, void **items, size_t count);
+};
+
+struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_group_handler *handler,
+				    void *context);
+/* Only when idle. */
+void queue_group_free(struct queue_group *group);
+
+/* Adds ITEM to the group that gathers; it goes to work at the end of this turn of
+ * the loop, or when the group before it is done. */
+void queue_group_add(struct queue_group *group, void *item);
+bool queue_group_is_idle(const struct queue_group *group);
+
+#endif

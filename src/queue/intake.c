@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct load {
+	struct queue_intake *intake;
+	struct queue_spare_list found;
+};
+
+static int collect(void *context, const char *name)
+{
+	struct load *load = context;
+	struct queue_spare spare = {.file = -1};
+
+	if (name[0] == 'm')
+		spare.kind = QUEUE_SPARE_DATA;
+	else if (name[0] == 'c')
+		spare.kind = QUEUE_SPARE_CONTROL;
+	else
+		return 0;
+	if (!str_to_u64(str_skip(str_from(name), 1), &spare.number))
+		return 0;
+	if (spare.kind == QUEUE_SPARE_CONTROL && spare.number >= load->intake->next_serial)
+		load->intake->next_serial = spare.number + 1;
+	queue_spare_list_add(&load->found, spare);
+	return 0;
+}
+
+/* A data file whose number is not its inode was copied; one whose message is
+ * still in todo/ or info/ after a power failure has not ended. */
+static bool is_usable(const struct queue_intake *intake, const struct queue_spare *spare,
+		      const struct os_file_info *info)
+{
+	if (spare->kind == QUEUE_SPARE_CONTROL)
+		return true;
+	return info->inode == spare->number &&
+	       queue_store_is_live(intake->store, spare->number) == 0 &&
+	       queue_store_has(intake->store, QUEUE_BOUNCE, NULL, spare->number) == 0;
+}
+
+/* Its removals need not be durable, so it waits for a sync like all others. */
+static void load_spare(struct queue_intake *intake, struct queue_spare spare)
+{
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_spare_path(&spare, path);
+	if (os_file_info_at(intake->store->directory, path, &info) < 0 || info.is_directory)
+		return;
+	if (info.links > 1) {
+		/* half a rename: under its other name it is a message or the cleaner's */
+		result = os_file_unlink(intake->store->directory, path);
+		(void)result;
+		return;
+	}
+	if (!is_usable(intake, &spare, &info))
+		return;
+	if (intake->quarantine.count < 2 * (size_t)intake->options.spares)
+		spare.file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
+	queue_spare_list_add(&intake->quarantine, spare);
+}
+
+/* What an earlier process left in pid/. */
+static int load_spares(struct queue_intake *intake)
+{
+	struct load load = {.intake = intake};
+	int result = os_file_list(intake->store->directory, "pid", collect, &load);
+
+	for (size_t i = 0; result == 0 && i < load.found.count; i++)
+		load_spare(intake, load.found.items[i]);
+	free(load.found.items);
+	return result;
+}
+
+int queue_intake_open(struct queue_store *store, const struct queue_intake_options *options,
+		      struct queue_intake **intake_out)
+{
+	struct queue_intake *intake = memory_alloc_zero(1, sizeof *intake);
+	int result = 0;
+
+	intake->store = store;
+	intake->options = *options;
+	intake->is_unknown = true;
+	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));
+	intake->kept_size = options->spares;
+	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
+	pthread_mutex_init(&intake->mutex, NULL);
+	if (options->spares > 0)
+		result = load_spares(intake);
+	if (result < 0) {
+		queue_intake_close(intake);
+		return result;
+	}
+	*intake_out = intake;
+	return 0;
+}
+
+void queue_intake_close(struct queue_intake *intake)
+{
+	if (intake == NULL)
+		return;
+	while (intake->messages != NULL)
+		queue_message_release(intake->messages);
+	queue_spare_list_clear(&intake->data);
+	queue_spare_list_clear(&intake->control);
+	queue_spare_list_clear(&intake->quarantine);
+	for (size_t i = 0; i < intake->kept_size; i++) {
+		if (intake->kept[i].number == 0)
+			continue;
+		os_file_close(intake->kept[i].data);
+		os_file_close(intake->kept[i].control);
+	}
+	pthread_mutex_destroy(&intake->mutex);
+	free(intake->kept);
+	free(intake->dirty);
+	free(intake);
+}
+
+size_t queue_intake_held(struct queue_intake *intake)
+{
+	size_t count;
+
+	pthread_mutex_lock(&intake->mutex);
+	count = intake->is_poisoned ? 0 : intake->quarantine.count;
+	pthread_mutex_unlock(&intake->mutex);
+	return count;
+}

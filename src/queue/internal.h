@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/internal.h - what the files of this folder share.
+ */
+#ifndef QUEUE_INTERNAL_H
+#define QUEUE_INTERNAL_H
+
+#include "queue/message.h"
+#include "queue/store.h"
+#include <pthread.h>
+
+enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 23, QUEUE_SPLIT_MAX = 10007 };
+
+struct queue_store {
+	int directory;
+	uint32_t split;
+	enum queue_sync sync;
+	int locks[QUEUE_LOCKS_MAX]; /* held files */
+	size_t lock_count;
+};
+
+/* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
+ * DIRECTORY cannot be relied upon. */
+MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
+/* The same, by trying it: needs the queue's directories. */
+MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
+
+/* create.c: makes what lacks of a queue in DIRECTORY; its format file last. */
+MUST_CHECK int queue_create(int directory, uint32_t split);
+/* Makes NAME and its X directories, durably. */
+MUST_CHECK int queue_create_split(int directory, const char *name, uint32_t split);
+
+/* place.c: the directory that NUMBER's name in PLACE stands in. */
+void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
+				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE]);
+/* Whether PLACE has a name for NUMBER: 1, 0 or -errno. */
+MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_place place,
+			       const char *name, uint64_t number);
+/* The same in any todo/STAGE, then info: whether the message is S4 or S5. */
+MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t number);
+/* Unlinks; no error when the name is gone already. 1 when it was there. */
+MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
+				const char *name, uint64_t number);
+
+/* A file that belongs to no message (any more). */
+enum queue_spare_kind {
+	QUEUE_SPARE_DATA,    /* pid/mNUMBER: NUMBER is its inode */
+	QUEUE_SPARE_CONTROL, /* pid/cNUMBER: NUMBER is a serial number */
+};
+
+struct queue_spare {
+	enum queue_spare_kind kind;
+	uint64_t number;
+	int file; /* open for writing, owned; -1: to be removed */
+};
+
+struct queue_spare_list {
+	struct queue_spare *items; /* owned */
+	size_t count;
+	size_t capacity;
+};
+
+/* The descriptors of a message that was committed here, kept because it may
+ * become a pair of spares soon. */
+struct queue_kept {
+	uint64_t number; /* 0: none */
+	int data;
+	int control;
+};
+
+/* Directories whose removals matter to those who reuse numbers and files. */
+enum queue_dirty { QUEUE_DIRTY_INFO = MAIL_STAGE_COUNT, QUEUE_DIRTY_COUNT };
+
+struct queue_intake {
+	struct queue_store *store;
+	struct queue_intake_options options;
+	uint64_t next_name;              /* of new files; main thread */
+	pthread_mutex_t mutex;           /* guards what follows; never held over a disk call */
+	uint64_t next_serial;            /* of control spares */
+	struct queue_spare_list data;    /* ready for use */
+	struct queue_spare_list control; /* ready for use */
+	struct queue_spare_list quarantine;
+	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
+	bool is_unknown;         /* any directory may be dirty from a process before us */
+	bool is_poisoned;        /* a sync failed: no removal is sure any more */
+	struct queue_kept *kept; /* [kept_size], by number */
+	size_t kept_size;
+	struct queue_message *messages; /* handed out, not committed */
+};
+
+struct queue_message {
+	struct queue_intake *intake;
+	struct queue_message *next;
+	struct queue_message **link; /* what points to this one */
+	uint64_t number;
+	enum mail_stage stage;
+	int data;
+	int control;       /* -1 before S3 */
+	bool has_envelope; /* S3, whole */
+	bool has_failed;   /* its files are not used again */
+};
+
+/* message.c: closes and frees; the files stay. */
+void queue_message_release(struct queue_message *message);
+/* S2 or S3 to S1 by unlinking. Consumes MESSAGE. */
+void queue_message_discard(struct queue_message *message);
+
+/* spare.c */
+void queue_spare_path(const struct queue_spare *spare, char path[QUEUE_PATH_SIZE]);
+void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare);
+bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out);
+/* Closes the descriptors; the files stay. */
+void queue_spare_list_clear(struct queue_spare_list *list);
+/* Takes a ready spare off; false when there is none. */
+bool queue_spare_take(struct queue_intake *intake, enum queue_spare_kind kind,
+		      struct queue_spare *spare_out);
+/* Adds a file that may be used again at once; cuts or removes it first where it
+ * is too large or one too many. */
+void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
+/* Holds SPARE back until the next sync that begins from now on. */
+void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare);
+void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
+/* What is held back becomes ready (IS_SAFE), or is left where it is. */
+void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
+uint64_t queue_spare_serial(struct queue_intake *intake);
+
+/* remove.c: mess/X/ID goes to pid/ and waits there, to be reused with FILE (or
+ * another descriptor when it is -1), or to be removed. Closes FILE at last. */
+MUST_CHECK int queue_retire_data(struct queue_intake *intake, uint64_t number, int file,
+				 bool is_reused);
+
+/* Keeps a committed message's descriptors, and gives them back (-1: not kept). */
+void queue_kept_put(struct queue_intake *intake, uint64_t number, int data, int control);
+struct queue_kept queue_kept_take(struct queue_intake *intake, uint64_t number);
+
+#endif

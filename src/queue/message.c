@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: ISC
+#include "queue/message.h"
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { NEW_TRIES = 64 };
+
+/* A new file in pid/ under a name that no other process takes. */
+static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
+{
+	int file = -EEXIST;
+
+	for (unsigned i = 0; file == -EEXIST && i < NEW_TRIES; i++) {
+		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)getpid(),
+			 intake->next_name++);
+		file = os_file_open(intake->store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+	}
+	return file;
+}
+
+/* Whether a power failure brought back a name of the message that had NUMBER
+ * before: 1, 0 or -errno. */
+static int is_haunted(const struct queue_store *store, uint64_t number)
+{
+	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
+
+	if (result == 0)
+		result = queue_store_is_live(store, number);
+	if (result == 0)
+		result = queue_store_has(store, QUEUE_BOUNCE, NULL, number);
+	return result;
+}
+
+/* A new file under its own number. One whose number is not free stays in pid/,
+ * so that the next one gets another, until the cleaner has been there. */
+static int take_new(struct queue_intake *intake, struct queue_spare *spare_out,
+		    char path[QUEUE_PATH_SIZE])
+{
+	for (unsigned i = 0; i < NEW_TRIES; i++) {
+		struct os_file_info info = {0};
+		int file = make_file(intake, path);
+		int result;
+
+		if (file < 0)
+			return file;
+		result = os_file_info(file, &info);
+		if (result == 0)
+			result = is_haunted(intake->store, info.inode);
+		if (result == 0) {
+			*spare_out = (struct queue_spare){QUEUE_SPARE_DATA, info.inode, file};
+			return 0;
+		}
+		os_file_close(file);
+		if (result < 0)
+			return result;
+	}
+	return -EEXIST;
+}
+
+static struct queue_message *add_message(struct queue_intake *intake,
+					 const struct queue_spare *spare)
+{
+	struct queue_message *message = memory_alloc_zero(1, sizeof *message);
+
+	message->intake = intake;
+	message->number = spare->number;
+	message->data = spare->file;
+	message->control = -1;
+	pthread_mutex_lock(&intake->mutex);
+	message->next = intake->messages;
+	message->link = &intake->messages;
+	if (message->next != NULL)
+		message->next->link = &message->next;
+	intake->messages = message;
+	pthread_mutex_unlock(&intake->mutex);
+	return message;
+}
+
+int queue_message_new(struct queue_intake *intake, struct queue_message **message_out)
+{
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+	struct queue_spare spare;
+	int result;
+
+	if (queue_spare_take(intake, QUEUE_SPARE_DATA, &spare)) {
+		queue_spare_path(&spare, from);
+	} else {
+		result = take_new(intake, &spare, from);
+		if (result < 0)
+			return result;
+	}
+	queue_store_path(intake->store, QUEUE_MESS, NULL, spare.number, to);
+	result = os_file_rename(intake->store->directory, from, to);
+	if (result < 0) {
+		os_file_close(spare.file);
+		return result;
+	}
+	*message_out = add_message(intake, &spare);
+	return 0;
+}
+
+uint64_t queue_message_number(const struct queue_message *message)
+{
+	return message->number;
+}
+
+int queue_message_file(const struct queue_message *message)
+{
+	return message->data;
+}
+
+/* The two records that say which file the envelope is for. */
+static int check_envelope(const struct queue_message *message, struct str text, uint64_t *size_out)
+{
+	struct mail_id id = {0};
+	bool has_size = false;
+	struct str line;
+
+	if (text.length < 6 || text.length > QUEUE_CONTROL_MAX ||
+	    !str_equal(str_skip(text, text.length - 6), STR("\nend:\n")))
+		return -EINVAL;
+	while (str_split(&text, '\n', &line) && !(has_size && id.number > 0)) {
+		if (str_starts_with(line, STR("id: ")) && !mail_id_parse(str_skip(line, 4), &id))
+			return -EINVAL;
+		if (str_starts_with(line, STR("size: ")))
+			has_size = str_to_u64(str_skip(line, 6), size_out);
+	}
+	return has_size && id.number == message->number ? 0 : -EINVAL;
+}
+
+/* A reused file may be longer than its message. */
+static int cut_data(const struct queue_message *message, uint64_t size)
+{
+	struct os_file_info info;
+	int result = os_file_info(message->data, &info);
+
+	if (result < 0)
+		return result;
+	if (info.size < size)
+		return -EINVAL;
+	return info.size > size ? os_file_truncate(message->data, size) : 0;
+}
+
+static int make_control(const struct queue_store *store, const char *path)
+{
+	int file = os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+	int result;
+
+	if (file != -EEXIST)
+		return file;
+	/* what a message that had this number left */
+	result = os_file_unlink(store->directory, path);
+	if (result < 0)
+		return result;
+	return os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+}
+
+/* intd/X/ID, empty: a descriptor or -errno. */
+static int take_control(struct queue_intake *intake, uint64_t number)
+{
+	const struct queue_store *store = intake->store;
+	char from[QUEUE_PATH_SIZE];
+	char path[QUEUE_PATH_SIZE];
+	struct queue_spare spare;
+	int result;
+
+	queue_store_path(store, QUEUE_INTD, NULL, number, path);
+	if (!queue_spare_take(intake, QUEUE_SPARE_CONTROL, &spare))
+		return make_control(store, path);
+	queue_spare_path(&spare, from);
+	result = os_file_truncate(spare.file, 0);
+	if (result == 0)
+		result = os_file_rename(store->directory, from, path);
+	if (result == 0)
+		return spare.file;
+	os_file_close(spare.file);
+	return result;
+}
+
+static int write_envelope(struct queue_message *message, struct str text)
+{
+	uint64_t size = 0;
+	int result = check_envelope(message, text, &size);
+
+	if (result == 0)
+		result = cut_data(message, size);
+	if (result < 0)
+		return result;
+	message->control = take_control(message->intake, message->number);
+	if (message->control < 0)
+		return message->control;
+	return os_file_write(message->control, text.data, text.length, 0);
+}
+
+int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
+{
+	int result;
+
+	if (message->has_envelope || message->has_failed)
+		return -EINVAL;
+	result = write_envelope(message, text);
+	message->stage = stage;
+	message->has_envelope = result == 0;
+	message->has_failed = result < 0;
+	return result;
+}
+
+static void forget(struct queue_message *message)
+{
+	pthread_mutex_lock(&message->intake->mutex);
+	*message->link = message->next;
+	if (message->next != NULL)
+		message->next->link = message->link;
+	pthread_mutex_unlock(&message->intake->mutex);
+	free(message);
+}
+
+void queue_message_release(struct queue_message *message)
+{
+	os_file_close(message->data);
+	os_file_close(message->control);
+	forget(message);
+}
+
+void queue_message_discard(struct queue_message *message)
+{
+	const struct queue_store *store = message->intake->store;
+	int result = queue_store_drop(store, QUEUE_INTD, NULL, message->number);
+
+	/* the cleaner finds what cannot be removed now */
+	if (result >= 0)
+		result = queue_store_drop(store, QUEUE_MESS, NULL, message->number);
+	(void)result;
+	queue_message_release(message);
+}
+
+/* A file that was never queued under any name may be used again at once. */
+static bool give_back(struct queue_intake *intake, enum queue_place place, uint64_t number,
+		      struct queue_spare spare)
+{
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+
+	queue_store_path(intake->store, place, NULL, number, from);
+	queue_spare_path(&spare, to);
+	if (os_file_rename(intake->store->directory, from, to) < 0)
+		return false;
+	queue_spare_give(intake, spare);
+	return true;
+}
+
+void queue_message_abandon(struct queue_message *message)
+{
+	struct queue_intake *intake = message->intake;
+
+	if (message->has_failed || intake->options.spares == 0) {
+		queue_message_discard(message);
+		return;
+	}
+	if (message->control >= 0 &&
+	    give_back(intake, QUEUE_INTD, message->number,
+		      (struct queue_spare){QUEUE_SPARE_CONTROL, queue_spare_serial(intake),
+					   message->control}))
+		message->control = -1;
+	if (message->control < 0 &&
+	    give_back(intake, QUEUE_MESS, message->number,
+		      (struct queue_spare){QUEUE_SPARE_DATA, message->number, message->data}))
+		message->data = -1;
+	queue_message_release(message);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: ISC
+/* Where a message's names stand, and all names of a place. */
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const place_names[] = {
+	[QUEUE_MESS] = "mess",     [QUEUE_INTD] = "intd",   [QUEUE_TODO] = "todo",
+	[QUEUE_INFO] = "info",     [QUEUE_LOCAL] = "local", [QUEUE_REMOTE] = "remote",
+	[QUEUE_BOUNCE] = "bounce",
+};
+
+static void directory_path(enum queue_place place, const char *name, uint64_t x,
+			   char path[QUEUE_PATH_SIZE])
+{
+	if (name != NULL)
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%s/%" PRIu64, place_names[place], name, x);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%" PRIu64, place_names[place], x);
+}
+
+void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
+				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE])
+{
+	directory_path(place, name, number % store->split, path);
+}
+
+void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+		      uint64_t number, char path[QUEUE_PATH_SIZE])
+{
+	uint64_t x = number % store->split;
+
+	if (name != NULL)
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%s/%" PRIu64 "/%" PRIu64, place_names[place],
+			 name, x, number);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "%s/%" PRIu64 "/%" PRIu64, place_names[place], x,
+			 number);
+}
+
+int queue_store_has(const struct queue_store *store, enum queue_place place, const char *name,
+		    uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	queue_store_path(store, place, name, number, path);
+	result = os_file_info_at(store->directory, path, &info);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
+}
+
+/* todo before info: a message on its way from one to the other has both. */
+int queue_store_is_live(const struct queue_store *store, uint64_t number)
+{
+	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
+		int result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
+
+		if (result != 0)
+			return result;
+	}
+	return queue_store_has(store, QUEUE_INFO, NULL, number);
+}
+
+int queue_store_drop(const struct queue_store *store, enum queue_place place, const char *name,
+		     uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(store, place, name, number, path);
+	result = os_file_unlink(store->directory, path);
+	if (result == -ENOENT)
+		return 0;
+	return result < 0 ? result : 1;
+}
+
+struct walk {
+	const struct queue_store *store;
+	const char *directory;
+	uint64_t x;
+	int (*each)(void *context, uint64_t number);
+	int (*stray)(void *context, const char *path);
+	void *context;
+};
+
+static bool is_number(struct str name, uint64_t *number_out)
+{
+	return name.length > 0 && (name.data[0] != '0' || name.length == 1) &&
+	       str_to_u64(name, number_out);
+}
+
+static int visit(void *context, const char *name)
+{
+	const struct walk *walk = context;
+	char path[QUEUE_PATH_SIZE + 256];
+	uint64_t number;
+
+	if (is_number(str_from(name), &number) && number > 0 &&
+	    number % walk->store->split == walk->x)
+		return walk->each(walk->context, number);
+	if (walk->stray == NULL)
+		return 0;
+	snprintf(path, sizeof path, "%s/%s", walk->directory, name);
+	return walk->stray(walk->context, path);
+}
+
+int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
+		     int (*each)(void *context, uint64_t number),
+		     int (*stray)(void *context, const char *path), void *context)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct walk walk = {.store = store,
+			    .directory = path,
+			    .each = each,
+			    .stray = stray,
+			    .context = context};
+
+	for (walk.x = 0; walk.x < store->split; walk.x++) {
+		int result;
+
+		directory_path(place, name, walk.x, path);
+		result = os_file_list(store->directory, path, visit, &walk);
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: ISC
+/* The end of a message, S4 or S5 to S1. */
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+#include <unistd.h>
+
+/* Opens what was not kept open, if it can still be of use. */
+static void open_spare(struct queue_intake *intake, struct queue_spare *spare, const char *path)
+{
+	if (spare->file < 0 && intake->options.spares > 0)
+		spare->file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
+}
+
+int queue_retire_data(struct queue_intake *intake, uint64_t number, int file, bool is_reused)
+{
+	struct queue_spare spare = {QUEUE_SPARE_DATA, number, file};
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(intake->store, QUEUE_MESS, NULL, number, from);
+	queue_spare_path(&spare, to);
+	result = os_file_rename(intake->store->directory, from, to);
+	if (result < 0) {
+		os_file_close(file);
+		return result == -ENOENT ? 0 : result;
+	}
+	if (is_reused)
+		open_spare(intake, &spare, to);
+	queue_spare_hold(intake, spare);
+	return 0;
+}
+
+int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	struct queue_kept kept = queue_kept_take(intake, number);
+	struct queue_spare spare = {QUEUE_SPARE_CONTROL, queue_spare_serial(intake), kept.control};
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, from);
+	queue_spare_path(&spare, to);
+	result = os_file_rename(intake->store->directory, from, to);
+	if (result == 0) {
+		queue_spare_mark_dirty(intake, stage, number);
+		open_spare(intake, &spare, to);
+		queue_spare_hold(intake, spare);
+		return queue_retire_data(intake, number, kept.data, true);
+	}
+	os_file_close(kept.control);
+	if (result != -ENOENT)
+		result = os_file_unlink(intake->store->directory, from);
+	if (result < 0 && result != -ENOENT) {
+		os_file_close(kept.data);
+		return result;
+	}
+	queue_spare_mark_dirty(intake, stage, number);
+	return queue_retire_data(intake, number, kept.data, true);
+}
+
+int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	struct queue_kept kept = queue_kept_take(intake, number);
+	int result;
+
+	/* a message that goes to S5 may stay for days */
+	os_file_close(kept.data);
+	os_file_close(kept.control);
+	result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
+	if (result < 0)
+		return result;
+	queue_spare_mark_dirty(intake, stage, number);
+	return 0;
+}
+
+int queue_message_remove_data(struct queue_intake *intake, uint64_t number)
+{
+	queue_spare_mark_dirty(intake, QUEUE_DIRTY_INFO, number);
+	return queue_retire_data(intake, number, -1, true);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Files between two messages.
+ *
+ * A file that was a message's may be used for the next only after the removal
+ * of the names it was queued under is durable. Otherwise a power failure could
+ * bring such a name back, and it would show another message's bytes to the
+ * first one's recipients. So it is held in quarantine until a sync that began
+ * after the removal is over. When a sync fails, what waited for it is left
+ * where it is, for the cleaner; nothing that is held back later is used either.
+ */
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void queue_spare_path(const struct queue_spare *spare, char path[QUEUE_PATH_SIZE])
+{
+	snprintf(path, QUEUE_PATH_SIZE, "pid/%c%" PRIu64,
+		 spare->kind == QUEUE_SPARE_DATA ? 'm' : 'c', spare->number);
+}
+
+void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
+{
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
+		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
+	}
+	list->items[list->count++] = spare;
+}
+
+/* The last one in: its blocks are the warmest. */
+bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out)
+{
+	if (list->count == 0)
+		return false;
+	*spare_out = list->items[--list->count];
+	return true;
+}
+
+void queue_spare_list_clear(struct queue_spare_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		os_file_close(list->items[i].file);
+	free(list->items);
+	*list = (struct queue_spare_list){0};
+}
+
+static struct queue_spare_list *ready_list(struct queue_intake *intake, enum queue_spare_kind kind)
+{
+	return kind == QUEUE_SPARE_DATA ? &intake->data : &intake->control;
+}
+
+bool queue_spare_take(struct queue_intake *intake, enum queue_spare_kind kind,
+		      struct queue_spare *spare_out)
+{
+	bool is_taken;
+
+	pthread_mutex_lock(&intake->mutex);
+	is_taken = queue_spare_list_take(ready_list(intake, kind), spare_out);
+	pthread_mutex_unlock(&intake->mutex);
+	return is_taken;
+}
+
+static bool make_ready(struct queue_intake *intake, struct queue_spare spare)
+{
+	struct queue_spare_list *list = ready_list(intake, spare.kind);
+	bool has_room;
+
+	pthread_mutex_lock(&intake->mutex);
+	has_room = list->count < intake->options.spares;
+	if (has_room)
+		queue_spare_list_add(list, spare);
+	pthread_mutex_unlock(&intake->mutex);
+	return has_room;
+}
+
+/* Nobody needs to know when this fails: the cleaner finds the name. */
+static void remove_spare(struct queue_intake *intake, struct queue_spare spare)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_spare_path(&spare, path);
+	result = os_file_unlink(intake->store->directory, path);
+	(void)result;
+	os_file_close(spare.file);
+}
+
+static int cut(const struct queue_intake *intake, const struct queue_spare *spare)
+{
+	struct os_file_info info;
+	int result;
+
+	if (spare->kind != QUEUE_SPARE_DATA)
+		return 0;
+	result = os_file_info(spare->file, &info);
+	if (result == 0 && info.size > intake->options.spare_size)
+		result = os_file_truncate(spare->file, intake->options.spare_size);
+	return result;
+}
+
+void queue_spare_give(struct queue_intake *intake, struct queue_spare spare)
+{
+	if (spare.file >= 0 && cut(intake, &spare) == 0 && make_ready(intake, spare))
+		return;
+	remove_spare(intake, spare);
+}
+
+void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
+{
+	pthread_mutex_lock(&intake->mutex);
+	if (intake->quarantine.count >= 2 * (size_t)intake->options.spares) {
+		/* more than can be used again: without a descriptor it is only removed */
+		os_file_close(spare.file);
+		spare.file = -1;
+	}
+	if (intake->is_poisoned)
+		os_file_close(spare.file);
+	else
+		queue_spare_list_add(&intake->quarantine, spare);
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number)
+{
+	uint32_t split = intake->store->split;
+
+	pthread_mutex_lock(&intake->mutex);
+	intake->dirty[which * split + number % split] = true;
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe)
+{
+	for (size_t i = 0; i < held->count; i++) {
+		if (is_safe)
+			queue_spare_give(intake, held->items[i]);
+		else
+			os_file_close(held->items[i].file);
+	}
+	free(held->items);
+	*held = (struct queue_spare_list){0};
+}
+
+uint64_t queue_spare_serial(struct queue_intake *intake)
+{
+	uint64_t serial;
+
+	pthread_mutex_lock(&intake->mutex);
+	serial = intake->next_serial++;
+	pthread_mutex_unlock(&intake->mutex);
+	return serial;
+}
+
+static struct queue_kept *kept_slot(struct queue_intake *intake, uint64_t number)
+{
+	return &intake->kept[number * UINT64_C(0x9e3779b97f4a7c15) % intake->kept_size];
+}
+
+void queue_kept_put(struct queue_intake *intake, uint64_t number, int data, int control)
+{
+	struct queue_kept old = {.data = data, .control = control};
+
+	if (intake->kept_size > 0) {
+		struct queue_kept *slot;
+
+		pthread_mutex_lock(&intake->mutex);
+		slot = kept_slot(intake, number);
+		old = *slot;
+		*slot = (struct queue_kept){number, data, control};
+		pthread_mutex_unlock(&intake->mutex);
+		if (old.number == 0)
+			return;
+	}
+	os_file_close(old.data);
+	os_file_close(old.control);
+}
+
+struct queue_kept queue_kept_take(struct queue_intake *intake, uint64_t number)
+{
+	struct queue_kept kept = {0, -1, -1};
+	struct queue_kept *slot;
+
+	if (intake->kept_size == 0)
+		return kept;
+	pthread_mutex_lock(&intake->mutex);
+	slot = kept_slot(intake, number);
+	if (slot->number == number) {
+		kept = *slot;
+		*slot = (struct queue_kept){0, -1, -1};
+	}
+	pthread_mutex_unlock(&intake->mutex);
+	return kept;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: ISC
+/* Reading what is queued, and the steps of its end. */
+#include "os/file.h"
+#include "queue/internal.h"
+#include "queue/update.h"
+#include <errno.h>
+
+int queue_update_leave(struct queue_store *store, uint64_t number, const char *service)
+{
+	int result = queue_store_drop(store, service != NULL ? QUEUE_LOCAL : QUEUE_REMOTE, service,
+				      number);
+
+	return result < 0 ? result : 0;
+}
+
+/* Durable before anything else may go: a later message that gets this number
+ * must not find these records. */
+int queue_update_bounced(struct queue_store *store, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = queue_store_drop(store, QUEUE_BOUNCE, NULL, number);
+
+	if (result <= 0)
+		return result;
+	queue_store_directory_path(store, QUEUE_BOUNCE, NULL, number, path);
+	return os_file_sync_directory(store->directory, path);
+}
+
+int queue_update_finish(struct queue_store *store, uint64_t number, const char *const *services,
+			size_t service_count)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < service_count; i++)
+		result = queue_update_leave(store, number, services[i]);
+	if (result == 0)
+		result = queue_update_leave(store, number, NULL);
+	if (result == 0)
+		result = queue_update_bounced(store, number);
+	if (result == 0)
+		result = queue_store_drop(store, QUEUE_INFO, NULL, number);
+	return result < 0 ? result : 0;
+}
+
+static int read_whole(const struct queue_store *store, const char *path, struct buffer *text)
+{
+	int file = os_file_open(store->directory, path, OS_FILE_READ);
+	struct os_file_info info;
+	ssize_t length;
+	int result;
+
+	if (file < 0)
+		return file;
+	result = os_file_info(file, &info);
+	if (result == 0 && info.size > QUEUE_CONTROL_MAX)
+		result = -EFBIG;
+	if (result == 0) {
+		length = os_file_read(file, buffer_reserve(text, info.size), info.size, 0);
+		if (length >= 0)
+			buffer_commit(text, (size_t)length);
+		else
+			result = (int)length;
+	}
+	os_file_close(file);
+	return result;
+}
+
+int queue_update_read(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		      struct buffer *text)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	if (stage != NULL)
+		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
+	else
+		queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	return read_whole(store, path, text);
+}
+
+int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		      struct queue_control **control_out, unsigned *line_out)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control = NULL;
+	int result = queue_update_read(store, stage, number, &text);
+
+	if (line_out != NULL)
+		*line_out = 0;
+	if (result == 0)
+		result = queue_control_parse(buffer_view(&text), &control, line_out);
+	if (result < 0)
+		return result;
+	if (control->envelope->id.number != number ||
+	    (stage != NULL && control->envelope->stage != *stage)) {
+		queue_control_free(control);
+		return -EBADMSG;
+	}
+	*control_out = control;
+	return 0;
+}
+
+int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct buffer *text)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, QUEUE_BOUNCE, NULL, number, path);
+	return read_whole(store, path, text);
+}
+
+int queue_update_open_data(struct queue_store *store, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, QUEUE_MESS, NULL, number, path);
+	return os_file_open(store->directory, path, OS_FILE_READ);
+}
+
+int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	return os_file_set_modified(store->directory, path, due_us);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/internal.h"
+#include <string.h>
+
+bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument)
+{
+	if (argument->text.length == 0)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "No argument is allowed");
+	return false;
+}
+
+bool smtp_argument_any(struct smtp_server *s, struct smtp_argument *argument)
+{
+	(void)s;
+	(void)argument;
+	return true;
+}
+
+bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument)
+{
+	if (argument->text.length > 0)
+		return true;
+	smtp_reply(s, 501, "5.5.4", "An argument is missing");
+	return false;
+}
+
+/* Real clients call themselves many things that are no domain; we only want one
+ * printable word. */
+bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str name = argument->text;
+	bool is_word = name.length > 0 && name.length <= MAIL_DOMAIN_MAX;
+
+	for (size_t i = 0; is_word && i < name.length; i++)
+		is_word = name.data[i] > ' ' && name.data[i] <= '~';
+	if (!is_word)
+		smtp_reply(s, 501, "5.5.4", "Give a domain or an address literal");
+	return is_word;
+}
+
+static struct str skip_spaces(struct str s)
+{
+	while (s.length > 0 && s.data[0] == ' ')
+		s = str_skip(s, 1);
+	return s;
+}
+
+/* Cuts "KEYWORD" off *TEXT. */
+static bool take_keyword(struct str *text, struct str keyword)
+{
+	if (text->length < keyword.length ||
+	    !str_equal_nocase(str_slice(text->data, keyword.length), keyword))
+		return false;
+	*text = skip_spaces(str_skip(*text, keyword.length));
+	return true;
+}
+
+/* The position of the '>' that is not in a quoted string, or -1. */
+static ptrdiff_t find_path_end(struct str text)
+{
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] == '\\' && is_quoted)
+			i++;
+		else if (text.data[i] == '"')
+			is_quoted = !is_quoted;
+		else if (text.data[i] == '>' && !is_quoted)
+			return (ptrdiff_t)i;
+	}
+	return -1;
+}
+
+/* Drops "@host,@host:" from *PATH: RFC 5321 appendix C wants it ignored. */
+static bool strip_route(struct str *path)
+{
+	ptrdiff_t colon = str_find(*path, ':');
+	struct str hosts;
+	struct str host;
+
+	if (path->length == 0 || path->data[0] != '@')
+		return true;
+	if (colon < 0)
+		return false;
+	hosts = str_slice(path->data, (size_t)colon);
+	while (str_split(&hosts, ',', &host))
+		if (host.length == 0 || host.data[0] != '@' ||
+		    !mail_domain_is_valid(str_skip(host, 1)))
+			return false;
+	*path = str_skip(*path, (size_t)colon + 1);
+	return path->length > 0;
+}
+
+/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. */
+static bool take_path(struct str *text, unsigned flags, struct mail_address *address_out)
+{
+	ptrdiff_t end = find_path_end(*text);
+	struct str path;
+
+	if (end < 1 || text->data[0] != '<')
+		return false;
+	path = str_slice(text->data + 1, (size_t)end - 1);
+	*text = str_skip(*text, (size_t)end + 1);
+	if (text->length > 0 && text->data[0] != ' ')
+		return false;
+	return strip_route(&path) && mail_address_parse(path, flags, address_out) == 0;
+}
+
+/* Each is false when VALUE is wrong. */
+struct parameter {
+	struct str name;
+	bool (*parse)(struct str value, struct smtp_argument *argument);
+};
+
+/* RFC 1870: up to 20 digits; what does not fit is certainly too large. */
+static bool parse_size(struct str value, struct smtp_argument *argument)
+{
+	if (value.length == 0 || value.length > 20)
+		return false;
+	for (size_t i = 0; i < value.length; i++)
+		if (value.data[i] < '0' || value.data[i] > '9')
+			return false;
+	if (!str_to_u64(value, &argument->size))
+		argument->size = UINT64_MAX;
+	return true;
+}
+
+/* RFC 6152. Both are the same here: bytes are kept as they are. */
+static bool parse_body(struct str value, struct smtp_argument *argument)
+{
+	(void)argument;
+	return str_equal_nocase(value, STR("7BIT")) || str_equal_nocase(value, STR("8BITMIME"));
+}
+
+static const struct parameter mail_parameters[] = {
+	{STR("SIZE"), parse_size},
+	{STR("BODY"), parse_body},
+};
+
+static size_t find_parameter(const struct parameter *parameters, size_t count, struct str name)
+{
+	size_t i = 0;
+
+	while (i < count && !str_equal_nocase(name, parameters[i].name))
+		i++;
+	return i;
+}
+
+static bool parse_parameters(struct smtp_server *s, struct str text,
+			     const struct parameter *parameters, size_t count,
+			     struct smtp_argument *argument)
+{
+	unsigned seen = 0;
+	struct str value;
+
+	while (str_split(&text, ' ', &value)) {
+		struct str name;
+		size_t i;
+
+		if (value.length == 0)
+			continue;
+		(void)str_split(&value, '=', &name);
+		i = find_parameter(parameters, count, name);
+		if (i == count) {
+			smtp_reply(s, 555, "5.5.4", "Unknown parameter");
+			return false;
+		}
+		if (seen & 1U << i || value.data == NULL || !parameters[i].parse(value, argument)) {
+			smtp_reply(s, 501, "5.5.4", "Bad parameter");
+			return false;
+		}
+		seen |= 1U << i;
+	}
+	return true;
+}
+
+bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str text = argument->text;
+
+	if (!take_keyword(&text, STR("FROM:"))) {
+		smtp_reply(s, 501, "5.5.4", "Syntax: MAIL FROM:<address>");
+		return false;
+	}
+	if (!take_path(&text, MAIL_ADDRESS_NULL, &argument->address)) {
+		smtp_reply(s, 501, "5.1.7", "Bad sender address");
+		return false;
+	}
+	return parse_parameters(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
+}
+
+/* RFC 5321 section 4.5.1: "<postmaster>" is ours, whatever our domains are. */
+static bool complete_postmaster(struct smtp_server *s, struct mail_address *address)
+{
+	struct smtp_transaction *t = s->transaction;
+	const char *hostname = s->service->hostname;
+	char *text;
+
+	if (address->domain.length > 0)
+		return true;
+	if (!str_equal_nocase(address->local, STR("postmaster")))
+		return false;
+	if (t->postmaster == NULL) {
+		text = arena_alloc(t->envelope->arena, sizeof "postmaster@" + strlen(hostname));
+		strcat(strcat(text, "postmaster@"), hostname);
+		t->postmaster = text;
+	}
+	return mail_address_parse(str_from(t->postmaster), 0, address) == 0;
+}
+
+bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str text = argument->text;
+
+	if (!take_keyword(&text, STR("TO:"))) {
+		smtp_reply(s, 501, "5.5.4", "Syntax: RCPT TO:<address>");
+		return false;
+	}
+	if (!take_path(&text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
+	    !complete_postmaster(s, &argument->address)) {
+		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
+		return false;
+	}
+	return parse_parameters(s, text, NULL, 0, argument);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/client.h"
+#include "base/panic.h"
+#include "smtp/client_internal.h"
+#include <stdlib.h>
+
+struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
+{
+	struct smtp_client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->protocol = settings->protocol;
+	client->hostname = memory_copy_string(settings->hostname);
+	client->peer = memory_copy_string(settings->peer);
+	client->timeout_us = settings->timeout_us;
+	client->verdicts = arena_new();
+	client->state = CLIENT_GREETING;
+	return client;
+}
+
+void smtp_client_free(struct smtp_client *client)
+{
+	if (client == NULL)
+		return;
+	smtp_client_reply_clear(&client->reply);
+	buffer_clear(&client->output);
+	arena_free(client->verdicts);
+	free(client->hostname);
+	free(client->peer);
+	free(client);
+}
+
+struct mail_verdict *client_new_verdict(struct smtp_client *client)
+{
+	return arena_alloc(client->verdicts, sizeof(struct mail_verdict));
+}
+
+struct mail_verdict *client_reply_verdict(struct smtp_client *client)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	smtp_client_reply_verdict(&client->reply, client->peer, verdict);
+	return verdict;
+}
+
+void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)
+{
+	for (size_t i = 0; i < client->message.recipient_count; i++)
+		if (client->message.recipients[i].verdict == NULL)
+			client->message.recipients[i].verdict = verdict;
+}
+
+bool client_next_asked(struct smtp_client *client, size_t from)
+{
+	while (from < client->message.recipient_count && !client->message.recipients[from].is_asked)
+		from++;
+	client->current = from;
+	return from < client->message.recipient_count;
+}
+
+bool client_next_undecided(struct smtp_client *client, size_t from)
+{
+	while (from < client->message.recipient_count &&
+	       client->message.recipients[from].verdict != NULL)
+		from++;
+	client->current = from;
+	return from < client->message.recipient_count;
+}
+
+void client_end_transaction(struct smtp_client *client, enum client_state state)
+{
+	client->message = (struct smtp_client_message){0};
+	client->completed++;
+	client_enter(client, state);
+}
+
+void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict)
+{
+	client->is_stale = client->completed > 0 && client->message.recipient_count > 0 &&
+			   !client->is_answered && client->state != CLIENT_CLOSED;
+	client_decide_rest(client, verdict);
+	client_end_transaction(client, CLIENT_CLOSED);
+}
+
+static void check_message(struct smtp_client *client)
+{
+	struct smtp_client_message *message = &client->message;
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	if (!client_is_safe_path(message->sender)) {
+		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
+		client_decide_rest(client, verdict);
+		return;
+	}
+	if (client->capabilities.size > 0 && message->size > client->capabilities.size) {
+		mail_verdict_set(verdict, "5.3.4",
+				 "the message has %llu bytes, %s takes at most %llu",
+				 (unsigned long long)message->size, client->peer,
+				 (unsigned long long)client->capabilities.size);
+		client_decide_rest(client, verdict);
+		return;
+	}
+	mail_verdict_set(verdict, "5.1.3", "the address cannot be sent");
+	for (size_t i = 0; i < message->recipient_count; i++) {
+		struct smtp_client_recipient *to = &message->recipients[i];
+
+		to->is_asked = to->address.length > 0 && client_is_safe_path(to->address);
+		if (!to->is_asked)
+			to->verdict = verdict;
+	}
+}
+
+void client_start_transaction(struct smtp_client *client)
+{
+	check_message(client);
+	if (!client_next_undecided(client, 0)) {
+		client_end_transaction(client, CLIENT_READY);
+		return;
+	}
+	if (client->capabilities.has_pipelining)
+		client_emit_batch(client);
+	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
+}
+
+void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message)
+{
+	arena_reset(client->verdicts);
+	client->message = *message;
+	client->is_answered = false;
+	client->stuffing = (struct smtp_stuffing){0};
+	for (size_t i = 0; i < message->recipient_count; i++) {
+		message->recipients[i].verdict = NULL;
+		message->recipients[i].is_asked = false;
+		message->recipients[i].is_accepted = false;
+	}
+	if (client->state == CLIENT_READY)
+		client_start_transaction(client);
+}
+
+void smtp_client_input(struct smtp_client *client, struct str input)
+{
+	while (client->state != CLIENT_CLOSED && input.length > 0) {
+		switch (smtp_client_reply_take(&client->reply, &input)) {
+		case SMTP_CLIENT_REPLY_MORE:
+			break;
+		case SMTP_CLIENT_REPLY_COMPLETE:
+			client->reply_count++;
+			client_on_reply(client);
+			break;
+		case SMTP_CLIENT_REPLY_MALFORMED:
+			client_break_session(client, "a malformed reply");
+			break;
+		}
+	}
+}
+
+void smtp_client_lost(struct smtp_client *client, const char *reason)
+{
+	struct mail_verdict *verdict;
+
+	if (client->state == CLIENT_CLOSED)
+		return;
+	verdict = client_new_verdict(client);
+	mail_verdict_set(verdict, "4.4.2", "connection with %s lost while waiting for %s: %s",
+			 client->peer, client_state_name(client->state), reason);
+	client_fail_session(client, verdict);
+}
+
+void smtp_client_timed_out(struct smtp_client *client)
+{
+	struct mail_verdict *verdict;
+
+	if (client->state == CLIENT_CLOSED)
+		return;
+	verdict = client_new_verdict(client);
+	mail_verdict_set(verdict, "4.4.2", "%s took too long: %s", client->peer,
+			 client_state_name(client->state));
+	client_fail_session(client, verdict);
+	client->is_stale = false;
+}
+
+void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	mail_verdict_set(verdict, status, "%s", reason);
+	client_fail_session(client, verdict);
+	client->is_stale = false;
+}
+
+void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
+{
+	if (client->state != CLIENT_BODY)
+		return;
+	if (!smtp_stuffing_append(&client->stuffing, data, &client->output) ||
+	    (is_last && !smtp_stuffing_end(&client->stuffing, &client->output)))
+		/* The server has seen no end of the data: it must forget the message. */
+		smtp_client_abandon(client, "5.6.11",
+				    "the message holds a CR or LF that stands alone");
+	else if (is_last)
+		client_enter(client, CLIENT_FINAL);
+}
+
+void smtp_client_quit(struct smtp_client *client)
+{
+	if (client->state != CLIENT_READY)
+		return;
+	client_enter(client, CLIENT_CLOSED);
+	client_emit(client, "QUIT\r\n");
+}
+
+enum smtp_client_status smtp_client_status(const struct smtp_client *client)
+{
+	switch (client->state) {
+	case CLIENT_READY:
+		return SMTP_CLIENT_READY;
+	case CLIENT_BODY:
+		return SMTP_CLIENT_WANTS_DATA;
+	case CLIENT_CLOSED:
+		return SMTP_CLIENT_CLOSED;
+	default:
+		return SMTP_CLIENT_WAITING;
+	}
+}
+
+int64_t smtp_client_timeout_us(const struct smtp_client *client)
+{
+	return client->state == CLIENT_FINAL ? 2 * client->timeout_us : client->timeout_us;
+}
+
+struct str smtp_client_output(const struct smtp_client *client)
+{
+	return buffer_view(&client->output);
+}
+
+void smtp_client_sent(struct smtp_client *client, size_t count)
+{
+	buffer_consume(&client->output, count);
+	if (count > 0)
+		client->is_unsent = false;
+}
+
+unsigned smtp_client_reply_count(const struct smtp_client *client)
+{
+	return client->reply_count;
+}
+
+bool smtp_client_is_greeted(const struct smtp_client *client)
+{
+	return client->is_greeted;
+}
+
+bool smtp_client_is_stale(const struct smtp_client *client)
+{
+	return client->is_stale;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/client_capabilities.h"
+#include "base/attributes.h"
+
+static void take_pipelining(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_pipelining = true;
+}
+
+static void take_8bitmime(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_8bitmime = true;
+}
+
+static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	capabilities->has_size = true;
+	if (!str_to_u64(str_trim(parameters), &capabilities->size))
+		capabilities->size = 0;
+}
+
+static const struct {
+	const char *keyword;
+	void (*take)(struct smtp_capabilities *capabilities, struct str parameters);
+} keywords[] = {
+	{"PIPELINING", take_pipelining},
+	{"8BITMIME", take_8bitmime},
+	{"SIZE", take_size},
+};
+
+void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)
+{
+	struct smtp_capabilities capabilities = {0};
+	struct str line;
+
+	(void)str_split(&text, '\n', &line);
+	while (text.length > 0) {
+		struct str keyword;
+
+		(void)str_split(&text, '\n', &line);
+		line = str_trim(line);
+		(void)str_split(&line, ' ', &keyword);
+		for (size_t i = 0; i < COUNT_OF(keywords); i++)
+			if (str_equal_nocase(keyword, str_from(keywords[i].keyword)))
+				keywords[i].take(&capabilities, line);
+	}
+	*capabilities_out = capabilities;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: ISC
+/*
+ * smtp/client_capabilities.h - what a server offers in its reply to EHLO.
+ */
+#ifndef SMTP_CLIENT_CAPABILITIES_H
+#define SMTP_CLIENT_CAPABILITIES_H
+
+#include "base/str.h"
+
+struct smtp_capabilities {
+	bool has_pipelining; /* RFC 2920 */
+	bool has_8bitmime;   /* RFC 6152 */
+	bool has_size;       /* RFC 1870 */
+	uint64_t size;       /* the largest message; 0: not said */
+};
+
+/* TEXT is the reply's text, a '\n' between lines; the first line is a greeting. */
+void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: ISC
+#include "mail/address.h"
+#include "smtp/client_internal.h"
+
+void client_emit(struct smtp_client *client, const char *text)
+{
+	if (client->output.length == 0)
+		client->is_unsent = true;
+	buffer_append_string(&client->output, text);
+}
+
+static void emit_hello(struct smtp_client *client, const char *verb)
+{
+	client_emit(client, verb);
+	client_emit(client, " ");
+	client_emit(client, client->hostname);
+	client_emit(client, "\r\n");
+}
+
+static void emit_mail(struct smtp_client *client)
+{
+	client_emit(client, "MAIL FROM:<");
+	buffer_append_str(&client->output, client->message.sender);
+	client_emit(client, ">");
+	if (client->capabilities.has_size) {
+		client_emit(client, " SIZE=");
+		buffer_append_number(&client->output, client->message.size);
+	}
+	if (client->capabilities.has_8bitmime && client->message.is_8bit)
+		client_emit(client, " BODY=8BITMIME");
+	client_emit(client, "\r\n");
+}
+
+static void emit_recipient(struct smtp_client *client, const struct smtp_client_recipient *to)
+{
+	client_emit(client, "RCPT TO:<");
+	buffer_append_str(&client->output, to->address);
+	client_emit(client, ">\r\n");
+}
+
+void client_emit_batch(struct smtp_client *client)
+{
+	if (client->needs_reset)
+		client_emit(client, "RSET\r\n");
+	emit_mail(client);
+	for (size_t i = 0; i < client->message.recipient_count; i++)
+		if (client->message.recipients[i].is_asked)
+			emit_recipient(client, &client->message.recipients[i]);
+	client_emit(client, "DATA\r\n");
+}
+
+void client_enter(struct smtp_client *client, enum client_state state)
+{
+	client->state = state;
+	if (state == CLIENT_CLOSED)
+		buffer_reset(&client->output);
+	if (state == CLIENT_HELLO)
+		emit_hello(client, client->protocol == SMTP_CLIENT_LMTP ? "LHLO" : "EHLO");
+	if (state == CLIENT_HELO)
+		emit_hello(client, "HELO");
+	if (client->capabilities.has_pipelining)
+		return;
+	if (state == CLIENT_RESET)
+		client_emit(client, "RSET\r\n");
+	if (state == CLIENT_MAIL)
+		emit_mail(client);
+	if (state == CLIENT_RECIPIENT)
+		emit_recipient(client, &client->message.recipients[client->current]);
+	if (state == CLIENT_DATA)
+		client_emit(client, "DATA\r\n");
+}
+
+bool client_is_safe_path(struct str address)
+{
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < address.length; i++) {
+		unsigned char c = (unsigned char)address.data[i];
+
+		if (c < ' ' || c >= 0x7f)
+			return false;
+		if (c == '"')
+			is_quoted = !is_quoted;
+		else if (is_quoted && c == '\\')
+			i++;
+		else if (!is_quoted && (c == ' ' || c == '<' || c == '>'))
+			return false;
+	}
+	return !is_quoted && address.length <= MAIL_ADDRESS_MAX;
+}

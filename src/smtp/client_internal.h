@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: ISC
+/*
+ * smtp/client_internal.h - what the files of the client share.
+ */
+#ifndef SMTP_CLIENT_INTERNAL_H
+#define SMTP_CLIENT_INTERNAL_H
+
+#include "base/arena.h"
+#include "smtp/client.h"
+#include "smtp/client_capabilities.h"
+#include "smtp/client_reply.h"
+#include "smtp/client_stuffing.h"
+
+/* What the client waits for: a reply but for CLIENT_READY, CLIENT_BODY and CLIENT_CLOSED. */
+enum client_state {
+	CLIENT_GREETING,
+	CLIENT_HELLO,
+	CLIENT_HELO,
+	CLIENT_READY,
+	CLIENT_RESET,
+	CLIENT_MAIL,
+	CLIENT_RECIPIENT,
+	CLIENT_DATA,
+	CLIENT_BODY,
+	CLIENT_FINAL,
+	CLIENT_CLOSED
+};
+
+struct smtp_client {
+	enum smtp_client_protocol protocol;
+	char *hostname;
+	char *peer;
+	int64_t timeout_us;
+	enum client_state state;
+	struct smtp_capabilities capabilities;
+	bool is_greeted;
+	bool needs_reset; /* the server is inside a transaction that we are done with */
+	bool is_stale;    /* see smtp_client_is_stale() */
+	bool is_unsent;   /* nothing of the output was sent yet */
+	unsigned reply_count;
+	unsigned completed; /* transactions that came to an end */
+
+	struct smtp_client_message message; /* no recipients: no transaction */
+	bool is_answered;                   /* the server answered a command of it */
+	size_t current;                     /* recipient that is being asked for or decided */
+	struct smtp_stuffing stuffing;
+
+	struct smtp_client_reply reply;
+	struct buffer output;
+	struct arena *verdicts; /* of the transaction */
+};
+
+/* client.c: the course of a transaction */
+struct mail_verdict *client_new_verdict(struct smtp_client *client);
+/* From the reply that came last. */
+struct mail_verdict *client_reply_verdict(struct smtp_client *client);
+/* For every recipient that has none. */
+void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict);
+/* Makes current the first recipient from FROM on that RCPT is sent for, or that
+ * has no verdict; false when there is none. */
+bool client_next_asked(struct smtp_client *client, size_t from);
+bool client_next_undecided(struct smtp_client *client, size_t from);
+/* With a message that was given by smtp_client_begin(), in CLIENT_READY. */
+void client_start_transaction(struct smtp_client *client);
+/* Every recipient is decided; the client keeps nothing of the message. */
+void client_end_transaction(struct smtp_client *client, enum client_state state);
+/* Decides the rest; CLIENT_CLOSED. */
+void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
+
+/* client_commands.c: the one place where the state changes; sends the command
+ * whose reply the state waits for, unless it went out with a batch. */
+void client_enter(struct smtp_client *client, enum client_state state);
+void client_emit(struct smtp_client *client, const char *text);
+/* From RSET or MAIL to DATA in one go. */
+void client_emit_batch(struct smtp_client *client);
+/* No control characters, nothing that ends the path before its '>'. */
+bool client_is_safe_path(struct str address);
+
+/* client_replies.c: acts on the complete reply. */
+void client_on_reply(struct smtp_client *client);
+/* What STATE waits for, for people. */
+const char *client_state_name(enum client_state state);
+/* Ends the session after a breach of the protocol. */
+void client_break_session(struct smtp_client *client, const char *reason);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/client_internal.h"
+#include <string.h>
+
+static void on_greeting(struct smtp_client *client)
+{
+	client_enter(client, CLIENT_HELLO);
+}
+
+/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
+ * mean this moment or this client, so another attempt is worth it. */
+static void on_greeting_refused(struct smtp_client *client)
+{
+	struct mail_verdict *verdict = client_reply_verdict(client);
+
+	if (client->reply.code != 521 && verdict->class == MAIL_FAIL) {
+		verdict->class = MAIL_WAIT;
+		verdict->status[0] = '4';
+	}
+	client_fail_session(client, verdict);
+}
+
+static void be_greeted(struct smtp_client *client)
+{
+	client->is_greeted = true;
+	client_enter(client, CLIENT_READY);
+	if (client->message.recipient_count > 0)
+		client_start_transaction(client);
+}
+
+static void on_hello(struct smtp_client *client)
+{
+	smtp_capabilities_parse(buffer_view(&client->reply.text), &client->capabilities);
+	be_greeted(client);
+}
+
+static void on_hello_refused(struct smtp_client *client)
+{
+	if (client->reply.code >= 500 && client->protocol == SMTP_CLIENT_SMTP)
+		client_enter(client, CLIENT_HELO);
+	else
+		client_fail_session(client, client_reply_verdict(client));
+}
+
+static void on_session_refused(struct smtp_client *client)
+{
+	client_fail_session(client, client_reply_verdict(client));
+}
+
+static void on_reset(struct smtp_client *client)
+{
+	client->needs_reset = false;
+	client_enter(client, CLIENT_MAIL);
+}
+
+static void on_reset_refused(struct smtp_client *client)
+{
+	client_break_session(client, "a refusal");
+}
+
+static void on_mail(struct smtp_client *client)
+{
+	client->needs_reset = true;
+	(void)client_next_asked(client, 0);
+	client_enter(client, CLIENT_RECIPIENT);
+}
+
+/* What was sent behind it is answered all the same. */
+static void on_mail_refused(struct smtp_client *client)
+{
+	client_decide_rest(client, client_reply_verdict(client));
+	if (!client->capabilities.has_pipelining) {
+		client_end_transaction(client, CLIENT_READY);
+		return;
+	}
+	(void)client_next_asked(client, 0);
+	client_enter(client, CLIENT_RECIPIENT);
+}
+
+static void go_on_after_recipient(struct smtp_client *client)
+{
+	if (client_next_asked(client, client->current + 1))
+		client_enter(client, CLIENT_RECIPIENT);
+	else if (client->capabilities.has_pipelining || client_next_undecided(client, 0))
+		client_enter(client, CLIENT_DATA);
+	else
+		client_end_transaction(client, CLIENT_READY);
+}
+
+static void on_recipient(struct smtp_client *client)
+{
+	client->message.recipients[client->current].is_accepted = true;
+	go_on_after_recipient(client);
+}
+
+/* 552 was once what 452 is now: too many recipients (RFC 5321 section 4.5.3.1.10). */
+static void on_recipient_refused(struct smtp_client *client)
+{
+	struct smtp_client_recipient *to = &client->message.recipients[client->current];
+	bool has_status = str_starts_with(buffer_view(&client->reply.text), STR("5."));
+
+	if (to->verdict == NULL) {
+		struct mail_verdict *verdict = client_reply_verdict(client);
+
+		if (client->reply.code == 552 && !has_status) {
+			verdict->class = MAIL_WAIT;
+			memcpy(verdict->status, "4.5.3", sizeof "4.5.3");
+		}
+		to->verdict = verdict;
+	}
+	go_on_after_recipient(client);
+}
+
+/* With no recipient left, DATA was sent too early; the end of the data is all
+ * that may follow (RFC 2920 section 3.1). */
+static void on_data(struct smtp_client *client)
+{
+	if (client_next_undecided(client, 0)) {
+		client_enter(client, CLIENT_BODY);
+		return;
+	}
+	if (client->protocol == SMTP_CLIENT_LMTP) {
+		client_break_session(client, "a go-ahead without a recipient");
+		return;
+	}
+	client_emit(client, ".\r\n");
+	client_enter(client, CLIENT_FINAL);
+}
+
+static void on_data_refused(struct smtp_client *client)
+{
+	if (client_next_undecided(client, 0))
+		client_decide_rest(client, client_reply_verdict(client));
+	client_end_transaction(client, CLIENT_READY);
+}
+
+/* LMTP answers once for each recipient, SMTP for all of them. */
+static void on_final(struct smtp_client *client)
+{
+	client->needs_reset = false;
+	if (client->current >= client->message.recipient_count) {
+		client_end_transaction(client, CLIENT_READY);
+		return;
+	}
+	if (client->protocol == SMTP_CLIENT_SMTP) {
+		client_decide_rest(client, client_reply_verdict(client));
+		client_end_transaction(client, CLIENT_READY);
+		return;
+	}
+	client->message.recipients[client->current].verdict = client_reply_verdict(client);
+	if (client_next_undecided(client, client->current))
+		return;
+	client_end_transaction(client, CLIENT_READY);
+}
+
+static const struct {
+	unsigned success; /* first digit of the reply */
+	void (*succeeded)(struct smtp_client *client);
+	void (*refused)(struct smtp_client *client); /* with 4yz or 5yz */
+	const char *name;
+} states[] = {
+	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused, "the greeting"},
+	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO"},
+	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO"},
+	[CLIENT_READY] = {0, NULL, NULL, "nothing"},
+	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET"},
+	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL"},
+	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT"},
+	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA"},
+	[CLIENT_BODY] = {0, NULL, NULL, "room for the message"},
+	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message"},
+	[CLIENT_CLOSED] = {0, NULL, NULL, "nothing"},
+};
+
+const char *client_state_name(enum client_state state)
+{
+	return states[state].name;
+}
+
+void client_break_session(struct smtp_client *client, const char *reason)
+{
+	struct mail_verdict *verdict = client_new_verdict(client);
+
+	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
+			 states[client->state].name);
+	client_fail_session(client, verdict);
+}
+
+/* Nothing was asked that this reply can be for. During the data a server may
+ * refuse early; the session cannot be used after that. */
+static bool is_early(const struct smtp_client *client)
+{
+	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
+		return client->output.length > 0 || client->state == CLIENT_BODY;
+	return client->state == CLIENT_READY || (client->is_unsent && client->output.length > 0);
+}
+
+static void on_early(struct smtp_client *client)
+{
+	bool is_refusal = client->reply.code >= 400;
+
+	if (is_refusal && (client->state == CLIENT_BODY || client->state == CLIENT_FINAL))
+		client_fail_session(client, client_reply_verdict(client));
+	else
+		client_break_session(client, "a reply to nothing");
+}
+
+void client_on_reply(struct smtp_client *client)
+{
+	unsigned first_digit = client->reply.code / 100;
+
+	if (client->reply.code == 421) {
+		client_fail_session(client, client_reply_verdict(client));
+		return;
+	}
+	if (is_early(client)) {
+		on_early(client);
+		return;
+	}
+	client->is_answered = client->is_greeted;
+	if (first_digit == states[client->state].success)
+		states[client->state].succeeded(client);
+	else if (first_digit >= 4)
+		states[client->state].refused(client);
+	else
+		client_break_session(client, "an unexpected reply");
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/internal.h"
+#include <string.h>
+
+static const struct str HOP = STR("received:");
+
+/* Bytes of a header line, without its CRLF. */
+static void match_header(struct smtp_transaction *t, const char *data, size_t length)
+{
+	for (size_t i = 0; i < length && t->header_position < HOP.length; i++) {
+		if (t->header_matched == t->header_position &&
+		    str_equal_nocase(str_slice(data + i, 1),
+				     str_slice(HOP.data + t->header_position, 1)))
+			t->header_matched++;
+		t->header_position++;
+	}
+}
+
+static void end_header_line(struct smtp_server *s)
+{
+	struct smtp_transaction *t = s->transaction;
+
+	if (t->header_position == 0)
+		t->in_header = false;
+	if (t->header_matched == HOP.length && ++t->hops > s->service->limits.hops)
+		smtp_message_discard(s);
+	t->header_position = 0;
+	t->header_matched = 0;
+}
+
+static void keep(struct smtp_server *s, const char *data, size_t length)
+{
+	uint64_t bound = s->service->limits.message_size;
+
+	s->transaction->size += length;
+	if (bound > 0 && s->transaction->size > bound)
+		smtp_message_discard(s);
+	if (s->message_is_open)
+		buffer_append(&s->body, data, length);
+}
+
+static void refuse_bare_line_end(struct smtp_server *s)
+{
+	s->transaction->has_bare_line_end = true;
+	s->transaction->scan = SMTP_SCAN_MIDDLE;
+	smtp_message_discard(s);
+}
+
+/* The line at DATA with its CRLF, when it is whole and has no other CR or LF. */
+static size_t whole_line(const char *data, size_t length)
+{
+	const char *feed = memchr(data, '\n', length);
+	const char *cr = feed != NULL ? memchr(data, '\r', (size_t)(feed - data)) : NULL;
+
+	return cr != NULL && cr + 1 == feed ? (size_t)(feed - data) + 1 : 0;
+}
+
+static size_t find_line_end_byte(const char *data, size_t length)
+{
+	const char *feed = memchr(data, '\n', length);
+	size_t before = feed != NULL ? (size_t)(feed - data) : length;
+	const char *cr = memchr(data, '\r', before);
+
+	return cr != NULL ? (size_t)(cr - data) : before;
+}
+
+/* Bytes in which no whole line comes first. */
+static size_t take_part(struct smtp_server *s, const char *data, size_t length)
+{
+	struct smtp_transaction *t = s->transaction;
+	size_t plain = find_line_end_byte(data, length);
+
+	if (t->in_header)
+		match_header(t, data, plain);
+	keep(s, data, plain);
+	t->scan = SMTP_SCAN_MIDDLE;
+	if (plain == length)
+		return length;
+	if (data[plain] == '\r' && plain + 1 == length)
+		t->scan = SMTP_SCAN_MIDDLE_CR;
+	else
+		refuse_bare_line_end(s);
+	return plain + 1;
+}
+
+/* As many whole lines as there are up to one with a dot, kept by one copy. */
+static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
+{
+	struct smtp_transaction *t = s->transaction;
+	size_t done = 0;
+
+	do {
+		size_t line = whole_line(data + done, length - done);
+
+		if (line == 0)
+			break;
+		if (t->in_header) {
+			match_header(t, data + done, line - 2);
+			end_header_line(s);
+		}
+		done += line;
+	} while (done < length && data[done] != '.');
+	if (done == 0)
+		return take_part(s, data, length);
+	keep(s, data, done);
+	t->scan = SMTP_SCAN_START;
+	return done;
+}
+
+static size_t take_at_start(struct smtp_server *s, const char *data, size_t length)
+{
+	if (data[0] != '.')
+		return take_lines(s, data, length);
+	s->transaction->scan = SMTP_SCAN_DOT;
+	return 1;
+}
+
+/* A dot that starts a line is the message's end or only stuffing. */
+static size_t take_behind_dot(struct smtp_server *s, char byte)
+{
+	s->transaction->scan = byte == '\r' ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE;
+	return byte == '\r' ? 1 : 0;
+}
+
+static size_t take_behind_dot_cr(struct smtp_server *s, char byte)
+{
+	if (byte == '\n') {
+		s->transaction->scan = SMTP_SCAN_END;
+		return 1;
+	}
+	refuse_bare_line_end(s);
+	return 0;
+}
+
+static size_t take_behind_cr(struct smtp_server *s, char byte)
+{
+	if (byte != '\n') {
+		refuse_bare_line_end(s);
+		return 0;
+	}
+	if (s->transaction->in_header)
+		end_header_line(s);
+	keep(s, "\r\n", 2);
+	s->transaction->scan = SMTP_SCAN_START;
+	return 1;
+}
+
+static size_t take_some(struct smtp_server *s, const char *data, size_t length)
+{
+	switch (s->transaction->scan) {
+	case SMTP_SCAN_START:
+		return take_at_start(s, data, length);
+	case SMTP_SCAN_DOT:
+		return take_behind_dot(s, data[0]);
+	case SMTP_SCAN_DOT_CR:
+		return take_behind_dot_cr(s, data[0]);
+	case SMTP_SCAN_MIDDLE:
+		return take_lines(s, data, length);
+	case SMTP_SCAN_MIDDLE_CR:
+		return take_behind_cr(s, data[0]);
+	case SMTP_SCAN_END:
+		break;
+	}
+	return length;
+}
+
+bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out)
+{
+	size_t taken = 0;
+
+	if (length > SMTP_SERVER_BODY_MAX)
+		length = SMTP_SERVER_BODY_MAX;
+	while (taken < length && s->transaction->scan != SMTP_SCAN_END)
+		taken += take_some(s, data + taken, length - taken);
+	*taken_out = taken;
+	return s->transaction->scan == SMTP_SCAN_END;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: ISC
+/*
+ * smtp/internal.h - the server engine, between its own files.
+ */
+#ifndef SMTP_INTERNAL_H
+#define SMTP_INTERNAL_H
+
+#include "smtp/server.h"
+
+/* One bit each, so that a verb can name several. */
+enum smtp_state {
+	SMTP_STATE_NEW = 1 << 0,        /* no banner yet */
+	SMTP_STATE_CONNECTED = 1 << 1,  /* banner said, no greeting yet */
+	SMTP_STATE_GREETED = 1 << 2,    /* no transaction */
+	SMTP_STATE_SENDER = 1 << 3,     /* MAIL accepted, no recipient yet */
+	SMTP_STATE_RECIPIENTS = 1 << 4, /* some accepted */
+	SMTP_STATE_DATA = 1 << 5,       /* the message is coming in */
+	SMTP_STATE_END = 1 << 6,        /* it is whole, its fate is not decided */
+	SMTP_STATE_CLOSED = 1 << 7,
+};
+
+/* Where the scanner stands in the message. */
+enum smtp_scan {
+	SMTP_SCAN_START,     /* at the start of a line */
+	SMTP_SCAN_DOT,       /* behind a dot that starts a line */
+	SMTP_SCAN_DOT_CR,    /* behind such a dot and a CR */
+	SMTP_SCAN_MIDDLE,    /* in a line */
+	SMTP_SCAN_MIDDLE_CR, /* behind a CR in a line; it is not in the body yet */
+	SMTP_SCAN_END,
+};
+
+enum smtp_step {
+	SMTP_STEP_DONE, /* a reply was given */
+	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
+};
+
+/* What exists only from MAIL to the end of the message. */
+struct smtp_transaction {
+	struct mail_envelope *envelope;
+	uint64_t declared_size; /* MAIL's SIZE; 0: none */
+	uint64_t trace_size;    /* bytes of our own headers */
+	uint64_t size;          /* bytes of the message so far, without trace headers */
+	enum smtp_scan scan;
+	bool in_header;
+	bool has_bare_line_end; /* a CR or LF alone */
+	uint32_t hops;
+	size_t header_position; /* bytes of this header line, counted as far as they matter */
+	size_t header_matched;  /* how many of them say "received:" */
+	const char *postmaster; /* postmaster@HOSTNAME once it was asked for, or NULL */
+	const struct mail_verdict *refusal; /* set by the driver, or NULL */
+};
+
+struct smtp_server {
+	const struct smtp_service *service;
+	struct smtp_peer peer;
+	enum smtp_state state;
+	bool is_extended;     /* greeted with EHLO or LHLO */
+	bool line_is_long;    /* the line coming in is over its bound */
+	bool line_has_cr;     /* its last byte was a CR */
+	bool message_is_open; /* the driver has a file for it */
+	bool is_asking;       /* question is pending */
+	bool has_opened;      /* OPEN was answered: opened_id is valid */
+	bool is_stopping;     /* close when the question is answered */
+	uint32_t errors;
+	struct smtp_question question;
+	const struct mail_verdict *answer; /* only while a handler runs with it */
+	struct mail_id opened_id;
+	char *helo;         /* owned; NULL before the greeting */
+	struct buffer line; /* the command line coming in or waiting for its answer */
+	struct buffer output;
+	struct buffer body;
+	struct smtp_transaction *transaction; /* in its envelope's arena */
+};
+
+/* What a command's argument says. The views point into the line or the
+ * transaction's arena. */
+struct smtp_argument {
+	struct str text;             /* all of it */
+	struct mail_address address; /* of MAIL or RCPT */
+	uint64_t size;               /* of MAIL; 0: not given */
+};
+
+/* server.c */
+void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
+void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size);
+void smtp_transaction_end(struct smtp_server *s);
+
+/* question.c: false when the question is pending now; true with the answer. */
+bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *address,
+			const struct mail_verdict **answer_out);
+/* NULL is the answer when the file is open; opened_id is the message's then. */
+bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out);
+bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_out);
+
+/* line.c: takes bytes up to the end of a command line, at most; whether the line
+ * is whole. */
+bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
+
+/* verbs.c: the line in s->line, without its CRLF. */
+enum smtp_step smtp_command(struct smtp_server *s);
+
+/* argument.c: false when the argument is wrong, which was replied then. */
+bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument);
+bool smtp_argument_any(struct smtp_server *s, struct smtp_argument *argument);
+bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument);
+bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument);
+bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument);
+bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument);
+
+/* message.c */
+void smtp_message_begin(struct smtp_server *s);
+/* The message is whole: refuse it, or ask and reply. */
+enum smtp_step smtp_message_end(struct smtp_server *s);
+/* Nothing more of it is kept. */
+void smtp_message_discard(struct smtp_server *s);
+
+/* data.c: takes bytes of the message up to its end, at most; whether it is whole. */
+bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
+
+/* reply.c: each gives one whole reply. A reply 5yz counts as an error. STATUS may be NULL. */
+enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,
+			  const char *text);
+enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict);
+/* The reply to a message: once, or with LMTP once for each recipient. */
+enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict);
+void smtp_reply_banner(struct smtp_server *s);
+/* To HELO; to EHLO and LHLO with the extensions that we offer. */
+enum smtp_step smtp_reply_greeting(struct smtp_server *s);
+/* 221, 421 or 554 and closed. */
+enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
+			       const char *text);
+
+#endif

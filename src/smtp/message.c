@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/internal.h"
+#include <string.h>
+
+enum {
+	TRACE_SIZE = 512,   /* usually enough for our own headers */
+	TYPICAL_SIZE = 8192 /* of a message that does not tell */
+};
+
+static bool is_ipv6(const struct smtp_peer *peer)
+{
+	return strchr(peer->address, ':') != NULL;
+}
+
+/* "from HELO (NAME [ADDRESS])", RFC 5321 section 4.4 */
+static void append_from(struct buffer *out, const struct smtp_server *s)
+{
+	const struct smtp_peer *peer = &s->peer;
+
+	buffer_append_format(out, "from %s", s->helo);
+	if (peer->address[0] == '\0')
+		return;
+	buffer_append_string(out, " (");
+	if (peer->name[0] != '\0')
+		buffer_append_format(out, "%s ", peer->name);
+	buffer_append_format(out, "[%s%s])", is_ipv6(peer) ? "IPv6:" : "", peer->address);
+}
+
+static const char *with_protocol(const struct smtp_server *s)
+{
+	if (s->service->protocol == SMTP_PROTOCOL_LMTP)
+		return "LMTP";
+	return s->is_extended ? "ESMTP" : "SMTP";
+}
+
+/* With several recipients none is named: a blind copy stays blind. */
+static void append_trace(struct buffer *out, const struct smtp_server *s)
+{
+	const struct mail_envelope *envelope = s->transaction->envelope;
+	char date[TIMESTAMP_HEADER_SIZE];
+	char id[MAIL_ID_SIZE];
+
+	mail_id_format(envelope->id, id);
+	timestamp_format_header(envelope->id.born_us, date);
+	buffer_append_string(out, "Received: ");
+	append_from(out, s);
+	buffer_append_format(out, "\r\n\tby %s with %s id %s", s->service->hostname,
+			     with_protocol(s), id);
+	if (envelope->recipient_count == 1)
+		buffer_append_format(out, "\r\n\tfor <" STR_FORMAT ">",
+				     STR_ARGUMENTS(envelope->recipients[0].address));
+	buffer_append_format(out, ";\r\n\t%s\r\n", date);
+}
+
+/* "smtp 192.0.2.7:53112 helo=mail.example.com" */
+static struct str received_record(const struct smtp_server *s)
+{
+	const struct smtp_peer *peer = &s->peer;
+	struct buffer text = {0};
+	struct str copy;
+
+	buffer_append_string(&text, s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp " : "smtp ");
+	if (peer->address[0] == '\0')
+		buffer_append_string(&text, "local");
+	else
+		buffer_append_format(&text, is_ipv6(peer) ? "[%s]:%u" : "%s:%u", peer->address,
+				     (unsigned)peer->port);
+	buffer_append_format(&text, " helo=%s", s->helo);
+	copy = arena_copy_str(s->transaction->envelope->arena, buffer_view(&text));
+	buffer_clear(&text);
+	return copy;
+}
+
+void smtp_message_begin(struct smtp_server *s)
+{
+	struct smtp_transaction *t = s->transaction;
+	uint64_t expected = t->declared_size > 0 ? t->declared_size : TYPICAL_SIZE;
+
+	if (expected > SMTP_SERVER_BODY_MAX)
+		expected = SMTP_SERVER_BODY_MAX;
+	(void)buffer_reserve(&s->body, TRACE_SIZE + (size_t)expected);
+	t->envelope->id = s->opened_id;
+	t->envelope->received = received_record(s);
+	append_trace(&s->body, s);
+	t->trace_size = s->body.length;
+	t->in_header = true;
+	s->message_is_open = true;
+	smtp_server_enter(s, SMTP_STATE_DATA);
+}
+
+void smtp_message_discard(struct smtp_server *s)
+{
+	s->message_is_open = false;
+	buffer_clear(&s->body);
+}
+
+static const struct mail_verdict *refusal_of(const struct smtp_server *s)
+{
+	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
+						 "A CR or LF stands alone in the message"};
+	static const struct mail_verdict large = {MAIL_FAIL, "5.3.4",
+						  "Message is over the size limit"};
+	static const struct mail_verdict loop = {MAIL_FAIL, "5.4.6",
+						 "Too many hops, this message loops"};
+	const struct smtp_server_limits *limits = &s->service->limits;
+	const struct smtp_transaction *t = s->transaction;
+
+	if (t->has_bare_line_end)
+		return &bare;
+	if (limits->message_size > 0 && t->size > limits->message_size)
+		return &large;
+	if (t->hops > limits->hops)
+		return &loop;
+	return t->refusal;
+}
+
+enum smtp_step smtp_message_end(struct smtp_server *s)
+{
+	struct smtp_transaction *t = s->transaction;
+	const struct mail_verdict *verdict = refusal_of(s);
+
+	t->envelope->size = t->trace_size + t->size;
+	if (verdict == NULL && !smtp_ask_commit(s, &verdict))
+		return SMTP_STEP_WAIT;
+	if (verdict->class == MAIL_OK)
+		s->errors = 0;
+	smtp_reply_message(s, verdict);
+	smtp_server_enter(s, SMTP_STATE_GREETED);
+	return SMTP_STEP_DONE;
+}

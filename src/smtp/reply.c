@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/internal.h"
+#include <string.h>
+
+/* Verdicts carry UTF-8; a reply is ASCII without SMTPUTF8. */
+static void append_ascii(struct buffer *output, const char *text)
+{
+	size_t length = strlen(text);
+	char *place = buffer_reserve(output, length);
+
+	for (size_t i = 0; i < length; i++)
+		place[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	buffer_commit(output, length);
+}
+
+static void append_reply(struct smtp_server *s, unsigned code, const char *status, const char *text)
+{
+	buffer_append_number(&s->output, code);
+	buffer_append_byte(&s->output, ' ');
+	if (status != NULL) {
+		buffer_append_string(&s->output, status);
+		buffer_append_byte(&s->output, ' ');
+	}
+	append_ascii(&s->output, text);
+	buffer_append(&s->output, "\r\n", 2);
+}
+
+static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
+{
+	struct smtp_refusal refusal = {code, status, text, buffer_view(&s->line),
+				       s->state == SMTP_STATE_END};
+
+	if (code >= 400 && s->service->on_refusal != NULL)
+		s->service->on_refusal(s->peer.context, &refusal);
+}
+
+/* Whether a reply with CODE is one refusal too many; then the last reply is
+ * given instead of it. */
+static bool exceeds_errors(struct smtp_server *s, unsigned code)
+{
+	if (code < 500 || ++s->errors <= s->service->limits.errors)
+		return false;
+	smtp_reply_last(s, 421, "4.7.0", "Too many errors, closing the connection");
+	return true;
+}
+
+enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,
+			  const char *text)
+{
+	if (exceeds_errors(s, code))
+		return SMTP_STEP_DONE;
+	report(s, code, status, text);
+	append_reply(s, code, status, text);
+	return SMTP_STEP_DONE;
+}
+
+enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
+			       const char *text)
+{
+	if (s->state != SMTP_STATE_CLOSED) {
+		report(s, code, status, text);
+		append_reply(s, code, status, text);
+	}
+	smtp_server_enter(s, SMTP_STATE_CLOSED);
+	return SMTP_STEP_DONE;
+}
+
+/* RFC 5321 section 4.2.2, for the statuses of RFC 3463: the first that fits. */
+static unsigned code_of(const struct mail_verdict *verdict)
+{
+	static const struct {
+		struct str status;
+		unsigned code;
+	} codes[] = {
+		{STR("2."), 250},    {STR("4.1."), 450},  {STR("4.2.2"), 452}, {STR("4.2."), 450},
+		{STR("4.3.1"), 452}, {STR("4.5.3"), 452}, {STR("4.7."), 450},  {STR("4."), 451},
+		{STR("5.2.2"), 552}, {STR("5.3.4"), 552}, {STR("5.4.6"), 554}, {STR("5."), 550},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(codes); i++)
+		if (str_starts_with(str_from(verdict->status), codes[i].status))
+			return codes[i].code;
+	return 451;
+}
+
+enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict)
+{
+	return smtp_reply(s, code_of(verdict), verdict->status, verdict->text);
+}
+
+enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict)
+{
+	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+	size_t count = is_lmtp ? s->transaction->envelope->recipient_count : 1;
+
+	if (exceeds_errors(s, code_of(verdict)))
+		return SMTP_STEP_DONE;
+	report(s, code_of(verdict), verdict->status, verdict->text);
+	for (size_t i = 0; i < count; i++)
+		append_reply(s, code_of(verdict), verdict->status, verdict->text);
+	return SMTP_STEP_DONE;
+}
+
+void smtp_reply_banner(struct smtp_server *s)
+{
+	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+
+	buffer_append_format(&s->output, "220 %s %s Stagepost\r\n", s->service->hostname,
+			     is_lmtp ? "LMTP" : "ESMTP");
+}
+
+enum smtp_step smtp_reply_greeting(struct smtp_server *s)
+{
+	static const char extensions[] = "250-PIPELINING\r\n"
+					 "250-8BITMIME\r\n"
+					 "250-ENHANCEDSTATUSCODES\r\n"
+					 "250 SIZE ";
+
+	buffer_append_string(&s->output, s->is_extended ? "250-" : "250 ");
+	buffer_append_string(&s->output, s->service->hostname);
+	buffer_append(&s->output, "\r\n", 2);
+	if (!s->is_extended)
+		return SMTP_STEP_DONE;
+	buffer_append(&s->output, extensions, sizeof extensions - 1);
+	buffer_append_number(&s->output, s->service->limits.message_size);
+	buffer_append(&s->output, "\r\n", 2);
+	return SMTP_STEP_DONE;
+}

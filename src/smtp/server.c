@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: ISC
+#include "smtp/server.h"
+#include "base/panic.h"
+#include "smtp/internal.h"
+#include <stdlib.h>
+
+struct smtp_server *smtp_server_new(const struct smtp_service *service, struct smtp_peer peer)
+{
+	struct smtp_server *s = memory_alloc_zero(1, sizeof *s);
+
+	s->service = service;
+	s->peer = peer;
+	s->state = SMTP_STATE_NEW;
+	return s;
+}
+
+void smtp_server_free(struct smtp_server *s)
+{
+	if (s == NULL)
+		return;
+	smtp_transaction_end(s);
+	buffer_clear(&s->line);
+	buffer_clear(&s->output);
+	free(s->helo);
+	free(s);
+}
+
+/* The only place where the state changes. */
+void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
+{
+	if (s->state == SMTP_STATE_CLOSED)
+		return;
+	s->state = state;
+	if (state & (SMTP_STATE_CONNECTED | SMTP_STATE_GREETED | SMTP_STATE_CLOSED))
+		smtp_transaction_end(s);
+}
+
+void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
+	s->transaction->envelope = envelope;
+	s->transaction->declared_size = declared_size;
+	envelope->stage = s->service->stage;
+	envelope->sender = arena_copy_str(envelope->arena, sender);
+}
+
+void smtp_transaction_end(struct smtp_server *s)
+{
+	s->message_is_open = false;
+	buffer_clear(&s->body);
+	if (s->transaction == NULL)
+		return;
+	mail_envelope_free(s->transaction->envelope);
+	s->transaction = NULL;
+}
+
+void smtp_server_start(struct smtp_server *s)
+{
+	smtp_reply_banner(s);
+	smtp_server_enter(s, SMTP_STATE_CONNECTED);
+}
+
+void smtp_server_early_talker(struct smtp_server *s)
+{
+	struct buffer text = {0};
+
+	buffer_append_format(&text, "%s You must wait for the greeting", s->service->hostname);
+	buffer_append_byte(&text, '\0');
+	/* RFC 2034 section 4: no status in what stands for the banner. */
+	smtp_reply_last(s, 554, NULL, buffer_data(&text));
+	buffer_clear(&text);
+}
+
+static size_t take(struct smtp_server *s, const char *data, size_t length)
+{
+	size_t taken;
+
+	if (s->state == SMTP_STATE_DATA) {
+		if (smtp_data_take(s, data, length, &taken)) {
+			smtp_server_enter(s, SMTP_STATE_END);
+			smtp_message_end(s);
+		}
+		return taken;
+	}
+	if (smtp_line_take(s, data, length, &taken) && smtp_command(s) == SMTP_STEP_DONE) {
+		buffer_reset(&s->line);
+		s->line_is_long = false;
+		s->line_has_cr = false;
+	}
+	return taken;
+}
+
+size_t smtp_server_input(struct smtp_server *s, const char *data, size_t length)
+{
+	size_t consumed = 0;
+
+	while (consumed < length && smtp_server_is_ready(s))
+		consumed += take(s, data + consumed, length - consumed);
+	if (s->line.length == 0)
+		buffer_clear(&s->line);
+	return consumed;
+}
+
+bool smtp_server_is_ready(const struct smtp_server *s)
+{
+	return !s->is_asking && s->state != SMTP_STATE_NEW && s->state != SMTP_STATE_CLOSED &&
+	       s->body.length < SMTP_SERVER_BODY_MAX && s->output.length < SMTP_SERVER_OUTPUT_MAX;
+}
+
+struct buffer *smtp_server_output(struct smtp_server *s)
+{
+	return &s->output;
+}
+
+struct buffer *smtp_server_body(struct smtp_server *s)
+{
+	return &s->body;
+}
+
+bool smtp_server_is_closed(const struct smtp_server *s)
+{
+	return s->state == SMTP_STATE_CLOSED;
+}
+
+bool smtp_server_message_is_open(const struct smtp_server *s)
+{
+	return s->message_is_open;
+}
+
+uint32_t smtp_server_timeout_seconds(const struct smtp_server *s)
+{
+	if (s->is_asking)
+		return 0;
+	return s->state == SMTP_STATE_DATA ? s->service->limits.data_timeout
+					   : s->service->limits.command_timeout;
+}
+
+void smtp_server_timeout(struct smtp_server *s)
+{
+	if (!s->is_asking)
+		smtp_reply_last(s, 421, "4.4.2", "Timeout, closing the connection");
+}
+
+void smtp_server_shutdown(struct smtp_server *s)
+{
+	s->is_stopping = true;
+	if (!s->is_asking)
+		smtp_reply_last(s, 421, "4.3.2", "Service is stopping, try again later");
+}
+
+void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *verdict)
+{
+	struct mail_verdict *kept;
+
+	if (!s->message_is_open || s->state != SMTP_STATE_DATA || verdict->class == MAIL_OK)
+		panic("no message of the SMTP server to give up");
+	kept = arena_alloc(s->transaction->envelope->arena, sizeof *kept);
+	*kept = *verdict;
+	s->transaction->refusal = kept;
+	smtp_message_discard(s);
+}
+
+struct str smtp_server_helo(const struct smtp_server *s)
+{
+	return s->helo != NULL ? str_from(s->helo) : STR("");
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "smtp/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* For headers, control files and logs: what no domain and no address literal
+ * contains becomes '?'. */
+static char *copy_safe(struct str name)
+{
+	char *copy = memory_alloc_zero(name.length + 1, 1);
+
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+		bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			       (c >= '0' && c <= '9') || (c != '\0' && strchr(".-_:[]", c) != NULL);
+
+		copy[i] = is_safe ? c : '?';
+	}
+	return copy;
+}
+
+static enum smtp_step greet(struct smtp_server *s, const struct smtp_argument *argument,
+			    bool is_extended)
+{
+	free(s->helo);
+	s->helo = copy_safe(argument->text);
+	s->is_extended = is_extended;
+	smtp_server_enter(s, SMTP_STATE_GREETED);
+	return smtp_reply_greeting(s);
+}
+
+static enum smtp_step on_helo(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	return greet(s, argument, false);
+}
+
+static enum smtp_step on_ehlo(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	return greet(s, argument, true);
+}
+
+static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	uint64_t bound = s->service->limits.message_size;
+
+	if (bound > 0 && argument->size > bound)
+		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
+	smtp_transaction_begin(s, argument->address.text, argument->size);
+	smtp_server_enter(s, SMTP_STATE_SENDER);
+	return smtp_reply(s, 250, "2.1.0", "Sender ok");
+}
+
+static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	struct mail_envelope *envelope = s->transaction->envelope;
+	const struct mail_verdict *verdict;
+
+	if (envelope->recipient_count >= s->service->limits.recipients)
+		return smtp_reply(s, 452, "4.5.3", "Too many recipients");
+	if (!smtp_ask_recipient(s, &argument->address, &verdict))
+		return SMTP_STEP_WAIT;
+	if (verdict->class != MAIL_OK)
+		return smtp_reply_verdict(s, verdict);
+	mail_envelope_add(envelope, argument->address.text);
+	smtp_server_enter(s, SMTP_STATE_RECIPIENTS);
+	return smtp_reply(s, 250, "2.1.5", "Recipient ok");
+}
+
+static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	const struct mail_verdict *refusal;
+
+	(void)argument;
+	if (!smtp_ask_open(s, &refusal))
+		return SMTP_STEP_WAIT;
+	if (refusal != NULL)
+		return smtp_reply_verdict(s, refusal);
+	smtp_message_begin(s);
+	return smtp_reply(s, 354, NULL, "End data with <CR><LF>.<CR><LF>");
+}
+
+static enum smtp_step on_rset(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	if (s->state != SMTP_STATE_CONNECTED)
+		smtp_server_enter(s, SMTP_STATE_GREETED);
+	return smtp_reply(s, 250, "2.0.0", "Ok");
+}
+
+static enum smtp_step on_noop(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	return smtp_reply(s, 250, "2.0.0", "Ok");
+}
+
+static enum smtp_step on_quit(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	return smtp_reply_last(s, 221, "2.0.0", "Bye");
+}
+
+static enum smtp_step on_vrfy(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	return smtp_reply(s, 252, "2.5.2", "Send some mail, I will try my best");
+}
+
+static enum smtp_step on_expn(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	return smtp_reply(s, 502, "5.5.1", "Lists are not expanded here");
+}
+
+static enum smtp_step on_help(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	(void)argument;
+	return smtp_reply(s, 214, "2.0.0", "See RFC 5321");
+}
+
+enum {
+	SMTP = 1 << SMTP_PROTOCOL_SMTP | 1 << SMTP_PROTOCOL_SUBMISSION,
+	LMTP = 1 << SMTP_PROTOCOL_LMTP,
+	BOTH = SMTP | LMTP,
+
+	CONNECTED = SMTP_STATE_CONNECTED,
+	GREETED = SMTP_STATE_GREETED,
+	SENDER = SMTP_STATE_SENDER,
+	RECIPIENTS = SMTP_STATE_RECIPIENTS,
+	ANY = CONNECTED | GREETED | SENDER | RECIPIENTS,
+};
+
+/* The protocol. */
+static const struct verb {
+	struct str name;
+	unsigned protocols;
+	unsigned states;
+	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
+	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
+} verbs[] = {
+	{STR("HELO"), SMTP, ANY, smtp_argument_helo, on_helo},
+	{STR("EHLO"), SMTP, ANY, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, smtp_argument_helo, on_ehlo},
+	{STR("MAIL"), BOTH, GREETED, smtp_argument_sender, on_mail},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, smtp_argument_recipient, on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, smtp_argument_none, on_data},
+	{STR("RSET"), BOTH, ANY, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, smtp_argument_any, on_help},
+};
+
+static const struct verb *find_verb(const struct smtp_server *s, struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(verbs); i++)
+		if (str_equal_nocase(name, verbs[i].name) &&
+		    verbs[i].protocols & 1U << s->service->protocol)
+			return &verbs[i];
+	return NULL;
+}
+
+static enum smtp_step out_of_order(struct smtp_server *s, const struct verb *verb)
+{
+	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+
+	if (s->state == SMTP_STATE_CONNECTED)
+		return smtp_reply(s, 503, "5.5.1", is_lmtp ? "Send LHLO first" : "Send EHLO first");
+	if (s->state == SMTP_STATE_GREETED)
+		return smtp_reply(s, 503, "5.5.1", "Send MAIL first");
+	if (verb->states == GREETED)
+		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
+	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
+	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
+}
+
+static bool has_control_characters(struct str line)
+{
+	for (size_t i = 0; i < line.length; i++)
+		if ((unsigned char)line.data[i] < ' ' || line.data[i] == 0x7f)
+			return true;
+	return false;
+}
+
+enum smtp_step smtp_command(struct smtp_server *s)
+{
+	struct str line = buffer_view(&s->line);
+	ptrdiff_t space = str_find(line, ' ');
+	struct str name = space < 0 ? line : str_slice(line.data, (size_t)space);
+	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
+	const struct verb *verb = find_verb(s, name);
+
+	if (s->line_is_long)
+		return smtp_reply(s, 500, "5.5.6", "The line is too long");
+	if (has_control_characters(line))
+		return smtp_reply(s, 500, "5.5.2", "Control characters, or a CR or LF alone");
+	if (verb == NULL)
+		return smtp_reply(s, 500, "5.5.1", "Unknown command");
+	if (!(verb->states & s->state))
+		return out_of_order(s, verb);
+	if (!verb->parse(s, &argument))
+		return SMTP_STEP_DONE;
+	return verb->handle(s, &argument);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: ISC
+/*
+ * stage/local.h - the local stage: puts jobs into mailboxes, in groups.
+ *
+ * While one group is at the disk in a thread of its own, the next one gathers;
+ * a lone job goes at once. Nothing is counted or waited for.
+ */
+#ifndef STAGE_LOCAL_H
+#define STAGE_LOCAL_H
+
+#include "config/config.h"
+#include "os/loop.h"
+#include "stage/helper.h"
+
+struct stage_local;
+
+/* CONFIG and SERVICE (one of its services) are borrowed. Sets the process's
+ * umask to 077: what is made from now on is private to its user. */
+struct stage_local *stage_local_new(struct os_loop *loop, const struct config *config,
+				    const struct config_service *service);
+/* Waits for the group at the disk; every job is finished, those that did not
+ * come to be delivered without a report. Before stage_helper_free(). */
+void stage_local_free(struct stage_local *local);
+
+/* For the helper's handler: takes JOB, reports each of its recipients and
+ * finishes it. */
+void stage_local_deliver(struct stage_local *local, struct stage_helper_job *job);
+/* The connection to "send" is gone: jobs are finished without reports, those at
+ * the disk when they come back. */
+void stage_local_lost(struct stage_local *local);
+
+#endif

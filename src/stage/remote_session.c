@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: ISC
+#include "stage/remote_session.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "stage/remote_route.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRANSACTIONS_MAX = 100, PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE };
+
+struct remote_session {
+	struct remote_session_settings settings;
+	char key[REMOTE_HOP_KEY_SIZE];
+	int socket;
+	struct os_watch *watch;
+	unsigned events; /* that are watched */
+	bool is_connecting;
+	struct os_timer *timer;
+	int64_t deadline_us; /* monotonic */
+	int64_t timer_us;    /* when the timer calls, at most deadline_us */
+
+	struct smtp_client *client;
+	unsigned reply_count; /* at the last progress */
+	unsigned transaction_count;
+	struct remote_transaction transaction; /* no DONE: none */
+	uint64_t position;                     /* in the message */
+	struct mail_verdict failure;
+
+	void (*ended)(void *context, struct remote_session *session); /* while idle */
+	void *ended_context;
+};
+
+static void on_event(void *context, unsigned events);
+static void on_timer(void *context);
+
+/* "mx.example.org[192.0.2.7]", with a port that is not the usual one. */
+static void format_peer(const struct dns_server *server, char peer[PEER_SIZE])
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+	uint16_t port = os_socket_address_port(&server->address);
+	int length;
+
+	os_socket_address_format_host(&server->address, address);
+	if (strcmp(address, server->host) == 0)
+		length = snprintf(peer, PEER_SIZE, "%s", address);
+	else
+		length = snprintf(peer, PEER_SIZE, "%s[%s]", server->host, address);
+	if (port != 25 && length > 0 && length < PEER_SIZE)
+		snprintf(peer + length, (size_t)(PEER_SIZE - length), ":%u", port);
+}
+
+void remote_session_explain(struct mail_verdict *verdict, const struct dns_server *server,
+			    const char *reason)
+{
+	char peer[PEER_SIZE];
+
+	format_peer(server, peer);
+	mail_verdict_set(verdict, "4.4.1", "connect to %s: %s", peer, reason);
+}
+
+/* A timer that is already running is left to call early and start again: most
+ * deadlines move many times before one passes. */
+static void set_deadline(struct remote_session *session, int64_t delay_us)
+{
+	session->deadline_us = os_clock_monotonic_us() + delay_us;
+	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
+		return;
+	session->timer_us = session->deadline_us;
+	os_timer_start(session->timer, delay_us);
+}
+
+int remote_session_new(const struct remote_session_settings *settings, const char *key,
+		       const struct dns_server *server, struct remote_session **session_out)
+{
+	int descriptor = os_socket_connect(&server->address);
+	struct remote_session *session;
+	struct smtp_client_settings client_settings;
+	char peer[PEER_SIZE];
+
+	if (descriptor < 0)
+		return descriptor;
+	format_peer(server, peer);
+	client_settings = (struct smtp_client_settings){
+		.protocol = SMTP_CLIENT_SMTP,
+		.hostname = settings->hostname,
+		.peer = peer,
+		.timeout_us = settings->reply_timeout_us,
+	};
+	session = memory_alloc_zero(1, sizeof *session);
+	session->settings = *settings;
+	session->socket = descriptor;
+	session->is_connecting = true;
+	session->client = smtp_client_new(&client_settings);
+	snprintf(session->key, sizeof session->key, "%s", key);
+	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
+	session->events = OS_WATCH_WRITE;
+	session->watch =
+		os_watch_new(settings->loop, descriptor, session->events, on_event, session);
+	session->timer = os_timer_new(settings->loop, on_timer, session);
+	set_deadline(session, settings->connect_timeout_us);
+	*session_out = session;
+	return 0;
+}
+
+void remote_session_free(struct remote_session *session)
+{
+	if (session == NULL)
+		return;
+	if (session->socket >= 0 && smtp_client_status(session->client) == SMTP_CLIENT_READY) {
+		struct str quit;
+
+		smtp_client_quit(session->client);
+		quit = smtp_client_output(session->client);
+		if (os_socket_write(session->socket, quit.data, quit.length) < 0)
+			session->transaction.done = NULL;
+	}
+	os_timer_free(session->timer);
+	os_watch_free(session->watch);
+	os_socket_close(session->socket);
+	smtp_client_free(session->client);
+	free(session);
+}
+
+const struct mail_verdict *remote_session_failure(const struct remote_session *session)
+{
+	return &session->failure;
+}
+
+const char *remote_session_key(const struct remote_session *session)
+{
+	return session->key;
+}
+
+bool remote_session_is_reusable(const struct remote_session *session)
+{
+	return session->transaction.done == NULL &&
+	       smtp_client_status(session->client) == SMTP_CLIENT_READY &&
+	       session->transaction_count < TRANSACTIONS_MAX;
+}
+
+static void watch(struct remote_session *session, unsigned events)
+{
+	if (events != session->events)
+		os_watch_set(session->watch, events);
+	session->events = events;
+}
+
+/* The last thing that is done with the session. */
+static void finish(struct remote_session *session, enum remote_outcome outcome)
+{
+	struct remote_transaction transaction = session->transaction;
+
+	session->transaction.done = NULL;
+	transaction.done(transaction.context, outcome);
+}
+
+static void receive(struct remote_session *session)
+{
+	ssize_t count = os_socket_read(session->socket, session->settings.chunk, REMOTE_CHUNK_SIZE);
+
+	if (count > 0)
+		smtp_client_input(session->client,
+				  str_slice(session->settings.chunk, (size_t)count));
+	else if (count == 0)
+		smtp_client_lost(session->client, "closed by the server");
+	else if (count != -EAGAIN)
+		smtp_client_lost(session->client, strerror((int)-count));
+}
+
+/* A server that closes has often said why: that is read first. */
+static void lose(struct remote_session *session, ssize_t error)
+{
+	receive(session);
+	if (smtp_client_status(session->client) != SMTP_CLIENT_CLOSED)
+		smtp_client_lost(session->client, strerror((int)-error));
+}
+
+/* Whether all output is with the kernel. */
+static bool flush(struct remote_session *session)
+{
+	struct str output = smtp_client_output(session->client);
+
+	while (output.length > 0) {
+		ssize_t count = os_socket_write(session->socket, output.data, output.length);
+
+		if (count < 0) {
+			if (count != -EAGAIN)
+				lose(session, count);
+			return false;
+		}
+		smtp_client_sent(session->client, (size_t)count);
+		set_deadline(session, smtp_client_timeout_us(session->client));
+		output = smtp_client_output(session->client);
+	}
+	return true;
+}
+
+static void feed_message(struct remote_session *session)
+{
+	uint64_t rest = session->transaction.message.size - session->position;
+	size_t wanted = rest < REMOTE_CHUNK_SIZE ? (size_t)rest : REMOTE_CHUNK_SIZE;
+	ssize_t count = os_file_read(session->transaction.file, session->settings.chunk, wanted,
+				     session->position);
+
+	if (count < 0 || (size_t)count < wanted) {
+		smtp_client_abandon(session->client, "4.3.0", "the message cannot be read");
+		return;
+	}
+	session->position += wanted;
+	smtp_client_data(session->client, str_slice(session->settings.chunk, wanted),
+			 wanted == rest);
+}
+
+static enum remote_outcome outcome_of(const struct remote_session *session)
+{
+	if (smtp_client_is_stale(session->client))
+		return REMOTE_STALE;
+	return smtp_client_is_greeted(session->client) ? REMOTE_DECIDED : REMOTE_UNGREETED;
+}
+
+/* Sends what can be sent; ends the transaction when it is over. */
+static void drive(struct remote_session *session)
+{
+	enum smtp_client_status status;
+	unsigned reply_count = smtp_client_reply_count(session->client);
+	bool is_sent;
+
+	while ((is_sent = flush(session)) &&
+	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
+		feed_message(session);
+	if (reply_count != session->reply_count)
+		set_deadline(session, smtp_client_timeout_us(session->client));
+	session->reply_count = reply_count;
+	status = smtp_client_status(session->client);
+	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
+		finish(session, outcome_of(session));
+	else
+		watch(session, is_sent ? OS_WATCH_READ : OS_WATCH_READ | OS_WATCH_WRITE);
+}
+
+static void fail_to_connect(struct remote_session *session, const char *reason)
+{
+	char so_far[MAIL_TEXT_SIZE];
+
+	memcpy(so_far, session->failure.text, sizeof so_far);
+	mail_verdict_set(&session->failure, "4.4.1", "%s%s", so_far, reason);
+	finish(session, REMOTE_UNREACHABLE);
+}
+
+static void end_wait(struct remote_session *session)
+{
+	void (*ended)(void *context, struct remote_session *session) = session->ended;
+
+	session->ended = NULL;
+	if (ended != NULL)
+		ended(session->ended_context, session);
+}
+
+static void on_event(void *context, unsigned events)
+{
+	struct remote_session *session = context;
+
+	if (session->transaction.done == NULL) {
+		end_wait(session);
+		return;
+	}
+	if (session->is_connecting) {
+		int error = os_socket_error(session->socket);
+
+		if (error < 0) {
+			fail_to_connect(session, strerror(-error));
+			return;
+		}
+		session->is_connecting = false;
+		set_deadline(session, smtp_client_timeout_us(session->client));
+	}
+	if (events & OS_WATCH_READ)
+		receive(session);
+	drive(session);
+}
+
+static void on_timer(void *context)
+{
+	struct remote_session *session = context;
+	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
+
+	if (left_us > 0) {
+		session->timer_us = session->deadline_us;
+		os_timer_start(session->timer, left_us);
+	} else if (session->transaction.done == NULL) {
+		end_wait(session);
+	} else if (session->is_connecting) {
+		fail_to_connect(session, "timeout");
+	} else {
+		smtp_client_timed_out(session->client);
+		drive(session);
+	}
+}
+
+void remote_session_run(struct remote_session *session,
+			const struct remote_transaction *transaction)
+{
+	session->transaction = *transaction;
+	session->transaction_count++;
+	session->position = 0;
+	session->ended = NULL;
+	smtp_client_begin(session->client, &transaction->message);
+	if (!session->is_connecting)
+		drive(session);
+}
+
+void remote_session_wait(struct remote_session *session, int64_t delay_us,
+			 void (*ended)(void *context, struct remote_session *session),
+			 void *context)
+{
+	session->ended = ended;
+	session->ended_context = context;
+	watch(session, OS_WATCH_READ);
+	set_deadline(session, delay_us);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: ISC
+#include "stage/resolve.h"
+#include "base/panic.h"
+#include "directory/lookup.h"
+#include "ipc/channel.h"
+#include "ipc/job.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "queue/control.h"
+#include <stdlib.h>
+
+struct stage_resolve {
+	struct ipc_client *ipc;
+	const struct config *config;
+};
+
+static void pack_target(struct buffer *out, uint32_t recipient, enum queue_route route,
+			struct str service, struct str address, const struct mail_verdict *verdict)
+{
+	pack_u32(out, recipient);
+	pack_u32(out, route);
+	pack_str(out, service);
+	pack_str(out, address);
+	pack_str(out, verdict != NULL ? str_from(verdict->status) : STR(""));
+	pack_str(out, verdict != NULL ? str_from(verdict->text) : STR(""));
+}
+
+static uint32_t pack_targets(struct buffer *out, uint32_t recipient,
+			     const struct directory_result *result)
+{
+	for (size_t i = 0; i < result->target_count; i++) {
+		const struct directory_target *target = &result->targets[i];
+
+		switch (target->kind) {
+		case DIRECTORY_TARGET_LOCAL:
+			pack_target(out, recipient, QUEUE_ROUTE_LOCAL, target->service,
+				    target->address, NULL);
+			break;
+		case DIRECTORY_TARGET_REMOTE:
+			pack_target(out, recipient, QUEUE_ROUTE_REMOTE, STR(""), target->address,
+				    NULL);
+			break;
+		case DIRECTORY_TARGET_NONE:
+			pack_target(out, recipient, QUEUE_ROUTE_NONE, STR(""), target->address,
+				    &target->verdict);
+			break;
+		}
+	}
+	return (uint32_t)result->target_count;
+}
+
+/* How many deliveries the recipient became; the version they are from. */
+static uint32_t resolve_one(struct stage_resolve *resolve, struct buffer *out, uint32_t recipient,
+			    struct str address, uint64_t *version)
+{
+	struct directory_result result = {0};
+	uint32_t count = 1;
+
+	directory_lookup(resolve->config, address, &result);
+	*version = result.version;
+	switch (result.answer) {
+	case DIRECTORY_FOUND:
+		count = pack_targets(out, recipient, &result);
+		break;
+	case DIRECTORY_NOT_LOCAL:
+		pack_target(out, recipient, QUEUE_ROUTE_REMOTE, STR(""), address, NULL);
+		break;
+	case DIRECTORY_REFUSED:
+	case DIRECTORY_UNKNOWN:
+		pack_target(out, recipient, QUEUE_ROUTE_NONE, STR(""), address, &result.verdict);
+		break;
+	}
+	directory_result_clear(&result);
+	return count;
+}
+
+static void answer(struct stage_resolve *resolve, uint64_t number, uint64_t version, uint32_t count,
+		   struct str targets)
+{
+	struct buffer body = {0};
+
+	pack_u64(&body, number);
+	pack_u64(&body, version);
+	pack_u32(&body, count);
+	buffer_append_str(&body, targets);
+	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_RESOLVED, 0, buffer_view(&body),
+			 NULL, 0);
+	buffer_clear(&body);
+}
+
+static void on_message(void *context, struct ipc_message *message)
+{
+	struct stage_resolve *resolve = context;
+	struct unpack body = {message->body, false};
+	uint64_t number = unpack_u64(&body);
+	struct str sender = unpack_str(&body);
+	uint32_t recipients = unpack_u32(&body);
+	struct buffer targets = {0};
+	uint64_t version = 0;
+	uint32_t count = 0;
+
+	(void)sender;
+	for (uint32_t i = 0; i < recipients && !body.failed; i++) {
+		uint32_t recipient = unpack_u32(&body);
+		struct str address = unpack_str(&body);
+
+		if (!body.failed)
+			count += resolve_one(resolve, &targets, recipient, address, &version);
+	}
+	if (message->type != IPC_JOB_RESOLVE || !unpack_is_whole(&body))
+		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+	else
+		answer(resolve, number, version, count, buffer_view(&targets));
+	buffer_clear(&targets);
+}
+
+static void on_connected(void *context)
+{
+	struct stage_resolve *resolve = context;
+	struct buffer body = {0};
+
+	pack_str(&body, STR("resolve"));
+	pack_u32(&body, UINT32_MAX);
+	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
+			 NULL, 0);
+	buffer_clear(&body);
+}
+
+/* "send" asks again whatever it wants to know. */
+static void on_lost(void *context)
+{
+	(void)context;
+}
+
+static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+
+struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path,
+					const struct config *config)
+{
+	struct stage_resolve *resolve = memory_alloc_zero(1, sizeof *resolve);
+
+	resolve->config = config;
+	resolve->ipc = ipc_client_new(loop, path, &handler, resolve);
+	return resolve;
+}
+
+void stage_resolve_configure(struct stage_resolve *resolve, const struct config *config)
+{
+	resolve->config = config;
+}
+
+void stage_resolve_free(struct stage_resolve *resolve)
+{
+	ipc_client_free(resolve->ipc);
+	free(resolve);
+}

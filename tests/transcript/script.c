@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: ISC
+#include "script.h"
+#include "base/panic.h"
+#include <stdlib.h>
+
+static void append_unescaped(struct buffer *out, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		uint64_t byte;
+
+		if (text.data[i] != '\\' || i + 1 == text.length) {
+			buffer_append_byte(out, text.data[i]);
+			continue;
+		}
+		switch (text.data[++i]) {
+		case 'r':
+			buffer_append_byte(out, '\r');
+			break;
+		case 'n':
+			buffer_append_byte(out, '\n');
+			break;
+		case '0':
+			buffer_append_byte(out, '\0');
+			break;
+		case 'x':
+			if (i + 2 >= text.length ||
+			    !str_to_u64_hex(str_slice(text.data + i + 1, 2), &byte))
+				panic("bad escape in " STR_FORMAT, STR_ARGUMENTS(text));
+			buffer_append_byte(out, (char)byte);
+			i += 2;
+			break;
+		default:
+			buffer_append_byte(out, text.data[i]);
+		}
+	}
+}
+
+static struct script_event *add_event(struct script *script, enum script_event_type type)
+{
+	struct script_event *event = &script->events[script->event_count++];
+
+	if (script->event_count == SCRIPT_EVENTS_MAX)
+		panic("too many events");
+	event->type = type;
+	event->output_length = script->output.length;
+	return event;
+}
+
+static struct str take_word(struct str *text)
+{
+	struct str word = STR("");
+
+	(void)str_split(text, ' ', &word);
+	return word;
+}
+
+static void parse_verdict(struct str text, struct mail_verdict *verdict)
+{
+	struct str status = take_word(&text);
+	char buffer[MAIL_STATUS_SIZE];
+
+	if (status.length >= sizeof buffer || !mail_status_is_valid(status))
+		panic("bad status " STR_FORMAT, STR_ARGUMENTS(status));
+	for (size_t i = 0; i < status.length; i++)
+		buffer[i] = status.data[i];
+	buffer[status.length] = '\0';
+	if (text.data == NULL)
+		text = STR("");
+	mail_verdict_set(verdict, buffer, STR_FORMAT, STR_ARGUMENTS(text));
+}
+
+static void parse_answer(struct script *script, struct str text)
+{
+	struct session_answer *answer = &script->answers[script->answer_count++];
+	struct str type = take_word(&text);
+
+	if (script->answer_count == SCRIPT_ANSWERS_MAX)
+		panic("too many answers");
+	if (str_equal(type, STR("recipient")))
+		answer->type = SMTP_QUESTION_RECIPIENT;
+	else if (str_equal(type, STR("open")))
+		answer->type = SMTP_QUESTION_OPEN;
+	else if (str_equal(type, STR("commit")))
+		answer->type = SMTP_QUESTION_COMMIT;
+	else
+		panic("unknown question " STR_FORMAT, STR_ARGUMENTS(type));
+	answer->is_shutdown = str_equal(text, STR("shutdown"));
+	if (answer->is_shutdown)
+		return;
+	if (str_equal(text, STR("ok")))
+		text = STR("ok 2.0.0 queued");
+	take_word(&text);
+	parse_verdict(text, &answer->verdict);
+}
+
+static void parse_setting(struct script *script, struct str text)
+{
+	struct session *settings = &script->settings;
+	struct smtp_server_limits *limits = &settings->service.limits;
+	struct str name = take_word(&text);
+	uint64_t value = 0;
+
+	(void)str_to_u64(text, &value);
+	if (str_equal(text, STR("lmtp")))
+		settings->service.protocol = SMTP_PROTOCOL_LMTP;
+	else if (str_equal(text, STR("submission")))
+		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
+	else if (str_equal(text, STR("ipv6")))
+		settings->peer = (struct smtp_peer){"2001:db8::7", "mail.example.com", 53112};
+	else if (str_equal(text, STR("local")))
+		settings->peer.address = "";
+	else if (str_equal(name, STR("message_size")))
+		limits->message_size = value;
+	else if (str_equal(name, STR("recipients")))
+		limits->recipients = (uint32_t)value;
+	else if (str_equal(name, STR("errors")))
+		limits->errors = (uint32_t)value;
+	else if (str_equal(name, STR("hops")))
+		limits->hops = (uint32_t)value;
+	else if (str_equal(name, STR("line")))
+		limits->line = (uint32_t)value;
+	else
+		panic("unknown setting " STR_FORMAT, STR_ARGUMENTS(name));
+}
+
+static void parse_event(struct script *script, struct str text)
+{
+	if (str_equal(text, STR("timeout")))
+		add_event(script, EVENT_TIMEOUT);
+	else if (str_equal(text, STR("shutdown")))
+		add_event(script, EVENT_SHUTDOWN);
+	else if (str_equal(text, STR("early")))
+		add_event(script, EVENT_EARLY);
+	else if (str_equal(text, STR("no file")))
+		add_event(script, EVENT_NO_FILE);
+	else
+		panic("unknown event " STR_FORMAT, STR_ARGUMENTS(text));
+}
+
+static struct buffer *place_of(struct script *script, char mark)
+{
+	switch (mark) {
+	case 'C':
+		return &add_event(script, EVENT_CLIENT)->bytes;
+	case 'S':
+		return &script->output;
+	case 'M':
+		return &script->messages;
+	case 'H':
+		return &script->traces;
+	case 'E':
+		return &script->envelopes;
+	default:
+		panic("unknown mark %c", mark);
+	}
+}
+
+/* LINE is "C: text", "C| text" or "C*COUNT: text". */
+static void parse_text(struct script *script, struct str line)
+{
+	struct buffer *place = place_of(script, line.data[0]);
+	struct str text = line;
+	struct str mark = take_word(&text);
+	uint64_t count = 1;
+
+	if (mark.length > 3 && mark.data[1] == '*' &&
+	    !str_to_u64(str_slice(mark.data + 2, mark.length - 3), &count))
+		panic("bad count in " STR_FORMAT, STR_ARGUMENTS(line));
+	if (text.data == NULL)
+		text = STR("");
+	for (uint64_t i = 0; i < count; i++) {
+		append_unescaped(place, text);
+		if (mark.data[mark.length - 1] == ':')
+			buffer_append_string(place, "\r\n");
+	}
+}
+
+static void parse_line(struct script *script, struct str line)
+{
+	if (line.length == 0 || line.data[0] == '#')
+		return;
+	if (str_equal(line, STR("S.")))
+		script->is_closed = true;
+	else if (str_starts_with(line, STR("set ")))
+		parse_setting(script, str_skip(line, 4));
+	else if (str_starts_with(line, STR("A: ")))
+		parse_answer(script, str_skip(line, 3));
+	else if (str_starts_with(line, STR("T: ")))
+		parse_event(script, str_skip(line, 3));
+	else if (str_starts_with(line, STR("F: ")))
+		parse_verdict(str_skip(line, 3), &add_event(script, EVENT_FAULT)->verdict);
+	else
+		parse_text(script, line);
+}
+
+void script_parse(struct script *script, struct str text)
+{
+	struct str line;
+
+	session_init(&script->settings);
+	while (str_split(&text, '\n', &line))
+		parse_line(script, line);
+}
+
+void script_clear(struct script *script)
+{
+	for (size_t i = 0; i < script->event_count; i++)
+		buffer_clear(&script->events[i].bytes);
+	buffer_clear(&script->output);
+	buffer_clear(&script->messages);
+	buffer_clear(&script->traces);
+	buffer_clear(&script->envelopes);
+}

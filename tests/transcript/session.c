@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: ISC
+#include "session.h"
+
+static const struct mail_id ID = {457, 1795163591482913};
+
+void session_init(struct session *session)
+{
+	*session = (struct session){
+		.service = {.protocol = SMTP_PROTOCOL_SMTP,
+			    .stage = MAIL_STAGE_ARRIVE,
+			    .hostname = "mx.example.org",
+			    .limits = {.message_size = 1000000,
+				       .recipients = 100,
+				       .errors = 20,
+				       .hops = 30,
+				       .line = 4096,
+				       .command_timeout = 300,
+				       .data_timeout = 600}},
+		.peer = {.address = "192.0.2.7", .name = "", .port = 53112},
+	};
+}
+
+void session_clear(struct session *session)
+{
+	smtp_server_free(session->server);
+	buffer_clear(&session->kept);
+	buffer_clear(&session->output);
+	buffer_clear(&session->file);
+	buffer_clear(&session->traces);
+	buffer_clear(&session->messages);
+	buffer_clear(&session->envelopes);
+}
+
+void session_start(struct session *session)
+{
+	session->server = smtp_server_new(&session->service, session->peer);
+}
+
+static void check(struct session *session, bool holds, const char *rule)
+{
+	if (!holds && session->fault == NULL)
+		session->fault = rule;
+}
+
+static void flush(struct session *session)
+{
+	struct buffer *output = smtp_server_output(session->server);
+
+	buffer_append_str(&session->output, buffer_view(output));
+	buffer_clear(output);
+}
+
+static void drain(struct session *session)
+{
+	struct buffer *body = smtp_server_body(session->server);
+
+	check(session, session->has_file || body->length == 0, "bytes without a file");
+	buffer_append_str(&session->file, buffer_view(body));
+	buffer_reset(body);
+}
+
+static void store(struct session *session, const struct mail_envelope *envelope)
+{
+	struct str file = buffer_view(&session->file);
+
+	session->message_count++;
+	buffer_append(&session->traces, file.data, session->trace_size);
+	buffer_append_str(&session->messages, str_skip(file, session->trace_size));
+	buffer_append_format(&session->envelopes, "<" STR_FORMAT ">",
+			     STR_ARGUMENTS(envelope->sender));
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		buffer_append_format(&session->envelopes, " <" STR_FORMAT ">",
+				     STR_ARGUMENTS(envelope->recipients[i].address));
+	buffer_append_format(&session->envelopes, " %s " STR_FORMAT "\r\n",
+			     mail_stage_name(envelope->stage), STR_ARGUMENTS(envelope->received));
+}
+
+static void abandon(struct session *session)
+{
+	session->has_file = false;
+	buffer_clear(&session->file);
+}
+
+/* What must hold while a question is pending, however long it takes. */
+static void poke(struct session *session)
+{
+	struct smtp_server *server = session->server;
+	struct str kept = buffer_view(&session->kept);
+
+	flush(session);
+	check(session, !smtp_server_is_ready(server), "ready with a question pending");
+	check(session, smtp_server_input(server, kept.data, kept.length) == 0,
+	      "input consumed with a question pending");
+	check(session, smtp_server_timeout_seconds(server) == 0, "a timeout while asking");
+	smtp_server_timeout(server);
+	check(session, !smtp_server_is_closed(server), "closed with a question pending");
+	check(session, smtp_server_output(server)->length == 0, "a reply with a question pending");
+}
+
+static void answer_open(struct session *session)
+{
+	check(session, !session->has_file, "a second file");
+	smtp_server_answer_open(session->server, ID);
+	session->has_file = true;
+	session->trace_size = smtp_server_body(session->server)->length;
+	check(session,
+	      smtp_server_message_is_open(session->server) ||
+		      smtp_server_is_closed(session->server),
+	      "no message is open");
+}
+
+static void answer_commit(struct session *session, const struct smtp_question *question,
+			  const struct mail_verdict *verdict)
+{
+	check(session, session->has_file, "a commit without a file");
+	drain(session);
+	check(session, question->envelope->size == session->file.length, "the size is wrong");
+	check(session, question->envelope->id.number == ID.number, "the id is wrong");
+	if (verdict->class == MAIL_OK)
+		store(session, question->envelope);
+	abandon(session);
+	smtp_server_answer(session->server, verdict);
+	check(session, !smtp_server_message_is_open(session->server), "open behind its commit");
+}
+
+/* The next answer if it is one to QUESTION, or NULL. */
+static const struct session_answer *next_answer(struct session *session,
+						const struct smtp_question *question)
+{
+	const struct session_answer *next = session->answers + session->answers_used;
+
+	if (session->answers_used == session->answer_count || next->type != question->type)
+		return NULL;
+	session->answers_used++;
+	return next;
+}
+
+static void answer(struct session *session, const struct smtp_question *question)
+{
+	static const struct mail_verdict ok = {MAIL_OK, "2.0.0", "queued"};
+	const struct session_answer *next = next_answer(session, question);
+	const struct mail_verdict *verdict;
+
+	if (next != NULL && next->is_shutdown) {
+		smtp_server_shutdown(session->server);
+		poke(session);
+		next = next_answer(session, question);
+	}
+	verdict = next != NULL ? &next->verdict : &ok;
+	if (question->type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK)
+		answer_open(session);
+	else if (question->type == SMTP_QUESTION_COMMIT)
+		answer_commit(session, question, verdict);
+	else
+		smtp_server_answer(session->server, verdict);
+}
+
+void session_settle(struct session *session)
+{
+	const struct smtp_question *question;
+
+	do {
+		if (session->has_file && !smtp_server_message_is_open(session->server))
+			abandon(session);
+		if (smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX)
+			drain(session);
+		flush(session);
+		question = smtp_server_question(session->server);
+		if (question == NULL)
+			break;
+		if (session->is_delayed)
+			poke(session);
+		answer(session, question);
+	} while (!smtp_server_is_closed(session->server));
+	flush(session);
+}
+
+static void push(struct session *session)
+{
+	while (session->kept.length > 0) {
+		struct str kept = buffer_view(&session->kept);
+		bool is_ready = smtp_server_is_ready(session->server);
+		size_t consumed = smtp_server_input(session->server, kept.data, kept.length);
+
+		check(session, consumed <= kept.length, "more consumed than given");
+		check(session, is_ready == (consumed > 0), "ready, but nothing consumed");
+		check(session, smtp_server_body(session->server)->length < 2 * SMTP_SERVER_BODY_MAX,
+		      "the body grows without bound");
+		check(session,
+		      smtp_server_output(session->server)->length < 2 * SMTP_SERVER_OUTPUT_MAX,
+		      "the output grows without bound");
+		buffer_consume(&session->kept, consumed);
+		session_settle(session);
+		if (!is_ready)
+			return;
+	}
+}
+
+void session_feed(struct session *session, const char *data, size_t length)
+{
+	size_t step = session->chunk > 0 ? session->chunk : length;
+
+	while (length > 0) {
+		if (step > length)
+			step = length;
+		buffer_append(&session->kept, data, step);
+		push(session);
+		data += step;
+		length -= step;
+	}
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/transcript/session.h - a driver of the SMTP server engine without
+ * sockets, files or a clock, which holds the engine to its contract.
+ */
+#ifndef TESTS_TRANSCRIPT_SESSION_H
+#define TESTS_TRANSCRIPT_SESSION_H
+
+#include "smtp/server.h"
+
+struct session_answer {
+	enum smtp_question_type type;
+	bool is_shutdown; /* no answer: the daemon stops while the question is pending */
+	struct mail_verdict verdict;
+};
+
+struct session {
+	struct smtp_service service; /* defaults, may be changed before session_start() */
+	struct smtp_peer peer;
+	const struct session_answer *answers; /* in order; what is missing is answered well */
+	size_t answer_count;
+	bool is_delayed; /* push and poke the engine before every answer */
+	size_t chunk;    /* bytes at once; 0: all there are */
+
+	struct smtp_server *server;
+	size_t answers_used;
+	struct buffer kept;      /* input not consumed yet */
+	struct buffer output;    /* all replies */
+	struct buffer file;      /* the message being received */
+	size_t trace_size;       /* of its trace headers */
+	struct buffer traces;    /* the trace headers of all messages committed */
+	struct buffer messages;  /* the rest of them, one behind the other */
+	struct buffer envelopes; /* a line for each */
+	size_t message_count;
+	bool has_file;
+	const char *fault; /* the first breach of the contract, or NULL */
+};
+
+/* Ample limits, "mx.example.org", a peer 192.0.2.7. */
+void session_init(struct session *session);
+void session_clear(struct session *session);
+
+void session_start(struct session *session);
+void session_feed(struct session *session, const char *data, size_t length);
+/* After a call to the engine from outside: collects what came of it. */
+void session_settle(struct session *session);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/transcript/smuggle.c - every string of up to five bytes out of CR, LF,
+ * dot, NUL and "a" at the start, in the middle and at the end of a message,
+ * whole and split at every byte: the engine sees the message's end exactly
+ * where CRLF.CRLF is, and keeps the very bytes or refuses.
+ *
+ * What is right is found here in the plainest way, on the whole text.
+ */
+#include "session.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct str BEFORE = STR("EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
+static const struct str AFTER = STR("NOOP\r\n");
+
+static bool has_bare_line_end(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		bool is_pair =
+			text.data[i] == '\r' && i + 1 < text.length && text.data[i + 1] == '\n';
+
+		if (is_pair)
+			i++;
+		else if (text.data[i] == '\r' || text.data[i] == '\n')
+			return true;
+	}
+	return false;
+}
+
+static void unstuff(struct str text, struct buffer *out)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] != '.' || (i > 0 && text.data[i - 1] != '\n'))
+			buffer_append_byte(out, text.data[i]);
+}
+
+static bool is_plain(struct str line)
+{
+	for (size_t i = 0; i < line.length; i++)
+		if ((unsigned char)line.data[i] < ' ')
+			return false;
+	return true;
+}
+
+/* The replies to lines of which none is a command. */
+static void refuse_lines(struct str text, struct buffer *out)
+{
+	const char *end;
+
+	while ((end = memmem(text.data, text.length, "\r\n", 2)) != NULL) {
+		struct str line = str_slice(text.data, (size_t)(end - text.data));
+
+		buffer_append_string(
+			out, is_plain(line)
+				     ? "500 5.5.1 Unknown command\r\n"
+				     : "500 5.5.2 Control characters, or a CR or LF alone\r\n");
+		text = str_skip(text, line.length + 2);
+	}
+}
+
+/* What must come of DATA; TEXT is what follows DATA's CRLF. */
+static void judge(struct str text, struct buffer *output, struct buffer *message)
+{
+	char framed[64] = "\r\n";
+	const char *end;
+	struct str content;
+
+	memcpy(framed + 2, text.data, text.length);
+	end = memmem(framed, text.length + 2, "\r\n.\r\n", 5);
+	content = str_slice(text.data, (size_t)(end - framed));
+	if (has_bare_line_end(content)) {
+		buffer_append_string(output,
+				     "550 5.6.11 A CR or LF stands alone in the message\r\n");
+	} else {
+		unstuff(content, message);
+		buffer_append_string(output, "250 2.0.0 queued\r\n");
+	}
+	refuse_lines(str_skip(text, content.length + 3), output);
+	buffer_append_string(output, "250 2.0.0 Ok\r\n");
+}
+
+static void print(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		printf(text.data[i] > ' ' ? "%c" : "\\x%02x", (unsigned)text.data[i]);
+	putchar('\n');
+}
+
+/* Split in two at SPLIT; 0: byte by byte. */
+static bool play(struct str text, size_t split, struct str output, struct str message)
+{
+	struct session session;
+	size_t replies;
+	bool good;
+
+	session_init(&session);
+	session.service.limits.errors = 1000;
+	session_start(&session);
+	smtp_server_start(session.server);
+	session_settle(&session);
+	session_feed(&session, BEFORE.data, BEFORE.length);
+	replies = session.output.length;
+	if (split == 0)
+		session.chunk = 1;
+	else
+		session_feed(&session, text.data, split);
+	session_feed(&session, text.data + split, text.length - split);
+	session_feed(&session, AFTER.data, AFTER.length);
+	good = session.fault == NULL && session.message_count <= 1 &&
+	       str_equal(str_skip(buffer_view(&session.output), replies), output) &&
+	       str_equal(buffer_view(&session.messages), message);
+	if (!good) {
+		printf("split at %zu: ", split);
+		print(text);
+		print(buffer_view(&session.output));
+	}
+	session_clear(&session);
+	return good;
+}
+
+static bool try_text(const char *before, struct str tested, const char *after)
+{
+	struct buffer text = {0};
+	struct buffer output = {0};
+	struct buffer message = {0};
+	bool good = true;
+
+	buffer_append_string(&text, before);
+	buffer_append_str(&text, tested);
+	buffer_append_string(&text, after);
+	judge(buffer_view(&text), &output, &message);
+	for (size_t split = 0; split <= text.length; split++)
+		good = play(buffer_view(&text), split, buffer_view(&output),
+			    buffer_view(&message)) &&
+		       good;
+	buffer_clear(&text);
+	buffer_clear(&output);
+	buffer_clear(&message);
+	return good;
+}
+
+int main(void)
+{
+	static const char alphabet[5] = {'\r', '\n', '.', '\0', 'a'};
+	unsigned tried = 0;
+	unsigned failed = 0;
+
+	for (size_t length = 1, count = 5; length <= 5; length++, count *= 5) {
+		for (size_t number = 0; number < count; number++) {
+			char bytes[5];
+			size_t rest = number;
+
+			for (size_t i = 0; i < length; i++, rest /= 5)
+				bytes[i] = alphabet[rest % 5];
+			tried++;
+			if (!try_text("", str_slice(bytes, length), "\r\n.\r\n") ||
+			    !try_text("x", str_slice(bytes, length), "y\r\n.\r\n") ||
+			    !try_text("x\r\n", str_slice(bytes, length), "\r\n.\r\n"))
+				failed++;
+		}
+	}
+	printf("%u of %u strings as they should be\n", tried - failed, tried);
+	return failed > 0 || tried != 3905 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+/* Writes one bounce for check_bounce.py: bounce_sample RET MAX-BYTES RECIPIENT
+ * [ADDRESS ORIGINAL STATUS TEXT]..., the original message on standard input. */
+#include "bounce/report.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAILURES = 16 };
+
+int main(int count, char **arguments)
+{
+	struct bounce_failure failures[FAILURES];
+	struct bounce_report report = {.hostname = STR("mx1.example.org"),
+				       .from = STR("MAILER-DAEMON"),
+				       .id = {457, INT64_C(1763627590000000)},
+				       .now_us = INT64_C(1763627595000000),
+				       .envid = STR("QQ+3D314159"),
+				       .failures = failures};
+	struct buffer message = {0};
+	struct buffer out = {0};
+	size_t got;
+
+	if (count < 4 || (count - 4) % 4 != 0 || (count - 4) / 4 > FAILURES)
+		return 2;
+	do {
+		got = fread(buffer_reserve(&message, 1 << 16), 1, 1 << 16, stdin);
+		buffer_commit(&message, got);
+	} while (got > 0);
+	report.ret = strcmp(arguments[1], "hdrs") == 0 ? MAIL_RET_HEADERS : MAIL_RET_FULL;
+	report.max_bytes = strtoull(arguments[2], NULL, 10);
+	report.recipient = str_from(arguments[3]);
+	for (int i = 4; i < count; i += 4)
+		failures[report.failure_count++] =
+			(struct bounce_failure){.address = str_from(arguments[i]),
+						.original = str_from(arguments[i + 1]),
+						.status = str_from(arguments[i + 2]),
+						.text = str_from(arguments[i + 3])};
+	report.message = buffer_view(&message);
+	report.message_size = message.length;
+	bounce_report_write(&report, &out);
+	fwrite(buffer_data(&out), 1, out.length, stdout);
+	buffer_clear(&out);
+	buffer_clear(&message);
+	return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: ISC
+#include "mail/address.h"
+#include "test.h"
+#include <errno.h>
+#include <string.h>
+
+#define TEN   "abcdefghij"
+#define SIXTY TEN TEN TEN TEN TEN TEN
+#define LABEL SIXTY "123" /* 63 */
+
+static const struct {
+	struct str text;
+	unsigned flags;
+	int result;
+	const char *local;
+	const char *domain;
+	bool is_literal;
+} cases[] = {
+	{STR("a@b"), 0, 0, "a", "b", false},
+	{STR("lisa@example.com"), 0, 0, "lisa", "example.com", false},
+	{STR("a.b.c@d.e"), 0, 0, "a.b.c", "d.e", false},
+	{STR("!#$%&'*+-/=?^_`{|}~@x"), 0, 0, "!#$%&'*+-/=?^_`{|}~", "x", false},
+	{STR("a@under_score.example"), 0, 0, "a", "under_score.example", false},
+	{STR("a@1.2"), 0, 0, "a", "1.2", false},
+	{STR("\"a b\"@x"), 0, 0, "\"a b\"", "x", false},
+	{STR("\"\"@x"), 0, 0, "\"\"", "x", false},
+	{STR("\"a@b\"@x"), 0, 0, "\"a@b\"", "x", false},
+	{STR("\"a\\\"b\\\\\"@x"), 0, 0, "\"a\\\"b\\\\\"", "x", false},
+	{STR("\"a>b\"@x"), 0, 0, "\"a>b\"", "x", false},
+	{STR("a@[192.0.2.1]"), 0, 0, "a", "[192.0.2.1]", true},
+	{STR("a@[IPv6:2001:db8::1]"), 0, 0, "a", "[IPv6:2001:db8::1]", true},
+	{STR("a@[ipv6:::]"), 0, 0, "a", "[ipv6:::]", true},
+	{STR("postmaster"), MAIL_ADDRESS_NO_DOMAIN, 0, "postmaster", "", false},
+	{STR(""), MAIL_ADDRESS_NULL, 0, "", "", false},
+	{STR("gr\xc3\xbc\xc3\x9f"
+	     "e@x"),
+	 MAIL_ADDRESS_UTF8, 0,
+	 "gr\xc3\xbc\xc3\x9f"
+	 "e",
+	 "x", false},
+	{STR("a@b\xc3\xbc.x"), MAIL_ADDRESS_UTF8, 0, "a", "b\xc3\xbc.x", false},
+	{STR("\"\xc3\xbc\"@x"), MAIL_ADDRESS_UTF8, 0, "\"\xc3\xbc\"", "x", false},
+	{STR(SIXTY "1234@x"), 0, 0, SIXTY "1234", "x", false},
+	{STR("a@" LABEL "." LABEL "." LABEL "." LABEL), 0, 0, "a",
+	 LABEL "." LABEL "." LABEL "." LABEL, false},
+
+	{STR(SIXTY "12345@x"), 0, -ENAMETOOLONG, NULL, NULL, false},
+	{STR("\"" SIXTY "123\"@x"), 0, -ENAMETOOLONG, NULL, NULL, false},
+	{STR("a@" LABEL "." LABEL "." LABEL "." LABEL ".x"), 0, -ENAMETOOLONG, NULL, NULL, false},
+	{STR("a@" LABEL "x"), 0, -EINVAL, NULL, NULL, false},
+	{STR(""), 0, -EINVAL, NULL, NULL, false},
+	{STR("a"), 0, -EINVAL, NULL, NULL, false},
+	{STR("@"), MAIL_ADDRESS_NULL, -EINVAL, NULL, NULL, false},
+	{STR("@x"), MAIL_ADDRESS_NULL, -EINVAL, NULL, NULL, false},
+	{STR("a@"), MAIL_ADDRESS_NO_DOMAIN, -EINVAL, NULL, NULL, false},
+	{STR("a@b@c"), 0, -EINVAL, NULL, NULL, false},
+	{STR(".a@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a.@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a..b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@.x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x."), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x..y"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x y"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x "), 0, -EINVAL, NULL, NULL, false},
+	{STR("<a@x>"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a,b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a\0b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x\0"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@x\r\n"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\"b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\\\"@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\\"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\n\"@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\\\n\"@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\tb\"@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\"a\0b\"@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[192.0.2.256]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[192.0.2]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[192.0.2.1"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[192.0.2.1]x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[192.0.2.1\0]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[2001:db8::1]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[IPv6:192.0.2.1]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[IPv6:]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[tag:content]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@[]"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@["), 0, -EINVAL, NULL, NULL, false},
+	{STR("\xc3\xbc@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR("a@\xc3\xbc"), 0, -EINVAL, NULL, NULL, false},
+	{STR("\xc0\xaf@x"), MAIL_ADDRESS_UTF8, -EINVAL, NULL, NULL, false},
+	{STR("\xed\xa0\x80@x"), MAIL_ADDRESS_UTF8, -EINVAL, NULL, NULL, false},
+	{STR("a@\xc3"), MAIL_ADDRESS_UTF8, -EINVAL, NULL, NULL, false},
+};
+
+static void addresses_follow_the_grammar(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct mail_address address = {.is_literal = true, .text = STR("untouched")};
+		int result = mail_address_parse(cases[i].text, cases[i].flags, &address);
+
+		if (result != cases[i].result)
+			fail_msg("%.*s: %d, not %d", STR_ARGUMENTS(cases[i].text), result,
+				 cases[i].result);
+		if (result < 0) {
+			assert_true(str_equal(address.text, STR("untouched")));
+			continue;
+		}
+		assert_true(str_equal(address.text, cases[i].text));
+		assert_true(str_equal(address.local, str_from(cases[i].local)));
+		assert_true(str_equal(address.domain, str_from(cases[i].domain)));
+		assert_int_equal(address.is_literal, cases[i].is_literal);
+	}
+}
+
+static void domains_follow_the_grammar(void **state)
+{
+	(void)state;
+	assert_true(mail_domain_is_valid(STR("example.com")));
+	assert_true(mail_domain_is_valid(STR(LABEL)));
+	assert_false(mail_domain_is_valid(STR(LABEL "x")));
+	assert_false(mail_domain_is_valid(STR("")));
+	assert_false(mail_domain_is_valid(STR(".")));
+	assert_false(mail_domain_is_valid(STR("[192.0.2.1]")));
+	assert_false(mail_domain_is_valid(STR("\xc3\xbc.example")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_follow_the_grammar),
+		cmocka_unit_test(domains_follow_the_grammar),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

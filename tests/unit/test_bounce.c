@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: ISC
+#include "bounce/report.h"
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct bounce_failure failures[] = {
+	{.address = {"gone@example.net", 16},
+	 .original = {"rfc822;sales+2Bx@example.org", 28},
+	 .status = {"5.1.1", 5},
+	 .text = {"mx.example.net: 550 5.1.1 no such user", 38},
+	 .failed_us = 1763627594000000},
+	{.address = {"full@example.org", 16}, .status = {"5.2.2", 5}, .text = {"over quota", 10}},
+};
+
+#define HEADER "Subject: hello\r\nMessage-ID: <1@x>\r\n"
+
+static struct bounce_report sample(const char *message)
+{
+	return (struct bounce_report){
+		.recipient = STR("lisa@example.com"),
+		.hostname = STR("mx1.example.org"),
+		.from = STR("MAILER-DAEMON"),
+		.id = {457, 1763627590000000},
+		.now_us = 1763627595000000,
+		.failures = failures,
+		.failure_count = 2,
+		.message = str_from(message),
+		.message_size = strlen(message),
+	};
+}
+
+static char *write_text(const struct bounce_report *report, struct buffer *out)
+{
+	bounce_report_write(report, out);
+	buffer_append_byte(out, '\0');
+	assert_int_equal(strlen(buffer_data(out)), out->length - 1);
+	return buffer_data(out);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("missing: %s", part);
+}
+
+static void assert_lacks(const char *text, const char *part)
+{
+	if (strstr(text, part) != NULL)
+		fail_msg("there is: %s", part);
+}
+
+static void a_report_has_its_three_parts(void **state)
+{
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.envid = STR("QQ+3D314159");
+	text = write_text(&report, &out);
+	assert_has(text, "\r\nTo: <lisa@example.com>\r\n");
+	assert_has(text, "\r\nFrom: Mail System <MAILER-DAEMON@mx1.example.org>\r\n");
+	assert_has(text, "\r\nAuto-Submitted: auto-replied\r\n");
+	assert_has(text, "\r\n\r\nHi. This is the mail system at mx1.example.org.\r\n");
+	assert_has(text, "\r\n\r\n<gone@example.net>:\r\nmx.example.net: 550 5.1.1 no such user "
+			 "(5.1.1)\r\n\r\n<full@example.org>:\r\nover quota (5.2.2)\r\n\r\n--- ");
+	assert_has(text, "\r\nOriginal-Envelope-Id: QQ=314159\r\n");
+	assert_has(text, "\r\nReporting-MTA: dns; mx1.example.org\r\n");
+	assert_has(text, "\r\n\r\nOriginal-Recipient: rfc822;sales+x@example.org\r\n"
+			 "Final-Recipient: rfc822; gone@example.net\r\n"
+			 "Action: failed\r\nStatus: 5.1.1\r\n"
+			 "Remote-MTA: dns; mx.example.net\r\n"
+			 "Diagnostic-Code: smtp; 550 5.1.1 no such user\r\n"
+			 "Last-Attempt-Date: Thu, 20 Nov 2025 08:33:14 +0000\r\n");
+	assert_has(text, "Content-Type: message/rfc822\r\n\r\n" HEADER "\r\nbody\r\n\r\n--=_");
+	buffer_clear(&out);
+}
+
+static void only_what_fits_is_returned(void **state)
+{
+	static const struct {
+		enum mail_ret ret;
+		uint64_t max_bytes;
+		const char *copy; /* between the part's header and the boundary */
+		bool is_cut;
+	} cases[] = {
+		{MAIL_RET_NONE, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
+		{MAIL_RET_FULL, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
+		{MAIL_RET_FULL, sizeof HEADER + 10, "message/rfc822\r\n\r\n" HEADER "\r\none\r\n",
+		 true},
+		{MAIL_RET_FULL, sizeof HEADER + 11,
+		 "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
+		{MAIL_RET_FULL, 20, "text/rfc822-headers\r\n\r\nSubject: hello\r\n", true},
+		{MAIL_RET_FULL, 3, "text/rfc822-headers\r\n\r\n", true},
+		{MAIL_RET_HEADERS, 0, "text/rfc822-headers\r\n\r\n" HEADER, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(HEADER "\r\none\r\ntwo\r\n");
+		struct buffer expected = {0};
+		struct buffer out = {0};
+		char *text;
+
+		report.ret = cases[i].ret;
+		report.max_bytes = cases[i].max_bytes;
+		text = write_text(&report, &out);
+		buffer_append_format(&expected, "%s\r\n--=_", cases[i].copy);
+		buffer_append_byte(&expected, '\0');
+		assert_has(text, buffer_data(&expected));
+		assert_int_equal(strstr(text, "It is cut after") != NULL, cases[i].is_cut);
+		buffer_clear(&expected);
+		buffer_clear(&out);
+	}
+}
+
+static void a_message_given_in_part_is_cut_at_a_line(void **state)
+{
+	struct bounce_report report = sample(HEADER "\r\none\r\ntw");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.message_size = 1 << 20;
+	text = write_text(&report, &out);
+	assert_has(text, HEADER "\r\none\r\n\r\n--=_");
+	assert_has(text, "It is cut after");
+	buffer_clear(&out);
+}
+
+static void nothing_from_outside_becomes_structure(void **state)
+{
+	struct bounce_failure failure = {
+		.address = STR("a\r\n\r\n--- b@example.org"),
+		.original = STR("rfc822;x+0D+0AAction: delivered"),
+		.status = STR("5.1.1\r\nX: y"),
+		.text = STR("one\r\n\r\n<x@y>:\r\ntwo\n--=_\xff"),
+	};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.failures = &failure;
+	report.failure_count = 1;
+	report.recipient = STR("lisa>\r\nBcc: <eve@example.com");
+	report.envid = STR("a+0A+0Ab");
+	text = write_text(&report, &out);
+	assert_lacks(text, "\nBcc:");
+	assert_lacks(text, "\nAction: delivered");
+	assert_lacks(text, "\nX: y");
+	assert_lacks(text, "\n<x@y>");
+	assert_has(text, "\r\nStatus: 5.0.0\r\n");
+	assert_has(text, "\r\nOriginal-Envelope-Id: a??b\r\n");
+	for (const char *line = text; (line = strchr(line, '\n')) != NULL; line++)
+		assert_true(line[-1] == '\r');
+	buffer_clear(&out);
+}
+
+static void a_boundary_is_nowhere_in_the_parts(void **state)
+{
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer first = {0};
+	struct buffer second = {0};
+	char boundary[80];
+	char *text = write_text(&report, &first);
+
+	(void)state;
+	assert_int_equal(sscanf(strstr(text, "boundary="), "boundary=\"%79[^\"]", boundary), 1);
+	report.message = str_from(text);
+	report.message_size = report.message.length;
+	text = write_text(&report, &second);
+	assert_int_not_equal(strncmp(strstr(text, "boundary=") + 10, boundary, strlen(boundary)),
+			     0);
+	buffer_clear(&first);
+	buffer_clear(&second);
+}
+
+static void eight_bit_headers_travel_as_ascii(void **state)
+{
+	struct bounce_report report = sample("Subject: caf\xc3\xa9 = \r\nX: y\r\n\r\n\xc3\xa9\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.ret = MAIL_RET_HEADERS;
+	text = write_text(&report, &out);
+	assert_has(text, "Content-Transfer-Encoding: quoted-printable\r\n\r\n"
+			 "Subject: caf=C3=A9 =3D=20\r\nX: y\r\n\r\n--=_");
+	assert_lacks(text, "8bit");
+	buffer_reset(&out);
+	report.ret = MAIL_RET_FULL;
+	text = write_text(&report, &out);
+	assert_has(text, "message/rfc822\r\nContent-Transfer-Encoding: 8bit\r\n\r\nSubject: caf");
+	buffer_clear(&out);
+}
+
+static void long_texts_are_folded(void **state)
+{
+	char words[480];
+	struct bounce_failure failure = {.address = STR("a@example.org"), .status = STR("5.0.0")};
+	struct bounce_report report = sample(HEADER "\r\n");
+	struct buffer out = {0};
+	size_t column = 0;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof words; i++)
+		words[i] = i % 9 == 8 ? ' ' : 'w';
+	failure.text = str_slice(words, sizeof words);
+	report.failures = &failure;
+	report.failure_count = 1;
+	text = write_text(&report, &out);
+	for (const char *c = strstr(text, "Diagnostic-Code"); *c != '\0'; c++) {
+		column = *c == '\n' ? 0 : column + 1;
+		assert_true(column <= 80);
+	}
+	buffer_clear(&out);
+}
+
+static void bounces_find_their_way(void **state)
+{
+	static const struct {
+		const char *original;
+		const char *doublebounceto;
+		enum bounce_decision decision;
+		const char *sender;
+		const char *recipient;
+	} cases[] = {
+		{"lisa@example.com", "pm@example.org", BOUNCE_SEND, "", "lisa@example.com"},
+		{"lisa@example.com", "", BOUNCE_SEND, "", "lisa@example.com"},
+		{"", "pm@example.org", BOUNCE_SEND, "#@[]", "pm@example.org"},
+		{"", "", BOUNCE_DROP, NULL, NULL},
+		{"#@[]", "pm@example.org", BOUNCE_DROP, NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct config config = {.doublebounceto = cases[i].doublebounceto};
+		struct str sender;
+		struct str recipient;
+
+		assert_int_equal(
+			bounce_route(str_from(cases[i].original), &config, &sender, &recipient),
+			cases[i].decision);
+		if (cases[i].decision == BOUNCE_DROP)
+			continue;
+		assert_true(str_equal(sender, str_from(cases[i].sender)));
+		assert_true(str_equal(recipient, str_from(cases[i].recipient)));
+	}
+	assert_true(bounce_is_wanted(0));
+	assert_true(bounce_is_wanted(MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_SUCCESS));
+	assert_false(bounce_is_wanted(MAIL_NOTIFY_NEVER));
+	assert_false(bounce_is_wanted(MAIL_NOTIFY_SUCCESS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_report_has_its_three_parts),
+		cmocka_unit_test(only_what_fits_is_returned),
+		cmocka_unit_test(a_message_given_in_part_is_cut_at_a_line),
+		cmocka_unit_test(nothing_from_outside_becomes_structure),
+		cmocka_unit_test(a_boundary_is_nowhere_in_the_parts),
+		cmocka_unit_test(eight_bit_headers_travel_as_ascii),
+		cmocka_unit_test(long_texts_are_folded),
+		cmocka_unit_test(bounces_find_their_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: ISC
+#include "queue/control.h"
+#include "test.h"
+#include <errno.h>
+#include <string.h>
+
+#define HEAD \
+	"stagepost 1\nid: 457-660b1182f1e21\nstage: arrive\nborn: 2026-11-20T08:33:11.482913Z\n"
+#define ENVELOPE                                                              \
+	HEAD "from: <a@example.org>\nsize: 10\nto: 1 <b@example.net>\nto: 2 " \
+	     "<c@example.net>\nend:\n"
+#define MAP                                                                       \
+	"map: 1 local mailbox <b@example.net>\nmap: 2 remote 3 <d@example.com>\n" \
+	"mapped: directory=42 count=2\n"
+
+static struct mail_envelope *sample_envelope(void)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct mail_recipient *recipient;
+
+	envelope->id = (struct mail_id){457, 1795163591482913};
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->ret = MAIL_RET_HEADERS;
+	envelope->sender = STR("lisa@example.com");
+	envelope->envid = STR("QQ314159");
+	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
+	envelope->size = 18233;
+	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
+	recipient->notify = MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_DELAY;
+	recipient->original = STR("rfc822;scuba@example.net");
+	mail_envelope_add(envelope, STR("j\xc3\xb6rg@example.net"));
+	return envelope;
+}
+
+static void envelope_survives_a_round(void **state)
+{
+	struct mail_envelope *envelope = sample_envelope();
+	struct queue_control *control;
+	struct buffer text = {0};
+
+	(void)state;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
+	assert_int_equal(control->envelope->id.number, 457);
+	assert_int_equal(control->envelope->id.born_us, envelope->id.born_us);
+	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
+	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
+	assert_int_equal(control->envelope->size, 18233);
+	assert_true(str_equal(control->envelope->sender, envelope->sender));
+	assert_true(str_equal(control->envelope->envid, envelope->envid));
+	assert_true(str_equal(control->envelope->received, envelope->received));
+	assert_int_equal(control->envelope->recipient_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct mail_recipient *a = &control->envelope->recipients[i];
+		const struct mail_recipient *b = &envelope->recipients[i];
+
+		assert_true(str_equal(a->address, b->address));
+		assert_true(str_equal(a->original, b->original));
+		assert_int_equal(a->number, b->number);
+		assert_int_equal(a->notify, b->notify);
+	}
+	assert_false(control->is_mapped);
+	assert_false(queue_control_is_finished(control));
+	queue_control_free(control);
+	mail_envelope_free(envelope);
+	buffer_clear(&text);
+}
+
+static void unsafe_values_are_not_written(void **state)
+{
+	static const struct str bad[] = {STR("a\nb@c"), STR("a\rb@c"), STR("a\0b@c"), STR("a>b@c"),
+					 STR("a\"b@c"), STR("a\tb@c"), STR("a\x7f@c")};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		struct mail_envelope *envelope = sample_envelope();
+		struct buffer text = {0};
+
+		envelope->sender = bad[i];
+		assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+		envelope->sender = STR("");
+		envelope->recipients[1].address = bad[i];
+		assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+		envelope->recipients[1].address = STR("x@y");
+		envelope->envid = STR("a b");
+		assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+		assert_int_equal(text.length, 0);
+		envelope->envid = STR("");
+		envelope->sender = STR("#@[]");
+		assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+		buffer_clear(&text);
+		mail_envelope_free(envelope);
+	}
+}
+
+static void envelopes_are_read_strictly(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+	} cases[] = {
+		{ENVELOPE, 0},
+		{"", -ENODATA},
+		{"stagepost 1", -ENODATA},
+		{"stagepost 2\n", -EPROTO},
+		{"mail 1\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d>\n", -ENODATA},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d>\nend:", -ENODATA},
+		{HEAD "from: <a@b>\nsize: 1\nend:\n", -EBADMSG},
+		{HEAD "size: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nfrom: <a@b>\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: x\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 0 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d> notify=often\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 2 <c@d>\nto: 2 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a\t@b>\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <>\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
+		{HEAD "from: <#@[]>\nsize: 1\nfuture: x\nto: 1 <c@d> later=7\nend:\n", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct queue_control *control = NULL;
+		unsigned line = 0;
+		int result = queue_control_parse(str_from(cases[i].text), &control, &line);
+
+		if (result != cases[i].result)
+			fail_msg("case %zu: %d, line %u", i, result, line);
+		queue_control_free(control);
+	}
+}
+
+static void map_counts_when_it_is_whole(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_mapped;
+	} cases[] = {
+		{ENVELOPE MAP, true},
+		{ENVELOPE "map: 1 remote <b@c>\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=1", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=2\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1\n", false},
+		/* a cut block, its torn line ended, then a new one */
+		{ENVELOPE "map: 1 remote <b@c>\nmap: 2 rem\n" MAP, true},
+		{ENVELOPE "map: 1 remote <b@c>\n" MAP, true},
+		/* a number twice, a stranger */
+		{ENVELOPE "map: 1 remote <b@c>\nmap: 2 remote 1 <d@c>\n"
+			  "mapped: directory=1 count=2\n",
+		 false},
+		{ENVELOPE "map: 7 remote <b@c>\nmapped: directory=1 count=1\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct queue_control *control = NULL;
+
+		assert_int_equal(queue_control_parse(str_from(cases[i].text), &control, NULL), 0);
+		if (control->is_mapped != cases[i].is_mapped)
+			fail_msg("case %zu", i);
+		queue_control_free(control);
+	}
+}
+
+static void hole_in_a_map_voids_it(void **state)
+{
+	static const char text[] = ENVELOPE MAP;
+	const size_t first = sizeof ENVELOPE - 1;
+	const size_t last = sizeof text - 1 - sizeof "mapped: directory=42 count=2\n";
+
+	(void)state;
+	for (size_t i = first; i < last; i++) {
+		struct queue_control *control = NULL;
+		char copy[sizeof text];
+
+		memcpy(copy, text, sizeof copy);
+		copy[i] = '\0';
+		assert_int_equal(
+			queue_control_parse(str_slice(copy, sizeof copy - 1), &control, NULL), 0);
+		assert_false(control->is_mapped);
+		queue_control_free(control);
+	}
+}
+
+static void last_outcome_counts(void **state)
+{
+	struct queue_delivery outcomes[] = {
+		{.number = 1,
+		 .outcome = QUEUE_WAIT,
+		 .changed_us = 5 * SECOND_US,
+		 .until_us = 9 * SECOND_US,
+		 .trigger = STR("host.mx.example.org"),
+		 .status = STR("4.4.1"),
+		 .text = STR("connection refused")},
+		{.number = 3, .outcome = QUEUE_FAIL, .changed_us = 6 * SECOND_US},
+		{.number = 1,
+		 .outcome = QUEUE_DONE,
+		 .changed_us = 7 * SECOND_US,
+		 .status = STR("2.0.0"),
+		 .text = STR("stored")},
+	};
+	struct queue_control *control;
+	struct buffer text = {0};
+
+	(void)state;
+	buffer_append_string(&text, ENVELOPE MAP);
+	for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+		assert_int_equal(queue_control_write_outcome(&text, &outcomes[i]), 0);
+		assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
+		for (size_t k = 0; k < control->delivery_count; k++) {
+			const struct queue_delivery *d = &control->deliveries[k];
+
+			if (d->number != outcomes[i].number)
+				continue;
+			assert_int_equal(d->outcome, outcomes[i].outcome);
+			assert_int_equal(d->changed_us, outcomes[i].changed_us);
+			assert_int_equal(d->until_us, outcomes[i].until_us);
+			assert_true(str_equal(d->trigger, outcomes[i].trigger));
+			assert_true(str_equal(d->status, outcomes[i].status));
+			assert_true(str_equal(d->text, outcomes[i].text));
+		}
+		assert_int_equal(queue_control_is_finished(control), i == 2);
+		queue_control_free(control);
+	}
+	outcomes[0].text = STR("a\nb");
+	assert_int_equal(queue_control_write_outcome(&text, &outcomes[0]), -EINVAL);
+	buffer_clear(&text);
+}
+
+/* Whatever the bytes: an answer, within bounds. */
+static void damage_is_survived(void **state)
+{
+	static const char text[] = ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
+						"wait: 3 2026-11-20T08:33:14Z "
+						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n";
+	unsigned seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		struct queue_control *control = NULL;
+		char copy[sizeof text];
+		size_t length = sizeof text - 1;
+
+		memcpy(copy, text, sizeof copy);
+		for (unsigned i = 0; i < 1 + round % 4; i++) {
+			seed = seed * 1103515245u + 12345u;
+			copy[(seed >> 8) % length] = (char)(seed >> 3);
+		}
+		if (round % 3 == 0)
+			length = (seed >> 8) % length;
+		if (queue_control_parse(str_slice(copy, length), &control, NULL) == 0)
+			queue_control_free(control);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(envelope_survives_a_round),
+		cmocka_unit_test(unsafe_values_are_not_written),
+		cmocka_unit_test(envelopes_are_read_strictly),
+		cmocka_unit_test(map_counts_when_it_is_whole),
+		cmocka_unit_test(hole_in_a_map_voids_it),
+		cmocka_unit_test(last_outcome_counts),
+		cmocka_unit_test(damage_is_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: ISC
+/* Deliveries on a real disk; the recorder in disk_watch.h sees every call to
+ * os/file.h, fails those that a test names, and judges what is durable. */
+#include "base/timestamp.h"
+#include "disk_watch.h"
+#include "mailbox/maildir.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "test.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MESSAGE "Subject: hello\r\n\r\none\r\ntwo\r\n"
+
+static int64_t now_us = INT64_C(1763627594482913);
+static char root[] = "/tmp/test_maildir.XXXXXX";
+
+int64_t os_clock_wall_us(void)
+{
+	return now_us;
+}
+
+static int message_file(const char *text, size_t length)
+{
+	FILE *file = tmpfile();
+	int copy;
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, length, file), length);
+	assert_int_equal(fflush(file), 0);
+	copy = dup(fileno(file));
+	fclose(file);
+	return copy;
+}
+
+static void path_of(char *out, size_t size, const char *below)
+{
+	snprintf(out, size, "%s/%s", root, below);
+}
+
+/* The number of files in a folder; the last one's contents and name. */
+static size_t read_folder(const char *below, struct buffer *text, char *name, size_t name_size)
+{
+	char folder[300];
+	DIR *directory;
+	struct dirent *entry;
+	size_t count = 0;
+
+	path_of(folder, sizeof folder, below);
+	directory = opendir(folder);
+	if (directory == NULL)
+		return 0;
+	while ((entry = readdir(directory)) != NULL) {
+		char path[600];
+		int file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		count++;
+		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+		snprintf(name, name_size, "%s", entry->d_name);
+		file = open(path, O_RDONLY);
+		buffer_reset(text);
+		buffer_commit(text, (size_t)read(file, buffer_reserve(text, 1 << 20), 1 << 20));
+		close(file);
+	}
+	closedir(directory);
+	return count;
+}
+
+static size_t count_in(const char *below)
+{
+	struct buffer text = {0};
+	char name[256];
+	size_t count = read_folder(below, &text, name, sizeof name);
+
+	buffer_clear(&text);
+	return count;
+}
+
+static struct mail_verdict deliver(enum maildir_sync sync, const char *below, const char *message,
+				   size_t length)
+{
+	struct maildir *maildir = maildir_new("mx1.example.org", sync);
+	char path[300];
+	struct maildir_delivery delivery = {.sender = STR("lisa@example.com"),
+					    .recipient = STR("ann@example.org"),
+					    .file = message_file(message, length),
+					    .size = length};
+
+	path_of(path, sizeof path, below);
+	delivery.path = str_from(path);
+	maildir_deliver_group(maildir, &delivery, 1);
+	close(delivery.file);
+	maildir_free(maildir);
+	return delivery.verdict;
+}
+
+static struct mail_verdict deliver_text(const char *below, const char *message)
+{
+	return deliver(MAILDIR_SYNC_FILES, below, message, strlen(message));
+}
+
+static void set_up_root(void)
+{
+	char command[400];
+
+	snprintf(command, sizeof command, "rm -rf %s && mkdir %s", root, root);
+	assert_int_equal(system(command), 0);
+	disk_watch_reset();
+}
+
+static void a_message_is_stored_whole(void **state)
+{
+	struct buffer text = {0};
+	char name[256];
+	struct mail_verdict verdict;
+	struct stat info;
+	char path[300];
+
+	(void)state;
+	set_up_root();
+	verdict = deliver_text("example.org/ann", MESSAGE);
+	assert_string_equal(verdict.status, "2.0.0");
+	assert_int_equal(read_folder("example.org/ann/new", &text, name, sizeof name), 1);
+	assert_true(str_equal(buffer_view(&text), STR("Return-Path: <lisa@example.com>\n"
+						      "Delivered-To: ann@example.org\n"
+						      "Subject: hello\n\none\ntwo\n")));
+	assert_int_equal(strncmp(name, "1763627594.M482913P", 19), 0);
+	assert_non_null(strstr(name, ".mx1.example.org,S=86,W=92"));
+	assert_int_equal(count_in("example.org/ann/tmp"), 0);
+	path_of(path, sizeof path, "example.org/ann/cur");
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0700);
+	assert_null(disk_watch_problem());
+	buffer_clear(&text);
+}
+
+static void line_ends_become_lf(void **state)
+{
+	static const struct {
+		const char *message;
+		const char *stored;
+	} cases[] = {
+		{"a\r\n", "a\n"},       {"a", "a"},         {"a\r\n\r\n", "a\n\n"}, {"a\r", "a\r"},
+		{"a\rb\r\n", "a\rb\n"}, {"\r\r\n", "\r\n"}, {"a\nb", "a\nb"},       {"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text = {0};
+		char name[256];
+		struct str stored;
+		unsigned long size;
+		unsigned long virtual_size;
+
+		set_up_root();
+		assert_string_equal(deliver_text("ann", cases[i].message).status, "2.0.0");
+		assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
+		stored = str_skip(buffer_view(&text), strlen("Return-Path: <lisa@example.com>\n"
+							     "Delivered-To: ann@example.org\n"));
+		assert_true(str_equal(stored, str_from(cases[i].stored)));
+		assert_int_equal(sscanf(strstr(name, ",S="), ",S=%lu,W=%lu", &size, &virtual_size),
+				 2);
+		assert_int_equal(size, text.length);
+		for (size_t c = 0; c < text.length; c++)
+			size += buffer_data(&text)[c] == '\n' && buffer_data(&text)[c - 1] != '\r';
+		assert_int_equal(virtual_size, size);
+		buffer_clear(&text);
+	}
+}
+
+static void blocks_are_joined_without_a_seam(void **state)
+{
+	static const size_t block = 256 << 10;
+	char *message = malloc(3 * block);
+	struct buffer text = {0};
+	char name[256];
+
+	(void)state;
+	for (size_t shift = 0; shift < 3; shift++) {
+		set_up_root();
+		memset(message, 'x', 3 * block);
+		memcpy(message + block - 2 + shift, "\r\n", 2);
+		memcpy(message + 2 * block - 2 + shift, "\r\n", 2);
+		deliver(MAILDIR_SYNC_FILES, "ann", message, 3 * block);
+		assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
+		assert_int_equal(text.length, 3 * block - 2 + 62);
+		assert_int_equal(buffer_data(&text)[62 + block - 2 + shift], '\n');
+		assert_int_equal(buffer_data(&text)[62 + 2 * block - 3 + shift], '\n');
+	}
+	buffer_clear(&text);
+	free(message);
+}
+
+static void a_loop_is_noticed(void **state)
+{
+	static const struct {
+		const char *message;
+		const char *status;
+	} cases[] = {
+		{"Delivered-To: ann@example.org\r\n\r\n", "5.4.6"},
+		{"X: y\r\ndelivered-TO:ANN@example.org \r\n\r\n", "5.4.6"},
+		{"Delivered-To: ann@example.org.net\r\n\r\n", "2.0.0"},
+		{"X: y\r\n\r\nDelivered-To: ann@example.org\r\n", "2.0.0"},
+		{"X-Delivered-To: ann@example.org\r\n\r\n", "2.0.0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up_root();
+		assert_string_equal(deliver_text("ann", cases[i].message).status, cases[i].status);
+		assert_int_equal(count_in("ann/new"), cases[i].status[0] == '2');
+		assert_int_equal(count_in("ann/tmp"), 0);
+	}
+}
+
+static void addresses_cannot_add_headers(void **state)
+{
+	struct maildir *maildir = maildir_new("mx1/example:org", MAILDIR_SYNC_FILES);
+	struct maildir_delivery delivery = {.sender = STR("a\nX: y"),
+					    .recipient = STR("b\r\n\r\n")};
+	struct buffer text = {0};
+	char name[256];
+	char path[300];
+
+	(void)state;
+	set_up_root();
+	path_of(path, sizeof path, "ann");
+	delivery.path = str_from(path);
+	delivery.file = message_file("", 0);
+	maildir_deliver_group(maildir, &delivery, 1);
+	assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
+	assert_true(
+		str_equal(buffer_view(&text), STR("Return-Path: <a?X: y>\nDelivered-To: b????\n")));
+	assert_non_null(strstr(name, ".mx1\\057example\\072org,S="));
+	close(delivery.file);
+	maildir_free(maildir);
+	buffer_clear(&text);
+}
+
+static void old_litter_is_cleaned(void **state)
+{
+	char path[300];
+
+	(void)state;
+	set_up_root();
+	deliver_text("ann", MESSAGE);
+	path_of(path, sizeof path, "ann/tmp/old");
+	assert_int_equal(os_file_open(OS_FILE_HERE, path, OS_FILE_WRITE | OS_FILE_CREATE) >= 0, 1);
+	assert_int_equal(os_file_set_modified(OS_FILE_HERE, path, now_us - 35 * HOUR_US), 0);
+	deliver_text("ann", MESSAGE);
+	assert_int_equal(count_in("ann/tmp"), 1);
+	assert_int_equal(os_file_set_modified(OS_FILE_HERE, path, now_us - 37 * HOUR_US), 0);
+	deliver_text("ann", MESSAGE);
+	assert_int_equal(count_in("ann/tmp"), 0);
+	assert_int_equal(count_in("ann/new"), 3);
+}
+
+enum { MANY = 40 };
+
+static void deliver_many(enum maildir_sync sync, struct maildir_delivery *deliveries)
+{
+	static char paths[MANY][300];
+	struct maildir *maildir = maildir_new("mx1.example.org", sync);
+	int file = message_file(MESSAGE, strlen(MESSAGE));
+
+	for (size_t i = 0; i < MANY; i++) {
+		char below[32];
+
+		snprintf(below, sizeof below, "d/u%zu", i % 7);
+		path_of(paths[i], sizeof paths[i], below);
+		deliveries[i] = (struct maildir_delivery){.path = str_from(paths[i]),
+							  .recipient = STR("ann@example.org"),
+							  .file = file,
+							  .size = strlen(MESSAGE)};
+	}
+	maildir_deliver_group(maildir, deliveries, MANY);
+	close(file);
+	maildir_free(maildir);
+}
+
+static size_t count_all_new(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < 7; i++) {
+		char below[32];
+
+		snprintf(below, sizeof below, "d/u%zu/new", i);
+		count += count_in(below);
+	}
+	return count;
+}
+
+static void a_group_shares_its_syncs(void **state)
+{
+	static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM};
+	struct maildir_delivery deliveries[MANY];
+
+	(void)state;
+	for (size_t s = 0; s < COUNT_OF(syncs); s++) {
+		set_up_root();
+		deliver_many(syncs[s], deliveries); /* makes the Maildirs */
+		disk_watch_reset();
+		deliver_many(syncs[s], deliveries);
+		for (size_t i = 0; i < MANY; i++)
+			assert_string_equal(deliveries[i].verdict.status, "2.0.0");
+		assert_int_equal(count_all_new(), 2 * MANY);
+		assert_null(disk_watch_problem());
+		assert_int_equal(disk_watch_count(DISK_SYNC_FILESYSTEM), s == 0 ? 0 : 2);
+		assert_int_equal(disk_watch_count(DISK_SYNC_DIRECTORY), s == 0 ? 7 : 0);
+	}
+}
+
+/* Every call fails once: what is reported as stored is in new/ and durable, the
+ * rest waits, and tmp/ is empty. */
+static void each_call_may_fail(void **state)
+{
+	static const int errors[] = {-EIO, -ENOSPC, -EDQUOT, -EACCES, -EMFILE};
+	static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM};
+
+	(void)state;
+	for (size_t s = 0; s < 2 * COUNT_OF(errors); s++) {
+		bool failed = true;
+
+		for (size_t call = 1; failed; call++) {
+			struct maildir_delivery deliveries[MANY];
+			size_t stored = 0;
+
+			set_up_root();
+			disk_watch_fail(call, errors[s / 2]);
+			deliver_many(syncs[s % 2], deliveries);
+			failed = disk_watch_has_failed();
+			for (size_t i = 0; i < MANY; i++) {
+				stored += deliveries[i].verdict.class == MAIL_OK;
+				assert_int_not_equal(deliveries[i].verdict.class, MAIL_FAIL);
+			}
+			assert_true(count_all_new() >= stored);
+			if (stored == MANY)
+				assert_null(disk_watch_problem());
+			call += call > 30 ? 7 : 0; /* the same calls again and again */
+		}
+	}
+}
+
+static void errors_have_their_verdict(void **state)
+{
+	static const struct {
+		int error;
+		const char *status;
+		const char *text;
+	} cases[] = {
+		{-ENOSPC, "4.3.1", "The disk of the mailbox is full"},
+		{-EDQUOT, "4.2.2", "The mailbox is over its quota"},
+		{-EACCES, "4.3.0", "Cannot open a file in the mailbox: Permission denied"},
+		{-ELOOP, "4.3.0",
+		 "Cannot open a file in the mailbox: Too many levels of symbolic links"},
+		{-ENAMETOOLONG, "5.1.3", "No mailbox can have such a name"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct mail_verdict verdict;
+
+		set_up_root();
+		deliver_text("ann", MESSAGE);
+		disk_watch_reset();
+		disk_watch_fail(1, cases[i].error);
+		verdict = deliver_text("ann", MESSAGE);
+		assert_string_equal(verdict.status, cases[i].status);
+		assert_string_equal(verdict.text, cases[i].text);
+		assert_int_equal(count_in("ann/new"), 1);
+	}
+}
+
+static void paths_are_safe(void **state)
+{
+	static const struct {
+		const char *template;
+		const char *address;
+		const char *path; /* NULL: refused */
+	} cases[] = {
+		{"/m/%d/%u", "Ann@Example.ORG", "/m/example.org/ann"},
+		{"/m/%d/%u/", "ann@example.org", "/m/example.org/ann"},
+		{"/m/%u", "ann+Tag@example.org", "/m/ann"},
+		{"/m/%u", "+ann@example.org", "/m/+ann"},
+		{"/m/%u", "\"a b\"@example.org", "/m/a b"},
+		{"/m/100%%/%u", "ann@example.org", "/m/100%/ann"},
+		{"/m/all", "ann@example.org", "/m/all"},
+		{"/m/%u", "a@b@example.org", "/m/a@b"},
+		{"/m/%u", "@example.org", NULL},
+		{"/m/%u", "\"\"@example.org", NULL},
+		{"/m/%u", "..@example.org", NULL},
+		{"/m/%u", ".@example.org", NULL},
+		{"/m/%u", ".ann@example.org", NULL},
+		{"/m/%u", "\"..\"@example.org", NULL},
+		{"/m/%u", "\".\\.\"@example.org", NULL},
+		{"/m/%u", "..+tag@example.org", NULL},
+		{"/m/%u", "../../etc@example.org", NULL},
+		{"/m/%u", "\"a/b\"@example.org", NULL},
+		{"/m/%u", "a\nb@example.org", NULL},
+		{"/m/%u", "a\x7f@example.org", NULL},
+		{"/m/%d", "ann@", NULL},
+		{"/m/%d", "ann@..", NULL},
+		{"/m/%d", "ann@a/b", NULL},
+		{"/m/%x", "ann@example.org", NULL},
+		{"/m/%", "ann@example.org", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer out = {0};
+		int result;
+
+		buffer_append_byte(&out, '=');
+		result = maildir_path_expand(cases[i].template, str_from(cases[i].address), &out);
+		assert_int_equal(result, cases[i].path != NULL ? 0 : -EINVAL);
+		assert_true(str_equal(str_skip(buffer_view(&out), 1),
+				      str_from(cases[i].path != NULL ? cases[i].path : "")));
+		buffer_clear(&out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_message_is_stored_whole),
+		cmocka_unit_test(line_ends_become_lf),
+		cmocka_unit_test(blocks_are_joined_without_a_seam),
+		cmocka_unit_test(a_loop_is_noticed),
+		cmocka_unit_test(addresses_cannot_add_headers),
+		cmocka_unit_test(old_litter_is_cleaned),
+		cmocka_unit_test(a_group_shares_its_syncs),
+		cmocka_unit_test(each_call_may_fail),
+		cmocka_unit_test(errors_have_their_verdict),
+		cmocka_unit_test(paths_are_safe),
+	};
+	int failed;
+	char command[400];
+
+	umask(077);
+	assert_non_null(mkdtemp(root));
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	return system(command) != 0 ? 1 : failed;
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: ISC
+#include "base/buffer.h"
+#include "smtp/client.h"
+#include "smtp/client_stuffing.h"
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { RECIPIENTS = 3 };
+
+/*
+ * A script has a step a line: "S: text" the server sends a line, "C: text" the
+ * client must have sent exactly this since the last step, "D" the message is
+ * given, "N" the next transaction begins, "X" the connection is lost, "T" the
+ * server takes too long, "Q" the client is told to quit.
+ */
+struct scenario {
+	const char *name;
+	const char *recipients; /* one letter each: a@d.example ... */
+	const char *message;
+	const char *script;
+	const char *verdicts; /* "ok 2.0.0 fail 5.1.1" of the last transaction */
+	enum smtp_client_status status;
+	bool is_8bit;
+	bool is_lmtp;
+	bool is_stale;
+	uint64_t size; /* 0: of the message */
+};
+
+#define HELLO_PIPELINING                                                                       \
+	"S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250-SIZE 1000\nS: 250-8BITMIME\nS: 250 " \
+	"PIPELINING\n"
+#define HELLO_PLAIN "S: 220 mx\nC: EHLO us.example\nS: 250 mx\n"
+#define BATCH_A     "C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: DATA\n"
+#define BATCH_AB                                                                                  \
+	"C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: RCPT TO:<b@d.example>\n" \
+	"C: DATA\n"
+#define SENT_A HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\n"
+
+static const struct scenario scenarios[] = {
+	{"pipelined", "a", "hi\r\n", SENT_A "S: 250 2.6.0 queued\n", "ok 2.6.0", SMTP_CLIENT_READY},
+	{"one command at a time", "a", "hi\r\n",
+	 HELLO_PLAIN "C: MAIL FROM:<s@s.example>\nS: 250 ok\nC: RCPT TO:<a@d.example>\nS: 250 ok\n"
+		     "C: DATA\nS: 354 go\nD\nC: hi\nC: .\nS: 250 queued\n",
+	 "ok 2.0.0", SMTP_CLIENT_READY},
+	{"HELO after a refused EHLO", "a", "hi\r\n",
+	 "S: 220 mx\nC: EHLO us.example\nS: 502 what\nC: HELO us.example\nS: 250 mx\n"
+	 "C: MAIL FROM:<s@s.example>\nS: 250 ok\n",
+	 "", SMTP_CLIENT_WAITING},
+	{"dots and a missing line end", "a", ".\r\n..\r\na.\r\n.b",
+	 HELLO_PLAIN "C: MAIL FROM:<s@s.example>\nS: 250 ok\nC: RCPT TO:<a@d.example>\nS: 250 ok\n"
+		     "C: DATA\nS: 354 go\nD\nC: ..\nC: ...\nC: a.\nC: ..b\nC: .\nS: 250 queued\n",
+	 "ok 2.0.0", SMTP_CLIENT_READY},
+	{"8-bit is announced", "a", "\xc3\xa9\r\n",
+	 HELLO_PIPELINING "C: MAIL FROM:<s@s.example> SIZE=4 BODY=8BITMIME\n"
+			  "C: RCPT TO:<a@d.example>\nC: DATA\n",
+	 "", SMTP_CLIENT_WAITING, .is_8bit = true},
+	{"one recipient refused", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 550 5.7.1 no\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\n"
+	 "S: 250 queued\n",
+	 "fail 5.7.1 ok 2.0.0", SMTP_CLIENT_READY},
+	{"all refused, DATA too; the next one resets", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 550 no\nS: 450 no\nS: 503 no\nN\nC: RSET\n" BATCH_AB
+	 "S: 250 ok\nS: 250 ok\nS: 553 no\nS: 452 no\nS: 554 5.5.0 none\n",
+	 "fail 5.1.3 wait 4.3.1", SMTP_CLIENT_READY},
+	{"all refused but DATA accepted", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 550 no\nS: 450 no\nS: 354 go\nC: .\nS: 250 queued\nN\n" BATCH_AB,
+	 "", SMTP_CLIENT_WAITING},
+	{"MAIL refused", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB "S: 552 5.3.4 big\nS: 503 what\nS: 503 what\nS: 503 what\n",
+	 "fail 5.3.4 fail 5.3.4", SMTP_CLIENT_READY},
+	{"MAIL refused, the rest accepted", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 451 later\nS: 250 ok\nS: 250 ok\nS: 354 go\nC: .\nS: 250 ok\n",
+	 "wait 4.3.0 wait 4.3.0", SMTP_CLIENT_READY},
+	{"DATA refused", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB "S: 250 ok\nS: 250 ok\nS: 550 no\nS: 451 4.7.1 later\n",
+	 "wait 4.7.1 fail 5.1.1", SMTP_CLIENT_READY},
+	{"final reply refuses", "a", "hi\r\n", SENT_A "S: 554 5.7.1 spam\n", "fail 5.7.1",
+	 SMTP_CLIENT_READY},
+	{"a status of another class is not believed", "a", "hi\r\n", SENT_A "S: 554 2.0.0 haha\n",
+	 "fail 5.0.0", SMTP_CLIENT_READY},
+	{"552 without a status is temporary", "a", "hi\r\n",
+	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 552 many\nS: 503 none\n", "wait 4.5.3",
+	 SMTP_CLIENT_READY},
+	{"lines of several replies", "a", "hi\r\n", SENT_A "S: 250-2.0.0 a\nS: 250-b\nS: 250 c\n",
+	 "ok 2.0.0", SMTP_CLIENT_READY},
+	{"too big for the server", "a", "hi\r\n", HELLO_PIPELINING, "fail 5.3.4", SMTP_CLIENT_READY,
+	 .size = 1001},
+	{"greeting refuses for now", "a", "hi\r\n", "S: 554 go away\n", "wait 4.0.0",
+	 SMTP_CLIENT_CLOSED},
+	{"greeting refuses for good", "a", "hi\r\n", "S: 521 no mail here\n", "fail 5.3.2",
+	 SMTP_CLIENT_CLOSED},
+	{"421 anywhere", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB "S: 250 ok\nS: 550 no\nS: 421 4.3.2 bye\n",
+	 "fail 5.1.1 wait 4.3.2", SMTP_CLIENT_CLOSED},
+	{"early refusal during the data", "a", "hi\r\n",
+	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 250 ok\nS: 354 go\nS: 552 5.3.4 big\n",
+	 "fail 5.3.4", SMTP_CLIENT_CLOSED},
+	{"early acceptance during the data", "a", "hi\r\n",
+	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 250 ok\nS: 354 go\nS: 250 ok\n", "wait 4.5.0",
+	 SMTP_CLIENT_CLOSED},
+	{"reply before its command", "a", "hi\r\n", "S: 220 mx\nS: 250 mx\n", "wait 4.5.0",
+	 SMTP_CLIENT_CLOSED},
+	{"2yz to DATA", "a", "hi\r\n", HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 250 ok\nS: 250 ok\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED},
+	{"3yz to the message", "a", "hi\r\n", SENT_A "S: 354 more\n", "wait 4.5.0",
+	 SMTP_CLIENT_CLOSED},
+	{"no code", "a", "hi\r\n", "S: hello\n", "wait 4.5.0", SMTP_CLIENT_CLOSED},
+	{"codes that differ", "a", "hi\r\n", "S: 220-mx\nS: 221 mx\n", "wait 4.5.0",
+	 SMTP_CLIENT_CLOSED},
+	{"1yz", "a", "hi\r\n", "S: 120 soon\n", "wait 4.5.0", SMTP_CLIENT_CLOSED},
+	{"connection lost before the last reply", "a", "hi\r\n", SENT_A "X\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED},
+	{"timeout", "a", "hi\r\n", HELLO_PIPELINING BATCH_A "T\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED},
+	{"stale: lost", "a", "hi\r\n", SENT_A "S: 250 ok\nN\n" BATCH_A "X\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, .is_stale = true},
+	{"stale: 421", "a", "hi\r\n", SENT_A "S: 250 ok\nN\n" BATCH_A "S: 421 idle\n", "wait 4.3.2",
+	 SMTP_CLIENT_CLOSED, .is_stale = true},
+	{"not stale: something was answered", "a", "hi\r\n",
+	 SENT_A "S: 250 ok\nN\n" BATCH_A "S: 451 no\nX\n", "wait 4.3.0", SMTP_CLIENT_CLOSED},
+	{"bare LF", "a", "a\nb\r\n",
+	 HELLO_PIPELINING "C: MAIL FROM:<s@s.example> SIZE=5\nC: RCPT TO:<a@d.example>\nC: DATA\n"
+			  "S: 250 ok\nS: 250 ok\nS: 354 go\nD\n",
+	 "fail 5.6.11", SMTP_CLIENT_CLOSED},
+	{"CR at the end", "a", "ab\r",
+	 HELLO_PIPELINING "C: MAIL FROM:<s@s.example> SIZE=3\nC: RCPT TO:<a@d.example>\nC: DATA\n"
+			  "S: 250 ok\nS: 250 ok\nS: 354 go\nD\n",
+	 "fail 5.6.11", SMTP_CLIENT_CLOSED},
+	{"QUIT", "a", "hi\r\n", SENT_A "S: 250 ok\nQ\nC: QUIT\n", "ok 2.0.0", SMTP_CLIENT_CLOSED},
+	{"LMTP answers for each", "abc", "hi\r\n",
+	 "S: 220 mx\nC: LHLO us.example\nS: 250-mx\nS: 250 PIPELINING\nC: MAIL FROM:<s@s.example>\n"
+	 "C: RCPT TO:<a@d.example>\nC: RCPT TO:<b@d.example>\nC: RCPT TO:<c@d.example>\nC: DATA\n"
+	 "S: 250 ok\nS: 250 ok\nS: 550 no\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\n"
+	 "S: 452 4.2.2 full\nS: 250 2.1.5 ok\n",
+	 "wait 4.2.2 fail 5.1.1 ok 2.1.5", SMTP_CLIENT_READY, .is_lmtp = true},
+};
+
+struct run {
+	const struct scenario *scenario;
+	struct smtp_client *client;
+	struct smtp_client_recipient recipients[RECIPIENTS];
+	char addresses[RECIPIENTS][16];
+	struct buffer expected;
+	bool is_bytewise;
+};
+
+static void begin(struct run *run)
+{
+	const struct scenario *scenario = run->scenario;
+	struct smtp_client_message message = {
+		.sender = STR("s@s.example"),
+		.size = scenario->size > 0 ? scenario->size : strlen(scenario->message),
+		.is_8bit = scenario->is_8bit,
+		.recipients = run->recipients,
+		.recipient_count = strlen(scenario->recipients),
+	};
+
+	for (size_t i = 0; i < message.recipient_count; i++) {
+		snprintf(run->addresses[i], sizeof run->addresses[i], "%c@d.example",
+			 scenario->recipients[i]);
+		run->recipients[i].address = str_from(run->addresses[i]);
+	}
+	smtp_client_begin(run->client, &message);
+}
+
+static void feed(struct run *run, struct str bytes)
+{
+	size_t step = run->is_bytewise ? 1 : bytes.length;
+
+	for (size_t i = 0; i < bytes.length; i += step)
+		smtp_client_input(run->client, str_slice(bytes.data + i, step));
+}
+
+static void give_message(struct run *run)
+{
+	struct str message = str_from(run->scenario->message);
+	size_t step = run->is_bytewise ? 1 : message.length;
+
+	assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_DATA);
+	for (size_t i = 0; i < message.length; i += step)
+		smtp_client_data(run->client, str_slice(message.data + i, step),
+				 i + step == message.length);
+}
+
+static void check_output(struct run *run)
+{
+	struct str output = smtp_client_output(run->client);
+
+	if (run->expected.length == 0)
+		return;
+	if (!str_equal(output, buffer_view(&run->expected)))
+		fail_msg("%s: sent \"" STR_FORMAT "\", not \"" STR_FORMAT "\"", run->scenario->name,
+			 STR_ARGUMENTS(output), STR_ARGUMENTS(buffer_view(&run->expected)));
+	smtp_client_sent(run->client, output.length);
+	buffer_reset(&run->expected);
+}
+
+static void take_step(struct run *run, struct str step)
+{
+	struct buffer line = {0};
+
+	buffer_append_str(&line, str_skip(step, 3));
+	buffer_append_string(&line, "\r\n");
+	if (step.data[0] == 'C')
+		buffer_append_str(&run->expected, buffer_view(&line));
+	else
+		check_output(run);
+	if (step.data[0] == 'S')
+		feed(run, buffer_view(&line));
+	if (step.data[0] == 'D')
+		give_message(run);
+	if (step.data[0] == 'N')
+		begin(run);
+	if (step.data[0] == 'X')
+		smtp_client_lost(run->client, "reset");
+	if (step.data[0] == 'T')
+		smtp_client_timed_out(run->client);
+	if (step.data[0] == 'Q')
+		smtp_client_quit(run->client);
+	buffer_clear(&line);
+}
+
+static void check_verdicts(struct run *run)
+{
+	struct buffer found = {0};
+
+	for (size_t i = 0; i < strlen(run->scenario->recipients); i++) {
+		const struct mail_verdict *verdict = run->recipients[i].verdict;
+
+		if (verdict != NULL)
+			buffer_append_format(&found, "%s%s %s", found.length > 0 ? " " : "",
+					     mail_verdict_class_name(verdict->class),
+					     verdict->status);
+	}
+	if (!str_equal(buffer_view(&found), str_from(run->scenario->verdicts)))
+		fail_msg("%s: \"" STR_FORMAT "\", not \"%s\"", run->scenario->name,
+			 STR_ARGUMENTS(buffer_view(&found)), run->scenario->verdicts);
+	buffer_clear(&found);
+}
+
+static void run_scenario(const struct scenario *scenario, bool is_bytewise)
+{
+	struct smtp_client_settings settings = {
+		.protocol = scenario->is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
+		.hostname = "us.example",
+		.peer = "mx.example",
+		.timeout_us = 1,
+	};
+	struct run run = {
+		.scenario = scenario,
+		.client = smtp_client_new(&settings),
+		.is_bytewise = is_bytewise,
+	};
+	struct str script = str_from(scenario->script);
+	struct str step;
+
+	begin(&run);
+	while (script.length > 0 && str_split(&script, '\n', &step))
+		take_step(&run, step);
+	check_output(&run);
+	check_verdicts(&run);
+	if (smtp_client_status(run.client) != scenario->status)
+		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run.client));
+	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
+	if (scenario->status != SMTP_CLIENT_WAITING)
+		assert_int_equal(smtp_client_output(run.client).length, 0);
+	buffer_clear(&run.expected);
+	smtp_client_free(run.client);
+}
+
+static void scenarios_end_as_they_should(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(scenarios); i++) {
+		run_scenario(&scenarios[i], false);
+		run_scenario(&scenarios[i], true);
+	}
+}
+
+/* The plain way to say it: each line with its CRLF, a dot before a dot. */
+static bool stuff_plainly(struct str data, struct buffer *out)
+{
+	bool is_start = true;
+
+	for (size_t i = 0; i < data.length; i++) {
+		char c = data.data[i];
+
+		if (c == '\n' || (c == '\r' && (i + 1 == data.length || data.data[i + 1] != '\n')))
+			return false;
+		if (c == '.' && is_start)
+			buffer_append_byte(out, '.');
+		buffer_append_byte(out, c);
+		is_start = c == '\r';
+		if (is_start)
+			buffer_append_byte(out, data.data[++i]);
+	}
+	buffer_append_string(out, is_start ? ".\r\n" : "\r\n.\r\n");
+	return true;
+}
+
+static bool stuff_in_two(struct str data, size_t cut, struct buffer *out)
+{
+	struct smtp_stuffing stuffing = {0};
+
+	return smtp_stuffing_append(&stuffing, str_slice(data.data, cut), out) &&
+	       smtp_stuffing_append(&stuffing, str_skip(data, cut), out) &&
+	       smtp_stuffing_end(&stuffing, out);
+}
+
+static void check_stuffing(struct str data)
+{
+	struct buffer expected = {0};
+	bool expected_ok = stuff_plainly(data, &expected);
+
+	for (size_t cut = 0; cut <= data.length; cut++) {
+		struct buffer out = {0};
+		bool ok = stuff_in_two(data, cut, &out);
+
+		assert_int_equal(ok, expected_ok);
+		if (ok)
+			assert_true(str_equal(buffer_view(&out), buffer_view(&expected)));
+		buffer_clear(&out);
+	}
+	buffer_clear(&expected);
+}
+
+/* All 3,906 strings of up to five bytes of an alphabet of five. */
+static void every_short_message_is_stuffed_or_refused(void **state)
+{
+	static const char alphabet[] = {'\r', '\n', '.', '\0', 'a'};
+
+	(void)state;
+	for (size_t length = 0, count = 1; length <= 5; length++, count *= 5)
+		for (size_t n = 0; n < count; n++) {
+			char text[5] = {0};
+
+			for (size_t i = 0, rest = n; i < length; i++, rest /= 5)
+				text[i] = alphabet[rest % 5];
+			check_stuffing(str_slice(text, length));
+		}
+}
+
+static void check_session_breaks_on(struct str input)
+{
+	struct smtp_client_settings settings = {.hostname = "us", .peer = "mx"};
+	struct smtp_client *client = smtp_client_new(&settings);
+
+	smtp_client_input(client, input);
+	assert_int_equal(smtp_client_status(client), SMTP_CLIENT_CLOSED);
+	smtp_client_free(client);
+}
+
+static void replies_are_bounded(void **state)
+{
+	struct buffer input = {0};
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		buffer_append_byte(&input, '2');
+	check_session_breaks_on(buffer_view(&input));
+	buffer_reset(&input);
+	for (int i = 0; i < 101; i++)
+		buffer_append_string(&input, "220-a\r\n");
+	check_session_breaks_on(buffer_view(&input));
+	buffer_reset(&input);
+	for (int i = 0; i < 20; i++)
+		buffer_append_format(&input, "220-%01500d\r\n", 0);
+	check_session_breaks_on(buffer_view(&input));
+	buffer_clear(&input);
+}
+
+static void unsafe_addresses_stay_here(void **state)
+{
+	static const char *const addresses[] = {
+		"",       "a@b\r\nDATA", "a@b> X=<",   "a b@c",
+		"a\"b@c", "a@\x7f",      "\xc3\xa9@b", "\"a\nb\"@c",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+		struct smtp_client_settings settings = {.hostname = "us", .peer = "mx"};
+		struct smtp_client *client = smtp_client_new(&settings);
+		struct smtp_client_recipient to = {.address = str_from(addresses[i])};
+		struct smtp_client_message message = {.recipients = &to, .recipient_count = 1};
+
+		smtp_client_input(client, STR("220 mx\r\n"));
+		smtp_client_sent(client, smtp_client_output(client).length);
+		smtp_client_input(client, STR("250 mx\r\n"));
+		smtp_client_begin(client, &message);
+		assert_int_equal(smtp_client_status(client), SMTP_CLIENT_READY);
+		assert_string_equal(to.verdict->status, "5.1.3");
+		smtp_client_free(client);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scenarios_end_as_they_should),
+		cmocka_unit_test(every_short_message_is_stuffed_or_refused),
+		cmocka_unit_test(replies_are_bounded),
+		cmocka_unit_test(unsafe_addresses_stay_here),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

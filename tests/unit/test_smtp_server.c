@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: ISC
+/* What dialogues cannot show: questions, timeouts, memory, refusals told. */
+#include "smtp/server.h"
+#include "test.h"
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct told {
+	unsigned count;
+	unsigned code;
+	bool is_message;
+	char command[100];
+};
+
+static void tell(void *context, const struct smtp_refusal *refusal)
+{
+	struct told *told = context;
+
+	told->count++;
+	told->code = refusal->code;
+	told->is_message = refusal->is_message;
+	assert_true(refusal->command.length < sizeof told->command);
+	memset(told->command, 0, sizeof told->command);
+	if (refusal->command.length > 0)
+		memcpy(told->command, refusal->command.data, refusal->command.length);
+}
+
+static const struct smtp_service service = {
+	.protocol = SMTP_PROTOCOL_SMTP,
+	.stage = MAIL_STAGE_ARRIVE,
+	.hostname = "mx.example.org",
+	.limits = {.message_size = 100000,
+		   .recipients = 10,
+		   .errors = 10,
+		   .hops = 10,
+		   .line = 1000,
+		   .command_timeout = 300,
+		   .data_timeout = 600},
+	.on_refusal = tell,
+};
+
+static struct told told;
+
+static struct smtp_server *greeted_server(void)
+{
+	struct smtp_server *server =
+		smtp_server_new(&service, (struct smtp_peer){"192.0.2.7", "", 25, &told});
+
+	told = (struct told){0};
+	smtp_server_start(server);
+	assert_int_equal(smtp_server_input(server, "EHLO x\r\n", 8), 8);
+	return server;
+}
+
+/* The bytes are gone when the question is read, as a driver's may be. */
+static void feed(struct smtp_server *server, const char *text)
+{
+	char *bytes = strdup(text);
+
+	assert_non_null(bytes);
+	assert_int_equal(smtp_server_input(server, bytes, strlen(bytes)), strlen(bytes));
+	memset(bytes, 'x', strlen(text));
+	free(bytes);
+}
+
+static const struct smtp_question *expect(struct smtp_server *server, enum smtp_question_type type)
+{
+	const struct smtp_question *question = smtp_server_question(server);
+
+	assert_non_null(question);
+	assert_int_equal(question->type, type);
+	return question;
+}
+
+static void answer(struct smtp_server *server, const char *status)
+{
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, status, "so it is");
+	smtp_server_answer(server, &verdict);
+	assert_null(smtp_server_question(server));
+}
+
+static void questions_carry_what_they_ask(void **state)
+{
+	struct smtp_server *server = greeted_server();
+	const struct smtp_question *question;
+
+	(void)state;
+	feed(server, "MAIL FROM:<Lisa@example.com>\r\n");
+	feed(server, "RCPT TO:<\"a b\"@example.net>\r\n");
+	question = expect(server, SMTP_QUESTION_RECIPIENT);
+	assert_true(str_equal(question->address.local, STR("\"a b\"")));
+	assert_true(str_equal(question->address.domain, STR("example.net")));
+	assert_true(str_equal(question->envelope->sender, STR("Lisa@example.com")));
+	answer(server, "2.1.5");
+	feed(server, "RCPT TO:<Postmaster>\r\n");
+	question = expect(server, SMTP_QUESTION_RECIPIENT);
+	assert_true(str_equal(question->address.text, STR("postmaster@mx.example.org")));
+	answer(server, "2.1.5");
+	feed(server, "DATA\r\n");
+	question = expect(server, SMTP_QUESTION_OPEN);
+	assert_int_equal(question->envelope->recipient_count, 2);
+	assert_false(smtp_server_message_is_open(server));
+	smtp_server_answer_open(server, (struct mail_id){7, 1});
+	feed(server, "a\r\n.\r\n");
+	question = expect(server, SMTP_QUESTION_COMMIT);
+	assert_int_equal(question->envelope->id.number, 7);
+	assert_int_equal(question->envelope->size, smtp_server_body(server)->length);
+	assert_true(smtp_server_message_is_open(server));
+	smtp_server_free(server);
+}
+
+static void timeouts_follow_the_state(void **state)
+{
+	struct smtp_server *server = greeted_server();
+
+	(void)state;
+	assert_int_equal(smtp_server_timeout_seconds(server), 300);
+	feed(server, "MAIL FROM:<>\r\nRCPT TO:<a@b>\r\n");
+	assert_int_equal(smtp_server_timeout_seconds(server), 0);
+	answer(server, "2.1.5");
+	assert_int_equal(smtp_server_timeout_seconds(server), 300);
+	feed(server, "DATA\r\n");
+	smtp_server_answer_open(server, (struct mail_id){7, 1});
+	assert_int_equal(smtp_server_timeout_seconds(server), 600);
+	feed(server, "x\r\n.\r\n");
+	assert_int_equal(smtp_server_timeout_seconds(server), 0);
+	answer(server, "2.0.0");
+	assert_int_equal(smtp_server_timeout_seconds(server), 300);
+	smtp_server_free(server);
+}
+
+static void every_refusal_is_told_once(void **state)
+{
+	struct smtp_server *server = greeted_server();
+
+	(void)state;
+	feed(server, "NOOP\r\n");
+	assert_int_equal(told.count, 0);
+	feed(server, "FOO bar\r\n");
+	assert_int_equal(told.count, 1);
+	assert_int_equal(told.code, 500);
+	assert_string_equal(told.command, "FOO bar");
+	feed(server, "MAIL FROM:<>\r\nRCPT TO:<a@b>\r\n");
+	answer(server, "4.3.0");
+	assert_int_equal(told.count, 2);
+	assert_int_equal(told.code, 451);
+	assert_string_equal(told.command, "RCPT TO:<a@b>");
+	feed(server, "RCPT TO:<a@b>\r\n");
+	answer(server, "2.1.5");
+	feed(server, "DATA\r\n");
+	smtp_server_answer_open(server, (struct mail_id){7, 1});
+	feed(server, "a\nb\r\n.\r\n");
+	assert_int_equal(told.count, 3);
+	assert_int_equal(told.code, 550);
+	assert_true(told.is_message);
+	assert_string_equal(told.command, "");
+	smtp_server_timeout(server);
+	assert_int_equal(told.count, 4);
+	assert_int_equal(told.code, 421);
+	assert_false(told.is_message);
+	smtp_server_free(server);
+}
+
+static void a_waiting_session_takes_little_memory(void **state)
+{
+	enum { COUNT = 100 };
+	static const char dialogue[] = "MAIL FROM:<a@b>\r\nRSET\r\nNOOP\r\n";
+	struct smtp_server *servers[COUNT];
+	size_t before = mallinfo2().uordblks;
+	size_t after;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		servers[i] = greeted_server();
+		feed(servers[i], dialogue);
+		buffer_clear(smtp_server_output(servers[i]));
+	}
+	after = mallinfo2().uordblks; /* the sanitizer's allocator says 0 */
+	assert_true(after - before < (size_t)COUNT * 512);
+	for (size_t i = 0; i < COUNT; i++)
+		smtp_server_free(servers[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(questions_carry_what_they_ask),
+		cmocka_unit_test(timeouts_follow_the_state),
+		cmocka_unit_test(every_refusal_is_told_once),
+		cmocka_unit_test(a_waiting_session_takes_little_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

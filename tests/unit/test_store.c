@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: ISC
+#include "os/file.h"
+#include "queue/message.h"
+#include "queue/update.h"
+#include "test.h"
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SPARES = 8, SPARE_SIZE = 4096 };
+
+static char base[64];
+static char path[96];
+
+static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
+{
+	(void)status;
+	(void)type;
+	(void)where;
+	return remove(name);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(base, sizeof base, "/tmp/stagepost-test-XXXXXX");
+	if (mkdtemp(base) == NULL)
+		return -1;
+	snprintf(path, sizeof path, "%s/queue", base);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct queue_store *open_store(enum queue_sync sync)
+{
+	struct queue_options options = {.create = true, .split = 3, .sync = sync};
+	struct queue_store *store = NULL;
+	struct buffer reason = {0};
+
+	if (queue_store_open(path, &options, &store, &reason) < 0)
+		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&reason)));
+	buffer_clear(&reason);
+	return store;
+}
+
+static struct queue_intake *open_intake(struct queue_store *store)
+{
+	struct queue_intake_options options = {.spares = SPARES, .spare_size = SPARE_SIZE};
+	struct queue_intake *intake = NULL;
+
+	assert_int_equal(queue_intake_open(store, &options, &intake), 0);
+	return intake;
+}
+
+static struct queue_message *write_message(struct queue_intake *intake, const char *data)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct queue_message *message = NULL;
+	struct buffer text = {0};
+
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(os_file_write(queue_message_file(message), data, strlen(data), 0), 0);
+	envelope->id = (struct mail_id){queue_message_number(message), SECOND_US};
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->sender = STR("a@example.org");
+	envelope->size = strlen(data);
+	mail_envelope_add(envelope, STR("b@example.net"));
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
+	buffer_clear(&text);
+	mail_envelope_free(envelope);
+	return message;
+}
+
+static uint64_t enqueue(struct queue_intake *intake, const char *data)
+{
+	struct queue_message *message = write_message(intake, data);
+	uint64_t number = queue_message_number(message);
+	int result = -1;
+
+	queue_message_commit_group(intake, &message, 1, &result);
+	assert_int_equal(result, 0);
+	return number;
+}
+
+static void expect_data(struct queue_store *store, uint64_t number, const char *data)
+{
+	char have[8192];
+	int file = queue_update_open_data(store, number);
+	ssize_t length;
+
+	assert_true(file >= 0);
+	length = os_file_read(file, have, sizeof have, 0);
+	os_file_close(file);
+	assert_int_equal(length, strlen(data));
+	assert_memory_equal(have, data, strlen(data));
+}
+
+static int count_one(void *context, const char *name)
+{
+	(void)name;
+	++*(int *)context;
+	return 0;
+}
+
+static int names_in(struct queue_store *store, const char *directory)
+{
+	int count = 0;
+
+	assert_int_equal(os_file_list(queue_store_directory(store), directory, count_one, &count),
+			 0);
+	return count;
+}
+
+static void creation_can_be_run_again(void **state)
+{
+	struct queue_options options = {.create = true};
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	char format[128];
+
+	(void)state;
+	queue_store_close(store);
+	snprintf(format, sizeof format, "%s/format", path);
+	assert_int_equal(unlink(format), 0);
+	options.create = false;
+	assert_int_equal(queue_store_open(path, &options, &store, NULL), -EPROTO);
+	store = open_store(QUEUE_SYNC_FILES);
+	assert_int_equal(queue_store_split(store), 3);
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	assert_int_equal(queue_store_add_service(store, "../x"), -EINVAL);
+	assert_int_equal(names_in(store, "local/mailbox"), 3);
+	queue_store_close(store);
+}
+
+static void foreign_directories_are_left_alone(void **state)
+{
+	struct queue_options options = {.create = true};
+	struct queue_store *store = NULL;
+	struct buffer reason = {0};
+
+	(void)state;
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path + strlen(path), sizeof path - strlen(path), "/x");
+	assert_int_equal(mkdir(path, 0700), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(queue_store_open(path, &options, &store, &reason), -ENOTEMPTY);
+	assert_true(reason.length > 0);
+	buffer_clear(&reason);
+}
+
+static void unsafe_filesystems_are_refused(void **state)
+{
+	char name[64];
+	struct queue_options options = {.create = true, .split = 1};
+	struct queue_store *store = NULL;
+	struct buffer reason = {0};
+
+	(void)state;
+	snprintf(name, sizeof name, "/dev/shm/stagepost-test-%ld", (long)getpid());
+	if (queue_store_open(name, &options, &store, &reason) == 0) {
+		queue_store_close(store); /* no tmpfs there */
+	} else {
+		assert_true(reason.length > 0);
+		options.unsafe = true;
+		assert_int_equal(queue_store_open(name, &options, &store, &reason), 0);
+		queue_store_close(store);
+	}
+	buffer_clear(&reason);
+	nftw(name, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void locks_exclude(void **state)
+{
+	struct queue_store *one = open_store(QUEUE_SYNC_FILES);
+	struct queue_store *two = open_store(QUEUE_SYNC_FILES);
+
+	(void)state;
+	assert_int_equal(queue_store_lock(one, "queue"), 0);
+	assert_int_equal(queue_store_lock(one, "send"), 0);
+	assert_int_equal(queue_store_lock(two, "queue"), -EAGAIN);
+	queue_store_pull_trigger(one);
+	assert_int_equal(queue_store_has_room(one, 1), 0);
+	assert_int_equal(queue_store_has_room(one, UINT64_MAX), -ENOSPC);
+	queue_store_close(one);
+	assert_int_equal(queue_store_lock(two, "queue"), 0);
+	queue_store_close(two);
+}
+
+static void pass_s4_and_reuse(enum queue_sync sync)
+{
+	struct queue_store *store = open_store(sync);
+	struct queue_intake *intake = open_intake(store);
+	uint64_t first = enqueue(intake, "one, the longer message\r\n");
+	struct os_file_info info;
+	char name[QUEUE_PATH_SIZE];
+	uint64_t second;
+
+	expect_data(store, first, "one, the longer message\r\n");
+	queue_store_path(store, QUEUE_MESS, NULL, first, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	assert_int_equal(info.inode, first);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
+	assert_int_equal(queue_intake_held(intake), 2);
+	/* not yet reused, then reused and cut */
+	second = enqueue(intake, "two\r\n");
+	assert_int_not_equal(second, first);
+	assert_int_equal(queue_intake_held(intake), 0);
+	assert_int_equal(enqueue(intake, "three\r\n"), first);
+	expect_data(store, first, "three\r\n");
+	expect_data(store, second, "two\r\n");
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, second), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, second), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	queue_intake_close(intake);
+	/* another process takes them over */
+	intake = open_intake(store);
+	assert_int_equal(queue_intake_held(intake), 4);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	second = enqueue(intake, "four\r\n");
+	expect_data(store, second, "four\r\n");
+	assert_int_equal(names_in(store, "pid"), 2);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, second), 0);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static void message_passes_s4_and_its_files_are_reused(void **state)
+{
+	(void)state;
+	pass_s4_and_reuse(QUEUE_SYNC_FILES);
+}
+
+static void the_same_with_a_filesystem_of_its_own(void **state)
+{
+	(void)state;
+	pass_s4_and_reuse(QUEUE_SYNC_FILESYSTEM);
+}
+
+static void envelope_must_fit_the_data(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_message *message = NULL;
+	struct buffer text = {0};
+
+	(void)state;
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	buffer_append_format(&text, "stagepost 1\nid: %llu-1\nsize: 5\nend:\n",
+			     (unsigned long long)queue_message_number(message));
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
+			 -EINVAL);
+	queue_message_abandon(message);
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	buffer_reset(&text);
+	buffer_append_string(&text, "stagepost 1\nid: 1-1\nsize: 0\nend:\n");
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
+			 -EINVAL);
+	queue_message_abandon(message);
+	message = write_message(intake, "abandoned\r\n");
+	queue_message_abandon(message);
+	assert_int_equal(names_in(store, "pid"), 2);
+	buffer_clear(&text);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static void preprocessed_message_ends(void **state)
+{
+	static const char *const services[] = {"mailbox"};
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_control *control;
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = MAIL_STAGE_ARRIVE,
+		.control = STR("map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+		.link_services = services,
+		.link_service_count = 1,
+	};
+	struct queue_update outcome = {.bounce = STR("1 gone\n"),
+				       .control = STR("fail: 1 2026-11-20T08:33:11Z 5.0.0\n")};
+	struct queue_update *one = &update;
+	struct buffer bounce = {0};
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	update.number = enqueue(intake, "data\r\n");
+	outcome.number = update.number;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(update.result, 0);
+	queue_update_commit_group(store, &one, 1); /* begun again */
+	assert_int_equal(update.result, 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+	one = &outcome;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, 0);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_true(queue_control_is_finished(control));
+	queue_control_free(control);
+	assert_int_equal(queue_update_set_due(store, update.number, 77 * SECOND_US), 0);
+	assert_int_equal(queue_update_read_bounce(store, update.number, &bounce), 0);
+	assert_true(str_equal(buffer_view(&bounce), STR("1 gone\n")));
+	buffer_clear(&bounce);
+	assert_int_equal(queue_update_leave(store, update.number, "mailbox"), 0);
+	assert_int_equal(queue_update_finish(store, update.number, services, 1), 0);
+	assert_int_equal(queue_message_remove_data(intake, update.number), 0);
+	assert_int_equal(queue_intake_held(intake), 1);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static void cleaning_spares_the_living(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	uint64_t queued = enqueue(intake, "queued\r\n");
+	struct queue_message *ours = write_message(intake, "ours\r\n");
+	struct queue_message *lost = NULL;
+	struct queue_intake *before;
+	uint64_t number;
+	int64_t now_us = INT64_C(4102444800) * SECOND_US;
+	char name[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+
+	(void)state;
+	before = open_intake(store);
+	assert_int_equal(queue_message_new(before, &lost), 0);
+	number = queue_message_number(lost);
+	queue_intake_close(before);
+	queue_store_path(store, QUEUE_TODO, "submit", number + 3, name);
+	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
+	assert_int_equal(queue_intake_clean(intake, now_us, now_us, NULL, NULL), 0);
+	queue_store_path(store, QUEUE_MESS, NULL, number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	assert_int_equal(queue_intake_clean(intake, now_us, HOUR_US, NULL, NULL), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), -ENOENT);
+	queue_store_path(store, QUEUE_TODO, "submit", number + 3, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), -ENOENT);
+	assert_int_equal(names_in(store, "pid"), 0);
+	expect_data(store, queued, "queued\r\n");
+	expect_data(store, queue_message_number(ours), "ours\r\n");
+	queue_message_abandon(ours);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(creation_can_be_run_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(foreign_directories_are_left_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(unsafe_filesystems_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(locks_exclude, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(message_passes_s4_and_its_files_are_reused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_same_with_a_filesystem_of_its_own, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(envelope_must_fit_the_data, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(preprocessed_message_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cleaning_spares_the_living, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
