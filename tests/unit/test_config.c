@@ -143,6 +143,7 @@ static void names_are_found_in_any_case(void **state)
 
 	(void)state;
 	assert_non_null(domain);
+	assert_string_equal(c->domains[0].name, "c.org");
 	assert_ptr_equal(domain->service, config_service_find(c, STR("box")));
 	assert_true(config_domain_has(domain, STR("ANN")));
 	assert_true(config_domain_has(domain, STR("bob")));
