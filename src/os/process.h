@@ -54,5 +54,8 @@ MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer 
 void os_process_raise_descriptor_limit(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
+/* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when
+ * sent to the whole process group. */
+void os_process_ignore_stop_signals(void);
 
 #endif

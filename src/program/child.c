@@ -187,6 +187,7 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	(void)argv;
 	log_open(program->name, LOG_INFO_LEVEL);
 	os_process_ignore_pipe_signal();
+	os_process_ignore_stop_signals();
 	os_process_raise_descriptor_limit();
 	supervised.program = program;
 	if (argc != 2 || strcmp(argv[1], "--supervised") != 0 || isatty(OS_PROCESS_CONTROL)) {
