@@ -154,19 +154,6 @@ static bool is_referred_to(const struct disk *disk, uint64_t inode)
 	return false;
 }
 
-uint64_t disk_links(const struct disk *disk, uint64_t inode)
-{
-	uint64_t links = 0;
-
-	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {
-		const struct disk_node *node = disk->nodes[i];
-
-		for (size_t k = 0; node != NULL && k < node->seen_names.count; k++)
-			links += node->seen_names.items[k].inode == inode;
-	}
-	return links;
-}
-
 struct disk_node *disk_add_node(struct disk *disk, bool is_directory)
 {
 	for (uint64_t i = DISK_ROOT + 1; i < DISK_NODES_MAX; i++) {
@@ -237,6 +224,20 @@ static void apply(struct disk_image *image, struct disk_entries *names,
 	}
 }
 
+/* Every node's links, by the names that are seen. */
+static void count_links(struct disk *disk)
+{
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		if (disk->nodes[i] != NULL)
+			disk->nodes[i]->links = 0;
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {
+		const struct disk_node *node = disk->nodes[i];
+
+		for (size_t k = 0; node != NULL && k < node->seen_names.count; k++)
+			disk->nodes[node->seen_names.items[k].inode]->links++;
+	}
+}
+
 static void see(struct disk_node *node)
 {
 	apply(&node->seen, &node->seen_names, &node->items[node->item_count - 1]);
@@ -245,7 +246,11 @@ static void see(struct disk_node *node)
 void disk_add_name(struct disk *disk, struct disk_node *directory, const char *name, uint64_t inode)
 {
 	struct disk_item *item = add_item(disk, directory, DISK_ADD);
+	const struct disk_entry *replaced = disk_find(directory, name);
 
+	if (replaced != NULL)
+		disk->nodes[replaced->inode]->links--;
+	disk->nodes[inode]->links++;
 	snprintf(item->entry.name, DISK_NAME_SIZE, "%s", name);
 	item->entry.inode = inode;
 	see(directory);
@@ -255,6 +260,7 @@ void disk_remove_name(struct disk *disk, struct disk_node *directory, const char
 {
 	struct disk_item *item = add_item(disk, directory, DISK_REMOVE);
 
+	disk->nodes[disk_find(directory, name)->inode]->links--;
 	snprintf(item->entry.name, DISK_NAME_SIZE, "%s", name);
 	see(directory);
 }
@@ -365,5 +371,6 @@ struct disk *disk_crash(const struct disk *disk, const bool *keep)
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
 		if (!is_reached[i])
 			free_node(after, i);
+	count_links(after);
 	return after;
 }

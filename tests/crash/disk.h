@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DISK_ROOT = 2, DISK_NODES_MAX = 1024, DISK_NAME_SIZE = 40, DISK_SECTOR = 512 };
+enum { DISK_ROOT = 2, DISK_NODES_MAX = 256, DISK_NAME_SIZE = 40, DISK_SECTOR = 512 };
 
 struct disk_image { /* of a file */
 	char *bytes;
@@ -50,6 +50,7 @@ struct disk_node {
 	uint64_t parent; /* of a directory */
 	bool is_directory;
 	unsigned open_count;
+	unsigned links;
 	int64_t modified_us;
 	char kind[DISK_NAME_SIZE]; /* the first part of its last path: "mess" */
 	struct disk_image seen;
@@ -79,7 +80,6 @@ void disk_remove_name(struct disk *disk, struct disk_node *directory, const char
 void disk_write(struct disk *disk, struct disk_node *file, const char *data, size_t size,
 		uint64_t offset);
 void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size);
-uint64_t disk_links(const struct disk *disk, uint64_t inode);
 
 /* Decides a node's items: all reached the disk. LEAVE, if not NULL, says which
  * are left undecided. */

@@ -520,7 +520,7 @@ static void fill_info(const struct disk_node *node, struct os_file_info *info_ou
 	*info_out = (struct os_file_info){
 		.inode = node->inode,
 		.device = 1,
-		.links = disk_links(world->disk, node->inode),
+		.links = node->links,
 		.size = node->seen.size,
 		.modified_us = node->modified_us,
 		.is_directory = node->is_directory,
