@@ -100,8 +100,9 @@ struct config {
 	size_t listen_count;
 	struct config_service *services;
 	size_t service_count;
-	struct config_domain *domains; /* in order of their names */
+	struct config_domain *domains; /* as in the file */
 	size_t domain_count;
+	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
 	struct config_route *smtproutes;

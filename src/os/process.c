@@ -184,3 +184,10 @@ void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 }
+
+void os_process_ignore_stop_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}

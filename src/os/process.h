@@ -25,6 +25,20 @@ MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *ou
 /* Becomes USER for good, with no other groups. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 bool os_process_is_root(void);
+/* The user who started this program, whoever it acts as. */
+unsigned long os_process_real_user(void);
+/* The name and the full name (first part of the GECOS field) of that user, or
+ * an empty text; a pointer into static memory each. */
+const char *os_process_real_user_name(void);
+const char *os_process_real_user_full_name(void);
+/* Whether files that this process makes in the directory PATH belong to the
+ * directory's owner: 1, 0 or -errno. */
+MUST_CHECK int os_process_owns(const char *path);
+/* Whether this program acts as another user than the one who started it, so
+ * that it must not do what that one may not. */
+bool os_process_is_privileged(void);
+/* Ends the process with STATUS after SECONDS, whatever it does. */
+MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 
 /* Starts PATH with ARGUMENTS (ends with NULL), as USER, with standard input from
  * /dev/null, and CONTROL as descriptor OS_PROCESS_CONTROL: the pid or -errno. */
@@ -54,5 +68,8 @@ MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer 
 void os_process_raise_descriptor_limit(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
+/* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when
+ * sent to the whole process group. */
+void os_process_ignore_stop_signals(void);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost - the command. */
 #include "program/command.h"
+#include "program/command_mail.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,11 @@ const struct command commands[] = {
 	 command_config_print},
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "",
 	 command_manual},
+	{"enqueue", "[-c FILE] [-s STAGE]", "Queues the message on descriptor 0.",
+	 "The envelope stands on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
+	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon "
+	 "runs.\n\n" COMMAND_MAIL_EXITS,
+	 command_enqueue},
 	{"version", "", "Prints the version.", "", command_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };

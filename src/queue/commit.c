@@ -22,6 +22,7 @@ struct group {
 	struct queue_spare_list held; /* taken out of quarantine */
 	bool *dirty;                  /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
 	bool is_whole;                /* the whole filesystem at the end */
+	bool has_lost; /* a sync failed that may have been to make a removal durable */
 };
 
 static void begin(struct group *group)
@@ -85,6 +86,7 @@ static void sync_files(struct group *group)
 		return;
 	}
 	result = os_file_sync_filesystem(store->directory);
+	group->has_lost = result < 0;
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
 			group->results[i] = result;
@@ -206,13 +208,14 @@ static void finish(struct group *group, int result)
 {
 	struct queue_intake *intake = group->intake;
 
+	group->has_lost |= result < 0;
 	pthread_mutex_lock(&intake->mutex);
-	if (result < 0)
+	if (group->has_lost)
 		intake->is_poisoned = true;
 	else if (group->is_whole)
 		intake->is_unknown = false;
 	pthread_mutex_unlock(&intake->mutex);
-	queue_spare_settle(intake, &group->held, result == 0);
+	queue_spare_settle(intake, &group->held, !group->has_lost);
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 

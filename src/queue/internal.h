@@ -17,6 +17,7 @@ struct queue_store {
 	enum queue_sync sync;
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
+	bool has_lost; /* a sync of queue_update_commit_group() failed */
 };
 
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
@@ -120,7 +121,7 @@ void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
 /* Holds SPARE back until the next sync that begins from now on. */
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare);
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
-/* What is held back becomes ready (IS_SAFE), or is left where it is. */
+/* What is held back becomes ready (IS_SAFE), or is set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 uint64_t queue_spare_serial(struct queue_intake *intake);
 

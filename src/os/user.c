@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+/* Who started this process, and what of that counts. */
+#include "os/process.h"
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t limit_status;
+
+unsigned long os_process_real_user(void)
+{
+	return getuid();
+}
+
+const char *os_process_real_user_name(void)
+{
+	const struct passwd *entry = getpwuid(getuid());
+
+	return entry != NULL ? entry->pw_name : "";
+}
+
+const char *os_process_real_user_full_name(void)
+{
+	static char name[256];
+	const struct passwd *entry = getpwuid(getuid());
+
+	if (entry == NULL || entry->pw_gecos == NULL)
+		return "";
+	snprintf(name, sizeof name, "%s", entry->pw_gecos);
+	name[strcspn(name, ",")] = '\0';
+	return name;
+}
+
+int os_process_owns(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return -errno;
+	return status.st_uid == geteuid();
+}
+
+bool os_process_is_privileged(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+static void end_process(int signal)
+{
+	(void)signal;
+	_exit(limit_status);
+}
+
+int os_process_limit_time(unsigned seconds, int status)
+{
+	struct sigaction action = {.sa_handler = end_process};
+
+	limit_status = status;
+	if (sigaction(SIGALRM, &action, NULL) != 0)
+		return -errno;
+	alarm(seconds);
+	return 0;
+}
