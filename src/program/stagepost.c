@@ -21,6 +21,25 @@ const struct command commands[] = {
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon "
 	 "runs.\n\n" COMMAND_MAIL_EXITS,
 	 command_enqueue},
+	{"queue", "list|show|stats [ARGUMENT ...]", "Shows what is in the queue.", "",
+	 command_queue},
+	{"mailq", "[-c FILE] [FILTER ...] [--json]", "Lists the queue: the same as queue list.", "",
+	 command_mailq},
+	{"sendmail",
+	 "[-ti] [-f SENDER] [-F NAME] [-N NOTIFY] [-R RETURN] [-C FILE] [RECIPIENT ...]",
+	 "Queues the message on standard input, as the command of that name does.",
+	 "  -t         recipients from To, Cc and Bcc, besides those given\n"
+	 "  -i, -oi    a line of one dot does not end the message\n"
+	 "  -f SENDER  envelope sender (default: the user at this host; <> for none)\n"
+	 "  -F NAME    full name, when the message has no From\n"
+	 "  -N NOTIFY  never, or some of success,failure,delay (RFC 3461)\n"
+	 "  -R RETURN  full or hdrs: what of the message a bounce returns\n"
+	 "  -bp        lists the queue, as mailq does\n"
+	 "  -C FILE    the configuration\n"
+	 "Other options of other sendmails are accepted and change nothing; -bs and -bd\n"
+	 "are refused. Date, From and Message-ID are added where they lack, addresses\n"
+	 "without a domain get the host's name, Bcc is removed.\n\n" COMMAND_MAIL_EXITS,
+	 command_sendmail},
 	{"version", "", "Prints the version.", "", command_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };
@@ -34,8 +53,34 @@ static int usage(FILE *out)
 	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
 }
 
+/* Runs the command called NAME; -1 when there is none. */
+static int run(const char *name, int argc, char **argv)
+{
+	for (const struct command *command = commands; command->name != NULL; command++)
+		if (strcmp(name, command->name) == 0)
+			return command->run(command, argc, argv);
+	return -1;
+}
+
+/* "sendmail", "mailq" and "newaliases" are called by these names. */
+static int run_as(char **argv, int argc)
+{
+	const char *slash = strrchr(argv[0], '/');
+	const char *name = slash != NULL ? slash + 1 : argv[0];
+
+	if (strcmp(name, "newaliases") == 0)
+		return COMMAND_OK; /* there is no alias database to build */
+	if (strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0)
+		return run(name, argc, argv);
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
+	int status = argc > 0 ? run_as(argv, argc) : -1;
+
+	if (status >= 0)
+		return status;
 	if (argc < 2)
 		return usage(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
@@ -43,9 +88,9 @@ int main(int argc, char **argv)
 		return usage(stdout);
 	if (strcmp(argv[1], "--version") == 0)
 		argv[1] = (char[]){"version"};
-	for (const struct command *command = commands; command->name != NULL; command++)
-		if (strcmp(argv[1], command->name) == 0)
-			return command->run(command, argc - 1, argv + 1);
+	status = run(argv[1], argc - 1, argv + 1);
+	if (status >= 0)
+		return status;
 	fprintf(stderr, "stagepost: no command \"%s\"\n", argv[1]);
 	return usage(stderr);
 }
