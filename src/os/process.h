@@ -50,6 +50,8 @@ MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
+/* The same for a process of somebody else's: -ESRCH, -EPERM. */
+MUST_CHECK int os_process_signal(pid_t pid, int signal);
 /* "exit 1", "signal 9" */
 void os_process_status_format(int status, char *text, size_t size);
 

@@ -62,6 +62,9 @@ int command_manual(const struct command *command, int argc, char **argv);
 int command_mailq_print(const char *config_file);
 
 int command_enqueue(const struct command *command, int argc, char **argv);
+int command_trace(const struct command *command, int argc, char **argv);
+int command_reload(const struct command *command, int argc, char **argv);
+int command_stop(const struct command *command, int argc, char **argv);
 int command_queue(const struct command *command, int argc, char **argv);
 int command_mailq(const struct command *command, int argc, char **argv);
 int command_sendmail(const struct command *command, int argc, char **argv);

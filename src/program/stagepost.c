@@ -10,6 +10,11 @@ const struct command commands[] = {
 	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
 	 "Logs go to standard error.\n",
 	 command_serve},
+	{"reload", "[-c FILE]", "Lets the mail system that runs read its configuration again.",
+	 "The file is checked first: what is wrong is said, and nothing is done.\n",
+	 command_reload},
+	{"stop", "[-c FILE]", "Stops the mail system that runs, and waits until it has ended.", "",
+	 command_stop},
 	{"check", "[-c FILE]", "Checks a configuration: says everything that is wrong.", "",
 	 command_check},
 	{"config", "[-c FILE]", "Prints the configuration in force, defaults included.", "",
@@ -23,6 +28,11 @@ const struct command commands[] = {
 	 command_enqueue},
 	{"queue", "list|show|stats [ARGUMENT ...]", "Shows what is in the queue.", "",
 	 command_queue},
+	{"trace", "[--json] ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
+	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
+	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
+	 "\"-\", standard input is read.\n",
+	 command_trace},
 	{"mailq", "[-c FILE] [FILTER ...] [--json]", "Lists the queue: the same as queue list.", "",
 	 command_mailq},
 	{"sendmail",
