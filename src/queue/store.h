@@ -48,6 +48,7 @@ enum queue_sync {
 
 struct queue_options {
 	bool create;    /* make the directory when it does not exist or is empty */
+	bool read_only; /* only look: nothing is made, the filesystem is not checked */
 	bool unsafe;    /* accept a filesystem that fails the checks */
 	uint32_t split; /* for creation; 0: 23 */
 	enum queue_sync sync;
