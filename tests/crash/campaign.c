@@ -325,7 +325,7 @@ static const struct mutant mutants[] = {
 	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL,
 	 BOTH},
 	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, BOTH},
-	{"control not emptied", MUTANT_SKIP, CALL_TRUNCATE, "pid", 0, NULL, BOTH},
+	{"control not cut", MUTANT_SKIP, CALL_TRUNCATE, "intd", 0, NULL, BOTH},
 	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "mess", CALL_RENAME, "todo", FILES},
 	{"control synced after todo", MUTANT_DEFER, CALL_SYNC, "intd", CALL_RENAME, "todo", FILES},
 	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,
