@@ -93,6 +93,14 @@ static int new_tcp(const union os_socket_address *address)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
+/* Replies and commands are written whole: waiting for more would only delay. */
+static void set_no_delay(int descriptor)
+{
+	static const int on = 1;
+
+	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 int os_socket_listen(const union os_socket_address *address, int backlog)
 {
 	static const int on = 1;
@@ -105,18 +113,11 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	if (address->any.sa_family == AF_INET6 &&
 	    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
 		return fail(descriptor);
+	set_no_delay(descriptor); /* accepted sockets inherit it */
 	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
 	    listen(descriptor, backlog) != 0)
 		return fail(descriptor);
 	return descriptor;
-}
-
-/* Replies and commands are written whole: waiting for more would only delay. */
-static void set_no_delay(int descriptor)
-{
-	static const int on = 1;
-
-	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 int os_socket_connect(const union os_socket_address *address)
@@ -153,7 +154,6 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 	while (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED));
 	if (descriptor < 0)
 		return -errno;
-	set_no_delay(descriptor);
 	*peer_out = peer;
 	return descriptor;
 }
