@@ -556,14 +556,24 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
+/* Installed: where the command's own file says, so that a tree may be moved;
+ * not installed: beside it. */
 static void find_programs(struct supervisor *supervisor)
 {
+	static const char *const places[] = {"../libexec/stagepost", "."};
+	char *directory = supervisor->program_directory;
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
-	snprintf(path, sizeof path, "%s/send", supervisor->program_directory);
-	if (access(path, X_OK) != 0)
-		snprintf(supervisor->program_directory, sizeof supervisor->program_directory, "%s",
-			 PROGRAM_DIRECTORY);
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		size_t length = strlen(directory);
+
+		snprintf(path, sizeof path, "%s/%s/send", directory, places[i]);
+		if (access(path, X_OK) != 0)
+			continue;
+		snprintf(directory + length, OS_PROCESS_PATH_SIZE - length, "/%s", places[i]);
+		return;
+	}
+	snprintf(directory, OS_PROCESS_PATH_SIZE, "%s", PROGRAM_DIRECTORY);
 }
 
 int serve(const char *file, struct str text, struct config *config)

@@ -59,6 +59,9 @@ struct queue_store;
 /* Opens (or creates) the queue directory PATH and checks that its filesystem
  * keeps inode numbers over rename and link and honours sync.
  *
+ * An error of a sync (-EIO) while it is created leaves a directory to be removed:
+ * trying again could only believe that it is durable.
+ *
  * -ENOENT, -EACCES ...; -EPROTO: no queue, or of a format that is not ours;
  * -ENOTSUP: the filesystem fails a check and options->unsafe is false. In each
  * case *REASON, if not NULL, is appended one sentence for people; also, on
