@@ -72,6 +72,8 @@ static void group_done(void *context, void **items, size_t count)
 		if (items[i] != NULL)
 			commit_done(server, items[i]);
 	server_notice_send(server);
+	if (server->is_full)
+		(void)server_check_room(server);
 	server_finish_stop(server);
 }
 
