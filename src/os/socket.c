@@ -246,7 +246,8 @@ void os_socket_close_politely(int socket)
 	unsigned reads = 0;
 
 	if (shutdown(socket, SHUT_WR) == 0)
-		while (reads < POLITE_READS_MAX && os_socket_read(socket, unread, sizeof unread) > 0)
+		while (reads < POLITE_READS_MAX &&
+		       os_socket_read(socket, unread, sizeof unread) > 0)
 			reads++;
 	os_socket_close(socket);
 }
