@@ -264,6 +264,7 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 static void wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
+	struct waiters *hold = operator_hold_of(manager, message);
 	int64_t due_us = next_due(manager, message);
 	int error;
 
@@ -273,7 +274,9 @@ static void wait_until_due(struct manager *manager, struct message *message)
 			log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
 				  log_string("operation", "due"), log_error(error));
 	}
-	if (trigger != NULL)
+	if (hold != NULL)
+		message_sleep_with(manager, message, hold, INT64_MAX);
+	else if (trigger != NULL)
 		message_sleep_with(manager, message, trigger_waiters(trigger),
 				   message->born_us + manager->config->queuelifetime_us);
 	else
@@ -295,7 +298,10 @@ void message_continue(struct manager *manager, struct message *message)
 
 	if (message->state != MESSAGE_BUSY)
 		return;
-	if (message->jobs == 0 && !manager->is_stopping) {
+	if (message->jobs == 0 && message->order != MESSAGE_ORDER_NONE)
+		operator_carry_out(message);
+	if (message->jobs == 0 && !manager->is_stopping &&
+	    operator_hold_of(manager, message) == NULL) {
 		if (stage_add_jobs(manager, message, &crowded) > 0) {
 			os_loop_defer(manager->loop, &manager->dispatch_task);
 			return;

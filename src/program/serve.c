@@ -8,6 +8,7 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/child.h"
+#include "program/pid_file.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -516,6 +517,20 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
+/* The file stays open, and so locked, until the process ends. */
+static int write_pid_file(const struct config *config)
+{
+	int file = pid_file_write(config->run);
+
+	if (file >= 0)
+		return 0;
+	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME),
+		  log_string("run", config->run),
+		  log_string("reason", file == -EAGAIN ? "another one runs here" : "not written"),
+		  log_error(file));
+	return file;
+}
+
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
@@ -530,6 +545,8 @@ static int prepare(struct supervisor *supervisor)
 	error = os_process_own_directory(supervisor->program_directory);
 	if (error == 0)
 		error = prepare_directory(supervisor, config->run);
+	if (error == 0)
+		error = write_pid_file(config);
 	if (error == 0)
 		error = prepare_directory(supervisor, config->queue);
 	if (error == 0)

@@ -426,7 +426,7 @@ struct disk *scenario_prepare(void)
 	disk = disk_copy(world_disk(world));
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
 		if (disk->nodes[i] != NULL)
-			disk_sync(disk, disk->nodes[i], NULL);
+			disk_sync(disk->nodes[i], NULL);
 	world_enter(before);
 	world_free(world);
 	return disk;
