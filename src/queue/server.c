@@ -40,6 +40,7 @@ struct client {
 	struct ipc_channel *channel;
 	struct held *files; /* by number; not those being committed */
 	size_t committing;
+	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone; /* freed when the last commit is done */
 	struct client *next, *previous;
 };
@@ -155,6 +156,7 @@ static void held_free(struct held *held)
 
 static void client_free(struct client *client)
 {
+	buffer_clear(&client->answers);
 	DL_DELETE2(client->server->clients, client, previous, next);
 	free(client);
 }
@@ -177,16 +179,23 @@ static void group_work(void *context, void **items, size_t count)
 	free(results);
 }
 
+/* One packet for all that a group decided: each would wake the server up. */
+static void send_answers(struct client *client)
+{
+	if (!client->is_gone && client->answers.length > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_COMMITTED, 0,
+				 buffer_view(&client->answers), NULL, 0);
+	buffer_reset(&client->answers);
+}
+
 static void answer_commit(struct client *client, uint64_t number, int result)
 {
-	struct buffer body = {0};
+	enum { ENTRY = 12 };
 
-	if (client->is_gone)
-		return;
-	pack_u64(&body, number);
-	pack_u32(&body, (uint32_t)-result);
-	ipc_channel_send(client->channel, QUEUE_PROTOCOL_COMMITTED, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	if (client->answers.length + ENTRY > IPC_BODY_MAX)
+		send_answers(client);
+	pack_u64(&client->answers, number);
+	pack_u32(&client->answers, (uint32_t)-result);
 }
 
 static void remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
@@ -235,10 +244,13 @@ static void finish_stop(struct queue_server *server)
 static void group_done(void *context, void **items, size_t count)
 {
 	struct queue_server *server = context;
+	struct client *client;
 
 	for (size_t i = 0; i < count; i++)
 		if (items[i] != NULL)
 			commit_done(server, items[i]);
+	DL_FOREACH2 (server->clients, client, next)
+		send_answers(client);
 	send_notice(server);
 	finish_stop(server);
 }
@@ -346,6 +358,7 @@ static void on_commit(struct client *client, struct held *held)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),
 			  log_string("operation", "envelope"), log_error(error));
 		answer_commit(client, held->number, error);
+		send_answers(client);
 		abandon(client, held);
 		return;
 	}
