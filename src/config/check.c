@@ -107,22 +107,26 @@ static int compare_strings(const void *a, const void *b)
 
 static int compare_domains(const void *a, const void *b)
 {
-	const struct config_domain *one = a;
-	const struct config_domain *other = b;
+	const struct config_domain *const *one = a;
+	const struct config_domain *const *other = b;
 
-	return strcmp(one->name, other->name);
+	return strcmp((*one)->name, (*other)->name);
 }
 
 /* config_domain_find() and config_domain_has() search by halves. */
 static void sort_domains(struct config *config)
 {
-	for (size_t i = 0; i < config->domain_count; i++)
+	size_t count = config->domain_count;
+
+	config->domain_index = arena_alloc(config->arena, count * sizeof *config->domain_index);
+	for (size_t i = 0; i < count; i++) {
+		config->domain_index[i] = &config->domains[i];
 		if (config->domains[i].address_count > 0)
 			qsort(config->domains[i].addresses, config->domains[i].address_count,
 			      sizeof(char *), compare_strings);
-	if (config->domain_count > 0)
-		qsort(config->domains, config->domain_count, sizeof *config->domains,
-		      compare_domains);
+	}
+	if (count > 0)
+		qsort(config->domain_index, count, sizeof *config->domain_index, compare_domains);
 }
 
 /* The values of a list as they stand, in lower case, up to the first of END. */

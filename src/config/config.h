@@ -91,6 +91,7 @@ struct config {
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;
+	int64_t probe_delay_us;     /* of a host that could not be reached */
 	uint64_t bouncemaxbytes;    /* 0: no bound */
 	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
@@ -100,8 +101,9 @@ struct config {
 	size_t listen_count;
 	struct config_service *services;
 	size_t service_count;
-	struct config_domain *domains; /* in order of their names */
+	struct config_domain *domains; /* as in the file */
 	size_t domain_count;
+	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
 	struct config_route *smtproutes;

@@ -22,6 +22,8 @@ enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_PROBLEMS_MAX = 1000 };
 /* problem.c; SETTING may be NULL, MESSAGE and ALLOWED (may be NULL) are copied. */
 void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
 			struct str found, const char *message, const char *allowed);
+/* Whether no more problems are kept. */
+bool config_problems_are_full(const struct config_problems *problems);
 /* Puts the problems in order of their lines, when all have been added. */
 void config_problems_sort(struct config_problems *problems);
 /* "listen smtp.address"; SETTING may be NULL: the section itself. In the problems' arena. */

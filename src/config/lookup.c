@@ -40,10 +40,10 @@ const struct config_domain *config_domain_find(const struct config *config, stru
 
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
-		int result = compare(name, config->domains[middle].name);
+		int result = compare(name, config->domain_index[middle]->name);
 
 		if (result == 0)
-			return &config->domains[middle];
+			return config->domain_index[middle];
 		if (result < 0)
 			end = middle;
 		else

@@ -2,20 +2,48 @@
 /* The reference manual, in the language of mdoc(7). */
 #include "config/schema.h"
 
-/* Text in a line of its own; nothing in it is a request or an escape. */
-static void print_line(const char *text, struct buffer *out)
+enum { LINE_MAX_LENGTH = 78 };
+
+static bool begins_sentence(const char *text)
 {
-	if (*text == '.' || *text == '\'')
+	return (text[0] >= 'A' && text[0] <= 'Z') || text[0] == '%';
+}
+
+/* One word. Nothing in it is a request or an escape. */
+static void print_word(struct str word, bool is_first, struct buffer *out)
+{
+	if (is_first && word.length > 0 && (word.data[0] == '.' || word.data[0] == '\''))
 		buffer_append_string(out, "\\&");
-	for (; *text != '\0'; text++) {
-		if (*text == '\\')
+	for (size_t i = 0; i < word.length; i++) {
+		if (word.data[i] == '\\')
 			buffer_append_string(out, "\\e");
 		else
-			buffer_append_byte(out, *text);
-		/* mdoc wants a line for each sentence */
-		if (*text == '.' && text[1] == ' ' && text[2] >= 'A' && text[2] <= 'Z') {
+			buffer_append_byte(out, word.data[i]);
+	}
+}
+
+/* Words in lines of a bounded length, a new one for each sentence. */
+static void print_text(const char *text, struct buffer *out)
+{
+	struct str rest = str_from(text);
+	size_t length = 0;
+	struct str word;
+
+	while (str_split(&rest, ' ', &word)) {
+		bool is_end = word.length > 0 && word.data[word.length - 1] == '.' &&
+			      rest.data != NULL && begins_sentence(rest.data);
+
+		if (length > 0 && length + word.length >= LINE_MAX_LENGTH) {
 			buffer_append_byte(out, '\n');
-			text++;
+			length = 0;
+		} else if (length > 0) {
+			buffer_append_byte(out, ' ');
+		}
+		print_word(word, length == 0, out);
+		length += word.length + 1;
+		if (is_end) {
+			buffer_append_byte(out, '\n');
+			length = 0;
 		}
 	}
 	buffer_append_byte(out, '\n');
@@ -34,7 +62,7 @@ static void print_default(const struct config_setting *setting, struct buffer *o
 	else
 		buffer_append_format(&text, "Default: %s.", setting->initial);
 	buffer_append_byte(&text, '\0');
-	print_line(buffer_data(&text), out);
+	print_text(buffer_data(&text), out);
 	buffer_clear(&text);
 }
 
@@ -43,12 +71,12 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 	struct buffer text = {0};
 
 	buffer_append_format(out, ".It Ic %s No = Ar %s\n", setting->name, setting->type->name);
-	print_line(setting->meaning, out);
+	print_text(setting->meaning, out);
 	buffer_append_string(&text, setting->type->is_list ? "Each value: " : "Value: ");
 	config_setting_allowed(setting, &text);
 	buffer_append_byte(&text, '.');
 	buffer_append_byte(&text, '\0');
-	print_line(buffer_data(&text), out);
+	print_text(buffer_data(&text), out);
 	print_default(setting, out);
 	buffer_clear(&text);
 }
@@ -63,7 +91,7 @@ static void print_section(enum config_section section, struct buffer *out)
 		buffer_append_string(out, ".Ss Outside of every section\n");
 	else
 		buffer_append_format(out, ".Ss %s %s { ... }\n", info->name, info->title);
-	print_line(info->meaning, out);
+	print_text(info->meaning, out);
 	buffer_append_string(out, ".Bl -tag -width Ds\n");
 	for (size_t i = 0; i < count; i++)
 		print_setting(&rows[i], out);
@@ -89,8 +117,8 @@ static const char head[] =
 	".Ed\n"
 	".Pp\n"
 	"Values stand in double or single quotes, on one line; quotes may be left out\n"
-	"where a value has no space and none of\n"
-	".Ql # \\(dq \\(aq = { } ( ) + , * .\n"
+	"where a value has no space and none of these:\n"
+	".Dl # \\(dq \\(aq = { } \\&( \\&) + \\&, *\n"
 	"In quotes a backslash stands before a quote or another backslash.\n"
 	"A list is written\n"
 	".Li { VALUE , VALUE } ;\n"

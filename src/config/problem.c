@@ -23,12 +23,17 @@ static const char *copy_visible(struct arena *arena, struct str text)
 	return copy;
 }
 
+bool config_problems_are_full(const struct config_problems *problems)
+{
+	return problems->count >= CONFIG_PROBLEMS_MAX;
+}
+
 void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
 			struct str found, const char *message, const char *allowed)
 {
 	struct config_problem *problem;
 
-	if (problems->count >= CONFIG_PROBLEMS_MAX)
+	if (config_problems_are_full(problems))
 		return;
 	if (problems->arena == NULL)
 		problems->arena = arena_new();
@@ -77,7 +82,7 @@ void config_problems_sort(struct config_problems *problems)
 	}
 	*next = NULL;
 	free(places);
-	if (problems->count == CONFIG_PROBLEMS_MAX) {
+	if (config_problems_are_full(problems)) {
 		struct config_problem *last = arena_alloc(problems->arena, sizeof *last);
 
 		*last = (struct config_problem){0,  "",  "", "there are more problems than these",
@@ -93,6 +98,8 @@ const char *config_problem_name(struct config_problems *problems, enum config_se
 	struct buffer name = {0};
 	const char *copy;
 
+	if (config_problems_are_full(problems))
+		return "";
 	if (problems->arena == NULL)
 		problems->arena = arena_new();
 	if (section != CONFIG_SECTION_ROOT) {

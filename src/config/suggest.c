@@ -91,12 +91,16 @@ void config_suggest(struct config_problems *problems, unsigned line, const char 
 		    enum config_section section, struct str name, bool is_section)
 {
 	const char *what = is_section ? "section" : "setting";
-	enum config_section home = home_of(name);
-	const char *best = nearest_name(section, name);
+	enum config_section home;
+	const char *best;
 	struct buffer message = {0};
 	struct buffer list = {0};
 	const char *allowed = "";
 
+	if (config_problems_are_full(problems))
+		return;
+	home = home_of(name);
+	best = nearest_name(section, name);
 	if (home == section && is_section)
 		buffer_append_string(&message, "a setting, not a section: an '=' is missing");
 	else if (config_section_find(name) != CONFIG_SECTION_COUNT)

@@ -42,13 +42,35 @@ static void session_free(struct intake_session *session)
 	smtp_server_free(session->server);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	os_socket_close(session->socket);
+	os_socket_close_politely(session->socket);
 	buffer_clear(&session->kept);
 	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
 	free(session);
 	intake->session_ended(intake->context);
+}
+
+/* --- what is refused --- */
+
+static struct str first_line(struct str text)
+{
+	struct str line;
+
+	return str_split(&text, '\n', &line) ? line : text;
+}
+
+void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
+{
+	const struct intake_session *session = context;
+
+	log_event(refusal->is_message ? EVENT_MESSAGE_REFUSED : EVENT_COMMAND_REFUSED,
+		  log_string("client", session->address),
+		  log_str("helo", smtp_server_helo(session->server)),
+		  log_number("code", refusal->code),
+		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
+		  log_string("text", refusal->text),
+		  log_str("command", first_line(refusal->command)));
 }
 
 /* --- the engine's questions --- */
@@ -68,12 +90,6 @@ static void answer_recipient(struct intake_session *session, const struct smtp_q
 
 	directory_check_recipient(session->intake->config, session->may_relay,
 				  question->address.text, &verdict);
-	if (verdict.class != MAIL_OK)
-		log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
-			  log_str("helo", smtp_server_helo(session->server)),
-			  log_str("from", question->envelope->sender),
-			  log_str("to", question->address.text),
-			  log_string("status", verdict.status), log_string("text", verdict.text));
 	smtp_server_answer(session->server, &verdict);
 }
 
@@ -82,8 +98,8 @@ static void answer_open(struct intake_session *session, int result)
 	struct mail_verdict verdict;
 
 	if (result < 0) {
-		log_event(EVENT_MESSAGE_REFUSED, log_string("client", session->address),
-			  log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
+			  log_string("operation", "open"), log_error(result));
 		queue_verdict(&verdict, result);
 		smtp_server_answer(session->server, &verdict);
 		return;
@@ -110,8 +126,9 @@ static void answer_commit(struct intake_session *session, int result)
 	char id[MAIL_ID_SIZE];
 
 	if (result < 0) {
-		log_event(EVENT_MESSAGE_REFUSED, log_id(session->id),
-			  log_string("client", session->address), log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_id(session->id),
+			  log_string("client", session->address), log_string("operation", "commit"),
+			  log_error(result));
 		queue_verdict(&verdict, result);
 	} else {
 		log_accepted(session, question->envelope);
@@ -196,8 +213,8 @@ static void see_to_body(struct intake_session *session)
 	error = write_body(session);
 	if (error == 0)
 		return;
-	log_event(EVENT_MESSAGE_REFUSED, log_id(session->id),
-		  log_string("client", session->address), log_error(error));
+	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
+		  log_string("operation", "write"), log_error(error));
 	queue_client_abandon(&session->message);
 	queue_verdict(&verdict, error);
 	smtp_server_data_failed(session->server, &verdict);
@@ -347,7 +364,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
 	struct in6_addr mapped = os_socket_address_mapped(peer);
-	struct smtp_peer who = {.name = ""};
+	struct smtp_peer who = {.name = "", .context = session};
 
 	os_socket_address_format_host(peer, session->address);
 	who.address = session->address;

@@ -27,6 +27,8 @@ struct intake {
 /* Takes over SOCKET and begins. SERVICE outlives the session. */
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
 			const union os_socket_address *peer);
+/* For struct smtp_service: one line in the log for each refusal. */
+void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
 /* Ends every session as soon as what it waits for is answered. */
 void intake_stop(struct intake *intake);
 

@@ -37,6 +37,18 @@ static int sync_parent(const char *path, size_t length)
 	return os_file_sync_directory(OS_FILE_HERE, length == 0 ? "." : parent.text);
 }
 
+/* 0 for a directory that was made, 1 for one that was there. */
+static int make(const char *path)
+{
+	int result = os_file_make_directory(OS_FILE_HERE, path);
+	struct os_file_info info;
+
+	/* a read-only or foreign parent may refuse what is there already */
+	if (result < 0 && (result == -EEXIST || os_file_info_at(OS_FILE_HERE, path, &info) == 0))
+		return 1;
+	return result;
+}
+
 /* Makes the directory PATH[0..LENGTH) unless it is there and makes its name
  * durable either way: whoever made it may have died before doing so. */
 static int make_durable(const char *path, size_t length)
@@ -47,18 +59,12 @@ static int make_durable(const char *path, size_t length)
 
 	memcpy(directory.text, path, length);
 	directory.text[length] = '\0';
-	made = os_file_make_directory(OS_FILE_HERE, directory.text);
-	if (made < 0 && made != -EEXIST) {
-		struct os_file_info info;
-
-		/* a read-only or foreign parent may refuse what is there already */
-		if (os_file_info_at(OS_FILE_HERE, directory.text, &info) < 0)
-			return made;
-		made = -EEXIST;
-	}
+	made = make(directory.text);
+	if (made < 0)
+		return made;
 	synced = sync_parent(path, parent_length(path, length));
 	/* a directory above ours that we may not even read was not made by us */
-	return made == -EEXIST && (synced == -EACCES || synced == -EPERM) ? 0 : synced;
+	return made == 1 && (synced == -EACCES || synced == -EPERM) ? 0 : synced;
 }
 
 /* Each directory of PATH from the top down, PATH itself included. */
@@ -107,29 +113,44 @@ static int make_folder(struct str path, const char *folder)
 	return result == -EEXIST ? 0 : result;
 }
 
-/* tmp/ comes last: where it stands, everything above and beside it is durable,
- * whoever made it and however that process ended. So a delivery that finds tmp/
- * has nothing to sync but its own file and new/. */
-int maildir_create(struct maildir *maildir, struct str path)
+static int copy_path(struct maildir_path *out, struct str path)
+{
+	if (path.length >= sizeof out->text)
+		return -ENAMETOOLONG;
+	memcpy(out->text, path.data, path.length);
+	out->text[path.length] = '\0';
+	return 0;
+}
+
+int maildir_create_names(struct maildir *maildir, struct str path)
 {
 	struct maildir_path whole;
-	int result;
+	int result = copy_path(&whole, path);
 
-	if (path.length >= sizeof whole.text)
-		return -ENAMETOOLONG;
-	memcpy(whole.text, path.data, path.length);
-	whole.text[path.length] = '\0';
-	result = make_parents(maildir, whole.text);
 	if (result == 0)
-		result = make_durable(whole.text, path.length);
-	if (result == -ENOENT) { /* the parent remembered as durable was removed */
+		result = make_parents(maildir, whole.text);
+	if (result == 0)
+		result = make(whole.text);
+	if (result == -ENOENT) /* the parent remembered as durable was removed */
 		result = make_all(whole.text);
-	}
-	if (result == 0)
+	if (result >= 0)
 		result = make_folder(path, "cur");
-	if (result == 0)
-		result = make_folder(path, "new");
+	return result == 0 ? make_folder(path, "new") : result;
+}
+
+int maildir_create_sync(struct str path)
+{
+	struct maildir_path whole;
+	int result = copy_path(&whole, path);
+
 	if (result == 0)
 		result = os_file_sync_directory(OS_FILE_HERE, whole.text);
-	return result == 0 ? make_folder(path, "tmp") : result;
+	if (result == 0)
+		result = sync_parent(whole.text, parent_length(whole.text, path.length));
+	return result;
+}
+
+int maildir_create_tmp(struct str path)
+{
+	return make_folder(path, "tmp");
 }

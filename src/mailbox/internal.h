@@ -43,6 +43,7 @@ struct maildir_work {
 	int file;           /* in tmp/; negative: none */
 	bool by_filesystem; /* made durable together with all others on its device */
 	bool is_loop;
+	bool lacks_mailbox; /* tmp/ was not there */
 	uint64_t inode;
 	uint64_t device;
 	uint64_t size;
@@ -65,9 +66,14 @@ void maildir_sync_folders(struct maildir_work *works, size_t count);
 MUST_CHECK int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery,
 			     int file, uint64_t *size_out, uint64_t *virtual_size_out);
 
-/* Makes the Maildir at PATH and what is missing above it, all of it durable
- * (create.c). */
-MUST_CHECK int maildir_create(struct maildir *maildir, struct str path);
+/* Makes the Maildir at PATH and what is missing above it, in three steps, so
+ * that those of a group wait for the disk together (create.c). tmp/ comes last:
+ * where it stands, all above and beside it is durable, whoever made it and
+ * however that process ended. So a delivery that finds tmp/ has nothing to sync
+ * but its own file and new/. */
+MUST_CHECK int maildir_create_names(struct maildir *maildir, struct str path);
+MUST_CHECK int maildir_create_sync(struct str path);
+MUST_CHECK int maildir_create_tmp(struct str path);
 
 /* Removes files older than 36 hours from PATH's tmp/, at most once in 36 hours
  * for each Maildir and process (clean.c). Errors do not matter. */

@@ -85,25 +85,12 @@ static int open_tmp(struct str path, const char *name)
 			    OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
 }
 
-static void begin(struct maildir *maildir, struct maildir_work *work)
+static void write_file(struct maildir *maildir, struct maildir_work *work)
 {
-	struct str path = work->delivery->path;
 	struct os_file_info info;
-	int result;
+	int result = maildir_write(maildir, work->delivery, work->file, &work->size,
+				   &work->virtual_size);
 
-	name_tmp(maildir, work);
-	work->file = open_tmp(path, work->tmp_name);
-	if (work->file == -ENOENT) {
-		maildir_work_fail(work, "make the mailbox", maildir_create(maildir, path));
-		if (work->error == 0)
-			work->file = open_tmp(path, work->tmp_name);
-	}
-	if (work->file < 0) {
-		maildir_work_fail(work, "open a file in the mailbox", work->file);
-		return;
-	}
-	result = maildir_write(maildir, work->delivery, work->file, &work->size,
-			       &work->virtual_size);
 	work->is_loop = result == MAILDIR_LOOP;
 	maildir_work_fail(work, "write the message", work->is_loop ? -ELOOP : result);
 	maildir_work_fail(work, "look at the file", os_file_info(work->file, &info));
@@ -111,6 +98,43 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 		work->inode = info.inode;
 		work->device = info.device;
 	}
+}
+
+static void begin(struct maildir *maildir, struct maildir_work *work)
+{
+	bool may_lack = !work->lacks_mailbox; /* but not twice */
+
+	name_tmp(maildir, work);
+	work->file = open_tmp(work->delivery->path, work->tmp_name);
+	work->lacks_mailbox = may_lack && work->file == -ENOENT;
+	if (work->lacks_mailbox)
+		return;
+	maildir_work_fail(work, "open a file in the mailbox", work->file);
+	if (work->error == 0)
+		write_file(maildir, work);
+}
+
+/* Makes what mailboxes are missing, all names before the first wait for the
+ * disk, and begins their deliveries again. */
+static void create_missing(struct maildir *maildir, struct maildir_work *works, size_t count)
+{
+	static const char doing[] = "make the mailbox";
+
+	for (size_t i = 0; i < count; i++)
+		if (works[i].lacks_mailbox)
+			maildir_work_fail(&works[i], doing,
+					  maildir_create_names(maildir, works[i].delivery->path));
+	for (size_t i = 0; i < count; i++)
+		if (works[i].lacks_mailbox && works[i].error == 0)
+			maildir_work_fail(&works[i], doing,
+					  maildir_create_sync(works[i].delivery->path));
+	for (size_t i = 0; i < count; i++)
+		if (works[i].lacks_mailbox && works[i].error == 0)
+			maildir_work_fail(&works[i], doing,
+					  maildir_create_tmp(works[i].delivery->path));
+	for (size_t i = 0; i < count; i++)
+		if (works[i].lacks_mailbox && works[i].error == 0)
+			begin(maildir, &works[i]);
 }
 
 static void move_to_new(struct maildir *maildir, struct maildir_work *work)
@@ -184,6 +208,7 @@ void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *del
 		works[i].delivery = &deliveries[i];
 		begin(maildir, &works[i]);
 	}
+	create_missing(maildir, works, count);
 	maildir_sync_plan(maildir, works, count);
 	maildir_sync_files(works, count);
 	for (size_t i = 0; i < count; i++)

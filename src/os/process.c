@@ -95,6 +95,11 @@ void os_process_kill(pid_t pid, int signal)
 		(void)kill(pid, signal);
 }
 
+int os_process_signal(pid_t pid, int signal)
+{
+	return kill(pid, signal) != 0 ? -errno : 0;
+}
+
 void os_process_status_format(int status, char *text, size_t size)
 {
 	if (WIFSIGNALED(status))
@@ -183,4 +188,11 @@ void os_process_raise_descriptor_limit(void)
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+}
+
+void os_process_ignore_stop_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
 }

@@ -25,6 +25,22 @@ MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *ou
 /* Becomes USER for good, with no other groups. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 bool os_process_is_root(void);
+struct os_process_caller {
+	unsigned long id;
+	char name[64];       /* "": the system knows none */
+	char full_name[128]; /* first part of the GECOS field */
+};
+
+/* The user who started this program. Before os_process_become(). */
+void os_process_caller_find(struct os_process_caller *out);
+/* Whether files that this process makes in the directory PATH belong to the
+ * directory's owner: 1, 0 or -errno. */
+MUST_CHECK int os_process_owns(const char *path);
+/* Whether this program acts as another user than the one who started it, so
+ * that it must not do what that one may not. */
+bool os_process_is_privileged(void);
+/* Ends the process with STATUS after SECONDS, whatever it does. */
+MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 
 /* Starts PATH with ARGUMENTS (ends with NULL), as USER, with standard input from
  * /dev/null, and CONTROL as descriptor OS_PROCESS_CONTROL: the pid or -errno. */
@@ -34,6 +50,8 @@ MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
+/* The same for a process of somebody else's: -ESRCH, -EPERM. */
+MUST_CHECK int os_process_signal(pid_t pid, int signal);
 /* "exit 1", "signal 9" */
 void os_process_status_format(int status, char *text, size_t size);
 
@@ -54,5 +72,8 @@ MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer 
 void os_process_raise_descriptor_limit(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
+/* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when
+ * sent to the whole process group. */
+void os_process_ignore_stop_signals(void);
 
 #endif

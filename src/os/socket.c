@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
+enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK, POLITE_READS_MAX = 16 };
 
 bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out)
 {
@@ -240,6 +240,18 @@ void os_socket_close(int socket)
 		close(socket);
 }
 
+void os_socket_close_politely(int socket)
+{
+	char unread[4096];
+	unsigned reads = 0;
+
+	if (shutdown(socket, SHUT_WR) == 0)
+		while (reads < POLITE_READS_MAX &&
+		       os_socket_read(socket, unread, sizeof unread) > 0)
+			reads++;
+	os_socket_close(socket);
+}
+
 union descriptor_space {
 	char bytes[CMSG_SPACE(sizeof(int) * OS_SOCKET_DESCRIPTORS)];
 	struct cmsghdr align;
@@ -315,4 +327,25 @@ ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 		return -EMSGSIZE;
 	}
 	return count;
+}
+
+ssize_t os_socket_receive_from(int socket, void *data, size_t size,
+			       struct os_socket_sender *sender_out)
+{
+	ssize_t count;
+
+	do {
+		sender_out->size = sizeof sender_out->address;
+		count = recvfrom(socket, data, size, 0, (struct sockaddr *)&sender_out->address,
+				 &sender_out->size);
+	} while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+void os_socket_answer(int socket, const void *data, size_t size,
+		      const struct os_socket_sender *sender)
+{
+	if (sender->size > sizeof(sa_family_t))
+		(void)!sendto(socket, data, size, MSG_NOSIGNAL | MSG_DONTWAIT,
+			      (const struct sockaddr *)&sender->address, sender->size);
 }

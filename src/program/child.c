@@ -6,6 +6,7 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,16 +165,29 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	stop(supervised);
 }
 
+static void on_terminate(void *context)
+{
+	stop(context);
+}
+
+/* Ctrl-C goes to all processes of a terminal; it is the supervisor's to act on. */
+static void ignore(void *context)
+{
+	(void)context;
+}
+
 static const struct ipc_channel_handler control_handler = {on_message, on_lost};
 
 int child_main(int argc, char **argv, const struct child_program *program)
 {
 	static struct supervised supervised;
 	struct child *child = &supervised.child;
+	struct os_signal *signals[2];
 
 	(void)argv;
 	log_open(program->name, LOG_INFO_LEVEL);
 	os_process_ignore_pipe_signal();
+	os_process_ignore_stop_signals();
 	os_process_raise_descriptor_limit();
 	supervised.program = program;
 	if (argc != 2 || strcmp(argv[1], "--supervised") != 0 || isatty(OS_PROCESS_CONTROL)) {
@@ -185,8 +199,12 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	supervised.stop_timer = os_timer_new(child->loop, stop_now, &supervised);
 	supervised.control =
 		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);
+	signals[0] = os_signal_new(child->loop, SIGTERM, on_terminate, &supervised);
+	signals[1] = os_signal_new(child->loop, SIGINT, ignore, &supervised);
 	os_loop_run(child->loop);
 	log_flush();
+	os_signal_free(signals[0]);
+	os_signal_free(signals[1]);
 	return supervised.exit_status;
 }
 

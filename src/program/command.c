@@ -9,13 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_help(const struct command *command)
+static const struct command_option no_extras[] = {{NULL, NULL, NULL, NULL, NULL}};
+static const struct command_option config_option = {"-c", "FILE", NULL, NULL, NULL};
+
+static void print_option(const struct command_option *option)
+{
+	char left[64];
+
+	snprintf(left, sizeof left, "%s%s%s", option->name, option->argument != NULL ? " " : "",
+		 option->argument != NULL ? option->argument : "");
+	printf("  %-20s  %s\n", left, option->help);
+}
+
+static void print_help(const struct command *command, const struct command_option *extras)
 {
 	printf("Usage: stagepost %s %s\n\n%s\n", command->name, command->arguments,
 	       command->summary);
 	if (command->help[0] != '\0')
 		printf("\n%s", command->help);
-	printf("\n  -c FILE   the configuration (default %s)\n", COMMAND_CONFIG_FILE);
+	printf("\n  %-20s  the configuration (default %s)\n", "-c FILE", COMMAND_CONFIG_FILE);
+	for (; extras->name != NULL; extras++)
+		print_option(extras);
 }
 
 int command_usage(const struct command *command, const char *message)
@@ -25,48 +39,97 @@ int command_usage(const struct command *command, const char *message)
 	return COMMAND_USAGE;
 }
 
-/* The next option; false at the first argument that is none. */
-static bool parse_option(const struct command *command, int argc, char **argv, bool allow_json,
-			 struct command_options *options, int *status_out)
+/* One option with its argument, if it has one. COMMAND_OK to go on. */
+static int take_option(const struct command *command, const struct command_option *option, int argc,
+		       char **argv, struct command_options *options)
 {
-	const char *option = argv[options->first];
+	char message[64];
 
-	if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
-		print_help(command);
+	options->first++;
+	if (option->argument == NULL) {
+		*option->flag_out = true;
+		return COMMAND_OK;
+	}
+	if (options->first == argc) {
+		snprintf(message, sizeof message, "%s needs %s", option->name, option->argument);
+		return command_usage(command, message);
+	}
+	*(option == &config_option ? &options->config_file : option->value_out) =
+		argv[options->first++];
+	return COMMAND_OK;
+}
+
+/* The next option; false at --help and at what is wrong. */
+static bool parse_option(const struct command *command, int argc, char **argv,
+			 const struct command_option *extras, struct command_options *options,
+			 int *status_out)
+{
+	const char *name = argv[options->first];
+	char message[64];
+
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		print_help(command, extras);
 		*status_out = COMMAND_OK;
 		return false;
 	}
-	if (strcmp(option, "-c") == 0 && options->first + 1 < argc) {
-		options->config_file = argv[options->first + 1];
-		options->first += 2;
-		return true;
+	if (strcmp(name, config_option.name) == 0)
+		extras = &config_option;
+	else
+		while (extras->name != NULL && strcmp(name, extras->name) != 0)
+			extras++;
+	if (extras->name == NULL) {
+		snprintf(message, sizeof message, "unknown option %s", name);
+		*status_out = command_usage(command, message);
+		return false;
 	}
-	if (strcmp(option, "--json") == 0 && allow_json) {
-		options->json = true;
-		options->first++;
-		return true;
-	}
-	*status_out = command_usage(command, strcmp(option, "-c") == 0 ? "-c needs a file"
-								       : "unknown option");
-	return false;
+	*status_out = take_option(command, extras, argc, argv, options);
+	return *status_out == COMMAND_OK;
 }
 
-bool command_parse(const struct command *command, int argc, char **argv, bool allow_json,
-		   struct command_options *options, int *status_out)
+const char *command_config_file(const char *file)
 {
-	const char *file = getenv("STAGEPOST_CONF");
+	const char *usual = secure_getenv("STAGEPOST_CONF");
 
-	*options = (struct command_options){
-		.config_file = file != NULL ? file : COMMAND_CONFIG_FILE, .first = 1};
+	if (file != NULL && os_process_is_privileged()) {
+		fputs("stagepost: -c is not for programs that act as another user\n", stderr);
+		exit(COMMAND_USAGE);
+	}
+	if (file != NULL)
+		return file;
+	return usual != NULL ? usual : COMMAND_CONFIG_FILE;
+}
+
+bool command_parse_extra(const struct command *command, int argc, char **argv,
+			 const struct command_option *extras, struct command_options *options,
+			 int *status_out)
+{
+	*options = (struct command_options){.first = 1};
 	while (options->first < argc && argv[options->first][0] == '-' &&
 	       argv[options->first][1] != '\0') {
 		if (strcmp(argv[options->first], "--") == 0) {
 			options->first++;
 			break;
 		}
-		if (!parse_option(command, argc, argv, allow_json, options, status_out))
+		if (!parse_option(command, argc, argv, extras, options, status_out))
 			return false;
 	}
+	options->config_file = command_config_file(options->config_file);
+	return true;
+}
+
+bool command_parse(const struct command *command, int argc, char **argv, bool allow_json,
+		   struct command_options *options, int *status_out)
+{
+	bool json = false;
+	const struct command_option extras[] = {
+		{"--json", NULL, "print JSON", NULL, &json},
+		no_extras[0],
+	};
+
+	if (!command_parse_extra(command, argc, argv, allow_json ? extras : no_extras, options,
+				 status_out))
+		return false;
+	options->json = json;
 	return true;
 }
 

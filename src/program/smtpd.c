@@ -22,10 +22,16 @@ struct listener {
 	struct listener *next;
 };
 
-/* Services outlive the sessions that began with them, so a reload adds one and
+/* Services outlive the sessions that began with them, so a reload adds some and
  * frees none. */
+struct service {
+	struct smtp_service smtp;
+	struct service *next;
+};
+
 struct smtpd {
 	struct child *child;
+	struct service *services;
 	struct intake intake;
 	struct listener *listeners;
 	struct os_timer *pause;
@@ -102,16 +108,21 @@ static void on_session_ended(void *context)
 	}
 }
 
-static struct smtp_service *service_new(const struct config *config,
-					const struct config_listen *listen)
+static const struct smtp_service *add_service(struct smtpd *smtpd,
+					      const struct config_listen *listen)
 {
-	struct smtp_service *service = memory_alloc_zero(1, sizeof *service);
+	const struct config *config = smtpd->child->config;
+	struct service *added = memory_alloc_zero(1, sizeof *added);
+	struct smtp_service *service = &added->smtp;
 
+	added->next = smtpd->services;
+	smtpd->services = added;
 	service->protocol = listen->protocol == CONFIG_SUBMISSION ? SMTP_PROTOCOL_SUBMISSION
 			    : listen->protocol == CONFIG_LMTP     ? SMTP_PROTOCOL_LMTP
 								  : SMTP_PROTOCOL_SMTP;
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
+	service->on_refusal = intake_log_refusal;
 	service->limits = (struct smtp_server_limits){
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,
@@ -161,7 +172,7 @@ static void add_listeners(struct smtpd *smtpd)
 
 	for (size_t i = 0; i < config->listen_count; i++) {
 		const struct config_listen *listen = &config->listens[i];
-		struct smtp_service *service = service_new(config, listen);
+		const struct smtp_service *service = add_service(smtpd, listen);
 
 		for (size_t j = 0; j < listen->address_count; j++)
 			add_listener(smtpd, service, &listen->addresses[j]);

@@ -17,6 +17,7 @@ struct queue_store {
 	enum queue_sync sync;
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
+	bool has_lost; /* a sync of queue_update_commit_group() failed */
 };
 
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
@@ -41,6 +42,24 @@ MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t num
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);
+
+/* directories.c: directories that are to be made durable together. */
+struct queue_directories {
+	struct queue_directory {
+		char path[QUEUE_PATH_SIZE];
+		int result; /* of its sync */
+	} * items;          /* owned */
+	size_t count;
+	size_t capacity;
+};
+
+/* Adds the one that NUMBER's name in PLACE stands in, once; its position. */
+size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
+			     enum queue_place place, const char *name, uint64_t number);
+/* Syncs all; the first error. */
+MUST_CHECK int queue_directories_sync(struct queue_directories *list,
+				      const struct queue_store *store);
+void queue_directories_clear(struct queue_directories *list);
 
 /* A file that belongs to no message (any more). */
 enum queue_spare_kind {
@@ -120,7 +139,7 @@ void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
 /* Holds SPARE back until the next sync that begins from now on. */
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare);
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
-/* What is held back becomes ready (IS_SAFE), or is left where it is. */
+/* What is held back becomes ready (IS_SAFE), or is set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 uint64_t queue_spare_serial(struct queue_intake *intake);
 

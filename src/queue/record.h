@@ -15,4 +15,28 @@ bool queue_word_is_clean(struct str word);
  * quoted string. -1: nowhere. */
 ptrdiff_t queue_address_end(struct str text);
 
+/* Reading a line from left to right; each cuts what it read off *REST. A word;
+ * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space;
+ * "NAME=VALUE". */
+bool record_word(struct str *rest, struct str *word_out);
+bool record_number(struct str *rest, uint32_t *value_out);
+bool record_address(struct str *rest, struct str *address_out);
+bool record_parameter(struct str *rest, struct str *name_out, struct str *value_out);
+/* "NAME: VALUE" or "NAME:" */
+bool record_split(struct str line, struct str *name_out, struct str *value_out);
+
+struct control_reader {
+	struct queue_control *control;
+	struct mail_envelope *envelope;
+	int64_t born_us;
+	unsigned seen;                /* of the head's records */
+	struct queue_delivery *block; /* owned; map records so far */
+	size_t block_count;
+	size_t block_capacity;
+	struct queue_delivery **by_number; /* in the arena */
+};
+
+/* control_progress.c: one line after "end:". */
+void control_read_progress(struct control_reader *reader, struct str line);
+
 #endif

@@ -6,8 +6,8 @@
  * of the names it was queued under is durable. Otherwise a power failure could
  * bring such a name back, and it would show another message's bytes to the
  * first one's recipients. So it is held in quarantine until a sync that began
- * after the removal is over. When a sync fails, what waited for it is left
- * where it is, for the cleaner; nothing that is held back later is used either.
+ * after the removal is over. When a sync fails, what waited for it is set aside
+ * for the cleaner; nothing that is held back later is used either.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -89,6 +89,22 @@ static void remove_spare(struct queue_intake *intake, struct queue_spare spare)
 	os_file_close(spare.file);
 }
 
+/* Out of the way under a name that no later process takes for a spare: after a
+ * sync that failed, a removal that is seen may still not be durable, and no
+ * later sync can tell. The cleaner removes it when it is old. */
+static void set_aside(struct queue_intake *intake, struct queue_spare spare)
+{
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE + 8];
+	int result;
+
+	queue_spare_path(&spare, from);
+	snprintf(to, sizeof to, "pid/x%s", from + sizeof "pid/" - 1);
+	result = os_file_rename(intake->store->directory, from, to);
+	(void)result;
+	os_file_close(spare.file);
+}
+
 static int cut(const struct queue_intake *intake, const struct queue_spare *spare)
 {
 	struct os_file_info info;
@@ -111,17 +127,20 @@ void queue_spare_give(struct queue_intake *intake, struct queue_spare spare)
 
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
 {
+	bool is_poisoned;
+
 	pthread_mutex_lock(&intake->mutex);
 	if (intake->quarantine.count >= 2 * (size_t)intake->options.spares) {
 		/* more than can be used again: without a descriptor it is only removed */
 		os_file_close(spare.file);
 		spare.file = -1;
 	}
-	if (intake->is_poisoned)
-		os_file_close(spare.file);
-	else
+	is_poisoned = intake->is_poisoned;
+	if (!is_poisoned)
 		queue_spare_list_add(&intake->quarantine, spare);
 	pthread_mutex_unlock(&intake->mutex);
+	if (is_poisoned)
+		set_aside(intake, spare);
 }
 
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number)
@@ -139,7 +158,7 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 		if (is_safe)
 			queue_spare_give(intake, held->items[i]);
 		else
-			os_file_close(held->items[i].file);
+			set_aside(intake, held->items[i]);
 	}
 	free(held->items);
 	*held = (struct queue_spare_list){0};

@@ -11,28 +11,26 @@ struct group {
 	struct queue_store *store;
 	struct queue_update **updates;
 	size_t count;
-	int *files; /* [count]: open in this step; -1: none */
-	struct directory_list {
-		char (*paths)[QUEUE_PATH_SIZE];
-		size_t *owners; /* an update whose new name is there */
-		size_t count;
-		size_t capacity;
-	} directories;
+	int *files;                           /* [count]: open in this step; -1: none */
+	struct queue_directories directories; /* of names made in this step */
+	struct owner {
+		size_t update;
+		size_t directory;
+	} * owners; /* which update has a name in which directory */
+	size_t owner_count;
+	size_t owner_capacity;
 };
 
-static void add_directory(struct group *group, size_t owner, enum queue_place place,
-			  const char *name)
+static void add_directory(struct group *group, size_t i, enum queue_place place, const char *name)
 {
-	struct directory_list *list = &group->directories;
-
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-		list->paths = memory_resize(list->paths, list->capacity * sizeof *list->paths);
-		list->owners = memory_resize(list->owners, list->capacity * sizeof *list->owners);
+	if (group->owner_count == group->owner_capacity) {
+		group->owner_capacity = group->owner_capacity * 2 + 64;
+		group->owners =
+			memory_resize(group->owners, group->owner_capacity * sizeof *group->owners);
 	}
-	queue_store_directory_path(group->store, place, name, group->updates[owner]->number,
-				   list->paths[list->count]);
-	list->owners[list->count++] = owner;
+	group->owners[group->owner_count++] =
+		(struct owner){i, queue_directories_add(&group->directories, group->store, place,
+							name, group->updates[i]->number)};
 }
 
 static void fail(struct group *group, size_t i, int error)
@@ -42,32 +40,17 @@ static void fail(struct group *group, size_t i, int error)
 }
 
 /* Each directory once; whoever has a name in one that fails, fails. */
-static void sync_directories(struct group *group)
+static void sync_each_directory(struct group *group)
 {
-	struct directory_list *list = &group->directories;
-	bool is_whole = group->store->sync == QUEUE_SYNC_FILESYSTEM;
-	int result = 0;
-
-	if (list->count > 0 && is_whole)
-		result = os_file_sync_filesystem(group->store->directory);
-	for (size_t i = 0; i < list->count; i++) {
-		bool is_new = !is_whole;
-
-		for (size_t k = 0; k < i && is_new; k++)
-			is_new = strcmp(list->paths[k], list->paths[i]) != 0;
-		if (is_new)
-			result = os_file_sync_directory(group->store->directory, list->paths[i]);
-		else if (!is_whole)
-			continue;
-		for (size_t k = i; result < 0 && k < list->count; k++)
-			if (is_whole || strcmp(list->paths[k], list->paths[i]) == 0)
-				fail(group, list->owners[k], result);
-	}
-	list->count = 0;
+	if (queue_directories_sync(&group->directories, group->store) == 0)
+		return;
+	for (size_t i = 0; i < group->owner_count; i++)
+		fail(group, group->owners[i].update,
+		     group->directories.items[group->owners[i].directory].result);
 }
 
-/* Makes what was written to the open files durable and closes them. */
-static void sync_files(struct group *group)
+/* What was written to the open files, side by side. */
+static void sync_each_file(struct group *group)
 {
 	int *files = memory_alloc((group->count + 1) * sizeof *files);
 	int *results = memory_alloc((group->count + 1) * sizeof *results);
@@ -79,37 +62,74 @@ static void sync_files(struct group *group)
 	os_file_sync_many(files, count, results);
 	count = 0;
 	for (size_t i = 0; i < group->count; i++) {
-		if (group->files[i] < 0)
+		if (group->files[i] < 0 || group->updates[i]->result < 0)
 			continue;
-		if (group->updates[i]->result == 0)
-			fail(group, i, results[count++]);
-		os_file_close(group->files[i]);
-		group->files[i] = -1;
+		group->store->has_lost |= results[count] < 0;
+		fail(group, i, results[count++]);
 	}
 	free(files);
 	free(results);
 }
 
-/* Appends RECORDS; first ends a last line that a crash or a full disk cut. */
-static int append(int file, struct str records)
+static void sync_whole(struct group *group)
 {
+	int result = os_file_sync_filesystem(group->store->directory);
+
+	group->store->has_lost |= result < 0;
+	for (size_t i = 0; result < 0 && i < group->count; i++)
+		fail(group, i, result);
+}
+
+/* Makes this step's bytes and names durable, and closes the files. Names need
+ * the whole filesystem where that is the rule; bytes alone do not. */
+static void sync_step(struct group *group)
+{
+	if (group->directories.count > 0 && group->store->sync == QUEUE_SYNC_FILESYSTEM) {
+		sync_whole(group);
+	} else {
+		sync_each_file(group);
+		sync_each_directory(group);
+	}
+	for (size_t i = 0; i < group->count; i++) {
+		os_file_close(group->files[i]);
+		group->files[i] = -1;
+	}
+	group->directories.count = 0;
+	group->owner_count = 0;
+}
+
+/* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
+ * A crash or a full disk may have cut its last line. And what stands there may
+ * be of an append whose sync failed, seen now but gone after a power failure:
+ * then the line that it leaves must not swallow our first record. A fresh
+ * control file ends with "end:". */
+static int needs_newline(const struct group *group, int file, bool is_map)
+{
+	static const char fresh[] = "\nend:\n";
 	struct os_file_info info;
+	char last[sizeof fresh - 1];
 	ssize_t length;
-	char last;
 	int result = os_file_info(file, &info);
 
-	if (result < 0)
+	if (result < 0 || info.size == 0)
 		return result;
-	if (info.size > 0) {
-		length = os_file_read(file, &last, 1, info.size - 1);
-		if (length < 0)
-			return (int)length;
-		if (length == 1 && last != '\n')
-			result = os_file_append(file, "\n", 1);
-	}
-	if (result == 0 && records.length > 0)
-		result = os_file_append(file, records.data, records.length);
-	return result;
+	if (info.size < sizeof last)
+		return 1;
+	length = os_file_read(file, last, sizeof last, info.size - sizeof last);
+	if (length < 0)
+		return (int)length;
+	if (length == sizeof last && memcmp(last, fresh, sizeof last) == 0)
+		return 0;
+	return is_map || group->store->has_lost || length == 0 || last[length - 1] != '\n';
+}
+
+static int append(const struct group *group, int file, struct str records, bool is_map)
+{
+	int result = needs_newline(group, file, is_map);
+
+	if (result > 0)
+		result = os_file_append(file, "\n", 1);
+	return result == 0 ? os_file_append(file, records.data, records.length) : result;
 }
 
 static void control_path(const struct group *group, size_t i, char path[QUEUE_PATH_SIZE])
@@ -123,69 +143,91 @@ static void control_path(const struct group *group, size_t i, char path[QUEUE_PA
 		queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
 }
 
-/* bounce/X/ID, whose directory is synced even if the name was there: it may
- * have been made by an update that failed before its end. */
-static int open_bounce(struct group *group, size_t i)
+static void bounce_path(const struct group *group, size_t i, char path[QUEUE_PATH_SIZE])
+{
+	queue_store_path(group->store, QUEUE_BOUNCE, NULL, group->updates[i]->number, path);
+}
+
+static int open_bounce(struct group *group, size_t i, bool *is_new)
 {
 	char path[QUEUE_PATH_SIZE];
 	int file;
 
-	queue_store_path(group->store, QUEUE_BOUNCE, NULL, group->updates[i]->number, path);
-	add_directory(group, i, QUEUE_BOUNCE, NULL);
+	bounce_path(group, i, path);
 	file = os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
 	if (file != -ENOENT)
 		return file;
-	return os_file_open(group->store->directory, path,
+	file = os_file_open(group->store->directory, path,
 			    OS_FILE_WRITE | OS_FILE_APPEND | OS_FILE_CREATE);
+	*is_new = file >= 0;
+	return file;
+}
+
+/* A new name that may not be durable goes, so that it is made anew. */
+static void drop_new_bounces(struct group *group, const bool *is_new)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		char path[QUEUE_PATH_SIZE];
+		int result;
+
+		if (!is_new[i] || group->updates[i]->result == 0)
+			continue;
+		bounce_path(group, i, path);
+		result = os_file_unlink(group->store->directory, path);
+		(void)result;
+	}
 }
 
 static void write_bounces(struct group *group)
 {
-	for (size_t i = 0; i < group->count; i++) {
-		int file;
+	bool *is_new = memory_alloc_zero(group->count + 1, sizeof *is_new);
+	size_t count = 0;
 
+	for (size_t i = 0; i < group->count; i++) {
 		if (group->updates[i]->result < 0 || group->updates[i]->bounce.length == 0)
 			continue;
-		file = open_bounce(group, i);
-		if (file < 0) {
-			fail(group, i, file);
+		group->files[i] = open_bounce(group, i, &is_new[i]);
+		if (group->files[i] < 0) {
+			fail(group, i, group->files[i]);
 			continue;
 		}
-		group->files[i] = file;
-		fail(group, i, append(file, group->updates[i]->bounce));
+		/* also of a name that was there: an earlier process may have made it */
+		add_directory(group, i, QUEUE_BOUNCE, NULL);
+		fail(group, i, append(group, group->files[i], group->updates[i]->bounce, false));
+		count++;
 	}
-	sync_files(group);
-	sync_directories(group);
+	if (count > 0)
+		sync_step(group);
+	drop_new_bounces(group, is_new);
+	free(is_new);
 }
 
 static void write_controls(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
+		const struct queue_update *update = group->updates[i];
 		char path[QUEUE_PATH_SIZE];
-		int file;
 
-		if (group->updates[i]->result < 0 || group->updates[i]->control.length == 0)
+		if (update->result < 0 || update->control.length == 0)
 			continue;
 		control_path(group, i, path);
-		file = os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
-		if (file < 0) {
-			fail(group, i, file);
-			continue;
-		}
-		group->files[i] = file;
-		fail(group, i, append(file, group->updates[i]->control));
+		group->files[i] =
+			os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
+		if (group->files[i] < 0)
+			fail(group, i, group->files[i]);
+		else
+			fail(group, i,
+			     append(group, group->files[i], update->control, update->preprocess));
 	}
-	sync_files(group);
 }
 
-/* Links FROM to the update's name in PLACE. A name that is there already is
- * this file's from an attempt that was interrupted, or an ended message's. */
+/* Links FROM to the update's name in PLACE. A name that is there already may be
+ * one whose sync failed, seen but never durable, or an ended message's; so it
+ * is made anew. */
 static int link_place(struct group *group, size_t i, const char *from, enum queue_place place,
 		      const char *name)
 {
 	int directory = group->store->directory;
-	struct os_file_info own;
-	struct os_file_info there;
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
@@ -194,16 +236,10 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	result = os_file_link(directory, from, path);
 	if (result != -EEXIST)
 		return result;
-	result = os_file_info_at(directory, from, &own);
-	if (result == 0)
-		result = os_file_info_at(directory, path, &there);
-	if (result < 0 || own.inode == there.inode)
-		return result;
 	result = os_file_unlink(directory, path);
 	return result == 0 ? os_file_link(directory, from, path) : result;
 }
 
-/* info/ last: where it stands, the others do. */
 static int link_all(struct group *group, size_t i)
 {
 	const struct queue_update *update = group->updates[i];
@@ -246,8 +282,9 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result == 0 && updates[i]->preprocess)
 			fail(&group, i, link_all(&group, i));
-	sync_directories(&group);
+	/* the map and the names together: S5 begins when todo/ goes, after this */
+	sync_step(&group);
 	free(group.files);
-	free(group.directories.paths);
-	free(group.directories.owners);
+	free(group.owners);
+	queue_directories_clear(&group.directories);
 }

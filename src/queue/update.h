@@ -26,8 +26,8 @@ struct queue_update {
 };
 
 /* Carries out all updates together: bounce records are written and durable
- * first, then control records, then the links of preprocessing, each step
- * durable before the next begins. An update that fails has no later step done.
+ * first; then control records are written, the links of preprocessing made, and
+ * both durable. An update that fails has no later step done.
  * A file found with a torn last line (no newline) gets that line ended before
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an

@@ -112,8 +112,10 @@ static bool add_delivery(struct stage_local *local, struct stage_helper_job *job
 	struct str address = job->recipients[index].address;
 	struct buffer path = {0};
 
-	if (maildir_path_expand(local->service->path, address, &path) < 0)
+	if (maildir_path_expand(local->service->path, address, &path) < 0) {
+		buffer_clear(&path);
 		return false;
+	}
 	group->targets[group->count] = (struct target){job, index};
 	group->deliveries[group->count] = (struct maildir_delivery){
 		.path = arena_copy_str(job->arena, buffer_view(&path)),

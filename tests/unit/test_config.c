@@ -143,6 +143,7 @@ static void names_are_found_in_any_case(void **state)
 
 	(void)state;
 	assert_non_null(domain);
+	assert_string_equal(c->domains[0].name, "c.org");
 	assert_ptr_equal(domain->service, config_service_find(c, STR("box")));
 	assert_true(config_domain_has(domain, STR("ANN")));
 	assert_true(config_domain_has(domain, STR("bob")));
@@ -250,6 +251,21 @@ static void many_problems_are_bounded(void **state)
 	buffer_clear(&text);
 }
 
+static void long_values_are_refused(void **state)
+{
+	struct buffer text = {0};
+	struct buffer out;
+
+	(void)state;
+	buffer_append_string(&text, HOST "queue = /");
+	for (int i = 0; i < 4096; i++)
+		buffer_append_byte(&text, 'a');
+	out = outcome_of(buffer_view(&text));
+	assert_true(str_starts_with(buffer_view(&out), STR("t:2: too long: found \"/aaa")));
+	buffer_clear(&out);
+	buffer_clear(&text);
+}
+
 static void many_domains_are_read_quickly(void **state)
 {
 	struct config_problems problems;
@@ -280,6 +296,7 @@ int main(void)
 		cmocka_unit_test(the_hostname_comes_from_the_machine),
 		cmocka_unit_test(unreadable_files_are_reported),
 		cmocka_unit_test(many_problems_are_bounded),
+		cmocka_unit_test(long_values_are_refused),
 		cmocka_unit_test(many_domains_are_read_quickly),
 	};
 

@@ -4,7 +4,6 @@
  * the same event loop, and misbehave as a test tells them to.
  */
 #include "base/panic.h"
-#include "os/file.h"
 #include "os/socket.h"
 #include "stage/remote.h"
 #include "test.h"
@@ -86,12 +85,6 @@ void stage_helper_finish(struct stage_helper_job *job)
 	free(job);
 	if (--current->open_jobs == 0)
 		os_loop_defer(current->loop, &current->next);
-}
-
-/* Until src/os/file.c is here. */
-ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
-{
-	return pread(file, data, size, (off_t)offset);
 }
 
 /* The server */

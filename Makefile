@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: ISC
+# The front door. Meson builds; what takes more than a line is in tools/.
+prefix = /usr/local
+DESTDIR =
+T = 60
+
+build/build.ninja:
+	meson setup build -Dbuildtype=release
+
+.DEFAULT_GOAL := all
+.PHONY: all run test lint format coverage bench crash fuzz install clean help packages
+
+all: build/build.ninja ## build the release tree: build/stagepost
+	@ninja -C build
+
+packages: ## install the Debian packages that building and testing need
+	@tools/install-packages build test
+
+run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
+	@tools/install-packages build
+	@$(MAKE) --no-print-directory all
+	@tools/run $(if $(ONCE),--once)
+
+test: ## every test; the last line is "N passed, N failed"
+	@tools/install-packages --check build test
+	@tools/test
+
+lint: ## layout, static analysis, layers, scripts
+	@tools/lint
+
+format: ## rewrite the C sources in the project's layout
+	@find src tests -name '*.[ch]' | xargs clang-format -i
+
+coverage: ## lines that the unit, transcript and fuzz tests reach
+	@tools/coverage
+
+bench: all ## measure beside Postfix
+	@tests/bench/run
+
+crash: ## every crash state, at length
+	@tools/test --only crash
+
+fuzz: ## search for inputs that break a parser, T seconds each
+	@tools/fuzz $(T)
+
+install: all ## install below DESTDIR, prefix as given
+	@meson configure build -Dprefix=$(prefix)
+	@meson install -C build --no-rebuild
+
+clean: ## remove what was built
+	rm -rf build build-test build-clang build-fuzz build-coverage
+
+help: ## this text
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16

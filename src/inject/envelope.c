@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: ISC
+#include "inject/envelope.h"
+#include "mail/address.h"
+#include "mail/text.h"
+#include "os/stream.h"
+#include <errno.h>
+#include <string.h>
+
+enum { READ_SIZE = 16 * 1024 };
+
+bool inject_sender_is_valid(struct str address)
+{
+	struct mail_address parsed;
+
+	return str_equal(address, STR("#@[]")) ||
+	       mail_address_parse(address, MAIL_ADDRESS_NULL, &parsed) == 0;
+}
+
+bool inject_recipient_is_valid(struct str address)
+{
+	struct mail_address parsed;
+
+	return mail_address_parse(address, 0, &parsed) == 0;
+}
+
+static int refuse(struct buffer *reason, const char *what, struct str address)
+{
+	buffer_append_string(reason, what);
+	if (address.length > 0) {
+		buffer_append_string(reason, ": ");
+		if (address.length > MAIL_ADDRESS_MAX)
+			address.length = MAIL_ADDRESS_MAX;
+		mail_text_append(reason, address, MAIL_TEXT_ASCII);
+	}
+	return -EBADMSG;
+}
+
+static int take_recipient(struct str entry, size_t recipients_max, struct mail_envelope *envelope,
+			  struct buffer *reason)
+{
+	if (entry.length == 0 || entry.data[0] != 'T')
+		return refuse(reason, "the envelope has something else than recipients", entry);
+	entry = str_skip(entry, 1);
+	if (!inject_recipient_is_valid(entry))
+		return refuse(reason, "not an address of a recipient", entry);
+	if (envelope->recipient_count == recipients_max) {
+		buffer_append_format(reason, "more than %zu recipients", recipients_max);
+		return -E2BIG;
+	}
+	mail_envelope_add(envelope, entry);
+	return 0;
+}
+
+int inject_envelope_parse(struct str text, size_t recipients_max, struct mail_envelope *envelope,
+			  struct buffer *reason)
+{
+	struct str entry;
+	int error = 0;
+
+	if (text.length < 2 || text.data[text.length - 1] != '\0' ||
+	    text.data[text.length - 2] != '\0')
+		return refuse(reason, "the envelope is not complete", STR(""));
+	text.length -= 2;
+	(void)str_split(&text, '\0', &entry);
+	if (entry.length == 0 || entry.data[0] != 'F')
+		return refuse(reason, "the envelope does not begin with a sender", entry);
+	if (!inject_sender_is_valid(str_skip(entry, 1)))
+		return refuse(reason, "not an address of a sender", str_skip(entry, 1));
+	envelope->sender = arena_copy_str(envelope->arena, str_skip(entry, 1));
+	while (error == 0 && text.length > 0) {
+		(void)str_split(&text, '\0', &entry);
+		error = take_recipient(entry, recipients_max, envelope, reason);
+	}
+	if (error == 0 && envelope->recipient_count == 0)
+		return refuse(reason, "the envelope has no recipients", STR(""));
+	return error;
+}
+
+/* Whether TEXT has its last NUL: one that follows another. */
+static bool is_whole(const struct buffer *text)
+{
+	return text->length >= 2 && memcmp(buffer_data(text) + text->length - 2, "\0", 2) == 0;
+}
+
+int inject_envelope_read(int descriptor, const struct inject_envelope_limits *limits,
+			 struct mail_envelope *envelope, struct buffer *reason)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	while (!is_whole(&text)) {
+		ssize_t count =
+			os_stream_read(descriptor, buffer_reserve(&text, READ_SIZE), READ_SIZE);
+
+		if (count < 0)
+			return (int)count;
+		if (count == 0)
+			break;
+		buffer_commit(&text, (size_t)count);
+		if (text.length > limits->bytes) {
+			buffer_append_format(reason, "the envelope is over %zu bytes",
+					     limits->bytes);
+			return -E2BIG;
+		}
+	}
+	return inject_envelope_parse(buffer_view(&text), limits->recipients, envelope, reason);
+}

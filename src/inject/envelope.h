@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: ISC
+/*
+ * inject/envelope.h - the envelope as qmail-queue reads it: "F" SENDER NUL, then
+ * "T" RECIPIENT NUL for each recipient, then one more NUL.
+ * (Source: qmail internals, the manual page of qmail-queue.)
+ */
+#ifndef INJECT_ENVELOPE_H
+#define INJECT_ENVELOPE_H
+
+#include "base/buffer.h"
+#include "mail/envelope.h"
+
+struct inject_envelope_limits {
+	size_t bytes;      /* of the whole */
+	size_t recipients; /* of one message */
+};
+
+/* Fills sender and recipients of ENVELOPE from DESCRIPTOR, up to its last NUL.
+ * -EBADMSG when it is malformed or has an unacceptable address, -E2BIG when it
+ * is over a limit: then *REASON is appended a sentence. Errors of reading. */
+MUST_CHECK int inject_envelope_read(int descriptor, const struct inject_envelope_limits *limits,
+				    struct mail_envelope *envelope, struct buffer *reason);
+
+/* The same for TEXT, the whole envelope. */
+MUST_CHECK int inject_envelope_parse(struct str text, size_t recipients_max,
+				     struct mail_envelope *envelope, struct buffer *reason);
+
+/* Whether the control file can hold ADDRESS as a sender ("" and "#@[]" too) or
+ * as a recipient. */
+bool inject_sender_is_valid(struct str address);
+bool inject_recipient_is_valid(struct str address);
+
+#endif

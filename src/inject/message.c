@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: ISC
+#include "inject/message.h"
+#include "base/panic.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "queue/message.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct inject_message {
+	struct queue_store *store;
+	struct queue_intake *intake;
+	struct queue_message *message;
+	struct mail_id id;
+	unsigned long uid;
+	uint64_t size;     /* bytes written */
+	uint64_t size_max; /* trace header included */
+	int error;         /* the first */
+};
+
+int inject_exit_status(int error)
+{
+	switch (-error) {
+	case 0:
+		return INJECT_OK;
+	case EDESTADDRREQ:
+		return INJECT_USAGE;
+	case EBADMSG:
+	case EINVAL:
+		return INJECT_BAD_DATA;
+	case EFBIG:
+	case E2BIG:
+		return INJECT_UNAVAILABLE;
+	case ENOENT:
+	case ENOTDIR:
+	case EROFS:
+		return INJECT_NO_CREATE;
+	case EIO:
+	case EISDIR:
+	case EBADF:
+		return INJECT_IO;
+	case EACCES:
+	case EPERM:
+		return INJECT_NO_PERMISSION;
+	case EPROTO:
+	case ENOTSUP:
+	case ENOTEMPTY:
+		return INJECT_CONFIG;
+	default:
+		return INJECT_TRY_LATER;
+	}
+}
+
+static int open_store(const struct config *config, struct queue_store **store_out,
+		      struct buffer *reason)
+{
+	const struct queue_options options = {
+		.create = true,
+		.unsafe = config->queue_unsafe,
+		.split = config->split,
+		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
+			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
+								       : QUEUE_SYNC_AUTO,
+	};
+	struct buffer sentence CLEANUP(buffer_clear) = {0};
+	int error = queue_store_open(config->queue, &options, store_out, &sentence);
+
+	if (error < 0) {
+		buffer_append_format(reason, "%s: ", config->queue);
+		buffer_append_str(reason, buffer_view(&sentence));
+		if (sentence.length == 0)
+			buffer_append_string(reason, strerror(-error));
+	}
+	return error;
+}
+
+static void write_trace(struct inject_message *message, const char *hostname)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char date[TIMESTAMP_HEADER_SIZE];
+	char id[MAIL_ID_SIZE];
+
+	mail_id_format(message->id, id);
+	timestamp_format_header(message->id.born_us, date);
+	buffer_append_format(&text, "Received: (uid %lu)\r\n\tby %s with local id %s;\r\n\t%s\r\n",
+			     message->uid, hostname, id, date);
+	message->size_max += text.length;
+	inject_message_write(message, buffer_view(&text));
+}
+
+static int open_data(struct inject_message *message, const struct config *config)
+{
+	const struct queue_intake_options options = {.spares = 0};
+	int error = queue_store_has_room(message->store, config->maxsize + config->maxsize / 2);
+
+	if (error == 0)
+		error = queue_intake_open(message->store, &options, &message->intake);
+	if (error == 0)
+		error = queue_message_new(message->intake, &message->message);
+	return error;
+}
+
+int inject_message_open(const struct config *config, unsigned long uid,
+			struct inject_message **message_out, struct buffer *reason)
+{
+	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
+	int error = open_store(config, &message->store, reason);
+
+	if (error < 0) {
+		free(message);
+		return error;
+	}
+	error = open_data(message, config);
+	if (error < 0) {
+		buffer_append_format(reason, "%s: %s", config->queue, strerror(-error));
+		inject_message_abandon(message);
+		return error;
+	}
+	message->uid = uid;
+	message->size_max = config->maxsize;
+	message->id = (struct mail_id){queue_message_number(message->message), os_clock_wall_us()};
+	write_trace(message, config->hostname);
+	*message_out = message;
+	return 0;
+}
+
+struct mail_id inject_message_id(const struct inject_message *message)
+{
+	return message->id;
+}
+
+int inject_message_write(struct inject_message *message, struct str data)
+{
+	if (message->error == 0 && data.length > message->size_max - message->size)
+		message->error = -EFBIG;
+	if (message->error == 0)
+		message->error = os_file_write(queue_message_file(message->message), data.data,
+					       data.length, message->size);
+	if (message->error == 0)
+		message->size += data.length;
+	return message->error;
+}
+
+static int write_envelope(struct inject_message *message, enum mail_stage stage,
+			  struct mail_envelope *envelope)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error;
+
+	buffer_append_format(&text, "local uid=%lu", message->uid);
+	envelope->received = arena_copy_str(envelope->arena, buffer_view(&text));
+	buffer_reset(&text);
+	envelope->id = message->id;
+	envelope->stage = stage;
+	envelope->size = message->size;
+	error = queue_control_write_envelope(&text, envelope);
+	if (error == 0)
+		error = queue_message_envelope(message->message, stage, buffer_view(&text));
+	return error;
+}
+
+int inject_message_commit(struct inject_message *message, enum mail_stage stage,
+			  struct mail_envelope *envelope)
+{
+	int error = message->error;
+
+	if (error == 0)
+		error = write_envelope(message, stage, envelope);
+	if (error == 0) {
+		queue_message_commit_group(message->intake, &message->message, 1, &error);
+		message->message = NULL;
+	}
+	if (error == 0)
+		queue_store_pull_trigger(message->store);
+	inject_message_abandon(message);
+	return error;
+}
+
+void inject_message_abandon(struct inject_message *message)
+{
+	if (message == NULL)
+		return;
+	if (message->message != NULL)
+		queue_message_abandon(message->message);
+	queue_intake_close(message->intake);
+	queue_store_close(message->store);
+	free(message);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+#include "inject/reader.h"
+#include "os/stream.h"
+#include <errno.h>
+#include <string.h>
+
+enum { READ_SIZE = 64 * 1024 };
+
+static void end_line(struct inject_reader *reader, struct buffer *out)
+{
+	reader->has_cr = false;
+	if (reader->state == INJECT_READER_DOT) {
+		reader->state = INJECT_READER_END;
+		return;
+	}
+	buffer_append(out, "\r\n", 2);
+	reader->state = INJECT_READER_START;
+}
+
+/* The bytes of BYTES that are no line end. */
+static size_t plain_length(struct str bytes)
+{
+	const char *feed = memchr(bytes.data, '\n', bytes.length);
+	size_t before = feed != NULL ? (size_t)(feed - bytes.data) : bytes.length;
+	const char *cr = memchr(bytes.data, '\r', before);
+
+	return cr != NULL ? (size_t)(cr - bytes.data) : before;
+}
+
+static size_t take_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
+{
+	size_t length = plain_length(bytes);
+
+	if (reader->state == INJECT_READER_START && reader->dot_ends && bytes.data[0] == '.') {
+		reader->state = INJECT_READER_DOT;
+		return 1;
+	}
+	if (reader->state == INJECT_READER_DOT)
+		buffer_append_byte(out, '.');
+	reader->state = INJECT_READER_MIDDLE;
+	buffer_append(out, bytes.data, length);
+	return length;
+}
+
+int inject_reader_take(struct inject_reader *reader, struct str bytes, struct buffer *out)
+{
+	while (bytes.length > 0 && reader->state != INJECT_READER_END) {
+		size_t taken = 1;
+
+		if (bytes.data[0] == '\n')
+			end_line(reader, out);
+		else if (reader->has_cr)
+			return -EBADMSG;
+		else if (bytes.data[0] == '\r')
+			reader->has_cr = true;
+		else
+			taken = take_text(reader, bytes, out);
+		bytes = str_skip(bytes, taken);
+	}
+	return 0;
+}
+
+int inject_reader_finish(struct inject_reader *reader, struct buffer *out)
+{
+	if (reader->has_cr)
+		return -EBADMSG;
+	if (reader->state == INJECT_READER_MIDDLE)
+		end_line(reader, out);
+	reader->state = INJECT_READER_END;
+	return 0;
+}
+
+int inject_reader_next(struct inject_reader *reader, struct buffer *out)
+{
+	char bytes[READ_SIZE];
+	ssize_t count;
+	int error;
+
+	if (reader->state == INJECT_READER_END)
+		return 0;
+	count = os_stream_read(reader->descriptor, bytes, sizeof bytes);
+	if (count < 0)
+		return (int)count;
+	if (count == 0)
+		error = inject_reader_finish(reader, out);
+	else
+		error = inject_reader_take(reader, str_slice(bytes, (size_t)count), out);
+	return error < 0 ? error : 1;
+}

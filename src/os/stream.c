@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: ISC
+#include "os/stream.h"
+#include <errno.h>
+#include <unistd.h>
+
+ssize_t os_stream_read(int descriptor, void *data, size_t size)
+{
+	ssize_t count;
+
+	do
+		count = read(descriptor, data, size);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: ISC
+/* stagepost enqueue - one message into the queue, also while no daemon runs. */
+#include "inject/envelope.h"
+#include "mail/envelope.h"
+#include "os/process.h"
+#include "program/command.h"
+#include "program/command_mail.h"
+#include "queue/protocol.h"
+#include <stdio.h>
+
+enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
+
+static const char NAME[] = "stagepost enqueue";
+
+/* The message first, then the envelope: the order in which callers write them. */
+static int receive(const struct config *config, struct inject_message *message,
+		   struct mail_envelope *envelope, struct buffer *reason)
+{
+	const struct inject_envelope_limits limits = {QUEUE_ENVELOPE_MAX, config->maxrecipients};
+	struct inject_reader reader = {.descriptor = MESSAGE_DESCRIPTOR};
+	int error = command_mail_copy(&reader, message);
+
+	if (error == 0)
+		error = inject_envelope_read(ENVELOPE_DESCRIPTOR, &limits, envelope, reason);
+	return error;
+}
+
+static int enqueue(const struct config *config, unsigned long uid, enum mail_stage stage)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct inject_message *message;
+	struct mail_envelope *envelope;
+	int error = inject_message_open(config, uid, &message, &reason);
+
+	if (error < 0)
+		return command_mail_failed(NAME, error, &reason);
+	envelope = mail_envelope_new();
+	error = receive(config, message, envelope, &reason);
+	if (error < 0)
+		inject_message_abandon(message);
+	else
+		error = inject_message_commit(message, stage, envelope);
+	mail_envelope_free(envelope);
+	return error < 0 ? command_mail_failed(NAME, error, &reason) : INJECT_OK;
+}
+
+int command_enqueue(const struct command *command, int argc, char **argv)
+{
+	const char *stage_name = "submit";
+	const struct command_option extras[] = {
+		{"-s", "STAGE", "where it begins: submit (default) or arrive", &stage_name, NULL},
+		{NULL, NULL, NULL, NULL, NULL},
+	};
+	struct os_process_caller caller;
+	struct command_options options;
+	struct config *config;
+	enum mail_stage stage;
+	int status;
+
+	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+		return status == COMMAND_USAGE ? INJECT_USAGE : status;
+	if (options.first < argc || !mail_stage_parse(str_from(stage_name), &stage)) {
+		command_usage(command,
+			      options.first < argc ? "unexpected argument" : "no such stage");
+		return INJECT_USAGE;
+	}
+	os_process_caller_find(&caller);
+	config = command_mail_begin(NAME, options.config_file, &status);
+	if (config == NULL)
+		return status;
+	status = enqueue(config, caller.id, stage);
+	config_free(config);
+	return status;
+}

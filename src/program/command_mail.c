@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: ISC
+#include "program/command_mail.h"
+#include "os/process.h"
+#include "program/command.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TIME_LIMIT_SECONDS = 24 * 60 * 60 };
+
+int command_mail_failed(const char *name, int error, const struct buffer *reason)
+{
+	if (reason != NULL && reason->length > 0)
+		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(buffer_view(reason)));
+	else if (error == -EBADMSG)
+		fprintf(stderr, "%s: a CR without LF stands in the message\n", name);
+	else if (error == -EFBIG)
+		fprintf(stderr, "%s: the message is over the size limit\n", name);
+	else
+		fprintf(stderr, "%s: %s\n", name, strerror(-error));
+	return inject_exit_status(error);
+}
+
+static int become_user(const char *name, const struct config *config)
+{
+	struct os_process_user user = {0};
+	int error = 0;
+
+	if (os_process_is_root() && config->user[0] != '\0') {
+		error = os_process_user_find(config->user, &user);
+		if (error < 0) {
+			fprintf(stderr, "%s: no user %s\n", name, config->user);
+			return INJECT_CONFIG;
+		}
+		error = os_process_become(&user);
+	}
+	return error < 0 ? command_mail_failed(name, error, NULL) : INJECT_OK;
+}
+
+/* Files of another user than the queue's would be accepted here and never be
+ * delivered by the daemons. */
+static int check_owner(const char *name, const struct config *config)
+{
+	int owns = os_process_owns(config->queue);
+
+	if (owns != 0)
+		return INJECT_OK; /* where it does not exist it is made */
+	fprintf(stderr, "%s: %s belongs to another user\n", name, config->queue);
+	return INJECT_NO_PERMISSION;
+}
+
+struct config *command_mail_begin(const char *name, const char *file, int *status_out)
+{
+	struct config *config = command_config(file);
+	int status = INJECT_CONFIG;
+
+	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)
+		status = INJECT_SOFTWARE;
+	else if (config != NULL)
+		status = become_user(name, config);
+	if (status == INJECT_OK)
+		status = check_owner(name, config);
+	if (status == INJECT_OK)
+		return config;
+	config_free(config);
+	*status_out = status;
+	return NULL;
+}
+
+int command_mail_copy(struct inject_reader *reader, struct inject_message *message)
+{
+	struct buffer piece CLEANUP(buffer_clear) = {0};
+	int more;
+
+	do {
+		int error;
+
+		buffer_reset(&piece);
+		more = inject_reader_next(reader, &piece);
+		error = more < 0 ? more : inject_message_write(message, buffer_view(&piece));
+		if (error < 0)
+			return error;
+	} while (more > 0);
+	return 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What follows "end:" may have been cut or holed by a power failure, line by
+ * line: a record that cannot be read was never written, and a block of map
+ * records with such a line in it is none.
+ */
+#include "base/panic.h"
+#include "queue/record.h"
+#include <stdlib.h>
+
+static bool has_recipient(const struct mail_envelope *envelope, uint32_t number)
+{
+	size_t low = 0;
+	size_t high = envelope->recipient_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (envelope->recipients[middle].number == number)
+			return true;
+		if (envelope->recipients[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static bool parse_map(const struct control_reader *reader, struct str value,
+		      struct queue_delivery *delivery)
+{
+	struct str word;
+
+	*delivery = (struct queue_delivery){0};
+	if (!record_number(&value, &delivery->recipient) ||
+	    !has_recipient(reader->envelope, delivery->recipient) || !record_word(&value, &word))
+		return false;
+	delivery->number = delivery->recipient;
+	if (str_equal(word, STR("local"))) {
+		delivery->route = QUEUE_ROUTE_LOCAL;
+		if (!record_word(&value, &delivery->service) ||
+		    !queue_service_is_valid(delivery->service))
+			return false;
+	} else if (str_equal(word, STR("remote"))) {
+		delivery->route = QUEUE_ROUTE_REMOTE;
+	} else if (str_equal(word, STR("none"))) {
+		delivery->route = QUEUE_ROUTE_NONE;
+	} else {
+		return false;
+	}
+	if (value.length > 0 && value.data[0] != '<' && !record_number(&value, &delivery->number))
+		return false;
+	return record_address(&value, &delivery->address) && delivery->address.length > 0 &&
+	       value.length == 0;
+}
+
+static void read_map(struct control_reader *reader, struct str value)
+{
+	struct queue_delivery delivery;
+
+	if (!parse_map(reader, value, &delivery)) {
+		reader->block_count = 0;
+		return;
+	}
+	if (reader->block_count == reader->block_capacity) {
+		reader->block_capacity =
+			reader->block_capacity > 0 ? reader->block_capacity * 2 : 8;
+		reader->block = memory_resize(reader->block,
+					      reader->block_capacity * sizeof *reader->block);
+	}
+	reader->block[reader->block_count++] = delivery;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct queue_delivery *const *first = a;
+	const struct queue_delivery *const *second = b;
+
+	return ((*first)->number > (*second)->number) - ((*first)->number < (*second)->number);
+}
+
+/* Takes the last COUNT map records as the map, unless a number comes twice. */
+static void accept_map(struct control_reader *reader, size_t count)
+{
+	struct arena *arena = reader->envelope->arena;
+	struct queue_control *control = reader->control;
+	struct queue_delivery *deliveries = arena_alloc(arena, count * sizeof *deliveries + 1);
+	struct queue_delivery **sorted = arena_alloc(arena, count * sizeof *sorted + 1);
+
+	for (size_t i = 0; i < count; i++) {
+		deliveries[i] = reader->block[reader->block_count - count + i];
+		sorted[i] = &deliveries[i];
+	}
+	qsort(sorted, count, sizeof *sorted, compare_numbers);
+	for (size_t i = 1; i < count; i++)
+		if (sorted[i - 1]->number == sorted[i]->number)
+			return;
+	control->deliveries = deliveries;
+	control->delivery_count = count;
+	control->is_mapped = true;
+	reader->by_number = sorted;
+}
+
+static void read_mapped(struct control_reader *reader, struct str value)
+{
+	struct str name;
+	struct str parameter;
+	uint64_t count = UINT64_MAX;
+
+	while (value.length > 0) {
+		if (!record_parameter(&value, &name, &parameter) ||
+		    (str_equal(name, STR("count")) && !str_to_u64(parameter, &count))) {
+			count = UINT64_MAX;
+			break;
+		}
+	}
+	if (count > 0 && count <= reader->block_count)
+		accept_map(reader, (size_t)count);
+	reader->block_count = 0;
+}
+
+static struct queue_delivery *find_delivery(const struct control_reader *reader, uint32_t number)
+{
+	struct queue_delivery wanted = {.number = number};
+	struct queue_delivery *key = &wanted;
+	struct queue_delivery **found;
+
+	if (!reader->control->is_mapped)
+		return NULL;
+	found = bsearch(&key, reader->by_number, reader->control->delivery_count, sizeof key,
+			compare_numbers);
+	return found != NULL ? *found : NULL;
+}
+
+/* "until=TIME" and perhaps "trigger=NAME" at the start of *REST. */
+static bool take_wait(struct str *rest, struct queue_delivery *delivery)
+{
+	struct str name;
+	struct str value;
+
+	if (!record_parameter(rest, &name, &value) || !str_equal(name, STR("until")) ||
+	    !timestamp_parse(value, &delivery->until_us))
+		return false;
+	delivery->trigger = STR("");
+	if (!str_starts_with(*rest, STR("trigger=")))
+		return true;
+	return record_parameter(rest, &name, &delivery->trigger);
+}
+
+static void read_outcome(struct control_reader *reader, enum queue_outcome outcome,
+			 struct str value)
+{
+	struct queue_delivery *delivery;
+	struct queue_delivery changed;
+	struct str time;
+	uint32_t number;
+
+	if (!record_number(&value, &number))
+		return;
+	delivery = find_delivery(reader, number);
+	if (delivery == NULL)
+		return;
+	changed = *delivery;
+	changed.outcome = outcome;
+	changed.until_us = 0;
+	changed.trigger = STR("");
+	if (!record_word(&value, &time) || !timestamp_parse(time, &changed.changed_us))
+		return;
+	if (outcome == QUEUE_WAIT && !take_wait(&value, &changed))
+		return;
+	if (!record_word(&value, &changed.status))
+		return;
+	if (str_equal(changed.status, STR("-")))
+		changed.status = STR("");
+	changed.text = value.length > 0 ? value : STR("");
+	changed.attempts += outcome == QUEUE_WAIT;
+	*delivery = changed;
+}
+
+void control_read_progress(struct control_reader *reader, struct str line)
+{
+	struct str name;
+	struct str value;
+
+	if (!record_split(line, &name, &value)) {
+		reader->block_count = 0;
+		return;
+	}
+	if (str_equal(name, STR("map")) && !reader->control->is_mapped)
+		read_map(reader, value);
+	else if (str_equal(name, STR("mapped")) && !reader->control->is_mapped)
+		read_mapped(reader, value);
+	else if (str_equal(name, STR("done")))
+		read_outcome(reader, QUEUE_DONE, value);
+	else if (str_equal(name, STR("wait")))
+		read_outcome(reader, QUEUE_WAIT, value);
+	else if (str_equal(name, STR("fail")))
+		read_outcome(reader, QUEUE_FAIL, value);
+}

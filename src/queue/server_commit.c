@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+/* S3 to S4, in groups: while one is at the disk the next one gathers. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "queue/server_internal.h"
+#include <stdlib.h>
+#include <utlist.h>
+
+void server_held_free(struct server_held *held)
+{
+	buffer_clear(&held->text);
+	free(held);
+}
+
+static void group_work(void *context, void **items, size_t count)
+{
+	struct queue_server *server = context;
+	struct queue_message **messages = memory_alloc(count * sizeof *messages);
+	int *results = memory_alloc(count * sizeof *results);
+	size_t messages_count = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (items[i] != NULL)
+			messages[messages_count++] = ((struct server_held *)items[i])->message;
+	queue_message_commit_group(server->intake, messages, messages_count, results);
+	while (count-- > 0)
+		if (items[count] != NULL)
+			((struct server_held *)items[count])->result = results[--messages_count];
+	free(messages);
+	free(results);
+}
+
+/* One packet for all that a group decided: each would wake the server up. */
+void server_commit_answers_send(struct server_client *client)
+{
+	if (!client->is_gone && client->answers.length > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_COMMITTED, 0,
+				 buffer_view(&client->answers), NULL, 0);
+	buffer_reset(&client->answers);
+}
+
+void server_commit_answer(struct server_client *client, uint64_t number, int result)
+{
+	enum { ENTRY = 12 };
+
+	if (client->answers.length + ENTRY > IPC_BODY_MAX)
+		server_commit_answers_send(client);
+	pack_u64(&client->answers, number);
+	pack_u32(&client->answers, (uint32_t)-result);
+}
+
+static void commit_done(struct queue_server *server, struct server_held *held)
+{
+	struct server_client *client = held->client;
+
+	HASH_DELETE(hh, server->committing, held);
+	server_commit_answer(client, held->number, held->result);
+	if (held->result == 0) {
+		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id),
+			  log_string("stage", mail_stage_name(held->stage)));
+		if (held->is_removed)
+			server_remove_queued(server, held->stage, held->number);
+		else
+			server_notice_add(server, held);
+	} else {
+		log_event(EVENT_QUEUE_ERROR, log_id(held->id), log_string("operation", "commit"),
+			  log_error(held->result));
+	}
+	client->committing--;
+	if (client->is_gone && client->committing == 0)
+		server_client_free(client);
+	server_held_free(held);
+}
+
+static void group_done(void *context, void **items, size_t count)
+{
+	struct queue_server *server = context;
+	struct server_client *client;
+
+	for (size_t i = 0; i < count; i++)
+		if (items[i] != NULL)
+			commit_done(server, items[i]);
+	DL_FOREACH2 (server->clients, client, next)
+		server_commit_answers_send(client);
+	server_notice_send(server);
+	server_finish_stop(server);
+}
+
+const struct queue_group_handler server_group_handler = {group_work, group_done};

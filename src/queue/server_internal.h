@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/server_internal.h - what the files of the queue server share.
+ */
+#ifndef QUEUE_SERVER_INTERNAL_H
+#define QUEUE_SERVER_INTERNAL_H
+
+#include "ipc/channel.h"
+#include "ipc/pack.h"
+#include "queue/group.h"
+#include "queue/protocol.h"
+#include "queue/server.h"
+#include <uthash.h>
+
+struct server_client;
+
+/* A data file in a client's hands, or its message on the way to the disk. */
+struct server_held {
+	uint64_t number;
+	struct queue_message *message; /* consumed by the commit */
+	struct server_client *client;  /* NULL: gone while the commit is under way */
+	struct buffer text;            /* of the control file */
+	enum mail_stage stage;
+	struct mail_id id;
+	int result;
+	bool is_removed; /* the manager found it by itself and is done with it already */
+	UT_hash_handle hh;
+};
+
+struct server_client {
+	struct queue_server *server;
+	struct ipc_channel *channel;
+	struct server_held *files; /* by number; not those being committed */
+	size_t committing;
+	struct buffer answers; /* COMMITTED entries, not sent yet */
+	bool is_gone;          /* freed when the last commit is done */
+	struct server_client *next, *previous;
+};
+
+struct queue_server {
+	struct os_loop *loop;
+	struct queue_store *store;
+	struct queue_intake *intake;
+	struct os_watch *watch;
+	struct os_timer *clean_timer;
+	struct os_timer *missed_timer;
+	struct os_timer *settle_timer;
+	struct queue_group *group;
+	struct server_client *clients;
+	struct server_client *manager;  /* one of the clients, or NULL */
+	struct server_held *committing; /* by number */
+	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
+	struct buffer removed;          /* REMOVED entries for it */
+	struct os_task removed_task;
+	uint64_t reserve;
+	int listening;
+	bool is_full;
+	bool has_missed; /* the manager must be told to scan */
+	void (*stopped)(void *context);
+	void *stopped_context;
+};
+
+/* server_request.c: requests of those who add messages. False ends the connection. */
+void server_open(struct server_client *client, uint32_t count);
+bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
+bool server_abandon(struct server_client *client, struct unpack *body);
+void server_held_abandon(struct server_client *client, struct server_held *held);
+
+/* server_commit.c: groups on their way to the disk. */
+extern const struct queue_group_handler server_group_handler;
+void server_commit_answer(struct server_client *client, uint64_t number, int result);
+void server_commit_answers_send(struct server_client *client);
+void server_held_free(struct server_held *held);
+
+/* server_manager.c: what the manager is told, and what it asks for. */
+bool server_manage(struct server_client *client);
+bool server_remove(struct server_client *client, struct unpack *body);
+void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
+void server_notice_add(struct queue_server *server, const struct server_held *held);
+void server_notice_send(struct queue_server *server);
+void server_notice_missed(void *context);
+void server_removed_send(void *context);
+void server_removed_settle(void *context);
+
+/* server.c */
+void server_client_free(struct server_client *client);
+void server_finish_stop(struct queue_server *server);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: ISC
+/* What the manager is told, and what it has removed. */
+#include "log/event.h"
+#include "queue/server_internal.h"
+#include <errno.h>
+
+enum { MANAGER_BACKLOG_MAX = 4 << 20 };
+
+static const int64_t SETTLE_DELAY_US = SECOND_US;
+static const int64_t MISSED_RETRY_US = SECOND_US / 5;
+
+void server_notice_send(struct queue_server *server)
+{
+	if (server->manager != NULL && server->notice.length > 0)
+		ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_QUEUED, 0,
+				 buffer_view(&server->notice), NULL, 0);
+	buffer_reset(&server->notice);
+}
+
+void server_notice_missed(void *context)
+{
+	struct queue_server *server = context;
+
+	if (server->manager == NULL || !server->has_missed)
+		return;
+	if (ipc_channel_backlog(server->manager->channel) > 0) {
+		os_timer_start(server->missed_timer, MISSED_RETRY_US);
+		return;
+	}
+	server->has_missed = false;
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MISSED, 0, STR(""), NULL, 0);
+}
+
+void server_notice_add(struct queue_server *server, const struct server_held *held)
+{
+	enum { ENTRY_MAX = IPC_BODY_MAX - 32 };
+	struct str text = buffer_view(&held->text);
+
+	if (server->manager == NULL)
+		return;
+	if (ipc_channel_backlog(server->manager->channel) > MANAGER_BACKLOG_MAX) {
+		server->has_missed = true;
+		os_timer_start(server->missed_timer, MISSED_RETRY_US);
+		return;
+	}
+	if (text.length > ENTRY_MAX)
+		text = STR("");
+	if (server->notice.length + text.length > ENTRY_MAX)
+		server_notice_send(server);
+	pack_u32(&server->notice, held->stage);
+	pack_u64(&server->notice, held->number);
+	pack_str(&server->notice, text);
+}
+
+void server_removed_send(void *context)
+{
+	struct queue_server *server = context;
+	struct str rest = buffer_view(&server->removed);
+
+	while (server->manager != NULL && rest.length > 0) {
+		enum { PART = IPC_BODY_MAX - IPC_BODY_MAX % 8 };
+		struct str part = str_slice(rest.data, rest.length < PART ? rest.length : PART);
+
+		ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_REMOVED, 0, part, NULL,
+				 0);
+		rest = str_skip(rest, part.length);
+	}
+	buffer_reset(&server->removed);
+}
+
+/* Where no message comes, an empty group makes removals durable. */
+void server_removed_settle(void *context)
+{
+	struct queue_server *server = context;
+
+	if (queue_intake_held(server->intake) > 0 && queue_group_is_idle(server->group))
+		queue_group_add(server->group, NULL);
+}
+
+static void tell_removed(struct queue_server *server, uint64_t number)
+{
+	if (!os_timer_is_running(server->settle_timer))
+		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
+	pack_u64(&server->removed, number);
+	os_loop_defer(server->loop, &server->removed_task);
+}
+
+void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	int error = queue_message_remove_queued(server->intake, stage, number);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "remove"), log_error(error));
+	tell_removed(server, number);
+}
+
+/* The manager may find a message in todo/ before its group is done. Then it is
+ * removed when the group is, and never told of. */
+static bool is_committing(struct queue_server *server, uint64_t number)
+{
+	struct server_held *held;
+
+	HASH_FIND(hh, server->committing, &number, sizeof number, held);
+	if (held != NULL)
+		held->is_removed = true;
+	return held != NULL;
+}
+
+static bool remove_one(struct queue_server *server, struct unpack *body)
+{
+	uint32_t kind = unpack_u32(body);
+	uint32_t stage = unpack_u32(body);
+	uint64_t number = unpack_u64(body);
+	int error;
+
+	if (body->failed || kind > QUEUE_REMOVE_DATA || stage >= MAIL_STAGE_COUNT)
+		return false;
+	if (kind == QUEUE_REMOVE_QUEUED) {
+		if (!is_committing(server, number))
+			server_remove_queued(server, (enum mail_stage)stage, number);
+		return true;
+	}
+	if (kind == QUEUE_REMOVE_TODO)
+		error = queue_message_remove_todo(server->intake, (enum mail_stage)stage, number);
+	else
+		error = queue_message_remove_data(server->intake, number);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "remove"), log_error(error));
+	tell_removed(server, number);
+	return true;
+}
+
+bool server_remove(struct server_client *client, struct unpack *body)
+{
+	if (client->server->manager != client)
+		return false;
+	while (body->rest.length > 0)
+		if (!remove_one(client->server, body))
+			return false;
+	return true;
+}
+
+bool server_manage(struct server_client *client)
+{
+	struct queue_server *server = client->server;
+
+	server->manager = client;
+	server->has_missed = false;
+	buffer_reset(&server->notice);
+	buffer_reset(&server->removed);
+	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
+	return true;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: ISC
+/* Requests of those who add messages. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "queue/server_internal.h"
+#include <errno.h>
+#include <stdlib.h>
+
+static void refuse_open(struct server_client *client, int error)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, (uint32_t)-error);
+	ipc_channel_send(client->channel, QUEUE_PROTOCOL_REFUSED, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+static int check_room(struct queue_server *server)
+{
+	int error = queue_store_has_room(server->store, server->reserve);
+
+	if (error < 0 && !server->is_full)
+		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
+			  log_error(error));
+	else if (error == 0 && server->is_full)
+		log_event(EVENT_QUEUE_ROOM);
+	server->is_full = error < 0;
+	return error;
+}
+
+void server_open(struct server_client *client, uint32_t count)
+{
+	struct queue_server *server = client->server;
+	int files[QUEUE_OPEN_MAX];
+	struct buffer body = {0};
+	size_t opened = 0;
+	int error = check_room(server);
+
+	if (count > QUEUE_OPEN_MAX)
+		count = QUEUE_OPEN_MAX;
+	if (error == 0 && HASH_COUNT(client->files) + count > QUEUE_CLIENT_FILES_MAX)
+		error = -EMFILE;
+	while (error == 0 && opened < count) {
+		struct server_held *held = memory_alloc_zero(1, sizeof *held);
+
+		error = queue_message_new(server->intake, &held->message);
+		if (error < 0) {
+			free(held);
+			break;
+		}
+		held->client = client;
+		held->number = queue_message_number(held->message);
+		HASH_ADD(hh, client->files, number, sizeof held->number, held);
+		files[opened++] = queue_message_file(held->message);
+		pack_u64(&body, held->number);
+	}
+	if (error < 0 && error != -ENOSPC)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open"), log_error(error));
+	if (opened > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&body),
+				 files, opened);
+	else
+		refuse_open(client, error < 0 ? error : -EINVAL);
+	buffer_clear(&body);
+}
+
+static struct server_held *find_held(struct server_client *client, uint64_t number)
+{
+	struct server_held *held;
+
+	HASH_FIND(hh, client->files, &number, sizeof number, held);
+	return held;
+}
+
+void server_held_abandon(struct server_client *client, struct server_held *held)
+{
+	HASH_DELETE(hh, client->files, held);
+	queue_message_abandon(held->message);
+	server_held_free(held);
+}
+
+/* S2 to S3, or the reason why not. */
+static int write_envelope(struct server_held *held)
+{
+	struct queue_control *control;
+	int error = queue_control_parse(buffer_view(&held->text), &control, NULL);
+
+	if (error < 0)
+		return error;
+	if (control->envelope->id.number != held->number || control->is_mapped)
+		error = -EBADMSG;
+	held->stage = control->envelope->stage;
+	held->id = control->envelope->id;
+	queue_control_free(control);
+	if (error < 0)
+		return error;
+	return queue_message_envelope(held->message, held->stage, buffer_view(&held->text));
+}
+
+static void on_commit(struct server_client *client, struct server_held *held)
+{
+	int error = write_envelope(held);
+
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),
+			  log_string("operation", "envelope"), log_error(error));
+		server_commit_answer(client, held->number, error);
+		server_commit_answers_send(client);
+		server_held_abandon(client, held);
+		return;
+	}
+	HASH_DELETE(hh, client->files, held);
+	HASH_ADD(hh, client->server->committing, number, sizeof held->number, held);
+	client->committing++;
+	queue_group_add(client->server->group, held);
+}
+
+bool server_envelope(struct server_client *client, struct unpack *body, bool is_last)
+{
+	uint64_t number = unpack_u64(body);
+	struct str text = unpack_str(body);
+	struct server_held *held = find_held(client, number);
+
+	if (!unpack_is_whole(body) || held == NULL ||
+	    held->text.length + text.length > QUEUE_ENVELOPE_MAX)
+		return false;
+	buffer_append_str(&held->text, text);
+	if (is_last)
+		on_commit(client, held);
+	return true;
+}
+
+bool server_abandon(struct server_client *client, struct unpack *body)
+{
+	uint64_t number = unpack_u64(body);
+	struct server_held *held = find_held(client, number);
+
+	if (!unpack_is_whole(body) || held == NULL)
+		return false;
+	server_held_abandon(client, held);
+	return true;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/crash/ledger.h - what was promised, kept off the disk that is judged.
+ */
+#ifndef TESTS_CRASH_LEDGER_H
+#define TESTS_CRASH_LEDGER_H
+
+#include "base/buffer.h"
+#include "queue/control.h"
+#include "queue/store.h"
+
+enum { LEDGER_MESSAGES_MAX = 16, LEDGER_DELIVERIES_MAX = 40 };
+
+struct promise {                   /* of one delivery */
+	enum queue_outcome tried;  /* may be on the disk */
+	enum queue_outcome marked; /* must be on the disk, or what was tried later */
+	bool is_reported;          /* its failure was: in bounce/, or by a bounce */
+};
+
+struct entry {           /* of one message */
+	int64_t born_us; /* names it */
+	uint64_t number;
+	enum mail_stage stage;
+	struct buffer data;
+	struct buffer control;
+	bool is_answered;       /* 250 was said */
+	bool is_ended;          /* nothing more is owed for it */
+	bool is_updated;        /* its control file may have more than the envelope */
+	bool has_queued_bounce; /* its failures are reported by another message */
+	struct promise deliveries[LEDGER_DELIVERIES_MAX + 1]; /* by number */
+};
+
+struct ledger {
+	struct entry messages[LEDGER_MESSAGES_MAX];
+	size_t count;
+	uint64_t version; /* of the promises */
+	enum queue_sync sync;
+	uint32_t spares;
+	bool has_queue;   /* it was created */
+	bool has_service; /* and ledger_services[0] added */
+};
+
+extern struct ledger ledger;
+
+void ledger_reset(void);
+struct entry *ledger_add(void);
+
+/* Starts the queue as after a power cut on the disk that os_file_... works on,
+ * and compares it with the ledger; then ends every message and looks for what
+ * is left. False: *WHY says which promise is broken. */
+bool ledger_holds(struct buffer *why);
+
+extern const char *const ledger_services[];
+enum { LEDGER_SERVICES = 1 };
+
+#endif

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: ISC
+#include "recorder.h"
+#include "base/panic.h"
+#include "os/file.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_MAX = 256 };
+
+struct world {
+	struct disk *disk;
+	struct {
+		uint64_t inode; /* 0: closed */
+		bool is_append;
+		char place[DISK_NAME_SIZE]; /* of the path it was opened by */
+	} files[FILES_MAX];
+	struct { /* a sync that a mutant put off */
+		bool is_set;
+		uint64_t inode; /* 0: the filesystem */
+	} deferred;
+};
+
+struct recorder recorder;
+
+static const char *const call_names[] = {
+	[CALL_OPEN] = "open",
+	[CALL_READ] = "read",
+	[CALL_WRITE] = "write",
+	[CALL_TRUNCATE] = "truncate",
+	[CALL_SYNC] = "sync",
+	[CALL_SYNC_DIRECTORY] = "sync directory",
+	[CALL_SYNC_FILESYSTEM] = "sync filesystem",
+	[CALL_LINK] = "link",
+	[CALL_RENAME] = "rename",
+	[CALL_UNLINK] = "unlink",
+	[CALL_MAKE] = "make",
+	[CALL_INFO] = "info",
+	[CALL_LIST] = "list",
+	[CALL_MODIFY] = "modify",
+};
+static struct world *world;
+
+struct world *world_new(struct disk *disk)
+{
+	struct world *made = memory_alloc_zero(1, sizeof *made);
+
+	made->disk = disk;
+	return made;
+}
+
+void world_free(struct world *old)
+{
+	if (old == NULL)
+		return;
+	disk_free(old->disk);
+	free(old);
+}
+
+struct disk *world_disk(struct world *of)
+{
+	return of->disk;
+}
+
+struct world *world_enter(struct world *next)
+{
+	struct world *before = world;
+
+	world = next;
+	return before;
+}
+
+/* The place of a path: its first part. */
+static void place_of(const char *path, char place[DISK_NAME_SIZE])
+{
+	snprintf(place, DISK_NAME_SIZE, "%.*s", (int)strcspn(path, "/"), path);
+}
+
+static bool is_call(enum call call, const char *place, enum call wanted, const char *wanted_place)
+{
+	return call == wanted && (wanted_place == NULL || strcmp(place, wanted_place) == 0);
+}
+
+/* 0, or the error that this call is to have. */
+static int begin(enum call call, const char *place)
+{
+	if (recorder.before != NULL)
+		recorder.before(call, place);
+	if (++recorder.calls != recorder.fail_at)
+		return 0;
+	snprintf(recorder.failed, sizeof recorder.failed, "%s %s", call_names[call], place);
+	return recorder.fail_with;
+}
+
+static bool is_removal(const struct disk_node *node, const struct disk_item *item)
+{
+	return item->kind == DISK_REMOVE && strcmp(node->kind, recorder.mutant->place) == 0;
+}
+
+static void sync_node(struct disk_node *node)
+{
+	const struct mutant *mutant = recorder.mutant;
+
+	if (mutant != NULL && mutant->kind == MUTANT_FORGET_REMOVALS) {
+		size_t before = node->item_count;
+
+		disk_sync(node, is_removal);
+		recorder.mutant_has_struck |= before > 0 && node->item_count > 0;
+		return;
+	}
+	disk_sync(node, NULL);
+}
+
+static void sync_inode(uint64_t inode)
+{
+	if (inode != 0) {
+		if (world->disk->nodes[inode] != NULL)
+			sync_node(world->disk->nodes[inode]);
+		return;
+	}
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		if (world->disk->nodes[i] != NULL)
+			sync_node(world->disk->nodes[i]);
+}
+
+/* Does the sync, unless the mutant is about this one. */
+static void sync_or_mutate(enum call call, const char *place, uint64_t inode)
+{
+	const struct mutant *mutant = recorder.mutant;
+
+	if (mutant == NULL || mutant->kind == MUTANT_FORGET_REMOVALS ||
+	    !is_call(call, place, mutant->call, mutant->place)) {
+		sync_inode(inode);
+		return;
+	}
+	recorder.mutant_has_struck = true;
+	if (mutant->kind == MUTANT_DEFER) {
+		world->deferred.is_set = true;
+		world->deferred.inode = inode;
+	}
+}
+
+/* After a call was done: what waited for it. */
+static void end(enum call call, const char *place)
+{
+	if (!world->deferred.is_set || recorder.mutant == NULL ||
+	    !is_call(call, place, recorder.mutant->until, recorder.mutant->until_place))
+		return;
+	if (recorder.before != NULL)
+		recorder.before(CALL_SYNC, "deferred");
+	world->deferred.is_set = false;
+	sync_inode(world->deferred.inode);
+}
+
+/* Whether the mutant makes this call do nothing. */
+static bool is_skipped(enum call call, const char *place)
+{
+	const struct mutant *mutant = recorder.mutant;
+
+	if (mutant == NULL || mutant->kind != MUTANT_SKIP ||
+	    !is_call(call, place, mutant->call, mutant->place))
+		return false;
+	recorder.mutant_has_struck = true;
+	return true;
+}
+
+static struct disk_node *node_of(int file)
+{
+	if (file < 0 || file >= FILES_MAX || world->files[file].inode == 0)
+		panic("a call on a file that is not open");
+	return world->disk->nodes[world->files[file].inode];
+}
+
+static int open_node(struct disk_node *node, bool is_append, const char *place)
+{
+	for (int i = 0; i < FILES_MAX; i++) {
+		if (world->files[i].inode != 0)
+			continue;
+		world->files[i].inode = node->inode;
+		world->files[i].is_append = is_append;
+		snprintf(world->files[i].place, DISK_NAME_SIZE, "%s", place);
+		node->open_count++;
+		return i;
+	}
+	panic("files are left open");
+}
+
+/* The directory that PATH ends in, and the last name; NULL when it lacks. */
+static struct disk_node *walk(int directory, const char *path, char name[DISK_NAME_SIZE])
+{
+	struct disk_node *node =
+		directory == OS_FILE_HERE ? world->disk->nodes[DISK_ROOT] : node_of(directory);
+
+	for (;;) {
+		size_t length = strcspn(path, "/");
+		struct disk_entry *entry;
+
+		if (length >= DISK_NAME_SIZE)
+			return NULL;
+		snprintf(name, DISK_NAME_SIZE, "%.*s", (int)length, path);
+		if (path[length] == '\0')
+			return node;
+		entry = disk_find(node, name);
+		if (entry == NULL || !world->disk->nodes[entry->inode]->is_directory)
+			return NULL;
+		node = world->disk->nodes[entry->inode];
+		path += length + 1;
+	}
+}
+
+static struct disk_node *look_up(int directory, const char *path)
+{
+	char name[DISK_NAME_SIZE];
+	struct disk_node *node = walk(directory, path, name);
+	struct disk_entry *entry;
+
+	if (node == NULL || strcmp(name, ".") == 0)
+		return node;
+	if (strcmp(name, "..") == 0)
+		return world->disk->nodes[node->parent];
+	entry = disk_find(node, name);
+	return entry != NULL ? world->disk->nodes[entry->inode] : NULL;
+}
+
+int os_file_open_directory(int directory, const char *path)
+{
+	char place[DISK_NAME_SIZE];
+	struct disk_node *node;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_OPEN, place);
+	if (result < 0)
+		return result;
+	node = look_up(directory, path);
+	if (node == NULL)
+		return -ENOENT;
+	return node->is_directory ? open_node(node, false, place) : -ENOTDIR;
+}
+
+static void name_node(struct disk_node *parent, const char *name, struct disk_node *node,
+		      const char *path)
+{
+	disk_add_name(world->disk, parent, name, node->inode);
+	place_of(path, node->kind);
+}
+
+int os_file_open(int directory, const char *path, unsigned flags)
+{
+	bool is_append = (flags & OS_FILE_APPEND) != 0;
+	char place[DISK_NAME_SIZE];
+	char name[DISK_NAME_SIZE];
+	struct disk_node *parent;
+	struct disk_entry *entry;
+	struct disk_node *node;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_OPEN, place);
+	if (result < 0)
+		return result;
+	parent = walk(directory, path, name);
+	if (parent == NULL)
+		return -ENOENT;
+	entry = disk_find(parent, name);
+	if ((flags & OS_FILE_CREATE) == 0)
+		return entry != NULL ? open_node(world->disk->nodes[entry->inode], is_append, place)
+				     : -ENOENT;
+	if (entry != NULL)
+		return -EEXIST;
+	node = disk_add_node(world->disk, false);
+	node->modified_us = recorder.now_us;
+	name_node(parent, name, node, path);
+	return open_node(node, is_append, place);
+}
+
+void os_file_close(int file)
+{
+	if (file < 0)
+		return;
+	node_of(file)->open_count--;
+	world->files[file].inode = 0;
+}
+
+ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
+{
+	const struct disk_node *node = node_of(file);
+	int result = begin(CALL_READ, node->kind);
+
+	if (result < 0)
+		return result;
+	if (offset >= node->seen.size || size == 0)
+		return 0;
+	if (size > node->seen.size - offset)
+		size = node->seen.size - offset;
+	memcpy(data, node->seen.bytes + offset, size);
+	return (ssize_t)size;
+}
+
+/* A write that fails has written half. */
+static int write_at(int file, const void *data, size_t size, uint64_t offset)
+{
+	struct disk_node *node = node_of(file);
+	int result = begin(CALL_WRITE, node->kind);
+
+	node->modified_us = recorder.now_us;
+	if (result < 0)
+		disk_write(world->disk, node, data, size / 2, offset);
+	else
+		disk_write(world->disk, node, data, size, offset);
+	end(CALL_WRITE, node->kind);
+	return result;
+}
+
+int os_file_write(int file, const void *data, size_t size, uint64_t offset)
+{
+	return write_at(file, data, size, offset);
+}
+
+int os_file_append(int file, const void *data, size_t size)
+{
+	if (!world->files[file].is_append)
+		panic("an append to a file that was not opened for it");
+	return write_at(file, data, size, node_of(file)->seen.size);
+}
+
+int os_file_truncate(int file, uint64_t size)
+{
+	struct disk_node *node = node_of(file);
+	int result = begin(CALL_TRUNCATE, node->kind);
+
+	if (result < 0 || is_skipped(CALL_TRUNCATE, node->kind))
+		return result;
+	disk_resize(world->disk, node, size);
+	return 0;
+}
+
+/* What a sync that failed was to write never comes to the disk. Several names
+ * may lead to a file that is appended to: it is called as it was opened. */
+int os_file_sync(int file)
+{
+	struct disk_node *node = node_of(file);
+	const char *place = world->files[file].is_append ? world->files[file].place : node->kind;
+	int result = begin(CALL_SYNC, place);
+
+	if (result < 0)
+		disk_lose(node);
+	else
+		sync_or_mutate(CALL_SYNC, place, node->inode);
+	end(CALL_SYNC, place);
+	return result;
+}
+
+void os_file_sync_many(const int *files, size_t count, int *results)
+{
+	for (size_t i = 0; i < count; i++)
+		results[i] = os_file_sync(files[i]);
+}
+
+int os_file_sync_directory(int directory, const char *path)
+{
+	char place[DISK_NAME_SIZE];
+	struct disk_node *node;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_SYNC_DIRECTORY, place);
+	node = look_up(directory, path);
+	if (node == NULL)
+		return -ENOENT;
+	if (result < 0)
+		disk_lose(node);
+	else
+		sync_or_mutate(CALL_SYNC_DIRECTORY, place, node->inode);
+	end(CALL_SYNC_DIRECTORY, place);
+	return result;
+}
+
+void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results)
+{
+	for (size_t i = 0; i < count; i++)
+		results[i] = os_file_sync_directory(directory, paths[i]);
+}
+
+static bool has_undecided(const char *kind, enum disk_item_kind wanted)
+{
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {
+		const struct disk_node *node = world->disk->nodes[i];
+
+		if (node == NULL || strcmp(node->kind, kind) != 0)
+			continue;
+		for (size_t k = 0; k < node->item_count; k++)
+			if (node->items[k].kind == wanted)
+				return true;
+	}
+	return false;
+}
+
+static const char *place_of_filesystem(void)
+{
+	if (has_undecided("bounce", DISK_WRITE))
+		return "bounce";
+	if (has_undecided("todo", DISK_ADD) || has_undecided("info", DISK_ADD))
+		return "names";
+	return "bytes";
+}
+
+int os_file_sync_filesystem(int file)
+{
+	const char *place = place_of_filesystem();
+	int result = begin(CALL_SYNC_FILESYSTEM, place);
+
+	(void)node_of(file);
+	if (result < 0) {
+		for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+			if (world->disk->nodes[i] != NULL)
+				disk_lose(world->disk->nodes[i]);
+		return result;
+	}
+	sync_or_mutate(CALL_SYNC_FILESYSTEM, place, 0);
+	end(CALL_SYNC_FILESYSTEM, place);
+	return 0;
+}
+
+int os_file_link(int directory, const char *from, const char *to)
+{
+	struct disk_node *node = look_up(directory, from);
+	char place[DISK_NAME_SIZE];
+	char name[DISK_NAME_SIZE];
+	struct disk_node *parent;
+	int result;
+
+	place_of(to, place);
+	result = begin(CALL_LINK, place);
+	if (result < 0)
+		return result;
+	parent = walk(directory, to, name);
+	if (node == NULL || parent == NULL)
+		return -ENOENT;
+	if (disk_find(parent, name) != NULL)
+		return -EEXIST;
+	name_node(parent, name, node, to);
+	end(CALL_LINK, place);
+	return 0;
+}
+
+int os_file_rename(int directory, const char *from, const char *to)
+{
+	struct disk_node *node = look_up(directory, from);
+	char from_name[DISK_NAME_SIZE];
+	char name[DISK_NAME_SIZE];
+	char place[DISK_NAME_SIZE];
+	struct disk_node *from_parent;
+	struct disk_node *parent;
+	int result;
+
+	place_of(to, place);
+	result = begin(CALL_RENAME, place);
+	if (result < 0)
+		return result;
+	from_parent = walk(directory, from, from_name);
+	parent = walk(directory, to, name);
+	if (node == NULL || parent == NULL)
+		return -ENOENT;
+	name_node(parent, name, node, to);
+	disk_remove_name(world->disk, from_parent, from_name);
+	end(CALL_RENAME, place);
+	return 0;
+}
+
+int os_file_unlink(int directory, const char *path)
+{
+	char place[DISK_NAME_SIZE];
+	char name[DISK_NAME_SIZE];
+	struct disk_node *parent;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_UNLINK, place);
+	if (result < 0)
+		return result;
+	parent = walk(directory, path, name);
+	if (parent == NULL || disk_find(parent, name) == NULL)
+		return -ENOENT;
+	disk_remove_name(world->disk, parent, name);
+	end(CALL_UNLINK, place);
+	return 0;
+}
+
+static int make(int directory, const char *path, bool is_directory)
+{
+	char place[DISK_NAME_SIZE];
+	char name[DISK_NAME_SIZE];
+	struct disk_node *parent;
+	struct disk_node *node;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_MAKE, place);
+	if (result < 0)
+		return result;
+	parent = walk(directory, path, name);
+	if (parent == NULL)
+		return -ENOENT;
+	if (disk_find(parent, name) != NULL)
+		return -EEXIST;
+	node = disk_add_node(world->disk, is_directory);
+	node->parent = parent->inode;
+	name_node(parent, name, node, path);
+	return 0;
+}
+
+int os_file_make_directory(int directory, const char *path)
+{
+	return make(directory, path, true);
+}
+
+int os_file_make_pipe(int directory, const char *path)
+{
+	return make(directory, path, false);
+}
+
+static void fill_info(const struct disk_node *node, struct os_file_info *info_out)
+{
+	*info_out = (struct os_file_info){
+		.inode = node->inode,
+		.device = 1,
+		.links = node->links,
+		.size = node->seen.size,
+		.modified_us = node->modified_us,
+		.is_directory = node->is_directory,
+	};
+}
+
+int os_file_info(int file, struct os_file_info *info_out)
+{
+	const struct disk_node *node = node_of(file);
+	int result = begin(CALL_INFO, node->kind);
+
+	if (result == 0)
+		fill_info(node, info_out);
+	return result;
+}
+
+int os_file_info_at(int directory, const char *path, struct os_file_info *info_out)
+{
+	const struct disk_node *node = look_up(directory, path);
+	char place[DISK_NAME_SIZE];
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_INFO, place);
+	if (result < 0)
+		return result;
+	if (node == NULL)
+		return -ENOENT;
+	fill_info(node, info_out);
+	return 0;
+}
+
+int os_file_set_modified(int directory, const char *path, int64_t modified_us)
+{
+	struct disk_node *node = look_up(directory, path);
+	char place[DISK_NAME_SIZE];
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_MODIFY, place);
+	if (result < 0)
+		return result;
+	if (node == NULL)
+		return -ENOENT;
+	node->modified_us = modified_us;
+	return 0;
+}
+
+int os_file_space(int file, struct os_file_space *space_out)
+{
+	(void)node_of(file);
+	*space_out = (struct os_file_space){UINT64_C(1) << 40, UINT64_MAX};
+	return 0;
+}
+
+int os_file_filesystem_type(int file, uint64_t *type_out)
+{
+	(void)node_of(file);
+	*type_out = 0xef53;
+	return 0;
+}
+
+int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
+		 void *context)
+{
+	const struct disk_node *node = look_up(directory, path);
+	char place[DISK_NAME_SIZE];
+	struct disk_entry *names;
+	size_t count;
+	int result;
+
+	place_of(path, place);
+	result = begin(CALL_LIST, place);
+	if (result < 0)
+		return result;
+	if (node == NULL)
+		return -ENOENT;
+	count = node->seen_names.count;
+	names = memory_alloc((count + 1) * sizeof *names);
+	for (size_t i = 0; i < count; i++)
+		names[i] = node->seen_names.items[i];
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = each(context, names[i].name);
+	free(names);
+	return result;
+}
+
+int os_file_lock(int file)
+{
+	(void)node_of(file);
+	return 0;
+}

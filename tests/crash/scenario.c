@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: ISC
+#include "scenario.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "os/file.h"
+#include "queue/message.h"
+#include "queue/update.h"
+#include "recorder.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void (*scenario_look)(void);
+
+static struct queue_store *store;
+static struct queue_intake *intake;
+
+static void look(void)
+{
+	ledger.version++;
+	if (scenario_look != NULL)
+		scenario_look();
+}
+
+/* A daemon that cannot start is started again. But a sync that failed while the
+ * queue was made cannot be made good by another: false, nothing was promised. */
+static bool start(bool create)
+{
+	struct queue_options options = {.create = create, .split = 2, .sync = ledger.sync};
+	struct queue_intake_options intake_options = {.spares = ledger.spares, .spare_size = 600};
+	int result = -1;
+
+	for (unsigned i = 0; i < 2 && result < 0; i++) {
+		if (create && strncmp(recorder.failed, "sync", 4) == 0)
+			return false;
+		result = queue_store_open("queue", &options, &store, NULL);
+	}
+	if (result < 0)
+		panic("the store does not open: %d", result);
+	ledger.has_queue = true;
+	result = queue_intake_open(store, &intake_options, &intake);
+	if (result < 0)
+		result = queue_intake_open(store, &intake_options, &intake);
+	if (result < 0)
+		panic("the intake does not open: %d", result);
+	return true;
+}
+
+static void stop(void)
+{
+	queue_intake_close(intake);
+	queue_store_close(store);
+	intake = NULL;
+	store = NULL;
+}
+
+static void clean(void)
+{
+	int result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
+
+	if (result == 0)
+		result = queue_update_clean(store, ledger_services, LEDGER_SERVICES, NULL, NULL);
+	(void)result;
+}
+
+/* The process dies; the kernel lives on. */
+static void restart(void)
+{
+	stop();
+	start(false);
+	clean();
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
+static void write_control(struct entry *entry, unsigned recipients)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	char text[64];
+
+	envelope->id = (struct mail_id){entry->number, entry->born_us};
+	envelope->stage = entry->stage;
+	envelope->size = entry->data.length;
+	envelope->sender = STR("sender@example.org");
+	for (unsigned i = 0; i < recipients; i++) {
+		snprintf(text, sizeof text, "recipient%u@message%" PRId64 ".example.net", i,
+			 entry->born_us);
+		mail_envelope_add(envelope, str_from(text));
+	}
+	if (queue_control_write_envelope(&entry->control, envelope) < 0)
+		panic("an envelope cannot be written");
+	mail_envelope_free(envelope);
+}
+
+/* S1 to S3. NULL: an error, and the message abandoned. */
+static struct queue_message *write_message(struct entry *entry, enum mail_stage stage, size_t size,
+					   unsigned recipients)
+{
+	struct queue_message *message;
+
+	if (queue_message_new(intake, &message) < 0)
+		return NULL;
+	entry->number = queue_message_number(message);
+	entry->stage = stage;
+	while (entry->data.length < size)
+		buffer_append_format(&entry->data, "message %" PRId64 " byte %zu\r\n",
+				     entry->born_us, entry->data.length);
+	buffer_truncate(&entry->data, size);
+	write_control(entry, recipients);
+	if (os_file_write(queue_message_file(message), buffer_data(&entry->data), size, 0) < 0 ||
+	    queue_message_envelope(message, stage, buffer_view(&entry->control)) < 0) {
+		queue_message_abandon(message);
+		return NULL;
+	}
+	return message;
+}
+
+struct letter {
+	enum mail_stage stage;
+	size_t size;
+	unsigned recipients;
+};
+
+/* Queues COUNT messages in one group. */
+static void enqueue(const struct letter *letters, size_t count, struct entry **entries_out)
+{
+	struct queue_message *messages[4];
+	struct entry *entries[4];
+	int results[4];
+	size_t ready = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		entries_out[i] = ledger_add();
+		messages[ready] = write_message(entries_out[i], letters[i].stage, letters[i].size,
+						letters[i].recipients);
+		entries[ready] = entries_out[i];
+		ready += messages[ready] != NULL;
+	}
+	queue_message_commit_group(intake, messages, ready, results);
+	for (size_t i = 0; i < ready; i++)
+		entries[i]->is_answered = results[i] == 0;
+	look();
+}
+
+static struct entry *enqueue_one(size_t size, unsigned recipients)
+{
+	struct letter letter = {MAIL_STAGE_ARRIVE, size, recipients};
+	struct entry *entry;
+
+	enqueue(&letter, 1, &entry);
+	return entry;
+}
+
+/* All recipients had it while it was at S4. */
+static void deliver_queued(struct entry *entry)
+{
+	if (!entry->is_answered)
+		return;
+	entry->is_ended = true;
+	look();
+	if (queue_message_remove_queued(intake, entry->stage, entry->number) < 0 &&
+	    queue_message_remove_queued(intake, entry->stage, entry->number) < 0)
+		panic("a message cannot be removed");
+}
+
+static bool update(struct queue_update *change)
+{
+	queue_update_commit_group(store, &change, 1);
+	if (change->result < 0)
+		queue_update_commit_group(store, &change, 1);
+	return change->result == 0;
+}
+
+/* S4 to S5, its first recipient local, the others remote. */
+static bool preprocess(struct entry *entry, unsigned recipients)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_delivery deliveries[LEDGER_DELIVERIES_MAX];
+	struct queue_update change = {.number = entry->number,
+				      .is_queued = true,
+				      .stage = entry->stage,
+				      .preprocess = true,
+				      .link_remote = true,
+				      .link_services = ledger_services,
+				      .link_service_count = LEDGER_SERVICES};
+
+	if (!entry->is_answered)
+		return false;
+	for (unsigned i = 0; i < recipients; i++)
+		deliveries[i] = (struct queue_delivery){
+			.number = i + 1,
+			.recipient = i + 1,
+			.route = i == 0 ? QUEUE_ROUTE_LOCAL : QUEUE_ROUTE_REMOTE,
+			.service = STR("mailbox"),
+			.address = STR("somebody@elsewhere.example.com")};
+	if (queue_control_write_map(&text, deliveries, recipients, 1) < 0)
+		panic("a map cannot be written");
+	change.control = buffer_view(&text);
+	entry->is_updated = true;
+	if (!update(&change))
+		return false;
+	if (queue_message_remove_todo(intake, entry->stage, entry->number) < 0 &&
+	    queue_message_remove_todo(intake, entry->stage, entry->number) < 0)
+		panic("a todo name cannot be removed");
+	return true;
+}
+
+static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcome)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_delivery delivery = {.number = number,
+					  .outcome = outcome,
+					  .changed_us = 5 * SECOND_US,
+					  .until_us = 9 * SECOND_US,
+					  .status = STR("4.0.0")};
+	struct queue_update change = {.number = entry->number};
+	char bounce[64];
+
+	if (queue_control_write_outcome(&text, &delivery) < 0)
+		panic("an outcome cannot be written");
+	change.control = buffer_view(&text);
+	snprintf(bounce, sizeof bounce, "bounce %" PRId64 " %u.\n", entry->born_us, number);
+	if (outcome == QUEUE_FAIL)
+		change.bounce = str_from(bounce);
+	entry->deliveries[number].tried = outcome;
+	if (update(&change))
+		entry->deliveries[number].marked = outcome;
+	look();
+}
+
+static void finish(struct entry *entry)
+{
+	entry->is_ended = true;
+	look();
+	if (queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0 &&
+	    queue_update_finish(store, entry->number, ledger_services, LEDGER_SERVICES) < 0)
+		panic("a message cannot be finished");
+	if (queue_message_remove_data(intake, entry->number) < 0 &&
+	    queue_message_remove_data(intake, entry->number) < 0)
+		panic("a message's data cannot be removed");
+}
+
+static void settle(void)
+{
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
+static void create(void)
+{
+	if (!start(true))
+		return;
+	if (queue_store_add_service(store, "mailbox") < 0) {
+		stop();
+		return;
+	}
+	ledger.has_service = true;
+	look();
+	enqueue_one(100, 1);
+	stop();
+}
+
+static void lone_message(void)
+{
+	start(false);
+	enqueue_one(700, 2);
+	stop();
+}
+
+static void group(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_ARRIVE, 1300, 1},
+						{MAIL_STAGE_SUBMIT, 10, 30},
+						{MAIL_STAGE_ARRIVE, 0, 1}};
+	struct entry *entries[3];
+
+	start(false);
+	enqueue(letters, 3, entries);
+	stop();
+}
+
+/* Files of delivered messages become others', longer and shorter. */
+static void reuse(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_ARRIVE, 900, 12},
+						{MAIL_STAGE_SUBMIT, 40, 1}};
+	struct queue_message *abandoned;
+	struct entry *entries[4];
+
+	start(false);
+	enqueue(letters, 2, entries);
+	deliver_queued(entries[0]);
+	deliver_queued(entries[1]);
+	enqueue(letters, 1, entries);
+	enqueue(letters, 2, entries + 1);
+	deliver_queued(entries[1]);
+	abandoned = write_message(ledger_add(), MAIL_STAGE_ARRIVE, 300, 1);
+	if (abandoned != NULL)
+		queue_message_abandon(abandoned);
+	settle();
+	enqueue(letters, 2, entries + 1);
+	deliver_queued(entries[0]);
+	deliver_queued(entries[2]);
+	settle();
+	restart();
+	settle();
+	enqueue_one(100, 1);
+	stop();
+}
+
+static void whole_life(void)
+{
+	struct entry *entry;
+	struct entry *next;
+
+	start(false);
+	entry = enqueue_one(200, 20);
+	if (preprocess(entry, 20)) {
+		mark(entry, 1, QUEUE_DONE);
+		mark(entry, 2, QUEUE_WAIT);
+		mark(entry, 2, QUEUE_DONE);
+		mark(entry, 3, QUEUE_FAIL);
+		(void)!queue_update_leave(store, entry->number, "mailbox");
+		next = enqueue_one(80, 1); /* the bounce */
+		entry->has_queued_bounce = next->is_answered;
+		look();
+		if (next->is_answered) {
+			if (queue_update_bounced(store, entry->number) == 0)
+				finish(entry);
+			deliver_queued(next);
+		}
+	}
+	settle();
+	/* the same numbers again */
+	entry = enqueue_one(300, 2);
+	next = enqueue_one(30, 2);
+	if (preprocess(next, 2))
+		mark(next, 2, QUEUE_FAIL);
+	if (preprocess(entry, 2))
+		mark(entry, 1, QUEUE_DONE);
+	stop();
+}
+
+static void short_lives(void)
+{
+	struct entry *entry = NULL;
+
+	start(false);
+	for (unsigned i = 0; i < 4; i++) {
+		entry = enqueue_one(100 + 50 * i, 1);
+		if (i % 2 == 0) {
+			deliver_queued(entry);
+		} else if (preprocess(entry, 1)) {
+			mark(entry, 1, QUEUE_DONE);
+			finish(entry);
+		}
+		settle();
+	}
+	restart();
+	settle();
+	enqueue_one(60, 1);
+	stop();
+}
+
+/* Two processes ago somebody died at S2, S3 and in pid/. */
+static void cleaning(void)
+{
+	struct queue_message *lost;
+	int result;
+
+	start(false);
+	enqueue_one(100, 1);
+	lost = write_message(ledger_add(), MAIL_STAGE_ARRIVE, 600, 1);
+	(void)lost;
+	if (queue_message_new(intake, &lost) == 0)
+		(void)lost;
+	restart();
+	recorder.now_us += 40 * HOUR_US;
+	for (unsigned i = 0; i < 2; i++)
+		result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
+	(void)result;
+	settle();
+	enqueue_one(100, 1);
+	enqueue_one(700, 2);
+	stop();
+}
+
+void scenario_aftermath(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_SUBMIT, 20, 1},
+						{MAIL_STAGE_ARRIVE, 530, 3}};
+	struct queue_store *outer_store = store;
+	struct queue_intake *outer_intake = intake;
+	struct entry *entries[2];
+
+	start(false);
+	clean();
+	enqueue(letters, 2, entries);
+	settle();
+	enqueue(letters, 2, entries);
+	stop();
+	store = outer_store;
+	intake = outer_intake;
+}
+
+const struct scenario scenarios[] = {
+	{"create", create, 4, true},
+	{"lone message", lone_message, 4, false},
+	{"group", group, 4, false},
+	{"reuse", reuse, 4, false},
+	{"whole life", whole_life, 4, false},
+	{"short lives", short_lives, 4, false},
+	{"cleaning", cleaning, 4, false},
+	{"reuse, no spares", reuse, 0, false},
+	{"short lives, no spares", short_lives, 0, false},
+};
+const size_t scenario_count = COUNT_OF(scenarios);
+
+struct disk *scenario_prepare(void)
+{
+	struct world *world = world_new(disk_new());
+	struct world *before = world_enter(world);
+	struct disk *disk;
+
+	if (!start(true) || queue_store_add_service(store, "mailbox") < 0)
+		panic("a service cannot be added");
+	stop();
+	disk = disk_copy(world_disk(world));
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		if (disk->nodes[i] != NULL)
+			disk_sync(disk->nodes[i], NULL);
+	world_enter(before);
+	world_free(world);
+	return disk;
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: ISC
+"""What the DNS module makes of real answers. STAGEPOST_DNS_SEARCH is the
+program tests/e2e/dns_search.c."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from dns import NameServer  # noqa: E402
+
+ZONES = {
+    "example.org": """
+@ MX 20 b.mx
+@ MX 10 a.mx
+a.mx A 192.0.2.1
+a.mx AAAA 2001:db8::1
+b.mx A 192.0.2.2
+""",
+    "null.test": "@ MX 0 .\n",
+    "implicit.test": "@ A 192.0.2.3\n@ AAAA 2001:db8::3\n",
+    "cname.test": "mail CNAME target\ntarget MX 5 mx.example.org.\n",
+    "empty.test": "",
+    "lame.test": "@ MX 10 nowhere\n",
+    "us.test": "@ MX 10 First\n@ MX 20 mx.us.test.\n@ MX 20 third\n@ MX 30 fourth\n"
+    "first A 192.0.2.5\nmx A 192.0.2.254\nthird A 192.0.2.6\nfourth A 192.0.2.7\n",
+    "best.test": "@ MX 5 mx.us.test.\n@ MX 10 other\nother A 192.0.2.8\n",
+    "alias.test": "@ MX 10 front\n@ MX 20 back\nfront A 192.0.2.9\nback A 192.0.2.254\n",
+    "local.test": "@ MX 10 here\nhere A 127.0.0.1\nhere AAAA ::1\n",
+    "zero.test": "@ A 0.0.0.0\n",
+    "multi.test": "@ A 224.0.0.1\n",
+    "many.test": "".join(f"@ MX {n} m{n}\nm{n} A 192.0.2.{n}\n" for n in range(10, 100)),
+    "delegated.test": "@ MX 10 mx.unserved.example.\n",
+}
+
+
+def search(server, kind, *domains, hostname="mx.us.test"):
+    program = os.environ["STAGEPOST_DNS_SEARCH"]
+    output = subprocess.run(
+        [program, server.dns_server, kind, hostname, *domains],
+        check=True, capture_output=True, text=True, timeout=60,
+    ).stdout
+    return dict(line.split(" ", 1) for line in output.splitlines())
+
+
+def test_exchangers():
+    with NameServer(ZONES) as server:
+        domains = [d for d in ZONES if d != "example.org"]
+        found = search(server, "exchangers", "example.org", "mail.cname.test",
+                       "missing.example.org", *domains)
+    assert found["example.org"] == (
+        "a.mx.example.org=2001:db8::1 a.mx.example.org=192.0.2.1 b.mx.example.org=192.0.2.2"
+    )
+    assert found["null.test"].startswith("5.1.10 ")
+    assert found["missing.example.org"].startswith("5.1.2 ")
+    assert found["implicit.test"] == "implicit.test=2001:db8::3 implicit.test=192.0.2.3"
+    assert found["mail.cname.test"].startswith("5.4.4 ")
+    assert found["empty.test"].startswith("5.4.4 ")
+    assert found["lame.test"].startswith("5.4.4 ")
+    assert found["us.test"] == "first.us.test=192.0.2.5"
+    assert found["best.test"].startswith("5.4.6 ")
+    assert found["alias.test"] == "front.alias.test=192.0.2.9"
+    for domain in "local.test", "zero.test", "multi.test":
+        assert found[domain].startswith("5.4.6 "), found[domain]
+    assert len(found["many.test"].split()) == 10
+    assert found["many.test"].startswith("m10.many.test=192.0.2.10 m11.many.test=")
+    assert found["delegated.test"].startswith("4.4.3 ")
+
+
+def test_equal_exchangers_are_shuffled():
+    zone = {"even.test": "".join(f"@ MX 10 m{n}\nm{n} A 192.0.2.{n}\n" for n in range(1, 9))}
+    with NameServer(zone) as server:
+        orders = {search(server, "exchangers", "even.test")["even.test"] for _ in range(4)}
+    assert len(orders) > 1
+
+
+def test_relays():
+    with NameServer(ZONES) as server:
+        found = search(server, "relay", "here.local.test", "a.mx.example.org", "lame.test")
+    assert found["here.local.test"] == "here.local.test=::1 here.local.test=127.0.0.1"
+    assert found["a.mx.example.org"].count("=") == 2
+    assert found["lame.test"].startswith("4.4.3 ")
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+            print(name, "ok")

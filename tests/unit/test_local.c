@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: ISC
+/* The local stage on a real loop and disk; the helper's side is played here. */
+#include "base/panic.h"
+#include "stage/local.h"
+#include "test.h"
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { JOBS = 300 };
+
+static char root[] = "/tmp/test_local.XXXXXX";
+static struct {
+	struct os_loop *loop;
+	size_t reports;
+	size_t stored;
+	size_t refused;
+	size_t finished;
+	size_t expected; /* finished jobs that stop the loop */
+} play;
+
+void stage_helper_report(struct stage_helper_job *job, size_t index,
+			 const struct mail_verdict *verdict, const char *trigger)
+{
+	assert_null(trigger);
+	assert_false(job->recipients[index].is_reported);
+	job->recipients[index].is_reported = true;
+	play.reports++;
+	play.stored += strcmp(verdict->status, "2.0.0") == 0;
+	play.refused += strcmp(verdict->status, "5.1.3") == 0;
+}
+
+void stage_helper_finish(struct stage_helper_job *job)
+{
+	close(job->file);
+	arena_free(job->arena);
+	free(job);
+	if (++play.finished == play.expected)
+		os_loop_stop(play.loop);
+}
+
+static struct stage_helper_job *new_job(size_t number)
+{
+	static const char *const addresses[] = {"ann@example.org", "\"..\"@example.org",
+						"bob+tag@example.org"};
+	static const char message[] = "Subject: x\r\n\r\nbody\r\n";
+	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+	char path[100];
+
+	job->arena = arena_new();
+	job->recipient_count = 1 + number % 3;
+	job->recipients = arena_alloc(job->arena, 3 * sizeof *job->recipients);
+	for (size_t i = 0; i < job->recipient_count; i++)
+		job->recipients[i].address = str_from(addresses[i]);
+	snprintf(path, sizeof path, "%s/message", root);
+	job->file = open(path, O_RDWR | O_CREAT, 0600);
+	job->size = strlen(message);
+	assert_int_equal(pwrite(job->file, message, job->size, 0), job->size);
+	return job;
+}
+
+static struct stage_local *set_up(void)
+{
+	static char path[100];
+	static const struct config config = {.hostname = "mx1.example.org"};
+	static const struct config_service service = {.name = "maildir", .path = path};
+
+	snprintf(path, sizeof path, "%s/%%d/%%u", root);
+	memset(&play, 0, sizeof play);
+	play.loop = os_loop_new();
+	play.expected = JOBS;
+	return stage_local_new(play.loop, &config, &service);
+}
+
+static void every_job_comes_to_its_end(void **state)
+{
+	struct stage_local *local = set_up();
+
+	(void)state;
+	for (size_t i = 0; i < JOBS; i++)
+		stage_local_deliver(local, new_job(i));
+	os_loop_run(play.loop);
+	assert_int_equal(play.finished, JOBS);
+	assert_int_equal(play.reports, 2 * JOBS);
+	assert_int_equal(play.refused, 2 * JOBS / 3);
+	assert_int_equal(play.stored, JOBS + JOBS / 3);
+	stage_local_free(local);
+	os_loop_free(play.loop);
+}
+
+static void lose(void *context)
+{
+	stage_local_lost(context);
+}
+
+static void lost_jobs_are_finished_without_a_report(void **state)
+{
+	struct stage_local *local = set_up();
+	struct os_timer *timer = os_timer_new(play.loop, lose, local);
+
+	(void)state;
+	for (size_t i = 0; i < JOBS; i++)
+		stage_local_deliver(local, new_job(0));
+	os_timer_start(timer, 0);
+	os_loop_run(play.loop);
+	assert_int_equal(play.finished, JOBS);
+	assert_true(play.reports < JOBS);
+	os_timer_free(timer);
+	stage_local_free(local);
+	os_loop_free(play.loop);
+}
+
+static void jobs_are_finished_when_the_stage_ends(void **state)
+{
+	struct stage_local *local = set_up();
+
+	(void)state;
+	for (size_t i = 0; i < 10; i++)
+		stage_local_deliver(local, new_job(0));
+	stage_local_free(local);
+	assert_int_equal(play.finished, 10);
+	os_loop_free(play.loop);
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
+{
+	(void)info;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_job_comes_to_its_end),
+		cmocka_unit_test(lost_jobs_are_finished_without_a_report),
+		cmocka_unit_test(jobs_are_finished_when_the_stage_ends),
+	};
+	int failed;
+
+	assert_non_null(mkdtemp(root));
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0 ? 1 : failed;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: ISC
+#include "base/timestamp.h"
+#include "manager/schedule.h"
+#include "test.h"
+
+static const int64_t BORN_US = INT64_C(1795163591) * SECOND_US;
+
+/* Without a random part: the sources' series, 400 s, 1600 s, 3600 s ... of age. */
+static void remote_attempts_follow_the_squares(void **state)
+{
+	int64_t now_us = BORN_US;
+
+	(void)state;
+	for (int64_t n = 1; n <= 38; n++) {
+		now_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0);
+		assert_in_range(now_us, BORN_US + n * n * 400 * SECOND_US - SECOND_US,
+				BORN_US + n * n * 400 * SECOND_US + SECOND_US);
+	}
+	/* the 39th would come after the week that a message may wait */
+	assert_true(schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0) - BORN_US >
+		    7 * DAY_US - 12 * HOUR_US);
+}
+
+static void local_attempts_come_sooner(void **state)
+{
+	(void)state;
+	assert_int_equal(schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_LOCAL, 0),
+			 BORN_US + 100 * SECOND_US);
+}
+
+static void a_burst_is_spread_over_a_tenth_of_its_wait(void **state)
+{
+	int64_t earliest_us = INT64_MAX;
+	int64_t latest_us = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		int64_t next_us = schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_REMOTE,
+						i * UINT64_C(0x9e3779b97f4a7c15));
+
+		assert_in_range(next_us, BORN_US + 360 * SECOND_US, BORN_US + 400 * SECOND_US);
+		earliest_us = next_us < earliest_us ? next_us : earliest_us;
+		latest_us = next_us > latest_us ? next_us : latest_us;
+	}
+	assert_true(latest_us - earliest_us > 35 * SECOND_US);
+}
+
+/* Whatever the clock does, the next attempt is after now and not for ever away. */
+static void a_clock_that_jumps_delays_no_message_for_long(void **state)
+{
+	static const int64_t jumps_us[] = {-DAY_US, -HOUR_US, -1, 0, 1, HOUR_US, DAY_US};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof jumps_us / sizeof jumps_us[0]; i++) {
+		int64_t now_us = BORN_US + jumps_us[i];
+		int64_t next_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 7);
+
+		assert_true(next_us > now_us);
+		assert_true(next_us - now_us < 2 * DAY_US);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(remote_attempts_follow_the_squares),
+		cmocka_unit_test(local_attempts_come_sooner),
+		cmocka_unit_test(a_burst_is_spread_over_a_tenth_of_its_wait),
+		cmocka_unit_test(a_clock_that_jumps_delays_no_message_for_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
