@@ -105,6 +105,7 @@ static void on_commit(struct server_client *client, struct server_held *held)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),
 			  log_string("operation", "envelope"), log_error(error));
 		server_commit_answer(client, held->number, error);
+		server_commit_answers_send(client);
 		server_held_abandon(client, held);
 		return;
 	}
