@@ -39,6 +39,8 @@ MUST_CHECK int os_process_owns(const char *path);
 /* Whether this program acts as another user than the one who started it, so
  * that it must not do what that one may not. */
 bool os_process_is_privileged(void);
+/* Files get the modes that this program wants, whatever its caller set. */
+void os_process_own_mask(void);
 /* Ends the process with STATUS after SECONDS, whatever it does. */
 MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 

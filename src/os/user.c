@@ -39,6 +39,11 @@ bool os_process_is_privileged(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
+void os_process_own_mask(void)
+{
+	umask(0);
+}
+
 static void end_process(int signal)
 {
 	(void)signal;
