@@ -164,7 +164,7 @@ static int write_message(struct sending *sending, struct inject_message *message
 
 static int send_message(struct sending *sending, char **argv)
 {
-	struct inject_message *message;
+	struct inject_message *message = NULL;
 	int error = set_sender(sending);
 
 	if (error == 0)
