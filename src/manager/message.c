@@ -23,7 +23,7 @@ static void schedule_wake(struct manager *manager)
 {
 	const struct heap_node *first = heap_first(&manager->due);
 
-	if (first == NULL || manager->is_stopping || manager->awake >= AWAKE_MAX)
+	if (first == NULL || !message_may_wake(manager))
 		os_timer_stop(manager->due_timer);
 	else
 		os_timer_start(manager->due_timer, first->key - os_clock_wall_us());
@@ -105,6 +105,11 @@ void message_wake_waiters(struct manager *manager, struct waiters *waiters, size
 	schedule_wake(manager);
 }
 
+bool message_may_wake(const struct manager *manager)
+{
+	return !manager->is_stopping && manager->awake < AWAKE_MAX;
+}
+
 bool message_many_are_awake(const struct manager *manager)
 {
 	return manager->awake > AWAKE_MAX / 2;
@@ -182,7 +187,7 @@ void message_wake_due(void *context)
 	struct manager *manager = context;
 	int64_t now_us = os_clock_wall_us();
 
-	while (!manager->is_stopping && manager->awake < AWAKE_MAX) {
+	while (message_may_wake(manager)) {
 		struct heap_node *first = heap_first(&manager->due);
 
 		if (first == NULL || first->key > now_us)
