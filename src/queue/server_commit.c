@@ -83,6 +83,8 @@ static void group_done(void *context, void **items, size_t count)
 	DL_FOREACH2 (server->clients, client, next)
 		server_commit_answers_send(client);
 	server_notice_send(server);
+	if (server->is_full)
+		(void)server_check_room(server);
 	server_finish_stop(server);
 }
 

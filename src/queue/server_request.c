@@ -15,7 +15,7 @@ static void refuse_open(struct server_client *client, int error)
 	buffer_clear(&body);
 }
 
-static int check_room(struct queue_server *server)
+int server_check_room(struct queue_server *server)
 {
 	int error = queue_store_has_room(server->store, server->reserve);
 
@@ -34,7 +34,7 @@ void server_open(struct server_client *client, uint32_t count)
 	int files[QUEUE_OPEN_MAX];
 	struct buffer body = {0};
 	size_t opened = 0;
-	int error = check_room(server);
+	int error = server_check_room(server);
 
 	if (count > QUEUE_OPEN_MAX)
 		count = QUEUE_OPEN_MAX;
