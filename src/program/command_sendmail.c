@@ -174,7 +174,7 @@ static int send_message(struct sending *sending, char **argv)
 	if (error == 0)
 		error = inject_message_open(sending->config, sending->caller->id, &message,
 					    &sending->reason);
-	if (error < 0)
+	if (error != 0)
 		return error;
 	error = write_message(sending, message);
 	if (error < 0) {
