@@ -105,6 +105,45 @@ void message_wake_waiters(struct manager *manager, struct waiters *waiters, size
 	schedule_wake(manager);
 }
 
+void message_leave_unread(struct manager *manager, struct message *message)
+{
+	message->is_unread = true;
+	manager->unread++;
+}
+
+static void forget_unread(struct manager *manager, struct message *message)
+{
+	if (message->is_unread)
+		manager->unread--;
+	message->is_unread = false;
+}
+
+void message_wake_unread(struct manager *manager)
+{
+	int64_t now_us = os_clock_wall_us();
+
+	if (manager->unread == 0)
+		return;
+	for (struct message *message = manager->messages; message != NULL;
+	     message = message->hh.next)
+		if (message->is_unread && message->state == MESSAGE_ASLEEP)
+			heap_put(&manager->due, &message->due, now_us);
+	schedule_wake(manager);
+}
+
+/* Whether it waits for an event that happened while it was unread. */
+static bool was_released_unread(struct manager *manager, const struct message *message)
+{
+	for (size_t i = 0; message->is_unread && i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0 &&
+		    trigger_find(manager, delivery->trigger) == NULL)
+			return true;
+	}
+	return false;
+}
+
 bool message_many_are_awake(const struct manager *manager)
 {
 	return manager->awake > AWAKE_MAX / 2;
@@ -114,6 +153,7 @@ void message_free(struct manager *manager, struct message *message)
 {
 	leave_waiters(message);
 	trigger_probe_ended(manager, message);
+	forget_unread(manager, message);
 	forget_contents(manager, message);
 	failure_abandon(message);
 	heap_remove(&manager->due, &message->due);
@@ -163,6 +203,8 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 		return;
 	}
 	manager->awake++;
+	message->is_released |= was_released_unread(manager, message);
+	forget_unread(manager, message);
 	message->born_us = message->control->envelope->id.born_us;
 	if (message->control->is_mapped) {
 		prepare_deliveries(message);
