@@ -69,7 +69,6 @@ struct message {
 	struct message *record_next, *record_previous; /* while record_at_us is not 0 */
 	struct bounce_job *bounce;
 	struct waiters *waiters; /* NULL, or the list it is in while ASLEEP */
-	bool is_unread;          /* found by a scan: what it waits for is not known yet */
 	struct message *wait_next, *wait_previous;
 	UT_hash_handle hh;
 };
@@ -159,7 +158,6 @@ struct manager {
 	struct os_timer *due_timer;
 	size_t awake;
 	struct trigger *triggers; /* by name */
-	size_t unread;            /* messages that are */
 	struct os_timer *trigger_timer;
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
@@ -197,9 +195,6 @@ struct message *message_find(struct manager *manager, uint64_t number);
 /* A message that was not known: asleep, due at DUE_US. */
 struct message *message_add(struct manager *manager, uint64_t number, bool is_queued,
 			    enum mail_stage stage, int64_t due_us);
-/* MESSAGE is in info/ and what it waits for stands in its file, which is read when
- * it is due, or when message_wake_unread(). */
-void message_leave_unread(struct manager *manager, struct message *message);
 /* Wakes MESSAGE, whose control file is TEXT (when empty it is read). */
 void message_wake(struct manager *manager, struct message *message, struct str text);
 /* Puts it to sleep until DUE_US; frees what it has in memory. */
@@ -209,8 +204,6 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 			int64_t latest_us);
 /* Wakes the first COUNT of WAITERS, soon. */
 void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count);
-/* An event happened that unread messages may wait for: they are read. */
-void message_wake_unread(struct manager *manager);
 /* Whether many are awake: those with a choice had better sleep. */
 bool message_many_are_awake(const struct manager *manager);
 /* Forgets it. */

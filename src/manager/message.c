@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { AWAKE_MAX = 10000 };
+enum { AWAKE_MAX = 10000, WAKES_A_TURN = 200 };
 
 static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t UNREADABLE_DELAY_US = 10 * MINUTE_US;
@@ -105,45 +105,6 @@ void message_wake_waiters(struct manager *manager, struct waiters *waiters, size
 	schedule_wake(manager);
 }
 
-void message_leave_unread(struct manager *manager, struct message *message)
-{
-	message->is_unread = true;
-	manager->unread++;
-}
-
-static void forget_unread(struct manager *manager, struct message *message)
-{
-	if (message->is_unread)
-		manager->unread--;
-	message->is_unread = false;
-}
-
-void message_wake_unread(struct manager *manager)
-{
-	int64_t now_us = os_clock_wall_us();
-
-	if (manager->unread == 0)
-		return;
-	for (struct message *message = manager->messages; message != NULL;
-	     message = message->hh.next)
-		if (message->is_unread && message->state == MESSAGE_ASLEEP)
-			heap_put(&manager->due, &message->due, now_us);
-	schedule_wake(manager);
-}
-
-/* Whether it waits for an event that happened while it was unread. */
-static bool was_released_unread(struct manager *manager, const struct message *message)
-{
-	for (size_t i = 0; message->is_unread && i < message->control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &message->control->deliveries[i];
-
-		if (delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0 &&
-		    trigger_find(manager, delivery->trigger) == NULL)
-			return true;
-	}
-	return false;
-}
-
 bool message_many_are_awake(const struct manager *manager)
 {
 	return manager->awake > AWAKE_MAX / 2;
@@ -153,7 +114,6 @@ void message_free(struct manager *manager, struct message *message)
 {
 	leave_waiters(message);
 	trigger_probe_ended(manager, message);
-	forget_unread(manager, message);
 	forget_contents(manager, message);
 	failure_abandon(message);
 	heap_remove(&manager->due, &message->due);
@@ -203,8 +163,6 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 		return;
 	}
 	manager->awake++;
-	message->is_released |= was_released_unread(manager, message);
-	forget_unread(manager, message);
 	message->born_us = message->control->envelope->id.born_us;
 	if (message->control->is_mapped) {
 		prepare_deliveries(message);
@@ -224,10 +182,11 @@ void message_wake_due(void *context)
 	struct manager *manager = context;
 	int64_t now_us = os_clock_wall_us();
 
-	while (!manager->is_stopping && manager->awake < AWAKE_MAX) {
+	for (unsigned i = 0; i < WAKES_A_TURN; i++) {
 		struct heap_node *first = heap_first(&manager->due);
 
-		if (first == NULL || first->key > now_us)
+		if (manager->is_stopping || manager->awake >= AWAKE_MAX || first == NULL ||
+		    first->key > now_us)
 			break;
 		message_wake(manager, CONTAINER_OF(first, struct message, due), STR(""));
 	}
@@ -303,19 +262,27 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 	return common;
 }
 
+/* The control file's modification time tells a later process when to look at it:
+ * at once if it waits for an event, which nothing else remembers. */
+static void note_due(struct manager *manager, const struct message *message, int64_t due_us)
+{
+	int error;
+
+	if (message->is_queued)
+		return;
+	error = queue_update_set_due(manager->store, message->number, due_us);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
+			  log_string("operation", "due"), log_error(error));
+}
+
 static void wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
 	struct waiters *hold = operator_hold_of(manager, message);
 	int64_t due_us = next_due(manager, message);
-	int error;
 
-	if (!message->is_queued) {
-		error = queue_update_set_due(manager->store, message->number, due_us);
-		if (error < 0)
-			log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
-				  log_string("operation", "due"), log_error(error));
-	}
+	note_due(manager, message, hold != NULL || trigger != NULL ? os_clock_wall_us() : due_us);
 	if (hold != NULL)
 		message_sleep_with(manager, message, hold, INT64_MAX);
 	else if (trigger != NULL)

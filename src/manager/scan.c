@@ -38,8 +38,7 @@ static int on_info(void *context, uint64_t number)
 	queue_store_path(scan->manager->store, QUEUE_INFO, NULL, number, path);
 	if (os_file_info_at(queue_store_directory(scan->manager->store), path, &info) < 0)
 		return 0;
-	message_leave_unread(scan->manager, message_add(scan->manager, number, false,
-							MAIL_STAGE_SUBMIT, info.modified_us));
+	message_add(scan->manager, number, false, MAIL_STAGE_SUBMIT, info.modified_us);
 	scan->found++;
 	return 0;
 }

@@ -115,7 +115,6 @@ static void drop(struct manager *manager, struct trigger *trigger)
 	HASH_DELETE(hh, manager->triggers, trigger);
 	stage_unblock(manager, trigger);
 	message_wake_waiters(manager, &trigger->waiters, count);
-	message_wake_unread(manager);
 	free(trigger->name);
 	free(trigger);
 	schedule(manager);
