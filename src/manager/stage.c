@@ -363,6 +363,7 @@ void stage_free_all(struct manager *manager)
 		struct stage *stage = manager->stages;
 
 		manager->stages = stage->next;
+		destination_free_all(stage);
 		free(stage->name);
 		free(stage);
 	}
