@@ -369,6 +369,7 @@ void stage_free_all(struct manager *manager)
 			destination_update(destination);
 		}
 		manager->stages = stage->next;
+		destination_free_all(stage);
 		free(stage->name);
 		free(stage);
 	}
