@@ -19,16 +19,24 @@ struct listing_entry {
 	enum mail_stage stage;         /* of S4 */
 	struct queue_control *control; /* NULL: damaged */
 	unsigned line;                 /* of the damage; 0: no line is to blame */
+	bool is_held;                  /* by the operator: trigger/hold.ID stands */
 };
 
 /* Empty texts let everything pass. Addresses are compared in any case. */
 struct listing_filter {
 	struct str sender;    /* LOCAL@DOMAIN */
+	bool is_from_null;    /* only from the null sender, whatever sender says */
 	struct str recipient; /* of the envelope, or where it was mapped to */
 	struct str domain;    /* of such a recipient */
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
+	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
 	int64_t born_before_us;
 };
+
+enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };
+
+/* The name of the trigger that holds ID back: "hold.457-63f1a2b3c4d5e". */
+struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE]);
 
 /* Calls EACH with every message that passes FILTER; stops when it returns
  * something else than 0, and returns that. */

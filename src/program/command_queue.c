@@ -2,8 +2,16 @@
 /* stagepost queue - what is in the queue, read from its directory. */
 #include "program/command_queue.h"
 #include "base/json.h"
+#include "os/process.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define ORDER_ARGUMENTS "[-c FILE] [ID ...] [FILTER ...] [--all] [--yes] [--json]"
+#define ORDER_HELP                                                                    \
+	"Messages are chosen by IDs, or by filters (all of which must pass), or\n"    \
+	"with --all. On a terminal the command asks before it begins. Exit status:\n" \
+	"0 all done, 1 some were refused, 2 wrong usage.\n"
 
 static const struct command subcommands[] = {
 	{"queue list", "[-c FILE] [FILTER ...] [--json]", "Lists the messages in the queue.",
@@ -11,6 +19,18 @@ static const struct command subcommands[] = {
 	{"queue show", "[-c FILE] [--json] ID", "Prints a message's control file and its header.",
 	 "ID is as the logs have it; its number alone, before the '-', will do.\n",
 	 command_queue_show},
+	{"queue hold", ORDER_ARGUMENTS, "Holds messages back until they are released.",
+	 "A delivery under way is not stopped. Works also while nothing runs.\n" ORDER_HELP,
+	 command_queue_order},
+	{"queue release", ORDER_ARGUMENTS, "Ends holds.",
+	 "Works also while nothing runs.\n" ORDER_HELP, command_queue_order},
+	{"queue retry", ORDER_ARGUMENTS, "Tries all deliveries now, whatever they wait for.",
+	 ORDER_HELP, command_queue_order},
+	{"queue bounce", ORDER_ARGUMENTS,
+	 "Gives up what is not done, and reports it to the sender.", ORDER_HELP,
+	 command_queue_order},
+	{"queue remove", ORDER_ARGUMENTS, "Gives up what is not done, and tells nobody.",
+	 ORDER_HELP, command_queue_order},
 	{"queue stats", "[-c FILE] [--json]", "Counts messages and bytes in each place.",
 	 "A message with recipients in several places is counted in each of them.\n",
 	 command_queue_stats},
@@ -29,22 +49,67 @@ void command_queue_flush(struct buffer *text)
 	buffer_reset(text);
 }
 
+static struct queue_store *open_store(const struct config *config,
+				      const struct queue_options *options)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct queue_store *store = NULL;
+	int error = queue_store_open(config->queue, options, &store, &reason);
+
+	if (error >= 0)
+		return store;
+	if (reason.length == 0)
+		buffer_append_string(&reason, strerror(-error));
+	fprintf(stderr, "stagepost queue: %s: " STR_FORMAT "\n", config->queue,
+		STR_ARGUMENTS(buffer_view(&reason)));
+	return NULL;
+}
+
 struct queue_store *command_queue_open(const char *config_file)
 {
 	const struct queue_options options = {.read_only = true};
-	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct config *config = command_config(config_file);
-	struct queue_store *store = NULL;
-	int error;
+	struct queue_store *store;
 
 	if (config == NULL)
 		return NULL;
-	error = queue_store_open(config->queue, &options, &store, &reason);
-	if (error < 0)
-		fprintf(stderr, "stagepost queue: %s: " STR_FORMAT "\n", config->queue,
-			STR_ARGUMENTS(buffer_view(&reason)));
+	store = open_store(config, &options);
 	config_free(config);
-	return error < 0 ? NULL : store;
+	return store;
+}
+
+bool command_queue_become_owner(const struct config *config)
+{
+	struct os_process_user user = {0};
+	int error = 0;
+
+	os_process_own_mask();
+	if (os_process_is_root() && config->user[0] != '\0') {
+		error = os_process_user_find(config->user, &user);
+		if (error == 0)
+			error = os_process_become(&user);
+	}
+	if (error < 0) {
+		fprintf(stderr, "stagepost queue: user %s: %s\n", config->user,
+			error == -ENOENT ? "there is none" : strerror(-error));
+		return false;
+	}
+	if (os_process_owns(config->queue) != 0)
+		return true; /* what is wrong with the directory is said when it is opened */
+	fprintf(stderr, "stagepost queue: %s belongs to another user\n", config->queue);
+	return false;
+}
+
+struct queue_store *command_queue_open_for_change(const struct config *config)
+{
+	const struct queue_options options = {
+		.unsafe = config->queue_unsafe,
+		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
+			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
+								       : QUEUE_SYNC_AUTO,
+	};
+
+	return command_queue_become_owner(config) ? open_store(config, &options) : NULL;
 }
 
 struct stats {
@@ -119,28 +184,9 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 	return result < 0 ? command_queue_failed("stats", result) : COMMAND_OK;
 }
 
-static int usage(const struct command *command, FILE *out)
-{
-	fprintf(out, "Usage: stagepost %s %s\n\n%s\n\n", command->name, command->arguments,
-		command->summary);
-	for (const struct command *sub = subcommands; sub->name != NULL; sub++)
-		fprintf(out, "  %-14s %s\n", sub->name, sub->summary);
-	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
-}
-
 int command_queue(const struct command *command, int argc, char **argv)
 {
-	size_t prefix = strlen(command->name) + 1;
-
-	if (argc < 2)
-		return usage(command, stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return usage(command, stdout);
-	for (const struct command *sub = subcommands; sub->name != NULL; sub++)
-		if (strcmp(sub->name + prefix, argv[1]) == 0)
-			return sub->run(sub, argc - 1, argv + 1);
-	fprintf(stderr, "stagepost %s: no command \"%s\"\n", command->name, argv[1]);
-	return usage(command, stderr);
+	return command_run_sub(command, subcommands, argc, argv);
 }
 
 int command_mailq(const struct command *command, int argc, char **argv)
