@@ -19,7 +19,7 @@ static const char bash[] =
 	"\t-c) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
 	"\t--stage) words=\"submit arrive remote\" ;;\n"
 	"\t-s) words=\"submit arrive\" ;;\n"
-	"\tqueue) words=\"list show hold release retry bounce remove stats\" ;;\n"
+	"\tqueue) words=\"list show hold release retry bounce remove stats repair adopt\" ;;\n"
 	"\ttrigger) words=\"list wait release\" ;;\n"
 	"\t--trigger|wait) words=$(stagepost trigger list --json 2>/dev/null |\n"
 	"\t\tsed -n 's/^{\"name\":\"\\([^\"]*\\)\".*/\\1/p') ;;\n"

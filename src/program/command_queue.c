@@ -34,6 +34,18 @@ static const struct command subcommands[] = {
 	{"queue stats", "[-c FILE] [--json]", "Counts messages and bytes in each place.",
 	 "A message with recipients in several places is counted in each of them.\n",
 	 command_queue_stats},
+	{"queue repair", "[-c FILE] [--dry-run]",
+	 "Gives messages their true numbers after the queue was copied or restored.",
+	 "The mail system must not run. What is damaged, and names that belong to no\n"
+	 "message, are moved to damaged/ in the queue directory; exit status 1 if any was.\n"
+	 "May be interrupted: run it again, until then the mail system does not start.\n",
+	 command_queue_repair},
+	{"queue adopt", "[-c FILE] DIRECTORY", "Takes over the messages of another queue directory.",
+	 "For the disk of a host that is dead. The mail system may run here, not there.\n"
+	 "Each message becomes a new one with the recipients that are not done. It is\n"
+	 "durable here before it is removed there. May be interrupted: run it again. Only a\n"
+	 "message whose removal there was not durable when it ended may come twice.\n",
+	 command_queue_adopt},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

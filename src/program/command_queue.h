@@ -24,6 +24,11 @@ int command_queue_list(const struct command *command, int argc, char **argv);
 int command_queue_show(const struct command *command, int argc, char **argv);
 /* hold, release, retry, bounce, remove */
 int command_queue_order(const struct command *command, int argc, char **argv);
+/* Takes both locks of the queue at PATH; false: why not is said. */
+bool command_queue_lock(struct queue_store *store, const char *path);
+
+int command_queue_adopt(const struct command *command, int argc, char **argv);
+int command_queue_repair(const struct command *command, int argc, char **argv);
 int command_queue_stats(const struct command *command, int argc, char **argv);
 
 #endif

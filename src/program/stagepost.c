@@ -27,7 +27,7 @@ const struct command commands[] = {
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon "
 	 "runs.\n\n" COMMAND_MAIL_EXITS,
 	 command_enqueue},
-	{"queue", "list|show|hold|release|retry|bounce|remove|stats [ARGUMENT ...]",
+	{"queue", "list|show|hold|release|retry|bounce|remove|stats|repair|adopt [ARGUMENT ...]",
 	 "Shows and changes what is in the queue.", "", command_queue},
 	{"trigger", "list|wait|release [ARGUMENT ...]", "Shows and changes what messages wait for.",
 	 "", command_trigger},
