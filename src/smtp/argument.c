@@ -39,6 +39,20 @@ bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument)
 	return is_word;
 }
 
+bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str last = argument->text;
+	struct str size;
+	bool is_valid = str_split(&last, ' ', &size) && str_to_u64(size, &argument->size);
+
+	last = str_trim(last);
+	argument->is_last = last.length > 0;
+	if (is_valid && (last.length == 0 || str_equal_nocase(last, STR("LAST"))))
+		return true;
+	smtp_reply_last(s, 501, "5.5.4", "Syntax: BDAT SIZE [LAST]");
+	return false;
+}
+
 static struct str skip_spaces(struct str s)
 {
 	while (s.length > 0 && s.data[0] == ' ')

@@ -83,7 +83,7 @@ static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 	return plain + 1;
 }
 
-/* As many whole lines as there are up to one with a dot, kept by one copy. */
+/* As many whole lines as there are, with DATA up to one with a dot, kept by one copy. */
 static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -99,7 +99,7 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 			end_header_line(s);
 		}
 		done += line;
-	} while (done < length && data[done] != '.');
+	} while (done < length && (t->is_chunked || data[done] != '.'));
 	if (done == 0)
 		return take_part(s, data, length);
 	keep(s, data, done);
@@ -109,7 +109,7 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 
 static size_t take_at_start(struct smtp_server *s, const char *data, size_t length)
 {
-	if (data[0] != '.')
+	if (data[0] != '.' || s->transaction->is_chunked)
 		return take_lines(s, data, length);
 	s->transaction->scan = SMTP_SCAN_DOT;
 	return 1;
@@ -174,4 +174,21 @@ bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size
 		taken += take_some(s, data + taken, length - taken);
 	*taken_out = taken;
 	return s->transaction->scan == SMTP_SCAN_END;
+}
+
+void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length)
+{
+	size_t taken = 0;
+
+	while (taken < length)
+		taken += take_some(s, data + taken, length - taken);
+}
+
+void smtp_data_end(struct smtp_server *s)
+{
+	if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR)
+		refuse_bare_line_end(s);
+	else if (s->transaction->scan == SMTP_SCAN_MIDDLE)
+		take_behind_cr(s, '\n');
+	s->transaction->scan = SMTP_SCAN_END;
 }

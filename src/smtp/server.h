@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409)
- * and LMTP (RFC 2033), as an engine without I/O.
+ * and LMTP (RFC 2033), as an engine without I/O. Extensions: 8BITMIME (RFC
+ * 6152), CHUNKING without BINARYMIME (RFC 3030), SIZE (RFC 1870), PIPELINING,
+ * ENHANCEDSTATUSCODES.
  *
  * Bytes from the client go in through smtp_server_input(), replies gather in
  * smtp_server_output(), the message in smtp_server_body(). At most one question
@@ -131,9 +133,9 @@ struct buffer *smtp_server_body(struct smtp_server *server);
 /* From smtp_server_answer_open() until COMMIT is answered, or the message is refused. When
  * it turns false without COMMIT, the file is to be abandoned. False whenever OPEN is asked. */
 bool smtp_server_message_is_open(const struct smtp_server *server);
-/* The file cannot be written: abandon it. The rest of the message is read and
- * thrown away, then VERDICT (not MAIL_OK) is the reply. Not when COMMIT is asked:
- * answer that instead. */
+/* The file of the open message cannot be written: abandon it. The rest of the
+ * message, or of the chunk, is read and thrown away, then VERDICT (not MAIL_OK) is
+ * the reply. Not when COMMIT is asked: answer that instead. */
 void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdict *verdict);
 
 /* What the client called itself, made safe for headers and logs; "" before it did. */

@@ -77,7 +77,25 @@ static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument 
 	if (refusal != NULL)
 		return smtp_reply_verdict(s, refusal);
 	smtp_message_begin(s);
+	smtp_server_enter(s, SMTP_STATE_DATA);
 	return smtp_reply(s, 354, NULL, "End data with <CR><LF>.<CR><LF>");
+}
+
+/* In a wrong state or not: its bytes follow. */
+static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	const struct mail_verdict *refusal;
+
+	if (s->state == SMTP_STATE_RECIPIENTS) {
+		if (!smtp_ask_open(s, &refusal))
+			return SMTP_STEP_WAIT;
+		if (refusal != NULL)
+			smtp_message_refuse(s, refusal);
+		else
+			smtp_message_begin(s);
+		s->transaction->is_chunked = true;
+	}
+	return smtp_chunk_begin(s, argument);
 }
 
 static enum smtp_step on_rset(struct smtp_server *s, const struct smtp_argument *argument)
@@ -127,7 +145,9 @@ enum {
 	GREETED = SMTP_STATE_GREETED,
 	SENDER = SMTP_STATE_SENDER,
 	RECIPIENTS = SMTP_STATE_RECIPIENTS,
-	ANY = CONNECTED | GREETED | SENDER | RECIPIENTS,
+	BETWEEN = SMTP_STATE_BETWEEN,
+	FAILED = SMTP_STATE_FAILED,
+	ANY = CONNECTED | GREETED | SENDER | RECIPIENTS | BETWEEN | FAILED,
 };
 
 /* The protocol. */
@@ -144,6 +164,7 @@ static const struct verb {
 	{STR("MAIL"), BOTH, GREETED, smtp_argument_sender, on_mail},
 	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, smtp_argument_recipient, on_rcpt},
 	{STR("DATA"), BOTH, RECIPIENTS, smtp_argument_none, on_data},
+	{STR("BDAT"), BOTH, ANY, smtp_argument_chunk, on_bdat},
 	{STR("RSET"), BOTH, ANY, smtp_argument_none, on_rset},
 	{STR("NOOP"), BOTH, ANY, smtp_argument_any, on_noop},
 	{STR("QUIT"), BOTH, ANY, smtp_argument_none, on_quit},
@@ -161,7 +182,7 @@ static const struct verb *find_verb(const struct smtp_server *s, struct str name
 	return NULL;
 }
 
-static enum smtp_step out_of_order(struct smtp_server *s, const struct verb *verb)
+enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
 
@@ -169,10 +190,26 @@ static enum smtp_step out_of_order(struct smtp_server *s, const struct verb *ver
 		return smtp_reply(s, 503, "5.5.1", is_lmtp ? "Send LHLO first" : "Send EHLO first");
 	if (s->state == SMTP_STATE_GREETED)
 		return smtp_reply(s, 503, "5.5.1", "Send MAIL first");
-	if (verb->states == GREETED)
+	if (s->state == SMTP_STATE_FAILED)
+		return smtp_reply(s, 503, "5.5.1", "The message was refused, send RSET first");
+	if (is_mail)
 		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
+	if (s->state == SMTP_STATE_BETWEEN)
+		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
 	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
 	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
+}
+
+/* After a BDAT that cannot be understood nobody knows where the commands go on. */
+static enum smtp_step refuse_line(struct smtp_server *s, struct str line)
+{
+	const struct str chunk = STR("BDAT");
+	const char *text = "Control characters, or a CR or LF alone";
+
+	if (line.length >= chunk.length &&
+	    str_equal_nocase(str_slice(line.data, chunk.length), chunk))
+		return smtp_reply_last(s, 500, "5.5.2", text);
+	return smtp_reply(s, 500, "5.5.2", text);
 }
 
 static bool has_control_characters(struct str line)
@@ -194,11 +231,11 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	if (s->line_is_long)
 		return smtp_reply(s, 500, "5.5.6", "The line is too long");
 	if (has_control_characters(line))
-		return smtp_reply(s, 500, "5.5.2", "Control characters, or a CR or LF alone");
+		return refuse_line(s, line);
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))
-		return out_of_order(s, verb);
+		return smtp_command_misplaced(s, verb->states == GREETED);
 	if (!verb->parse(s, &argument))
 		return SMTP_STEP_DONE;
 	return verb->handle(s, &argument);
