@@ -87,11 +87,16 @@ struct smtp_argument {
 	struct mail_address address; /* of MAIL or RCPT */
 	uint64_t size;               /* of MAIL; 0: not given. Of a BDAT */
 	bool is_last;                /* of a BDAT */
+	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: with it */
+	enum mail_ret ret;           /* of MAIL */
+	struct str envid;            /* of MAIL, xtext; empty: not given */
+	unsigned notify;             /* of RCPT, enum mail_notify */
+	struct str original;         /* of RCPT, ORCPT; empty: not given */
 };
 
 /* server.c */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
-void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size);
+void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
 
 /* question.c: false when the question is pending now; true with the answer. */
@@ -119,6 +124,12 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument);
 /* When it is wrong, the session is closed: nobody knows where the commands go on. */
 bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
+
+/* parameter.c: TEXT behind the address; false when it is wrong, which was replied then. */
+bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
+			     struct smtp_argument *argument);
+bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,
+			     struct smtp_argument *argument);
 
 /* message.c */
 void smtp_message_begin(struct smtp_server *s);

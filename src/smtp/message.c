@@ -26,10 +26,15 @@ static void append_from(struct buffer *out, const struct smtp_server *s)
 	buffer_append_format(out, "[%s%s])", is_ipv6(peer) ? "IPv6:" : "", peer->address);
 }
 
+/* RFC 3848, RFC 6531 section 4.3 */
 static const char *with_protocol(const struct smtp_server *s)
 {
+	bool is_utf8 = s->transaction->envelope->utf8;
+
 	if (s->service->protocol == SMTP_PROTOCOL_LMTP)
-		return "LMTP";
+		return is_utf8 ? "UTF8LMTP" : "LMTP";
+	if (is_utf8)
+		return "UTF8SMTP";
 	return s->is_extended ? "ESMTP" : "SMTP";
 }
 

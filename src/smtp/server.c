@@ -35,15 +35,18 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
-void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size)
+void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 
 	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
 	s->transaction->envelope = envelope;
-	s->transaction->declared_size = declared_size;
+	s->transaction->declared_size = mail->size;
 	envelope->stage = s->service->stage;
-	envelope->sender = arena_copy_str(envelope->arena, sender);
+	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
+	envelope->utf8 = mail->is_utf8;
+	envelope->ret = mail->ret;
+	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
 }
 
 void smtp_transaction_end(struct smtp_server *s)

@@ -2,8 +2,8 @@
 /*
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409)
  * and LMTP (RFC 2033), as an engine without I/O. Extensions: 8BITMIME (RFC
- * 6152), CHUNKING without BINARYMIME (RFC 3030), SIZE (RFC 1870), PIPELINING,
- * ENHANCEDSTATUSCODES.
+ * 6152), CHUNKING without BINARYMIME (RFC 3030), SMTPUTF8 (RFC 6531), DSN (RFC
+ * 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES.
  *
  * Bytes from the client go in through smtp_server_input(), replies gather in
  * smtp_server_output(), the message in smtp_server_body(). At most one question

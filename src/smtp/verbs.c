@@ -46,9 +46,17 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
-	smtp_transaction_begin(s, argument->address.text, argument->size);
+	smtp_transaction_begin(s, argument);
 	smtp_server_enter(s, SMTP_STATE_SENDER);
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");
+}
+
+static void add_recipient(struct mail_envelope *envelope, const struct smtp_argument *argument)
+{
+	struct mail_recipient *recipient = mail_envelope_add(envelope, argument->address.text);
+
+	recipient->notify = argument->notify;
+	recipient->original = arena_copy_str(envelope->arena, argument->original);
 }
 
 static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
@@ -62,7 +70,7 @@ static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument 
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_verdict(s, verdict);
-	mail_envelope_add(envelope, argument->address.text);
+	add_recipient(envelope, argument);
 	smtp_server_enter(s, SMTP_STATE_RECIPIENTS);
 	return smtp_reply(s, 250, "2.1.5", "Recipient ok");
 }
