@@ -23,11 +23,12 @@ enum { OS_FILE_HERE = -100 }; /* AT_FDCWD */
 
 enum os_file_flags {
 	OS_FILE_READ = 0,
-	OS_FILE_WRITE = 1 << 0,    /* reading and writing */
-	OS_FILE_CREATE = 1 << 1,   /* makes a new file; -EEXIST when the name is taken */
-	OS_FILE_APPEND = 1 << 2,   /* every write goes to the end */
-	OS_FILE_NO_BLOCK = 1 << 3, /* for named pipes */
-	OS_FILE_PRIVATE = 1 << 4,  /* mode 0600 for a new file; otherwise 0640 */
+	OS_FILE_WRITE = 1 << 0,     /* reading and writing */
+	OS_FILE_CREATE = 1 << 1,    /* makes a new file; -EEXIST when the name is taken */
+	OS_FILE_APPEND = 1 << 2,    /* every write goes to the end */
+	OS_FILE_NO_BLOCK = 1 << 3,  /* for named pipes */
+	OS_FILE_PRIVATE = 1 << 4,   /* mode 0600 for a new file; otherwise 0640 */
+	OS_FILE_NO_FOLLOW = 1 << 5, /* -ELOOP when the name is a symbolic link */
 };
 
 struct os_file_info {
@@ -64,6 +65,9 @@ MUST_CHECK int os_file_sync(int file);
 void os_file_sync_many(const int *files, size_t count, int *results);
 /* Makes the directory's entries durable. */
 MUST_CHECK int os_file_sync_directory(int directory, const char *path);
+/* os_file_sync_directory() for COUNT directories, at the same time where the
+ * kernel can; RESULTS[i] is 0 or -errno of PATHS[i]. */
+void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results);
 /* Makes everything on the filesystem of FILE durable: bytes, sizes, names. */
 MUST_CHECK int os_file_sync_filesystem(int file);
 

@@ -54,6 +54,10 @@ MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 MUST_CHECK ssize_t os_socket_read(int socket, void *data, size_t size);
 MUST_CHECK ssize_t os_socket_write(int socket, const void *data, size_t size);
 void os_socket_close(int socket);
+/* The same for a connection on which the peer was told something last: bytes of
+ * it that lie there unread would make the kernel reset the connection, and the
+ * peer lose what it was told. */
+void os_socket_close_politely(int socket);
 
 /* One packet with up to OS_SOCKET_DESCRIPTORS descriptors. os_socket_receive()
  * returns the packet's length (0: the peer has closed), -EMSGSIZE for one that
@@ -63,5 +67,16 @@ MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, con
 				  size_t descriptor_count);
 MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 				     size_t *descriptor_count);
+
+/* A datagram and where it came from; and an answer to it, which is dropped when
+ * the sender has no address or does not listen. */
+struct os_socket_sender {
+	struct sockaddr_storage address;
+	socklen_t size;
+};
+MUST_CHECK ssize_t os_socket_receive_from(int socket, void *data, size_t size,
+					  struct os_socket_sender *sender_out);
+void os_socket_answer(int socket, const void *data, size_t size,
+		      const struct os_socket_sender *sender);
 
 #endif

@@ -78,10 +78,9 @@ def run_once(system, sink, case, messages):
 
 def run_rounds(systems, sink, cases, options):
     runs = {case[0]: {system.name: [] for system in systems} for case in cases}
-    for kind in dict.fromkeys(case[5] for case in cases):
-        warm = ("warm-up", 50, 10240, False, 1, kind)
-        for system in systems:
-            run_once(system, sink, warm, min(300, options.messages))
+    for system in systems:
+        run_once(system, sink, ("warm-up", 50, 10240, False, 1, cases[0][5]),
+                 min(300, options.messages))
     for number in range(options.rounds):
         for case in cases:
             for system in systems[::-1] if number % 2 else systems:
@@ -92,27 +91,24 @@ def run_rounds(systems, sink, cases, options):
 
 
 def medians(runs):
+    """Of each system; and the first one's divided by each other's."""
     result = {}
     for case, by_system in runs.items():
         entry = {name: {key: statistics.median(run[key] for run in of) for key in of[0]}
                  for name, of in by_system.items()}
-        if len(entry) == 2:
-            entry["ratio"] = {key: entry["stagepost"][key] / entry["postfix"][key]
-                              for key in entry["postfix"] if entry["postfix"][key] > 0}
-        result[case] = entry
+        first, *others = entry
+        result[case] = {"systems": entry, "ratios": {
+            name: {key: entry[first][key] / value for key, value in entry[name].items() if value}
+            for name in others}}
     return result
 
 
-def system_calls(system, sink, directory, messages):
+def system_calls(system, sink, kind, directory, messages):
     """Of every process, for each message."""
-    result = {}
-    for kind in ("accept", "relay", "local"):
-        case = (kind, 50, 10240, False, 1, kind)
-        with measure.SystemCalls(system.pid, directory) as calls:
-            run_once(system, sink, case, messages)
-        result[kind] = {process: {call: count / messages for call, count in of.items()}
-                        for process, of in calls.counts.items()}
-    return result
+    with measure.SystemCalls(system.pid, directory) as calls:
+        run_once(system, sink, (kind, 50, 10240, False, 1, kind), messages)
+    return {process: {call: count / messages for call, count in of.items()}
+            for process, of in calls.counts.items()}
 
 
 def idle_memory(system, sessions):
@@ -150,49 +146,68 @@ def print_calls(calls):
                       + " ".join(f"{call} {count:.2f}" for call, count in most))
 
 
+def print_table(title, key, report):
+    for number, (case, entry) in enumerate(report["medians"].items()):
+        if number == 0:
+            print(f"\n{title:32}" + "".join(f"{name[-12:]:>13}" for name in entry["systems"])
+                  + "".join(f"{'/ ' + name[-12:]:>15}" for name in entry["ratios"]))
+        print(f"{case:32}" + "".join(f"{of[key]:13.{0 if of[key] > 100 else 2}f}"
+                                     for of in entry["systems"].values())
+              + "".join(f"{of.get(key, 0):15.2f}" for of in entry["ratios"].values()))
+
+
 def print_report(report):
     print(f"filesystem: {report['filesystem']}")
-    print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians; "
-          f"{os.cpu_count()} processors")
-    print(f"\n{'messages a second':32}{'stagepost':>10}{'postfix':>10}{'ratio':>8}"
-          f"   processor seconds for 10,000")
-    for case, entry in report["medians"].items():
-        ours, theirs = entry.get("stagepost"), entry.get("postfix")
-        line = f"{case:32}{ours['rate']:10.0f}"
-        if theirs:
-            line += (f"{theirs['rate']:10.0f}{entry['ratio']['rate']:8.2f}"
-                     f"   {ours['processor_10000']:6.2f} {theirs['processor_10000']:6.2f}"
-                     f" {entry['ratio'].get('processor_10000', 0):6.2f}")
-        else:
-            line += f"{'':18}   {ours['processor_10000']:6.2f}"
-        print(line)
+    print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians and their "
+          f"ratios; {os.cpu_count()} processors")
+    print_table("messages a second", "rate", report)
+    print_table("processor seconds for 10,000", "processor_10000", report)
     for name, memory in report.get("idle", {}).items():
         print(f"\n{name}: {memory['bytes'] / 1024:.1f} KiB for each of "
               f"{memory['sessions']} idle sessions")
-    print_calls(report.get("calls", {}))
+    print_calls(report["calls"])
 
 
-def measure_all(options, disk, started):
-    sink = Sink()
-    started.append(sink)
-    systems = [Stagepost(disk.directory("stagepost"), options.build, sink.port, options.config)]
-    started.append(systems[0])
-    if os.geteuid() == 0 and not options.alone:
-        systems.append(Postfix(disk.directory("postfix"), sink.port))
-        started.append(systems[1])
-    elif not options.alone:
-        note("Postfix needs root: measuring Stagepost alone")
-    cases = [case for case in CASES if options.case in case[0]]
+def measure_kind(options, disk, kind, report):
+    """Both systems anew, with empty queues: what is held by one kind of load does
+    not weigh on the next."""
+    cases = [case for case in CASES if options.case in case[0] and case[5] == kind]
+    started = []
+    if not cases:
+        return
+    try:
+        sink = Sink()
+        started.append(sink)
+        for build in [options.build] + options.against:
+            name = "stagepost" if build == options.build else build.strip("/")
+            started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
+                                     sink.port, name, options.config))
+        if options.with_postfix:
+            started.append(Postfix(disk.directory("postfix-" + kind), sink.port))
+        systems = started[1:]
+        if options.counts and "idle" not in report:
+            # first, before there is memory from other work to use again
+            report["idle"] = {system.name: idle_memory(
+                system, 80 if system.name == "postfix" else options.idle) for system in systems}
+        report["runs"].update(run_rounds(systems, sink, cases, options))
+        if options.counts:
+            report["calls"][kind] = system_calls(systems[0], sink, kind, disk.base,
+                                                 min(500, options.messages))
+    finally:
+        for one in reversed(started):
+            one.stop()
+
+
+def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
-              "rounds": options.rounds}
-    if not options.no_counts:  # first, before there is memory from other work to use again
-        report["idle"] = {"stagepost": idle_memory(systems[0], options.idle)}
-        if len(systems) > 1:
-            report["idle"]["postfix"] = idle_memory(systems[1], 80)
-    report["runs"] = run_rounds(systems, sink, cases, options)
+              "rounds": options.rounds, "runs": {}, "calls": {}}
+    alone = options.alone or options.against
+    options.with_postfix = not alone and os.geteuid() == 0
+    if not alone and not options.with_postfix:
+        note("Postfix needs root: measuring Stagepost alone")
+    for kind in ("accept", "relay", "local"):
+        measure_kind(options, disk, kind, report)
     report["medians"] = medians(report["runs"])
-    if not options.no_counts:
-        report["calls"] = system_calls(systems[0], sink, disk.base, min(500, options.messages))
     return report
 
 
@@ -207,23 +222,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="", help="only cases with this in their name")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
+    parser.add_argument("--against", action="append", default=[], metavar="BUILD",
+                        help="instead of Postfix: programs of another build")
     parser.add_argument("--plain", action="store_true", help="no image, a plain directory")
-    parser.add_argument("--no-counts", action="store_true", help="no system calls, no memory")
+    parser.add_argument("--no-counts", dest="counts", action="store_false",
+                        help="no system calls, no memory")
     parser.add_argument("--idle", type=int, default=2000, help="idle sessions")
     parser.add_argument("--config", default="", help="more lines for stagepost.conf")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop_on_signal)
-    started = []
     disk = Disk(options.plain)
     try:
-        report = measure_all(options, disk, started)
+        report = measure_all(options, disk)
     except KeyboardInterrupt:
         return 130
     finally:
-        for one in reversed(started):
-            one.stop()
         disk.remove()
     if options.json:
         json.dump(report, sys.stdout, indent=1)

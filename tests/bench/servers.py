@@ -75,9 +75,8 @@ class Sink:
 
 
 class Stagepost:
-    name = "stagepost"
-
-    def __init__(self, directory, build, sink_port, extra=""):
+    def __init__(self, directory, build, sink_port, name="stagepost", extra=""):
+        self.name = name
         self.port = free_port()
         self.directory = directory
         self.mailboxes = os.path.join(directory, "mail", LOCAL)
@@ -88,7 +87,6 @@ hostname = "bench.example"
 user = ""
 queue = "{directory}/queue"
 run = "{directory}/run"
-queue_sync = filesystem
 maxsessions = 5000
 relay_from = {{ "127.0.0.0/8" }}
 listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}
@@ -98,7 +96,7 @@ domain "{HELD}" {{ service = held }}
 domain "{LOCAL}" {{ service = maildir }}
 stage held {{ paused = yes }}
 smtproutes = {{ ":127.0.0.1;{sink_port}" }}
-{extra}
+{extra or "queue_sync = filesystem"}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],

@@ -16,18 +16,28 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXHAUSTIVE_MAX = 5, SAMPLES = 8, LIGHT_SAMPLES = 2, ITEMS_MAX = 4096 };
+enum {
+	EXHAUSTIVE_MAX = 5,
+	SAMPLES = 8,
+	LIGHT_SAMPLES = 2,
+	DEEP_SAMPLES = 2,
+	DEEP_EVERY = 150,
+	DEEP_OFTEN = 40,
+	ITEMS_MAX = 4096
+};
 
 static struct {
 	bool is_broken; /* a promise was, in this run */
-	bool is_deep;   /* recoveries are cut as well */
-	bool keeps_on;  /* looks in spite of one */
+	bool goes_deep; /* what comes after a cut is cut as well */
 	const char *scenario;
 	struct buffer why;
 	uint64_t states;
 	uint64_t seen_changes;
 	uint64_t seen_version;
 	bool seen_full;
+	uint64_t deep_runs;
+	unsigned deep_every;
+	const struct mutant *deep_mutant;
 	uint32_t random;
 } campaign;
 
@@ -37,10 +47,12 @@ static uint32_t next_random(void)
 	return campaign.random >> 8;
 }
 
+static void try_aftermath(const struct disk *disk, const bool *keep);
+
 /* Cuts the power with these items on the disk, and judges. */
 static void try_state(const struct disk *disk, const bool *keep)
 {
-	struct world *world = world_new(disk_crash(disk, keep));
+	struct world *world = world_new(disk_crash(disk, keep, true));
 	struct world *before = world_enter(world);
 	struct recorder outside = recorder;
 	struct buffer why = {0};
@@ -58,15 +70,8 @@ static void try_state(const struct disk *disk, const bool *keep)
 	recorder = outside;
 	world_enter(before);
 	world_free(world);
-}
-
-static void try_all(const struct disk *disk, size_t count, bool *keep)
-{
-	for (size_t set = 0; set < (size_t)1 << count && !campaign.is_broken; set++) {
-		for (size_t i = 0; i < count; i++)
-			keep[i] = (set >> i & 1) != 0;
-		try_state(disk, keep);
-	}
+	if (campaign.goes_deep && campaign.states % campaign.deep_every == 0)
+		try_aftermath(disk, keep);
 }
 
 static void try_with(const struct disk *disk, size_t count, bool *keep, bool others, size_t one)
@@ -81,6 +86,66 @@ static void try_samples(const struct disk *disk, size_t count, bool *keep, unsig
 	for (unsigned s = 0; s < samples && !campaign.is_broken; s++) {
 		for (size_t i = 0; i < count; i++)
 			keep[i] = (next_random() & 1) != 0;
+		try_state(disk, keep);
+	}
+}
+
+static void look_deep(void)
+{
+	bool keep[ITEMS_MAX];
+	struct world *world = world_enter(NULL);
+	const struct disk *disk = world_disk(world);
+	size_t count = disk_undecided(disk);
+
+	world_enter(world);
+	if (campaign.is_broken || count > ITEMS_MAX)
+		return;
+	try_with(disk, count, keep, false, count);
+	try_with(disk, count, keep, true, count);
+	try_samples(disk, count, keep, DEEP_SAMPLES);
+}
+
+static void before_deep_call(enum call call, const char *place)
+{
+	(void)place;
+	if (call == CALL_SYNC || call == CALL_SYNC_DIRECTORY || call == CALL_SYNC_FILESYSTEM)
+		look_deep();
+}
+
+/* Recovers from a cut, takes new messages in, and is cut again. */
+static void try_aftermath(const struct disk *disk, const bool *keep)
+{
+	struct world *world = world_new(disk_crash(disk, keep, false));
+	struct world *before = world_enter(world);
+	struct recorder outside = recorder;
+	struct ledger promises = ledger;
+	void (*look_before)(void) = scenario_look;
+
+	campaign.goes_deep = false;
+	campaign.deep_runs++;
+	recorder.before = before_deep_call;
+	recorder.mutant = campaign.deep_mutant;
+	scenario_look = look_deep;
+	scenario_aftermath();
+	look_deep();
+	for (size_t i = promises.count; i < ledger.count; i++) {
+		buffer_clear(&ledger.messages[i].data);
+		buffer_clear(&ledger.messages[i].control);
+	}
+	scenario_look = look_before;
+	ledger = promises;
+	outside.mutant_has_struck |= recorder.mutant_has_struck;
+	recorder = outside;
+	campaign.goes_deep = true;
+	world_enter(before);
+	world_free(world);
+}
+
+static void try_all(const struct disk *disk, size_t count, bool *keep)
+{
+	for (size_t set = 0; set < (size_t)1 << count && !campaign.is_broken; set++) {
+		for (size_t i = 0; i < count; i++)
+			keep[i] = (set >> i & 1) != 0;
 		try_state(disk, keep);
 	}
 }
@@ -133,7 +198,8 @@ static void before_call(enum call call, const char *place)
 	case CALL_LINK:
 	case CALL_RENAME:
 	case CALL_UNLINK:
-		look(false);
+		if (recorder.mutant == NULL)
+			look(false);
 		break;
 	default:
 		break;
@@ -167,12 +233,17 @@ static bool run_with_cuts(const struct scenario *scenario, enum queue_sync sync,
 			  const struct disk *base, const struct mutant *mutant)
 {
 	struct world *world = begin_run(scenario, sync, base);
+	bool is_late = mutant != NULL && mutant->is_aftermath;
 
 	world_enter(world);
-	recorder.mutant = mutant;
+	recorder.mutant = is_late ? NULL : mutant;
+	campaign.deep_mutant = is_late ? mutant : NULL;
+	campaign.deep_every = is_late ? DEEP_OFTEN : DEEP_EVERY;
+	campaign.goes_deep = (mutant == NULL || is_late) && !scenario->is_empty_disk;
 	recorder.before = before_call;
 	scenario->run();
 	look(true);
+	campaign.goes_deep = false;
 	world_enter(NULL);
 	world_free(world);
 	return !campaign.is_broken;
@@ -262,7 +333,7 @@ static const struct mutant mutants[] = {
 	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL,
 	 BOTH},
 	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, BOTH},
-	{"control not emptied", MUTANT_SKIP, CALL_TRUNCATE, "pid", 0, NULL, BOTH},
+	{"control not cut", MUTANT_SKIP, CALL_TRUNCATE, "intd", 0, NULL, BOTH},
 	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "mess", CALL_RENAME, "todo", FILES},
 	{"control synced after todo", MUTANT_DEFER, CALL_SYNC, "intd", CALL_RENAME, "todo", FILES},
 	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,
@@ -278,6 +349,8 @@ static const struct mutant mutants[] = {
 	 "todo", FILES},
 	{"names synced after todo went", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "names", CALL_UNLINK,
 	 "todo", WHOLE},
+	{"cleaned todo not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE, true},
+	{"cleaned info not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, WHOLE, true},
 	{"no quarantine after todo", MUTANT_FORGET_REMOVALS, 0, "todo", 0, NULL, BOTH},
 	{"no quarantine after info", MUTANT_FORGET_REMOVALS, 0, "info", 0, NULL, BOTH},
 	{"no quarantine after bounce", MUTANT_FORGET_REMOVALS, 0, "bounce", 0, NULL, BOTH},
@@ -291,7 +364,8 @@ static bool is_of_creation(const struct mutant *mutant, enum queue_sync sync)
 	for (size_t i = 0; i < COUNT_OF(places); i++)
 		if (strcmp(mutant->place, places[i]) == 0)
 			return true;
-	return sync == QUEUE_SYNC_FILESYSTEM && mutant->call == CALL_SYNC_DIRECTORY;
+	return sync == QUEUE_SYNC_FILESYSTEM && mutant->call == CALL_SYNC_DIRECTORY &&
+	       !mutant->is_aftermath;
 }
 
 static bool is_caught(const struct mutant *mutant, enum queue_sync sync, const struct disk *base,
@@ -378,6 +452,7 @@ int main(int argc, char **argv)
 	}
 	ledger_reset();
 	buffer_clear(&campaign.why);
+	printf("second cuts after %llu of them\n", (unsigned long long)campaign.deep_runs);
 	printf("crash states: %llu, faults: %llu, failures: %u\n",
 	       (unsigned long long)campaign.states, (unsigned long long)faults, failures);
 	printf("mutants: %u of %u caught\n", caught, total);

@@ -54,17 +54,21 @@ static void stop(void)
 	store = NULL;
 }
 
-/* The process dies; the kernel lives on. */
-static void restart(void)
+static void clean(void)
 {
-	int result;
+	int result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 
-	stop();
-	start(false);
-	result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 	if (result == 0)
 		result = queue_update_clean(store, ledger_services, LEDGER_SERVICES, NULL, NULL);
 	(void)result;
+}
+
+/* The process dies; the kernel lives on. */
+static void restart(void)
+{
+	stop();
+	start(false);
+	clean();
 	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
@@ -314,10 +318,8 @@ static void whole_life(void)
 		mark(entry, 2, QUEUE_WAIT);
 		mark(entry, 2, QUEUE_DONE);
 		mark(entry, 3, QUEUE_FAIL);
-		if (queue_update_leave(store, entry->number, "mailbox") == 0)
-			next = enqueue_one(80, 1); /* the bounce */
-		else
-			next = enqueue_one(80, 1);
+		(void)!queue_update_leave(store, entry->number, "mailbox");
+		next = enqueue_one(80, 1); /* the bounce */
 		entry->has_queued_bounce = next->is_answered;
 		look();
 		if (next->is_answered) {
@@ -381,6 +383,24 @@ static void cleaning(void)
 	stop();
 }
 
+void scenario_aftermath(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_SUBMIT, 20, 1},
+						{MAIL_STAGE_ARRIVE, 530, 3}};
+	struct queue_store *outer_store = store;
+	struct queue_intake *outer_intake = intake;
+	struct entry *entries[2];
+
+	start(false);
+	clean();
+	enqueue(letters, 2, entries);
+	settle();
+	enqueue(letters, 2, entries);
+	stop();
+	store = outer_store;
+	intake = outer_intake;
+}
+
 const struct scenario scenarios[] = {
 	{"create", create, 4, true},
 	{"lone message", lone_message, 4, false},
@@ -406,7 +426,7 @@ struct disk *scenario_prepare(void)
 	disk = disk_copy(world_disk(world));
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
 		if (disk->nodes[i] != NULL)
-			disk_sync(disk, disk->nodes[i], NULL);
+			disk_sync(disk->nodes[i], NULL);
 	world_enter(before);
 	world_free(world);
 	return disk;
