@@ -39,6 +39,18 @@ static void keep(struct smtp_server *s, const char *data, size_t length)
 		buffer_append(&s->body, data, length);
 }
 
+/* A first line that begins with a space or tab would continue our own Received
+ * line, and say in it what it likes. It can be no header (RFC 5322 section 2.2), so
+ * it is the body of a message without one; like Postfix we put the empty line
+ * before it that its writer left out. */
+static void keep_out_of_trace(struct smtp_server *s, char first)
+{
+	if (s->transaction->size > 0 || (first != ' ' && first != '\t'))
+		return;
+	s->transaction->in_header = false;
+	keep(s, "\r\n", 2);
+}
+
 static void refuse_bare_line_end(struct smtp_server *s)
 {
 	s->transaction->has_bare_line_end = true;
@@ -109,8 +121,10 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 
 static size_t take_at_start(struct smtp_server *s, const char *data, size_t length)
 {
-	if (data[0] != '.' || s->transaction->is_chunked)
+	if (data[0] != '.' || s->transaction->is_chunked) {
+		keep_out_of_trace(s, data[0]);
 		return take_lines(s, data, length);
+	}
 	s->transaction->scan = SMTP_SCAN_DOT;
 	return 1;
 }
@@ -118,6 +132,7 @@ static size_t take_at_start(struct smtp_server *s, const char *data, size_t leng
 /* A dot that starts a line is the message's end or only stuffing. */
 static size_t take_behind_dot(struct smtp_server *s, char byte)
 {
+	keep_out_of_trace(s, byte);
 	s->transaction->scan = byte == '\r' ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE;
 	return byte == '\r' ? 1 : 0;
 }
