@@ -142,6 +142,12 @@ bool smtp_server_message_is_open(const struct smtp_server *s)
 	return s->message_is_open;
 }
 
+bool smtp_server_is_receiving(const struct smtp_server *s)
+{
+	return s->state &
+	       (SMTP_STATE_DATA | SMTP_STATE_CHUNK | SMTP_STATE_BETWEEN | SMTP_STATE_END);
+}
+
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *s)
 {
 	if (s->is_asking)

@@ -41,10 +41,12 @@ struct smtp_server_limits {
 	uint64_t message_size;    /* bytes, without our trace header; 0: no bound */
 	uint32_t recipients;      /* of one transaction */
 	uint32_t errors;          /* 5yz replies since the last message; the next one becomes 421 */
+	uint32_t commands;        /* that bring no message nearer (NOOP, RSET, greetings, ...)
+				   * since the last one; the next becomes 421. 0: no bound */
 	uint32_t hops;            /* Received header lines */
 	uint32_t line;            /* bytes of a command line with its CRLF; 4096 is sensible */
 	uint32_t command_timeout; /* seconds */
-	uint32_t data_timeout;    /* seconds */
+	uint32_t data_timeout;    /* seconds, for each part of a message */
 };
 
 /* A reply 4yz or 5yz. */
@@ -98,6 +100,9 @@ struct buffer *smtp_server_output(struct smtp_server *server);
 /* Close the connection once the output is flushed. Never true with a question pending. */
 bool smtp_server_is_closed(const struct smtp_server *server);
 
+/* From DATA or the first BDAT to the end of the message: replies say little now
+ * about whether it gets on. */
+bool smtp_server_is_receiving(const struct smtp_server *server);
 /* How long to wait for the client; 0 while it is not the client we wait for. */
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *server);
 /* The client took longer: 421 4.4.2, closed. Nothing while a question is pending. */

@@ -163,22 +163,23 @@ static const struct verb {
 	struct str name;
 	unsigned protocols;
 	unsigned states;
+	bool is_idle; /* brings no message nearer */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, smtp_argument_helo, on_helo},
-	{STR("EHLO"), SMTP, ANY, smtp_argument_helo, on_ehlo},
-	{STR("LHLO"), LMTP, ANY, smtp_argument_helo, on_ehlo},
-	{STR("MAIL"), BOTH, GREETED, smtp_argument_sender, on_mail},
-	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, smtp_argument_recipient, on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, smtp_argument_none, on_data},
-	{STR("BDAT"), BOTH, ANY, smtp_argument_chunk, on_bdat},
-	{STR("RSET"), BOTH, ANY, smtp_argument_none, on_rset},
-	{STR("NOOP"), BOTH, ANY, smtp_argument_any, on_noop},
-	{STR("QUIT"), BOTH, ANY, smtp_argument_none, on_quit},
-	{STR("VRFY"), BOTH, ANY, smtp_argument_text, on_vrfy},
-	{STR("EXPN"), BOTH, ANY, smtp_argument_any, on_expn},
-	{STR("HELP"), BOTH, ANY, smtp_argument_any, on_help},
+	{STR("HELO"), SMTP, ANY, true, smtp_argument_helo, on_helo},
+	{STR("EHLO"), SMTP, ANY, true, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, true, smtp_argument_helo, on_ehlo},
+	{STR("MAIL"), BOTH, GREETED, false, smtp_argument_sender, on_mail},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, smtp_argument_recipient, on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, false, smtp_argument_none, on_data},
+	{STR("BDAT"), BOTH, ANY, false, smtp_argument_chunk, on_bdat},
+	{STR("RSET"), BOTH, ANY, true, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, true, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, false, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, true, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, true, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, true, smtp_argument_any, on_help},
 };
 
 static const struct verb *find_verb(const struct smtp_server *s, struct str name)
@@ -206,6 +207,13 @@ enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail)
 		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
 	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
 	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
+}
+
+static bool exceeds_commands(struct smtp_server *s)
+{
+	uint32_t bound = s->service->limits.commands;
+
+	return bound > 0 && ++s->commands > bound;
 }
 
 /* After a BDAT that cannot be understood nobody knows where the commands go on. */
@@ -244,6 +252,8 @@ enum smtp_step smtp_command(struct smtp_server *s)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))
 		return smtp_command_misplaced(s, verb->states == GREETED);
+	if (verb->is_idle && exceeds_commands(s))
+		return smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
 	if (!verb->parse(s, &argument))
 		return SMTP_STEP_DONE;
 	return verb->handle(s, &argument);
