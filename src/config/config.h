@@ -84,9 +84,12 @@ struct config {
 	uint32_t maxrecipients; /* of one SMTP transaction */
 	uint32_t maxhops;       /* Received header lines */
 	uint32_t maxerrors;     /* refused commands in a session */
+	uint32_t maxcommands;   /* that bring no message nearer, one after another */
 	uint32_t maxsessions;   /* of all smtpd workers together */
 	uint32_t smtpd_workers;
 	uint32_t smtp_timeout;           /* seconds, server: waiting for a command */
+	uint32_t smtp_data_timeout;      /* the same: for a part of a message */
+	uint32_t smtp_min_rate;          /* bytes per second; 0: any */
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
 	int64_t queuelifetime_us;

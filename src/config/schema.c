@@ -101,12 +101,24 @@ static const struct config_setting settings[] = {
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
 		MEANING("After how many refused commands a session is ended.")),
+	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
+		RANGE(1, 1000000),
+		MEANING("After how many commands that bring no message nearer (such as NOOP and "
+			"RSET) a session is ended. Each message counts them anew.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("2000"),
 		RANGE(1, 1000000), MEANING("The most SMTP sessions at once, of all workers.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
-		RANGE(1, 86400), MEANING("How long the server waits for a client.")),
+		RANGE(1, 86400), MEANING("How long the server waits for a command.")),
+	SETTING(ROOT, "smtp_data_timeout", seconds, AT(config, smtp_data_timeout), INITIAL("3m"),
+		RANGE(1, 86400),
+		MEANING("How long the server waits for the next part of a message.")),
+	SETTING(ROOT, "smtp_min_rate", number, AT(config, smtp_min_rate), INITIAL("500"),
+		RANGE(0, 1000000),
+		MEANING("The bytes per second that a client must send in the long run: for a whole "
+			"command or message it has the timeout and what it takes at this rate. 0: "
+			"any byte is enough.")),
 
 	/* sending mail on */
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),

@@ -41,6 +41,9 @@ static void defaults_are_complete(void **state)
 	assert_int_equal(c->queuelifetime_us, 7 * DAY_US);
 	assert_int_equal(c->rescan_us, 25 * MINUTE_US);
 	assert_int_equal(c->smtp_timeout, 300);
+	assert_int_equal(c->smtp_data_timeout, 180);
+	assert_int_equal(c->smtp_min_rate, 500);
+	assert_int_equal(c->maxcommands, 100);
 	assert_int_equal(c->listen_count + c->service_count + c->domain_count, 0);
 	assert_int_equal(c->stage_count, 1);
 	assert_string_equal(c->stages[0].name, "remote");
