@@ -59,7 +59,8 @@ static void add_services(struct local_program *program)
 	const struct config *config = program->child->config;
 
 	for (size_t i = 0; i < config->service_count; i++)
-		add_service(program, &config->services[i]);
+		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR)
+			add_service(program, &config->services[i]);
 }
 
 static void drop_services(struct local_program *program)
