@@ -302,6 +302,7 @@ static void add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "send");
 	add_process(supervisor, "resolve");
 	add_process(supervisor, "remote");
+	add_process(supervisor, "lmtp");
 	add_process(supervisor, "local");
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
 		add_process(supervisor, "smtpd");
