@@ -102,6 +102,7 @@ struct config {
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;
+	int64_t probe_delay_us;     /* of a host that could not be reached */
 	uint64_t bouncemaxbytes;    /* 0: no bound */
 	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */

@@ -123,6 +123,12 @@ static const struct config_setting settings[] = {
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),
+	SETTING(ROOT, "probe_delay", duration, AT(config, probe_delay_us), INITIAL("1m"),
+		RANGE(1, 86400),
+		MEANING("When a host that could not be reached is tried again, with one message "
+			"of those that wait for it. The delay is doubled with each attempt in "
+			"vain, up to thirty times itself. Mail waits no longer than that once "
+			"the host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
 

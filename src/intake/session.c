@@ -42,7 +42,7 @@ static void session_free(struct intake_session *session)
 	smtp_server_free(session->server);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	os_socket_close(session->socket);
+	os_socket_close_politely(session->socket);
 	buffer_clear(&session->kept);
 	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
 	DL_DELETE2(intake->sessions, session, previous, next);

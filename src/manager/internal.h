@@ -25,6 +25,12 @@
 #include <uthash.h>
 #include <utlist.h>
 
+/* Messages that sleep until something happens rather than until a time. */
+struct waiters {
+	struct message *first;
+	size_t count;
+};
+
 enum message_state {
 	MESSAGE_ASLEEP,    /* nothing but its number and due time */
 	MESSAGE_RESOLVING, /* resolve has been asked, or will be */
@@ -43,6 +49,8 @@ struct message {
 	bool is_recorded;      /* its map block is in the control file */
 	bool has_todo;         /* at S5, and "queue" has not removed todo/ yet */
 	bool has_bounce;       /* bounce/ID may exist */
+	bool is_probe;         /* may have been chosen to try for a trigger */
+	bool is_released;      /* what it waited for happened: do not look at times */
 	int64_t born_us;       /* 0: not known yet */
 	struct heap_node due;  /* while ASLEEP */
 	uint32_t jobs;         /* waiting or in flight */
@@ -56,6 +64,8 @@ struct message {
 	int64_t record_at_us; /* 0, or when outcomes must be recorded at the latest */
 	struct message *record_next, *record_previous; /* while record_at_us is not 0 */
 	struct bounce_job *bounce;
+	struct waiters *waiters; /* NULL, or the list it is in while ASLEEP */
+	struct message *wait_next, *wait_previous;
 	UT_hash_handle hh;
 };
 
@@ -68,19 +78,43 @@ struct job {
 	uint32_t tag;
 	struct message *message;
 	struct destination *destination;
+	struct flow *flow;     /* while it waits as a first attempt */
 	struct helper *helper; /* while in flight */
 	struct job_delivery *deliveries;
 	uint32_t delivery_count;
-	struct job *next, *previous; /* in its destination, or its helper */
+	bool is_retry;               /* not a first attempt */
+	bool is_unreached;           /* its reports name a trigger: nobody was there */
+	struct job *next, *previous; /* in its flow, its destination, or its helper */
 	UT_hash_handle hh;           /* by tag while in flight */
 };
 
+/* First attempts of one sender to one destination. */
+struct flow {
+	char *sender;
+	struct job *jobs;
+	struct flow *next, *previous; /* in its destination's ring */
+	UT_hash_handle hh;            /* by sender */
+};
+
+/*
+ * What waits for one host or service. Senders take turns, so that none's burst
+ * holds up another's first attempt; retries come after new mail, but for every
+ * eighth turn. How much may be in flight is learnt: it grows with each success
+ * and is halved by a failure of the destination as a whole.
+ */
 struct destination {
 	struct stage *stage;
-	char *name; /* a domain; "" for a local service */
-	struct job *waiting;
+	char *name;         /* a domain; "" for a local service */
+	struct flow *flows; /* by sender */
+	struct flow *turn;  /* ring of the same; the first is next */
+	struct job *retries;
+	size_t waiting; /* jobs in flows and retries */
 	uint32_t in_flight;
-	bool is_ready; /* in the stage's ring */
+	uint32_t window; /* may be in flight */
+	unsigned turns;
+	bool is_ready;           /* in the stage's ring */
+	struct waiters parked;   /* asleep until fewer jobs wait here */
+	struct trigger *blocked; /* what has to happen before it is tried; or NULL */
 	struct destination *next, *previous;
 	UT_hash_handle hh;
 };
@@ -119,6 +153,8 @@ struct manager {
 	struct heap due;          /* those asleep */
 	struct os_timer *due_timer;
 	size_t awake;
+	struct trigger *triggers; /* by name */
+	struct os_timer *trigger_timer;
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
 	struct helper *helpers;
@@ -158,6 +194,13 @@ struct message *message_add(struct manager *manager, uint64_t number, bool is_qu
 void message_wake(struct manager *manager, struct message *message, struct str text);
 /* Puts it to sleep until DUE_US; frees what it has in memory. */
 void message_sleep(struct manager *manager, struct message *message, int64_t due_us);
+/* Puts it to sleep until WAITERS are woken, or LATEST_US. */
+void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
+			int64_t latest_us);
+/* Wakes the first COUNT of WAITERS, soon. */
+void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count);
+/* Whether many are awake: those with a choice had better sleep. */
+bool message_many_are_awake(const struct manager *manager);
 /* Forgets it. */
 void message_free(struct manager *manager, struct message *message);
 /* Starts the due timer, wakes what is due. */
@@ -176,8 +219,17 @@ void resolver_lost(struct manager *manager);
 /* stage.c */
 void stage_configure_all(struct manager *manager);
 struct stage *stage_find(struct manager *manager, struct str name);
-/* Makes jobs of the message's deliveries that are to be tried now; how many. */
-size_t stage_add_jobs(struct manager *manager, struct message *message);
+/* Makes jobs of the message's deliveries that are to be tried now; how many.
+ * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
+size_t stage_add_jobs(struct manager *manager, struct message *message,
+		      struct destination **crowded_out);
+/* The trigger that keeps the delivery from being tried now, or NULL. */
+struct trigger *stage_blocked_by(struct manager *manager, const struct message *message,
+				 const struct queue_delivery *delivery);
+/* Jobs that wait for a destination that has become blocked: their messages sleep. */
+void stage_destination_blocked(struct destination *destination, struct trigger *trigger);
+/* TRIGGER is no more. */
+void stage_unblock(struct manager *manager, const struct trigger *trigger);
 /* Starts what may start. */
 void stage_dispatch(void *context);
 /* A job ended or lost its helper: frees it and gives back what it held. */
@@ -203,6 +255,27 @@ void outcome_record(struct manager *manager, struct message *message);
 void outcome_record_later(struct manager *manager, struct message *message);
 void outcome_record_due(void *context);
 extern const struct queue_group_handler outcome_group_handler;
+
+/* A delivery that waited too long: failed. */
+void outcome_expire(const struct message *message, struct queue_delivery *delivery);
+
+/* trigger.c */
+struct trigger *trigger_find(struct manager *manager, struct str name);
+/* NAME is to be waited for: makes trigger/NAME. What waits for a host is tried
+ * now and then, one message at a time, less and less often. */
+void trigger_set(struct manager *manager, struct str name, struct str reason);
+/* Its event happened: removes trigger/NAME, wakes all who wait. */
+void trigger_release(struct manager *manager, struct str name);
+void trigger_release_this(struct manager *manager, struct trigger *trigger);
+struct waiters *trigger_waiters(struct trigger *trigger);
+/* Whether MESSAGE is the one that may try although the trigger is set. */
+bool trigger_is_probe(const struct trigger *trigger, const struct message *message);
+/* MESSAGE is forgotten, or its attempt is over. */
+void trigger_probe_ended(struct manager *manager, struct message *message);
+/* Reads the trigger directory, at start and when told that it changed. */
+void trigger_scan(struct manager *manager);
+void trigger_timer(void *context);
+void trigger_free_all(struct manager *manager);
 
 /* removal.c */
 void removal_ask(struct manager *manager, struct message *message, enum queue_remove kind);

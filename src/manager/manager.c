@@ -65,6 +65,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->stop_task = (struct os_task){.call = finish_stop, .context = manager};
 	manager->due_timer = os_timer_new(loop, message_wake_due, manager);
 	manager->record_timer = os_timer_new(loop, outcome_record_due, manager);
+	manager->trigger_timer = os_timer_new(loop, trigger_timer, manager);
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
 	manager->updates = queue_group_new(loop, &outcome_group_handler, manager);
 	stage_configure_all(manager);
@@ -74,6 +75,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->bounce_queue = queue_client_new(loop, queue_path, BOUNCE_STOCK);
 	manager->queue = ipc_client_new(loop, queue_path, &removal_queue_handler, manager);
 	scan_open_trigger(manager);
+	trigger_scan(manager);
 	os_timer_start(manager->rescan_timer, config->rescan_us);
 	return manager;
 }
@@ -111,6 +113,7 @@ void manager_free(struct manager *manager)
 	queue_client_free(manager->bounce_queue);
 	queue_group_free(manager->updates);
 	stage_free_all(manager);
+	trigger_free_all(manager);
 	os_task_cancel(manager->loop, &manager->dispatch_task);
 	os_task_cancel(manager->loop, &manager->removals_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
@@ -122,6 +125,7 @@ void manager_free(struct manager *manager)
 	os_timer_free(manager->due_timer);
 	os_timer_free(manager->record_timer);
 	os_timer_free(manager->rescan_timer);
+	os_timer_free(manager->trigger_timer);
 	heap_clear(&manager->due);
 	buffer_clear(&manager->removals);
 	free(manager->unresolved);

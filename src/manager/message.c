@@ -8,6 +8,7 @@
 
 enum { AWAKE_MAX = 10000 };
 
+static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t UNREADABLE_DELAY_US = 10 * MINUTE_US;
 
 struct message *message_find(struct manager *manager, uint64_t number)
@@ -64,6 +65,7 @@ static void forget_contents(struct manager *manager, struct message *message)
 
 void message_sleep(struct manager *manager, struct message *message, int64_t due_us)
 {
+	trigger_probe_ended(manager, message);
 	forget_contents(manager, message);
 	message->state = MESSAGE_ASLEEP;
 	heap_put(&manager->due, &message->due, due_us);
@@ -71,8 +73,47 @@ void message_sleep(struct manager *manager, struct message *message, int64_t due
 	manager_check_stopped(manager);
 }
 
+static void leave_waiters(struct message *message)
+{
+	if (message->waiters == NULL)
+		return;
+	DL_DELETE2(message->waiters->first, message, wait_previous, wait_next);
+	message->waiters->count--;
+	message->waiters = NULL;
+}
+
+void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
+			int64_t latest_us)
+{
+	message_sleep(manager, message, latest_us);
+	message->waiters = waiters;
+	DL_APPEND2(waiters->first, message, wait_previous, wait_next);
+	waiters->count++;
+}
+
+void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count)
+{
+	int64_t now_us = os_clock_wall_us();
+
+	while (count-- > 0 && waiters->first != NULL) {
+		struct message *message = waiters->first;
+
+		leave_waiters(message);
+		message->is_released = true;
+		heap_put(&manager->due, &message->due, now_us);
+	}
+	schedule_wake(manager);
+}
+
+bool message_many_are_awake(const struct manager *manager)
+{
+	return manager->awake > AWAKE_MAX / 2;
+}
+
 void message_free(struct manager *manager, struct message *message)
 {
+	leave_waiters(message);
+	trigger_probe_ended(manager, message);
 	forget_contents(manager, message);
 	failure_abandon(message);
 	heap_remove(&manager->due, &message->due);
@@ -111,6 +152,7 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 {
 	int error = load(manager, message, text);
 
+	leave_waiters(message);
 	heap_remove(&manager->due, &message->due);
 	if (error == -ENOENT) {
 		message_free(manager, message);
@@ -179,25 +221,50 @@ static bool has_unrecorded(const struct message *message)
 	return false;
 }
 
-/* When the first of its waiting deliveries is due. */
-static int64_t next_due(const struct message *message)
+/* When the first of its waiting deliveries is due. One that is blocked is looked at
+ * again after a while. */
+static int64_t next_due(struct manager *manager, const struct message *message)
 {
 	int64_t due_us = INT64_MAX;
 
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		int64_t until_us = delivery->outcome == QUEUE_WAIT ? delivery->until_us : 0;
 
-		if (delivery->outcome == QUEUE_PENDING)
-			return 0;
-		if (delivery->outcome == QUEUE_WAIT && delivery->until_us < due_us)
-			due_us = delivery->until_us;
+		if (delivery->outcome != QUEUE_WAIT && delivery->outcome != QUEUE_PENDING)
+			continue;
+		if (stage_blocked_by(manager, message, delivery) != NULL &&
+		    until_us < os_clock_wall_us() + BLOCKED_DELAY_US)
+			until_us = os_clock_wall_us() + BLOCKED_DELAY_US;
+		if (until_us < due_us)
+			due_us = until_us;
 	}
 	return due_us;
 }
 
+/* The trigger that all of its waiting deliveries wait for, or NULL. */
+static struct trigger *common_trigger(struct manager *manager, const struct message *message)
+{
+	struct trigger *common = NULL;
+
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		struct trigger *trigger;
+
+		if (delivery->outcome != QUEUE_WAIT && delivery->outcome != QUEUE_PENDING)
+			continue;
+		trigger = stage_blocked_by(manager, message, delivery);
+		if (trigger == NULL || (common != NULL && common != trigger))
+			return NULL;
+		common = trigger;
+	}
+	return common;
+}
+
 static void wait_until_due(struct manager *manager, struct message *message)
 {
-	int64_t due_us = next_due(message);
+	struct trigger *trigger = common_trigger(manager, message);
+	int64_t due_us = next_due(manager, message);
 	int error;
 
 	if (!message->is_queued) {
@@ -206,7 +273,11 @@ static void wait_until_due(struct manager *manager, struct message *message)
 			log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
 				  log_string("operation", "due"), log_error(error));
 	}
-	message_sleep(manager, message, due_us);
+	if (trigger != NULL)
+		message_sleep_with(manager, message, trigger_waiters(trigger),
+				   message->born_us + manager->config->queuelifetime_us);
+	else
+		message_sleep(manager, message, due_us);
 }
 
 /* Nothing of it is in flight, and everything is on disk. */
@@ -220,11 +291,19 @@ static void conclude(struct manager *manager, struct message *message)
 
 void message_continue(struct manager *manager, struct message *message)
 {
+	struct destination *crowded = NULL;
+
 	if (message->state != MESSAGE_BUSY)
 		return;
-	if (message->jobs == 0 && !manager->is_stopping && stage_add_jobs(manager, message) > 0) {
-		os_loop_defer(manager->loop, &manager->dispatch_task);
-		return;
+	if (message->jobs == 0 && !manager->is_stopping) {
+		if (stage_add_jobs(manager, message, &crowded) > 0) {
+			os_loop_defer(manager->loop, &manager->dispatch_task);
+			return;
+		}
+		if (crowded != NULL) {
+			message_sleep_with(manager, message, &crowded->parked, INT64_MAX);
+			return;
+		}
 	}
 	if (message->jobs > 0) {
 		if (has_unrecorded(message))

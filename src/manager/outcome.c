@@ -32,7 +32,7 @@ static void log_outcome(const struct message *message, const struct queue_delive
 		  log_str("text", delivery->text), log_string("until", until));
 }
 
-static void expire(const struct message *message, struct queue_delivery *delivery)
+void outcome_expire(const struct message *message, struct queue_delivery *delivery)
 {
 	struct arena *arena = message->control->envelope->arena;
 	struct mail_verdict verdict;
@@ -40,6 +40,7 @@ static void expire(const struct message *message, struct queue_delivery *deliver
 	mail_verdict_set(&verdict, "5.4.7", "not delivered in time; the last attempt: " STR_FORMAT,
 			 STR_ARGUMENTS(delivery->text));
 	delivery->outcome = QUEUE_FAIL;
+	delivery->changed_us = os_clock_wall_us();
 	delivery->status = arena_copy_str(arena, str_from(verdict.status));
 	delivery->text = arena_copy_str(arena, str_from(verdict.text));
 }
@@ -53,7 +54,7 @@ static void defer(struct manager *manager, const struct message *message,
 	delivery->attempts++;
 	delivery->until_us = schedule_next(message->born_us, now_us, skip, os_random_u64());
 	if (now_us - message->born_us >= manager->config->queuelifetime_us)
-		expire(message, delivery);
+		outcome_expire(message, delivery);
 }
 
 static struct job_delivery *find_delivery(struct job *job, uint32_t number)
@@ -62,6 +63,26 @@ static struct job_delivery *find_delivery(struct job *job, uint32_t number)
 		if (job->message->control->deliveries[job->deliveries[i].index].number == number)
 			return &job->deliveries[i];
 	return NULL;
+}
+
+/* A report that names a trigger: nobody was there. Any other one proves that what
+ * this delivery or its destination waited for has happened. */
+static void learn_trigger(struct manager *manager, struct job *job,
+			  const struct queue_delivery *delivery, struct str name, struct str text)
+{
+	struct destination *destination = job->destination;
+
+	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, name))
+		trigger_release(manager, delivery->trigger);
+	if (name.length == 0) {
+		if (destination->blocked != NULL)
+			trigger_release_this(manager, destination->blocked);
+		return;
+	}
+	job->is_unreached = true;
+	trigger_set(manager, name, text);
+	if (destination->blocked == NULL && trigger_find(manager, name) != NULL)
+		stage_destination_blocked(destination, trigger_find(manager, name));
 }
 
 void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
@@ -76,6 +97,7 @@ void outcome_set(struct manager *manager, struct job *job, uint32_t number, stru
 		return;
 	of_job->is_reported = true;
 	delivery = &message->control->deliveries[of_job->index];
+	learn_trigger(manager, job, delivery, trigger, text);
 	if (!mail_status_is_valid(status))
 		status = STR("4.3.0");
 	delivery->status = arena_copy_str(arena, status);

@@ -8,6 +8,7 @@
 #include "ipc/job.h"
 #include "ipc/pack.h"
 #include "log/event.h"
+#include "manager/destination.h"
 #include "manager/internal.h"
 #include "manager/schedule.h"
 #include "os/clock.h"
@@ -58,47 +59,6 @@ void stage_configure_all(struct manager *manager)
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
-/* --- destinations --- */
-
-static struct destination *destination_get(struct stage *stage, struct str name)
-{
-	struct destination *destination;
-
-	HASH_FIND(hh, stage->destinations, name.data, name.length, destination);
-	if (destination != NULL)
-		return destination;
-	destination = memory_alloc_zero(1, sizeof *destination);
-	destination->stage = stage;
-	destination->name = memory_alloc(name.length + 1);
-	memcpy(destination->name, name.data, name.length);
-	destination->name[name.length] = '\0';
-	HASH_ADD_KEYPTR(hh, stage->destinations, destination->name, name.length, destination);
-	return destination;
-}
-
-static void destination_free(struct destination *destination)
-{
-	HASH_DELETE(hh, destination->stage->destinations, destination);
-	free(destination->name);
-	free(destination);
-}
-
-/* In the ring exactly while one of its jobs may start. */
-static void destination_update(struct destination *destination)
-{
-	struct stage *stage = destination->stage;
-	bool is_ready = destination->waiting != NULL &&
-			destination->in_flight < stage->destination_concurrency;
-
-	if (is_ready && !destination->is_ready)
-		DL_APPEND2(stage->ready, destination, previous, next);
-	else if (!is_ready && destination->is_ready)
-		DL_DELETE2(stage->ready, destination, previous, next);
-	destination->is_ready = is_ready;
-	if (destination->waiting == NULL && destination->in_flight == 0)
-		destination_free(destination);
-}
-
 /* --- jobs --- */
 
 static void domain_of(struct str address, char name[256])
@@ -113,44 +73,30 @@ static void domain_of(struct str address, char name[256])
 	str_lower(name, domain.length);
 }
 
-static struct job *job_new(struct message *message, struct destination *destination)
+static struct stage *stage_of(struct manager *manager, const struct queue_delivery *delivery)
 {
-	struct job *job = memory_alloc_zero(1, sizeof *job);
-
-	job->message = message;
-	job->destination = destination;
-	DL_APPEND2(destination->waiting, job, previous, next);
-	message->jobs++;
-	return job;
+	return stage_find(manager, delivery->route == QUEUE_ROUTE_REMOTE ? STR("remote")
+									 : delivery->service);
 }
 
-/* Recipients at one host share a transaction; a mailbox service delivers once for
- * each, but a job may hold them together. */
-static struct job *job_with_room(const struct message *message, struct destination *destination)
+/* Finds or makes the destination of a delivery. */
+static struct destination *destination_of(struct stage *stage,
+					  const struct queue_delivery *delivery, bool make)
 {
-	struct job *last = destination->waiting != NULL ? destination->waiting->previous : NULL;
-
-	if (last != NULL && last->message == message &&
-	    last->delivery_count < IPC_JOB_RECIPIENTS_MAX)
-		return last;
-	return NULL;
-}
-
-static void add_to_job(struct manager *manager, struct message *message, struct stage *stage,
-		       uint32_t index)
-{
-	const struct queue_delivery *delivery = &message->control->deliveries[index];
-	struct destination *destination;
-	struct job *job;
 	char name[256] = "";
 
-	(void)manager;
 	if (stage->is_remote)
 		domain_of(delivery->address, name);
-	destination = destination_get(stage, str_from(name));
-	job = job_with_room(message, destination);
-	if (job == NULL)
-		job = job_new(message, destination);
+	return make ? destination_get(stage, str_from(name))
+		    : destination_find(stage, str_from(name));
+}
+
+static void add_to_job(struct message *message, struct stage *stage, uint32_t index)
+{
+	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	struct destination *destination = destination_of(stage, delivery, true);
+	struct job *job = destination_add_job(destination, message, delivery->attempts > 0);
+
 	if ((job->delivery_count & (job->delivery_count - 1)) == 0)
 		job->deliveries =
 			memory_resize(job->deliveries, (size_t)(job->delivery_count + 1) * 2 *
@@ -159,38 +105,93 @@ static void add_to_job(struct manager *manager, struct message *message, struct 
 	destination_update(destination);
 }
 
-static bool is_due(const struct queue_delivery *delivery, int64_t now_us)
+/* A service that is no longer configured: not now. */
+static void put_off(struct message *message, uint32_t index, int64_t now_us)
 {
-	return delivery->outcome == QUEUE_PENDING ||
-	       (delivery->outcome == QUEUE_WAIT && delivery->until_us <= now_us);
+	struct queue_delivery *delivery = &message->control->deliveries[index];
+
+	delivery->outcome = QUEUE_WAIT;
+	delivery->changed_us = now_us;
+	delivery->until_us = now_us + 10 * MINUTE_US;
+	delivery->status = STR("4.3.5");
+	delivery->text = STR("the service is not configured");
+	delivery->trigger = STR("");
+	message->unrecorded[index] = true;
 }
 
-size_t stage_add_jobs(struct manager *manager, struct message *message)
+struct trigger *stage_blocked_by(struct manager *manager, const struct message *message,
+				 const struct queue_delivery *delivery)
+{
+	struct stage *stage = stage_of(manager, delivery);
+	struct trigger *trigger = NULL;
+
+	if (delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
+		trigger = trigger_find(manager, delivery->trigger);
+	if (trigger == NULL && stage != NULL && stage->is_remote && manager->triggers != NULL) {
+		const struct destination *destination = destination_of(stage, delivery, false);
+
+		trigger = destination != NULL ? destination->blocked : NULL;
+	}
+	return trigger != NULL && !trigger_is_probe(trigger, message) ? trigger : NULL;
+}
+
+/* Whether the delivery is to be tried now. */
+static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
+{
+	struct queue_delivery *delivery = &message->control->deliveries[index];
+
+	if (delivery->outcome != QUEUE_PENDING && delivery->outcome != QUEUE_WAIT)
+		return false;
+	if (stage_blocked_by(manager, message, delivery) != NULL) {
+		if (now_us - message->born_us < manager->config->queuelifetime_us)
+			return false;
+		outcome_expire(message, delivery);
+		message->unrecorded[index] = true;
+		return false;
+	}
+	if (delivery->outcome == QUEUE_PENDING)
+		return true;
+	return delivery->until_us <= now_us || message->is_released;
+}
+
+/* A message with one delivery can sleep where its destination is crowded. */
+static struct destination *crowded_destination(struct manager *manager,
+					       const struct message *message)
+{
+	const struct queue_delivery *delivery = &message->control->deliveries[0];
+	struct stage *stage = stage_of(manager, delivery);
+	struct destination *destination;
+
+	if (stage == NULL || message->control->delivery_count != 1)
+		return NULL;
+	destination = destination_of(stage, delivery, false);
+	return destination != NULL && destination_is_crowded(destination) ? destination : NULL;
+}
+
+size_t stage_add_jobs(struct manager *manager, struct message *message,
+		      struct destination **crowded_out)
 {
 	int64_t now_us = os_clock_wall_us();
 	size_t added = 0;
 
+	*crowded_out = NULL;
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
-		struct queue_delivery *delivery = &message->control->deliveries[i];
 		struct stage *stage;
 
-		if (!is_due(delivery, now_us))
+		if (!is_due(manager, message, i, now_us))
 			continue;
-		stage = stage_find(manager, delivery->route == QUEUE_ROUTE_REMOTE
-						    ? STR("remote")
-						    : delivery->service);
-		if (stage == NULL) { /* a service that is no longer configured */
-			delivery->outcome = QUEUE_WAIT;
-			delivery->changed_us = now_us;
-			delivery->until_us = now_us + 10 * MINUTE_US;
-			delivery->status = STR("4.3.5");
-			delivery->text = STR("the service is not configured");
-			message->unrecorded[i] = true;
+		*crowded_out = crowded_destination(manager, message);
+		if (*crowded_out != NULL)
+			return 0;
+		stage = stage_of(manager, &message->control->deliveries[i]);
+		if (stage == NULL) {
+			put_off(message, i, now_us);
 			continue;
 		}
-		add_to_job(manager, message, stage, i);
+		add_to_job(message, stage, i);
 		added++;
 	}
+	message->is_released = false;
 	return added;
 }
 
@@ -204,9 +205,11 @@ void stage_job_ended(struct manager *manager, struct job *job)
 		job->helper->in_flight--;
 		destination->stage->in_flight--;
 		destination->in_flight--;
+		destination_learn(destination, !job->is_unreached);
 	} else {
-		DL_DELETE2(destination->waiting, job, previous, next);
+		destination_remove_job(destination, job);
 	}
+	trigger_probe_ended(manager, job->message);
 	job->message->jobs--;
 	destination_update(destination);
 	free(job->deliveries);
@@ -240,7 +243,7 @@ static void put_in_flight(struct manager *manager, struct job *job, struct helpe
 {
 	struct destination *destination = job->destination;
 
-	DL_DELETE2(destination->waiting, job, previous, next);
+	destination_remove_job(destination, job);
 	job->helper = helper;
 	do
 		job->tag = ++manager->next_tag;
@@ -292,7 +295,7 @@ static void dispatch_stage(struct stage *stage)
 		DL_DELETE2(stage->ready, destination, previous, next);
 		DL_APPEND2(stage->ready, destination, previous, next);
 		destination->in_flight++; /* keeps it while its job is started */
-		start_job(stage->manager, destination->waiting, helper);
+		start_job(stage->manager, destination_next_job(destination), helper);
 		destination->in_flight--;
 		destination_update(destination);
 	}
@@ -311,14 +314,36 @@ void stage_dispatch(void *context)
 static void drop_destination_jobs(struct manager *manager, struct destination *destination)
 {
 	destination->in_flight++; /* keeps it until the end of the loop */
-	while (destination->waiting != NULL) {
-		struct message *message = destination->waiting->message;
+	while (destination->waiting > 0) {
+		struct job *job = destination_next_job(destination);
+		struct message *message = job->message;
 
-		stage_job_ended(manager, destination->waiting);
+		stage_job_ended(manager, job);
 		message_continue(manager, message);
 	}
 	destination->in_flight--;
 	destination_update(destination);
+}
+
+void stage_destination_blocked(struct destination *destination, struct trigger *trigger)
+{
+	destination->blocked = trigger;
+	drop_destination_jobs(destination->stage->manager, destination);
+}
+
+void stage_unblock(struct manager *manager, const struct trigger *trigger)
+{
+	for (struct stage *stage = manager->stages; stage != NULL; stage = stage->next) {
+		struct destination *destination;
+		struct destination *next;
+
+		HASH_ITER (hh, stage->destinations, destination, next) {
+			if (destination->blocked != trigger)
+				continue;
+			destination->blocked = NULL;
+			destination_update(destination);
+		}
+	}
 }
 
 void stage_drop_waiting(struct manager *manager)

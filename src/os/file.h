@@ -64,6 +64,9 @@ MUST_CHECK int os_file_sync(int file);
 void os_file_sync_many(const int *files, size_t count, int *results);
 /* Makes the directory's entries durable. */
 MUST_CHECK int os_file_sync_directory(int directory, const char *path);
+/* os_file_sync_directory() for COUNT directories, at the same time where the
+ * kernel can; RESULTS[i] is 0 or -errno of PATHS[i]. */
+void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results);
 /* Makes everything on the filesystem of FILE durable: bytes, sizes, names. */
 MUST_CHECK int os_file_sync_filesystem(int file);
 

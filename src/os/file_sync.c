@@ -18,6 +18,8 @@ static struct {
 	pthread_cond_t work;
 	pthread_cond_t done;
 	const int *files;
+	const char *const *paths; /* NULL: FILES are synced; else directories */
+	int directory;            /* of PATHS */
 	int *results;
 	size_t count;
 	size_t next;     /* to be taken */
@@ -30,16 +32,23 @@ static struct {
 	.done = PTHREAD_COND_INITIALIZER,
 };
 
+/* The batch does not change while one of its files is being synced. */
+static int sync_one(size_t i)
+{
+	if (pool.paths != NULL)
+		return os_file_sync_directory(pool.directory, pool.paths[i]);
+	return os_file_sync(pool.files[i]);
+}
+
 /* Syncs one file after another while there are any. With the mutex held. */
 static void take_part(void)
 {
 	while (pool.next < pool.count) {
 		size_t mine = pool.next++;
-		int file = pool.files[mine];
 		int result;
 
 		pthread_mutex_unlock(&pool.mutex);
-		result = os_file_sync(file);
+		result = sync_one(mine);
 		pthread_mutex_lock(&pool.mutex);
 		pool.results[mine] = result;
 		if (++pool.finished == pool.count)
@@ -77,18 +86,11 @@ static void start_helpers(size_t wanted)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void os_file_sync_many(const int *files, size_t count, int *results)
+/* With the batch's mutex held and the batch described but for these. */
+static void run(size_t count, int *results)
 {
-	if (count == 0)
-		return;
-	if (count == 1) {
-		results[0] = os_file_sync(files[0]);
-		return;
-	}
-	pthread_mutex_lock(&pool.batch);
 	pthread_mutex_lock(&pool.mutex);
 	start_helpers(count - 1);
-	pool.files = files;
 	pool.results = results;
 	pool.next = 0;
 	pool.finished = 0;
@@ -100,5 +102,26 @@ void os_file_sync_many(const int *files, size_t count, int *results)
 	pool.count = 0;
 	pool.next = 0;
 	pthread_mutex_unlock(&pool.mutex);
+}
+
+void os_file_sync_many(const int *files, size_t count, int *results)
+{
+	if (count == 0)
+		return;
+	pthread_mutex_lock(&pool.batch);
+	pool.files = files;
+	pool.paths = NULL;
+	run(count, results);
+	pthread_mutex_unlock(&pool.batch);
+}
+
+void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results)
+{
+	if (count == 0)
+		return;
+	pthread_mutex_lock(&pool.batch);
+	pool.directory = directory;
+	pool.paths = paths;
+	run(count, results);
 	pthread_mutex_unlock(&pool.batch);
 }

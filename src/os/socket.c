@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
+enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK, POLITE_READS_MAX = 16 };
 
 bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out)
 {
@@ -245,6 +245,17 @@ void os_socket_close(int socket)
 {
 	if (socket >= 0)
 		close(socket);
+}
+
+void os_socket_close_politely(int socket)
+{
+	char unread[4096];
+	unsigned reads = 0;
+
+	if (shutdown(socket, SHUT_WR) == 0)
+		while (reads < POLITE_READS_MAX && os_socket_read(socket, unread, sizeof unread) > 0)
+			reads++;
+	os_socket_close(socket);
 }
 
 union descriptor_space {

@@ -59,6 +59,10 @@ MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 MUST_CHECK ssize_t os_socket_read(int socket, void *data, size_t size);
 MUST_CHECK ssize_t os_socket_write(int socket, const void *data, size_t size);
 void os_socket_close(int socket);
+/* The same for a connection on which the peer was told something last: bytes of
+ * it that lie there unread would make the kernel reset the connection, and the
+ * peer lose what it was told. */
+void os_socket_close_politely(int socket);
 
 /* One packet with up to OS_SOCKET_DESCRIPTORS descriptors. os_socket_receive()
  * returns the packet's length (0: the peer has closed), -EMSGSIZE for one that

@@ -38,6 +38,16 @@ static int drop(const struct clean *clean, enum queue_place place, const char *n
 	return 0;
 }
 
+/* Durable at once: the next new file may get this number. Rare, after a crash. */
+static int make_durable(const struct queue_store *store, enum queue_place place, const char *name,
+			uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_directory_path(store, place, name, number, path);
+	return os_file_sync_directory(store->directory, path);
+}
+
 /* A queued name without data: its message ended, the name's removal was lost. */
 static int clean_todo(void *context, uint64_t number)
 {
@@ -48,7 +58,8 @@ static int clean_todo(void *context, uint64_t number)
 		return result < 0 ? result : 0;
 	result = drop(clean, QUEUE_TODO, mail_stage_name(clean->stage), number);
 	if (result == 0)
-		queue_spare_mark_dirty(clean->intake, clean->stage, number);
+		result = make_durable(clean->store, QUEUE_TODO, mail_stage_name(clean->stage),
+				      number);
 	return result;
 }
 
@@ -168,11 +179,13 @@ static int end_drop(const struct end_clean *clean, uint64_t number)
 	char path[QUEUE_PATH_SIZE];
 	int result = queue_store_drop(clean->store, clean->place, clean->service, number);
 
-	if (result > 0 && clean->each != NULL) {
+	if (result <= 0)
+		return result;
+	if (clean->each != NULL) {
 		queue_store_path(clean->store, clean->place, clean->service, number, path);
 		clean->each(clean->context, path);
 	}
-	return result < 0 ? result : 0;
+	return make_durable(clean->store, clean->place, clean->service, number);
 }
 
 /* A preprocessed message without data has ended. */

@@ -111,35 +111,30 @@ static void link_todo(struct group *group)
 	}
 }
 
-/* Makes one directory durable; what is in it but is not durable fails. */
-static int sync_directory(struct group *group, enum queue_place place, const char *name, uint64_t x)
+static void add_dirty(const struct group *group, struct queue_directories *list)
 {
-	struct queue_store *store = group->intake->store;
-	char path[QUEUE_PATH_SIZE];
-	int result;
+	const struct queue_store *store = group->intake->store;
 
-	queue_store_directory_path(store, place, name, x, path);
-	result = os_file_sync_directory(store->directory, path);
-	if (result == 0)
-		return 0;
-	for (size_t i = 0; i < group->count; i++) {
-		const struct queue_message *message = group->messages[i];
-		bool is_here =
-			place == QUEUE_MESS ||
-			(place == QUEUE_TODO && strcmp(mail_stage_name(message->stage), name) == 0);
+	for (uint32_t i = 0; i < QUEUE_DIRTY_COUNT * store->split; i++) {
+		enum mail_stage stage = (enum mail_stage)(i / store->split);
 
-		if (group->results[i] == 0 && is_here && message->number % store->split == x)
-			group->results[i] = result;
+		if (!group->dirty[i])
+			continue;
+		if (i / store->split == QUEUE_DIRTY_INFO)
+			queue_directories_add(list, store, QUEUE_INFO, NULL, i % store->split);
+		else
+			queue_directories_add(list, store, QUEUE_TODO, mail_stage_name(stage),
+					      i % store->split);
 	}
-	return result;
 }
 
-/* Every directory with a new name in it or a removed one, once each. */
+/* Every directory with a new name in it or a removed one, once each; a message
+ * fails with either of its two. */
 static int sync_each_directory(struct group *group)
 {
-	uint32_t split = group->intake->store->split;
-	bool *mess = memory_alloc_zero(split, sizeof(bool));
-	int first_error = 0;
+	const struct queue_store *store = group->intake->store;
+	size_t(*own)[2] = memory_alloc((group->count + 1) * sizeof *own);
+	struct queue_directories list CLEANUP(queue_directories_clear) = {0};
 	int result;
 
 	for (size_t i = 0; i < group->count; i++) {
@@ -147,26 +142,18 @@ static int sync_each_directory(struct group *group)
 
 		if (group->results[i] < 0)
 			continue;
-		mess[message->number % split] = true;
-		group->dirty[(unsigned)message->stage * split + message->number % split] = true;
+		own[i][0] = queue_directories_add(&list, store, QUEUE_MESS, NULL, message->number);
+		own[i][1] = queue_directories_add(&list, store, QUEUE_TODO,
+						  mail_stage_name(message->stage), message->number);
 	}
-	for (uint32_t x = 0; x < split; x++) {
-		result = mess[x] ? sync_directory(group, QUEUE_MESS, NULL, x) : 0;
-		first_error = first_error < 0 ? first_error : result;
-	}
-	for (uint32_t i = 0; i < QUEUE_DIRTY_COUNT * split; i++) {
-		if (!group->dirty[i])
-			continue;
-		if (i / split == QUEUE_DIRTY_INFO)
-			result = sync_directory(group, QUEUE_INFO, NULL, i % split);
-		else
-			result = sync_directory(group, QUEUE_TODO,
-						mail_stage_name((enum mail_stage)(i / split)),
-						i % split);
-		first_error = first_error < 0 ? first_error : result;
-	}
-	free(mess);
-	return first_error;
+	add_dirty(group, &list);
+	result = queue_directories_sync(&list, store);
+	for (size_t i = 0; i < group->count; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (group->results[i] == 0)
+				group->results[i] = list.items[own[i][k]].result;
+	free(own);
+	return result;
 }
 
 static int sync_directories(struct group *group)

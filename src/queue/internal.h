@@ -43,6 +43,24 @@ MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t num
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);
 
+/* directories.c: directories that are to be made durable together. */
+struct queue_directories {
+	struct queue_directory {
+		char path[QUEUE_PATH_SIZE];
+		int result; /* of its sync */
+	} * items;          /* owned */
+	size_t count;
+	size_t capacity;
+};
+
+/* Adds the one that NUMBER's name in PLACE stands in, once; its position. */
+size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
+			     enum queue_place place, const char *name, uint64_t number);
+/* Syncs all; the first error. */
+MUST_CHECK int queue_directories_sync(struct queue_directories *list,
+				      const struct queue_store *store);
+void queue_directories_clear(struct queue_directories *list);
+
 /* A file that belongs to no message (any more). */
 enum queue_spare_kind {
 	QUEUE_SPARE_DATA,    /* pid/mNUMBER: NUMBER is its inode */

@@ -11,28 +11,26 @@ struct group {
 	struct queue_store *store;
 	struct queue_update **updates;
 	size_t count;
-	int *files; /* [count]: open in this step; -1: none */
-	struct directory_list {
-		char (*paths)[QUEUE_PATH_SIZE];
-		size_t *owners; /* an update whose new name is there */
-		size_t count;
-		size_t capacity;
-	} directories;
+	int *files;                           /* [count]: open in this step; -1: none */
+	struct queue_directories directories; /* of names made in this step */
+	struct owner {
+		size_t update;
+		size_t directory;
+	} * owners; /* which update has a name in which directory */
+	size_t owner_count;
+	size_t owner_capacity;
 };
 
-static void add_directory(struct group *group, size_t owner, enum queue_place place,
-			  const char *name)
+static void add_directory(struct group *group, size_t i, enum queue_place place, const char *name)
 {
-	struct directory_list *list = &group->directories;
-
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-		list->paths = memory_resize(list->paths, list->capacity * sizeof *list->paths);
-		list->owners = memory_resize(list->owners, list->capacity * sizeof *list->owners);
+	if (group->owner_count == group->owner_capacity) {
+		group->owner_capacity = group->owner_capacity * 2 + 64;
+		group->owners =
+			memory_resize(group->owners, group->owner_capacity * sizeof *group->owners);
 	}
-	queue_store_directory_path(group->store, place, name, group->updates[owner]->number,
-				   list->paths[list->count]);
-	list->owners[list->count++] = owner;
+	group->owners[group->owner_count++] =
+		(struct owner){i, queue_directories_add(&group->directories, group->store, place,
+							name, group->updates[i]->number)};
 }
 
 static void fail(struct group *group, size_t i, int error)
@@ -44,21 +42,11 @@ static void fail(struct group *group, size_t i, int error)
 /* Each directory once; whoever has a name in one that fails, fails. */
 static void sync_each_directory(struct group *group)
 {
-	struct directory_list *list = &group->directories;
-
-	for (size_t i = 0; i < list->count; i++) {
-		bool is_new = true;
-		int result = 0;
-
-		for (size_t k = 0; k < i && is_new; k++)
-			is_new = strcmp(list->paths[k], list->paths[i]) != 0;
-		if (is_new)
-			result = os_file_sync_directory(group->store->directory, list->paths[i]);
-		for (size_t k = i; result < 0 && k < list->count; k++)
-			if (strcmp(list->paths[k], list->paths[i]) == 0)
-				fail(group, list->owners[k], result);
-	}
-	list->count = 0;
+	if (queue_directories_sync(&group->directories, group->store) == 0)
+		return;
+	for (size_t i = 0; i < group->owner_count; i++)
+		fail(group, group->owners[i].update,
+		     group->directories.items[group->owners[i].directory].result);
 }
 
 /* What was written to the open files, side by side. */
@@ -90,7 +78,6 @@ static void sync_whole(struct group *group)
 	group->store->has_lost |= result < 0;
 	for (size_t i = 0; result < 0 && i < group->count; i++)
 		fail(group, i, result);
-	group->directories.count = 0;
 }
 
 /* Makes this step's bytes and names durable, and closes the files. Names need
@@ -107,6 +94,8 @@ static void sync_step(struct group *group)
 		os_file_close(group->files[i]);
 		group->files[i] = -1;
 	}
+	group->directories.count = 0;
+	group->owner_count = 0;
 }
 
 /* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
@@ -296,6 +285,6 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
 	free(group.files);
-	free(group.directories.paths);
-	free(group.directories.owners);
+	free(group.owners);
+	queue_directories_clear(&group.directories);
 }

@@ -78,10 +78,9 @@ def run_once(system, sink, case, messages):
 
 def run_rounds(systems, sink, cases, options):
     runs = {case[0]: {system.name: [] for system in systems} for case in cases}
-    for kind in dict.fromkeys(case[5] for case in cases):
-        warm = ("warm-up", 50, 10240, False, 1, kind)
-        for system in systems:
-            run_once(system, sink, warm, min(300, options.messages))
+    for system in systems:
+        run_once(system, sink, ("warm-up", 50, 10240, False, 1, cases[0][5]),
+                 min(300, options.messages))
     for number in range(options.rounds):
         for case in cases:
             for system in systems[::-1] if number % 2 else systems:
@@ -103,16 +102,12 @@ def medians(runs):
     return result
 
 
-def system_calls(system, sink, directory, messages):
+def system_calls(system, sink, kind, directory, messages):
     """Of every process, for each message."""
-    result = {}
-    for kind in ("accept", "relay", "local"):
-        case = (kind, 50, 10240, False, 1, kind)
-        with measure.SystemCalls(system.pid, directory) as calls:
-            run_once(system, sink, case, messages)
-        result[kind] = {process: {call: count / messages for call, count in of.items()}
-                        for process, of in calls.counts.items()}
-    return result
+    with measure.SystemCalls(system.pid, directory) as calls:
+        run_once(system, sink, (kind, 50, 10240, False, 1, kind), messages)
+    return {process: {call: count / messages for call, count in of.items()}
+            for process, of in calls.counts.items()}
 
 
 def idle_memory(system, sessions):
@@ -172,27 +167,44 @@ def print_report(report):
     print_calls(report.get("calls", {}))
 
 
-def measure_all(options, disk, started):
-    sink = Sink()
-    started.append(sink)
-    systems = [Stagepost(disk.directory("stagepost"), options.build, sink.port, options.config)]
-    started.append(systems[0])
-    if os.geteuid() == 0 and not options.alone:
-        systems.append(Postfix(disk.directory("postfix"), sink.port))
-        started.append(systems[1])
-    elif not options.alone:
-        note("Postfix needs root: measuring Stagepost alone")
-    cases = [case for case in CASES if options.case in case[0]]
+def measure_kind(options, disk, kind, report):
+    """Both systems anew, with empty queues: what is held by one kind of load does
+    not weigh on the next."""
+    cases = [case for case in CASES if options.case in case[0] and case[5] == kind]
+    started = []
+    if not cases:
+        return
+    try:
+        sink = Sink()
+        started.append(sink)
+        systems = [Stagepost(disk.directory("stagepost-" + kind), options.build, sink.port,
+                             options.config)]
+        started.append(systems[0])
+        if options.with_postfix:
+            systems.append(Postfix(disk.directory("postfix-" + kind), sink.port))
+            started.append(systems[1])
+        if options.counts and "idle" not in report:
+            # first, before there is memory from other work to use again
+            report["idle"] = {system.name: idle_memory(
+                system, options.idle if system.name == "stagepost" else 80) for system in systems}
+        report["runs"].update(run_rounds(systems, sink, cases, options))
+        if options.counts:
+            report["calls"][kind] = system_calls(systems[0], sink, kind, disk.base,
+                                                 min(500, options.messages))
+    finally:
+        for one in reversed(started):
+            one.stop()
+
+
+def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
-              "rounds": options.rounds}
-    if not options.no_counts:  # first, before there is memory from other work to use again
-        report["idle"] = {"stagepost": idle_memory(systems[0], options.idle)}
-        if len(systems) > 1:
-            report["idle"]["postfix"] = idle_memory(systems[1], 80)
-    report["runs"] = run_rounds(systems, sink, cases, options)
+              "rounds": options.rounds, "runs": {}, "calls": {}}
+    options.with_postfix = not options.alone and os.geteuid() == 0
+    if not options.alone and not options.with_postfix:
+        note("Postfix needs root: measuring Stagepost alone")
+    for kind in ("accept", "relay", "local"):
+        measure_kind(options, disk, kind, report)
     report["medians"] = medians(report["runs"])
-    if not options.no_counts:
-        report["calls"] = system_calls(systems[0], sink, disk.base, min(500, options.messages))
     return report
 
 
@@ -208,22 +220,20 @@ def main():
     parser.add_argument("--case", default="", help="only cases with this in their name")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
     parser.add_argument("--plain", action="store_true", help="no image, a plain directory")
-    parser.add_argument("--no-counts", action="store_true", help="no system calls, no memory")
+    parser.add_argument("--no-counts", dest="counts", action="store_false",
+                        help="no system calls, no memory")
     parser.add_argument("--idle", type=int, default=2000, help="idle sessions")
     parser.add_argument("--config", default="", help="more lines for stagepost.conf")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop_on_signal)
-    started = []
     disk = Disk(options.plain)
     try:
-        report = measure_all(options, disk, started)
+        report = measure_all(options, disk)
     except KeyboardInterrupt:
         return 130
     finally:
-        for one in reversed(started):
-            one.stop()
         disk.remove()
     if options.json:
         json.dump(report, sys.stdout, indent=1)

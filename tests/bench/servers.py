@@ -88,7 +88,6 @@ hostname = "bench.example"
 user = ""
 queue = "{directory}/queue"
 run = "{directory}/run"
-queue_sync = filesystem
 maxsessions = 5000
 relay_from = {{ "127.0.0.0/8" }}
 listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}
@@ -98,7 +97,7 @@ domain "{HELD}" {{ service = held }}
 domain "{LOCAL}" {{ service = maildir }}
 stage held {{ paused = yes }}
 smtproutes = {{ ":127.0.0.1;{sink_port}" }}
-{extra}
+{extra or "queue_sync = filesystem"}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],

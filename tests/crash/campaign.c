@@ -16,18 +16,25 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXHAUSTIVE_MAX = 5, SAMPLES = 8, LIGHT_SAMPLES = 2, ITEMS_MAX = 4096 };
+enum {
+	EXHAUSTIVE_MAX = 5,
+	SAMPLES = 8,
+	LIGHT_SAMPLES = 2,
+	DEEP_SAMPLES = 2,
+	DEEP_EVERY = 150,
+	ITEMS_MAX = 4096
+};
 
 static struct {
 	bool is_broken; /* a promise was, in this run */
-	bool is_deep;   /* recoveries are cut as well */
-	bool keeps_on;  /* looks in spite of one */
+	bool goes_deep; /* what comes after a cut is cut as well */
 	const char *scenario;
 	struct buffer why;
 	uint64_t states;
 	uint64_t seen_changes;
 	uint64_t seen_version;
 	bool seen_full;
+	uint64_t deep_runs;
 	uint32_t random;
 } campaign;
 
@@ -37,10 +44,12 @@ static uint32_t next_random(void)
 	return campaign.random >> 8;
 }
 
+static void try_aftermath(const struct disk *disk, const bool *keep);
+
 /* Cuts the power with these items on the disk, and judges. */
 static void try_state(const struct disk *disk, const bool *keep)
 {
-	struct world *world = world_new(disk_crash(disk, keep));
+	struct world *world = world_new(disk_crash(disk, keep, true));
 	struct world *before = world_enter(world);
 	struct recorder outside = recorder;
 	struct buffer why = {0};
@@ -58,15 +67,8 @@ static void try_state(const struct disk *disk, const bool *keep)
 	recorder = outside;
 	world_enter(before);
 	world_free(world);
-}
-
-static void try_all(const struct disk *disk, size_t count, bool *keep)
-{
-	for (size_t set = 0; set < (size_t)1 << count && !campaign.is_broken; set++) {
-		for (size_t i = 0; i < count; i++)
-			keep[i] = (set >> i & 1) != 0;
-		try_state(disk, keep);
-	}
+	if (campaign.goes_deep && campaign.states % DEEP_EVERY == 0)
+		try_aftermath(disk, keep);
 }
 
 static void try_with(const struct disk *disk, size_t count, bool *keep, bool others, size_t one)
@@ -81,6 +83,64 @@ static void try_samples(const struct disk *disk, size_t count, bool *keep, unsig
 	for (unsigned s = 0; s < samples && !campaign.is_broken; s++) {
 		for (size_t i = 0; i < count; i++)
 			keep[i] = (next_random() & 1) != 0;
+		try_state(disk, keep);
+	}
+}
+
+static void look_deep(void)
+{
+	bool keep[ITEMS_MAX];
+	struct world *world = world_enter(NULL);
+	const struct disk *disk = world_disk(world);
+	size_t count = disk_undecided(disk);
+
+	world_enter(world);
+	if (campaign.is_broken || count > ITEMS_MAX)
+		return;
+	try_with(disk, count, keep, false, count);
+	try_with(disk, count, keep, true, count);
+	try_samples(disk, count, keep, DEEP_SAMPLES);
+}
+
+static void before_deep_call(enum call call, const char *place)
+{
+	(void)place;
+	if (call == CALL_SYNC || call == CALL_SYNC_DIRECTORY || call == CALL_SYNC_FILESYSTEM)
+		look_deep();
+}
+
+/* Recovers from a cut, takes new messages in, and is cut again. */
+static void try_aftermath(const struct disk *disk, const bool *keep)
+{
+	struct world *world = world_new(disk_crash(disk, keep, false));
+	struct world *before = world_enter(world);
+	struct recorder outside = recorder;
+	struct ledger promises = ledger;
+	void (*look_before)(void) = scenario_look;
+
+	campaign.goes_deep = false;
+	campaign.deep_runs++;
+	recorder.before = before_deep_call;
+	scenario_look = look_deep;
+	scenario_aftermath();
+	look_deep();
+	for (size_t i = promises.count; i < ledger.count; i++) {
+		buffer_clear(&ledger.messages[i].data);
+		buffer_clear(&ledger.messages[i].control);
+	}
+	scenario_look = look_before;
+	ledger = promises;
+	recorder = outside;
+	campaign.goes_deep = true;
+	world_enter(before);
+	world_free(world);
+}
+
+static void try_all(const struct disk *disk, size_t count, bool *keep)
+{
+	for (size_t set = 0; set < (size_t)1 << count && !campaign.is_broken; set++) {
+		for (size_t i = 0; i < count; i++)
+			keep[i] = (set >> i & 1) != 0;
 		try_state(disk, keep);
 	}
 }
@@ -133,7 +193,8 @@ static void before_call(enum call call, const char *place)
 	case CALL_LINK:
 	case CALL_RENAME:
 	case CALL_UNLINK:
-		look(false);
+		if (recorder.mutant == NULL)
+			look(false);
 		break;
 	default:
 		break;
@@ -170,9 +231,11 @@ static bool run_with_cuts(const struct scenario *scenario, enum queue_sync sync,
 
 	world_enter(world);
 	recorder.mutant = mutant;
+	campaign.goes_deep = mutant == NULL && !scenario->is_empty_disk;
 	recorder.before = before_call;
 	scenario->run();
 	look(true);
+	campaign.goes_deep = false;
 	world_enter(NULL);
 	world_free(world);
 	return !campaign.is_broken;
@@ -378,6 +441,7 @@ int main(int argc, char **argv)
 	}
 	ledger_reset();
 	buffer_clear(&campaign.why);
+	printf("second cuts after %llu of them\n", (unsigned long long)campaign.deep_runs);
 	printf("crash states: %llu, faults: %llu, failures: %u\n",
 	       (unsigned long long)campaign.states, (unsigned long long)faults, failures);
 	printf("mutants: %u of %u caught\n", caught, total);

@@ -337,7 +337,7 @@ static void remove_lost(struct disk *disk, uint64_t inode, bool *is_reached)
 		remove_lost(disk, node->seen_names.items[i].inode, is_reached);
 }
 
-struct disk *disk_crash(const struct disk *disk, const bool *keep)
+struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last)
 {
 	struct disk *after = memory_alloc_zero(1, sizeof *after);
 	bool is_reached[DISK_NODES_MAX] = {0};
@@ -363,8 +363,14 @@ struct disk *disk_crash(const struct disk *disk, const bool *keep)
 		if (to->durable.capacity > to->durable.size)
 			memset(to->durable.bytes + to->durable.size, 0,
 			       to->durable.capacity - to->durable.size);
-		to->seen = copy_image(&to->durable);
-		to->seen_names = copy_entries(&to->durable_names);
+		to->seen = to->durable;
+		to->seen_names = to->durable_names;
+		to->durable = (struct disk_image){0};
+		to->durable_names = (struct disk_entries){0};
+		if (!is_last) {
+			to->durable = copy_image(&to->seen);
+			to->durable_names = copy_entries(&to->seen_names);
+		}
 		after->nodes[i] = to;
 	}
 	remove_lost(after, DISK_ROOT, is_reached);

@@ -90,7 +90,7 @@ void disk_lose(struct disk *disk, struct disk_node *node);
 
 size_t disk_undecided(const struct disk *disk);
 /* What the disk shows after a power cut when KEEP[i] says whether the i-th of
- * disk_undecided() items reached it. */
-struct disk *disk_crash(const struct disk *disk, const bool *keep);
+ * disk_undecided() items reached it. IS_LAST: its power will not fail again. */
+struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last);
 
 #endif

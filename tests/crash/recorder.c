@@ -377,6 +377,12 @@ int os_file_sync_directory(int directory, const char *path)
 	return result;
 }
 
+void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results)
+{
+	for (size_t i = 0; i < count; i++)
+		results[i] = os_file_sync_directory(directory, paths[i]);
+}
+
 static bool has_undecided(const char *kind, enum disk_item_kind wanted)
 {
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {

@@ -54,17 +54,21 @@ static void stop(void)
 	store = NULL;
 }
 
-/* The process dies; the kernel lives on. */
-static void restart(void)
+static void clean(void)
 {
-	int result;
+	int result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 
-	stop();
-	start(false);
-	result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 	if (result == 0)
 		result = queue_update_clean(store, ledger_services, LEDGER_SERVICES, NULL, NULL);
 	(void)result;
+}
+
+/* The process dies; the kernel lives on. */
+static void restart(void)
+{
+	stop();
+	start(false);
+	clean();
 	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
@@ -379,6 +383,24 @@ static void cleaning(void)
 	enqueue_one(100, 1);
 	enqueue_one(700, 2);
 	stop();
+}
+
+void scenario_aftermath(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_SUBMIT, 20, 1},
+						{MAIL_STAGE_ARRIVE, 530, 3}};
+	struct queue_store *outer_store = store;
+	struct queue_intake *outer_intake = intake;
+	struct entry *entries[2];
+
+	start(false);
+	clean();
+	enqueue(letters, 2, entries);
+	settle();
+	enqueue(letters, 2, entries);
+	stop();
+	store = outer_store;
+	intake = outer_intake;
 }
 
 const struct scenario scenarios[] = {

@@ -21,6 +21,10 @@ extern const size_t scenario_count;
 /* Set by the campaign: called when a promise has changed. */
 extern void (*scenario_look)(void);
 
+/* What comes after a power cut: recovery, then new messages. Runs while a
+ * scenario is in a call. */
+void scenario_aftermath(void);
+
 /* A disk with a queue on it, all durable. */
 struct disk *scenario_prepare(void);
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: ISC
+#include "queue/trigger.h"
+#include "os/file.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIGGER_PATH_SIZE = QUEUE_TRIGGER_MAX + 16 };
+
+bool queue_trigger_name_is_valid(struct str name)
+{
+	if (name.length == 0 || name.length > QUEUE_TRIGGER_MAX || name.data[0] == '.')
+		return false;
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+		    memchr("-_.:[]", c, 6) == NULL)
+			return false;
+	}
+	return true;
+}
+
+static void trigger_path(struct str name, char path[TRIGGER_PATH_SIZE])
+{
+	snprintf(path, TRIGGER_PATH_SIZE, "trigger/" STR_FORMAT, STR_ARGUMENTS(name));
+}
+
+static void write_text(struct buffer *text, int64_t now_us, struct str reason)
+{
+	char since[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(now_us, since);
+	buffer_append_format(text, "since: %s\nreason: ", since);
+	for (size_t i = 0; i < reason.length; i++) {
+		unsigned char c = (unsigned char)reason.data[i];
+
+		buffer_append_byte(text, c < 0x20 || c == 0x7f ? '?' : (char)c);
+	}
+	buffer_append_byte(text, '\n');
+}
+
+int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)
+{
+	struct buffer text = {0};
+	char path[TRIGGER_PATH_SIZE];
+	int result;
+	int file;
+
+	if (!queue_trigger_name_is_valid(name))
+		return -EINVAL;
+	trigger_path(name, path);
+	file = os_file_open(queue_store_directory(store), path, OS_FILE_WRITE | OS_FILE_CREATE);
+	if (file < 0)
+		return file == -EEXIST ? 0 : file;
+	write_text(&text, now_us, reason);
+	result = os_file_write(file, buffer_data(&text), text.length, 0);
+	os_file_close(file);
+	buffer_clear(&text);
+	return result;
+}
+
+int queue_trigger_release(struct queue_store *store, struct str name)
+{
+	char path[TRIGGER_PATH_SIZE];
+	int result;
+
+	if (!queue_trigger_name_is_valid(name))
+		return -EINVAL;
+	trigger_path(name, path);
+	result = os_file_unlink(queue_store_directory(store), path);
+	return result == -ENOENT ? 0 : result;
+}
+
+struct listing {
+	int (*each)(void *context, struct str name);
+	void *context;
+};
+
+static int on_file(void *context, const char *name)
+{
+	const struct listing *listing = context;
+
+	if (!queue_trigger_name_is_valid(str_from(name)))
+		return 0;
+	return listing->each(listing->context, str_from(name));
+}
+
+int queue_trigger_each(struct queue_store *store, int (*each)(void *context, struct str name),
+		       void *context)
+{
+	struct listing listing = {each, context};
+
+	return os_file_list(queue_store_directory(store), "trigger", on_file, &listing);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/trigger.h - the trigger directory: an event that is waited for is a file,
+ * trigger/NAME, which says since when and why. (Source: the distributed design.)
+ *
+ * The files are hints: a lost one costs attempts, a left one delays them. So
+ * they are not made durable.
+ */
+#ifndef QUEUE_TRIGGER_H
+#define QUEUE_TRIGGER_H
+
+#include "queue/store.h"
+
+enum { QUEUE_TRIGGER_MAX = 200 }; /* bytes of a name */
+
+/* 1 to QUEUE_TRIGGER_MAX lower-case letters, digits and "-_.:[]", not in front '.'. */
+bool queue_trigger_name_is_valid(struct str name);
+
+/* Makes the file; no error when it is there. -EINVAL for a bad name. */
+MUST_CHECK int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us,
+				 struct str reason);
+/* Removes the file; no error when it is gone. */
+MUST_CHECK int queue_trigger_release(struct queue_store *store, struct str name);
+/* Calls EACH with every name; stops when it returns something else than 0. */
+MUST_CHECK int queue_trigger_each(struct queue_store *store,
+				  int (*each)(void *context, struct str name), void *context);
+
+#endif

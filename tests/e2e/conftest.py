@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: ISC
+import os
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import disk  # noqa: E402
+import stagepost  # noqa: E402
+
+IMAGE_SIZE = 3 << 30
+
+
+class Ground:
+    """Where nodes stand: a filesystem of our own where that is possible."""
+
+    def __init__(self):
+        self.base = tempfile.mkdtemp(prefix="stagepost-e2e-")
+        os.chmod(self.base, 0o755)
+        self.image = None
+        self.count = 0
+        self.unsafe = False
+        self.disk = os.path.join(self.base, "disk")
+        os.mkdir(self.disk)
+        try:
+            self.image = disk.Image(self.disk, IMAGE_SIZE)
+            self.text = f"ext4 on a loop device, {self.image.file}"
+        except disk.Unavailable as why:
+            self.unsafe = True
+            self.text = f"{self.disk}, queue_unsafe = yes, because: {why}"
+        programs = os.path.join(self.base, "programs")
+        os.mkdir(programs)
+        self.programs = stagepost.install_programs(programs)
+
+    def directory(self, name):
+        """A new directory that the unprivileged user owns."""
+        self.count += 1
+        path = os.path.join(self.disk, f"{self.count}-{name}")
+        os.mkdir(path)
+        stagepost.give_to_user(path)
+        return path
+
+    def close(self):
+        if self.image is not None:
+            self.image.close()
+        if os.environ.get("E2E_KEEP") is None:
+            shutil.rmtree(self.base, ignore_errors=True)
+
+
+def pytest_configure(config):
+    config.stagepost_ground = Ground()
+
+
+def pytest_unconfigure(config):
+    config.stagepost_ground.close()
+
+
+def pytest_report_header(config):
+    return f"queues on {config.stagepost_ground.text}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    item.was_successful = outcome.get_result().passed and getattr(item, "was_successful", True)
+
+
+@pytest.fixture(scope="session")
+def ground(pytestconfig):
+    return pytestconfig.stagepost_ground
+
+
+@pytest.fixture
+def node(request, ground):
+    """node(name, start=True, ...) makes a Node, which is stopped when the test is
+    over; that it stops cleanly is part of every test."""
+    nodes = []
+
+    def make(name="node", start=True, **settings):
+        settings.setdefault("unsafe", ground.unsafe)
+        made = stagepost.Node(ground.programs, ground.directory(name), **settings)
+        nodes.append(made)
+        return made.start() if start else made
+
+    yield make
+    if not getattr(request.node, "was_successful", True):
+        for made in nodes:
+            print(f"--- {made.log.path}\n{made.log.tail(60)}")
+            made.abandon()
+    try:
+        for made in nodes:
+            made.stop()
+    finally:
+        for made in nodes:
+            made.abandon()
+            if os.environ.get("E2E_KEEP") is None:
+                shutil.rmtree(made.directory, ignore_errors=True)

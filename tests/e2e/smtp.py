@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: ISC
+"""An SMTP client for tests, which sends bytes as they are."""
+
+import smtplib
+import socket
+
+
+class Client(smtplib.SMTP):
+    """smtplib, except that a message may be empty and is sent exactly as it is."""
+
+    def __init__(self, node, source="127.0.0.1", timeout=60):
+        super().__init__(node.address, node.port, local_hostname="client.test",
+                         timeout=timeout, source_address=(source, 0))
+        self.ehlo()
+
+    def data(self, msg):
+        """MSG has CRLF lines and ends with one, or is empty."""
+        code, text = self.docmd("DATA")
+        if code != 354:
+            raise smtplib.SMTPDataError(code, text)
+        self.sock.sendall(stuff(msg))
+        return self.getreply()
+
+    def deliver(self, sender, recipients, message):
+        """The final reply, "250 2.0.0 queued as 457-63f1", or the first refusal."""
+        if isinstance(recipients, str):
+            recipients = [recipients]
+        size = f" SIZE={len(message)}" if self.has_extn("size") else ""
+        commands = [f"MAIL FROM:<{sender}>{size} BODY=8BITMIME"]
+        commands += [f"RCPT TO:<{recipient}>" for recipient in recipients]
+        for command in commands:
+            code, text = self.docmd(command)
+            if code != 250:
+                self.docmd("RSET")
+                return f"{code} {text.decode()}"
+        try:
+            code, text = self.data(message)
+        except smtplib.SMTPDataError as refusal:
+            code, text = refusal.smtp_code, refusal.smtp_error
+        return f"{code} {text.decode()}"
+
+
+def stuff(message):
+    """MESSAGE as it stands behind DATA, with the final dot."""
+    if message.startswith(b"."):
+        message = b"." + message
+    return message.replace(b"\r\n.", b"\r\n..") + b".\r\n"
+
+
+def deliver(node, recipients, message, sender="sender@client.test", source="127.0.0.1"):
+    """One session with one message; it must be accepted, unless the reply is asked for."""
+    with Client(node, source) as client:
+        reply = client.deliver(sender, recipients, message)
+    assert reply.startswith("250 "), reply
+    return reply
+
+
+class Wire:
+    """A connection for what no decent client says."""
+
+    def __init__(self, node, source="127.0.0.1", timeout=20):
+        self.socket = socket.create_connection((node.address, node.port), timeout, (source, 0))
+        self.file = self.socket.makefile("rb")
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def reply(self):
+        """The next reply's lines in one string; "" when the server has closed."""
+        lines = []
+        while True:
+            line = self.file.readline()
+            lines.append(line.decode("ascii").rstrip("\r\n"))
+            if line == b"" or line[3:4] != b"-":
+                return "\n".join(lines)
+
+    def ask(self, data):
+        self.send(data + b"\r\n")
+        return self.reply()
+
+    def begin(self, sender=b"sender@client.test", recipient=b"anna@a.test"):
+        """Up to the 354 of DATA."""
+        assert self.reply().startswith("220 ")
+        for command in (b"EHLO client.test", b"MAIL FROM:<%s>" % sender,
+                        b"RCPT TO:<%s>" % recipient):
+            reply = self.ask(command)
+            assert reply.startswith("250"), reply
+        assert self.ask(b"DATA").startswith("354 ")
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

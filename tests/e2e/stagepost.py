@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: ISC
+"""A Stagepost node for tests: its configuration, processes, log and mailboxes.
+
+Tests wait for events of the log and for files, always with a deadline."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "local")
+USER = "nobody"
+PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
+STOP_PATIENCE = 45  # the supervisor's own patience is 35
+POLL = 0.01
+
+
+def is_root():
+    """Whether we may become other users: not so for the root of a user namespace."""
+    if os.geteuid() != 0:
+        return False
+    with open("/proc/self/uid_map", encoding="ascii") as uids:
+        return int(uids.readline().split()[2]) > 1
+
+
+def free_port(address="127.0.0.1"):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        tcp.bind((address, 0))
+        return tcp.getsockname()[1]
+
+
+def wait_until(condition, what, timeout=PATIENCE):
+    """Returns the first true value of CONDITION()."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(POLL)
+
+
+def is_alive(pid):
+    """A zombie is not: whoever inherited it may take a while to see."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def listening(port, address="127.0.0.1"):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0
+
+
+def install_programs(directory):
+    """Copies what was built to where the unprivileged user may execute it."""
+    build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
+    for name in PROGRAMS:
+        shutil.copy2(os.path.join(build, name), os.path.join(directory, name))
+        os.chmod(os.path.join(directory, name), 0o755)
+    return directory
+
+
+def as_user(user=USER):
+    """The start of a command line that runs the rest without root's rights."""
+    if not is_root():
+        return []
+    return ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups", "--"]
+
+
+def give_to_user(path, user=USER):
+    if is_root():
+        shutil.chown(path, user, "nogroup")
+
+
+# --- the log ---
+
+FIELD = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)')
+ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|.)")
+
+
+def unescape(match):
+    code = match.group(1)
+    if code[0] == "x" and len(code) == 3:
+        return chr(int(code[1:], 16))
+    return {"n": "\n", "r": "\r", "t": "\t"}.get(code, code)
+
+
+def parse_logfmt(line):
+    """{"event": "delivered", ...}; {} for a line that is no logfmt."""
+    fields = {}
+    end = 0
+    for match in FIELD.finditer(line):
+        if match.start() != end:
+            return {}
+        value = match.group(2)
+        if value.startswith('"'):
+            value = ESCAPE.sub(unescape, value[1:-1])
+        fields[match.group(1)] = value
+        end = match.end()
+    return fields if end == len(line) and "event" in fields else {}
+
+
+class Log:
+    """The events in a growing file."""
+
+    def __init__(self, path):
+        self.path = path
+        self.events = []
+        self.strange = []  # lines that are no events: a sanitizer's, a panic's
+        self._position = 0
+        self._rest = b""
+        self._lock = threading.Lock()
+
+    def read(self):
+        with self._lock:
+            with open(self.path, "rb") as log:
+                log.seek(self._position)
+                text = log.read()
+            self._position += len(text)
+            lines = (self._rest + text).split(b"\n")
+            self._rest = lines.pop()
+            for line in lines:
+                fields = parse_logfmt(line.decode("ascii", "replace"))
+                if fields:
+                    self.events.append(fields)
+                else:
+                    self.strange.append(line.decode("ascii", "replace"))
+            return self.events
+
+    def mark(self):
+        """A place in the log: events from now on are behind it."""
+        return len(self.read())
+
+    def find(self, name, since=0, **fields):
+        return [e for e in self.read()[since:]
+                if e["event"] == name and all(e.get(k) == str(v) for k, v in fields.items())]
+
+    def wait(self, name, since=0, count=1, timeout=PATIENCE, **fields):
+        """The first (or COUNT first) events of that NAME and those FIELDS."""
+        deadline = time.monotonic() + timeout
+        while True:
+            found = self.find(name, since, **fields)
+            if len(found) >= count:
+                return found[0] if count == 1 else found[:count]
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"{len(found)} of {count} events {name} {fields} within {timeout} s; "
+                    f"the log ends:\n{self.tail()}")
+            time.sleep(POLL)
+
+    def tail(self, count=25):
+        with open(self.path, "rb") as log:
+            return b"\n".join(log.read().split(b"\n")[-count:]).decode("ascii", "replace")
+
+
+# --- what was delivered ---
+
+TRACE = re.compile(rb"(?:(?:Return-Path|Delivered-To|X-Original-To|Received):"
+                   rb"[^\n]*\n(?:[ \t][^\n]*\n)*)*")
+
+
+def split_trace(stored, original):
+    """What servers put above ORIGINAL, or AssertionError. Both with LF lines."""
+    assert stored.endswith(original), "the message was changed"
+    trace = stored[:len(stored) - len(original)]
+    assert TRACE.fullmatch(trace), f"more than trace headers were added: {trace[:500]!r}"
+    return trace
+
+
+class Maildir:
+    def __init__(self, path):
+        self.path = path
+
+    def files(self):
+        try:
+            return sorted(os.path.join(self.path, "new", name)
+                          for name in os.listdir(os.path.join(self.path, "new")))
+        except FileNotFoundError:
+            return []
+
+    def messages(self):
+        texts = []
+        for path in self.files():
+            with open(path, "rb") as file:
+                texts.append(file.read())
+        return texts
+
+    def wait(self, count=1, timeout=PATIENCE):
+        """The messages once COUNT of them are there."""
+        wait_until(lambda: len(self.files()) >= count, f"{count} messages in {self.path}", timeout)
+        return self.messages()
+
+
+# --- the node ---
+
+CONFIGURATION = """hostname = "{hostname}"
+queue = "{queue}"
+run = "{run}"
+user = "{user}"
+queue_unsafe = {unsafe}
+listen smtp {{ address = {{ "{address}:{port}" }} stage = arrive }}
+service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
+{relay_from}{smtproutes}{domains}{settings}
+"""
+
+
+class Node:
+    """DIRECTORY is new and reachable for the unprivileged user; DOMAINS are local;
+    ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf."""
+
+    def __init__(self, programs, directory, *, hostname="mx.stagepost.test",
+                 domains=("a.test",), routes=(), relay_from=("127.0.0.0/8",), settings="",
+                 queue=None, mail=None, unsafe=False, address="127.0.0.1", port=None,
+                 switch_user=False):
+        self.programs = programs
+        self.directory = directory
+        self.hostname = hostname
+        self.domains = list(domains)
+        self.routes = list(routes)
+        self.relay_from = list(relay_from)
+        self.settings = settings
+        self.queue = queue or os.path.join(directory, "queue")
+        self.mail = mail or os.path.join(directory, "mail")
+        self.run = os.path.join(directory, "run")
+        self.unsafe = unsafe
+        self.address = address
+        self.port = port or free_port(address)
+        self.switch_user = switch_user  # started as root, the node changes it itself
+        self.conf = os.path.join(directory, "stagepost.conf")
+        self.process = None
+        for path in (directory, self.mail):
+            os.makedirs(path, exist_ok=True)
+            give_to_user(path)
+        log = os.path.join(directory, "log")
+        with open(log, "ab"):
+            pass
+        self.log = Log(log)
+        self.write_configuration()
+
+    def write_configuration(self):
+        setting = lambda name, words: words and (
+            f"{name} = {{ " + ", ".join(f'"{word}"' for word in words) + " }\n") or ""
+        domains = "".join(
+            domain + "\n" if domain.startswith("domain ")
+            else f'domain "{domain}" {{ service = maildir }}\n' for domain in self.domains)
+        text = CONFIGURATION.format(
+            hostname=self.hostname, queue=self.queue, run=self.run, address=self.address,
+            port=self.port, mail=self.mail,
+            relay_from=setting("relay_from", self.relay_from),
+            smtproutes=setting("smtproutes", self.routes), domains=domains, settings=self.settings,
+            unsafe="yes" if self.unsafe else "no", user=USER if self.switch_user else "")
+        with open(self.conf, "w", encoding="utf-8") as conf:
+            conf.write(text)
+
+    # --- life ---
+
+    def start(self, timeout=PATIENCE):
+        command = [] if self.switch_user else as_user()
+        mark = self.log.mark()
+        with open(self.log.path, "ab") as log:
+            self.process = subprocess.Popen(
+                command + [os.path.join(self.programs, "stagepost"), "serve", "-c", self.conf],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                cwd=self.directory)
+        process = self.process
+        wait_until(lambda: self.log.find("serve_ready", since=mark) or process.poll() is not None,
+                   f"the node is ready: {self.log.path}", timeout)
+        if not self.log.find("serve_ready", since=mark):
+            self.process = None
+            raise AssertionError(f"exit status {process.returncode}:\n{self.log.tail()}")
+        return self
+
+    def pids(self, program=None):
+        """Of the running processes that the supervisor says it started."""
+        found = []
+        for event in self.log.read():
+            if event["event"] == "process_started" and program in (None, event["program"]):
+                pid = int(event["pid"])
+                if pid not in found and self._is_ours(pid):
+                    found.append(pid)
+        return found
+
+    def _is_ours(self, pid):
+        """Numbers are used again: it must run one of our programs."""
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as line:
+                return b"--supervised" in line.read() and is_alive(pid)
+        except OSError:
+            return False
+
+    def kill(self, program, number=0):
+        """kill -9; the pid that was killed."""
+        pids = self.pids(program)
+        assert pids, f"no {program} runs"
+        pid = pids[number % len(pids)]
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def kill_and_wait(self, program):
+        """kill -9, and the supervisor has started another one."""
+        mark = self.log.mark()
+        pid = self.kill(program)
+        self.log.wait("process_ended", since=mark, program=program, pid=pid, status="signal 9")
+        started = self.log.wait("process_started", since=mark, program=program)
+        return int(started["pid"])
+
+    def kill_supervisor(self):
+        """kill -9 of the supervisor: all others must end by themselves."""
+        pids = self.pids()
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        wait_until(lambda: not any(is_alive(pid) for pid in pids),
+                   "processes end when their supervisor has", STOP_PATIENCE)
+        self.process = None
+
+    def reload(self, event="config_reloaded"):
+        mark = self.log.mark()
+        self.process.send_signal(signal.SIGHUP)
+        return self.log.wait(event, since=mark)
+
+    def stop(self, timeout=STOP_PATIENCE):
+        """A clean stop: exit status 0, nothing left, nothing strange in the log."""
+        if self.process is None:
+            return
+        pids = self.pids()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.abandon()
+            raise AssertionError(f"did not stop in {timeout} s:\n{self.log.tail()}") from None
+        self.process = None
+        left = [pid for pid in pids if is_alive(pid)]
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        assert status == 0, f"exit status {status}:\n{self.log.tail()}"
+        assert not left, f"processes are left: {left}"
+        self.log.read()
+        assert not self.log.strange, "\n".join(self.log.strange[:50])
+
+    def abandon(self):
+        """Ends what runs, whatever its state; for failed tests."""
+        if self.process is None:
+            return
+        pids = self.pids()
+        self.process.kill()
+        self.process.wait()
+        self.process = None
+        for pid in pids:
+            if self._is_ours(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def restart(self):
+        self.stop()
+        return self.start()
+
+    # --- what it holds ---
+
+    def maildir(self, address):
+        local, _, domain = address.partition("@")
+        return Maildir(os.path.join(self.mail, domain, local))
+
+    def control_files(self):
+        """{message number: text of its control file} of all that are queued."""
+        found = {}
+        for top in ("todo", "info"):
+            for folder, _, names in os.walk(os.path.join(self.queue, top)):
+                for name in names:
+                    try:
+                        with open(os.path.join(folder, name), encoding="utf-8") as file:
+                            found[int(name)] = file.read()
+                    except FileNotFoundError:
+                        continue  # it was finished meanwhile
+        return found
+
+    def queued_message(self, number):
+        """The bytes of a queued message, trace headers first."""
+        with open(os.path.join(self.queue, "format"), encoding="ascii") as file:
+            split = int(re.search(r"split (\d+)", file.read()).group(1))
+        text = self.control_files()[number]
+        size = int(re.search(r"^size: (\d+)$", text, re.M).group(1))
+        with open(os.path.join(self.queue, "mess", str(number % split), str(number)),
+                  "rb") as file:
+            return file.read()[:size]
+
+    def wait_empty(self, timeout=PATIENCE):
+        wait_until(lambda: not self.control_files(), "the queue is empty", timeout)
+
+    def make_due(self):
+        """Makes every waiting delivery due. The node is stopped."""
+        assert self.process is None
+        for folder, _, names in os.walk(os.path.join(self.queue, "info")):
+            for name in names:
+                with open(os.path.join(folder, name), "r+", encoding="utf-8") as file:
+                    waits = re.findall(r"^wait: (\d+) (\S+) until=\S+", file.read(), re.M)
+                    for delivery, when in dict(waits).items():
+                        file.write(f"wait: {delivery} {when} until={when} 4.0.0 made due\n")
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, value, traceback):
+        if kind is None:
+            self.stop()
+        else:
+            self.abandon()

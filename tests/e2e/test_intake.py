@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: ISC
+"""What the SMTP server takes, refuses and bears."""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+from smtp import Client, Wire, deliver
+from stagepost import is_root, split_trace
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+LISTED = 'domain "list.test" { service = maildir addresses = { "info" } }'
+
+
+def test_message_arrives(node):
+    mx = node()
+    reply = deliver(mx, "anna@a.test", TEXT)
+    (stored,) = mx.maildir("anna@a.test").wait()
+    trace = split_trace(stored, STORED)
+    number = reply.rpartition(" ")[2]
+    assert trace.startswith(b"Return-Path: <sender@client.test>\nDelivered-To: anna@a.test\n")
+    assert f"id {number}\n".encode() in trace
+    assert mx.log.wait("message_accepted", id=number)["client"] == "127.0.0.1"
+    assert mx.log.wait("delivered", id=number, to="anna@a.test")["status"] == "2.0.0"
+    mx.wait_empty()
+
+
+@pytest.mark.skipif(not is_root(), reason="there is no user to change for a user without rights")
+def test_processes_change_their_user(node):
+    mx = node(switch_user=True)
+    pids = mx.pids()
+    assert len(pids) == 7
+    for pid in pids:
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            ids = [line.split()[1:] for line in status if line.startswith(("Uid:", "Gid:"))]
+        assert "0" not in ids[0] + ids[1], ids
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+
+
+def test_swaks(node):
+    mx = node()
+    subprocess.run(
+        ["swaks", "--server", mx.address, "--port", str(mx.port), "--from", "s@client.test",
+         "--to", "anna@a.test", "--header", "Subject: from swaks", "--body", "swaks was here"],
+        check=True, capture_output=True, timeout=30)
+    (stored,) = mx.maildir("anna@a.test").wait()
+    assert b"\nSubject: from swaks\n" in stored and b"\nswaks was here\n" in stored
+
+
+def test_unknown_recipient(node):
+    mx = node(domains=["a.test", LISTED])
+    with Client(mx) as client:
+        client.docmd("MAIL FROM:<s@client.test>")
+        assert client.docmd("RCPT TO:<nobody@list.test>")[0] == 550
+        assert client.docmd("RCPT TO:<INFO@list.test>")[0] == 250
+        assert client.data(TEXT)[0] == 250
+    mx.maildir("info@list.test").wait()
+    mx.log.wait("command_refused", to="nobody@list.test", status="5.1.1")
+
+
+def test_relaying_is_denied(node):
+    mx = node(relay_from=["127.0.0.1/32"], routes=["b.test:127.0.0.1;9"])
+    with Client(mx, source="127.0.0.2") as client:
+        assert client.deliver("s@client.test", "x@b.test", TEXT).startswith("550 5.7.1 ")
+        assert client.deliver("s@client.test", "anna@a.test", TEXT).startswith("250 ")
+    with Client(mx) as client:
+        client.docmd("MAIL FROM:<s@client.test>")
+        assert client.docmd("RCPT TO:<x@b.test>")[0] == 250
+    mx.maildir("anna@a.test").wait()
+
+
+@pytest.mark.parametrize("line", [b"bare\nLF", b"bare\rCR", b".\n", b".\r", b"\r\r", b"\n.\r"],
+                         ids=repr)
+def test_bare_line_end(node, line):
+    mx = node()
+    with Wire(mx) as wire:
+        wire.begin()
+        wire.send(b"Subject: x\r\n\r\n" + line + b"\r\nMAIL FROM:<evil@client.test>\r\n")
+        assert wire.ask(b".").startswith("550 5.6.11 ")
+        assert wire.ask(b"QUIT").startswith("221 ")
+    assert not mx.control_files() and not mx.maildir("anna@a.test").files()
+
+
+def test_size_is_bound(node):
+    mx = node(settings="maxsize = 100000")
+    large = b"Subject: large\r\n\r\n" + b"x" * 70 + b"\r\n"
+    large += (b"y" * 98 + b"\r\n") * 1000
+    with Client(mx) as client:
+        assert client.esmtp_features["size"] == "100000"
+        assert client.docmd("MAIL FROM:<s@client.test> SIZE=100001")[0] == 552
+        client.docmd("MAIL FROM:<s@client.test>")
+        client.docmd("RCPT TO:<anna@a.test>")
+        code, text = client.data(large)
+        assert code == 552 and text.startswith(b"5.3.4")
+        fits = large[:99998] + b"\r\n"
+        assert client.deliver("s@client.test", "anna@a.test", fits).startswith("250 ")
+    (stored,) = mx.maildir("anna@a.test").wait()
+    split_trace(stored, fits.replace(b"\r\n", b"\n"))
+
+
+def test_early_talker(node):
+    """Its bytes are there before the banner: the workers are held until they are."""
+    mx = node()
+    workers = mx.pids("smtpd")
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    with Wire(mx) as wire:
+        wire.send(b"EHLO early.test\r\n")
+        for pid in workers:
+            os.kill(pid, signal.SIGCONT)
+        assert wire.reply().startswith("554 ")
+        assert wire.reply() == ""
+
+
+def test_whole_session_in_one_packet(node):
+    mx = node()
+    with Wire(mx) as wire:
+        assert wire.reply().startswith("220 ")
+        wire.send(b"EHLO client.test\r\nMAIL FROM:<s@client.test>\r\nRCPT TO:<anna@a.test>\r\n"
+                  b"DATA\r\nSubject: one\r\n\r\n..\r\n.\r\n"
+                  b"MAIL FROM:<s@client.test>\r\nRCPT TO:<anna@a.test>\r\nDATA\r\n.\r\nQUIT\r\n")
+        codes = [wire.reply()[:3] for _ in range(9)]
+        assert codes == "250 250 250 354 250 250 250 354 250".split()
+        assert wire.reply().startswith("221 ") and wire.reply() == ""
+    stored = mx.maildir("anna@a.test").wait(2)
+    assert sorted(text.endswith(b"\nSubject: one\n\n.\n") for text in stored) == [False, True]
+
+
+def test_byte_by_byte(node):
+    mx = node()
+    with Wire(mx) as wire:
+        wire.socket.setsockopt(6, 1, 1)  # TCP_NODELAY
+        assert wire.reply().startswith("220 ")
+        for byte in (b"EHLO c.test\r\nMAIL FROM:<s@client.test>\r\nRCPT TO:<anna@a.test>\r\n"
+                     b"DATA\r\n" + TEXT + b"..dot\r\n.\r\n"):
+            wire.send(bytes([byte]))
+        codes = [wire.reply()[:3] for _ in range(5)]
+        assert codes == "250 250 250 354 250".split()
+    split_trace(mx.maildir("anna@a.test").wait()[0], STORED + b".dot\n")
+
+
+@pytest.mark.parametrize("during", ["commands", "data"])
+def test_silent_client_is_left(node, during):
+    mx = node(settings="smtp_timeout = 1")
+    with Wire(mx) as wire:
+        if during == "data":
+            wire.begin()
+            wire.send(b"Subject: never ends\r\n")
+        else:
+            assert wire.reply().startswith("220 ")
+        began = time.monotonic()
+        assert wire.reply().startswith("421 4.4.2 ")
+        assert wire.reply() == ""
+        assert time.monotonic() - began < 10
+    assert not mx.control_files()
+
+
+def test_too_many_errors(node):
+    mx = node(settings="maxerrors = 5")
+    with Wire(mx) as wire:
+        wire.reply()
+        assert [wire.ask(b"NONSENSE")[:3] for _ in range(6)] == ["500"] * 5 + ["421"]
+        assert wire.reply() == ""
+
+
+def test_2000_sessions(node):
+    resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
+    mx = node(settings="maxsessions = 4200")
+    wires = []
+    try:
+        for _ in range(2000):
+            wires.append(Wire(mx, timeout=60))
+        for wire in wires:
+            assert wire.reply().startswith("220 ")
+        deliver(mx, "anna@a.test", TEXT)
+        mx.maildir("anna@a.test").wait()
+        for wire in wires:
+            wire.send(b"EHLO client.test\r\n")
+        for wire in wires:
+            assert wire.reply().startswith("250")
+    finally:
+        for wire in wires:
+            wire.close()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait(2)
+
+
+def test_sessions_over_the_limit_wait(node):
+    mx = node(settings="maxsessions = 2\nsmtpd_workers = 1")
+    first, second = Wire(mx), Wire(mx)
+    assert first.reply().startswith("220 ") and second.reply().startswith("220 ")
+    with Wire(mx, timeout=0.3) as third:
+        with pytest.raises(TimeoutError):
+            third.socket.recv(1)
+        third.socket.settimeout(20)
+        first.close()
+        assert third.socket.recv(4) == b"220 "
+    second.close()
