@@ -20,11 +20,27 @@ struct os_process_user {
 	gid_t gid;
 };
 
+/* A user with what is known of him. */
+struct os_process_account {
+	struct os_process_user user;
+	char name[64];
+	char home[256];
+};
+
+/* Looks the account up; -ENOENT when there is none. */
+MUST_CHECK int os_process_account_find(const char *name, struct os_process_account *out);
 /* Looks the user up; -ENOENT when there is none. */
 MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *out);
 /* Becomes USER for good, with no other groups. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 bool os_process_is_root(void);
+/* The user that this process acts as. */
+uid_t os_process_effective_user(void);
+/* From now on what this thread does to files is done as USER, with no other groups
+ * and without root's power over files; the others of the process stay what they
+ * are. For root; then os_process_files_as_root(). */
+MUST_CHECK int os_process_files_as(const struct os_process_user *user);
+void os_process_files_as_root(void);
 /* The user who started this program, whoever it acts as. */
 unsigned long os_process_real_user(void);
 /* The name and the full name (first part of the GECOS field) of that user, or
