@@ -158,6 +158,8 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The stage called NAME, or NULL. */
 const struct config_stage *config_stage_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
+/* Whether a service delivers as a user of its own. */
+bool config_has_owners(const struct config *config);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */

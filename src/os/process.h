@@ -16,6 +16,7 @@ enum {
 
 struct os_process_user {
 	bool change;
+	bool may_gain; /* what it starts may gain rights: set-user-ID programs work */
 	uid_t uid;
 	gid_t gid;
 };

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,6 +56,8 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 	if (setsid() < 0 || syscall(SYS_close_range, 3, UINT_MAX, 0) != 0 || chdir("/") != 0 ||
 	    os_process_become(user) != 0)
 		fail(126);
+	/* after the change of user, which takes it back */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execve(arguments[0], (char *const *)(uintptr_t)arguments,
 	       (char *const *)(uintptr_t)environment);
 	fail(127);
