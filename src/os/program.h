@@ -18,8 +18,8 @@ struct os_program {
 /* Starts ARGUMENTS[0] (a path) with ARGUMENTS and ENVIRONMENT, which end with NULL,
  * as USER. The directory is "/", the umask 077; signals are as usual, no other
  * descriptor is open; it is killed when this process ends. Reading and writing do not
- * block. When the program itself
- * cannot be run, its output says why and it ends with 126 or 127, as in a shell. */
+ * block. When the program itself cannot be run, its output says why and it ends with
+ * 126 or 127, as in a shell. */
 MUST_CHECK int os_program_start(const char *const *arguments, const char *const *environment,
 				const struct os_process_user *user, struct os_program *out);
 /* Whether it has ended; STATUS_OUT as of waitpid(). WAITING: not before it has. */
