@@ -24,6 +24,8 @@ int inject_exit_status(int error)
 	switch (-error) {
 	case 0:
 		return INJECT_OK;
+	case EDESTADDRREQ:
+		return INJECT_USAGE;
 	case EBADMSG:
 	case EINVAL:
 		return INJECT_BAD_DATA;

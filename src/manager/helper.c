@@ -51,7 +51,7 @@ void helper_close(struct helper *helper)
 	struct manager *manager = helper->manager;
 	bool was_resolve = helper->is_resolve;
 
-	if (helper->stage != NULL || was_resolve)
+	if ((helper->stage != NULL || was_resolve) && !manager->is_stopping)
 		log_event(EVENT_HELPER_LOST,
 			  log_string("service", was_resolve ? "resolve" : helper->stage->name),
 			  log_number("jobs", helper->in_flight));

@@ -31,6 +31,9 @@ struct waiters {
 	size_t count;
 };
 
+/* What an operator wants done with what is not delivered yet. */
+enum message_order { MESSAGE_ORDER_NONE, MESSAGE_ORDER_BOUNCE, MESSAGE_ORDER_REMOVE };
+
 enum message_state {
 	MESSAGE_ASLEEP,    /* nothing but its number and due time */
 	MESSAGE_RESOLVING, /* resolve has been asked, or will be */
@@ -45,16 +48,17 @@ struct message {
 	enum message_state state;
 	bool is_queued;        /* at S4; otherwise S5 */
 	enum mail_stage stage; /* of S4 */
-	bool is_scanned;       /* seen by the rescan under way */
-	bool is_recorded;      /* its map block is in the control file */
-	bool has_todo;         /* at S5, and "queue" has not removed todo/ yet */
-	bool has_bounce;       /* bounce/ID may exist */
-	bool is_probe;         /* may have been chosen to try for a trigger */
-	bool is_released;      /* what it waited for happened: do not look at times */
-	int64_t born_us;       /* 0: not known yet */
-	struct heap_node due;  /* while ASLEEP */
-	uint32_t jobs;         /* waiting or in flight */
-	uint32_t resolving;    /* parts that resolve has not answered */
+	enum message_order order;
+	bool is_scanned;      /* seen by the rescan under way */
+	bool is_recorded;     /* its map block is in the control file */
+	bool has_todo;        /* at S5, and "queue" has not removed todo/ yet */
+	bool has_bounce;      /* bounce/ID may exist */
+	bool is_probe;        /* may have been chosen to try for a trigger */
+	bool is_released;     /* what it waited for happened: do not look at times */
+	int64_t born_us;      /* 0: not known yet */
+	struct heap_node due; /* while ASLEEP */
+	uint32_t jobs;        /* waiting or in flight */
+	uint32_t resolving;   /* parts that resolve has not answered */
 	uint64_t directory_version;
 	struct queue_control *control;  /* while awake */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
@@ -180,6 +184,7 @@ struct manager {
 	struct os_timer *rescan_timer;
 	struct os_task dispatch_task;
 	struct os_task stop_task;
+	struct os_task scan_task;
 	bool is_stopping;
 	void (*stopped)(void *context);
 	void *stopped_context;
@@ -270,6 +275,8 @@ void trigger_release_this(struct manager *manager, struct trigger *trigger);
 struct waiters *trigger_waiters(struct trigger *trigger);
 /* Whether MESSAGE is the one that may try although the trigger is set. */
 bool trigger_is_probe(const struct trigger *trigger, const struct message *message);
+/* Lets MESSAGE, which waits for a trigger, try now if no other one does. */
+void trigger_let_try(struct manager *manager, struct message *message);
 /* MESSAGE is forgotten, or its attempt is over. */
 void trigger_probe_ended(struct manager *manager, struct message *message);
 /* Reads the trigger directory, at start and when told that it changed. */
@@ -291,7 +298,14 @@ void failure_abandon(struct message *message);
 void scan_all(struct manager *manager);
 void scan_timer(void *context);
 void scan_open_trigger(struct manager *manager);
-void scan_notify(void *context, unsigned events);
+
+/* operator.c */
+void operator_on_notice(void *context, unsigned events);
+/* Carries out the order on a message whose deliveries are in memory. */
+void operator_carry_out(struct message *message);
+/* Those who wait for the end of MESSAGE's hold, itself alone; NULL: not held. */
+struct waiters *operator_hold_of(struct manager *manager, const struct message *message);
+void operator_end_hold(struct manager *manager, const struct message *message);
 
 /* manager.c */
 void manager_check_stopped(struct manager *manager);

@@ -4,22 +4,13 @@
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/file.h"
-#include "os/socket.h"
 #include <stdlib.h>
 
 enum { BOUNCE_STOCK = 2 };
 
-/* A notice from an operator or a program. "rescan" is all there is to say so far:
- * every notice is a reason to look. */
-void scan_notify(void *context, unsigned events)
+static void scan_soon(void *context)
 {
-	struct manager *manager = context;
-	char text[512];
-	ssize_t length = os_socket_read(manager->notify, text, sizeof text);
-
-	(void)events;
-	if (length > 0 && manager->is_managing)
-		scan_all(manager);
+	scan_all(context);
 }
 
 static bool is_at_rest(const struct manager *manager)
@@ -63,6 +54,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->dispatch_task = (struct os_task){.call = stage_dispatch, .context = manager};
 	manager->removals_task = (struct os_task){.call = removal_flush, .context = manager};
 	manager->stop_task = (struct os_task){.call = finish_stop, .context = manager};
+	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
 	manager->due_timer = os_timer_new(loop, message_wake_due, manager);
 	manager->record_timer = os_timer_new(loop, outcome_record_due, manager);
 	manager->trigger_timer = os_timer_new(loop, trigger_timer, manager);
@@ -71,7 +63,8 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	stage_configure_all(manager);
 	manager->helper_watch =
 		os_watch_new(loop, listening, OS_WATCH_READ, helper_on_connection, manager);
-	manager->notify_watch = os_watch_new(loop, notify, OS_WATCH_READ, scan_notify, manager);
+	manager->notify_watch =
+		os_watch_new(loop, notify, OS_WATCH_READ, operator_on_notice, manager);
 	manager->bounce_queue = queue_client_new(loop, queue_path, BOUNCE_STOCK);
 	manager->queue = ipc_client_new(loop, queue_path, &removal_queue_handler, manager);
 	scan_open_trigger(manager);
@@ -117,6 +110,7 @@ void manager_free(struct manager *manager)
 	os_task_cancel(manager->loop, &manager->dispatch_task);
 	os_task_cancel(manager->loop, &manager->removals_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
+	os_task_cancel(manager->loop, &manager->scan_task);
 	os_watch_free(manager->helper_watch);
 	os_watch_free(manager->notify_watch);
 	os_watch_free(manager->trigger_watch);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { AWAKE_MAX = 10000 };
+enum { AWAKE_MAX = 10000, WAKES_A_TURN = 200 };
 
 static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t UNREADABLE_DELAY_US = 10 * MINUTE_US;
@@ -182,10 +182,11 @@ void message_wake_due(void *context)
 	struct manager *manager = context;
 	int64_t now_us = os_clock_wall_us();
 
-	while (!manager->is_stopping && manager->awake < AWAKE_MAX) {
+	for (unsigned i = 0; i < WAKES_A_TURN; i++) {
 		struct heap_node *first = heap_first(&manager->due);
 
-		if (first == NULL || first->key > now_us)
+		if (manager->is_stopping || manager->awake >= AWAKE_MAX || first == NULL ||
+		    first->key > now_us)
 			break;
 		message_wake(manager, CONTAINER_OF(first, struct message, due), STR(""));
 	}
@@ -261,19 +262,30 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 	return common;
 }
 
+/* The control file's modification time tells a later process when to look at it:
+ * at once if it waits for an event, which nothing else remembers. */
+static void note_due(struct manager *manager, const struct message *message, int64_t due_us)
+{
+	int error;
+
+	if (message->is_queued)
+		return;
+	error = queue_update_set_due(manager->store, message->number, due_us);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
+			  log_string("operation", "due"), log_error(error));
+}
+
 static void wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
+	struct waiters *hold = operator_hold_of(manager, message);
 	int64_t due_us = next_due(manager, message);
-	int error;
 
-	if (!message->is_queued) {
-		error = queue_update_set_due(manager->store, message->number, due_us);
-		if (error < 0)
-			log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
-				  log_string("operation", "due"), log_error(error));
-	}
-	if (trigger != NULL)
+	note_due(manager, message, hold != NULL || trigger != NULL ? os_clock_wall_us() : due_us);
+	if (hold != NULL)
+		message_sleep_with(manager, message, hold, INT64_MAX);
+	else if (trigger != NULL)
 		message_sleep_with(manager, message, trigger_waiters(trigger),
 				   message->born_us + manager->config->queuelifetime_us);
 	else
@@ -295,7 +307,10 @@ void message_continue(struct manager *manager, struct message *message)
 
 	if (message->state != MESSAGE_BUSY)
 		return;
-	if (message->jobs == 0 && !manager->is_stopping) {
+	if (message->jobs == 0 && message->order != MESSAGE_ORDER_NONE)
+		operator_carry_out(message);
+	if (message->jobs == 0 && !manager->is_stopping &&
+	    operator_hold_of(manager, message) == NULL) {
 		if (stage_add_jobs(manager, message, &crowded) > 0) {
 			os_loop_defer(manager->loop, &manager->dispatch_task);
 			return;

@@ -45,6 +45,7 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 	} else {
 		log_event(EVENT_MESSAGE_DONE,
 			  log_id((struct mail_id){message->number, message->born_us}));
+		operator_end_hold(manager, message);
 		message->state = MESSAGE_REMOVING;
 	}
 	pack_removal(manager, message, kind);

@@ -138,6 +138,19 @@ void trigger_release(struct manager *manager, struct str name)
 		trigger_release_this(manager, trigger);
 }
 
+void trigger_let_try(struct manager *manager, struct message *message)
+{
+	struct trigger *trigger;
+
+	for (trigger = manager->triggers; trigger != NULL; trigger = trigger->hh.next) {
+		if (message->waiters != &trigger->waiters || trigger->probe != NULL)
+			continue;
+		trigger->probe = message;
+		message->is_probe = true;
+		return;
+	}
+}
+
 void trigger_probe_ended(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger;

@@ -39,6 +39,8 @@ int os_file_open(int directory, const char *path, unsigned flags)
 		how |= O_APPEND;
 	if ((flags & OS_FILE_NO_BLOCK) != 0)
 		how |= O_NONBLOCK;
+	if ((flags & OS_FILE_NO_FOLLOW) != 0)
+		how |= O_NOFOLLOW;
 	return RETRY(openat(directory, path, how, mode));
 }
 

@@ -23,11 +23,12 @@ enum { OS_FILE_HERE = -100 }; /* AT_FDCWD */
 
 enum os_file_flags {
 	OS_FILE_READ = 0,
-	OS_FILE_WRITE = 1 << 0,    /* reading and writing */
-	OS_FILE_CREATE = 1 << 1,   /* makes a new file; -EEXIST when the name is taken */
-	OS_FILE_APPEND = 1 << 2,   /* every write goes to the end */
-	OS_FILE_NO_BLOCK = 1 << 3, /* for named pipes */
-	OS_FILE_PRIVATE = 1 << 4,  /* mode 0600 for a new file; otherwise 0640 */
+	OS_FILE_WRITE = 1 << 0,     /* reading and writing */
+	OS_FILE_CREATE = 1 << 1,    /* makes a new file; -EEXIST when the name is taken */
+	OS_FILE_APPEND = 1 << 2,    /* every write goes to the end */
+	OS_FILE_NO_BLOCK = 1 << 3,  /* for named pipes */
+	OS_FILE_PRIVATE = 1 << 4,   /* mode 0600 for a new file; otherwise 0640 */
+	OS_FILE_NO_FOLLOW = 1 << 5, /* -ELOOP when the name is a symbolic link */
 };
 
 struct os_file_info {

@@ -18,7 +18,8 @@ struct os_loop {
 struct os_watch {
 	struct event event;
 	struct os_loop *loop;
-	unsigned events;
+	unsigned events; /* wanted */
+	unsigned armed;  /* what the kernel tells of; may be more */
 	void (*call)(void *context, unsigned events);
 	void *context;
 };
@@ -49,7 +50,9 @@ struct os_loop *os_loop_new(void)
 
 	if (config == NULL)
 		panic("no event configuration");
-	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+	/* No timer of ours needs more than milliseconds: precise ones would cost a
+	 * timerfd_settime(2) before every epoll_wait(2). */
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (loop->base == NULL)
@@ -123,33 +126,42 @@ void os_task_cancel(struct os_loop *loop, struct os_task *task)
 	task->previous = NULL;
 }
 
-static void watch_ready(evutil_socket_t descriptor, short what, void *context)
-{
-	struct os_watch *watch = context;
-	unsigned events = OS_WATCH_NONE;
+static void watch_ready(evutil_socket_t descriptor, short what, void *context);
 
-	(void)descriptor;
-	if (what & EV_READ)
-		events |= OS_WATCH_READ;
-	if (what & EV_WRITE)
-		events |= OS_WATCH_WRITE;
-	watch->call(watch->context, events);
-}
-
+/* Tells the kernel what is wanted. */
 static void watch_arm(struct os_watch *watch, int descriptor)
 {
 	short what = EV_PERSIST;
 
-	if (watch->events == OS_WATCH_NONE)
+	if (watch->armed != OS_WATCH_NONE)
+		event_del(&watch->event);
+	watch->armed = watch->events;
+	if (watch->armed == OS_WATCH_NONE)
 		return;
-	if (watch->events & OS_WATCH_READ)
+	if (watch->armed & OS_WATCH_READ)
 		what |= EV_READ;
-	if (watch->events & OS_WATCH_WRITE)
+	if (watch->armed & OS_WATCH_WRITE)
 		what |= EV_WRITE;
 	if (event_assign(&watch->event, watch->loop->base, descriptor, what, watch_ready, watch) !=
 		    0 ||
 	    event_add(&watch->event, NULL) != 0)
 		panic("descriptor %d cannot be watched", descriptor);
+}
+
+static void watch_ready(evutil_socket_t descriptor, short what, void *context)
+{
+	struct os_watch *watch = context;
+	unsigned events = OS_WATCH_NONE;
+
+	if (what & EV_READ)
+		events |= OS_WATCH_READ;
+	if (what & EV_WRITE)
+		events |= OS_WATCH_WRITE;
+	if ((events & ~watch->events) != 0)
+		watch_arm(watch, descriptor); /* it would tell again and again */
+	events &= watch->events;
+	if (events != OS_WATCH_NONE)
+		watch->call(watch->context, events);
 }
 
 struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned events,
@@ -167,14 +179,14 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 	return watch;
 }
 
+/* A session that is not to be read for a moment seldom has anything to be read:
+ * the kernel is only told when it says so. That saves two epoll_ctl(2) each time.
+ * A descriptor can almost always be written to, so there it is told at once. */
 void os_watch_set(struct os_watch *watch, unsigned events)
 {
-	if (events == watch->events)
-		return;
-	if (watch->events != OS_WATCH_NONE)
-		event_del(&watch->event);
 	watch->events = events;
-	watch_arm(watch, (int)event_get_fd(&watch->event));
+	if ((events & ~watch->armed) != 0 || (watch->armed & ~events & OS_WATCH_WRITE) != 0)
+		watch_arm(watch, (int)event_get_fd(&watch->event));
 }
 
 void os_watch_free(struct os_watch *watch)

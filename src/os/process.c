@@ -96,6 +96,11 @@ void os_process_kill(pid_t pid, int signal)
 		(void)kill(pid, signal);
 }
 
+int os_process_signal(pid_t pid, int signal)
+{
+	return kill(pid, signal) != 0 ? -errno : 0;
+}
+
 void os_process_status_format(int status, char *text, size_t size)
 {
 	if (WIFSIGNALED(status))

@@ -42,12 +42,14 @@ uid_t os_process_effective_user(void);
  * are. For root; then os_process_files_as_root(). */
 MUST_CHECK int os_process_files_as(const struct os_process_user *user);
 void os_process_files_as_root(void);
-/* The user who started this program, whoever it acts as. */
-unsigned long os_process_real_user(void);
-/* The name and the full name (first part of the GECOS field) of that user, or
- * an empty text; a pointer into static memory each. */
-const char *os_process_real_user_name(void);
-const char *os_process_real_user_full_name(void);
+struct os_process_caller {
+	unsigned long id;
+	char name[64];       /* "": the system knows none */
+	char full_name[128]; /* first part of the GECOS field */
+};
+
+/* The user who started this program. Before os_process_become(). */
+void os_process_caller_find(struct os_process_caller *out);
 /* Whether files that this process makes in the directory PATH belong to the
  * directory's owner: 1, 0 or -errno. */
 MUST_CHECK int os_process_owns(const char *path);
@@ -65,6 +67,8 @@ MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
+/* The same for a process of somebody else's: -ESRCH, -EPERM. */
+MUST_CHECK int os_process_signal(pid_t pid, int signal);
 /* "exit 1", "signal 9" */
 void os_process_status_format(int status, char *text, size_t size);
 

@@ -94,6 +94,14 @@ static int new_stream(const union os_socket_address *address)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
+/* Replies and commands are written whole: waiting for more would only delay. */
+static void set_no_delay(int descriptor)
+{
+	static const int on = 1;
+
+	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 int os_socket_listen(const union os_socket_address *address, int backlog)
 {
 	static const int on = 1;
@@ -106,18 +114,11 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	if (address->any.sa_family == AF_INET6 &&
 	    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
 		return fail(descriptor);
+	set_no_delay(descriptor); /* accepted sockets inherit it */
 	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
 	    listen(descriptor, backlog) != 0)
 		return fail(descriptor);
 	return descriptor;
-}
-
-/* Replies and commands are written whole: waiting for more would only delay. */
-static void set_no_delay(int descriptor)
-{
-	static const int on = 1;
-
-	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 int os_socket_connect(const union os_socket_address *address)
@@ -155,7 +156,6 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 	while (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED));
 	if (descriptor < 0)
 		return -errno;
-	set_no_delay(descriptor);
 	*peer_out = peer;
 	return descriptor;
 }
@@ -253,7 +253,8 @@ void os_socket_close_politely(int socket)
 	unsigned reads = 0;
 
 	if (shutdown(socket, SHUT_WR) == 0)
-		while (reads < POLITE_READS_MAX && os_socket_read(socket, unread, sizeof unread) > 0)
+		while (reads < POLITE_READS_MAX &&
+		       os_socket_read(socket, unread, sizeof unread) > 0)
 			reads++;
 	os_socket_close(socket);
 }
@@ -333,4 +334,25 @@ ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 		return -EMSGSIZE;
 	}
 	return count;
+}
+
+ssize_t os_socket_receive_from(int socket, void *data, size_t size,
+			       struct os_socket_sender *sender_out)
+{
+	ssize_t count;
+
+	do {
+		sender_out->size = sizeof sender_out->address;
+		count = recvfrom(socket, data, size, 0, (struct sockaddr *)&sender_out->address,
+				 &sender_out->size);
+	} while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+void os_socket_answer(int socket, const void *data, size_t size,
+		      const struct os_socket_sender *sender)
+{
+	if (sender->size > sizeof(sa_family_t))
+		(void)!sendto(socket, data, size, MSG_NOSIGNAL | MSG_DONTWAIT,
+			      (const struct sockaddr *)&sender->address, sender->size);
 }

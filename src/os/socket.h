@@ -73,4 +73,15 @@ MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, con
 MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 				     size_t *descriptor_count);
 
+/* A datagram and where it came from; and an answer to it, which is dropped when
+ * the sender has no address or does not listen. */
+struct os_socket_sender {
+	struct sockaddr_storage address;
+	socklen_t size;
+};
+MUST_CHECK ssize_t os_socket_receive_from(int socket, void *data, size_t size,
+					  struct os_socket_sender *sender_out);
+void os_socket_answer(int socket, const void *data, size_t size,
+		      const struct os_socket_sender *sender);
+
 #endif

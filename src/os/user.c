@@ -56,28 +56,17 @@ void os_process_files_as_root(void)
 	setfsgid(0);
 }
 
-unsigned long os_process_real_user(void)
-{
-	return getuid();
-}
-
-const char *os_process_real_user_name(void)
+void os_process_caller_find(struct os_process_caller *out)
 {
 	const struct passwd *entry = getpwuid(getuid());
 
-	return entry != NULL ? entry->pw_name : "";
-}
-
-const char *os_process_real_user_full_name(void)
-{
-	static char name[256];
-	const struct passwd *entry = getpwuid(getuid());
-
-	if (entry == NULL || entry->pw_gecos == NULL)
-		return "";
-	snprintf(name, sizeof name, "%s", entry->pw_gecos);
-	name[strcspn(name, ",")] = '\0';
-	return name;
+	*out = (struct os_process_caller){.id = getuid()};
+	if (entry == NULL)
+		return;
+	snprintf(out->name, sizeof out->name, "%s", entry->pw_name);
+	snprintf(out->full_name, sizeof out->full_name, "%s",
+		 entry->pw_gecos != NULL ? entry->pw_gecos : "");
+	out->full_name[strcspn(out->full_name, ",")] = '\0';
 }
 
 int os_process_owns(const char *path)

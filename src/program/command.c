@@ -86,19 +86,24 @@ static bool parse_option(const struct command *command, int argc, char **argv,
 	return *status_out == COMMAND_OK;
 }
 
-/* Who runs this with another user's rights does not choose the configuration. */
-static const char *default_config_file(void)
+const char *command_config_file(const char *file)
 {
-	const char *file = secure_getenv("STAGEPOST_CONF");
+	const char *usual = secure_getenv("STAGEPOST_CONF");
 
-	return file != NULL ? file : COMMAND_CONFIG_FILE;
+	if (file != NULL && os_process_is_privileged()) {
+		fputs("stagepost: -c is not for programs that act as another user\n", stderr);
+		exit(COMMAND_USAGE);
+	}
+	if (file != NULL)
+		return file;
+	return usual != NULL ? usual : COMMAND_CONFIG_FILE;
 }
 
 bool command_parse_extra(const struct command *command, int argc, char **argv,
 			 const struct command_option *extras, struct command_options *options,
 			 int *status_out)
 {
-	*options = (struct command_options){.config_file = default_config_file(), .first = 1};
+	*options = (struct command_options){.first = 1};
 	while (options->first < argc && argv[options->first][0] == '-' &&
 	       argv[options->first][1] != '\0') {
 		if (strcmp(argv[options->first], "--") == 0) {
@@ -108,6 +113,7 @@ bool command_parse_extra(const struct command *command, int argc, char **argv,
 		if (!parse_option(command, argc, argv, extras, options, status_out))
 			return false;
 	}
+	options->config_file = command_config_file(options->config_file);
 	return true;
 }
 

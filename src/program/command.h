@@ -48,6 +48,9 @@ bool command_parse_extra(const struct command *command, int argc, char **argv,
 			 int *status_out);
 /* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
+/* FILE, or the usual configuration when it is NULL. Exits when FILE was named by
+ * somebody with fewer rights than this program. */
+const char *command_config_file(const char *file);
 /* The configuration; or NULL, and every problem is on standard error. */
 struct config *command_config(const char *file);
 
@@ -55,7 +58,16 @@ int command_serve(const struct command *command, int argc, char **argv);
 int command_check(const struct command *command, int argc, char **argv);
 int command_config_print(const struct command *command, int argc, char **argv);
 int command_manual(const struct command *command, int argc, char **argv);
+/* What "mailq" prints; the exit status. */
+int command_mailq_print(const char *config_file);
+
 int command_enqueue(const struct command *command, int argc, char **argv);
+int command_trace(const struct command *command, int argc, char **argv);
+int command_reload(const struct command *command, int argc, char **argv);
+int command_stop(const struct command *command, int argc, char **argv);
+int command_queue(const struct command *command, int argc, char **argv);
+int command_mailq(const struct command *command, int argc, char **argv);
+int command_sendmail(const struct command *command, int argc, char **argv);
 int command_version(const struct command *command, int argc, char **argv);
 
 #endif

@@ -25,12 +25,12 @@ static int receive(const struct config *config, struct inject_message *message,
 	return error;
 }
 
-static int enqueue(const struct config *config, enum mail_stage stage)
+static int enqueue(const struct config *config, unsigned long uid, enum mail_stage stage)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
 	struct mail_envelope *envelope;
-	int error = inject_message_open(config, os_process_real_user(), &message, &reason);
+	int error = inject_message_open(config, uid, &message, &reason);
 
 	if (error < 0)
 		return command_mail_failed(NAME, error, &reason);
@@ -51,6 +51,7 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 		{"-s", "STAGE", "where it begins: submit (default) or arrive", &stage_name, NULL},
 		{NULL, NULL, NULL, NULL, NULL},
 	};
+	struct os_process_caller caller;
 	struct command_options options;
 	struct config *config;
 	enum mail_stage stage;
@@ -63,10 +64,11 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 			      options.first < argc ? "unexpected argument" : "no such stage");
 		return INJECT_USAGE;
 	}
+	os_process_caller_find(&caller);
 	config = command_mail_begin(NAME, options.config_file, &status);
 	if (config == NULL)
 		return status;
-	status = enqueue(config, stage);
+	status = enqueue(config, caller.id, stage);
 	config_free(config);
 	return status;
 }

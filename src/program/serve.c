@@ -8,6 +8,7 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/child.h"
+#include "program/pid_file.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -531,6 +532,20 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
+/* The file stays open, and so locked, until the process ends. */
+static int write_pid_file(const struct config *config)
+{
+	int file = pid_file_write(config->run);
+
+	if (file >= 0)
+		return 0;
+	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME),
+		  log_string("run", config->run),
+		  log_string("reason", file == -EAGAIN ? "another one runs here" : "not written"),
+		  log_error(file));
+	return file;
+}
+
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
@@ -546,6 +561,8 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = prepare_directory(supervisor, config->run);
 	if (error == 0)
+		error = write_pid_file(config);
+	if (error == 0)
 		error = prepare_directory(supervisor, config->queue);
 	if (error == 0)
 		error = bind_run_sockets(supervisor);
@@ -554,14 +571,24 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
+/* Installed: where the command's own file says, so that a tree may be moved;
+ * not installed: beside it. */
 static void find_programs(struct supervisor *supervisor)
 {
+	static const char *const places[] = {"../libexec/stagepost", "."};
+	char *directory = supervisor->program_directory;
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
-	snprintf(path, sizeof path, "%s/send", supervisor->program_directory);
-	if (access(path, X_OK) != 0)
-		snprintf(supervisor->program_directory, sizeof supervisor->program_directory, "%s",
-			 PROGRAM_DIRECTORY);
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		size_t length = strlen(directory);
+
+		snprintf(path, sizeof path, "%s/%s/send", directory, places[i]);
+		if (access(path, X_OK) != 0)
+			continue;
+		snprintf(directory + length, OS_PROCESS_PATH_SIZE - length, "/%s", places[i]);
+		return;
+	}
+	snprintf(directory, OS_PROCESS_PATH_SIZE, "%s", PROGRAM_DIRECTORY);
 }
 
 int serve(const char *file, struct str text, struct config *config)

@@ -137,10 +137,12 @@ static void on_message(void *context, struct ipc_message *message)
 		on_refused(client, error);
 		break;
 	case QUEUE_PROTOCOL_COMMITTED:
-		number = unpack_u64(&body);
-		error = -(int)unpack_u32(&body);
-		if (unpack_is_whole(&body))
-			on_committed(client, number, error);
+		while (body.rest.length > 0 && !body.failed) {
+			number = unpack_u64(&body);
+			error = -(int)unpack_u32(&body);
+			if (!body.failed)
+				on_committed(client, number, error);
+		}
 		break;
 	default:
 		break;

@@ -90,7 +90,11 @@ static int write_format(int directory, uint32_t split)
 		result = os_file_rename(directory, "format.new", "format");
 	if (result == 0)
 		result = os_file_sync_directory(directory, ".");
-	return result == 0 ? os_file_sync_directory(directory, "..") : result;
+	if (result < 0)
+		return result;
+	/* whoever may not read the parent did not make our name in it */
+	result = os_file_sync_directory(directory, "..");
+	return result == -EACCES ? 0 : result;
 }
 
 /* A directory with anything of somebody else's in it does not become a queue. */

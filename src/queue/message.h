@@ -18,7 +18,9 @@
 struct queue_intake;
 
 struct queue_intake_options {
-	uint32_t spares;     /* of each kind kept at most; 0: reuse nothing */
+	uint32_t spares;     /* of each kind kept at most; 0: reuse nothing. Each spare and
+			      * each of as many queued messages holds its descriptor open:
+			      * up to 6 * spares in all */
 	uint64_t spare_size; /* a larger data file is cut to this when it becomes a spare */
 };
 
@@ -48,7 +50,7 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
 				      struct str text);
 
 /* S3 to S4 for all of them, together: makes data and control files durable,
- * links todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the
+ * renames intd/X/ID to todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the
  * first error met for messages[i]: then it is not queued, and its files were
  * removed or are left for the cleaner, never reused. When RESULTS[i] is 0 the
  * client may be told 250 and the power may fail. Consumes all messages.
@@ -71,10 +73,11 @@ size_t queue_intake_held(struct queue_intake *intake);
  * are gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
-/* After preprocessing: intd, then todo go. info/ must be durable. S4 to S5. */
+/* After preprocessing: todo goes. info/ must be durable. S4 to S5. */
 MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
-/* S2 to S1 at the end of a preprocessed message: mess goes. info/ must be gone. */
+/* S2 to S1 at the end of a preprocessed message: mess goes. info/ must be gone.
+ * No error when it is gone already. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 
 /* Removes what crashes left: names at S2 and S3 and new files in pid/ that are

@@ -10,7 +10,7 @@
  *   REFUSED   u32 errno                        answer to OPEN
  *   ENVELOPE  u64 number, str text             a part of the control file, more follows
  *   COMMIT    u64 number, str text             the last part: the data is written
- *   COMMITTED u64 number, u32 errno            0: durable at S4
+ *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       no more interest; the file is closed
  * A client that goes away abandons all it has open.
  *

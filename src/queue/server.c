@@ -13,6 +13,7 @@ static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
 void server_client_free(struct server_client *client)
 {
+	buffer_clear(&client->answers);
 	DL_DELETE2(client->server->clients, client, previous, next);
 	free(client);
 }

@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "queue/server_internal.h"
 #include <stdlib.h>
+#include <utlist.h>
 
 void server_held_free(struct server_held *held)
 {
@@ -29,16 +30,23 @@ static void group_work(void *context, void **items, size_t count)
 	free(results);
 }
 
+/* One packet for all that a group decided: each would wake the server up. */
+void server_commit_answers_send(struct server_client *client)
+{
+	if (!client->is_gone && client->answers.length > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_COMMITTED, 0,
+				 buffer_view(&client->answers), NULL, 0);
+	buffer_reset(&client->answers);
+}
+
 void server_commit_answer(struct server_client *client, uint64_t number, int result)
 {
-	struct buffer body = {0};
+	enum { ENTRY = 12 };
 
-	if (client->is_gone)
-		return;
-	pack_u64(&body, number);
-	pack_u32(&body, (uint32_t)-result);
-	ipc_channel_send(client->channel, QUEUE_PROTOCOL_COMMITTED, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	if (client->answers.length + ENTRY > IPC_BODY_MAX)
+		server_commit_answers_send(client);
+	pack_u64(&client->answers, number);
+	pack_u32(&client->answers, (uint32_t)-result);
 }
 
 static void commit_done(struct queue_server *server, struct server_held *held)
@@ -67,11 +75,16 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 static void group_done(void *context, void **items, size_t count)
 {
 	struct queue_server *server = context;
+	struct server_client *client;
 
 	for (size_t i = 0; i < count; i++)
 		if (items[i] != NULL)
 			commit_done(server, items[i]);
+	DL_FOREACH2 (server->clients, client, next)
+		server_commit_answers_send(client);
 	server_notice_send(server);
+	if (server->is_full)
+		(void)server_check_room(server);
 	server_finish_stop(server);
 }
 

@@ -32,7 +32,8 @@ struct server_client {
 	struct ipc_channel *channel;
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
-	bool is_gone; /* freed when the last commit is done */
+	struct buffer answers; /* COMMITTED entries, not sent yet */
+	bool is_gone;          /* freed when the last commit is done */
 	struct server_client *next, *previous;
 };
 
@@ -60,6 +61,8 @@ struct queue_server {
 };
 
 /* server_request.c: requests of those who add messages. False ends the connection. */
+/* 0, or -errno when there is too little room for more. */
+int server_check_room(struct queue_server *server);
 void server_open(struct server_client *client, uint32_t count);
 bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
 bool server_abandon(struct server_client *client, struct unpack *body);
@@ -68,6 +71,7 @@ void server_held_abandon(struct server_client *client, struct server_held *held)
 /* server_commit.c: groups on their way to the disk. */
 extern const struct queue_group_handler server_group_handler;
 void server_commit_answer(struct server_client *client, uint64_t number, int result);
+void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);
 
 /* server_manager.c: what the manager is told, and what it asks for. */

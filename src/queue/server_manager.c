@@ -79,7 +79,9 @@ void server_removed_settle(void *context)
 
 static void tell_removed(struct queue_server *server, uint64_t number)
 {
-	if (!os_timer_is_running(server->settle_timer))
+	if (server->is_full) /* the room is needed */
+		os_timer_start(server->settle_timer, 0);
+	else if (!os_timer_is_running(server->settle_timer))
 		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
 	pack_u64(&server->removed, number);
 	os_loop_defer(server->loop, &server->removed_task);

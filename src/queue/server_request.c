@@ -15,7 +15,7 @@ static void refuse_open(struct server_client *client, int error)
 	buffer_clear(&body);
 }
 
-static int check_room(struct queue_server *server)
+int server_check_room(struct queue_server *server)
 {
 	int error = queue_store_has_room(server->store, server->reserve);
 
@@ -34,7 +34,7 @@ void server_open(struct server_client *client, uint32_t count)
 	int files[QUEUE_OPEN_MAX];
 	struct buffer body = {0};
 	size_t opened = 0;
-	int error = check_room(server);
+	int error = server_check_room(server);
 
 	if (count > QUEUE_OPEN_MAX)
 		count = QUEUE_OPEN_MAX;
@@ -105,6 +105,7 @@ static void on_commit(struct server_client *client, struct server_held *held)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),
 			  log_string("operation", "envelope"), log_error(error));
 		server_commit_answer(client, held->number, error);
+		server_commit_answers_send(client);
 		server_held_abandon(client, held);
 		return;
 	}

@@ -122,7 +122,7 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	directory = open_or_create(path, options, &split, reason);
 	if (directory < 0)
 		return directory;
-	result = check(directory, options->unsafe, reason);
+	result = options->read_only ? 0 : check(directory, options->unsafe, reason);
 	if (result < 0) {
 		os_file_close(directory);
 		return result;

@@ -48,6 +48,7 @@ enum queue_sync {
 
 struct queue_options {
 	bool create;    /* make the directory when it does not exist or is empty */
+	bool read_only; /* only look: nothing is made, the filesystem is not checked */
 	bool unsafe;    /* accept a filesystem that fails the checks */
 	uint32_t split; /* for creation; 0: 23 */
 	enum queue_sync sync;
@@ -57,6 +58,9 @@ struct queue_store;
 
 /* Opens (or creates) the queue directory PATH and checks that its filesystem
  * keeps inode numbers over rename and link and honours sync.
+ *
+ * An error of a sync (-EIO) while it is created leaves a directory to be removed:
+ * trying again could only believe that it is durable.
  *
  * -ENOENT, -EACCES ...; -EPROTO: no queue, or of a format that is not ours;
  * -ENOTSUP: the filesystem fails a check and options->unsafe is false. In each

@@ -91,14 +91,15 @@ def run_rounds(systems, sink, cases, options):
 
 
 def medians(runs):
+    """Of each system; and the first one's divided by each other's."""
     result = {}
     for case, by_system in runs.items():
         entry = {name: {key: statistics.median(run[key] for run in of) for key in of[0]}
                  for name, of in by_system.items()}
-        if len(entry) == 2:
-            entry["ratio"] = {key: entry["stagepost"][key] / entry["postfix"][key]
-                              for key in entry["postfix"] if entry["postfix"][key] > 0}
-        result[case] = entry
+        first, *others = entry
+        result[case] = {"systems": entry, "ratios": {
+            name: {key: entry[first][key] / value for key, value in entry[name].items() if value}
+            for name in others}}
     return result
 
 
@@ -145,26 +146,26 @@ def print_calls(calls):
                       + " ".join(f"{call} {count:.2f}" for call, count in most))
 
 
+def print_table(title, key, report):
+    for number, (case, entry) in enumerate(report["medians"].items()):
+        if number == 0:
+            print(f"\n{title:32}" + "".join(f"{name[-12:]:>13}" for name in entry["systems"])
+                  + "".join(f"{'/ ' + name[-12:]:>15}" for name in entry["ratios"]))
+        print(f"{case:32}" + "".join(f"{of[key]:13.{0 if of[key] > 100 else 2}f}"
+                                     for of in entry["systems"].values())
+              + "".join(f"{of.get(key, 0):15.2f}" for of in entry["ratios"].values()))
+
+
 def print_report(report):
     print(f"filesystem: {report['filesystem']}")
-    print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians; "
-          f"{os.cpu_count()} processors")
-    print(f"\n{'messages a second':32}{'stagepost':>10}{'postfix':>10}{'ratio':>8}"
-          f"   processor seconds for 10,000")
-    for case, entry in report["medians"].items():
-        ours, theirs = entry.get("stagepost"), entry.get("postfix")
-        line = f"{case:32}{ours['rate']:10.0f}"
-        if theirs:
-            line += (f"{theirs['rate']:10.0f}{entry['ratio']['rate']:8.2f}"
-                     f"   {ours['processor_10000']:6.2f} {theirs['processor_10000']:6.2f}"
-                     f" {entry['ratio'].get('processor_10000', 0):6.2f}")
-        else:
-            line += f"{'':18}   {ours['processor_10000']:6.2f}"
-        print(line)
+    print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians and their "
+          f"ratios; {os.cpu_count()} processors")
+    print_table("messages a second", "rate", report)
+    print_table("processor seconds for 10,000", "processor_10000", report)
     for name, memory in report.get("idle", {}).items():
         print(f"\n{name}: {memory['bytes'] / 1024:.1f} KiB for each of "
               f"{memory['sessions']} idle sessions")
-    print_calls(report.get("calls", {}))
+    print_calls(report["calls"])
 
 
 def measure_kind(options, disk, kind, report):
@@ -177,16 +178,17 @@ def measure_kind(options, disk, kind, report):
     try:
         sink = Sink()
         started.append(sink)
-        systems = [Stagepost(disk.directory("stagepost-" + kind), options.build, sink.port,
-                             options.config)]
-        started.append(systems[0])
+        for build in [options.build] + options.against:
+            name = "stagepost" if build == options.build else build.strip("/")
+            started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
+                                     sink.port, name, options.config))
         if options.with_postfix:
-            systems.append(Postfix(disk.directory("postfix-" + kind), sink.port))
-            started.append(systems[1])
+            started.append(Postfix(disk.directory("postfix-" + kind), sink.port))
+        systems = started[1:]
         if options.counts and "idle" not in report:
             # first, before there is memory from other work to use again
             report["idle"] = {system.name: idle_memory(
-                system, options.idle if system.name == "stagepost" else 80) for system in systems}
+                system, 80 if system.name == "postfix" else options.idle) for system in systems}
         report["runs"].update(run_rounds(systems, sink, cases, options))
         if options.counts:
             report["calls"][kind] = system_calls(systems[0], sink, kind, disk.base,
@@ -199,8 +201,9 @@ def measure_kind(options, disk, kind, report):
 def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
               "rounds": options.rounds, "runs": {}, "calls": {}}
-    options.with_postfix = not options.alone and os.geteuid() == 0
-    if not options.alone and not options.with_postfix:
+    alone = options.alone or options.against
+    options.with_postfix = not alone and os.geteuid() == 0
+    if not alone and not options.with_postfix:
         note("Postfix needs root: measuring Stagepost alone")
     for kind in ("accept", "relay", "local"):
         measure_kind(options, disk, kind, report)
@@ -219,6 +222,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="", help="only cases with this in their name")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
+    parser.add_argument("--against", action="append", default=[], metavar="BUILD",
+                        help="instead of Postfix: programs of another build")
     parser.add_argument("--plain", action="store_true", help="no image, a plain directory")
     parser.add_argument("--no-counts", dest="counts", action="store_false",
                         help="no system calls, no memory")

@@ -75,9 +75,8 @@ class Sink:
 
 
 class Stagepost:
-    name = "stagepost"
-
-    def __init__(self, directory, build, sink_port, extra=""):
+    def __init__(self, directory, build, sink_port, name="stagepost", extra=""):
+        self.name = name
         self.port = free_port()
         self.directory = directory
         self.mailboxes = os.path.join(directory, "mail", LOCAL)

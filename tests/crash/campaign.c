@@ -22,6 +22,7 @@ enum {
 	LIGHT_SAMPLES = 2,
 	DEEP_SAMPLES = 2,
 	DEEP_EVERY = 150,
+	DEEP_OFTEN = 40,
 	ITEMS_MAX = 4096
 };
 
@@ -35,6 +36,8 @@ static struct {
 	uint64_t seen_version;
 	bool seen_full;
 	uint64_t deep_runs;
+	unsigned deep_every;
+	const struct mutant *deep_mutant;
 	uint32_t random;
 } campaign;
 
@@ -67,7 +70,7 @@ static void try_state(const struct disk *disk, const bool *keep)
 	recorder = outside;
 	world_enter(before);
 	world_free(world);
-	if (campaign.goes_deep && campaign.states % DEEP_EVERY == 0)
+	if (campaign.goes_deep && campaign.states % campaign.deep_every == 0)
 		try_aftermath(disk, keep);
 }
 
@@ -121,6 +124,7 @@ static void try_aftermath(const struct disk *disk, const bool *keep)
 	campaign.goes_deep = false;
 	campaign.deep_runs++;
 	recorder.before = before_deep_call;
+	recorder.mutant = campaign.deep_mutant;
 	scenario_look = look_deep;
 	scenario_aftermath();
 	look_deep();
@@ -130,6 +134,7 @@ static void try_aftermath(const struct disk *disk, const bool *keep)
 	}
 	scenario_look = look_before;
 	ledger = promises;
+	outside.mutant_has_struck |= recorder.mutant_has_struck;
 	recorder = outside;
 	campaign.goes_deep = true;
 	world_enter(before);
@@ -228,10 +233,13 @@ static bool run_with_cuts(const struct scenario *scenario, enum queue_sync sync,
 			  const struct disk *base, const struct mutant *mutant)
 {
 	struct world *world = begin_run(scenario, sync, base);
+	bool is_late = mutant != NULL && mutant->is_aftermath;
 
 	world_enter(world);
-	recorder.mutant = mutant;
-	campaign.goes_deep = mutant == NULL && !scenario->is_empty_disk;
+	recorder.mutant = is_late ? NULL : mutant;
+	campaign.deep_mutant = is_late ? mutant : NULL;
+	campaign.deep_every = is_late ? DEEP_OFTEN : DEEP_EVERY;
+	campaign.goes_deep = (mutant == NULL || is_late) && !scenario->is_empty_disk;
 	recorder.before = before_call;
 	scenario->run();
 	look(true);
@@ -325,7 +333,7 @@ static const struct mutant mutants[] = {
 	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL,
 	 BOTH},
 	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, BOTH},
-	{"control not emptied", MUTANT_SKIP, CALL_TRUNCATE, "pid", 0, NULL, BOTH},
+	{"control not cut", MUTANT_SKIP, CALL_TRUNCATE, "intd", 0, NULL, BOTH},
 	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "mess", CALL_RENAME, "todo", FILES},
 	{"control synced after todo", MUTANT_DEFER, CALL_SYNC, "intd", CALL_RENAME, "todo", FILES},
 	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,
@@ -341,6 +349,8 @@ static const struct mutant mutants[] = {
 	 "todo", FILES},
 	{"names synced after todo went", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "names", CALL_UNLINK,
 	 "todo", WHOLE},
+	{"cleaned todo not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE, true},
+	{"cleaned info not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, WHOLE, true},
 	{"no quarantine after todo", MUTANT_FORGET_REMOVALS, 0, "todo", 0, NULL, BOTH},
 	{"no quarantine after info", MUTANT_FORGET_REMOVALS, 0, "info", 0, NULL, BOTH},
 	{"no quarantine after bounce", MUTANT_FORGET_REMOVALS, 0, "bounce", 0, NULL, BOTH},
@@ -354,7 +364,8 @@ static bool is_of_creation(const struct mutant *mutant, enum queue_sync sync)
 	for (size_t i = 0; i < COUNT_OF(places); i++)
 		if (strcmp(mutant->place, places[i]) == 0)
 			return true;
-	return sync == QUEUE_SYNC_FILESYSTEM && mutant->call == CALL_SYNC_DIRECTORY;
+	return sync == QUEUE_SYNC_FILESYSTEM && mutant->call == CALL_SYNC_DIRECTORY &&
+	       !mutant->is_aftermath;
 }
 
 static bool is_caught(const struct mutant *mutant, enum queue_sync sync, const struct disk *base,

@@ -294,7 +294,7 @@ void disk_write(struct disk *disk, struct disk_node *file, const char *data, siz
 	}
 }
 
-void disk_sync(struct disk *disk, struct disk_node *node,
+void disk_sync(struct disk_node *node,
 	       bool (*leave)(const struct disk_node *, const struct disk_item *))
 {
 	size_t left = 0;
@@ -306,13 +306,11 @@ void disk_sync(struct disk *disk, struct disk_node *node,
 			apply(&node->durable, &node->durable_names, &node->items[i]);
 	}
 	node->item_count = left;
-	disk->changes++;
 }
 
-void disk_lose(struct disk *disk, struct disk_node *node)
+void disk_lose(struct disk_node *node)
 {
 	node->item_count = 0;
-	disk->changes++;
 }
 
 size_t disk_undecided(const struct disk *disk)

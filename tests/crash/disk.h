@@ -64,7 +64,7 @@ struct disk_node {
 
 struct disk {
 	struct disk_node *nodes[DISK_NODES_MAX]; /* by inode; owned */
-	uint64_t changes;                        /* counts items and decisions */
+	uint64_t changes; /* counts items; a sync only narrows their states */
 };
 
 struct disk *disk_new(void);
@@ -83,10 +83,10 @@ void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size);
 
 /* Decides a node's items: all reached the disk. LEAVE, if not NULL, says which
  * are left undecided. */
-void disk_sync(struct disk *disk, struct disk_node *node,
+void disk_sync(struct disk_node *node,
 	       bool (*leave)(const struct disk_node *, const struct disk_item *));
 /* Decides them the other way: they are seen, but never reach the disk. */
-void disk_lose(struct disk *disk, struct disk_node *node);
+void disk_lose(struct disk_node *node);
 
 size_t disk_undecided(const struct disk *disk);
 /* What the disk shows after a power cut when KEEP[i] says whether the i-th of

@@ -105,11 +105,11 @@ static void sync_node(struct disk_node *node)
 	if (mutant != NULL && mutant->kind == MUTANT_FORGET_REMOVALS) {
 		size_t before = node->item_count;
 
-		disk_sync(world->disk, node, is_removal);
+		disk_sync(node, is_removal);
 		recorder.mutant_has_struck |= before > 0 && node->item_count > 0;
 		return;
 	}
-	disk_sync(world->disk, node, NULL);
+	disk_sync(node, NULL);
 }
 
 static void sync_inode(uint64_t inode)
@@ -345,7 +345,7 @@ int os_file_sync(int file)
 	int result = begin(CALL_SYNC, place);
 
 	if (result < 0)
-		disk_lose(world->disk, node);
+		disk_lose(node);
 	else
 		sync_or_mutate(CALL_SYNC, place, node->inode);
 	end(CALL_SYNC, place);
@@ -370,7 +370,7 @@ int os_file_sync_directory(int directory, const char *path)
 	if (node == NULL)
 		return -ENOENT;
 	if (result < 0)
-		disk_lose(world->disk, node);
+		disk_lose(node);
 	else
 		sync_or_mutate(CALL_SYNC_DIRECTORY, place, node->inode);
 	end(CALL_SYNC_DIRECTORY, place);
@@ -415,7 +415,7 @@ int os_file_sync_filesystem(int file)
 	if (result < 0) {
 		for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
 			if (world->disk->nodes[i] != NULL)
-				disk_lose(world->disk, world->disk->nodes[i]);
+				disk_lose(world->disk->nodes[i]);
 		return result;
 	}
 	sync_or_mutate(CALL_SYNC_FILESYSTEM, place, 0);

@@ -40,7 +40,8 @@ struct mutant {
 	const char *place;
 	enum call until; /* MUTANT_DEFER: done after the next such call */
 	const char *until_place;
-	unsigned modes; /* 1: files, 2: filesystem, 3: both */
+	unsigned modes;    /* 1: files, 2: filesystem, 3: both */
+	bool is_aftermath; /* strikes only in what comes after a power cut */
 };
 
 /* A process: its disk and its open files. */

@@ -318,10 +318,8 @@ static void whole_life(void)
 		mark(entry, 2, QUEUE_WAIT);
 		mark(entry, 2, QUEUE_DONE);
 		mark(entry, 3, QUEUE_FAIL);
-		if (queue_update_leave(store, entry->number, "mailbox") == 0)
-			next = enqueue_one(80, 1); /* the bounce */
-		else
-			next = enqueue_one(80, 1);
+		(void)!queue_update_leave(store, entry->number, "mailbox");
+		next = enqueue_one(80, 1); /* the bounce */
 		entry->has_queued_bounce = next->is_answered;
 		look();
 		if (next->is_answered) {
@@ -428,7 +426,7 @@ struct disk *scenario_prepare(void)
 	disk = disk_copy(world_disk(world));
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
 		if (disk->nodes[i] != NULL)
-			disk_sync(disk, disk->nodes[i], NULL);
+			disk_sync(disk->nodes[i], NULL);
 	world_enter(before);
 	world_free(world);
 	return disk;

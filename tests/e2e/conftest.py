@@ -11,6 +11,8 @@ import disk  # noqa: E402
 import stagepost  # noqa: E402
 
 IMAGE_SIZE = 3 << 30
+KEEP = "E2E_KEEP" in os.environ
+LOG_LINES = int(os.environ.get("E2E_LOG", "60"))
 
 
 class Ground:
@@ -43,10 +45,12 @@ class Ground:
         return path
 
     def close(self):
+        if KEEP:
+            print(f"kept: {self.base}")
+            return
         if self.image is not None:
             self.image.close()
-        if os.environ.get("E2E_KEEP") is None:
-            shutil.rmtree(self.base, ignore_errors=True)
+        shutil.rmtree(self.base, ignore_errors=True)
 
 
 def pytest_configure(config):
@@ -87,7 +91,7 @@ def node(request, ground):
     yield make
     if not getattr(request.node, "was_successful", True):
         for made in nodes:
-            print(f"--- {made.log.path}\n{made.log.tail(60)}")
+            print(f"--- {made.log.path}\n{made.log.tail(LOG_LINES)}")
             made.abandon()
     try:
         for made in nodes:
@@ -95,5 +99,5 @@ def node(request, ground):
     finally:
         for made in nodes:
             made.abandon()
-            if os.environ.get("E2E_KEEP") is None:
+            if not KEEP:
                 shutil.rmtree(made.directory, ignore_errors=True)

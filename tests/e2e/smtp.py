@@ -13,15 +13,21 @@ class Client(smtplib.SMTP):
                          timeout=timeout, source_address=(source, 0))
         self.ehlo()
 
-    def data(self, msg):
-        """MSG has CRLF lines and ends with one, or is empty."""
+    def data(self, msg, before_dot=None):
+        """MSG has CRLF lines and ends with one, or is empty. BEFORE_DOT is called
+        before the line with the final dot is sent."""
         code, text = self.docmd("DATA")
         if code != 354:
             raise smtplib.SMTPDataError(code, text)
-        self.sock.sendall(stuff(msg))
+        stuffed = stuff(msg)
+        if before_dot is not None:
+            self.sock.sendall(stuffed[:-3])
+            before_dot()
+            stuffed = stuffed[-3:]
+        self.sock.sendall(stuffed)
         return self.getreply()
 
-    def deliver(self, sender, recipients, message):
+    def deliver(self, sender, recipients, message, before_dot=None):
         """The final reply, "250 2.0.0 queued as 457-63f1", or the first refusal."""
         if isinstance(recipients, str):
             recipients = [recipients]
@@ -34,7 +40,7 @@ class Client(smtplib.SMTP):
                 self.docmd("RSET")
                 return f"{code} {text.decode()}"
         try:
-            code, text = self.data(message)
+            code, text = self.data(message, before_dot)
         except smtplib.SMTPDataError as refusal:
             code, text = refusal.smtp_code, refusal.smtp_error
         return f"{code} {text.decode()}"

@@ -371,6 +371,15 @@ class Node:
         local, _, domain = address.partition("@")
         return Maildir(os.path.join(self.mail, domain, local))
 
+    def trigger_files(self):
+        """{name: text} of what is waited for."""
+        folder = os.path.join(self.queue, "trigger")
+        found = {}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found[name] = file.read()
+        return found
+
     def control_files(self):
         """{message number: text of its control file} of all that are queued."""
         found = {}

@@ -127,9 +127,12 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 static const struct session_answer *next_answer(struct session *session,
 						const struct smtp_question *question)
 {
-	const struct session_answer *next = session->answers + session->answers_used;
+	const struct session_answer *next;
 
-	if (session->answers_used == session->answer_count || next->type != question->type)
+	if (session->answers_used == session->answer_count)
+		return NULL;
+	next = &session->answers[session->answers_used];
+	if (next->type != question->type)
 		return NULL;
 	session->answers_used++;
 	return next;

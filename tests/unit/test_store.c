@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +358,89 @@ static void cleaning_spares_the_living(void **state)
 	queue_store_close(store);
 }
 
+struct hand_over {
+	struct queue_intake *intake;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct queue_message *message; /* to be committed */
+	uint64_t number;               /* was committed; 0: none */
+	bool is_over;
+};
+
+static void *commit_what_comes(void *context)
+{
+	struct hand_over *hand = context;
+
+	pthread_mutex_lock(&hand->mutex);
+	while (!hand->is_over) {
+		struct queue_message *message = hand->message;
+		uint64_t number;
+		int result = -1;
+
+		if (message == NULL || hand->number != 0) {
+			pthread_cond_wait(&hand->changed, &hand->mutex);
+			continue;
+		}
+		hand->message = NULL;
+		number = queue_message_number(message);
+		pthread_mutex_unlock(&hand->mutex);
+		queue_message_commit_group(hand->intake, &message, 1, &result);
+		pthread_mutex_lock(&hand->mutex);
+		hand->number = result == 0 ? number : UINT64_MAX;
+		pthread_cond_signal(&hand->changed);
+	}
+	pthread_mutex_unlock(&hand->mutex);
+	return NULL;
+}
+
+/* While one message is being committed, the main thread writes the next one,
+ * abandons one, cleans and ends the one before. */
+static void writer_thread_works_beside_the_main_thread(void **state)
+{
+	enum { ROUNDS = 40 };
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct hand_over hand = {.intake = open_intake(store)};
+	uint64_t before = 0;
+	pthread_t thread;
+
+	(void)state;
+	pthread_mutex_init(&hand.mutex, NULL);
+	pthread_cond_init(&hand.changed, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, commit_what_comes, &hand), 0);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct queue_message *message =
+			write_message(hand.intake, "from the main thread\r\n");
+
+		pthread_mutex_lock(&hand.mutex);
+		hand.message = message;
+		pthread_cond_signal(&hand.changed);
+		pthread_mutex_unlock(&hand.mutex);
+		queue_message_abandon(write_message(hand.intake, "never mind\r\n"));
+		if (before != 0)
+			assert_int_equal(
+				queue_message_remove_queued(hand.intake, MAIL_STAGE_ARRIVE, before),
+				0);
+		assert_int_equal(queue_intake_clean(hand.intake, INT64_MAX / 2, 0, NULL, NULL), 0);
+		pthread_mutex_lock(&hand.mutex);
+		while (hand.number == 0)
+			pthread_cond_wait(&hand.changed, &hand.mutex);
+		before = hand.number;
+		hand.number = 0;
+		pthread_mutex_unlock(&hand.mutex);
+		assert_int_not_equal(before, UINT64_MAX);
+		expect_data(store, before, "from the main thread\r\n");
+	}
+	pthread_mutex_lock(&hand.mutex);
+	hand.is_over = true;
+	pthread_cond_signal(&hand.changed);
+	pthread_mutex_unlock(&hand.mutex);
+	pthread_join(thread, NULL);
+	pthread_cond_destroy(&hand.changed);
+	pthread_mutex_destroy(&hand.mutex);
+	queue_intake_close(hand.intake);
+	queue_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +455,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(envelope_must_fit_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(preprocessed_message_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(writer_thread_works_beside_the_main_thread, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(cleaning_spares_the_living, set_up, tear_down),
 	};
 

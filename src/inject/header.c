@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: ISC
+#include "inject/header.h"
+#include "inject/addresses.h"
+#include <errno.h>
+#include <string.h>
+
+enum { NAME_MAX_LENGTH = 998 }; /* of a field: it stands on one line */
+
+enum line_kind { LINE_FIELD, LINE_CONTINUATION, LINE_BODY, LINE_UNKNOWN };
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static size_t name_length(struct str line)
+{
+	size_t length = 0;
+
+	while (length < line.length && line.data[length] > ' ' && line.data[length] < 0x7f &&
+	       line.data[length] != ':')
+		length++;
+	return length;
+}
+
+/* What a line is, of which perhaps only the beginning is there. */
+static enum line_kind kind_of(struct str line, bool is_whole)
+{
+	size_t name = name_length(line);
+	size_t colon = name;
+
+	if (line.length > 0 && is_blank(line.data[0]))
+		return LINE_CONTINUATION;
+	while (colon < line.length && is_blank(line.data[colon]))
+		colon++;
+	if (colon < line.length)
+		return line.data[colon] == ':' && name > 0 ? LINE_FIELD : LINE_BODY;
+	return is_whole || colon > NAME_MAX_LENGTH ? LINE_BODY : LINE_UNKNOWN;
+}
+
+/* The bytes of the line at the start of TEXT with its LF; or all of them. */
+static struct str first_line(struct str text, bool *is_whole_out)
+{
+	ptrdiff_t end = str_find(text, '\n');
+
+	*is_whole_out = end >= 0;
+	return end >= 0 ? str_slice(text.data, (size_t)end + 1) : text;
+}
+
+/* The separator of a mailbox file, as some programs write it in front. */
+static bool is_separator(struct str line, enum line_kind kind)
+{
+	return kind != LINE_FIELD && str_starts_with(line, STR("From "));
+}
+
+/* Moves lines from header->body to header->text. True when a line came that is
+ * none of the header's. */
+static bool take_lines(struct inject_header *header)
+{
+	for (;;) {
+		bool is_whole;
+		struct str line = first_line(buffer_view(&header->body), &is_whole);
+		enum line_kind kind = kind_of(line, is_whole);
+		bool is_first = header->text.length == 0;
+		bool is_dropped = is_first && is_separator(line, kind);
+
+		if (!is_dropped && (kind == LINE_BODY || (is_first && kind == LINE_CONTINUATION)))
+			return true;
+		if (!is_whole)
+			return false;
+		if (!is_dropped)
+			buffer_append_str(&header->text, line);
+		buffer_consume(&header->body, line.length);
+	}
+}
+
+/* A body that follows without an empty line gets one. */
+static void separate(struct inject_header *header)
+{
+	struct buffer body = {0};
+
+	if (str_starts_with(buffer_view(&header->body), STR("\r\n")))
+		return;
+	buffer_append(&body, "\r\n", 2);
+	buffer_append_str(&body, buffer_view(&header->body));
+	buffer_clear(&header->body);
+	header->body = body;
+}
+
+int inject_header_read(struct inject_reader *reader, struct inject_header *header)
+{
+	int more = 1;
+
+	while (!take_lines(header) && more > 0) {
+		if (header->text.length + header->body.length > INJECT_HEADER_MAX)
+			return -EFBIG;
+		more = inject_reader_next(reader, &header->body);
+	}
+	if (more < 0)
+		return more;
+	separate(header);
+	return 0;
+}
+
+void inject_header_clear(struct inject_header *header)
+{
+	buffer_clear(&header->text);
+	buffer_clear(&header->body);
+}
+
+bool inject_header_next(struct str *rest, struct inject_field *field_out)
+{
+	struct str text = *rest;
+	struct inject_field field = {.whole = str_slice(text.data, 0)};
+	bool is_whole = true;
+	size_t colon;
+
+	do {
+		struct str line = first_line(str_skip(text, field.whole.length), &is_whole);
+
+		field.whole.length += line.length;
+	} while (field.whole.length < text.length && is_blank(text.data[field.whole.length]));
+	if (field.whole.length == 0)
+		return false;
+	*rest = str_skip(text, field.whole.length);
+	field.name = str_slice(text.data, name_length(field.whole));
+	colon = (size_t)str_find(field.whole, ':');
+	field.body = str_skip(field.whole, colon + 1);
+	if (field.body.length >= 2)
+		field.body.length -= 2;
+	*field_out = field;
+	return true;
+}
+
+size_t inject_header_count(const struct inject_header *header, struct str name)
+{
+	struct str rest = buffer_view(&header->text);
+	struct inject_field field;
+	size_t count = 0;
+
+	while (inject_header_next(&rest, &field))
+		count += str_equal_nocase(field.name, name);
+	return count;
+}
+
+static bool has_recipients(const struct inject_field *field, bool is_resent)
+{
+	static const struct str prefix = STR("resent-");
+	struct str name = field->name;
+
+	if (is_resent) {
+		if (name.length < prefix.length ||
+		    !str_equal_nocase(str_slice(name.data, prefix.length), prefix))
+			return false;
+		name = str_skip(name, prefix.length);
+	}
+	return str_equal_nocase(name, STR("to")) || str_equal_nocase(name, STR("cc")) ||
+	       str_equal_nocase(name, STR("bcc"));
+}
+
+int inject_header_recipients(const struct inject_header *header, struct str hostname,
+			     int (*each)(void *context, struct str address), void *context,
+			     struct str *bad_out)
+{
+	struct str rest = buffer_view(&header->text);
+	struct inject_field field;
+	bool is_resent = false;
+	int error = 0;
+
+	while (!is_resent && inject_header_next(&rest, &field))
+		is_resent = has_recipients(&field, true);
+	rest = buffer_view(&header->text);
+	while (error == 0 && inject_header_next(&rest, &field)) {
+		if (!has_recipients(&field, is_resent))
+			continue;
+		*bad_out = field.name;
+		error = inject_addresses_parse(field.body, hostname, NULL, each, context);
+	}
+	return error;
+}

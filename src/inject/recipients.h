@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: ISC
+/*
+ * inject/recipients.h - the recipients of one message as they are found: each
+ * once, up to a bound.
+ */
+#ifndef INJECT_RECIPIENTS_H
+#define INJECT_RECIPIENTS_H
+
+#include "mail/envelope.h"
+
+struct inject_recipients;
+
+/* Adds to ENVELOPE, which is borrowed, at most MAX recipients with NOTIFY. */
+struct inject_recipients *inject_recipients_new(struct mail_envelope *envelope, size_t max,
+						unsigned notify);
+void inject_recipients_free(struct inject_recipients *recipients);
+
+/* Adds ADDRESS unless it is there, in any case of its domain's letters; -E2BIG
+ * when it is one too many. CONTEXT is a struct inject_recipients: this is an EACH
+ * of inject_addresses_parse(). */
+int inject_recipients_add(void *context, struct str address);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: ISC
+#include "listing/listing.h"
+#include "mail/text.h"
+#include "os/file.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD_SIZE = 256 }; /* of a control file: its id is in it */
+
+struct counting {
+	struct queue_store *store;
+	struct listing_count count;
+	enum queue_place place;
+	const char *name;
+	int64_t oldest_us;
+	int (*each)(void *context, const struct listing_count *count);
+	void *context;
+};
+
+/* "stagepost 1\nid: NUMBER-BIRTH\n" */
+static bool read_birth(int directory, const char *path, int64_t *born_us_out)
+{
+	char head[HEAD_SIZE];
+	int file = os_file_open(directory, path, OS_FILE_READ);
+	ssize_t length = file < 0 ? file : os_file_read(file, head, sizeof head, 0);
+	struct mail_id id;
+	struct str rest;
+	struct str line;
+
+	os_file_close(file);
+	if (length < 0)
+		return false;
+	rest = str_slice(head, (size_t)length);
+	if (!str_split(&rest, '\n', &line) || !str_split(&rest, '\n', &line) ||
+	    !str_starts_with(line, STR("id: ")) || !mail_id_parse(str_skip(line, 4), &id))
+		return false;
+	*born_us_out = id.born_us;
+	return true;
+}
+
+static int count_message(void *context, uint64_t number)
+{
+	struct counting *counting = context;
+	int directory = queue_store_directory(counting->store);
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int64_t born_us;
+
+	counting->count.messages++;
+	queue_store_path(counting->store, QUEUE_MESS, NULL, number, path);
+	if (os_file_info_at(directory, path, &info) == 0)
+		counting->count.bytes += info.size;
+	if (counting->place != QUEUE_TODO && counting->place != QUEUE_INFO)
+		return 0;
+	queue_store_path(counting->store, counting->place, counting->name, number, path);
+	if (read_birth(directory, path, &born_us) &&
+	    (counting->oldest_us == 0 || born_us < counting->oldest_us))
+		counting->oldest_us = born_us;
+	return 0;
+}
+
+static int tell(struct counting *counting)
+{
+	int result = counting->each(counting->context, &counting->count);
+
+	counting->count = (struct listing_count){.messages = 0};
+	return result;
+}
+
+/* TITLE and, where the place has one, NAME. */
+static int count_place(struct counting *counting, enum queue_place place, const char *title,
+		       const char *name)
+{
+	int result;
+
+	counting->place = place;
+	counting->name = name;
+	snprintf(counting->count.name, sizeof counting->count.name, "%s%s%s", title,
+		 name != NULL ? " " : "", name != NULL ? name : "");
+	result = queue_store_each(counting->store, place, name, count_message, NULL, counting);
+	return result < 0 ? result : tell(counting);
+}
+
+static int count_service(void *context, const char *name)
+{
+	if (!queue_service_is_valid(str_from(name)))
+		return 0;
+	return count_place(context, QUEUE_LOCAL, "local", name);
+}
+
+struct spares {
+	int directory;
+	struct listing_count data;
+	struct listing_count control;
+	struct listing_count fresh;
+};
+
+static int count_spare(void *context, const char *name)
+{
+	struct spares *spares = context;
+	struct listing_count *count = name[0] == 'm'   ? &spares->data
+				      : name[0] == 'c' ? &spares->control
+						       : &spares->fresh;
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE];
+
+	snprintf(path, sizeof path, "pid/%s", name);
+	if (os_file_info_at(spares->directory, path, &info) == 0) {
+		count->messages++;
+		count->bytes += info.size;
+	}
+	return 0;
+}
+
+static int count_spares(struct counting *counting)
+{
+	struct spares spares = {
+		.directory = queue_store_directory(counting->store),
+		.data.name = "spare data",
+		.control.name = "spare control",
+		.fresh.name = "new files",
+	};
+	int result = os_file_list(spares.directory, "pid", count_spare, &spares);
+
+	if (result == 0)
+		result = counting->each(counting->context, &spares.data);
+	if (result == 0)
+		result = counting->each(counting->context, &spares.control);
+	return result == 0 ? counting->each(counting->context, &spares.fresh) : result;
+}
+
+int listing_count(struct queue_store *store,
+		  int (*each)(void *context, const struct listing_count *count), void *context,
+		  int64_t *oldest_us)
+{
+	struct counting counting = {.store = store, .each = each, .context = context};
+	int result = 0;
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = count_place(&counting, QUEUE_TODO, "queued", mail_stage_name(stage));
+	if (result == 0)
+		result = count_place(&counting, QUEUE_INFO, "preprocessed", NULL);
+	if (result == 0)
+		result = count_place(&counting, QUEUE_REMOTE, "remote", NULL);
+	if (result == 0)
+		result = os_file_list(queue_store_directory(store), "local", count_service,
+				      &counting);
+	if (result == 0)
+		result = count_place(&counting, QUEUE_BOUNCE, "bounce", NULL);
+	if (result == 0)
+		result = count_spares(&counting);
+	*oldest_us = counting.oldest_us;
+	return result;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+#include "listing/listing.h"
+#include "mail/localpart.h"
+#include "os/file.h"
+#include "queue/update.h"
+#include <errno.h>
+#include <string.h>
+
+struct walk {
+	struct queue_store *store;
+	const struct listing_filter *filter;
+	int (*each)(void *context, const struct listing_entry *entry);
+	void *context;
+	bool in_info;
+	enum mail_stage stage;
+};
+
+static bool address_passes(const struct listing_filter *filter, struct str address)
+{
+	if (filter->recipient.length > 0 && !str_equal_nocase(filter->recipient, address))
+		return false;
+	return filter->domain.length == 0 ||
+	       str_equal_nocase(filter->domain, mail_parts_of(address).domain);
+}
+
+static bool recipients_pass(const struct listing_filter *filter,
+			    const struct queue_control *control)
+{
+	if (filter->recipient.length == 0 && filter->domain.length == 0)
+		return true;
+	for (size_t i = 0; i < control->envelope->recipient_count; i++)
+		if (address_passes(filter, control->envelope->recipients[i].address))
+			return true;
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (address_passes(filter, control->deliveries[i].address))
+			return true;
+	return false;
+}
+
+static bool is_open_at(const struct queue_delivery *delivery, struct str stage)
+{
+	if (delivery->outcome == QUEUE_DONE || delivery->outcome == QUEUE_FAIL)
+		return false;
+	if (delivery->route == QUEUE_ROUTE_REMOTE)
+		return str_equal(stage, STR("remote"));
+	return delivery->route == QUEUE_ROUTE_LOCAL && str_equal(stage, delivery->service);
+}
+
+static bool stage_passes(const struct listing_filter *filter, const struct listing_entry *entry)
+{
+	if (filter->stage.length == 0)
+		return true;
+	if (!entry->is_preprocessed &&
+	    str_equal(filter->stage, str_from(mail_stage_name(entry->stage))))
+		return true;
+	for (size_t i = 0; i < entry->control->delivery_count; i++)
+		if (is_open_at(&entry->control->deliveries[i], filter->stage))
+			return true;
+	return false;
+}
+
+/* Of a damaged message nothing is known: it passes where nothing is asked. */
+static bool passes(const struct listing_filter *filter, const struct listing_entry *entry)
+{
+	const struct mail_envelope *envelope;
+
+	if (entry->control == NULL)
+		return filter->sender.length == 0 && filter->recipient.length == 0 &&
+		       filter->domain.length == 0 && filter->stage.length == 0 &&
+		       filter->born_before_us == 0;
+	envelope = entry->control->envelope;
+	return (filter->sender.length == 0 || str_equal_nocase(filter->sender, envelope->sender)) &&
+	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
+	       recipients_pass(filter, entry->control) && stage_passes(filter, entry);
+}
+
+/* On its way from todo/ to info/ a message has both names: seen there already. */
+static bool is_in_todo(const struct walk *walk, uint64_t number)
+{
+	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
+		char path[QUEUE_PATH_SIZE];
+		struct os_file_info info;
+
+		queue_store_path(walk->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+		if (os_file_info_at(queue_store_directory(walk->store), path, &info) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int visit(void *context, uint64_t number)
+{
+	struct walk *walk = context;
+	struct listing_entry entry = {
+		.number = number, .is_preprocessed = walk->in_info, .stage = walk->stage};
+	int result;
+
+	if (walk->in_info && is_in_todo(walk, number))
+		return 0;
+	result = queue_update_load(walk->store, walk->in_info ? NULL : &walk->stage, number,
+				   &entry.control, &entry.line);
+	if (result == -ENOENT)
+		return 0; /* it has moved on */
+	if (result == -EACCES || result == -EIO || result == -EMFILE)
+		return result;
+	result = passes(walk->filter, &entry) ? walk->each(walk->context, &entry) : 0;
+	queue_control_free(entry.control);
+	return result;
+}
+
+int listing_each(struct queue_store *store, const struct listing_filter *filter,
+		 int (*each)(void *context, const struct listing_entry *entry), void *context)
+{
+	struct walk walk = {.store = store, .filter = filter, .each = each, .context = context};
+	int result = 0;
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		walk.stage = stage;
+		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(stage), visit, NULL,
+					  &walk);
+	}
+	walk.in_info = true;
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_INFO, NULL, visit, NULL, &walk);
+	return result;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/*
+ * listing/listing.h - what is in a queue, read from its directory as it stands:
+ * no daemon is asked, nothing is locked or changed, one message at a time is in
+ * memory.
+ *
+ * A message that moves on meanwhile may be seen twice, or no more; one that stays
+ * is seen.
+ */
+#ifndef LISTING_LISTING_H
+#define LISTING_LISTING_H
+
+#include "queue/control.h"
+#include "queue/store.h"
+
+struct listing_entry {
+	uint64_t number;
+	bool is_preprocessed;          /* S5; else S4 */
+	enum mail_stage stage;         /* of S4 */
+	struct queue_control *control; /* NULL: damaged */
+	unsigned line;                 /* of the damage; 0: no line is to blame */
+};
+
+/* Empty texts let everything pass. Addresses are compared in any case. */
+struct listing_filter {
+	struct str sender;    /* LOCAL@DOMAIN */
+	struct str recipient; /* of the envelope, or where it was mapped to */
+	struct str domain;    /* of such a recipient */
+	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
+	int64_t born_before_us;
+};
+
+/* Calls EACH with every message that passes FILTER; stops when it returns
+ * something else than 0, and returns that. */
+MUST_CHECK int listing_each(struct queue_store *store, const struct listing_filter *filter,
+			    int (*each)(void *context, const struct listing_entry *entry),
+			    void *context);
+
+/* The message that TEXT names: an id, or its number alone. -ENOENT, -EINVAL.
+ * The caller frees entry_out->control. */
+MUST_CHECK int listing_find(struct queue_store *store, struct str text,
+			    struct listing_entry *entry_out);
+
+/* One place of the queue. */
+struct listing_count {
+	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare data" ... */
+	uint64_t messages;
+	uint64_t bytes; /* of data files, where they can be seen */
+};
+
+/* Calls EACH with every place; *OLDEST_US is the earliest birth, 0: no message. */
+MUST_CHECK int listing_count(struct queue_store *store,
+			     int (*each)(void *context, const struct listing_count *count),
+			     void *context, int64_t *oldest_us);
+
+/* A message as mailq of other systems shows it. */
+void listing_print(const struct listing_entry *entry, struct buffer *out);
+void listing_print_heading(struct buffer *out);
+/* As JSON, without a newline. */
+void listing_print_json(const struct listing_entry *entry, struct buffer *out);
+
+#endif

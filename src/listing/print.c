@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: ISC
+#include "base/json.h"
+#include "listing/listing.h"
+#include "mail/text.h"
+#include <inttypes.h>
+#include <time.h>
+
+static const char *const outcome_names[] = {
+	[QUEUE_PENDING] = "pending",
+	[QUEUE_DONE] = "done",
+	[QUEUE_WAIT] = "waiting",
+	[QUEUE_FAIL] = "failed",
+};
+
+static bool is_open(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
+}
+
+/* --- for people --- */
+
+void listing_print_heading(struct buffer *out)
+{
+	buffer_append_string(out, "-Queue ID-----------------  --Size-- ---Arrival Time---- "
+				  "-Sender/Recipient-------\n");
+}
+
+/* As users know it from other systems, in their time zone. */
+static void format_arrival(int64_t born_us, char text[32])
+{
+	time_t seconds = (time_t)(born_us / SECOND_US);
+	struct tm local;
+
+	if (localtime_r(&seconds, &local) == NULL ||
+	    strftime(text, 32, "%a %b %e %H:%M:%S", &local) == 0)
+		text[0] = '\0';
+}
+
+static void print_address(struct buffer *out, struct str address)
+{
+	buffer_append_format(out, "%58s", "");
+	mail_text_append(out, address, MAIL_TEXT_ASCII);
+	buffer_append_byte(out, '\n');
+}
+
+static void print_delivery(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (!is_open(delivery))
+		return;
+	if (delivery->text.length > 0) {
+		buffer_append_string(out, "    (");
+		mail_text_append(out, delivery->text, MAIL_TEXT_ASCII);
+		buffer_append_string(out, ")\n");
+	}
+	print_address(out, delivery->address);
+}
+
+void listing_print(const struct listing_entry *entry, struct buffer *out)
+{
+	const struct queue_control *control = entry->control;
+	char id[MAIL_ID_SIZE];
+	char arrival[32];
+
+	if (control == NULL) {
+		buffer_append_format(out, "%-26" PRIu64 "  (damaged at line %u)\n\n", entry->number,
+				     entry->line);
+		return;
+	}
+	mail_id_format(control->envelope->id, id);
+	format_arrival(control->envelope->id.born_us, arrival);
+	buffer_append_format(out, "%-26s %9" PRIu64 " %s  ", id, control->envelope->size, arrival);
+	if (control->envelope->sender.length == 0)
+		buffer_append_string(out, "MAILER-DAEMON");
+	mail_text_append(out, control->envelope->sender, MAIL_TEXT_ASCII);
+	buffer_append_byte(out, '\n');
+	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
+		print_delivery(out, &control->deliveries[i]);
+	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
+		print_address(out, control->envelope->recipients[i].address);
+	buffer_append_byte(out, '\n');
+}
+
+/* --- for programs --- */
+
+static void json_time(struct buffer *out, const char *name, int64_t time_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	if (time_us == 0)
+		return;
+	timestamp_format(time_us, text);
+	json_field_text(out, name, str_from(text));
+}
+
+static void json_recipients(struct buffer *out, const struct mail_envelope *envelope)
+{
+	json_field(out, "recipients");
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		const struct mail_recipient *recipient = &envelope->recipients[i];
+
+		buffer_append_string(out, i > 0 ? ",{" : "{");
+		json_field_number(out, "number", recipient->number);
+		json_field_text(out, "address", recipient->address);
+		buffer_append_byte(out, '}');
+	}
+	buffer_append_byte(out, ']');
+}
+
+static void json_delivery(struct buffer *out, const struct queue_delivery *delivery)
+{
+	json_field_number(out, "number", delivery->number);
+	json_field_number(out, "recipient", delivery->recipient);
+	json_field_text(out, "address", delivery->address);
+	json_field_text(out, "stage",
+			delivery->route == QUEUE_ROUTE_REMOTE  ? STR("remote")
+			: delivery->route == QUEUE_ROUTE_LOCAL ? delivery->service
+							       : STR("none"));
+	json_field_text(out, "state", str_from(outcome_names[delivery->outcome]));
+	json_field_number(out, "attempts", delivery->attempts);
+	json_time(out, "changed", delivery->changed_us);
+	if (delivery->outcome == QUEUE_WAIT)
+		json_time(out, "until", delivery->until_us);
+	if (delivery->trigger.length > 0)
+		json_field_text(out, "trigger", delivery->trigger);
+	if (delivery->status.length > 0)
+		json_field_text(out, "status", delivery->status);
+	if (delivery->text.length > 0)
+		json_field_text(out, "text", delivery->text);
+}
+
+static void json_deliveries(struct buffer *out, const struct queue_control *control)
+{
+	json_field(out, "deliveries");
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++) {
+		buffer_append_string(out, i > 0 ? ",{" : "{");
+		json_delivery(out, &control->deliveries[i]);
+		buffer_append_byte(out, '}');
+	}
+	buffer_append_byte(out, ']');
+}
+
+void listing_print_json(const struct listing_entry *entry, struct buffer *out)
+{
+	const struct queue_control *control = entry->control;
+	const struct mail_envelope *envelope;
+	char id[MAIL_ID_SIZE];
+
+	buffer_append_byte(out, '{');
+	if (control == NULL) {
+		json_field_number(out, "number", entry->number);
+		json_field_text(out, "state", STR("damaged"));
+		json_field_number(out, "line", entry->line);
+		buffer_append_byte(out, '}');
+		return;
+	}
+	envelope = control->envelope;
+	mail_id_format(envelope->id, id);
+	json_field_text(out, "id", str_from(id));
+	json_field_number(out, "number", entry->number);
+	json_field_text(out, "state", entry->is_preprocessed ? STR("preprocessed") : STR("queued"));
+	json_field_text(out, "stage", str_from(mail_stage_name(envelope->stage)));
+	json_time(out, "born", envelope->id.born_us);
+	json_field_number(out, "size", envelope->size);
+	json_field_text(out, "sender", envelope->sender);
+	json_field_text(out, "received", envelope->received);
+	json_recipients(out, envelope);
+	json_deliveries(out, control);
+	buffer_append_byte(out, '}');
+}

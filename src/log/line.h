@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: ISC
+/*
+ * log/line.h - reading a line that log/event.h wrote.
+ */
+#ifndef LOG_LINE_H
+#define LOG_LINE_H
+
+#include "base/arena.h"
+
+enum { LOG_LINE_FIELDS_MAX = 32 };
+
+struct log_pair {
+	struct str key;
+	struct str value; /* as it was before it was escaped */
+};
+
+struct log_line {
+	struct log_pair pairs[LOG_LINE_FIELDS_MAX];
+	size_t count;
+};
+
+/* Reads TEXT, a line without its newline; what stands in front of "time=" (a
+ * collector's own stamp) is passed over. False when it is no line of ours. The
+ * values are in ARENA or point into TEXT. */
+bool log_line_parse(struct arena *arena, struct str text, struct log_line *line_out);
+/* The value of the first field with KEY; empty when there is none. */
+struct str log_line_get(const struct log_line *line, const char *key);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: ISC
+#include "trace/story.h"
+#include "base/panic.h"
+#include "mail/envelope.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct found {
+	int64_t time_us;
+	size_t order; /* of lines with the same time: as they were offered */
+	struct str text;
+};
+
+struct trace_story {
+	struct arena *ids_arena;
+	struct arena *lines_arena; /* of this pass */
+	struct arena *scratch;
+	bool by_number;
+	struct str wanted; /* as it was asked for */
+	struct str ids[TRACE_IDS_MAX];
+	size_t id_count;
+	struct found *lines; /* owned */
+	size_t line_count;
+	size_t line_capacity;
+	bool is_whole;
+};
+
+struct trace_story *trace_story_new(struct str id)
+{
+	struct trace_story *story;
+	struct mail_id parsed;
+	uint64_t number;
+	bool by_number = str_to_u64(id, &number);
+
+	if (!by_number && !mail_id_parse(id, &parsed))
+		return NULL;
+	story = memory_alloc_zero(1, sizeof *story);
+	story->ids_arena = arena_new();
+	story->lines_arena = arena_new();
+	story->scratch = arena_new();
+	story->by_number = by_number;
+	story->wanted = arena_copy_str(story->ids_arena, id);
+	return story;
+}
+
+void trace_story_free(struct trace_story *story)
+{
+	if (story == NULL)
+		return;
+	arena_free(story->ids_arena);
+	arena_free(story->lines_arena);
+	arena_free(story->scratch);
+	free(story->lines);
+	free(story);
+}
+
+void trace_story_begin(struct trace_story *story)
+{
+	arena_reset(story->lines_arena);
+	story->line_count = 0;
+	story->is_whole = true;
+}
+
+static bool is_wanted(const struct trace_story *story, struct str id)
+{
+	if (!story->by_number)
+		return str_equal(id, story->wanted);
+	return id.length > story->wanted.length && str_starts_with(id, story->wanted) &&
+	       id.data[story->wanted.length] == '-';
+}
+
+static bool is_known(const struct trace_story *story, struct str id)
+{
+	for (size_t i = 0; i < story->id_count; i++)
+		if (str_equal(story->ids[i], id))
+			return true;
+	return false;
+}
+
+static int add_id(struct trace_story *story, struct str id)
+{
+	if (id.length == 0 || is_known(story, id))
+		return 0;
+	if (story->id_count == TRACE_IDS_MAX)
+		return -E2BIG;
+	story->ids[story->id_count++] = arena_copy_str(story->ids_arena, id);
+	story->is_whole = false;
+	return 0;
+}
+
+static int add_line(struct trace_story *story, struct str text, const struct log_line *line)
+{
+	struct found *found;
+
+	if (story->line_count == TRACE_LINES_MAX)
+		return -E2BIG;
+	if (story->line_count == story->line_capacity) {
+		story->line_capacity = story->line_capacity > 0 ? story->line_capacity * 2 : 64;
+		story->lines =
+			memory_resize(story->lines, story->line_capacity * sizeof *story->lines);
+	}
+	found = &story->lines[story->line_count];
+	*found = (struct found){.order = story->line_count};
+	found->text = arena_copy_str(story->lines_arena, text);
+	(void)timestamp_parse(log_line_get(line, "time"), &found->time_us);
+	story->line_count++;
+	return 0;
+}
+
+int trace_story_offer(struct trace_story *story, struct str text)
+{
+	struct log_line line;
+	struct str bounce;
+	struct str id;
+	bool is_ours;
+	int error = 0;
+
+	if (memmem(text.data, text.length, "time=", 5) == NULL)
+		return 0;
+	arena_reset(story->scratch);
+	if (!log_line_parse(story->scratch, text, &line))
+		return 0;
+	id = log_line_get(&line, "id");
+	bounce = log_line_get(&line, "bounce");
+	if (is_wanted(story, id))
+		error = add_id(story, id);
+	is_ours = is_known(story, id);
+	if (error == 0 && is_ours)
+		error = add_id(story, bounce);
+	/* where a bounce came from is its first line */
+	if (error < 0 || !(is_ours || (bounce.length > 0 && is_wanted(story, bounce))))
+		return error;
+	return add_line(story, text, &line);
+}
+
+bool trace_story_is_whole(const struct trace_story *story)
+{
+	return story->is_whole;
+}
+
+size_t trace_story_id_count(const struct trace_story *story)
+{
+	return story->id_count;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct found *left = a;
+	const struct found *right = b;
+
+	if (left->time_us != right->time_us)
+		return left->time_us < right->time_us ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+void trace_story_each(struct trace_story *story,
+		      void (*each)(void *context, const struct log_line *line), void *context)
+{
+	if (story->line_count > 0)
+		qsort(story->lines, story->line_count, sizeof *story->lines, compare);
+	for (size_t i = 0; i < story->line_count; i++) {
+		struct log_line line;
+
+		arena_reset(story->scratch);
+		if (log_line_parse(story->scratch, story->lines[i].text, &line))
+			each(context, &line);
+	}
+}

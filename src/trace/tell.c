@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: ISC
+#include "base/json.h"
+#include "mail/text.h"
+#include "trace/story.h"
+#include <string.h>
+
+/* "{key}" stands for the value of that field. */
+static const struct {
+	const char *event;
+	const char *sentence;
+} sentences[] = {
+	{"message_accepted",
+	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes"},
+	{"message_refused", "refused for {client}: {status} {text}"},
+	{"message_queued", "queued at {stage}"},
+	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
+	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},
+	{"deferred", "waiting: <{to}> by {by}: {status} {text}; tried again at {until}"},
+	{"failed", "failed: <{to}> by {by}: {status} {text}"},
+	{"bounced", "bounced to <{to}> as {bounce}"},
+	{"bounce_dropped", "failed, and nobody to tell: dropped, from <{from}>"},
+	{"message_done", "done: all recipients are dealt with"},
+	{"message_damaged", "damaged: it cannot be read and is left alone"},
+};
+
+/* What every line begins with is told apart. */
+static const char *const common[] = {"time", "level", "process", "event", "id"};
+
+static bool is_common(struct str key)
+{
+	for (size_t i = 0; i < COUNT_OF(common); i++)
+		if (str_equal(key, str_from(common[i])))
+			return true;
+	return false;
+}
+
+static void tell_sentence(const struct log_line *line, struct str sentence, struct buffer *out)
+{
+	struct str piece;
+
+	while (sentence.length > 0) {
+		char key[32];
+
+		(void)str_split(&sentence, '{', &piece);
+		buffer_append_str(out, piece);
+		if (sentence.length == 0)
+			return;
+		(void)str_split(&sentence, '}', &piece);
+		if (piece.length >= sizeof key)
+			return;
+		memcpy(key, piece.data, piece.length);
+		key[piece.length] = '\0';
+		mail_text_append(out, log_line_get(line, key), MAIL_TEXT_ASCII);
+	}
+}
+
+/* An event without a sentence: its name and its fields. */
+static void tell_fields(const struct log_line *line, struct str event, struct buffer *out)
+{
+	const char *separator = ": ";
+
+	for (size_t i = 0; i < event.length; i++)
+		buffer_append_byte(out, event.data[i] == '_' ? ' ' : event.data[i]);
+	for (size_t i = 0; i < line->count; i++) {
+		if (is_common(line->pairs[i].key))
+			continue;
+		buffer_append_string(out, separator);
+		mail_text_append(out, line->pairs[i].key, MAIL_TEXT_ASCII);
+		buffer_append_byte(out, ' ');
+		mail_text_append(out, line->pairs[i].value, MAIL_TEXT_ASCII);
+		separator = ", ";
+	}
+}
+
+static const char *sentence_of(struct str event)
+{
+	for (size_t i = 0; i < COUNT_OF(sentences); i++)
+		if (str_equal(event, str_from(sentences[i].event)))
+			return sentences[i].sentence;
+	return NULL;
+}
+
+void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
+{
+	struct str event = log_line_get(line, "event");
+	const char *sentence = sentence_of(event);
+
+	mail_text_append(out, log_line_get(line, "time"), MAIL_TEXT_ASCII);
+	buffer_append_byte(out, ' ');
+	if (with_id) {
+		mail_text_append(out, log_line_get(line, "id"), MAIL_TEXT_ASCII);
+		buffer_append_byte(out, ' ');
+	}
+	mail_text_append(out, log_line_get(line, "process"), MAIL_TEXT_ASCII);
+	buffer_append_string(out, ": ");
+	if (sentence != NULL)
+		tell_sentence(line, str_from(sentence), out);
+	else
+		tell_fields(line, event, out);
+	buffer_append_byte(out, '\n');
+}
+
+void trace_tell_json(const struct log_line *line, struct buffer *out)
+{
+	buffer_append_byte(out, '{');
+	for (size_t i = 0; i < line->count; i++) {
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		json_append_text(out, line->pairs[i].key);
+		buffer_append_byte(out, ':');
+		json_append_text(out, line->pairs[i].value);
+	}
+	buffer_append_string(out, "}\n");
+}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: ISC
+"""A ledger of what servers answered for, and the judge who compares it with what
+became of it. The ledger is outside of any queue and synced line by line."""
+
+import hashlib
+import json
+import os
+import random
+import threading
+
+MARK = b"X-Ledger: "
+
+
+class Ledger:
+    def __init__(self, path):
+        self.path = path
+        self._file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        self._lock = threading.Lock()
+
+    def write(self, what, number, **fields):
+        """WHAT: begun (with sha256 and recipients), dot (about to be sent), accepted
+        or refused."""
+        line = json.dumps({"what": what, "number": number, **fields}) + "\n"
+        with self._lock:
+            os.write(self._file, line.encode())
+            os.fdatasync(self._file)
+
+    def close(self):
+        os.close(self._file)
+
+    def entries(self):
+        """{number: {"sha256", "recipients", "dot", "accepted"}}"""
+        found = {}
+        with open(self.path, encoding="utf-8") as file:
+            for line in file:
+                entry = json.loads(line)
+                number = entry.pop("number")
+                what = entry.pop("what")
+                if what == "begun":
+                    found[number] = {"dot": False, "accepted": False, **entry}
+                elif what in ("dot", "accepted"):
+                    found[number][what] = True
+        return found
+
+
+def make_message(number, source):
+    """A message that can be recognised, with CRLF lines, and the digest of it with LF."""
+    size = source.choice((0, 100, 3000, 8000, 40000, 300000))
+    alphabet = b"....abcdefgh ijkl"
+    body = b"".join(bytes(source.choices(alphabet, k=60)) + b"\r\n" for _ in range(size // 60))
+    text = MARK + b"%d\r\nSubject: number %d\r\n\r\n" % (number, number) + body
+    return text, digest(text.replace(b"\r\n", b"\n"))
+
+
+def digest(text):
+    return hashlib.sha256(text).hexdigest()
+
+
+class Verdict:
+    def __init__(self):
+        self.accepted = 0  # messages that were answered 250
+        self.delivered = 0  # recipients of those
+        self.queued = 0  # recipients of those that wait, their message whole
+        self.duplicates = 0
+        self.lost = []
+        self.corrupt = []
+
+    def __str__(self):
+        return (f"{self.accepted} messages answered 250: {self.delivered} recipients delivered, "
+                f"{self.queued} queued, {len(self.lost)} lost, {len(self.corrupt)} corrupt, "
+                f"{self.duplicates} duplicates")
+
+
+def read_message(stored, entries):
+    """(number, problem or None) of a message with LF lines and trace headers."""
+    start = 0 if stored.startswith(MARK) else stored.find(b"\n" + MARK) + 1
+    word = stored[start + len(MARK):].partition(b"\n")[0]
+    if (start == 0 and not stored.startswith(MARK)) or not word.isdigit():
+        return None, "no message of the ledger"
+    number = int(word)
+    entry = entries.get(number)
+    if entry is None or not entry["dot"]:
+        return number, "never sent to its end"
+    if digest(stored[start:]) != entry["sha256"]:
+        return number, "changed"
+    return number, None
+
+
+def judge(ledger, delivered, queued):
+    """DELIVERED: (recipient, stored text) of everything in any mailbox. QUEUED: (set of
+    recipients that wait, text) of every message in a queue."""
+    entries = ledger.entries()
+    verdict = Verdict()
+    found = {}
+    waiting = set()
+    for recipient, stored in delivered:
+        number, problem = read_message(stored, entries)
+        if problem is None and recipient not in entries[number]["recipients"]:
+            problem = "somebody else's"
+        if problem is not None:
+            verdict.corrupt.append(f"{recipient}, message {number}: {problem}")
+            continue
+        found[number, recipient] = found.get((number, recipient), 0) + 1
+    for recipients, stored in queued:
+        number, problem = read_message(stored, entries)
+        if problem is not None:
+            verdict.corrupt.append(f"in the queue, message {number}: {problem}")
+            continue
+        waiting |= {(number, recipient) for recipient in recipients}
+    for number, entry in entries.items():
+        if not entry["accepted"]:
+            continue
+        verdict.accepted += 1
+        for recipient in entry["recipients"]:
+            if (number, recipient) in found:
+                verdict.delivered += 1
+            elif (number, recipient) in waiting:
+                verdict.queued += 1
+            else:
+                verdict.lost.append(f"{recipient}, message {number}")
+    verdict.duplicates = sum(count - 1 for count in found.values())
+    return verdict
+
+
+class Generator:
+    """Sends messages over a few connections until stop(), whatever happens to them.
+    CONNECT() returns a new smtp.Client; RECIPIENTS(source) some recipients."""
+
+    def __init__(self, ledger, connect, recipients, *, connections=4, pause=0.05, seed=0):
+        self.ledger = ledger
+        self.connect = connect
+        self.recipients = recipients
+        self.pause = pause
+        self._numbers = iter(range(1, 1 << 60))
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._work, args=(seed + i,))
+                         for i in range(connections)]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, seed):
+        source = random.Random(seed)
+        while not self._stop.is_set():
+            try:
+                with self.connect() as client:
+                    while not self._stop.wait(source.random() * 2 * self.pause):
+                        self._send(client, source)
+            except OSError:  # smtplib's exceptions are OSErrors, too
+                self._stop.wait(self.pause)
+
+    def _send(self, client, source):
+        with self._lock:
+            number = next(self._numbers)
+        text, sha256 = make_message(number, source)
+        recipients = self.recipients(source)
+        self.ledger.write("begun", number, sha256=sha256, recipients=recipients)
+        reply = client.deliver("s@client.test", recipients, text,
+                               before_dot=lambda: self.ledger.write("dot", number))
+        if reply.startswith("250 "):
+            self.ledger.write("accepted", number, reply=reply)
+        else:
+            self.ledger.write("refused", number, reply=reply)
+            if not reply.startswith("4"):
+                raise AssertionError(f"refused for ever: {reply}")
+            client.quit()
+            raise ConnectionError(reply)

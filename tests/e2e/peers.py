@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: ISC
+"""Other mail systems, as Debian packages them, each in a directory of its own.
+What cannot be started makes the test fail."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+from stagepost import (PATIENCE, USER, Maildir, free_port, give_to_user, is_root,
+                       listening, wait_until)
+
+POSTFIX_DAEMONS = "/usr/lib/postfix/sbin"
+
+MAIN_CF = """compatibility_level = 3.6
+queue_directory = {directory}/spool
+data_directory = {directory}/data
+daemon_directory = {daemons}
+command_directory = /usr/sbin
+maillog_file = {directory}/log/mail
+maillog_file_prefixes = {directory}
+mail_owner = postfix
+setgid_group = postdrop
+myhostname = {hostname}
+mydestination =
+alias_maps =
+alias_database =
+local_recipient_maps =
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+mynetworks = 127.0.0.0/8
+default_transport = {transport}
+relay_transport = $default_transport
+smtpd_relay_restrictions = permit_mynetworks, reject
+smtpd_recipient_restrictions = check_recipient_access regexp:{directory}/refuse, permit_mynetworks, reject
+virtual_mailbox_domains = {domain}
+virtual_mailbox_base = {directory}/mail
+virtual_mailbox_maps = texthash:{directory}/mailboxes
+virtual_minimum_uid = 1
+virtual_uid_maps = static:{uid}
+virtual_gid_maps = static:{gid}
+virtual_mailbox_limit = 0
+mailbox_size_limit = 0
+message_size_limit = 100000000
+smtp_host_lookup = native
+smtp_tls_security_level = none
+smtpd_tls_security_level = none
+biff = no
+in_flow_delay = 0
+smtpd_client_connection_count_limit = 0
+# it is to change nothing
+local_header_rewrite_clients =
+smtp_line_length_limit = 0
+message_drop_headers =
+header_size_limit = 10000000
+"""
+
+MASTER_CF = """{port} inet n - n - - smtpd
+pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+verify unix - - n - 1 verify
+flush unix n - n 1000? 0 flush
+proxymap unix - - n - - proxymap
+smtp unix - - n - - smtp
+relay unix - - n - - smtp
+showq unix n - n - - showq
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+virtual unix - n n - - virtual
+anvil unix - - n - 1 anvil
+scache unix - - n - 1 scache
+tlsmgr unix - - n 1000? 1 tlsmgr
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+
+class Postfix:
+    """Postfix with mailboxes for the USERS of DOMAIN; others get 550, and those whose
+    name begins with "later" or "full" 450 and 452. Other mail goes to TRANSPORT."""
+
+    address = "127.0.0.1"
+
+    def __init__(self, directory, *, users=("bob",), domain="postfix.test",
+                 hostname="mx.postfix.test", transport="error:5.7.1 no way out"):
+        assert is_root(), "Postfix starts only as root"
+        self.directory = directory
+        self.port = free_port()
+        self.process = None
+        os.chmod(directory, 0o755)
+        os.chown(directory, 0, 0)
+        for name in ("spool", "data", "log", "mail", "etc"):
+            os.makedirs(os.path.join(directory, name), exist_ok=True)
+        subprocess.run(["chown", "postfix", os.path.join(directory, "data")], check=True)
+        give_to_user(os.path.join(directory, "mail"))
+        owner = os.stat(os.path.join(directory, "mail"))
+        self._write("etc/main.cf", MAIN_CF.format(
+            directory=directory, daemons=POSTFIX_DAEMONS, hostname=hostname, domain=domain,
+            transport=transport, uid=owner.st_uid, gid=owner.st_gid))
+        self._write("etc/master.cf", MASTER_CF.format(port=self.port))
+        self._write("mailboxes", "".join(f"{user}@{domain} {user}/\n" for user in users))
+        self._write("refuse", "/^later/ 450 4.2.0 come back later\n/^full/ 452 4.2.2 full\n")
+        self.start()
+
+    def _write(self, name, text):
+        with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def start(self):
+        conf = os.path.join(self.directory, "etc")
+        made = subprocess.run(["postfix", "-c", conf, "check"], capture_output=True, text=True,
+                              check=False, timeout=PATIENCE)
+        assert made.returncode == 0, f"postfix check: {made.stderr}\n{self.log()}"
+        with open(os.path.join(self.directory, "log/master"), "ab") as log:
+            self.process = subprocess.Popen(
+                [os.path.join(POSTFIX_DAEMONS, "master"), "-c", conf, "-d"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        wait_until(lambda: listening(self.port) or self.process.poll() is not None,
+                   "Postfix listens")
+        assert self.process.poll() is None, self.log()
+
+    def stop(self):
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(PATIENCE)
+            self.process = None
+
+    def log(self):
+        text = ""
+        for name in ("master", "mail"):
+            try:
+                with open(os.path.join(self.directory, "log", name), encoding="utf-8",
+                          errors="replace") as file:
+                    text += file.read()
+            except FileNotFoundError:
+                pass
+        return text
+
+    def maildir(self, address):
+        return Maildir(os.path.join(self.directory, "mail", address.partition("@")[0]))
+
+    def forget(self):
+        """Empties its mailboxes, for the next test."""
+        mail = os.path.join(self.directory, "mail")
+        for name in os.listdir(mail):
+            shutil.rmtree(os.path.join(mail, name))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+
+class Sink:
+    """smtp-sink, which keeps each message in a file. OPTIONS are its own."""
+
+    def __init__(self, directory, *options, address="127.0.0.1", port=None, inside=()):
+        self.directory = directory
+        self.address = address
+        self.port = port or free_port(address)
+        user = ["-u", USER] if is_root() else []
+        with open(os.path.join(directory, "sink.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [*inside, "smtp-sink", *user, "-d", os.path.join(directory, "mail."), *options,
+                 f"{address}:{self.port}", "1000"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        if not inside:
+            wait_until(lambda: listening(self.port, address) or self.process.poll() is not None,
+                       "smtp-sink listens")
+            assert self.process.poll() is None, "smtp-sink ended"
+
+    def files(self):
+        return [os.path.join(self.directory, name) for name in os.listdir(self.directory)
+                if name.startswith("mail.")]
+
+    def messages(self):
+        """Without smtp-sink's own X- lines above them; LF lines."""
+        found = []
+        for path in self.files():
+            with open(path, "rb") as file:
+                found.append(file.read().partition(b"\nReceived: from ")[2])
+        return found
+
+    def stop(self):
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(PATIENCE)
+            self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+
+def smtp_source(node, *options, sender="source@client.test", recipient="anna@a.test"):
+    """Runs smtp-source to its end."""
+    done = subprocess.run(
+        ["smtp-source", *options, "-f", sender, "-t", recipient, f"{node.address}:{node.port}"],
+        capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+class Lan:
+    """A network of its own with other hosts in it, since mail to this machine's own
+    addresses would be a loop. They are 198.18.0.10 and up; this machine is .1."""
+
+    def __init__(self, hosts=4):
+        assert is_root(), "only root makes networks"
+        self.holder = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo && exec sleep 1000000"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert self.holder.stdout.readline() == b"\n", "no network namespace"
+        self.name = f"sp{self.holder.pid}"
+        self._ip(f"link add {self.name} type veth peer name eth0 netns {self.holder.pid}")
+        self._ip(f"addr add 198.18.0.1/24 dev {self.name}")
+        self._ip(f"link set {self.name} up")
+        for host in range(10, 10 + hosts):
+            self._ip(f"addr add 198.18.0.{host}/24 dev eth0", inside=True)
+        self._ip("link set eth0 up", inside=True)
+
+    @property
+    def inside(self):
+        """The start of a command that runs on those hosts."""
+        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "--"]
+
+    def _ip(self, words, inside=False):
+        subprocess.run([*(self.inside if inside else []), "ip", *words.split()], check=True,
+                       timeout=PATIENCE)
+
+    def sink(self, directory, host, *options):
+        sink = Sink(directory, *options, address=f"198.18.0.{host}", port=25, inside=self.inside)
+        wait_until(lambda: listening(25, sink.address) or sink.process.poll() is not None,
+                   "smtp-sink listens")
+        assert sink.process.poll() is None, "smtp-sink ended"
+        return sink
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        subprocess.run(["ip", "link", "del", self.name], check=False, timeout=PATIENCE)
+        self.holder.kill()
+        self.holder.wait()
+        self.holder.stdout.close()

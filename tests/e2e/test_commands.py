@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: ISC
+"""The commands of operators and users, with and without a daemon."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from stagepost import as_user, is_root, wait_until
+
+TEXT = b"Subject: hello\n\nA line.\n"
+
+
+@pytest.fixture
+def run(ground):
+    """run(node, "queue", "list", ...) is the ended process; or by another name."""
+
+    def run(node, *words, name="stagepost", user=True, **settings):
+        program = os.path.join(ground.programs, name)
+        if not os.path.lexists(program):
+            os.symlink("stagepost", program)
+        settings.setdefault("capture_output", True)
+        if "input" not in settings:
+            settings.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(
+            (as_user() if user else []) + [program, *words], check=False, timeout=60,
+            env={**os.environ, "STAGEPOST_CONF": node.conf}, cwd=node.directory, **settings)
+
+    return run
+
+
+@pytest.fixture
+def enqueue(run, tmp_path):
+    """As programs call qmail-queue: the envelope comes on descriptor 1."""
+
+    def enqueue(node, text, envelope, *words):
+        path = tmp_path / "envelope"
+        path.write_bytes(envelope)
+        with open(path, "rb") as file:
+            return run(node, "enqueue", *words, input=text, stdout=file, stderr=subprocess.PIPE,
+                       capture_output=False)
+
+    return enqueue
+
+
+def listing(run, node, *words):
+    ended = run(node, "queue", "list", "--json", *words)
+    assert ended.returncode == 0, ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def addresses(message):
+    return [recipient["address"] for recipient in message["recipients"]]
+
+
+def data_of(run, node, message):
+    return node.queued_message(message["number"])
+
+
+# --- enqueue ---
+
+
+def test_enqueue_then_a_daemon(node, run, enqueue):
+    mx = node(start=False)
+    ended = enqueue(mx, TEXT, b"Fanna@a.test\0Tbob@a.test\0Teve@b.test\0\0")
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    (message,) = listing(run, mx)
+    assert message["state"] == "queued" and message["stage"] == "submit"
+    assert message["sender"] == "anna@a.test" and addresses(message) == ["bob@a.test", "eve@b.test"]
+    data = data_of(run, mx, message)
+    assert data.endswith(b"\r\nSubject: hello\r\n\r\nA line.\r\n")
+    trace = data[:-len(b"Subject: hello\r\n\r\nA line.\r\n")]
+    assert re.fullmatch(rb"Received: \(uid \d+\)\r\n\tby mx\.stagepost\.test with local id "
+                        + message["id"].encode() + rb";\r\n\t[^\r\n]+\r\n", trace)
+    mx.start()
+    assert mx.maildir("bob@a.test").wait()[0].endswith(TEXT)
+
+
+def test_enqueue_beside_a_daemon_is_seen_at_once(node, enqueue):
+    mx = node()
+    mark = mx.log.mark()
+    assert enqueue(mx, TEXT, b"F\0Tbob@a.test\0\0", "-s", "arrive").returncode == 0
+    mx.log.wait("delivered", since=mark, timeout=10, to="bob@a.test")
+
+
+@pytest.mark.parametrize("text, envelope, status", [
+    (b"a\rb\n", b"F\0Tbob@a.test\0\0", 65),
+    (TEXT, b"F\0Tbob@a.test\0", 65),
+    (TEXT, b"", 65),
+    (TEXT, b"F\0Tbob\0\0", 65),
+    (TEXT, b"F\0Tbob@a.test\nto: 2 <x@y.z>\0\0", 65),
+    (b"x" * 5000, b"F\0Tbob@a.test\0\0", 69),
+    (TEXT, b"F\0" + b"Tbob@a.test\0" * 4 + b"\0", 69),
+])
+def test_enqueue_refuses(node, run, enqueue, text, envelope, status):
+    mx = node(start=False, settings="maxsize = 4096\nmaxrecipients = 3\n")
+    ended = enqueue(mx, text, envelope)
+    assert ended.returncode == status and ended.stderr.startswith(b"stagepost enqueue: ")
+    assert listing(run, mx) == []
+    mess = [name for _, _, names in os.walk(os.path.join(mx.queue, "mess")) for name in names]
+    assert mess == []
+
+
+def test_enqueue_wrong_usage(node, run):
+    mx = node(start=False)
+    assert run(mx, "enqueue", "-x").returncode == 64
+    assert run(mx, "enqueue", "-s", "remote").returncode == 64
+    assert run(mx, "enqueue", "-c", os.path.join(mx.directory, "none")).returncode == 78
+    assert b"Exit status" in run(mx, "enqueue", "--help").stdout
+
+
+def test_enqueue_large_message_in_little_memory(node, run, enqueue):
+    mx = node(start=False, settings="maxsize = 200M\n")
+    text = b"Subject: large\n\n" + b"x" * 70 + b"\n" * 1 + b"0123456789\n" * (8 << 20)
+    assert enqueue(mx, text, b"F\0Tbob@a.test\0\0").returncode == 0
+    (message,) = listing(run, mx)
+    assert message["size"] > len(text)
+    assert data_of(run, mx, message).endswith(text.replace(b"\n", b"\r\n"))
+
+
+@pytest.mark.skipif(not is_root(), reason="needs two users")
+def test_enqueue_as_another_user_is_refused(node, run, enqueue):
+    mx = node(start=False)
+    assert enqueue(mx, TEXT, b"F\0Tbob@a.test\0\0").returncode == 0
+    ended = run(mx, "sendmail", "bob@a.test", input=TEXT, user=False)
+    assert ended.returncode == 77 and b"belongs to another user" in ended.stderr
+
+
+# --- sendmail ---
+
+
+def test_sendmail(node, run):
+    mx = node(start=False)
+    ended = run(mx, "-i", "-f", "anna@a.test", "-F", "Anna A.", "bob@a.test", "carl",
+                name="sendmail", input=b"Subject: x\n\nbody\n.\nmore\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    (message,) = listing(run, mx)
+    assert message["sender"] == "anna@a.test"
+    assert addresses(message) == ["bob@a.test", "carl@mx.stagepost.test"]
+    data = data_of(run, mx, message)
+    assert b'\r\nFrom: "Anna A." <anna@a.test>\r\n' in data
+    assert b"\r\nMessage-ID: <" + message["id"].encode() + b"@mx.stagepost.test>\r\n" in data
+    assert b"\r\nDate: " in data and data.endswith(b"\r\n\r\nbody\r\n.\r\nmore\r\n")
+
+
+def test_sendmail_recipients_from_the_header(node, run):
+    mx = node(start=False)
+    text = (b'From: root\r\nTo: "Lee, Bob" <bob@a.test>, team: carl@a.test, dora;\r\n'
+            b"Cc: bob@A.test (again),\r\n eve@b.test\r\nBcc: secret@a.test,\r\n more@a.test\r\n"
+            b"Subject: x\r\n\r\nbody\r\n.\r\nnot sent\r\n")
+    assert run(mx, "-t", "-oem", "-odb", "fred@a.test", name="sendmail", input=text).returncode == 0
+    (message,) = listing(run, mx)
+    assert addresses(message) == [
+        "fred@a.test", "bob@a.test", "carl@a.test", "dora@mx.stagepost.test", "eve@b.test",
+        "secret@a.test", "more@a.test"]
+    data = data_of(run, mx, message)
+    assert b"ecret" not in data and b"more@" not in data and b"not sent" not in data
+    assert b"\r\nFrom: root@mx.stagepost.test\r\n" in data
+    assert b"dora@mx.stagepost.test;\r\n" in data and data.count(b"\r\nFrom:") == 1
+
+
+def test_sendmail_notify_and_return(node, run):
+    mx = node(start=False)
+    assert run(mx, "sendmail", "-N", "success,delay", "-R", "hdrs", "-V", "x", "-f", "<>",
+               "bob@a.test", input=TEXT).returncode == 0
+    (text,) = mx.control_files().values()
+    assert "\nfrom: <> ret=hdrs\n" in text and "notify=success,delay" in text
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["-bs"], 64, b"-bs is not supported"),
+    (["-bd", "-q30m"], 64, b"stagepost serve"),
+    (["-Z"], 64, b"unknown option -Z"),
+    (["-f"], 64, b"argument is missing after -f"),
+    ([], 64, b"no recipients"),
+    (["-t"], 64, b"no recipients"),
+    (["two words"], 65, b"not an address of a recipient"),
+    (["-f", "two words", "bob@a.test"], 65, b"not an address of a sender"),
+    (["-N", "never,delay", "bob@a.test"], 64, b"never stands alone"),
+    (["-bi"], 0, b""),
+    (["-q"], 0, b""),
+])
+def test_sendmail_options(node, run, words, status, said):
+    mx = node(start=False)
+    ended = run(mx, *words, name="sendmail", input=TEXT)
+    assert ended.returncode == status and said in ended.stderr
+    assert listing(run, mx) == [] if os.path.exists(os.path.join(mx.queue, "format")) else True
+
+
+def test_newaliases(node, run):
+    assert run(node(start=False), name="newaliases").returncode == 0
+
+
+# --- mailq, queue ---
+
+
+def fill(run, mx):
+    for sender, recipient in (("anna@a.test", "bob@b.test"), ("dora@a.test", "carl@c.test")):
+        assert run(mx, "sendmail", "-f", sender, recipient, input=TEXT).returncode == 0
+
+
+def test_mailq(node, run):
+    mx = node(start=False)
+    fill(run, mx)
+    text = run(mx, name="mailq").stdout.decode()
+    assert text.startswith("-Queue ID-") and "-- 1 Kbytes in 2 Requests.\n" in text
+    assert re.search(r"^\d+-[0-9a-f]+ +\d+ \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d  anna@a\.test$",
+                     text, re.M)
+    assert run(mx, "-bp", name="sendmail").stdout.decode() == text
+
+
+def test_list_filters(node, run):
+    mx = node(start=False)
+    fill(run, mx)
+    for words, expected in (
+            (["--sender", "ANNA@a.test"], 1), (["--sender", "anna"], 0),
+            (["--recipient", "carl@c.test"], 1), (["--domain", "B.test"], 1),
+            (["--domain", "b.test", "--sender", "dora@a.test"], 0), (["--stage", "submit"], 2),
+            (["--stage", "arrive"], 0), (["--stage", "remote"], 0), (["--older", "0"], 2),
+            (["--older", "1h"], 0)):
+        assert len(listing(run, mx, *words)) == expected, words
+    assert run(mx, "queue", "list", "--older", "soon").returncode == 2
+    assert run(mx, "queue", "list", "--bogus").returncode == 2
+    assert run(mx, "queue", "bogus").returncode == 2
+
+
+def test_a_message_that_waits(node, run):
+    mx = node(routes=[":127.0.0.1;1"])
+    assert run(mx, "sendmail", "-f", "anna@a.test", "bob@b.test", input=TEXT).returncode == 0
+    mx.log.wait("deferred", to="bob@b.test")
+    def waiting():
+        return [m for m in listing(run, mx, "--stage", "remote")
+                if m["deliveries"] and m["deliveries"][0]["state"] == "waiting"]
+    (message,) = wait_until(waiting, "the outcome is recorded")
+    (delivery,) = message["deliveries"]
+    assert message["state"] == "preprocessed" and delivery["stage"] == "remote"
+    assert delivery["attempts"] == 1 and delivery["status"].startswith("4.")
+    text = run(mx, "mailq").stdout.decode()
+    assert f"    ({delivery['text']})\n" in text
+    stats = json.loads(run(mx, "queue", "stats", "--json").stdout)
+    assert stats["preprocessed"]["messages"] == stats["remote"]["messages"] == 1
+    assert stats["local maildir"]["messages"] == 0 and stats["oldest"] == message["born"]
+
+
+def test_show(node, run):
+    mx = node(start=False)
+    assert run(mx, "sendmail", "bob@a.test",
+               input=b"Subject: \x1b[31mred\n\nunseen\n").returncode == 0
+    (message,) = listing(run, mx)
+    for name in (message["id"], str(message["number"])):
+        text = run(mx, "queue", "show", name).stdout.decode()
+        assert text.startswith("stagepost 1\nid: " + message["id"])
+        assert "Subject: ?[31mred\n" in text and "unseen" not in text
+    shown = json.loads(run(mx, "queue", "show", "--json", message["id"]).stdout)
+    assert "\r\nSubject: \x1b[31mred\r\n" in shown["header"] and shown["id"] == message["id"]
+    assert run(mx, "queue", "show", f"{message['number']}-1").returncode == 1
+    assert run(mx, "queue", "show", "1").returncode == 1
+    assert run(mx, "queue", "show", "x").returncode == 1
+    assert run(mx, "queue", "show").returncode == 2
+
+
+def test_a_damaged_message_is_listed(node, run):
+    mx = node(start=False)
+    fill(run, mx)
+    (first, second) = listing(run, mx)
+    for folder, _, names in os.walk(os.path.join(mx.queue, "todo")):
+        if str(first["number"]) in names:
+            with open(os.path.join(folder, str(first["number"])), "w", encoding="ascii") as file:
+                file.write("stagepost 1\nid: x\n")
+    found = {message["state"]: message["number"] for message in listing(run, mx)}
+    assert found == {"damaged": first["number"], "queued": second["number"]}
+    assert b"(damaged" in run(mx, "mailq").stdout
+
+
+def test_no_queue(node, run):
+    mx = node(start=False)
+    ended = run(mx, "mailq")
+    assert ended.returncode == 1 and mx.queue.encode() in ended.stderr
+
+
+# --- trace ---
+
+
+def test_trace_follows_the_bounce(node, run):
+    mx = node(domains=['domain "a.test" { service = maildir  addresses = { "anna" } }'])
+    assert run(mx, "sendmail", "-f", "anna@a.test", "none@a.test", input=TEXT).returncode == 0
+    bounced = mx.log.wait("bounced")
+    mx.log.wait("message_done", id=bounced["bounce"])
+    story = run(mx, "trace", bounced["id"], mx.log.path).stdout.decode()
+    lines = story.splitlines()
+    assert lines == sorted(lines)
+    assert f"bounced to <anna@a.test> as {bounced['bounce']}" in story
+    assert "delivered to <anna@a.test> by maildir" in lines[-2] and "done:" in lines[-1]
+    with open(mx.log.path, "rb") as log:
+        ended = run(mx, "trace", "--json", bounced["id"].split("-")[0], stdin=log)
+    events = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [e["event"] for e in events if e["id"] == bounced["bounce"]][-1] == "message_done"
+    assert run(mx, "trace", "1-1", mx.log.path).returncode == 1
+    assert run(mx, "trace", "x", mx.log.path).returncode == 2
+    assert run(mx, "trace").returncode == 2
+
+
+# --- reload, stop ---
+
+
+def test_reload(node, run):
+    mx = node()
+    mark = mx.log.mark()
+    assert run(mx, "reload").returncode == 0
+    mx.log.wait("config_reloaded", since=mark)
+    mark = mx.log.mark()
+    with open(mx.conf, "a", encoding="ascii") as conf:
+        conf.write("bogus = 1\n")
+    ended = run(mx, "reload")
+    assert ended.returncode == 1 and b"bogus" in ended.stderr
+    mx.write_configuration()
+    assert not mx.log.find("config_refused", since=mark)
+
+
+def test_stop(node, run):
+    mx = node()
+    assert run(mx, "serve").returncode == 1  # one is enough
+    assert run(mx, "stop").returncode == 0
+    assert mx.process.wait(10) == 0
+    assert mx.log.find("serve_stopped")
+    mx.process = None
+    for word in ("stop", "reload"):
+        ended = run(mx, word)
+        assert ended.returncode == 1 and b"nothing runs" in ended.stderr
+
+
+def test_a_stale_pid_file(node, run):
+    mx = node()
+    mx.kill_supervisor()
+    assert os.path.exists(os.path.join(mx.run, "stagepost.pid"))
+    assert b"nothing runs" in run(mx, "stop").stderr
+    mx.start()
+    assert run(mx, "reload").returncode == 0

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: ISC
+"""What becomes of mail for other hosts."""
+
+import email
+import email.policy
+import re
+import subprocess
+
+import pytest
+from dns import NameServer
+from peers import Lan, Postfix, Sink, smtp_source
+from smtp import Client, deliver
+from stagepost import as_user, free_port, split_trace
+
+TEXT = b"Subject: hello\r\nMessage-ID: <1@client.test>\r\n\r\nA line.\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+
+
+@pytest.fixture(scope="module")
+def postfix_server(ground):
+    with Postfix(ground.directory("postfix")) as peer:
+        yield peer
+
+
+@pytest.fixture
+def postfix(postfix_server):
+    postfix_server.forget()
+    yield postfix_server
+    print(postfix_server.log())
+
+
+def bounce_of(mx, address="anna@a.test"):
+    (text,) = mx.maildir(address).wait()
+    return email.message_from_bytes(text, policy=email.policy.default)
+
+
+def parts_of(bounce):
+    """Of an RFC 3464 report: its text, the fields for the recipient, the original."""
+    assert bounce.get_content_type() == "multipart/report"
+    assert bounce.get_param("report-type") == "delivery-status"
+    text, status, original = bounce.iter_parts()
+    assert status.get_content_type() == "message/delivery-status"
+    return text.get_content(), status.get_payload()[1], original
+
+
+def test_next_hop_takes_it(node, postfix):
+    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
+    deliver(mx, "bob@postfix.test", TEXT)
+    split_trace(postfix.maildir("bob@postfix.test").wait()[0], STORED)
+    assert mx.log.wait("delivered", to="bob@postfix.test")["by"] == "remote"
+    mx.wait_empty()
+
+
+def test_next_hop_refuses(node, postfix):
+    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
+    deliver(mx, ["none@postfix.test", "bob@postfix.test"], TEXT, sender="anna@a.test")
+    bounce = bounce_of(mx)
+    text, status, original = parts_of(bounce)
+    assert bounce["Return-Path"] == "<>" and bounce["To"] == "anna@a.test"
+    assert "<MAILER-DAEMON@mx.stagepost.test>" in bounce["From"]
+    assert text.startswith("Hi. This is the")  # QSBMF
+    assert "\n<none@postfix.test>:\n" in text and "bob@postfix.test" not in text
+    assert status["Final-Recipient"].replace(" ", "") == "rfc822;none@postfix.test"
+    assert status["Action"] == "failed" and status["Status"] == "5.1.1"
+    assert "Subject: hello" in original.as_string()
+    postfix.maildir("bob@postfix.test").wait()
+    mx.wait_empty()
+
+
+def test_next_hop_defers(node, postfix):
+    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
+    deliver(mx, ["later@postfix.test", "bob@postfix.test", "full@postfix.test"], TEXT)
+    assert mx.log.wait("deferred", to="later@postfix.test")["status"] == "4.2.0"
+    assert mx.log.wait("deferred", to="full@postfix.test")["status"] == "4.2.2"
+    postfix.maildir("bob@postfix.test").wait()
+    (control,) = mx.control_files().values()
+    assert re.search(r"^done: \d+ .*2\.0\.0", control, re.M)
+    assert len(re.findall(r"^wait: ", control, re.M)) == 2
+    assert not mx.log.find("failed")
+
+
+def test_mail_waits_for_a_host_that_is_down(node):
+    """One attempt for all of it, a file says why it waits, also over a restart; it
+    leaves as soon as the host is found to be up."""
+    port = free_port()
+    mx = node(routes=[f"b.test:127.0.0.1;{port}"], settings="probe_delay = 2s")
+    deliver(mx, "bob@b.test", TEXT)
+    mx.log.wait("trigger_set", trigger="host.127.0.0.1")
+    for _ in range(20):
+        deliver(mx, "bob@b.test", TEXT)
+    assert "Connection refused" in mx.trigger_files()["host.127.0.0.1"]
+    mx.restart()
+    assert len(mx.control_files()) == 21
+    assert len(mx.log.find("deferred")) < 10, "attempts that could not succeed"
+    other = node("other", domains=["b.test"], port=port)
+    other.maildir("bob@b.test").wait(21)
+    mx.wait_empty()
+    assert len(other.maildir("bob@b.test").files()) == 21
+    assert not mx.trigger_files()
+
+
+def test_mail_is_returned_when_its_time_is_over(node):
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"], settings="queuelifetime = 0")
+    deliver(mx, "bob@b.test", TEXT, sender="anna@a.test")
+    _, status, _ = parts_of(bounce_of(mx))
+    assert status["Status"] == "5.4.7"
+    mx.wait_empty()
+
+
+def test_double_bounce(node, postfix):
+    mx = node(routes=[f":127.0.0.1;{postfix.port}"], domains=["a.test", "mx.stagepost.test"])
+    deliver(mx, "none@postfix.test", TEXT, sender="none-too@postfix.test")
+    double = bounce_of(mx, "postmaster@mx.stagepost.test")
+    assert double["Return-Path"] == "<#@[]>"
+    mx.wait_empty()
+
+
+def test_smtp_source_to_smtp_sink(node, ground):
+    with Sink(ground.directory("sink")) as sink:
+        mx = node(routes=[f"sink.test:127.0.0.1;{sink.port}"])
+        smtp_source(mx, "-m", "300", "-s", "10", "-l", "4000", "-r", "2", "-N",
+                    recipient="x@sink.test")
+        mx.log.wait("delivered", count=600, timeout=60)
+        mx.wait_empty()
+        messages = sink.messages()
+    assert sum(text.count(b"XXXX") > 40 for text in messages) == len(messages) >= 300
+    assert len({text.partition(b"\n\n")[2] for text in messages}) == 1
+
+
+def test_smtp_source_to_maildir(node):
+    mx = node()
+    smtp_source(mx, "-m", "300", "-s", "20", "-l", "10000", "-d")
+    mx.maildir("anna@a.test").wait(300, timeout=60)
+    mx.wait_empty()
+    assert len(mx.maildir("anna@a.test").files()) == 300
+
+
+def test_enqueue_while_no_daemon_runs(node):
+    mx = node(start=False)
+    for number in range(3):
+        queue(mx, b"Fs@client.test\0Tanna@a.test\0\0")
+    mx.start()
+    mx.maildir("anna@a.test").wait(3)
+    queue(mx, b"Fs@client.test\0Tanna@a.test\0\0")
+    for text in mx.maildir("anna@a.test").wait(4):
+        split_trace(text, STORED)
+    mx.wait_empty()
+
+
+def queue(mx, envelope):
+    """stagepost enqueue: the message on descriptor 0, the envelope on 1."""
+    command = ["sh", "-c", 'exec "$@" 0<message 1<envelope', "sh", *as_user(),
+               f"{mx.programs}/stagepost", "enqueue", "-c", mx.conf]
+    for name, text in ("message", TEXT), ("envelope", envelope):
+        with open(f"{mx.directory}/{name}", "wb") as file:
+            file.write(text)
+    subprocess.run(command, check=True, timeout=60, cwd=mx.directory)
+
+
+# --- names ---
+
+ZONES = {
+    "good.test": "@ MX 10 mx1\nmx1 A 198.18.0.10\n",
+    "implicit.test": "@ A 198.18.0.10\n",
+    "null.test": "@ MX 0 .\n",
+    "even.test": "@ MX 10 dead\n@ MX 10 alive\ndead A 198.18.0.12\nalive A 198.18.0.10\n",
+    "next.test": "@ MX 10 dead\n@ MX 20 alive\ndead A 198.18.0.12\nalive A 198.18.0.11\n",
+    "self.test": "@ MX 10 mx.stagepost.test.\n@ MX 20 other\nother A 198.18.0.10\n",
+    "backup.test": "@ MX 10 dead\n@ MX 20 mx.stagepost.test.\n@ MX 30 loop\n"
+                   "dead A 198.18.0.12\nloop A 198.18.0.10\n",
+    "loopback.test": "@ MX 10 here\nhere A 127.0.0.1\n",
+    "stagepost.test": "mx A 198.18.0.1\n",
+    "empty.test": "",
+}
+
+
+@pytest.fixture
+def internet(node, ground):
+    """A node among hosts .10 and .11, which take mail, and .12, which is down."""
+    with Lan() as lan, NameServer(ZONES) as names, \
+            lan.sink(ground.directory("sink10"), 10) as ten, \
+            lan.sink(ground.directory("sink11"), 11) as eleven:
+        mx = node(settings=f'dns_server = "{names.dns_server}"\nremote_connect_timeout = 5')
+        yield mx, ten, eleven, names
+
+
+def test_mail_exchangers(internet):
+    mx, ten, eleven, _ = internet
+    with Client(mx) as client:
+        for domain in ("good", "implicit", "even", "even", "even", "even", "even", "even", "next"):
+            reply = client.deliver("anna@a.test", f"bob@{domain}.test", TEXT)
+            assert reply.startswith("250 "), reply
+    mx.log.wait("delivered", by="remote", count=9)
+    mx.wait_empty()
+    assert len(ten.messages()) == 8 and len(eleven.messages()) == 1
+    assert not mx.log.find("deferred") and not mx.log.find("failed")
+
+
+@pytest.mark.parametrize("domain, status", [
+    ("null.test", "5.1.10"), ("missing.good.test", "5.1.2"), ("empty.test", "5.4.4"),
+    ("self.test", "5.4.6"), ("loopback.test", "5.4.6")])
+def test_domains_that_take_no_mail(internet, domain, status):
+    mx = internet[0]
+    deliver(mx, f"bob@{domain}", TEXT, sender="anna@a.test")
+    _, fields, _ = parts_of(bounce_of(mx))
+    assert fields["Status"] == status
+    mx.wait_empty()
+    assert not internet[1].files()
+
+
+def test_backup_exchanger_waits(internet):
+    """We are a backup: only what stands before us may be tried."""
+    mx, ten, _, _ = internet
+    deliver(mx, "bob@backup.test", TEXT)
+    assert mx.log.wait("deferred", to="bob@backup.test")["status"].startswith("4.4.")
+    assert not ten.files()
+
+
+def test_name_server_fails(internet):
+    mx, ten, _, names = internet
+    deliver(mx, "bob@nowhere.example", TEXT)  # refused by NSD: SERVFAIL for us
+    assert mx.log.wait("deferred", to="bob@nowhere.example")["status"] == "4.4.3"
+    names.halt()
+    deliver(mx, "bob@good.test", TEXT)
+    assert mx.log.wait("deferred", to="bob@good.test", timeout=60)["status"] == "4.4.3"
+    names.start()
+    mx.stop()
+    mx.make_due()
+    mx.start()
+    mx.log.wait("delivered", to="bob@good.test")
+    assert len(ten.files()) == 1

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: ISC
+"""Starting, stopping, reloading, and what happens when a process dies."""
+
+import os
+import re
+import smtplib
+import subprocess
+import threading
+
+import pytest
+from smtp import Client, Wire, deliver
+from stagepost import PROGRAMS, as_user, free_port, is_alive, split_trace, wait_until
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+
+
+# --- reload ---
+
+def test_reload_takes_a_domain_on(node):
+    mx = node(relay_from=["127.0.0.2"])
+    with Client(mx) as open_session:
+        open_session.docmd("MAIL FROM:<s@client.test>")
+        assert open_session.docmd("RCPT TO:<bob@new.test>")[0] == 550
+        assert open_session.docmd("RCPT TO:<anna@a.test>")[0] == 250
+        mx.domains.append("new.test")
+        mx.write_configuration()
+        mx.reload()
+
+        def is_taken():
+            with Client(mx) as client:
+                return client.deliver("s@client.test", "bob@new.test", TEXT).startswith("250 ")
+
+        # each process takes the new file over by itself
+        wait_until(is_taken, "the new domain is accepted")
+        assert open_session.data(TEXT)[0] == 250  # in the transaction begun before
+    for mailbox in "bob@new.test", "anna@a.test":
+        split_trace(mx.maildir(mailbox).wait()[0], STORED)
+    mx.wait_empty()
+    assert not mx.log.find("process_ended")
+
+
+def test_reload_opens_and_closes_sockets(node):
+    mx = node()
+    old = mx.port
+    with Client(mx) as open_session:
+        mx.port = free_port()
+        mx.write_configuration()
+        mx.reload()
+        deliver(mx, "anna@a.test", TEXT)
+        assert open_session.deliver("s@c.test", "anna@a.test", TEXT).startswith("250 ")
+    mx.port = old
+
+    def is_closed():
+        try:
+            Wire(mx, timeout=2).close()
+        except OSError:
+            return True
+        return False
+
+    wait_until(is_closed, "the old socket is closed")
+    mx.maildir("anna@a.test").wait(2)
+
+
+@pytest.mark.parametrize("text, problem", [
+    ("nonsense = 1\n", "nonsense"), ("maxsize = -5\n", "maxsize"), ("}{", ""),
+    ('listen smtp { address = { "192.0.2.1:25" } }\n', "listening socket"),
+    ('run = "/other"\n', "")])
+def test_wrong_file_is_refused(node, text, problem):
+    mx = node()
+    mx.settings = text
+    mx.write_configuration()
+    mark = mx.log.mark()
+    mx.reload("config_refused")
+    refusals = [str(event) for event in mx.log.find("config_refused", since=mark)]
+    assert any(problem in refusal for refusal in refusals), refusals
+    deliver(mx, "anna@a.test", TEXT)  # the old one is in force
+    mx.maildir("anna@a.test").wait()
+    mx.settings = "maxsize = 2000\n"
+    mx.write_configuration()
+    mx.reload()
+
+    def size():
+        with Client(mx) as client:
+            return client.esmtp_features["size"] == "2000"
+
+    wait_until(size, "a right file is in force")
+
+
+def test_wrong_file_at_the_start(node):
+    mx = node(start=False, settings="nonsense = 1")
+    done = subprocess.run([*as_user(), f"{mx.programs}/stagepost", "serve", "-c", mx.conf],
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "nonsense" in done.stderr
+
+
+def test_queue_is_served_once(node):
+    """A second node on the same queue must not touch it."""
+    mx = node()
+    other = node("other", start=False, queue=mx.queue)
+    with pytest.raises(AssertionError):
+        other.start(timeout=3)
+    other.abandon()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+
+
+# --- death ---
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "stagepost"])
+def test_process_is_killed(node, program):
+    """It is started again, and mail goes on; nothing is lost, nothing comes twice."""
+    mx, other = node(domains=["a.test"]), node("other", domains=["b.test"])
+    mx.routes = [f"b.test:127.0.0.1;{other.port}"]
+    mx.write_configuration()
+    mx.reload()
+    with Client(mx) as client:
+        for number in range(20):
+            assert client.deliver("s@c.test", [f"u{number}@a.test", f"u{number}@b.test"],
+                                  TEXT).startswith("250 ")
+    old = mx.pids(program)
+    assert mx.kill_and_wait(program) not in old
+    for number in range(20, 40):
+        send_with_patience(mx, [f"u{number}@a.test", f"u{number}@b.test"])
+    for number in range(40):
+        for owner, address in (mx, f"u{number}@a.test"), (other, f"u{number}@b.test"):
+            for text in owner.maildir(address).wait():
+                split_trace(text, STORED)
+    mx.wait_empty()
+    assert len(mx.log.find("process_ended")) == 1
+
+
+def send_with_patience(mx, recipients):
+    """As a client does: refused or cut off for the moment, it comes again."""
+    def attempt():
+        try:
+            with Client(mx) as client:
+                reply = client.deliver("s@c.test", recipients, TEXT)
+        except (OSError, smtplib.SMTPException):
+            return False
+        assert reply[0] in "24", reply
+        return reply[0] == "2"
+
+    wait_until(attempt, "the message is accepted")
+
+
+def test_supervisor_is_killed(node):
+    mx = node()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.kill_supervisor()
+    mx.start()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait(2)
+
+
+# --- stop ---
+
+def test_stop_with_idle_sessions(node):
+    mx = node()
+    wires = [Wire(mx) for _ in range(50)]
+    for wire in wires:
+        assert wire.reply().startswith("220 ")
+    mx.stop()
+    for wire in wires:
+        assert wire.reply().startswith("421 4.3.2 ") and wire.reply() == ""
+        wire.close()
+
+
+def test_stop_under_load(node):
+    """Who was answered 250 is in the queue or served; nobody's message comes twice."""
+    mx = node()
+    accepted = set()
+
+    def work(sender):
+        number = 0
+        try:
+            with Client(mx) as client:
+                while True:
+                    name = f"u{sender}-{number}"
+                    number += 1
+                    if not client.deliver("s@c.test", f"{name}@a.test", TEXT).startswith("250 "):
+                        return
+                    accepted.add(name)
+        except (OSError, smtplib.SMTPException):
+            return
+
+    threads = [threading.Thread(target=work, args=(sender,)) for sender in range(4)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: len(accepted) > 100, "messages are accepted")
+    mx.stop()
+    for thread in threads:
+        thread.join()
+    mx.start()
+    mx.wait_empty()
+    counts = {name: len(mx.maildir(f"{name}@a.test").files()) for name in accepted}
+    assert {name: count for name, count in counts.items() if count != 1} == {}
+
+
+def test_stop_leaves_nothing_behind(node):
+    mx = node()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+    pids = mx.pids()
+    mx.stop()
+    assert not any(is_alive(pid) for pid in pids)
+    for top in "mess", "intd", "todo", "info", "bounce":
+        assert not [names for _, _, names in os.walk(os.path.join(mx.queue, top)) if names]
+    for event in "process_error", "queue_error", "message_damaged":
+        assert not mx.log.find(event)
+
+
+def test_control_file_can_be_read(node):
+    """While mail waits, its file says what an operator wants to know."""
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"])
+    deliver(mx, ["anna@a.test", "bob@b.test"], TEXT)
+    mx.log.wait("deferred", to="bob@b.test")
+    mx.log.wait("delivered", to="anna@a.test")
+    wait_until(lambda: "\ndone: " in "".join(mx.control_files().values()), "it is recorded")
+    ((number, control),) = mx.control_files().items()
+    for pattern in (r"^stagepost 1\n", rf"^id: {number}-[0-9a-f]+$", r"^stage: arrive$",
+                    r"^from: <sender@client\.test>", r"^to: 1 <anna@a\.test>$",
+                    r"^map: \d local maildir <anna@a\.test>$", r"^map: \d remote <bob@b\.test>$",
+                    r"^wait: \d \S+ until=\S+ trigger=host\.127\.0\.0\.1 4\.4\.1 "):
+        assert re.search(pattern, control, re.M), f"{pattern} in\n{control}"
+    split_trace(mx.queued_message(number).replace(b"\r\n", b"\n"), STORED)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: ISC
+"""Installs with DESTDIR and serves from what was installed.
+
+usage: install.py MESON BUILD PREFIX SYSCONFDIR
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+CONFIG = """
+hostname = "mx.example.org"
+queue = "{base}/queue"
+run = "{base}/run"
+user = ""
+queue_unsafe = yes
+listen smtp {{ address = {{ "unix:{base}/smtp" }} }}
+service maildir {{ kind = maildir  path = "{base}/mail/%d/%u" }}
+domain "example.org" {{ service = maildir }}
+"""
+PATIENCE = 60
+
+
+def check_files(root, prefix, sysconfdir):
+    for path in (f"{prefix}/bin/stagepost", f"{prefix}/libexec/stagepost/queue",
+                 f"{prefix}/share/man/man5/stagepost.conf.5",
+                 f"{prefix}/share/man/man8/stagepost.8",
+                 f"{prefix}/lib/systemd/system/stagepost.service",
+                 f"{sysconfdir}/stagepost/stagepost.conf.example"):
+        assert (root / path.lstrip("/")).exists(), f"{path} was not installed"
+    for path in root.rglob("*"):
+        if path.is_file():
+            assert bytes(root) not in path.read_bytes(), f"{path} contains DESTDIR"
+
+
+def check_manual(stagepost, manual):
+    """Every command is in stagepost(8)."""
+    told = subprocess.check_output([stagepost, "help"], text=True)
+    source = manual.read_text()
+    for command in re.findall(r"^  ([a-z-]+) ", told, re.MULTILINE):
+        assert re.search(rf"^\.It Cm {command}\b", source, re.MULTILINE), \
+            f"stagepost(8) does not tell of \"{command}\""
+
+
+def check_serving(stagepost, base):
+    config = base / "stagepost.conf"
+    config.write_text(CONFIG.format(base=base))
+    server = subprocess.Popen([stagepost, "serve", "-c", config], stderr=subprocess.PIPE, text=True)
+    log = []
+    try:
+        for line in server.stderr:
+            log.append(line)
+            if "event=serve_ready" in line:
+                break
+        assert "event=serve_ready" in log[-1], "".join(log)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE)
+            client.connect(str(base / "smtp"))
+            assert client.recv(1000).startswith(b"220 mx.example.org")
+            client.sendall(b"QUIT\r\n")
+            assert client.recv(1000).startswith(b"221 ")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        log += server.stderr.readlines()
+        status = server.wait()
+    assert status == 0, f"exit status {status}\n" + "".join(log)
+
+
+def main():
+    meson, build, prefix, sysconfdir = sys.argv[1:]
+    base = pathlib.Path(tempfile.mkdtemp(prefix="install-"))
+    signal.alarm(2 * PATIENCE)
+    try:
+        root = base / "root"
+        subprocess.check_call([meson, "install", "-C", build, "--no-rebuild", "--quiet",
+                               "--destdir", root], env=os.environ | {"DESTDIR": ""})
+        check_files(root, prefix, sysconfdir)
+        stagepost = root / prefix.lstrip("/") / "bin" / "stagepost"
+        subprocess.check_call([stagepost, "check", "-c", root / sysconfdir.lstrip("/")
+                               / "stagepost/stagepost.conf.example"])
+        check_manual(stagepost, root / prefix.lstrip("/") / "share/man/man8/stagepost.8")
+        check_serving(stagepost, base)
+    finally:
+        shutil.rmtree(base)
+
+
+main()

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "inject/addresses.h"
+#include "inject/envelope.h"
+#include "inject/header.h"
+#include "inject/reader.h"
+#include "inject/recipients.h"
+#include "test.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOST STR("host.test")
+
+static void assert_text(const struct buffer *buffer, const char *expected)
+{
+	struct str found = buffer_view(buffer);
+
+	if (!str_equal(found, str_from(expected)))
+		fail_msg("found \"" STR_FORMAT "\", expected \"%s\"", STR_ARGUMENTS(found),
+			 expected);
+}
+
+/* --- the reader --- */
+
+struct reader_case {
+	const char *input;
+	const char *output; /* NULL: refused */
+	bool dot_ends;
+};
+
+static const struct reader_case reader_cases[] = {
+	{"", "", false},
+	{"a", "a\r\n", false},
+	{"a\n", "a\r\n", false},
+	{"a\r\n", "a\r\n", false},
+	{"a\nb\r\n\n\r\nc", "a\r\nb\r\n\r\n\r\nc\r\n", false},
+	{"a\rb\n", NULL, false},
+	{"a\r", NULL, false},
+	{"\r\r\n", NULL, false},
+	{"a\n.\nb\n", "a\r\n.\r\nb\r\n", false},
+	{".\n", "", true},
+	{".", "", true},
+	{".\r\n", "", true},
+	{".\r", NULL, true},
+	{".\rx", NULL, true},
+	{"a\n.\nb\n", "a\r\n", true},
+	{"a\r\n.\r\nb\n", "a\r\n", true},
+	{"..\n.x\n. \n.\n\rb", "..\r\n.x\r\n. \r\n", true},
+	{"a.\n.\n", "a.\r\n", true},
+};
+
+/* Whole, and byte by byte. */
+static void read_case(const struct reader_case *one, size_t step)
+{
+	struct inject_reader reader = {.descriptor = -1, .dot_ends = one->dot_ends};
+	struct buffer output = {0};
+	struct str rest = str_from(one->input);
+	int error = 0;
+
+	while (error == 0 && rest.length > 0) {
+		struct str piece = rest;
+
+		if (piece.length > step)
+			piece.length = step;
+		error = inject_reader_take(&reader, piece, &output);
+		rest = str_skip(rest, piece.length);
+	}
+	if (error == 0 && reader.state != INJECT_READER_END)
+		error = inject_reader_finish(&reader, &output);
+	assert_int_equal(error, one->output != NULL ? 0 : -EBADMSG);
+	if (one->output != NULL)
+		assert_text(&output, one->output);
+	buffer_clear(&output);
+}
+
+static void test_reader(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(reader_cases); i++) {
+		read_case(&reader_cases[i], 1000);
+		read_case(&reader_cases[i], 1);
+	}
+}
+
+/* --- address lists --- */
+
+struct address_case {
+	const char *list;
+	const char *found;     /* addresses, each followed by a space; NULL: refused */
+	const char *rewritten; /* NULL: the same as the list */
+};
+
+static const struct address_case address_cases[] = {
+	{"", "", NULL},
+	{" \r\n\t (nobody) ", "", NULL},
+	{"a@b.c", "a@b.c ", NULL},
+	{"a@b.c, d@e.f,g@h.i", "a@b.c d@e.f g@h.i ", NULL},
+	{",a@b.c,,d@e.f,", "a@b.c d@e.f ", NULL},
+	{"root", "root@host.test ", "root@host.test"},
+	{"Root <root>, (x) joe (y)", "root@host.test joe@host.test ",
+	 "Root <root@host.test>, (x) joe@host.test (y)"},
+	{"Ann Lee <ann@b.c>", "ann@b.c ", NULL},
+	{"\"Lee, Ann\" <ann@b.c>", "ann@b.c ", NULL},
+	{"\"Lee \\\" > , Ann\" <ann@b.c>", "ann@b.c ", NULL},
+	{"John Q. Public <john@b.c>", "john@b.c ", NULL},
+	{"J\xc3\xb6rg <joerg@b.c>", "joerg@b.c ", NULL},
+	{"=?UTF-8?Q?J=C3=B6rg?= <joerg@b.c>", "joerg@b.c ", NULL},
+	{"a\r\n @\r\n b.c", "a@b.c ", NULL},
+	{"a . b @ c . d", "a.b@c.d ", NULL},
+	{"(one (two) \\) three) a@b.c (four)", "a@b.c ", NULL},
+	{"\"a b\"@c.d", "\"a b\"@c.d ", NULL},
+	{"\"a@x,b\"@c.d", "\"a@x,b\"@c.d ", NULL},
+	{"\"a\"", "\"a\"@host.test ", "\"a\"@host.test"},
+	{"a@[192.0.2.1]", "a@[192.0.2.1] ", NULL},
+	{"<@x.y,@z.w:a@b.c>", "a@b.c ", NULL},
+	{"<>", "", NULL},
+	{"team: a@b.c, d;, e@f.g", "a@b.c d@host.test e@f.g ", "team: a@b.c, d@host.test;, e@f.g"},
+	{"undisclosed-recipients:;", "", NULL},
+	{"one:;, two: ;", "", NULL},
+	{"a@b.c d@e.f", NULL, NULL},
+	{"a b@c.d", NULL, NULL},
+	{"two words", NULL, NULL},
+	{"a@", NULL, NULL},
+	{"@b.c", NULL, NULL},
+	{"a@b@c", NULL, NULL},
+	{"a@b..c", NULL, NULL},
+	{"<a@b.c", NULL, NULL},
+	{"a@b.c>", NULL, NULL},
+	{"<a@b.c> x", NULL, NULL},
+	{"Ann <<a@b.c>>", NULL, NULL},
+	{"\"open", NULL, NULL},
+	{"\"open\\", NULL, NULL},
+	{"(open", NULL, NULL},
+	{"(open\\", NULL, NULL},
+	{"a@[open", NULL, NULL},
+	{"group: a@b.c", NULL, NULL},
+	{"one: two: a@b.c;;", NULL, NULL},
+	{":;", NULL, NULL},
+	{"a@b.c;", NULL, NULL},
+	{"a@b.c\x01", NULL, NULL},
+	{"\"a\tb\"@c.d", NULL, NULL},
+	{"j\xc3\xb6rg@b.c", NULL, NULL},
+};
+
+static int collect(void *context, struct str address)
+{
+	buffer_append_str(context, address);
+	buffer_append_byte(context, ' ');
+	return 0;
+}
+
+static void test_addresses(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(address_cases); i++) {
+		const struct address_case *one = &address_cases[i];
+		struct buffer found = {0};
+		struct buffer rewritten = {0};
+		int error = inject_addresses_parse(str_from(one->list), HOST, &rewritten, collect,
+						   &found);
+
+		if (error != (one->found != NULL ? 0 : -EBADMSG))
+			fail_msg("\"%s\": %d", one->list, error);
+		if (one->found != NULL) {
+			assert_text(&found, one->found);
+			assert_text(&rewritten,
+				    one->rewritten != NULL ? one->rewritten : one->list);
+		}
+		buffer_clear(&found);
+		buffer_clear(&rewritten);
+	}
+}
+
+static int stop_at_once(void *context, struct str address)
+{
+	(void)address;
+	++*(int *)context;
+	return -E2BIG;
+}
+
+static void test_addresses_stop(void **state)
+{
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(
+		inject_addresses_parse(STR("a@b.c, d@e.f"), HOST, NULL, stop_at_once, &calls),
+		-E2BIG);
+	assert_int_equal(calls, 1);
+}
+
+static void test_recipients(void **state)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct inject_recipients *recipients =
+		inject_recipients_new(envelope, 2, MAIL_NOTIFY_NEVER);
+
+	(void)state;
+	assert_int_equal(inject_recipients_add(recipients, STR("a@b.test")), 0);
+	assert_int_equal(inject_recipients_add(recipients, STR("a@B.TEST")), 0);
+	assert_int_equal(inject_recipients_add(recipients, STR("A@b.test")), 0);
+	assert_int_equal(inject_recipients_add(recipients, STR("c@b.test")), -E2BIG);
+	assert_int_equal(inject_recipients_add(recipients, STR("a@b.test")), 0);
+	assert_int_equal(envelope->recipient_count, 2);
+	assert_int_equal(envelope->recipients[1].notify, MAIL_NOTIFY_NEVER);
+	assert_int_equal(envelope->recipients[1].number, 2);
+	inject_recipients_free(recipients);
+	mail_envelope_free(envelope);
+}
+
+/* --- the envelope --- */
+
+struct envelope_case {
+	struct str text;
+	int error;
+	size_t recipients;
+};
+
+static const struct envelope_case envelope_cases[] = {
+	{STR("Fa@b.c\0Td@e.f\0\0"), 0, 1},
+	{STR("F\0Td@e.f\0Tg@h.i\0\0"), 0, 2},
+	{STR("F#@[]\0Td@e.f\0\0"), 0, 1},
+	{STR(""), -EBADMSG, 0},
+	{STR("\0"), -EBADMSG, 0},
+	{STR("\0\0"), -EBADMSG, 0},
+	{STR("F\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0Td@e.f\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0Td@e.f"), -EBADMSG, 0},
+	{STR("Td@e.f\0Fa@b.c\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0Fd@e.f\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0T\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0Td\0\0"), -EBADMSG, 0},
+	{STR("Fa@b.c\0Td@e.f\nx\0\0"), -EBADMSG, 0},
+	{STR("Fa b\0Td@e.f\0\0"), -EBADMSG, 0},
+	{STR("F\0Ta@b.c\0Tb@b.c\0Tc@b.c\0\0"), -E2BIG, 0},
+};
+
+static void test_envelope(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(envelope_cases); i++) {
+		const struct envelope_case *one = &envelope_cases[i];
+		struct mail_envelope *envelope = mail_envelope_new();
+		struct buffer reason = {0};
+		int error = inject_envelope_parse(one->text, 2, envelope, &reason);
+
+		if (error != one->error)
+			fail_msg("case %zu: %d", i, error);
+		assert_int_equal(reason.length > 0, error != 0);
+		if (error == 0)
+			assert_int_equal(envelope->recipient_count, one->recipients);
+		buffer_clear(&reason);
+		mail_envelope_free(envelope);
+	}
+}
+
+/* --- the header --- */
+
+/* INPUT through a pipe. */
+static struct inject_header read_header(const char *input)
+{
+	struct inject_header header = {0};
+	struct inject_reader reader = {0};
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], input, strlen(input)), strlen(input));
+	close(ends[1]);
+	reader.descriptor = ends[0];
+	assert_int_equal(inject_header_read(&reader, &header), 0);
+	close(ends[0]);
+	return header;
+}
+
+struct header_case {
+	const char *input;
+	const char *header;
+	const char *body;
+};
+
+static const struct header_case header_cases[] = {
+	{"A: b\n\nbody\n", "A: b\r\n", "\r\nbody\r\n"},
+	{"A: b\n c\n\td\nE : f\n\n", "A: b\r\n c\r\n\td\r\nE : f\r\n", "\r\n"},
+	{"A: b", "A: b\r\n", "\r\n"},
+	{"", "", "\r\n"},
+	{"\nbody\n", "", "\r\nbody\r\n"},
+	{"no header\n", "", "\r\nno header\r\n"},
+	{" indented: x\n", "", "\r\n indented: x\r\n"},
+	{"A: b\nno field\nC: d\n", "A: b\r\n", "\r\nno field\r\nC: d\r\n"},
+	{": b\n", "", "\r\n: b\r\n"},
+	{"From me Fri Nov 20\nA: b\n\nx\n", "A: b\r\n", "\r\nx\r\n"},
+	{"From : a@b.c\n\nx\n", "From : a@b.c\r\n", "\r\nx\r\n"},
+	{"From: a@b.c\n\nFrom me\n", "From: a@b.c\r\n", "\r\nFrom me\r\n"},
+};
+
+static void test_header_read(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(header_cases); i++) {
+		struct inject_header header = read_header(header_cases[i].input);
+
+		assert_text(&header.text, header_cases[i].header);
+		assert_text(&header.body, header_cases[i].body);
+		inject_header_clear(&header);
+	}
+}
+
+static void assert_recipients(const char *input, const char *expected)
+{
+	struct inject_header header = read_header(input);
+	struct buffer found = {0};
+	struct str bad = STR("");
+	int error = inject_header_recipients(&header, HOST, collect, &found, &bad);
+
+	if (expected != NULL)
+		assert_text(&found, expected);
+	assert_int_equal(error, expected != NULL ? 0 : -EBADMSG);
+	if (expected == NULL)
+		assert_true(str_equal_nocase(bad, STR("cc")));
+	buffer_clear(&found);
+	inject_header_clear(&header);
+}
+
+static void test_header_recipients(void **state)
+{
+	(void)state;
+	assert_recipients(
+		"To: a@b.c,\n d@e.f\nSubject: to: x@y.z\nbcc:g@h.i\nCC : j\n\nTo: no@b.c\n",
+		"a@b.c d@e.f g@h.i j@host.test ");
+	assert_recipients("To: a@b.c\nResent-To: d@e.f\nResent-Bcc: g@h.i\n\n", "d@e.f g@h.i ");
+	assert_recipients("Subject: x\n\n", "");
+	assert_recipients("To: a@b.c\nCc: what now\n\n", NULL);
+}
+
+static void assert_completed(const char *input, const char *full_name, const char *expected)
+{
+	struct inject_header header = read_header(input);
+	const struct inject_completion completion = {
+		.hostname = HOST,
+		.from = STR("me@host.test"),
+		.full_name = str_from(full_name),
+		.id = {7, 0x10},
+	};
+	struct buffer out = {0};
+
+	inject_header_complete(&header, &completion, &out);
+	assert_text(&out, expected);
+	buffer_clear(&out);
+	inject_header_clear(&header);
+}
+
+static void test_header_complete(void **state)
+{
+	(void)state;
+	assert_completed("Subject: x\n\n", "",
+			 "Subject: x\r\nDate: Thu, 01 Jan 1970 00:00:00 +0000\r\n"
+			 "From: me@host.test\r\nMessage-ID: <7-10@host.test>\r\n");
+	assert_completed(
+		"DATE: d\nmessage-ID: i\nfrom: root\n (me)\nBcc: a@b.c,\n d@e.f\n"
+		"Return-Path: <x@y.z>\nTo: what now\n\n",
+		"Name",
+		"DATE: d\r\nmessage-ID: i\r\nfrom: root@host.test\r\n (me)\r\nTo: what now\r\n");
+	assert_completed("Date: d\nMessage-ID: i\n\n", "Ann Lee",
+			 "Date: d\r\nMessage-ID: i\r\nFrom: Ann Lee <me@host.test>\r\n");
+}
+
+static void assert_name(const char *name, const char *expected)
+{
+	struct buffer out = {0};
+
+	inject_name_append(&out, str_from(name));
+	assert_text(&out, expected);
+	buffer_clear(&out);
+}
+
+static void test_name(void **state)
+{
+	(void)state;
+	assert_name("Ann Lee", "Ann Lee");
+	assert_name("Ann B. Lee", "\"Ann B. Lee\"");
+	assert_name("a\"b\\c", "\"a\\\"b\\\\c\"");
+	assert_name("J\xc3\xb6rg X", "=?UTF-8?Q?J=C3=B6rg_X?=");
+	assert_name("a\r\nTo: b", "=?UTF-8?Q?a=0D=0ATo=3A_b?=");
+	assert_name("\xff", "=?UTF-8?Q?=3F?=");
+	assert_name(
+		"\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6"
+		"\xc3\xb6",
+		"=?UTF-8?Q?=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6=C3=B6?=\r\n "
+		"=?UTF-8?Q?=C3=B6?=");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reader),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_addresses_stop),
+		cmocka_unit_test(test_recipients),
+		cmocka_unit_test(test_envelope),
+		cmocka_unit_test(test_header_read),
+		cmocka_unit_test(test_header_recipients),
+		cmocka_unit_test(test_header_complete),
+		cmocka_unit_test(test_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

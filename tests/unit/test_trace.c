@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: ISC
+#include "base/json.h"
+#include "test.h"
+#include "trace/story.h"
+#include <errno.h>
+#include <string.h>
+
+static void assert_text(struct buffer *buffer, const char *expected)
+{
+	struct str found = buffer_view(buffer);
+
+	if (!str_equal(found, str_from(expected)))
+		fail_msg("found \"" STR_FORMAT "\", expected \"%s\"", STR_ARGUMENTS(found),
+			 expected);
+	buffer_clear(buffer);
+}
+
+static void test_json(void **state)
+{
+	struct buffer out = {0};
+
+	(void)state;
+	json_append_text(&out, STR("a\"b\\c\n\x01\x7f\xc3\xb6\xff\0"));
+	assert_text(&out, "\"a\\\"b\\\\c\\n\\u0001\\u007f\xc3\xb6\xef\xbf\xbd\\u0000\"");
+	buffer_append_byte(&out, '{');
+	json_field_text(&out, "a", STR("b"));
+	json_field_number(&out, "c", 7);
+	assert_text(&out, "{\"a\":\"b\",\"c\":7");
+}
+
+static void assert_line(const char *text, const char *key, const char *value)
+{
+	struct arena *arena = arena_new();
+	struct log_line line;
+	bool is_ours = log_line_parse(arena, str_from(text), &line);
+
+	assert_int_equal(is_ours, key != NULL);
+	if (key != NULL)
+		assert_true(str_equal(log_line_get(&line, key), str_from(value)));
+	arena_free(arena);
+}
+
+static void test_line(void **state)
+{
+	(void)state;
+	assert_line("time=1 a=b", "a", "b");
+	assert_line("time=1 a=\"b c\" d=e", "d", "e");
+	assert_line("time=1 a=\"b \\\"\\\\\\n\\r\\t\\x41\" d=e", "a", "b \"\\\n\r\tA");
+	assert_line("Nov 20 host stagepost[1]: time=1 a=b", "a", "b");
+	assert_line("time=1 a= d=e", "a", "");
+	assert_line("time=1", "a", "");
+	assert_line("", NULL, NULL);
+	assert_line("sometime=1", NULL, NULL);
+	assert_line("time=1 word", NULL, NULL);
+	assert_line("time=1 =x", NULL, NULL);
+	assert_line("time=1 a=\"open", NULL, NULL);
+	assert_line("time=1 a=\"open\\", NULL, NULL);
+	assert_line("time=1 a=\"open\\x4", NULL, NULL);
+}
+
+static const char *const logs[] = {
+	"time=2026-11-20T08:00:03.000000Z process=queue[2] event=message_queued id=9-b "
+	"stage=submit",
+	"time=2026-11-20T08:00:05.000000Z process=send[1] event=delivered id=9-b to=a@b.c "
+	"by=maildir "
+	"status=2.0.0 text=stored",
+	"time=2026-11-20T08:00:04.000000Z process=send[1] event=bounced id=7-a bounce=9-b to=a@b.c",
+	"time=2026-11-20T08:00:01.000000Z process=queue[2] event=message_queued id=7-a "
+	"stage=arrive",
+	"time=2026-11-20T08:00:02.000000Z process=queue[2] event=message_queued id=7-c "
+	"stage=arrive",
+	"time=2026-11-20T08:00:02.000000Z process=queue[2] event=message_queued id=77-a "
+	"stage=arrive",
+	"other text id=7-a",
+};
+
+static void tell(void *context, const struct log_line *line)
+{
+	trace_tell(line, true, context);
+}
+
+static void assert_story(const char *id, const char *expected)
+{
+	struct trace_story *story = trace_story_new(str_from(id));
+	struct buffer out = {0};
+
+	assert_non_null(story);
+	do {
+		trace_story_begin(story);
+		for (size_t i = 0; i < COUNT_OF(logs); i++)
+			assert_int_equal(trace_story_offer(story, str_from(logs[i])), 0);
+	} while (!trace_story_is_whole(story));
+	trace_story_each(story, tell, &out);
+	assert_text(&out, expected);
+	trace_story_free(story);
+}
+
+static void test_story(void **state)
+{
+	(void)state;
+	assert_story("7-a", "2026-11-20T08:00:01.000000Z 7-a queue[2]: queued at arrive\n"
+			    "2026-11-20T08:00:03.000000Z 9-b queue[2]: queued at submit\n"
+			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
+			    "2026-11-20T08:00:05.000000Z 9-b send[1]: delivered to <a@b.c> by "
+			    "maildir: 2.0.0 stored\n");
+	assert_story("7-c", "2026-11-20T08:00:02.000000Z 7-c queue[2]: queued at arrive\n");
+	assert_story("77", "2026-11-20T08:00:02.000000Z 77-a queue[2]: queued at arrive\n");
+	assert_story("9-b", "2026-11-20T08:00:03.000000Z 9-b queue[2]: queued at submit\n"
+			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
+			    "2026-11-20T08:00:05.000000Z 9-b send[1]: delivered to <a@b.c> by "
+			    "maildir: 2.0.0 stored\n");
+	assert_story("8", "");
+	assert_null(trace_story_new(STR("x")));
+	assert_null(trace_story_new(STR("7-")));
+}
+
+static void test_tell(void **state)
+{
+	struct arena *arena = arena_new();
+	struct buffer out = {0};
+	struct log_line line;
+
+	(void)state;
+	assert_true(log_line_parse(
+		arena, STR("time=T level=x process=p event=queue_error id=7-a text=\"a\\x1b[m\""),
+		&line));
+	trace_tell(&line, false, &out);
+	assert_text(&out, "T p: queue error: text a?[m\n");
+	trace_tell_json(&line, &out);
+	assert_text(&out,
+		    "{\"time\":\"T\",\"level\":\"x\",\"process\":\"p\",\"event\":\"queue_error\","
+		    "\"id\":\"7-a\",\"text\":\"a\\u001b[m\"}\n");
+	arena_free(arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
