@@ -246,14 +246,26 @@ static void on_control_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
 
+/* To deliver as somebody else, local must be able to become him; then so must be the
+ * programs that it runs. */
+static bool stays_root(const struct process *process)
+{
+	return os_process_is_root() && strcmp(process->program, "local") == 0 &&
+	       config_has_owners(process->supervisor->config);
+}
+
 static pid_t start_program(const struct process *process, int control)
 {
 	const struct supervisor *supervisor = process->supervisor;
+	static const struct os_process_user root = {.may_gain = true};
 	const char *arguments[] = {process->program, "--supervised", NULL};
+	const struct os_process_user *user = &supervisor->user;
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
 	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, process->program);
-	return os_process_start(path, arguments, &supervisor->user, control);
+	if (stays_root(process))
+		user = &root;
+	return os_process_start(path, arguments, user, control);
 }
 
 static void process_start(void *context)
@@ -303,6 +315,7 @@ static void add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "send");
 	add_process(supervisor, "resolve");
 	add_process(supervisor, "remote");
+	add_process(supervisor, "lmtp");
 	add_process(supervisor, "local");
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
 		add_process(supervisor, "smtpd");
@@ -431,6 +444,8 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 		return "user";
 	if (old->smtpd_workers != new->smtpd_workers)
 		return "smtpd_workers";
+	if (os_process_is_root() && config_has_owners(old) != config_has_owners(new))
+		return "user of services";
 	return NULL;
 }
 

@@ -127,10 +127,11 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,
 		.errors = config->maxerrors,
+		.commands = config->maxcommands,
 		.hops = config->maxhops,
 		.line = 4096,
 		.command_timeout = config->smtp_timeout,
-		.data_timeout = config->smtp_timeout,
+		.data_timeout = config->smtp_data_timeout,
 	};
 	return service;
 }

@@ -33,7 +33,7 @@ def test_processes_change_their_user(node):
     assert is_root(), "only root has a user to change"
     mx = node(switch_user=True)
     pids = mx.pids()
-    assert len(pids) == 7
+    assert len(pids) == 8
     for pid in pids:
         with open(f"/proc/{pid}/status", encoding="ascii") as status:
             ids = [line.split()[1:] for line in status if line.startswith(("Uid:", "Gid:"))]
@@ -146,7 +146,7 @@ def test_byte_by_byte(node):
 
 @pytest.mark.parametrize("during", ["commands", "data"])
 def test_silent_client_is_left(node, during):
-    mx = node(settings="smtp_timeout = 1")
+    mx = node(settings="smtp_timeout = 1 smtp_data_timeout = 1")
     with Wire(mx) as wire:
         if during == "data":
             wire.begin()
@@ -157,6 +157,26 @@ def test_silent_client_is_left(node, during):
         assert wire.reply().startswith("421 4.4.2 ")
         assert wire.reply() == ""
         assert time.monotonic() - began < 10
+    assert not mx.control_files()
+
+
+@pytest.mark.parametrize("during", ["commands", "data", "chunks"])
+def test_slow_client_is_left(node, during):
+    """A byte in time is not enough: the whole has a deadline."""
+    mx = node(settings="smtp_timeout = 1 smtp_data_timeout = 1 smtp_min_rate = 1000")
+    with Wire(mx) as wire:
+        if during == "commands":
+            assert wire.reply().startswith("220 ")
+        else:
+            wire.begin(with_data=during == "data")
+        began = time.monotonic()
+        heard = b""
+        while b"421 " not in heard:
+            assert time.monotonic() - began < 10
+            wire.send(b"BDAT 1\r\na" if during == "chunks" else b"a")
+            heard += wire.heard(0.2)
+        assert b"421 4.4.2 " in heard
+        assert time.monotonic() - began > 0.9
     assert not mx.control_files()
 
 
