@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
 """LMTP servers for tests: Dovecot's, and one that does as a test says."""
 
+import grp
 import os
+import pwd
 import shutil
 import socketserver
 import subprocess
@@ -49,10 +51,11 @@ class Dovecot:
         os.chmod(base, 0o755)
         self.path = os.path.join(base, "lmtp")
         owner, group = ("nobody", "nogroup") if is_root() else (os.geteuid(), os.getegid())
-        ours = str(os.geteuid())
+        ours = pwd.getpwuid(os.geteuid()).pw_name
         text = CONFIGURATION.format(
             base=base, internal="dovecot" if is_root() else ours,
-            internal_group="dovecot" if is_root() else str(os.getegid()),
+            internal_group="dovecot" if is_root()
+            else grp.getgrgid(os.getegid()).gr_name,
             login="dovenull" if is_root() else ours)
         with open(os.path.join(base, "dovecot.conf"), "w", encoding="ascii") as conf:
             conf.write(text)
