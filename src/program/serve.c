@@ -5,35 +5,30 @@
 #include "program/pid_file.h"
 #include "program/serve_internal.h"
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const int64_t STOP_PATIENCE_US = 35 * SECOND_US;
+static const int64_t STOP_PATIENCE_US = MINUTE_US;
 
 /* --- stopping --- */
 
-/* The intake first, so that what it has accepted can still be queued; then all
- * the others. */
+/* Those whose turn it is; the others when these have ended. */
 static void stop_next(struct supervisor *supervisor)
 {
-	bool intake_runs = false;
+	unsigned turn = UINT_MAX;
 
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		intake_runs |= supervisor->processes[i].pid != 0 &&
-			       strcmp(supervisor->processes[i].program, "smtpd") == 0;
+		if (supervisor->processes[i].pid != 0 && supervisor->processes[i].turn < turn)
+			turn = supervisor->processes[i].turn;
 	for (size_t i = 0; i < supervisor->process_count; i++) {
-		struct process *process = &supervisor->processes[i];
-		bool is_intake = strcmp(process->program, "smtpd") == 0;
-		bool is_queue = strcmp(process->program, "queue") == 0;
+		const struct process *process = &supervisor->processes[i];
 
-		if (process->control == NULL || (intake_runs && !is_intake))
-			continue;
-		if (is_queue && serve_running(supervisor) > 1)
-			continue;
-		ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
+		if (process->control != NULL && process->turn == turn)
+			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
 	}
 	if (serve_running(supervisor) == 0)
 		os_loop_stop(supervisor->loop);

@@ -17,6 +17,7 @@ struct supervisor;
 struct process {
 	struct supervisor *supervisor;
 	const char *program; /* file name */
+	unsigned turn;       /* to be stopped: when none of a lower one runs */
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
 	struct os_timer *restart;

@@ -132,27 +132,31 @@ void serve_process_start(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
-static void add_process(struct supervisor *supervisor, const char *program)
+static void add_process(struct supervisor *supervisor, const char *program, unsigned turn)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
 
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
-	*process = (struct process){.supervisor = supervisor, .program = program};
+	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
 }
 
+/* At a stop the intake goes first, so that what it has accepted can still be
+ * queued; then the manager, while its helpers can finish; "queue" last. */
 void serve_add_processes(struct supervisor *supervisor)
 {
-	add_process(supervisor, "queue");
-	add_process(supervisor, "send");
-	add_process(supervisor, "resolve");
-	add_process(supervisor, "remote");
-	add_process(supervisor, "lmtp");
-	add_process(supervisor, "local");
+	enum { INTAKE, MANAGER, HELPERS, LAST };
+
+	add_process(supervisor, "queue", LAST);
+	add_process(supervisor, "send", MANAGER);
+	add_process(supervisor, "resolve", HELPERS);
+	add_process(supervisor, "remote", HELPERS);
+	add_process(supervisor, "lmtp", HELPERS);
+	add_process(supervisor, "local", HELPERS);
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
-		add_process(supervisor, "smtpd");
+		add_process(supervisor, "smtpd", INTAKE);
 }
 
 size_t serve_running(const struct supervisor *supervisor)

@@ -3,10 +3,12 @@
 #include "dns/search.h"
 #include "os/interface.h"
 #include <stdio.h>
+#include <string.h>
 
 enum {
 	SELF_ADDRESSES_MAX = 256, /* interfaces' addresses that are known */
-	TRIGGER_SIZE = DNS_NAME_SIZE + 8,
+	TRIGGER_SIZE = DNS_NAME_SIZE + 16,
+	SMTP_PORT = 25,
 };
 
 struct remote_search {
@@ -20,14 +22,19 @@ struct remote_search {
 	char trigger[TRIGGER_SIZE];
 };
 
-/* "host.NAME", where NAME is the first that is tried; names are made of letters,
- * digits, '-', '_' and '.'. */
+/* "host.NAME", where NAME is the first that is tried, and ":PORT" when that is not
+ * 25: another port is another server. */
 static void try(struct remote_search *search, const struct dns_server *servers, size_t count)
 {
+	uint16_t port = os_socket_address_port(&servers[0].address);
+
 	snprintf(search->trigger, TRIGGER_SIZE, "host.%s", servers[0].host);
 	for (char *c = search->trigger; *c != '\0'; c++)
 		if (*c == ':')
 			*c = '-';
+	if (port != SMTP_PORT)
+		snprintf(search->trigger + strlen(search->trigger),
+			 TRIGGER_SIZE - strlen(search->trigger), ":%u", port);
 	remote_attempt_try(search->attempt, servers, count, search->trigger);
 }
 
