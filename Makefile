@@ -45,7 +45,8 @@ fuzz: ## search for inputs that break a parser, T seconds each
 
 install: all ## install below DESTDIR, prefix as given
 	@meson configure build -Dprefix=$(prefix)
-	@meson install -C build --no-rebuild
+	@ninja -C build
+	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
 clean: ## remove what was built
 	rm -rf build build-test build-clang build-fuzz build-coverage

@@ -47,6 +47,15 @@ def check_manual(stagepost, manual):
             f"stagepost(8) does not tell of \"{command}\""
 
 
+def check_mail_commands(root, prefix, config):
+    """sendmail, by its own name, reaches the command it points to."""
+    sendmail = root / prefix.lstrip("/") / "sbin/sendmail"
+    if not sendmail.is_symlink():
+        return
+    listed = subprocess.check_output([sendmail, "-bp", "-C", config], text=True)
+    assert "empty" in listed, listed
+
+
 def check_serving(stagepost, base):
     config = base / "stagepost.conf"
     config.write_text(CONFIG.format(base=base))
@@ -85,6 +94,7 @@ def main():
                                / "stagepost/stagepost.conf.example"])
         check_manual(stagepost, root / prefix.lstrip("/") / "share/man/man8/stagepost.8")
         check_serving(stagepost, base)
+        check_mail_commands(root, prefix, base / "stagepost.conf")
     finally:
         shutil.rmtree(base)
 

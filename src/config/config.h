@@ -32,12 +32,23 @@ struct config_listen {
 	bool proxy; /* connections begin with a PROXY header */
 };
 
-enum config_service_kind { CONFIG_SERVICE_MAILDIR };
+enum config_service_kind { /* 0: none that is known */
+			   CONFIG_SERVICE_MAILDIR = 1,
+			   CONFIG_SERVICE_LMTP,
+			   CONFIG_SERVICE_PIPE,
+};
 
 struct config_service {
 	const char *name; /* [a-z0-9_-]{1,32}, not "remote"; a directory name in the queue */
 	enum config_service_kind kind;
-	const char *path; /* maildir: with %d (domain), %u (local part), %% */
+	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
+	struct config_endpoint address; /* lmtp */
+	const char **command;           /* pipe: the program's path, and arguments with
+					 * %a %d %s %u %x %% */
+	size_t command_count;
+	const char *user;    /* maildir, pipe: as whom; "%u": the mailbox's own; "": not set */
+	uint32_t timeout;    /* lmtp, pipe: seconds, for a reply; for a run */
+	uint64_t output_max; /* pipe: bytes */
 };
 
 struct config_domain {
@@ -154,6 +165,8 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The stage called NAME, or NULL. */
 const struct config_stage *config_stage_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
+/* Whether a service delivers as a user of its own. */
+bool config_has_owners(const struct config *config);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */

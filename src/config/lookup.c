@@ -18,6 +18,14 @@ const struct config_service *config_service_find(const struct config *config, st
 	return NULL;
 }
 
+bool config_has_owners(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (*config->services[i].user != '\0')
+			return true;
+	return false;
+}
+
 /* Like strcmp(), for NAME in any case and OTHER in lower case. */
 static int compare(struct str name, const char *other)
 {

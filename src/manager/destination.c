@@ -43,6 +43,12 @@ static void destination_free(struct destination *destination)
 	free(destination);
 }
 
+void destination_free_all(struct stage *stage)
+{
+	while (stage->destinations != NULL)
+		destination_free(stage->destinations);
+}
+
 /* Memory is shared: the more messages are awake, the fewer may wait in one place. */
 static size_t crowd_size(const struct destination *destination)
 {

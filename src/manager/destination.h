@@ -16,6 +16,9 @@ struct destination *destination_find(struct stage *stage, struct str name);
  * frees what is empty. */
 void destination_update(struct destination *destination);
 
+/* At the end: those that were kept because something blocks them. */
+void destination_free_all(struct stage *stage);
+
 /* A job for the message, which waits; one that the message has here already when
  * it has room for another delivery. */
 struct job *destination_add_job(struct destination *destination, struct message *message,

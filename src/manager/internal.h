@@ -204,6 +204,8 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 			int64_t latest_us);
 /* Wakes the first COUNT of WAITERS, soon. */
 void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count);
+/* Whether another one may be woken now. */
+bool message_may_wake(const struct manager *manager);
 /* Whether many are awake: those with a choice had better sleep. */
 bool message_many_are_awake(const struct manager *manager);
 /* Forgets it. */

@@ -23,7 +23,7 @@ static void schedule_wake(struct manager *manager)
 {
 	const struct heap_node *first = heap_first(&manager->due);
 
-	if (first == NULL || manager->is_stopping || manager->awake >= AWAKE_MAX)
+	if (first == NULL || !message_may_wake(manager))
 		os_timer_stop(manager->due_timer);
 	else
 		os_timer_start(manager->due_timer, first->key - os_clock_wall_us());
@@ -103,6 +103,11 @@ void message_wake_waiters(struct manager *manager, struct waiters *waiters, size
 		heap_put(&manager->due, &message->due, now_us);
 	}
 	schedule_wake(manager);
+}
+
+bool message_may_wake(const struct manager *manager)
+{
+	return !manager->is_stopping && manager->awake < AWAKE_MAX;
 }
 
 bool message_many_are_awake(const struct manager *manager)
@@ -185,8 +190,7 @@ void message_wake_due(void *context)
 	for (unsigned i = 0; i < WAKES_A_TURN; i++) {
 		struct heap_node *first = heap_first(&manager->due);
 
-		if (manager->is_stopping || manager->awake >= AWAKE_MAX || first == NULL ||
-		    first->key > now_us)
+		if (!message_may_wake(manager) || first == NULL || first->key > now_us)
 			break;
 		message_wake(manager, CONTAINER_OF(first, struct message, due), STR(""));
 	}

@@ -130,7 +130,7 @@ static void on_queued(struct manager *manager, struct unpack *body)
 			continue; /* found by a scan before */
 		message = message_add(manager, number, true, (enum mail_stage)stage,
 				      os_clock_wall_us());
-		if (manager->awake < 1000 && !manager->is_stopping)
+		if (message_may_wake(manager)) /* otherwise it is read when its turn comes */
 			message_wake(manager, message, text);
 	}
 }

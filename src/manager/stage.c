@@ -361,8 +361,15 @@ void stage_free_all(struct manager *manager)
 {
 	while (manager->stages != NULL) {
 		struct stage *stage = manager->stages;
+		struct destination *destination;
+		struct destination *next;
 
+		HASH_ITER (hh, stage->destinations, destination, next) {
+			destination->blocked = NULL; /* the last that holds it */
+			destination_update(destination);
+		}
 		manager->stages = stage->next;
+		destination_free_all(stage);
 		free(stage->name);
 		free(stage);
 	}

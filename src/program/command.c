@@ -99,19 +99,34 @@ const char *command_config_file(const char *file)
 	return usual != NULL ? usual : COMMAND_CONFIG_FILE;
 }
 
+static void put_last(int position, int argc, char **argv)
+{
+	char *word = argv[position];
+
+	memmove(argv + position, argv + position + 1, (size_t)(argc - position - 1) * sizeof *argv);
+	argv[argc - 1] = word;
+}
+
 bool command_parse_extra(const struct command *command, int argc, char **argv,
 			 const struct command_option *extras, struct command_options *options,
 			 int *status_out)
 {
+	bool behind_options = false;
+	int end = argc; /* what stands from here on are arguments that were passed over */
+
 	*options = (struct command_options){.first = 1};
-	while (options->first < argc && argv[options->first][0] == '-' &&
-	       argv[options->first][1] != '\0') {
-		if (strcmp(argv[options->first], "--") == 0) {
+	while (options->first < end) {
+		const char *word = argv[options->first];
+
+		if (!behind_options && strcmp(word, "--") == 0) {
+			behind_options = true;
 			options->first++;
-			break;
-		}
-		if (!parse_option(command, argc, argv, extras, options, status_out))
+		} else if (behind_options || word[0] != '-' || word[1] == '\0') {
+			put_last(options->first, argc, argv);
+			end--;
+		} else if (!parse_option(command, end, argv, extras, options, status_out)) {
 			return false;
+		}
 	}
 	options->config_file = command_config_file(options->config_file);
 	return true;

@@ -25,10 +25,10 @@ extern const struct command commands[];
 struct command_options {
 	const char *config_file;
 	bool json;
-	int first; /* index of the first argument that is no option */
+	int first; /* index of the first argument that is no option; they all come last */
 };
 
-/* Reads -c FILE, --json (where ALLOW_JSON) and --help. COMMAND_OK to go on;
+/* Reads, wherever they stand, -c FILE, --json (where ALLOW_JSON) and --help. COMMAND_OK to go on;
  * otherwise *STATUS_OUT is the exit status, and what there was to say is said. */
 bool command_parse(const struct command *command, int argc, char **argv, bool allow_json,
 		   struct command_options *options, int *status_out);
@@ -62,6 +62,7 @@ int command_manual(const struct command *command, int argc, char **argv);
 int command_mailq_print(const char *config_file);
 
 int command_enqueue(const struct command *command, int argc, char **argv);
+int command_completion(const struct command *command, int argc, char **argv);
 int command_trace(const struct command *command, int argc, char **argv);
 int command_reload(const struct command *command, int argc, char **argv);
 int command_stop(const struct command *command, int argc, char **argv);

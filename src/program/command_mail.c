@@ -54,6 +54,7 @@ struct config *command_mail_begin(const char *name, const char *file, int *statu
 	struct config *config = command_config(file);
 	int status = INJECT_CONFIG;
 
+	os_process_own_mask();
 	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)
 		status = INJECT_SOFTWARE;
 	else if (config != NULL)

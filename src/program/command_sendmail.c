@@ -164,7 +164,7 @@ static int write_message(struct sending *sending, struct inject_message *message
 
 static int send_message(struct sending *sending, char **argv)
 {
-	struct inject_message *message;
+	struct inject_message *message = NULL;
 	int error = set_sender(sending);
 
 	if (error == 0)
@@ -174,7 +174,7 @@ static int send_message(struct sending *sending, char **argv)
 	if (error == 0)
 		error = inject_message_open(sending->config, sending->caller->id, &message,
 					    &sending->reason);
-	if (error < 0)
+	if (error != 0)
 		return error;
 	error = write_message(sending, message);
 	if (error < 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost - the command. */
+#include "os/process.h"
 #include "program/command.h"
 #include "program/command_mail.h"
 #include <stdio.h>
@@ -48,8 +49,15 @@ const struct command commands[] = {
 	 "  -C FILE    the configuration\n"
 	 "Other options of other sendmails are accepted and change nothing; -bs and -bd\n"
 	 "are refused. Date, From and Message-ID are added where they lack, addresses\n"
-	 "without a domain get the host's name, Bcc is removed.\n\n" COMMAND_MAIL_EXITS,
+	 "without a domain get the host's name, Bcc is removed.\n\n"
+	 "Files in the queue must belong to the mail system's user. For other users to\n"
+	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
+	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"
+	 "and mailq, and reads no other configuration than the usual one.\n\n" COMMAND_MAIL_EXITS,
 	 command_sendmail},
+	{"completion", "bash", "Prints what makes bash complete these commands.",
+	 "For instance: stagepost completion bash > /etc/bash_completion.d/stagepost\n",
+	 command_completion},
 	{"version", "", "Prints the version.", "", command_version},
 	{NULL, NULL, NULL, NULL, NULL},
 };
@@ -63,9 +71,21 @@ static int usage(FILE *out)
 	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
 }
 
+/* What a program with another user's rights does for everybody. */
+static bool is_for_everybody(const char *name)
+{
+	return strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0 ||
+	       strcmp(name, "enqueue") == 0;
+}
+
 /* Runs the command called NAME; -1 when there is none. */
 static int run(const char *name, int argc, char **argv)
 {
+	if (os_process_is_privileged() && !is_for_everybody(name)) {
+		fprintf(stderr, "stagepost: %s is not for programs that act as another user\n",
+			name);
+		return COMMAND_USAGE;
+	}
 	for (const struct command *command = commands; command->name != NULL; command++)
 		if (strcmp(name, command->name) == 0)
 			return command->run(command, argc, argv);

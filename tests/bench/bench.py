@@ -55,8 +55,12 @@ def load(system, kind, messages, sessions, size, keep):
     else:
         recipient = "user@" + (HELD if kind == "accept" else REMOTE)
         sources = [start_source(system.port, messages, sessions, size, recipient, keep)]
-    for source in sources:
-        finish_source(source)
+    try:
+        for source in sources:
+            finish_source(source)
+    finally:
+        for source in sources:
+            source.kill()
     return messages
 
 

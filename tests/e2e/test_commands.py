@@ -252,7 +252,8 @@ def test_show(node, run):
         text = run(mx, "queue", "show", name).stdout.decode()
         assert text.startswith("stagepost 1\nid: " + message["id"])
         assert "Subject: ?[31mred\n" in text and "unseen" not in text
-    shown = json.loads(run(mx, "queue", "show", "--json", message["id"]).stdout)
+    for words in (["--json", message["id"]], [message["id"], "--json", "-c", mx.conf]):
+        shown = json.loads(run(mx, "queue", "show", *words).stdout)
     assert "\r\nSubject: \x1b[31mred\r\n" in shown["header"] and shown["id"] == message["id"]
     assert run(mx, "queue", "show", f"{message['number']}-1").returncode == 1
     assert run(mx, "queue", "show", "1").returncode == 1
@@ -337,3 +338,13 @@ def test_a_stale_pid_file(node, run):
     assert b"nothing runs" in run(mx, "stop").stderr
     mx.start()
     assert run(mx, "reload").returncode == 0
+
+
+def test_completion(node, run):
+    mx = node(start=False)
+    script = run(mx, "completion", "bash").stdout.decode()
+    ask = ("\nCOMP_WORDS=(stagepost queue s) COMP_CWORD=2; _stagepost; echo ${COMPREPLY[@]}"
+           "\nCOMP_WORDS=(stagepost se) COMP_CWORD=1; _stagepost; echo ${COMPREPLY[@]}\n")
+    ended = subprocess.run(["bash", "-c", script + ask], check=True, capture_output=True)
+    assert ended.stdout == b"show stats\nserve sendmail\n"
+    assert run(mx, "completion", "tcsh").returncode == 2

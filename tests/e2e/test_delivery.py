@@ -80,23 +80,54 @@ def test_next_hop_defers(node, postfix):
 
 
 def test_mail_waits_for_a_host_that_is_down(node):
-    """One attempt for all of it, a file says why it waits, also over a restart; it
-    leaves as soon as the host is found to be up."""
+    """One message tries it, now and then; the others sleep, also over a restart. When
+    it is up they all go at once."""
     port = free_port()
-    mx = node(routes=[f"b.test:127.0.0.1;{port}"], settings="probe_delay = 2s")
+    mx = node(routes=[f"b.test:127.0.0.1;{port}"], settings="probe_delay = 1")
+    mark = mx.log.mark()
     deliver(mx, "bob@b.test", TEXT)
-    mx.log.wait("trigger_set", trigger="host.127.0.0.1")
-    for _ in range(20):
+    trigger = mx.log.wait("trigger_set")["trigger"]
+    for _ in range(50):
         deliver(mx, "bob@b.test", TEXT)
-    assert "Connection refused" in mx.trigger_files()["host.127.0.0.1"]
+    mx.log.wait("deferred", count=2)  # the first probe was in vain
+    assert "Connection refused" in mx.trigger_files()[trigger]
     mx.restart()
-    assert len(mx.control_files()) == 21
-    assert len(mx.log.find("deferred")) < 10, "attempts that could not succeed"
+    assert len(mx.control_files()) == 51
+    assert len(mx.log.find("deferred", since=mark)) < 25, "all have tried"
     other = node("other", domains=["b.test"], port=port)
-    other.maildir("bob@b.test").wait(21)
+    mx.log.wait("trigger_released", trigger=trigger)
+    other.maildir("bob@b.test").wait(51)
     mx.wait_empty()
-    assert len(other.maildir("bob@b.test").files()) == 21
+    assert len(other.maildir("bob@b.test").files()) == 51
     assert not mx.trigger_files()
+
+
+def test_other_mail_passes_by_a_host_that_is_down(node):
+    """Also on the same machine, at another port."""
+    other = node("other", domains=["c.test"])
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}", f"c.test:127.0.0.1;{other.port}"])
+    deliver(mx, ["anna@a.test", "bob@b.test", "carl@c.test"], TEXT)
+    mx.log.wait("trigger_set")
+    for _ in range(10):
+        deliver(mx, ["anna@a.test", "carl@c.test"], TEXT)
+    mx.maildir("anna@a.test").wait(11)
+    other.maildir("carl@c.test").wait(11)
+
+
+def test_mail_is_made_due(node, postfix):
+    """A refusal for the moment waits for its time, which a restart does not change."""
+    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
+    deliver(mx, ["later@postfix.test"], TEXT)
+    mx.log.wait("deferred")
+    mark = mx.log.mark()
+    mx.restart()
+    deliver(mx, ["anna@a.test"], TEXT)
+    mx.maildir("anna@a.test").wait()
+    assert not mx.log.find("deferred", since=mark), "tried before its time"
+    mx.stop()
+    mx.make_due()
+    mx.start()
+    assert mx.log.wait("deferred", since=mark)["to"] == "later@postfix.test"
 
 
 def test_mail_is_returned_when_its_time_is_over(node):

@@ -125,6 +125,11 @@ static void what_is_printed_parses_to_the_same(void **state)
 			 "{ z, y } } stage box { paused = yes } spares = 0 rescan = 61s",
 		HOST "queue = \"/a \\\"b\\\\\" listen smtp { address = { \"[::]:25\", unix:/x } "
 		     "stage = submit } smtproutes = { \"!:[::1];26\", \"x:\" } maxsize = 1025",
+		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
+		     "service v { kind = pipe command = { /bin/v, -d, \"%u@%d\", \"\", \"100%%\" } "
+		     "user = ann output_max = 4K }\n"
+		     "service m { kind = maildir path = /home/%u/Maildir user = %u }\n"
+		     "service t { kind = lmtp address = \"[::1]:24\" }",
 	};
 
 	(void)state;
@@ -137,6 +142,31 @@ static void what_is_printed_parses_to_the_same(void **state)
 		buffer_clear(&once);
 		buffer_clear(&twice);
 	}
+}
+
+static void services_have_their_settings(void **state)
+{
+	struct config *c = parse(
+		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
+		     "service v { kind = pipe command = { /bin/v, -d, \"\", %u } user = ann }\n"
+		     "service m { kind = maildir path = /m user = %u }\n");
+	const struct config_service *pipe = config_service_find(c, STR("v"));
+
+	(void)state;
+	assert_int_equal(c->services[0].kind, CONFIG_SERVICE_LMTP);
+	assert_string_equal(c->services[0].address.host, "/run/lmtp");
+	assert_int_equal(c->services[0].address.port, 0);
+	assert_int_equal(c->services[0].timeout, 90);
+	assert_int_equal(pipe->kind, CONFIG_SERVICE_PIPE);
+	assert_int_equal(pipe->command_count, 4);
+	assert_string_equal(pipe->command[1], "-d");
+	assert_string_equal(pipe->command[2], "");
+	assert_string_equal(pipe->command[3], "%u");
+	assert_string_equal(pipe->user, "ann");
+	assert_int_equal(pipe->timeout, 300);
+	assert_int_equal(pipe->output_max, 1024);
+	assert_string_equal(c->services[2].user, "%u");
+	config_free(c);
 }
 
 static void names_are_found_in_any_case(void **state)
@@ -322,6 +352,7 @@ int main(void)
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
+		cmocka_unit_test(services_have_their_settings),
 		cmocka_unit_test(names_are_found_in_any_case),
 		cmocka_unit_test(relaying_follows_the_networks),
 		cmocka_unit_test(proxies_are_on_this_machine_unless_said),
