@@ -23,6 +23,20 @@ static void set_hostname(struct config *config, const struct config_tree *tree,
 			   "a host name of letters, digits, hyphens and dots");
 }
 
+static void set_proxy_from(struct config *config, const struct config_tree *tree)
+{
+	static const struct config_network loopback[] = {
+		{{.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127}}, 104},
+		{{.s6_addr = {[15] = 1}}, 128},
+	};
+
+	if (config_tree_use(&tree->root, "proxy_from")->line != 0)
+		return;
+	config->proxy_from_count = COUNT_OF(loopback);
+	config->proxy_from = arena_alloc(config->arena, sizeof loopback);
+	memcpy(config->proxy_from, loopback, sizeof loopback);
+}
+
 static void complete_doublebounceto(struct config *config)
 {
 	struct buffer address = {0};
@@ -308,6 +322,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 {
 	set_hostname(config, tree, problems);
 	complete_doublebounceto(config);
+	set_proxy_from(config, tree);
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_services(config, tree, problems);

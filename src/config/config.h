@@ -29,6 +29,7 @@ struct config_listen {
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
+	bool proxy; /* connections begin with a PROXY header */
 };
 
 enum config_service_kind { /* 0: none that is known */
@@ -120,6 +121,9 @@ struct config {
 	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
+	struct config_network *proxy_from;
+	size_t proxy_from_count;
+	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
 	struct config_stage *stages; /* "remote" and each service, in that order; always all */
@@ -169,6 +173,8 @@ const struct config_domain *config_domain_find(const struct config *config, stru
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
+/* Whether a proxy at the address is believed whom it names as its client. */
+bool config_is_proxy(const struct config *config, const struct in6_addr *address);
 
 /* The whole configuration in force, defaults included, as a file that parses to
  * the same (stagepost config). */

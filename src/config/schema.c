@@ -125,6 +125,14 @@ static const struct config_setting settings[] = {
 			"command or message it has the timeout and what it takes at this rate. 0: "
 			"any byte is enough.")),
 
+	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
+		COMPUTED("127.0.0.0/8 and ::1/128"),
+		MEANING("The proxies that are believed whom they name as their client, at "
+			"listeners "
+			"with proxy = yes. Connections from other addresses are closed there.")),
+	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
+		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
+
 	/* sending mail on */
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
@@ -159,6 +167,9 @@ static const struct config_setting settings[] = {
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
 		COMPUTED("arrive for smtp, submit for submission"),
 		MEANING("The queue in which mail from here begins.")),
+	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
+		MEANING("Whether the connections come from a proxy that names its client in a "
+			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "directory/lookup.h"
 #include "intake/pace.h"
+#include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -379,19 +380,18 @@ static void on_timer(void *context)
 	pump(session);
 }
 
-static void greet(struct intake_session *session)
+static void greet(struct intake_session *session, bool has_spoken)
 {
 	char early;
-	ssize_t count = os_socket_read(session->socket, &early, 1);
 
-	if (count > 0)
+	if (has_spoken || os_socket_read(session->socket, &early, 1) > 0)
 		smtp_server_early_talker(session->server);
 	else
 		smtp_server_start(session->server);
 }
 
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
-			const union os_socket_address *peer)
+			const union os_socket_address *peer, bool has_spoken)
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
 	struct in6_addr mapped = os_socket_address_mapped(peer);
@@ -411,7 +411,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	greet(session);
+	greet(session, has_spoken);
 	pump(session);
 }
 
@@ -420,6 +420,7 @@ void intake_stop(struct intake *intake)
 	struct intake_session *session;
 	struct intake_session *next;
 
+	intake_proxy_stop(intake);
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
 		smtp_server_shutdown(session->server);
 		if (!session->is_asking)
