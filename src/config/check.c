@@ -23,6 +23,20 @@ static void set_hostname(struct config *config, const struct config_tree *tree,
 			   "a host name of letters, digits, hyphens and dots");
 }
 
+static void set_proxy_from(struct config *config, const struct config_tree *tree)
+{
+	static const struct config_network loopback[] = {
+		{{.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127}}, 104},
+		{{.s6_addr = {[15] = 1}}, 128},
+	};
+
+	if (config_tree_use(&tree->root, "proxy_from")->line != 0)
+		return;
+	config->proxy_from_count = COUNT_OF(loopback);
+	config->proxy_from = arena_alloc(config->arena, sizeof loopback);
+	memcpy(config->proxy_from, loopback, sizeof loopback);
+}
+
 static void complete_doublebounceto(struct config *config)
 {
 	struct buffer address = {0};
@@ -241,13 +255,77 @@ static void check_listens(const struct config *config, const struct config_tree 
 		check_bound(bounds, i, problems);
 }
 
+/* A setting of one service that other kinds have, or that this kind must have. */
+static void check_kind(const struct config_service *service,
+		       const struct config_tree_section *section,
+		       const struct config_setting *setting, struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, setting->name);
+	const char *name =
+		config_problem_name(problems, section->kind, section->title, setting->name);
+	bool applies = config_setting_applies(setting, service);
+	struct buffer allowed = {0};
+
+	if (!applies && use->line > 0) {
+		buffer_append_string(&allowed, "with kind = ");
+		config_setting_kinds(setting, &allowed);
+		buffer_append_byte(&allowed, '\0');
+		config_problem_add(problems, use->line, name, STR(""),
+				   "means nothing for this kind of service", buffer_data(&allowed));
+	} else if (applies && setting->kinds != 0 && setting->initial == NULL && use->line == 0) {
+		config_setting_allowed(setting, &allowed);
+		buffer_append_byte(&allowed, '\0');
+		config_problem_add(problems, section->line, name, STR(""), "must be set",
+				   buffer_data(&allowed));
+	}
+	buffer_clear(&allowed);
+}
+
+/* What is run does not depend on the message. */
+static void check_program(const struct config_service *service,
+			  const struct config_tree_section *section,
+			  struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, "command");
+
+	if (service->command_count == 0 || use->first == NULL ||
+	    (service->command[0][0] == '/' && strchr(service->command[0], '%') == NULL))
+		return;
+	config_problem_add(problems, use->first->line,
+			   config_problem_name(problems, section->kind, section->title, "command"),
+			   use->first->text, "not the path of a program",
+			   "an absolute path without % as the first");
+}
+
+static void check_services(const struct config *config, const struct config_tree *tree,
+			   struct config_problems *problems)
+{
+	size_t index = 0;
+	size_t count;
+	const struct config_setting *rows = config_section_settings(CONFIG_SECTION_SERVICE, &count);
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		const struct config_service *service = &config->services[index];
+
+		if (s->kind != CONFIG_SECTION_SERVICE || index == config->service_count)
+			continue;
+		index++;
+		for (size_t i = 0; i < count && service->kind != 0; i++)
+			check_kind(service, s, &rows[i], problems);
+		if (service->kind == CONFIG_SERVICE_PIPE)
+			check_program(service, s, problems);
+	}
+}
+
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
 	set_hostname(config, tree, problems);
 	complete_doublebounceto(config);
+	set_proxy_from(config, tree);
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
+	check_services(config, tree, problems);
 	check_domains(config, tree, problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_DOMAIN)

@@ -29,14 +29,26 @@ struct config_listen {
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
+	bool proxy; /* connections begin with a PROXY header */
 };
 
-enum config_service_kind { CONFIG_SERVICE_MAILDIR };
+enum config_service_kind { /* 0: none that is known */
+			   CONFIG_SERVICE_MAILDIR = 1,
+			   CONFIG_SERVICE_LMTP,
+			   CONFIG_SERVICE_PIPE,
+};
 
 struct config_service {
 	const char *name; /* [a-z0-9_-]{1,32}, not "remote"; a directory name in the queue */
 	enum config_service_kind kind;
-	const char *path; /* maildir: with %d (domain), %u (local part), %% */
+	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
+	struct config_endpoint address; /* lmtp */
+	const char **command;           /* pipe: the program's path, and arguments with
+					 * %a %d %s %u %x %% */
+	size_t command_count;
+	const char *user;    /* maildir, pipe: as whom; "%u": the mailbox's own; "": not set */
+	uint32_t timeout;    /* lmtp, pipe: seconds, for a reply; for a run */
+	uint64_t output_max; /* pipe: bytes */
 };
 
 struct config_domain {
@@ -84,9 +96,12 @@ struct config {
 	uint32_t maxrecipients; /* of one SMTP transaction */
 	uint32_t maxhops;       /* Received header lines */
 	uint32_t maxerrors;     /* refused commands in a session */
+	uint32_t maxcommands;   /* that bring no message nearer, one after another */
 	uint32_t maxsessions;   /* of all smtpd workers together */
 	uint32_t smtpd_workers;
 	uint32_t smtp_timeout;           /* seconds, server: waiting for a command */
+	uint32_t smtp_data_timeout;      /* the same: for a part of a message */
+	uint32_t smtp_min_rate;          /* bytes per second; 0: any */
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
 	int64_t queuelifetime_us;
@@ -106,6 +121,9 @@ struct config {
 	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
+	struct config_network *proxy_from;
+	size_t proxy_from_count;
+	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
 	struct config_stage *stages; /* "remote" and each service, in that order; always all */
@@ -147,12 +165,16 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The stage called NAME, or NULL. */
 const struct config_stage *config_stage_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
+/* Whether a service delivers as a user of its own. */
+bool config_has_owners(const struct config *config);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
+/* Whether a proxy at the address is believed whom it names as its client. */
+bool config_is_proxy(const struct config *config, const struct in6_addr *address);
 
 /* The whole configuration in force, defaults included, as a file that parses to
  * the same (stagepost config). */

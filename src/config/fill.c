@@ -95,7 +95,7 @@ void config_fill_section(struct config *config, const struct config_tree_section
 			read_use(&fill, &rows[i], &section->uses[i], base);
 		else if (rows[i].initial != NULL || rows[i].computed != NULL)
 			read_initial(&fill, &rows[i], base);
-		else
+		else if (rows[i].kinds == 0)
 			report(&fill, &rows[i], section->line, STR(""),
 			       (struct config_complaint){"must be set", NULL});
 	}

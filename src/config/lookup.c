@@ -18,6 +18,14 @@ const struct config_service *config_service_find(const struct config *config, st
 	return NULL;
 }
 
+bool config_has_owners(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (*config->services[i].user != '\0')
+			return true;
+	return false;
+}
+
 /* Like strcmp(), for NAME in any case and OTHER in lower case. */
 static int compare(struct str name, const char *other)
 {
@@ -84,10 +92,21 @@ static bool is_in(const struct in6_addr *address, const struct config_network *n
 	       ((address->s6_addr[whole] ^ network->address.s6_addr[whole]) >> (8 - rest)) == 0;
 }
 
-bool config_may_relay(const struct config *config, const struct in6_addr *address)
+static bool is_in_any(const struct in6_addr *address, const struct config_network *networks,
+		      size_t count)
 {
-	for (size_t i = 0; i < config->relay_from_count; i++)
-		if (is_in(address, &config->relay_from[i]))
+	for (size_t i = 0; i < count; i++)
+		if (is_in(address, &networks[i]))
 			return true;
 	return false;
+}
+
+bool config_may_relay(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->relay_from, config->relay_from_count);
+}
+
+bool config_is_proxy(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->proxy_from, config->proxy_from_count);
 }

@@ -66,11 +66,25 @@ static void print_default(const struct config_setting *setting, struct buffer *o
 	buffer_clear(&text);
 }
 
+static void print_kinds(const struct config_setting *setting, struct buffer *out)
+{
+	struct buffer text = {0};
+
+	buffer_append_string(&text, "For kind = ");
+	config_setting_kinds(setting, &text);
+	buffer_append_string(&text, ".");
+	buffer_append_byte(&text, '\0');
+	print_text(buffer_data(&text), out);
+	buffer_clear(&text);
+}
+
 static void print_setting(const struct config_setting *setting, struct buffer *out)
 {
 	struct buffer text = {0};
 
 	buffer_append_format(out, ".It Ic %s No = Ar %s\n", setting->name, setting->type->name);
+	if (setting->kinds != 0)
+		print_kinds(setting, out);
 	print_text(setting->meaning, out);
 	buffer_append_string(&text, setting->type->is_list ? "Each value: " : "Value: ");
 	config_setting_allowed(setting, &text);

@@ -59,6 +59,8 @@ static void print_settings(enum config_section section, const void *base, struct
 	const struct config_setting *rows = config_section_settings(section, &count);
 
 	for (size_t i = 0; i < count; i++) {
+		if (!config_setting_applies(&rows[i], base))
+			continue;
 		if (rows[i].type->is_list) {
 			print_list(&rows[i], base, indent, out);
 			continue;

@@ -10,7 +10,10 @@ static const struct config_word sync_words[] = {
 };
 static const struct config_word stage_words[] = {
 	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
-static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR}, {NULL, 0}};
+static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
+						{"lmtp", CONFIG_SERVICE_LMTP},
+						{"pipe", CONFIG_SERVICE_PIPE},
+						{NULL, 0}};
 
 static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_ROOT] = {"", "", "Settings outside of every section.",
@@ -44,6 +47,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 #define COMPUTED(text)     .computed = (text)
 #define RANGE(least, most) .min = (least), .max = (most)
 #define WORDS(list)        .words = (list)
+#define KIND(name)         (1u << CONFIG_SERVICE_##name)
+#define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 
 /* Sections stand together, in the order of enum config_section. */
@@ -101,12 +106,32 @@ static const struct config_setting settings[] = {
 		MEANING("The most Received lines of a message; more of them mean a loop.")),
 	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
 		MEANING("After how many refused commands a session is ended.")),
+	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
+		RANGE(1, 1000000),
+		MEANING("After how many commands that bring no message nearer (such as NOOP and "
+			"RSET) a session is ended. Each message counts them anew.")),
 	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("2000"),
 		RANGE(1, 1000000), MEANING("The most SMTP sessions at once, of all workers.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
-		RANGE(1, 86400), MEANING("How long the server waits for a client.")),
+		RANGE(1, 86400), MEANING("How long the server waits for a command.")),
+	SETTING(ROOT, "smtp_data_timeout", seconds, AT(config, smtp_data_timeout), INITIAL("3m"),
+		RANGE(1, 86400),
+		MEANING("How long the server waits for the next part of a message.")),
+	SETTING(ROOT, "smtp_min_rate", number, AT(config, smtp_min_rate), INITIAL("500"),
+		RANGE(0, 1000000),
+		MEANING("The bytes per second that a client must send in the long run: for a whole "
+			"command or message it has the timeout and what it takes at this rate. 0: "
+			"any byte is enough.")),
+
+	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
+		COMPUTED("127.0.0.0/8 and ::1/128"),
+		MEANING("The proxies that are believed whom they name as their client, at "
+			"listeners "
+			"with proxy = yes. Connections from other addresses are closed there.")),
+	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
+		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
 
 	/* sending mail on */
 	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
@@ -142,12 +167,48 @@ static const struct config_setting settings[] = {
 	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
 		COMPUTED("arrive for smtp, submit for submission"),
 		MEANING("The queue in which mail from here begins.")),
+	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
+		MEANING("Whether the connections come from a proxy that names its client in a "
+			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),
-	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
+	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
 		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
 			"percent sign.")),
+	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
+		MEANING("The LMTP server (RFC 2033).")),
+	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
+		KINDS(KIND(PIPE)),
+		MEANING("The program that is run for each recipient, and its arguments. No shell "
+			"is involved, and an expansion stays within its argument. %a is the "
+			"recipient's address, %u its local part without extension, %x the "
+			"extension (behind the first +), %d the domain, %s the sender, %% a "
+			"percent sign; %u, %x and %d can also be parts of a path. An argument "
+			"that would begin with a hyphen only by what was filled in is refused: "
+			"the recipient fails. The message is on standard input, with LF lines "
+			"and with Return-Path and Delivered-To in front. The environment holds "
+			"PATH, SENDER, RECIPIENT, LOCAL, EXTENSION, DOMAIN, QUEUE_ID, SHELL, and "
+			"with user also HOME, USER and LOGNAME; the directory is /, the umask "
+			"077. Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean "
+			"that the recipient has failed, see sysexits.h; every other status, a "
+			"signal included, that the delivery is tried again. What the program "
+			"prints is told in the log and in the bounce, and may begin with an "
+			"enhanced status code of its own.")),
+	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
+		KINDS(KIND(MAILDIR) | KIND(PIPE)),
+		MEANING("As whom the service delivers: a user, or %u for the one who is called "
+			"like the recipient's local part; empty: as the user of the whole. Takes "
+			"effect only when Stagepost is started by root; otherwise it must be the "
+			"user who started it, or mail waits. Nothing is delivered as root.")),
+	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
+		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
+		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "
+			"how long the program may run; then it is killed, with all of its process "
+			"group, and the delivery tried again.")),
+	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
+		RANGE(0, 65536), KINDS(KIND(PIPE)),
+		MEANING("How much of a program's output is kept; the rest is thrown away.")),
 
 	SETTING(DOMAIN, "service", service, AT(config_domain, service),
 		MEANING("The service that delivers the domain's mail.")),
@@ -200,6 +261,26 @@ const struct config_setting *config_setting_find(enum config_section section, st
 		if (str_equal(name, str_from(rows[i].name)))
 			return &rows[i];
 	return NULL;
+}
+
+void config_setting_kinds(const struct config_setting *setting, struct buffer *out)
+{
+	bool is_first = true;
+
+	for (const struct config_word *word = kind_words; word->name != NULL; word++) {
+		if ((setting->kinds & 1u << word->value) == 0)
+			continue;
+		buffer_append_string(out, is_first ? "" : ", ");
+		buffer_append_string(out, word->name);
+		is_first = false;
+	}
+}
+
+bool config_setting_applies(const struct config_setting *setting, const void *base)
+{
+	const struct config_service *service = base;
+
+	return setting->kinds == 0 || (setting->kinds & 1u << service->kind) != 0;
 }
 
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out)

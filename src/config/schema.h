@@ -59,7 +59,9 @@ struct config_setting {
 	uint64_t min;                    /* of a number; in seconds for a duration */
 	uint64_t max;                    /* the same; of a path: its length */
 	const struct config_word *words; /* of a word */
-	const char *meaning;             /* for the manual: sentences */
+	unsigned kinds;      /* of services that it is for, a bit each; 0: all. Without a
+			      * default it must be set for these */
+	const char *meaning; /* for the manual: sentences */
 };
 
 /* What a section is: "listen smtp { ... }". */
@@ -81,6 +83,10 @@ const struct config_setting *config_setting_find(enum config_section section, st
 
 /* The allowed values in words, for messages and the manual. */
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out);
+/* The kinds of services that a setting is for, in words: "lmtp, pipe". */
+void config_setting_kinds(const struct config_setting *setting, struct buffer *out);
+/* Whether the setting is one for the kind of service that the struct at BASE is. */
+bool config_setting_applies(const struct config_setting *setting, const void *base);
 
 extern const struct config_type config_type_number;   /* uint32_t */
 extern const struct config_type config_type_size;     /* uint64_t, bytes */
@@ -96,10 +102,13 @@ extern const struct config_type config_type_user;
 extern const struct config_type config_type_local_part;
 extern const struct config_type config_type_address;
 extern const struct config_type config_type_server;
+extern const struct config_type config_type_owner;
 extern const struct config_type config_type_service;
+extern const struct config_type config_type_endpoint;
 extern const struct config_type config_type_local_parts;
 extern const struct config_type config_type_endpoints;
 extern const struct config_type config_type_networks;
 extern const struct config_type config_type_routes;
+extern const struct config_type config_type_arguments;
 
 #endif

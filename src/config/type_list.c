@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The types of settings that are lists. */
+/* The types of settings that are lists, and an endpoint alone. */
 #include "config/schema.h"
 #include "config/value.h"
 #include <arpa/inet.h>
@@ -98,6 +98,37 @@ const struct config_type config_type_endpoints = {
 	.is_list = true,
 	.parse = parse_endpoint,
 	.print = print_endpoint};
+
+const struct config_type config_type_endpoint = {
+	.name = "address with port",
+	.allowed = "IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH",
+	.size = sizeof(struct config_endpoint),
+	.parse = parse_endpoint,
+	.print = print_endpoint};
+
+static struct config_complaint parse_argument(const struct config_setting *setting,
+					      const struct config *config, struct str text,
+					      void *place)
+{
+	(void)setting;
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] != '%')
+			continue;
+		i++;
+		if (i == text.length || strchr("adsux%", text.data[i]) == NULL)
+			return complain("a % that means nothing");
+	}
+	*(const char **)place = arena_copy(config->arena, text);
+	return fine;
+}
+
+const struct config_type config_type_arguments = {
+	.name = "list of arguments",
+	.allowed = "an absolute path first, then texts with %a, %d, %s, %u, %x, %%",
+	.size = sizeof(char *),
+	.is_list = true,
+	.parse = parse_argument,
+	.print = print_text};
 
 /* Clears the bits of ADDRESS behind PREFIX; whether there were any. */
 static bool clear_host_bits(struct in6_addr *address, unsigned prefix)

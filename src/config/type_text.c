@@ -130,6 +130,22 @@ const struct config_type config_type_user = {.name = "user name",
 					     .parse = parse_user,
 					     .print = print_text};
 
+static struct config_complaint parse_owner(const struct config_setting *setting,
+					   const struct config *config, struct str text,
+					   void *place)
+{
+	if (str_equal(text, STR("%u")))
+		return keep(config, text, place);
+	return parse_user(setting, config, text, place);
+}
+
+const struct config_type config_type_owner = {
+	.name = "user name",
+	.allowed = "the name of a user, %u (the recipient's), or empty",
+	.size = sizeof(char *),
+	.parse = parse_owner,
+	.print = print_text};
+
 static struct config_complaint parse_local_part(const struct config_setting *setting,
 						const struct config *config, struct str text,
 						void *place)

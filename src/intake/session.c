@@ -2,6 +2,8 @@
 #include "intake/session.h"
 #include "base/panic.h"
 #include "directory/lookup.h"
+#include "intake/pace.h"
+#include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -20,14 +22,18 @@ struct intake_session {
 	struct os_timer *timer;
 	struct buffer kept; /* read, but not consumed yet */
 	struct queue_client_message message;
-	struct mail_id id;   /* of that message */
-	uint64_t written;    /* bytes of it in its file */
+	struct mail_id id; /* of that message */
+	uint64_t written;  /* bytes of it in its file */
+	struct intake_pace pace;
 	int64_t deadline_us; /* monotonic; the client must have been heard by then */
+	int64_t timer_us;    /* when the timer fires */
+	size_t unsent;       /* bytes of replies that the client did not take yet */
 	int socket;
 	bool may_relay;
 	bool is_asking; /* a question is with somebody else */
 	bool is_pumping;
-	bool is_at_end; /* the client closed its side */
+	bool is_receiving; /* a message */
+	bool is_at_end;    /* the client closed its side */
 	char address[OS_SOCKET_TEXT_SIZE];
 	struct intake_session *next, *previous;
 };
@@ -263,15 +269,35 @@ static void watch_what_is_needed(struct intake_session *session)
 	os_watch_set(session->watch, events);
 }
 
+/* With a reply the client has done what it had to; but chunk after chunk it gains no
+ * time: then only the whole message counts. */
+static void follow_pace(struct intake_session *session)
+{
+	bool is_receiving = smtp_server_is_receiving(session->server);
+	bool is_replied = smtp_server_output(session->server)->length > session->unsent;
+
+	if (is_receiving != session->is_receiving || (is_replied && !is_receiving))
+		intake_pace_reset(&session->pace);
+	session->is_receiving = is_receiving;
+}
+
 static void set_deadline(struct intake_session *session)
 {
+	const struct config *config = session->intake->config;
 	uint32_t seconds = smtp_server_timeout_seconds(session->server);
+	int64_t now_us = os_clock_monotonic_us();
+	int64_t left_us;
 
+	if (seconds > 0 && session->kept.length == 0)
+		intake_pace_wait(&session->pace, now_us);
 	if (seconds == 0) /* not the client's turn, but it must read our reply */
-		seconds = session->intake->config->smtp_timeout;
-	session->deadline_us = os_clock_monotonic_us() + seconds * SECOND_US;
-	if (!os_timer_is_running(session->timer))
-		os_timer_start(session->timer, seconds * SECOND_US);
+		seconds = config->smtp_timeout;
+	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
+	session->deadline_us = now_us + left_us;
+	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
+		return;
+	session->timer_us = session->deadline_us;
+	os_timer_start(session->timer, left_us > 0 ? left_us : 0);
 }
 
 /* Lets the engine go on as far as it can, then waits for what it lacks. */
@@ -292,6 +318,7 @@ static void pump(struct intake_session *session)
 			break;
 	}
 	session->is_pumping = false;
+	follow_pace(session);
 	if (!flush(session) ||
 	    (smtp_server_is_closed(session->server) &&
 	     smtp_server_output(session->server)->length == 0) ||
@@ -299,6 +326,7 @@ static void pump(struct intake_session *session)
 		session_free(session);
 		return;
 	}
+	session->unsent = smtp_server_output(session->server)->length;
 	watch_what_is_needed(session);
 	set_deadline(session);
 }
@@ -315,6 +343,7 @@ static void receive(struct intake_session *session)
 		session->is_at_end = true;
 		return;
 	}
+	intake_pace_receive(&session->pace, os_clock_monotonic_us(), (uint64_t)count);
 	consumed = smtp_server_input(session->server, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
@@ -337,7 +366,10 @@ static void on_timer(void *context)
 	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
 
 	if (left_us > 0 || session->is_asking) {
-		os_timer_start(session->timer, left_us > 0 ? left_us : SECOND_US);
+		if (left_us <= 0)
+			left_us = SECOND_US;
+		session->timer_us = os_clock_monotonic_us() + left_us;
+		os_timer_start(session->timer, left_us);
 		return;
 	}
 	if (smtp_server_output(session->server)->length > 0) {
@@ -348,19 +380,18 @@ static void on_timer(void *context)
 	pump(session);
 }
 
-static void greet(struct intake_session *session)
+static void greet(struct intake_session *session, bool has_spoken)
 {
 	char early;
-	ssize_t count = os_socket_read(session->socket, &early, 1);
 
-	if (count > 0)
+	if (has_spoken || os_socket_read(session->socket, &early, 1) > 0)
 		smtp_server_early_talker(session->server);
 	else
 		smtp_server_start(session->server);
 }
 
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
-			const union os_socket_address *peer)
+			const union os_socket_address *peer, bool has_spoken)
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
 	struct in6_addr mapped = os_socket_address_mapped(peer);
@@ -380,7 +411,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	greet(session);
+	greet(session, has_spoken);
 	pump(session);
 }
 
@@ -389,6 +420,7 @@ void intake_stop(struct intake *intake)
 	struct intake_session *session;
 	struct intake_session *next;
 
+	intake_proxy_stop(intake);
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
 		smtp_server_shutdown(session->server);
 		if (!session->is_asking)

@@ -18,15 +18,17 @@ struct intake {
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
 	struct intake_session *sessions;
-	size_t session_count;
+	struct intake_proxy *proxies; /* connections that are no session yet */
+	size_t session_count;         /* of both */
 	/* A session has ended: there is room for another one. */
 	void (*session_ended)(void *context);
 	void *context;
 };
 
-/* Takes over SOCKET and begins. SERVICE outlives the session. */
+/* Takes over SOCKET and begins. SERVICE outlives the session. HAS_SPOKEN: bytes of the
+ * client were read already. */
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
-			const union os_socket_address *peer);
+			const union os_socket_address *peer, bool has_spoken);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
 /* Ends every session as soon as what it waits for is answered. */

@@ -61,6 +61,27 @@ MUST_CHECK int listing_count(struct queue_store *store,
 			     int (*each)(void *context, const struct listing_count *count),
 			     void *context, int64_t *oldest_us);
 
+enum listing_by {
+	LISTING_BY_DESTINATION, /* the domain, or "local SERVICE" */
+	LISTING_BY_REASON,      /* the last status and text, without what looks like a number */
+};
+
+enum { LISTING_GROUPS_MAX = 1000 }; /* that are in memory; what comes later is "the rest" */
+
+/* What is not done and has something in common. */
+struct listing_group {
+	struct str name;
+	bool is_rest; /* all that found no room; has no name */
+	uint64_t deliveries;
+	uint64_t messages;
+	int64_t oldest_us; /* the earliest birth */
+};
+
+/* Calls EACH with every group, the largest first, the rest at last. */
+MUST_CHECK int listing_groups(struct queue_store *store, enum listing_by by,
+			      void (*each)(void *context, const struct listing_group *group),
+			      void *context);
+
 /* A message as mailq of other systems shows it. */
 void listing_print(const struct listing_entry *entry, struct buffer *out);
 void listing_print_heading(struct buffer *out);

@@ -174,3 +174,8 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 	*out = address;
 	return 0;
 }
+
+bool mail_sender_is_null(struct str sender)
+{
+	return sender.length == 0 || str_equal(sender, STR("#@[]"));
+}

@@ -36,6 +36,10 @@ struct mail_address {
  * -EINVAL when it is no address, -ENAMETOOLONG when a part is over its bound. */
 MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
 
+/* Whether mail of SENDER is a bounce, or a bounce of one: "#@[]" is qmail's sender
+ * of those; it never leaves. */
+bool mail_sender_is_null(struct str sender);
+
 /* Whether NAME is a host name of letters, digits, hyphens, underscores and
  * dots, labels of 1 to 63, 255 in all, no dot at either end. */
 bool mail_domain_is_valid(struct str name);

@@ -49,15 +49,16 @@ struct mail_recipient {
 	uint32_t number;     /* 1 for the first; unique in the message */
 	unsigned notify;     /* enum mail_notify */
 	struct str address;  /* LOCAL@DOMAIN */
-	struct str original; /* ORCPT as xtext, "rfc822;..."; empty: none */
+	struct str original; /* ORCPT, "rfc822;" and xtext; UTF-8 only with SMTPUTF8; empty: none */
 };
 
 struct mail_envelope {
 	struct mail_id id;
 	enum mail_stage stage;
 	enum mail_ret ret;
-	struct str sender;   /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce */
-	struct str envid;    /* as xtext; empty: none */
+	bool utf8;         /* SMTPUTF8 was asked for (RFC 6531): hosts without it cannot have it */
+	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce */
+	struct str envid;  /* as xtext; empty: none */
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
 	uint64_t size;       /* bytes of the data file */
 	struct mail_recipient *recipients;
@@ -70,7 +71,7 @@ struct mail_envelope {
 struct mail_envelope *mail_envelope_new(void);
 void mail_envelope_free(struct mail_envelope *envelope);
 
-/* Copies ADDRESS and ORIGINAL; numbers the recipient one above the last. The
+/* Copies ADDRESS; numbers the recipient one above the last. The
  * pointer is valid until the next recipient is added. */
 struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address);
 

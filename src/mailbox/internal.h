@@ -3,6 +3,7 @@
 #ifndef MAILBOX_INTERNAL_H
 #define MAILBOX_INTERNAL_H
 
+#include "mailbox/copy.h"
 #include "mailbox/maildir.h"
 
 enum {
@@ -10,7 +11,6 @@ enum {
 	MAILDIR_BLOCK = 256 << 10,  /* bytes read and written at once */
 	MAILDIR_CLEAN_SLOTS = 4096, /* Maildirs whose cleaning is remembered */
 	MAILDIR_PATH_MAX = 4096,    /* with its NUL */
-	MAILDIR_LOOP = 1,           /* the message has been here before */
 };
 
 struct maildir {
@@ -62,7 +62,7 @@ void maildir_sync_files(struct maildir_work *works, size_t count);
 void maildir_sync_folders(struct maildir_work *works, size_t count);
 
 /* Writes what a delivery's file holds into FILE (write.c). 0 with the sizes, as
- * they are and with CRLF; -ELOOP for a mail loop; -errno. */
+ * they are and with CRLF; MAILBOX_COPY_LOOP; -errno. */
 MUST_CHECK int maildir_write(struct maildir *maildir, const struct maildir_delivery *delivery,
 			     int file, uint64_t *size_out, uint64_t *virtual_size_out);
 

@@ -91,7 +91,7 @@ static void write_file(struct maildir *maildir, struct maildir_work *work)
 	int result = maildir_write(maildir, work->delivery, work->file, &work->size,
 				   &work->virtual_size);
 
-	work->is_loop = result == MAILDIR_LOOP;
+	work->is_loop = result == MAILBOX_COPY_LOOP;
 	maildir_work_fail(work, "write the message", work->is_loop ? -ELOOP : result);
 	maildir_work_fail(work, "look at the file", os_file_info(work->file, &info));
 	if (work->error == 0) {

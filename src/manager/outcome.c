@@ -9,7 +9,7 @@
 #include "os/random.h"
 #include <stdlib.h>
 
-static const int64_t RECORD_DELAY_US = SECOND_US;
+static const int64_t RECORD_DELAY_US = SECOND_US / 4;
 static const int64_t LOST_DELAY_US = 2 * SECOND_US;
 
 /* --- deciding --- */

@@ -24,7 +24,7 @@ int os_process_user_find(const char *name, struct os_process_user *out)
 	entry = getpwnam(name);
 	if (entry == NULL)
 		return errno != 0 ? -errno : -ENOENT;
-	*out = (struct os_process_user){true, entry->pw_uid, entry->pw_gid};
+	*out = (struct os_process_user){true, false, entry->pw_uid, entry->pw_gid};
 	return 0;
 }
 
@@ -62,7 +62,8 @@ static _Noreturn void become_program(const char *path, const char *const *argume
 	}
 	if (os_process_become(user) != 0)
 		_exit(77);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!user->may_gain)
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	execv(path, (char *const *)(uintptr_t)arguments);
 	_exit(127);
 }

@@ -16,15 +16,32 @@ enum {
 
 struct os_process_user {
 	bool change;
+	bool may_gain; /* what it starts may gain rights: set-user-ID programs work */
 	uid_t uid;
 	gid_t gid;
 };
 
+/* A user with what is known of him. */
+struct os_process_account {
+	struct os_process_user user;
+	char name[64];
+	char home[256];
+};
+
+/* Looks the account up; -ENOENT when there is none. */
+MUST_CHECK int os_process_account_find(const char *name, struct os_process_account *out);
 /* Looks the user up; -ENOENT when there is none. */
 MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *out);
 /* Becomes USER for good, with no other groups. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 bool os_process_is_root(void);
+/* The user that this process acts as. */
+uid_t os_process_effective_user(void);
+/* From now on what this thread does to files is done as USER, with no other groups
+ * and without root's power over files; the others of the process stay what they
+ * are. For root; then os_process_files_as_root(). */
+MUST_CHECK int os_process_files_as(const struct os_process_user *user);
+void os_process_files_as_root(void);
 struct os_process_caller {
 	unsigned long id;
 	char name[64];       /* "": the system knows none */

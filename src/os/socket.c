@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK, POLITE_READS_MAX = 16 };
@@ -31,6 +30,8 @@ bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_ad
 
 socklen_t os_socket_address_size(const union os_socket_address *address)
 {
+	if (address->any.sa_family == AF_UNIX)
+		return sizeof address->local;
 	return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
 }
 
@@ -87,7 +88,7 @@ static int fail(int socket)
 	return error;
 }
 
-static int new_tcp(const union os_socket_address *address)
+static int new_stream(const union os_socket_address *address)
 {
 	int descriptor = socket(address->any.sa_family, SOCK_STREAM | FLAGS, 0);
 
@@ -105,7 +106,7 @@ static void set_no_delay(int descriptor)
 int os_socket_listen(const union os_socket_address *address, int backlog)
 {
 	static const int on = 1;
-	int descriptor = new_tcp(address);
+	int descriptor = new_stream(address);
 
 	if (descriptor < 0)
 		return descriptor;
@@ -123,11 +124,12 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 
 int os_socket_connect(const union os_socket_address *address)
 {
-	int descriptor = new_tcp(address);
+	int descriptor = new_stream(address);
 
 	if (descriptor < 0)
 		return descriptor;
-	set_no_delay(descriptor);
+	if (address->any.sa_family != AF_UNIX)
+		set_no_delay(descriptor);
 	if (connect(descriptor, &address->any, os_socket_address_size(address)) != 0 &&
 	    errno != EINPROGRESS && errno != EINTR)
 		return fail(descriptor);
@@ -177,6 +179,11 @@ static int unix_address(const char *path, struct sockaddr_un *out)
 		return -ENAMETOOLONG;
 	memcpy(out->sun_path, path, strlen(path));
 	return 0;
+}
+
+bool os_socket_address_of_path(const char *path, union os_socket_address *out)
+{
+	return unix_address(path, &out->local) == 0;
 }
 
 int os_socket_listen_unix(const char *path, int kind, unsigned mode)

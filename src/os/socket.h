@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 enum { OS_SOCKET_TEXT_SIZE = 64 }; /* "[2001:db8::7]:53112" and a NUL */
 
@@ -18,10 +19,13 @@ union os_socket_address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
+	struct sockaddr_un local; /* only where it is said */
 };
 
 /* HOST is an address literal without brackets; false when it is none. */
 bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out);
+/* The address of the UNIX socket at PATH; false when that is too long. */
+bool os_socket_address_of_path(const char *path, union os_socket_address *out);
 socklen_t os_socket_address_size(const union os_socket_address *address);
 /* "192.0.2.7:53112" or "[2001:db8::7]:53112" */
 void os_socket_address_format(const union os_socket_address *address,
@@ -35,8 +39,9 @@ struct in6_addr os_socket_address_mapped(const union os_socket_address *address)
 
 /* A listening TCP socket; IPv6 sockets take IPv6 only. */
 MUST_CHECK int os_socket_listen(const union os_socket_address *address, int backlog);
-/* Begins to connect: the descriptor becomes writable when it is decided; ask
- * os_socket_error() then. */
+/* Begins to connect, by TCP or to a UNIX stream socket: the descriptor becomes
+ * writable when it is decided; ask os_socket_error() then. -EAGAIN when too many
+ * wait at a UNIX socket. */
 MUST_CHECK int os_socket_connect(const union os_socket_address *address);
 /* 0 or -errno of the last asynchronous operation. */
 MUST_CHECK int os_socket_error(int socket);

@@ -12,3 +12,13 @@ ssize_t os_stream_read(int descriptor, void *data, size_t size)
 	while (count < 0 && errno == EINTR);
 	return count < 0 ? -errno : count;
 }
+
+ssize_t os_stream_write(int descriptor, const void *data, size_t size)
+{
+	ssize_t count;
+
+	do
+		count = write(descriptor, data, size);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/stream.h - descriptors that a command was started with: what stands there
- * is read once, from the front to the end.
+ * os/stream.h - pipes and what a command was started with: read or written once,
+ * from the front to the end.
  */
 #ifndef OS_STREAM_H
 #define OS_STREAM_H
@@ -9,8 +9,11 @@
 #include "base/attributes.h"
 #include <sys/types.h>
 
-/* Up to SIZE bytes, waiting for at least one; 0 at the end; or -errno. EINTR
- * never comes out. */
+/* Up to SIZE bytes, waiting for at least one; 0 at the end; or -errno: -EAGAIN
+ * where DESCRIPTOR does not block. EINTR never comes out. */
 MUST_CHECK ssize_t os_stream_read(int descriptor, void *data, size_t size);
+
+/* What a pipe takes of SIZE bytes, -EAGAIN, or -errno; SIGPIPE is ignored. */
+MUST_CHECK ssize_t os_stream_write(int descriptor, const void *data, size_t size);
 
 #endif

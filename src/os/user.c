@@ -7,10 +7,54 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t limit_status;
+
+int os_process_account_find(const char *name, struct os_process_account *out)
+{
+	const struct passwd *entry;
+
+	errno = 0;
+	entry = getpwnam(name);
+	if (entry == NULL)
+		return errno != 0 ? -errno : -ENOENT;
+	if (strlen(entry->pw_name) >= sizeof out->name || strlen(entry->pw_dir) >= sizeof out->home)
+		return -ENAMETOOLONG;
+	out->user = (struct os_process_user){true, false, entry->pw_uid, entry->pw_gid};
+	snprintf(out->name, sizeof out->name, "%s", entry->pw_name);
+	snprintf(out->home, sizeof out->home, "%s", entry->pw_dir);
+	return 0;
+}
+
+uid_t os_process_effective_user(void)
+{
+	return geteuid();
+}
+
+/* The kernel has these identities for each thread; the C library's setgroups() would
+ * change all of them, so it is gone around. setfsuid() reports nothing: asked for
+ * what cannot be, it tells what is. */
+int os_process_files_as(const struct os_process_user *user)
+{
+	if (syscall(SYS_setgroups, 0, NULL) != 0)
+		return -errno;
+	setfsgid(user->gid);
+	setfsuid(user->uid);
+	if ((gid_t)setfsgid((gid_t)-1) == user->gid && (uid_t)setfsuid((uid_t)-1) == user->uid)
+		return 0;
+	os_process_files_as_root();
+	return -EPERM;
+}
+
+void os_process_files_as_root(void)
+{
+	setfsuid(0);
+	setfsgid(0);
+}
 
 void os_process_caller_find(struct os_process_caller *out)
 {

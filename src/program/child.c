@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 30 };
+enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20 };
 
 /* The child with what only this file needs. */
 struct supervised {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue - what is in the queue, read from its directory. */
 #include "program/command_queue.h"
-#include "base/json.h"
 #include "os/process.h"
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +30,8 @@ static const struct command subcommands[] = {
 	 command_queue_order},
 	{"queue remove", ORDER_ARGUMENTS, "Gives up what is not done, and tells nobody.",
 	 ORDER_HELP, command_queue_order},
-	{"queue stats", "[-c FILE] [--json]", "Counts messages and bytes in each place.",
+	{"queue stats", "[-c FILE] [--by WHAT] [--json]",
+	 "Counts messages and bytes in each place, or by destination or reason.",
 	 "A message with recipients in several places is counted in each of them.\n",
 	 command_queue_stats},
 	{"queue repair", "[-c FILE] [--dry-run]",
@@ -40,7 +40,8 @@ static const struct command subcommands[] = {
 	 "message, are moved to damaged/ in the queue directory; exit status 1 if any was.\n"
 	 "May be interrupted: run it again, until then the mail system does not start.\n",
 	 command_queue_repair},
-	{"queue adopt", "[-c FILE] DIRECTORY", "Takes over the messages of another queue directory.",
+	{"queue adopt", "[-c FILE] DIRECTORY",
+	 "Takes over the messages of another queue directory.",
 	 "For the disk of a host that is dead. The mail system may run here, not there.\n"
 	 "Each message becomes a new one with the recipients that are not done. It is\n"
 	 "durable here before it is removed there. May be interrupted: run it again. Only a\n"
@@ -122,78 +123,6 @@ struct queue_store *command_queue_open_for_change(const struct config *config)
 	};
 
 	return command_queue_become_owner(config) ? open_store(config, &options) : NULL;
-}
-
-struct stats {
-	bool json;
-	struct buffer text;
-};
-
-static int add_place(void *context, const struct listing_count *count)
-{
-	struct stats *stats = context;
-
-	if (!stats->json) {
-		buffer_append_format(&stats->text, "%-40s %10llu %15llu\n", count->name,
-				     (unsigned long long)count->messages,
-				     (unsigned long long)count->bytes);
-		return 0;
-	}
-	json_field(&stats->text, count->name);
-	buffer_append_byte(&stats->text, '{');
-	json_field_number(&stats->text, "messages", count->messages);
-	json_field_number(&stats->text, "bytes", count->bytes);
-	buffer_append_byte(&stats->text, '}');
-	return 0;
-}
-
-static void add_oldest(struct stats *stats, int64_t oldest_us)
-{
-	char oldest[TIMESTAMP_SIZE] = "none";
-
-	if (oldest_us != 0)
-		timestamp_format(oldest_us, oldest);
-	if (!stats->json) {
-		buffer_append_format(&stats->text, "%-40s %s\n", "oldest", oldest);
-		return;
-	}
-	json_field(&stats->text, "oldest");
-	if (oldest_us != 0)
-		json_append_text(&stats->text, str_from(oldest));
-	else
-		buffer_append_string(&stats->text, "null");
-	buffer_append_string(&stats->text, "}\n");
-}
-
-int command_queue_stats(const struct command *command, int argc, char **argv)
-{
-	struct command_options options;
-	struct queue_store *store;
-	struct stats stats = {0};
-	int64_t oldest_us;
-	int result;
-	int status;
-
-	if (!command_parse(command, argc, argv, true, &options, &status))
-		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
-	store = command_queue_open(options.config_file);
-	if (store == NULL)
-		return COMMAND_FAILED;
-	stats.json = options.json;
-	if (options.json)
-		buffer_append_byte(&stats.text, '{');
-	else
-		buffer_append_format(&stats.text, "%-40s %10s %15s\n", "place", "messages",
-				     "bytes");
-	result = listing_count(store, add_place, &stats, &oldest_us);
-	queue_store_close(store);
-	add_oldest(&stats, oldest_us);
-	if (result == 0)
-		command_queue_flush(&stats.text);
-	buffer_clear(&stats.text);
-	return result < 0 ? command_queue_failed("stats", result) : COMMAND_OK;
 }
 
 int command_queue(const struct command *command, int argc, char **argv)

@@ -1,131 +1,68 @@
 // SPDX-License-Identifier: ISC
-/* local - delivers into mailboxes: one helper for each local service. */
+/* local - delivers into mailboxes and to programs: one helper for each service. */
 #include "stage/local.h"
-#include "base/panic.h"
-#include "log/event.h"
-#include "program/child.h"
-#include <stdlib.h>
-#include <string.h>
+#include "program/service.h"
+#include "stage/pipe.h"
 
-enum { CONCURRENCY = 1000, STOP_CHECKS_MAX = 200 };
+enum { MAILDIR_CONCURRENCY = 1000, PIPE_CONCURRENCY = 1000 };
 
-static const int64_t STOP_CHECK_US = SECOND_US / 20;
-
-struct service {
-	struct stage_local *local;
-	struct stage_helper *helper;
-	struct service *next;
-};
-
-struct local_program {
-	struct child *child;
-	struct service *services;
-	struct os_timer *stop_check;
-	unsigned stop_checks;
-};
-
-static void on_job(void *context, struct stage_helper_job *job)
+static void *maildir_new_stage(struct os_loop *loop, const struct config *config,
+			       const struct config_service *service)
 {
-	struct service *service = context;
-
-	stage_local_deliver(service->local, job);
+	return stage_local_new(loop, config, service);
 }
 
-static void on_lost(void *context)
+static void maildir_deliver(void *stage, struct stage_helper_job *job)
 {
-	struct service *service = context;
-
-	stage_local_lost(service->local);
+	stage_local_deliver(stage, job);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_lost};
-
-static void add_service(struct local_program *program, const struct config_service *config)
+static void maildir_lost(void *stage)
 {
-	struct service *service = memory_alloc_zero(1, sizeof *service);
-	struct child *child = program->child;
-	char path[108];
-
-	child_path(child, "send", path);
-	service->local = stage_local_new(child->loop, child->config, config);
-	service->helper =
-		stage_helper_new(child->loop, path, config->name, CONCURRENCY, &handler, service);
-	service->next = program->services;
-	program->services = service;
+	stage_local_lost(stage);
 }
 
-static void add_services(struct local_program *program)
+static void maildir_free_stage(void *stage)
 {
-	const struct config *config = program->child->config;
-
-	for (size_t i = 0; i < config->service_count; i++)
-		add_service(program, &config->services[i]);
+	stage_local_free(stage);
 }
 
-static void drop_services(struct local_program *program)
+static void *pipe_new_stage(struct os_loop *loop, const struct config *config,
+			    const struct config_service *service)
 {
-	while (program->services != NULL) {
-		struct service *service = program->services;
-
-		program->services = service->next;
-		stage_local_free(service->local);
-		stage_helper_free(service->helper);
-		free(service);
-	}
+	return stage_pipe_new(loop, config, service);
 }
 
-static size_t jobs(const struct local_program *program)
+static void pipe_configure(void *stage, const struct config *config,
+			   const struct config_service *service)
 {
-	size_t count = 0;
-
-	for (const struct service *service = program->services; service != NULL;
-	     service = service->next)
-		count += stage_helper_job_count(service->helper);
-	return count;
+	stage_pipe_configure(stage, config, service);
 }
 
-static void check_stop(void *context)
+static void pipe_deliver(void *stage, struct stage_helper_job *job)
 {
-	struct local_program *program = context;
-
-	if (jobs(program) > 0 && ++program->stop_checks <= STOP_CHECKS_MAX) {
-		os_timer_start(program->stop_check, STOP_CHECK_US);
-		return;
-	}
-	drop_services(program);
-	os_loop_stop(program->child->loop);
+	stage_pipe_deliver(stage, job);
 }
 
-static int start(struct child *child)
+static void pipe_lost(void *stage)
 {
-	struct local_program *program = memory_alloc_zero(1, sizeof *program);
-
-	child->state = program;
-	program->child = child;
-	program->stop_check = os_timer_new(child->loop, check_stop, program);
-	add_services(program);
-	child_ready(child);
-	return 0;
+	stage_pipe_lost(stage);
 }
 
-/* Jobs of the old services are finished without a report and tried again. */
-static void reload(struct child *child, const struct config *old)
+static void pipe_free_stage(void *stage)
 {
-	struct local_program *program = child->state;
-
-	(void)old;
-	drop_services(program);
-	add_services(program);
-}
-
-static void stop(struct child *child)
-{
-	check_stop(child->state);
+	stage_pipe_free(stage);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"local", start, reload, stop};
+	static const struct service_kind kinds[] = {
+		{CONFIG_SERVICE_MAILDIR, MAILDIR_CONCURRENCY, maildir_new_stage, NULL,
+		 maildir_deliver, maildir_lost, maildir_free_stage},
+		{CONFIG_SERVICE_PIPE, PIPE_CONCURRENCY, pipe_new_stage, pipe_configure,
+		 pipe_deliver, pipe_lost, pipe_free_stage},
+		{0},
+	};
 
-	return child_main(argc, argv, &program);
+	return service_main(argc, argv, "local", kinds);
 }

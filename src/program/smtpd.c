@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* smtpd - SMTP and submission servers: thousands of sessions on one event loop. */
 #include "base/panic.h"
+#include "intake/proxy.h"
 #include "intake/session.h"
 #include "log/event.h"
 #include "os/socket.h"
@@ -19,6 +20,7 @@ struct listener {
 	const struct smtp_service *service;
 	struct os_watch *watch;
 	int socket;
+	bool is_proxied;
 	struct listener *next;
 };
 
@@ -90,7 +92,10 @@ static void on_connection(void *context, unsigned events)
 			pause_accepting(smtpd, ACCEPT_PAUSE_US);
 			return;
 		}
-		intake_session_new(&smtpd->intake, listener->service, socket, &peer);
+		if (listener->is_proxied)
+			intake_proxy_new(&smtpd->intake, listener->service, socket, &peer);
+		else
+			intake_session_new(&smtpd->intake, listener->service, socket, &peer, false);
 	}
 }
 
@@ -127,10 +132,11 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,
 		.errors = config->maxerrors,
+		.commands = config->maxcommands,
 		.hops = config->maxhops,
 		.line = 4096,
 		.command_timeout = config->smtp_timeout,
-		.data_timeout = config->smtp_timeout,
+		.data_timeout = config->smtp_data_timeout,
 	};
 	return service;
 }
@@ -147,7 +153,7 @@ static void drop_listeners(struct smtpd *smtpd)
 }
 
 static void add_listener(struct smtpd *smtpd, const struct smtp_service *service,
-			 const struct config_endpoint *endpoint)
+			 const struct config_endpoint *endpoint, bool is_proxied)
 {
 	struct listener *listener = memory_alloc_zero(1, sizeof *listener);
 	char name[192];
@@ -155,6 +161,7 @@ static void add_listener(struct smtpd *smtpd, const struct smtp_service *service
 	snprintf(name, sizeof name, "listen %s", endpoint->text);
 	listener->smtpd = smtpd;
 	listener->service = service;
+	listener->is_proxied = is_proxied;
 	listener->socket = child_socket(smtpd->child, name);
 	if (listener->socket < 0) {
 		free(listener);
@@ -175,7 +182,7 @@ static void add_listeners(struct smtpd *smtpd)
 		const struct smtp_service *service = add_service(smtpd, listen);
 
 		for (size_t j = 0; j < listen->address_count; j++)
-			add_listener(smtpd, service, &listen->addresses[j]);
+			add_listener(smtpd, service, &listen->addresses[j], listen->proxy);
 	}
 }
 

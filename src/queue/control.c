@@ -94,6 +94,17 @@ bool record_parameter(struct str *rest, struct str *name_out, struct str *value_
 	       (*value_out = word).length > 0;
 }
 
+bool record_option(struct str *rest, struct str *name_out, struct str *value_out)
+{
+	struct str word;
+
+	if (!record_word(rest, &word))
+		return false;
+	(void)str_split(&word, '=', name_out);
+	*value_out = word.data != NULL ? word : STR("");
+	return word.data == NULL || word.length > 0;
+}
+
 bool record_split(struct str line, struct str *name_out, struct str *value_out)
 {
 	ptrdiff_t colon = str_find(line, ':');

@@ -37,27 +37,52 @@ static bool parse_notify(struct str value, unsigned *notify)
 	return true;
 }
 
+static bool parse_ret(struct str value, enum mail_ret *ret)
+{
+	bool is_full = str_equal(value, STR("full"));
+
+	*ret = is_full ? MAIL_RET_FULL : MAIL_RET_HEADERS;
+	return is_full || str_equal(value, STR("hdrs"));
+}
+
+static bool parse_word(struct str value, struct str *word)
+{
+	*word = value;
+	return value.length > 0;
+}
+
+/* Words that are not known are of a newer version: skipped. */
+static bool read_from_option(struct mail_envelope *envelope, struct str name, struct str value)
+{
+	if (str_equal(name, STR("ret")))
+		return parse_ret(value, &envelope->ret);
+	if (str_equal(name, STR("envid")))
+		return parse_word(value, &envelope->envid);
+	if (str_equal(name, STR("smtputf8")))
+		envelope->utf8 = true;
+	return true;
+}
+
 static bool read_from(struct control_reader *reader, struct str value)
 {
-	struct mail_envelope *envelope = reader->envelope;
 	struct str name;
+	struct str option;
 
-	if (!record_address(&value, &envelope->sender))
+	if (!record_address(&value, &reader->envelope->sender))
 		return false;
-	while (value.length > 0) {
-		struct str parameter;
+	while (value.length > 0)
+		if (!record_option(&value, &name, &option) ||
+		    !read_from_option(reader->envelope, name, option))
+			return false;
+	return true;
+}
 
-		if (!record_parameter(&value, &name, &parameter))
-			return false;
-		if (str_equal(name, STR("envid")))
-			envelope->envid = parameter;
-		else if (str_equal(name, STR("ret")) && str_equal(parameter, STR("full")))
-			envelope->ret = MAIL_RET_FULL;
-		else if (str_equal(name, STR("ret")) && str_equal(parameter, STR("hdrs")))
-			envelope->ret = MAIL_RET_HEADERS;
-		else if (str_equal(name, STR("ret")))
-			return false;
-	}
+static bool read_to_option(struct mail_recipient *recipient, struct str name, struct str value)
+{
+	if (str_equal(name, STR("notify")))
+		return parse_notify(value, &recipient->notify);
+	if (str_equal(name, STR("orcpt")))
+		return parse_word(value, &recipient->original);
 	return true;
 }
 
@@ -67,6 +92,7 @@ static bool read_to(struct control_reader *reader, struct str value)
 	struct mail_recipient *recipient;
 	struct str address;
 	struct str name;
+	struct str option;
 	uint32_t number;
 	uint32_t last = 0;
 
@@ -78,17 +104,10 @@ static bool read_to(struct control_reader *reader, struct str value)
 	recipient = mail_envelope_add(envelope, STR(""));
 	recipient->number = number;
 	recipient->address = address;
-	while (value.length > 0) {
-		struct str parameter;
-
-		if (!record_parameter(&value, &name, &parameter))
+	while (value.length > 0)
+		if (!record_option(&value, &name, &option) ||
+		    !read_to_option(recipient, name, option))
 			return false;
-		if (str_equal(name, STR("orcpt")))
-			recipient->original = parameter;
-		else if (str_equal(name, STR("notify")) &&
-			 !parse_notify(parameter, &recipient->notify))
-			return false;
-	}
 	return true;
 }
 

@@ -98,6 +98,8 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 		buffer_append_string(out,
 				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
 	write_word(out, " envid=", envelope->envid);
+	if (envelope->utf8)
+		buffer_append_string(out, " smtputf8");
 	write_word(out, "\nreceived: ", envelope->received);
 	buffer_append_string(out, "\nsize: ");
 	buffer_append_number(out, envelope->size);

@@ -17,11 +17,12 @@ ptrdiff_t queue_address_end(struct str text);
 
 /* Reading a line from left to right; each cuts what it read off *REST. A word;
  * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space;
- * "NAME=VALUE". */
+ * "NAME=VALUE"; the same or "NAME" alone, whose value is empty then. */
 bool record_word(struct str *rest, struct str *word_out);
 bool record_number(struct str *rest, uint32_t *value_out);
 bool record_address(struct str *rest, struct str *address_out);
 bool record_parameter(struct str *rest, struct str *name_out, struct str *value_out);
+bool record_option(struct str *rest, struct str *name_out, struct str *value_out);
 /* "NAME: VALUE" or "NAME:" */
 bool record_split(struct str line, struct str *name_out, struct str *value_out);
 

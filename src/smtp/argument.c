@@ -39,6 +39,20 @@ bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument)
 	return is_word;
 }
 
+bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
+{
+	struct str last = argument->text;
+	struct str size;
+	bool is_valid = str_split(&last, ' ', &size) && str_to_u64(size, &argument->size);
+
+	last = str_trim(last);
+	argument->is_last = last.length > 0;
+	if (is_valid && (last.length == 0 || str_equal_nocase(last, STR("LAST"))))
+		return true;
+	smtp_reply_last(s, 501, "5.5.4", "Syntax: BDAT SIZE [LAST]");
+	return false;
+}
+
 static struct str skip_spaces(struct str s)
 {
 	while (s.length > 0 && s.data[0] == ' ')
@@ -92,7 +106,8 @@ static bool strip_route(struct str *path)
 	return path->length > 0;
 }
 
-/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. */
+/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. UTF-8 is allowed
+ * here: whether it is in this transaction, MAIL's parameters tell. */
 static bool take_path(struct str *text, unsigned flags, struct mail_address *address_out)
 {
 	ptrdiff_t end = find_path_end(*text);
@@ -104,73 +119,20 @@ static bool take_path(struct str *text, unsigned flags, struct mail_address *add
 	*text = str_skip(*text, (size_t)end + 1);
 	if (text->length > 0 && text->data[0] != ' ')
 		return false;
-	return strip_route(&path) && mail_address_parse(path, flags, address_out) == 0;
+	return strip_route(&path) &&
+	       mail_address_parse(path, flags | MAIL_ADDRESS_UTF8, address_out) == 0;
 }
 
-/* Each is false when VALUE is wrong. */
-struct parameter {
-	struct str name;
-	bool (*parse)(struct str value, struct smtp_argument *argument);
-};
-
-/* RFC 1870: up to 20 digits; what does not fit is certainly too large. */
-static bool parse_size(struct str value, struct smtp_argument *argument)
+/* RFC 6531 section 3.5 */
+static bool check_ascii(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	if (value.length == 0 || value.length > 20)
-		return false;
-	for (size_t i = 0; i < value.length; i++)
-		if (value.data[i] < '0' || value.data[i] > '9')
-			return false;
-	if (!str_to_u64(value, &argument->size))
-		argument->size = UINT64_MAX;
-	return true;
-}
+	struct str text = argument->address.text;
 
-/* RFC 6152. Both are the same here: bytes are kept as they are. */
-static bool parse_body(struct str value, struct smtp_argument *argument)
-{
-	(void)argument;
-	return str_equal_nocase(value, STR("7BIT")) || str_equal_nocase(value, STR("8BITMIME"));
-}
-
-static const struct parameter mail_parameters[] = {
-	{STR("SIZE"), parse_size},
-	{STR("BODY"), parse_body},
-};
-
-static size_t find_parameter(const struct parameter *parameters, size_t count, struct str name)
-{
-	size_t i = 0;
-
-	while (i < count && !str_equal_nocase(name, parameters[i].name))
-		i++;
-	return i;
-}
-
-static bool parse_parameters(struct smtp_server *s, struct str text,
-			     const struct parameter *parameters, size_t count,
-			     struct smtp_argument *argument)
-{
-	unsigned seen = 0;
-	struct str value;
-
-	while (str_split(&text, ' ', &value)) {
-		struct str name;
-		size_t i;
-
-		if (value.length == 0)
+	for (size_t i = 0; i < text.length && !argument->is_utf8; i++) {
+		if ((unsigned char)text.data[i] < 0x80)
 			continue;
-		(void)str_split(&value, '=', &name);
-		i = find_parameter(parameters, count, name);
-		if (i == count) {
-			smtp_reply(s, 555, "5.5.4", "Unknown parameter");
-			return false;
-		}
-		if (seen & 1U << i || value.data == NULL || !parameters[i].parse(value, argument)) {
-			smtp_reply(s, 501, "5.5.4", "Bad parameter");
-			return false;
-		}
-		seen |= 1U << i;
+		smtp_reply(s, 553, "5.6.7", "The address needs SMTPUTF8");
+		return false;
 	}
 	return true;
 }
@@ -187,7 +149,7 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 		smtp_reply(s, 501, "5.1.7", "Bad sender address");
 		return false;
 	}
-	return parse_parameters(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
+	return smtp_parameters_of_mail(s, text, argument) && check_ascii(s, argument);
 }
 
 /* RFC 5321 section 4.5.1: "<postmaster>" is ours, whatever our domains are. */
@@ -222,5 +184,6 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}
-	return parse_parameters(s, text, NULL, 0, argument);
+	argument->is_utf8 = s->transaction->envelope->utf8;
+	return check_ascii(s, argument) && smtp_parameters_of_rcpt(s, text, argument);
 }

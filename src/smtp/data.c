@@ -39,6 +39,18 @@ static void keep(struct smtp_server *s, const char *data, size_t length)
 		buffer_append(&s->body, data, length);
 }
 
+/* A first line that begins with a space or tab would continue our own Received
+ * line, and say in it what it likes. It can be no header (RFC 5322 section 2.2), so
+ * it is the body of a message without one; like Postfix we put the empty line
+ * before it that its writer left out. */
+static void keep_out_of_trace(struct smtp_server *s, char first)
+{
+	if (s->transaction->size > 0 || (first != ' ' && first != '\t'))
+		return;
+	s->transaction->in_header = false;
+	keep(s, "\r\n", 2);
+}
+
 static void refuse_bare_line_end(struct smtp_server *s)
 {
 	s->transaction->has_bare_line_end = true;
@@ -83,7 +95,7 @@ static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 	return plain + 1;
 }
 
-/* As many whole lines as there are up to one with a dot, kept by one copy. */
+/* As many whole lines as there are, with DATA up to one with a dot, kept by one copy. */
 static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -99,7 +111,7 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 			end_header_line(s);
 		}
 		done += line;
-	} while (done < length && data[done] != '.');
+	} while (done < length && (t->is_chunked || data[done] != '.'));
 	if (done == 0)
 		return take_part(s, data, length);
 	keep(s, data, done);
@@ -109,8 +121,10 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 
 static size_t take_at_start(struct smtp_server *s, const char *data, size_t length)
 {
-	if (data[0] != '.')
+	if (data[0] != '.' || s->transaction->is_chunked) {
+		keep_out_of_trace(s, data[0]);
 		return take_lines(s, data, length);
+	}
 	s->transaction->scan = SMTP_SCAN_DOT;
 	return 1;
 }
@@ -118,6 +132,7 @@ static size_t take_at_start(struct smtp_server *s, const char *data, size_t leng
 /* A dot that starts a line is the message's end or only stuffing. */
 static size_t take_behind_dot(struct smtp_server *s, char byte)
 {
+	keep_out_of_trace(s, byte);
 	s->transaction->scan = byte == '\r' ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE;
 	return byte == '\r' ? 1 : 0;
 }
@@ -174,4 +189,21 @@ bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size
 		taken += take_some(s, data + taken, length - taken);
 	*taken_out = taken;
 	return s->transaction->scan == SMTP_SCAN_END;
+}
+
+void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length)
+{
+	size_t taken = 0;
+
+	while (taken < length)
+		taken += take_some(s, data + taken, length - taken);
+}
+
+void smtp_data_end(struct smtp_server *s)
+{
+	if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR)
+		refuse_bare_line_end(s);
+	else if (s->transaction->scan == SMTP_SCAN_MIDDLE)
+		take_behind_cr(s, '\n');
+	s->transaction->scan = SMTP_SCAN_END;
 }

@@ -15,8 +15,11 @@ enum smtp_state {
 	SMTP_STATE_SENDER = 1 << 3,     /* MAIL accepted, no recipient yet */
 	SMTP_STATE_RECIPIENTS = 1 << 4, /* some accepted */
 	SMTP_STATE_DATA = 1 << 5,       /* the message is coming in */
-	SMTP_STATE_END = 1 << 6,        /* it is whole, its fate is not decided */
-	SMTP_STATE_CLOSED = 1 << 7,
+	SMTP_STATE_CHUNK = 1 << 6,      /* the bytes of a BDAT are coming in */
+	SMTP_STATE_BETWEEN = 1 << 7,    /* a BDAT was accepted, another one must follow */
+	SMTP_STATE_FAILED = 1 << 8,     /* one was refused: nothing before RSET or BDAT LAST */
+	SMTP_STATE_END = 1 << 9,        /* the message is whole, its fate is not decided */
+	SMTP_STATE_CLOSED = 1 << 10,
 };
 
 /* Where the scanner stands in the message. */
@@ -30,7 +33,7 @@ enum smtp_scan {
 };
 
 enum smtp_step {
-	SMTP_STEP_DONE, /* a reply was given */
+	SMTP_STEP_DONE, /* a reply was given, or will be behind a chunk */
 	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
 };
 
@@ -41,13 +44,14 @@ struct smtp_transaction {
 	uint64_t trace_size;    /* bytes of our own headers */
 	uint64_t size;          /* bytes of the message so far, without trace headers */
 	enum smtp_scan scan;
+	bool is_chunked; /* by BDAT: dots mean nothing */
 	bool in_header;
 	bool has_bare_line_end; /* a CR or LF alone */
 	uint32_t hops;
 	size_t header_position; /* bytes of this header line, counted as far as they matter */
 	size_t header_matched;  /* how many of them say "received:" */
 	const char *postmaster; /* postmaster@HOSTNAME once it was asked for, or NULL */
-	const struct mail_verdict *refusal; /* set by the driver, or NULL */
+	const struct mail_verdict *refusal; /* why it cannot be kept, or NULL */
 };
 
 struct smtp_server {
@@ -61,7 +65,12 @@ struct smtp_server {
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
 	bool is_stopping;     /* close when the question is answered */
+	bool chunk_is_last;
+	bool chunk_is_skipped; /* it is refused already */
 	uint32_t errors;
+	uint32_t commands;            /* that bring no message nearer */
+	enum smtp_state state_behind; /* the chunk, when it is skipped */
+	uint64_t chunk_left;          /* bytes of it still to come */
 	struct smtp_question question;
 	const struct mail_verdict *answer; /* only while a handler runs with it */
 	struct mail_id opened_id;
@@ -77,12 +86,18 @@ struct smtp_server {
 struct smtp_argument {
 	struct str text;             /* all of it */
 	struct mail_address address; /* of MAIL or RCPT */
-	uint64_t size;               /* of MAIL; 0: not given */
+	uint64_t size;               /* of MAIL; 0: not given. Of a BDAT */
+	bool is_last;                /* of a BDAT */
+	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: with it */
+	enum mail_ret ret;           /* of MAIL */
+	struct str envid;            /* of MAIL, xtext; empty: not given */
+	unsigned notify;             /* of RCPT, enum mail_notify */
+	struct str original;         /* of RCPT, ORCPT; empty: not given */
 };
 
 /* server.c */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
-void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size);
+void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
 
 /* question.c: false when the question is pending now; true with the answer. */
@@ -98,6 +113,8 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 
 /* verbs.c: the line in s->line, without its CRLF. */
 enum smtp_step smtp_command(struct smtp_server *s);
+/* The reply to a command that may not come in this state. */
+enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail);
 
 /* argument.c: false when the argument is wrong, which was replied then. */
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument);
@@ -106,6 +123,14 @@ bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument);
+/* When it is wrong, the session is closed: nobody knows where the commands go on. */
+bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
+
+/* parameter.c: TEXT behind the address; false when it is wrong, which was replied then. */
+bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
+			     struct smtp_argument *argument);
+bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,
+			     struct smtp_argument *argument);
 
 /* message.c */
 void smtp_message_begin(struct smtp_server *s);
@@ -113,9 +138,24 @@ void smtp_message_begin(struct smtp_server *s);
 enum smtp_step smtp_message_end(struct smtp_server *s);
 /* Nothing more of it is kept. */
 void smtp_message_discard(struct smtp_server *s);
+/* The same, and VERDICT is the reply. */
+void smtp_message_refuse(struct smtp_server *s, const struct mail_verdict *verdict);
+/* Why what came so far is refused at once, or NULL. */
+const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s);
 
 /* data.c: takes bytes of the message up to its end, at most; whether it is whole. */
 bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
+/* Takes all of them, with BDAT, where only counting tells the end. */
+void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length);
+/* The message that came by BDAT is whole: ends its last line. */
+void smtp_data_end(struct smtp_server *s);
+
+/* chunk.c: the BDAT command. */
+enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argument *argument);
+/* Takes bytes of a chunk up to its end, at most; whether it is whole. */
+bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
+/* It is whole: what comes of it. */
+enum smtp_step smtp_chunk_end(struct smtp_server *s);
 
 /* reply.c: each gives one whole reply. A reply 5yz counts as an error. STATUS may be NULL. */
 enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,

@@ -26,10 +26,15 @@ static void append_from(struct buffer *out, const struct smtp_server *s)
 	buffer_append_format(out, "[%s%s])", is_ipv6(peer) ? "IPv6:" : "", peer->address);
 }
 
+/* RFC 3848, RFC 6531 section 4.3 */
 static const char *with_protocol(const struct smtp_server *s)
 {
+	bool is_utf8 = s->transaction->envelope->utf8;
+
 	if (s->service->protocol == SMTP_PROTOCOL_LMTP)
-		return "LMTP";
+		return is_utf8 ? "UTF8LMTP" : "LMTP";
+	if (is_utf8)
+		return "UTF8SMTP";
 	return s->is_extended ? "ESMTP" : "SMTP";
 }
 
@@ -85,7 +90,6 @@ void smtp_message_begin(struct smtp_server *s)
 	t->trace_size = s->body.length;
 	t->in_header = true;
 	s->message_is_open = true;
-	smtp_server_enter(s, SMTP_STATE_DATA);
 }
 
 void smtp_message_discard(struct smtp_server *s)
@@ -94,10 +98,17 @@ void smtp_message_discard(struct smtp_server *s)
 	buffer_clear(&s->body);
 }
 
-static const struct mail_verdict *refusal_of(const struct smtp_server *s)
+void smtp_message_refuse(struct smtp_server *s, const struct mail_verdict *verdict)
 {
-	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
-						 "A CR or LF stands alone in the message"};
+	struct mail_verdict *kept = arena_alloc(s->transaction->envelope->arena, sizeof *kept);
+
+	*kept = *verdict;
+	s->transaction->refusal = kept;
+	smtp_message_discard(s);
+}
+
+const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s)
+{
 	static const struct mail_verdict large = {MAIL_FAIL, "5.3.4",
 						  "Message is over the size limit"};
 	static const struct mail_verdict loop = {MAIL_FAIL, "5.4.6",
@@ -105,13 +116,20 @@ static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 	const struct smtp_server_limits *limits = &s->service->limits;
 	const struct smtp_transaction *t = s->transaction;
 
-	if (t->has_bare_line_end)
-		return &bare;
 	if (limits->message_size > 0 && t->size > limits->message_size)
 		return &large;
 	if (t->hops > limits->hops)
 		return &loop;
 	return t->refusal;
+}
+
+/* Told last, when the whole message is known. */
+static const struct mail_verdict *refusal_of(const struct smtp_server *s)
+{
+	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
+						 "A CR or LF stands alone in the message"};
+
+	return s->transaction->has_bare_line_end ? &bare : smtp_message_refusal(s);
 }
 
 enum smtp_step smtp_message_end(struct smtp_server *s)
@@ -123,7 +141,7 @@ enum smtp_step smtp_message_end(struct smtp_server *s)
 	if (verdict == NULL && !smtp_ask_commit(s, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class == MAIL_OK)
-		s->errors = 0;
+		s->errors = s->commands = 0;
 	smtp_reply_message(s, verdict);
 	smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;

@@ -53,16 +53,19 @@ const struct smtp_question *smtp_server_question(const struct smtp_server *s)
 	return s->is_asking ? &s->question : NULL;
 }
 
-/* The handler that asked runs again, and passes through its question. */
+/* The handler that asked runs again, and passes through its question. Behind OPEN
+ * a message may be whole already (BDAT 0 LAST). */
 static void run_again(struct smtp_server *s)
 {
+	bool is_open = s->question.type == SMTP_QUESTION_OPEN;
 	enum smtp_step step;
 
 	s->is_asking = false;
 	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
-	if (step == SMTP_STEP_WAIT || s->answer != NULL || s->has_opened)
+	if ((step == SMTP_STEP_WAIT && !is_open) || s->answer != NULL || s->has_opened)
 		panic("an SMTP handler asks more than one question");
-	buffer_clear(&s->line);
+	if (s->state != SMTP_STATE_CHUNK)
+		buffer_clear(&s->line);
 	if (s->is_stopping)
 		smtp_server_shutdown(s);
 }

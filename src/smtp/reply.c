@@ -114,6 +114,9 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 	static const char extensions[] = "250-PIPELINING\r\n"
 					 "250-8BITMIME\r\n"
 					 "250-ENHANCEDSTATUSCODES\r\n"
+					 "250-CHUNKING\r\n"
+					 "250-SMTPUTF8\r\n"
+					 "250-DSN\r\n"
 					 "250 SIZE ";
 
 	buffer_append_string(&s->output, s->is_extended ? "250-" : "250 ");

@@ -35,15 +35,18 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
-void smtp_transaction_begin(struct smtp_server *s, struct str sender, uint64_t declared_size)
+void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 
 	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
 	s->transaction->envelope = envelope;
-	s->transaction->declared_size = declared_size;
+	s->transaction->declared_size = mail->size;
 	envelope->stage = s->service->stage;
-	envelope->sender = arena_copy_str(envelope->arena, sender);
+	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
+	envelope->utf8 = mail->is_utf8;
+	envelope->ret = mail->ret;
+	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
 }
 
 void smtp_transaction_end(struct smtp_server *s)
@@ -73,6 +76,13 @@ void smtp_server_early_talker(struct smtp_server *s)
 	buffer_clear(&text);
 }
 
+static void end_line(struct smtp_server *s)
+{
+	buffer_reset(&s->line);
+	s->line_is_long = false;
+	s->line_has_cr = false;
+}
+
 static size_t take(struct smtp_server *s, const char *data, size_t length)
 {
 	size_t taken;
@@ -84,11 +94,14 @@ static size_t take(struct smtp_server *s, const char *data, size_t length)
 		}
 		return taken;
 	}
-	if (smtp_line_take(s, data, length, &taken) && smtp_command(s) == SMTP_STEP_DONE) {
-		buffer_reset(&s->line);
-		s->line_is_long = false;
-		s->line_has_cr = false;
+	if (s->state == SMTP_STATE_CHUNK) {
+		if (smtp_chunk_take(s, data, length, &taken) && smtp_chunk_end(s) == SMTP_STEP_DONE)
+			end_line(s);
+		return taken;
 	}
+	if (smtp_line_take(s, data, length, &taken) && smtp_command(s) == SMTP_STEP_DONE &&
+	    s->state != SMTP_STATE_CHUNK)
+		end_line(s);
 	return taken;
 }
 
@@ -129,12 +142,18 @@ bool smtp_server_message_is_open(const struct smtp_server *s)
 	return s->message_is_open;
 }
 
+bool smtp_server_is_receiving(const struct smtp_server *s)
+{
+	return s->state &
+	       (SMTP_STATE_DATA | SMTP_STATE_CHUNK | SMTP_STATE_BETWEEN | SMTP_STATE_END);
+}
+
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *s)
 {
 	if (s->is_asking)
 		return 0;
-	return s->state == SMTP_STATE_DATA ? s->service->limits.data_timeout
-					   : s->service->limits.command_timeout;
+	return s->state & (SMTP_STATE_DATA | SMTP_STATE_CHUNK) ? s->service->limits.data_timeout
+							       : s->service->limits.command_timeout;
 }
 
 void smtp_server_timeout(struct smtp_server *s)
@@ -152,14 +171,9 @@ void smtp_server_shutdown(struct smtp_server *s)
 
 void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *verdict)
 {
-	struct mail_verdict *kept;
-
-	if (!s->message_is_open || s->state != SMTP_STATE_DATA || verdict->class == MAIL_OK)
+	if (!s->message_is_open || s->is_asking || verdict->class == MAIL_OK)
 		panic("no message of the SMTP server to give up");
-	kept = arena_alloc(s->transaction->envelope->arena, sizeof *kept);
-	*kept = *verdict;
-	s->transaction->refusal = kept;
-	smtp_message_discard(s);
+	smtp_message_refuse(s, verdict);
 }
 
 struct str smtp_server_helo(const struct smtp_server *s)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409)
- * and LMTP (RFC 2033), as an engine without I/O.
+ * and LMTP (RFC 2033), as an engine without I/O. Extensions: 8BITMIME (RFC
+ * 6152), CHUNKING without BINARYMIME (RFC 3030), SMTPUTF8 (RFC 6531), DSN (RFC
+ * 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES.
  *
  * Bytes from the client go in through smtp_server_input(), replies gather in
  * smtp_server_output(), the message in smtp_server_body(). At most one question
@@ -39,10 +41,12 @@ struct smtp_server_limits {
 	uint64_t message_size;    /* bytes, without our trace header; 0: no bound */
 	uint32_t recipients;      /* of one transaction */
 	uint32_t errors;          /* 5yz replies since the last message; the next one becomes 421 */
+	uint32_t commands;        /* that bring no message nearer (NOOP, RSET, greetings, ...)
+				   * since the last one; the next becomes 421. 0: no bound */
 	uint32_t hops;            /* Received header lines */
 	uint32_t line;            /* bytes of a command line with its CRLF; 4096 is sensible */
 	uint32_t command_timeout; /* seconds */
-	uint32_t data_timeout;    /* seconds */
+	uint32_t data_timeout;    /* seconds, for each part of a message */
 };
 
 /* A reply 4yz or 5yz. */
@@ -96,6 +100,9 @@ struct buffer *smtp_server_output(struct smtp_server *server);
 /* Close the connection once the output is flushed. Never true with a question pending. */
 bool smtp_server_is_closed(const struct smtp_server *server);
 
+/* From DATA or the first BDAT to the end of the message: replies say little now
+ * about whether it gets on. */
+bool smtp_server_is_receiving(const struct smtp_server *server);
 /* How long to wait for the client; 0 while it is not the client we wait for. */
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *server);
 /* The client took longer: 421 4.4.2, closed. Nothing while a question is pending. */
@@ -131,9 +138,9 @@ struct buffer *smtp_server_body(struct smtp_server *server);
 /* From smtp_server_answer_open() until COMMIT is answered, or the message is refused. When
  * it turns false without COMMIT, the file is to be abandoned. False whenever OPEN is asked. */
 bool smtp_server_message_is_open(const struct smtp_server *server);
-/* The file cannot be written: abandon it. The rest of the message is read and
- * thrown away, then VERDICT (not MAIL_OK) is the reply. Not when COMMIT is asked:
- * answer that instead. */
+/* The file of the open message cannot be written: abandon it. The rest of the
+ * message, or of the chunk, is read and thrown away, then VERDICT (not MAIL_OK) is
+ * the reply. Not when COMMIT is asked: answer that instead. */
 void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdict *verdict);
 
 /* What the client called itself, made safe for headers and logs; "" before it did. */

@@ -46,9 +46,17 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 
 	if (bound > 0 && argument->size > bound)
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
-	smtp_transaction_begin(s, argument->address.text, argument->size);
+	smtp_transaction_begin(s, argument);
 	smtp_server_enter(s, SMTP_STATE_SENDER);
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");
+}
+
+static void add_recipient(struct mail_envelope *envelope, const struct smtp_argument *argument)
+{
+	struct mail_recipient *recipient = mail_envelope_add(envelope, argument->address.text);
+
+	recipient->notify = argument->notify;
+	recipient->original = arena_copy_str(envelope->arena, argument->original);
 }
 
 static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
@@ -62,7 +70,7 @@ static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument 
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_verdict(s, verdict);
-	mail_envelope_add(envelope, argument->address.text);
+	add_recipient(envelope, argument);
 	smtp_server_enter(s, SMTP_STATE_RECIPIENTS);
 	return smtp_reply(s, 250, "2.1.5", "Recipient ok");
 }
@@ -77,7 +85,25 @@ static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument 
 	if (refusal != NULL)
 		return smtp_reply_verdict(s, refusal);
 	smtp_message_begin(s);
+	smtp_server_enter(s, SMTP_STATE_DATA);
 	return smtp_reply(s, 354, NULL, "End data with <CR><LF>.<CR><LF>");
+}
+
+/* In a wrong state or not: its bytes follow. */
+static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument *argument)
+{
+	const struct mail_verdict *refusal;
+
+	if (s->state == SMTP_STATE_RECIPIENTS) {
+		if (!smtp_ask_open(s, &refusal))
+			return SMTP_STEP_WAIT;
+		if (refusal != NULL)
+			smtp_message_refuse(s, refusal);
+		else
+			smtp_message_begin(s);
+		s->transaction->is_chunked = true;
+	}
+	return smtp_chunk_begin(s, argument);
 }
 
 static enum smtp_step on_rset(struct smtp_server *s, const struct smtp_argument *argument)
@@ -127,7 +153,9 @@ enum {
 	GREETED = SMTP_STATE_GREETED,
 	SENDER = SMTP_STATE_SENDER,
 	RECIPIENTS = SMTP_STATE_RECIPIENTS,
-	ANY = CONNECTED | GREETED | SENDER | RECIPIENTS,
+	BETWEEN = SMTP_STATE_BETWEEN,
+	FAILED = SMTP_STATE_FAILED,
+	ANY = CONNECTED | GREETED | SENDER | RECIPIENTS | BETWEEN | FAILED,
 };
 
 /* The protocol. */
@@ -135,21 +163,23 @@ static const struct verb {
 	struct str name;
 	unsigned protocols;
 	unsigned states;
+	bool is_idle; /* brings no message nearer */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, smtp_argument_helo, on_helo},
-	{STR("EHLO"), SMTP, ANY, smtp_argument_helo, on_ehlo},
-	{STR("LHLO"), LMTP, ANY, smtp_argument_helo, on_ehlo},
-	{STR("MAIL"), BOTH, GREETED, smtp_argument_sender, on_mail},
-	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, smtp_argument_recipient, on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, smtp_argument_none, on_data},
-	{STR("RSET"), BOTH, ANY, smtp_argument_none, on_rset},
-	{STR("NOOP"), BOTH, ANY, smtp_argument_any, on_noop},
-	{STR("QUIT"), BOTH, ANY, smtp_argument_none, on_quit},
-	{STR("VRFY"), BOTH, ANY, smtp_argument_text, on_vrfy},
-	{STR("EXPN"), BOTH, ANY, smtp_argument_any, on_expn},
-	{STR("HELP"), BOTH, ANY, smtp_argument_any, on_help},
+	{STR("HELO"), SMTP, ANY, true, smtp_argument_helo, on_helo},
+	{STR("EHLO"), SMTP, ANY, true, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, true, smtp_argument_helo, on_ehlo},
+	{STR("MAIL"), BOTH, GREETED, false, smtp_argument_sender, on_mail},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, smtp_argument_recipient, on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, false, smtp_argument_none, on_data},
+	{STR("BDAT"), BOTH, ANY, false, smtp_argument_chunk, on_bdat},
+	{STR("RSET"), BOTH, ANY, true, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, true, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, false, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, true, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, true, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, true, smtp_argument_any, on_help},
 };
 
 static const struct verb *find_verb(const struct smtp_server *s, struct str name)
@@ -161,7 +191,7 @@ static const struct verb *find_verb(const struct smtp_server *s, struct str name
 	return NULL;
 }
 
-static enum smtp_step out_of_order(struct smtp_server *s, const struct verb *verb)
+enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
 
@@ -169,10 +199,33 @@ static enum smtp_step out_of_order(struct smtp_server *s, const struct verb *ver
 		return smtp_reply(s, 503, "5.5.1", is_lmtp ? "Send LHLO first" : "Send EHLO first");
 	if (s->state == SMTP_STATE_GREETED)
 		return smtp_reply(s, 503, "5.5.1", "Send MAIL first");
-	if (verb->states == GREETED)
+	if (s->state == SMTP_STATE_FAILED)
+		return smtp_reply(s, 503, "5.5.1", "The message was refused, send RSET first");
+	if (is_mail)
 		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
+	if (s->state == SMTP_STATE_BETWEEN)
+		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
 	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
 	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
+}
+
+static bool exceeds_commands(struct smtp_server *s)
+{
+	uint32_t bound = s->service->limits.commands;
+
+	return bound > 0 && ++s->commands > bound;
+}
+
+/* After a BDAT that cannot be understood nobody knows where the commands go on. */
+static enum smtp_step refuse_line(struct smtp_server *s, struct str line)
+{
+	const struct str chunk = STR("BDAT");
+	const char *text = "Control characters, or a CR or LF alone";
+
+	if (line.length >= chunk.length &&
+	    str_equal_nocase(str_slice(line.data, chunk.length), chunk))
+		return smtp_reply_last(s, 500, "5.5.2", text);
+	return smtp_reply(s, 500, "5.5.2", text);
 }
 
 static bool has_control_characters(struct str line)
@@ -194,11 +247,13 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	if (s->line_is_long)
 		return smtp_reply(s, 500, "5.5.6", "The line is too long");
 	if (has_control_characters(line))
-		return smtp_reply(s, 500, "5.5.2", "Control characters, or a CR or LF alone");
+		return refuse_line(s, line);
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))
-		return out_of_order(s, verb);
+		return smtp_command_misplaced(s, verb->states == GREETED);
+	if (verb->is_idle && exceeds_commands(s))
+		return smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
 	if (!verb->parse(s, &argument))
 		return SMTP_STEP_DONE;
 	return verb->handle(s, &argument);

@@ -2,6 +2,7 @@
 #include "stage/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
+#include "stage/owner.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,19 +22,23 @@ struct list {
 	struct entry **last; /* NULL: empty */
 };
 
-/* Jobs that go to the disk together. deliveries[i] is of targets[i]. */
+/* Jobs that go to the disk together. deliveries[i] is of targets[i]; those of one
+ * owner stand together. */
 struct group {
 	struct list jobs;
 	struct maildir_delivery *deliveries;
 	struct target {
 		struct stage_helper_job *job;
 		size_t index;
+		struct str path;
+		struct os_process_user owner;
 	} * targets;
 	size_t count;
 };
 
 struct stage_local {
 	struct maildir *maildir; /* the thread's while is_busy */
+	const struct config *config;
 	const struct config_service *service;
 	struct os_loop *loop;
 	struct os_wakeup *wakeup;
@@ -75,6 +80,42 @@ static void finish_all(struct list *list)
 		stage_helper_finish(entry->job);
 }
 
+static bool is_same_owner(const struct os_process_user *a, const struct os_process_user *b)
+{
+	return a->change == b->change && a->uid == b->uid && a->gid == b->gid;
+}
+
+static void deliver_as(struct stage_local *local, const struct os_process_user *owner,
+		       struct maildir_delivery *deliveries, size_t count)
+{
+	int error = owner->change ? os_process_files_as(owner) : 0;
+
+	if (error == 0)
+		maildir_deliver_group(local->maildir, deliveries, count);
+	for (size_t i = 0; i < count && error < 0; i++)
+		mail_verdict_set(&deliveries[i].verdict, "4.3.0",
+				 "Cannot deliver as the mailbox's owner: %s", strerror(-error));
+	if (owner->change && error == 0)
+		os_process_files_as_root();
+}
+
+/* Owner by owner: this thread's rights over files are theirs meanwhile, so that
+ * links in their directories lead nowhere that they could not go. */
+static void deliver_group(struct stage_local *local)
+{
+	struct group *group = &local->group;
+	size_t end;
+
+	for (size_t first = 0; first < group->count; first = end) {
+		const struct os_process_user *owner = &group->targets[first].owner;
+
+		end = first + 1;
+		while (end < group->count && is_same_owner(owner, &group->targets[end].owner))
+			end++;
+		deliver_as(local, owner, group->deliveries + first, end - first);
+	}
+}
+
 static void *work(void *context)
 {
 	struct stage_local *local = context;
@@ -86,7 +127,7 @@ static void *work(void *context)
 		if (!local->is_given)
 			break;
 		pthread_mutex_unlock(&local->mutex);
-		maildir_deliver_group(local->maildir, local->group.deliveries, local->group.count);
+		deliver_group(local);
 		pthread_mutex_lock(&local->mutex);
 		local->is_given = false;
 		os_wakeup_send(local->wakeup);
@@ -106,38 +147,67 @@ static void give(struct stage_local *local)
 }
 
 /* False when the address can have no mailbox. */
-static bool add_delivery(struct stage_local *local, struct stage_helper_job *job, size_t index)
+static bool find_mailbox(const struct stage_local *local, struct target *target,
+			 struct mail_verdict *why)
 {
-	struct group *group = &local->group;
-	struct str address = job->recipients[index].address;
+	struct stage_helper_job *job = target->job;
+	struct str address = job->recipients[target->index].address;
+	struct os_process_account owner;
 	struct buffer path = {0};
+	bool is_found = maildir_path_expand(local->service->path, address, &path) == 0;
 
-	if (maildir_path_expand(local->service->path, address, &path) < 0) {
-		buffer_clear(&path);
-		return false;
-	}
-	group->targets[group->count] = (struct target){job, index};
-	group->deliveries[group->count] = (struct maildir_delivery){
-		.path = arena_copy_str(job->arena, buffer_view(&path)),
-		.sender = job->sender,
-		.recipient = address,
-		.file = job->file,
-		.size = job->size,
-	};
-	group->count++;
+	if (is_found)
+		target->path = arena_copy_str(job->arena, buffer_view(&path));
+	else
+		mail_verdict_set(why, "5.1.3", "No mailbox can have such a name");
 	buffer_clear(&path);
+	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
+		return false;
+	target->owner = owner.user;
 	return true;
 }
 
 static void add_job(struct stage_local *local, struct entry *entry)
 {
-	struct mail_verdict impossible;
+	struct group *group = &local->group;
 
-	mail_verdict_set(&impossible, "5.1.3", "No mailbox can have such a name");
-	append(&local->group.jobs, entry);
-	for (size_t i = 0; i < entry->job->recipient_count; i++)
-		if (!add_delivery(local, entry->job, i))
-			stage_helper_report(entry->job, i, &impossible, NULL);
+	append(&group->jobs, entry);
+	for (size_t i = 0; i < entry->job->recipient_count; i++) {
+		struct target *target = &group->targets[group->count];
+		struct mail_verdict why;
+
+		*target = (struct target){.job = entry->job, .index = i};
+		if (find_mailbox(local, target, &why))
+			group->count++;
+		else
+			stage_helper_report(entry->job, i, &why, NULL);
+	}
+}
+
+static int compare_owners(const void *a, const void *b)
+{
+	const struct os_process_user *one = &((const struct target *)a)->owner;
+	const struct os_process_user *other = &((const struct target *)b)->owner;
+
+	if (one->uid != other->uid)
+		return one->uid < other->uid ? -1 : 1;
+	return (one->gid > other->gid) - (one->gid < other->gid);
+}
+
+static void fill_deliveries(struct group *group)
+{
+	qsort(group->targets, group->count, sizeof *group->targets, compare_owners);
+	for (size_t i = 0; i < group->count; i++) {
+		const struct target *target = &group->targets[i];
+
+		group->deliveries[i] = (struct maildir_delivery){
+			.path = target->path,
+			.sender = target->job->sender,
+			.recipient = target->job->recipients[target->index].address,
+			.file = target->job->file,
+			.size = target->job->size,
+		};
+	}
 }
 
 /* Moves waiting jobs into the group, up to its bound. */
@@ -153,6 +223,7 @@ static void gather(struct stage_local *local)
 	local->group.targets = memory_alloc_zero(count + 1, sizeof *local->group.targets);
 	while (local->waiting.first != end)
 		add_job(local, take_first(&local->waiting));
+	fill_deliveries(&local->group);
 }
 
 static void start(void *context)
@@ -219,6 +290,7 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
 
 	umask(077);
 	local->maildir = maildir_new(config->hostname, sync_of(config->queue_sync));
+	local->config = config;
 	local->service = service;
 	local->loop = loop;
 	local->wakeup = os_wakeup_new(loop, on_wakeup, local);

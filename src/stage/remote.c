@@ -2,7 +2,7 @@
 #include "stage/remote.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "stage/remote_attempt.h"
+#include "stage/remote_search.h"
 #include <stdlib.h>
 
 int stage_remote_new(struct os_loop *loop, const struct config *config,
@@ -15,10 +15,8 @@ int stage_remote_new(struct os_loop *loop, const struct config *config,
 	if (result < 0)
 		return result;
 	remote = memory_alloc_zero(1, sizeof *remote);
-	remote->loop = loop;
 	remote->resolver = resolver;
-	remote->pool = remote_pool_new();
-	remote->chunk = memory_alloc(REMOTE_CHUNK_SIZE);
+	remote_carrier_init(&remote->carrier, loop, SMTP_CLIENT_SMTP);
 	stage_remote_configure(remote, config);
 	*remote_out = remote;
 	return 0;
@@ -28,35 +26,38 @@ void stage_remote_free(struct stage_remote *remote)
 {
 	if (remote == NULL)
 		return;
-	stage_remote_give_up(remote);
-	remote_pool_free(remote->pool);
+	remote_carrier_clear(&remote->carrier);
 	remote_routes_free(remote->routes);
 	dns_resolver_free(remote->resolver);
-	free(remote->chunk);
 	free(remote);
 }
 
 void stage_remote_configure(struct stage_remote *remote, const struct config *config)
 {
-	remote_pool_clear(remote->pool);
+	remote_carrier_configure(&remote->carrier, config->hostname,
+				 config->remote_connect_timeout * SECOND_US,
+				 config->remote_timeout * SECOND_US);
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
-	remote->settings = (struct remote_session_settings){
-		.loop = remote->loop,
-		.hostname = config->hostname,
-		.connect_timeout_us = config->remote_connect_timeout * SECOND_US,
-		.reply_timeout_us = config->remote_timeout * SECOND_US,
-		.chunk = remote->chunk,
-	};
 }
 
 void stage_remote_deliver(struct stage_remote *remote, struct stage_helper_job *job)
 {
-	remote_attempt_start(remote, job);
+	struct remote_search *search = remote_search_new(remote, job);
+	struct mail_verdict verdict;
+
+	if (search != NULL) {
+		remote_attempt_start(&remote->carrier, job, remote_search_key(search),
+				     &remote_search_finder, search);
+		return;
+	}
+	mail_verdict_set(&verdict, "5.1.2", STR_FORMAT " is no name of a host",
+			 STR_ARGUMENTS(job->destination));
+	stage_helper_report_rest(job, &verdict, NULL);
+	stage_helper_finish(job);
 }
 
 void stage_remote_give_up(struct stage_remote *remote)
 {
-	while (remote->attempts != NULL)
-		remote_attempt_abandon(remote->attempts);
+	remote_carrier_give_up(&remote->carrier);
 }

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: ISC
 #include "stage/remote_attempt.h"
+#include "base/panic.h"
+#include "mail/address.h"
 #include "os/file.h"
-#include "os/interface.h"
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-	RECIPIENTS_MAX = 100,     /* of one transaction, RFC 5321 section 4.5.3.1.8 */
-	SCAN_MAX = 16,            /* chunks; a longer message counts as 8-bit */
-	SELF_ADDRESSES_MAX = 256, /* interfaces' addresses that are known */
-	TRIGGER_SIZE = DNS_NAME_SIZE + 8,
+	RECIPIENTS_MAX = 100, /* of one transaction, RFC 5321 section 4.5.3.1.8 */
+	SCAN_MAX = 16,        /* chunks; a longer message counts as 8-bit */
 };
 
 /* In the arena of its job. */
 struct remote_attempt {
-	struct stage_remote *remote;
+	struct remote_carrier *carrier;
 	struct stage_helper_job *job;
-	struct remote_hop hop;
-	struct dns_self self;
-	struct dns_search *search;
+	const char *key;
+	const struct remote_finder *finder;
+	void *finder_context;
 	const struct dns_server *servers; /* candidates, the best first */
 	size_t server_count;
 	size_t next_server;
-	struct dns_server single;
+	const char *trigger;         /* when none of them answered */
 	bool was_connected;          /* at least one of them answered */
 	struct mail_verdict failure; /* of the candidates so far; no text: none */
 
@@ -42,7 +41,7 @@ static void finish(struct remote_attempt *attempt)
 {
 	struct stage_helper_job *job = attempt->job;
 
-	dns_search_free(attempt->search);
+	attempt->finder->end(attempt->finder_context);
 	remote_session_free(attempt->session);
 	*attempt->previous = attempt->next;
 	if (attempt->next != NULL)
@@ -50,28 +49,11 @@ static void finish(struct remote_attempt *attempt)
 	stage_helper_finish(job);
 }
 
-void remote_attempt_abandon(struct remote_attempt *attempt)
-{
-	finish(attempt);
-}
-
 static void finish_with(struct remote_attempt *attempt, const struct mail_verdict *verdict,
 			const char *trigger)
 {
 	stage_helper_report_rest(attempt->job, verdict, trigger);
 	finish(attempt);
-}
-
-/* "host.NAME", where NAME is the first that was tried; names are made of letters,
- * digits, '-', '_' and '.'. */
-static void format_trigger(const struct remote_attempt *attempt, char trigger[TRIGGER_SIZE])
-{
-	const char *name = attempt->server_count > 0 ? attempt->servers[0].host : attempt->hop.name;
-
-	snprintf(trigger, TRIGGER_SIZE, "host.%s", name);
-	for (char *c = trigger; *c != '\0'; c++)
-		if (*c == ':')
-			*c = '-';
 }
 
 /* What one candidate said stays only as long as no other gives more hope. */
@@ -83,26 +65,23 @@ static void keep_failure(struct remote_attempt *attempt, const struct mail_verdi
 
 static void report_failure(struct remote_attempt *attempt)
 {
-	char trigger[TRIGGER_SIZE];
-
-	format_trigger(attempt, trigger);
-	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : trigger);
+	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
-/* A lack of descriptors or memory says nothing about the server. */
-static bool is_our_own(int error)
+/* A lack of descriptors or memory says nothing about the server; nor does the full
+ * queue of a UNIX socket, but that the server is there. */
+static bool is_no_absence(int error)
 {
-	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
+	       error == -EAGAIN;
 }
 
 static void try_next_server(struct remote_attempt *attempt)
 {
-	struct stage_remote *remote = attempt->remote;
-
 	while (attempt->next_server < attempt->server_count) {
 		const struct dns_server *server = &attempt->servers[attempt->next_server++];
 		struct mail_verdict verdict;
-		int result = remote_session_new(&remote->settings, attempt->hop.key, server,
+		int result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
 						&attempt->session);
 
 		if (result == 0) {
@@ -111,75 +90,24 @@ static void try_next_server(struct remote_attempt *attempt)
 		}
 		remote_session_explain(&verdict, server, strerror(-result));
 		keep_failure(attempt, &verdict);
-		attempt->was_connected = attempt->was_connected || is_our_own(result);
+		attempt->was_connected = attempt->was_connected || is_no_absence(result);
 	}
 	report_failure(attempt);
 }
 
-static void on_servers(void *context, const struct dns_servers *servers)
+void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
+			size_t count, const char *trigger)
 {
-	struct remote_attempt *attempt = context;
-
-	if (servers->verdict.class != MAIL_OK) {
-		finish_with(attempt, &servers->verdict, NULL);
-		return;
-	}
-	attempt->servers = servers->list;
-	attempt->server_count = servers->count;
-	try_next_server(attempt);
-}
-
-static void learn_self(struct remote_attempt *attempt)
-{
-	struct arena *arena = attempt->job->arena;
-	struct in6_addr *list = arena_alloc(arena, SELF_ADDRESSES_MAX * sizeof *list);
-	int count = os_interface_addresses(list, SELF_ADDRESSES_MAX);
-
-	attempt->self = (struct dns_self){
-		.hostname = arena_copy(arena, str_from(attempt->remote->settings.hostname)),
-		.addresses = list,
-		.address_count = count > 0 ? (size_t)count : 0,
-	};
-}
-
-static void try_address(struct remote_attempt *attempt)
-{
-	struct mail_verdict verdict;
-
-	attempt->single.address = attempt->hop.address;
-	attempt->single.host = attempt->hop.name;
-	if (attempt->hop.kind == REMOTE_HOP_LITERAL &&
-	    dns_self_has(&attempt->self, &attempt->single.address)) {
-		mail_verdict_set(&verdict, "5.4.6", "mail for [%s] loops back to this host",
-				 attempt->hop.name);
-		finish_with(attempt, &verdict, NULL);
-		return;
-	}
-	attempt->servers = &attempt->single;
-	attempt->server_count = 1;
-	try_next_server(attempt);
-}
-
-/* Finds the candidates, from the beginning. */
-static void find_servers(struct remote_attempt *attempt)
-{
-	struct dns_resolver *resolver = attempt->remote->resolver;
-	const struct remote_hop *hop = &attempt->hop;
-
-	dns_search_free(attempt->search);
-	attempt->search = NULL;
-	attempt->server_count = 0;
+	attempt->servers = servers;
+	attempt->server_count = count;
 	attempt->next_server = 0;
-	if (hop->kind == REMOTE_HOP_EXCHANGERS || hop->kind == REMOTE_HOP_LITERAL)
-		learn_self(attempt);
-	if (hop->kind == REMOTE_HOP_EXCHANGERS)
-		attempt->search = dns_search_exchangers(resolver, hop->name, &attempt->self,
-							hop->port, on_servers, attempt);
-	else if (hop->kind == REMOTE_HOP_RELAY)
-		attempt->search =
-			dns_search_relay(resolver, hop->name, hop->port, on_servers, attempt);
-	else
-		try_address(attempt);
+	attempt->trigger = trigger;
+	try_next_server(attempt);
+}
+
+void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdict *verdict)
+{
+	finish_with(attempt, verdict, NULL);
 }
 
 static void report_transaction(struct remote_attempt *attempt)
@@ -202,13 +130,13 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 	attempt->first += attempt->count;
 	if (attempt->first == attempt->job->recipient_count) {
 		attempt->session = NULL;
-		remote_pool_put(attempt->remote->pool, session);
+		remote_pool_put(attempt->carrier->pool, session);
 		finish(attempt);
 	} else if (remote_session_is_reusable(session)) {
 		start_transaction(attempt);
 	} else {
 		close_session(attempt);
-		find_servers(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
 	}
 }
 
@@ -234,7 +162,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		break;
 	case REMOTE_STALE:
 		close_session(attempt);
-		find_servers(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
 		break;
 	}
 }
@@ -249,7 +177,7 @@ static void start_transaction(struct remote_attempt *attempt)
 
 	attempt->count = rest < RECIPIENTS_MAX ? rest : RECIPIENTS_MAX;
 	transaction.message = (struct smtp_client_message){
-		.sender = remote_sender_is_null(job->sender) ? STR("") : job->sender,
+		.sender = mail_sender_is_null(job->sender) ? STR("") : job->sender,
 		.size = job->size,
 		.is_8bit = attempt->is_8bit,
 		.recipients = attempt->recipients + attempt->first,
@@ -272,14 +200,15 @@ static bool has_high_bit(struct str data)
 	return (all & UINT64_C(0x8080808080808080)) != 0;
 }
 
-static bool is_8bit(struct stage_remote *remote, const struct stage_helper_job *job)
+static bool is_8bit(struct remote_carrier *carrier, const struct stage_helper_job *job)
 {
+	char *chunk = carrier->settings.chunk;
 	uint64_t position = 0;
 
 	for (int i = 0; i < SCAN_MAX; i++) {
-		ssize_t count = os_file_read(job->file, remote->chunk, REMOTE_CHUNK_SIZE, position);
+		ssize_t count = os_file_read(job->file, chunk, REMOTE_CHUNK_SIZE, position);
 
-		if (count < 0 || has_high_bit(str_slice(remote->chunk, (size_t)count)))
+		if (count < 0 || has_high_bit(str_slice(chunk, (size_t)count)))
 			return true;
 		position += (uint64_t)count;
 		if (position >= job->size || count == 0)
@@ -288,40 +217,69 @@ static bool is_8bit(struct stage_remote *remote, const struct stage_helper_job *
 	return true;
 }
 
-static struct remote_attempt *new_attempt(struct stage_remote *remote, struct stage_helper_job *job)
+static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
+					  struct stage_helper_job *job)
 {
 	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
 
-	attempt->remote = remote;
+	attempt->carrier = carrier;
 	attempt->job = job;
-	attempt->is_8bit = is_8bit(remote, job);
+	attempt->is_8bit = is_8bit(carrier, job);
 	attempt->recipients =
 		arena_alloc(job->arena, job->recipient_count * sizeof *attempt->recipients);
 	for (size_t i = 0; i < job->recipient_count; i++)
 		attempt->recipients[i].address = job->recipients[i].address;
-	attempt->next = remote->attempts;
-	attempt->previous = &remote->attempts;
+	attempt->next = carrier->attempts;
+	attempt->previous = &carrier->attempts;
 	if (attempt->next != NULL)
 		attempt->next->previous = &attempt->next;
-	remote->attempts = attempt;
+	carrier->attempts = attempt;
 	job->context = attempt;
 	return attempt;
 }
 
-void remote_attempt_start(struct stage_remote *remote, struct stage_helper_job *job)
+void remote_attempt_start(struct remote_carrier *carrier, struct stage_helper_job *job,
+			  const char *key, const struct remote_finder *finder, void *context)
 {
-	struct remote_attempt *attempt = new_attempt(remote, job);
-	struct mail_verdict verdict;
+	struct remote_attempt *attempt = new_attempt(carrier, job);
 
-	if (!remote_routes_choose(remote->routes, job->sender, job->destination, &attempt->hop)) {
-		mail_verdict_set(&verdict, "5.1.2", STR_FORMAT " is no name of a host",
-				 STR_ARGUMENTS(job->destination));
-		finish_with(attempt, &verdict, NULL);
-		return;
-	}
-	attempt->session = remote_pool_take(remote->pool, attempt->hop.key);
+	attempt->key = key;
+	attempt->finder = finder;
+	attempt->finder_context = context;
+	attempt->session = remote_pool_take(carrier->pool, key);
 	if (attempt->session != NULL)
 		start_transaction(attempt);
 	else
-		find_servers(attempt);
+		finder->find(context, attempt);
+}
+
+void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
+			 enum smtp_client_protocol protocol)
+{
+	*carrier = (struct remote_carrier){.pool = remote_pool_new()};
+	carrier->settings.loop = loop;
+	carrier->settings.protocol = protocol;
+	carrier->settings.chunk = memory_alloc(REMOTE_CHUNK_SIZE);
+}
+
+void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
+			      int64_t connect_timeout_us, int64_t reply_timeout_us)
+{
+	remote_pool_clear(carrier->pool);
+	carrier->settings.hostname = hostname;
+	carrier->settings.connect_timeout_us = connect_timeout_us;
+	carrier->settings.reply_timeout_us = reply_timeout_us;
+}
+
+void remote_carrier_give_up(struct remote_carrier *carrier)
+{
+	while (carrier->attempts != NULL)
+		finish(carrier->attempts);
+}
+
+void remote_carrier_clear(struct remote_carrier *carrier)
+{
+	remote_carrier_give_up(carrier);
+	remote_pool_free(carrier->pool);
+	free(carrier->settings.chunk);
 }

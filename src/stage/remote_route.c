@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/remote_route.h"
 #include "base/panic.h"
+#include "mail/address.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static const struct config_route *find(const struct remote_routes *routes, struc
 	const struct config_route *route = NULL;
 	bool is_literal = domain.length > 0 && domain.data[0] == '[';
 
-	if (remote_sender_is_null(sender))
+	if (mail_sender_is_null(sender))
 		route = find_exact(routes, STR("!"));
 	if (route == NULL && domain.length > 0)
 		route = find_exact(routes, domain);
@@ -152,10 +153,4 @@ bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 	}
 	*hop_out = hop;
 	return true;
-}
-
-/* "#@[]" is qmail's sender of double bounces; it never leaves. */
-bool remote_sender_is_null(struct str sender)
-{
-	return sender.length == 0 || str_equal(sender, STR("#@[]"));
 }

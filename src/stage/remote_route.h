@@ -41,7 +41,4 @@ void remote_routes_free(struct remote_routes *routes);
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
 
-/* Whether mail of SENDER is a bounce or a bounce of one. */
-bool remote_sender_is_null(struct str sender);
-
 #endif

@@ -37,16 +37,18 @@ struct remote_session {
 static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
 
-/* "mx.example.org[192.0.2.7]", with a port that is not the usual one. */
+/* "mx.example.org[192.0.2.7]", with a port that is not the usual one; a UNIX
+ * socket as it is called. */
 static void format_peer(const struct dns_server *server, char peer[PEER_SIZE])
 {
 	char address[OS_SOCKET_TEXT_SIZE];
-	uint16_t port = os_socket_address_port(&server->address);
+	bool is_unix = server->address.any.sa_family == AF_UNIX;
+	uint16_t port = is_unix ? 25 : os_socket_address_port(&server->address);
 	int length;
 
 	os_socket_address_format_host(&server->address, address);
-	if (strcmp(address, server->host) == 0)
-		length = snprintf(peer, PEER_SIZE, "%s", address);
+	if (is_unix || strcmp(address, server->host) == 0)
+		length = snprintf(peer, PEER_SIZE, "%s", server->host);
 	else
 		length = snprintf(peer, PEER_SIZE, "%s[%s]", server->host, address);
 	if (port != 25 && length > 0 && length < PEER_SIZE)
@@ -85,7 +87,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		return descriptor;
 	format_peer(server, peer);
 	client_settings = (struct smtp_client_settings){
-		.protocol = SMTP_CLIENT_SMTP,
+		.protocol = settings->protocol,
 		.hostname = settings->hostname,
 		.peer = peer,
 		.timeout_us = settings->reply_timeout_us,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * stage/remote_session.h - a connection to one SMTP server, and the
+ * stage/remote_session.h - a connection to one SMTP or LMTP server, and the
  * transactions that run over it one after the other.
  */
 #ifndef STAGE_REMOTE_SESSION_H
@@ -14,6 +14,7 @@ enum { REMOTE_CHUNK_SIZE = 64 * 1024 };
 
 struct remote_session_settings {
 	struct os_loop *loop;
+	enum smtp_client_protocol protocol;
 	const char *hostname; /* ours */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;

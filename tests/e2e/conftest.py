@@ -28,7 +28,7 @@ class Ground:
         os.mkdir(self.disk)
         try:
             self.image = disk.Image(self.disk, IMAGE_SIZE)
-            self.text = f"ext4 on a loop device, {self.image.file}"
+            self.text = f"ext4 on a loop device, in {os.path.dirname(self.image.file)}"
         except disk.Unavailable as why:
             self.unsafe = True
             self.text = f"{self.disk}, queue_unsafe = yes, because: {why}"

@@ -39,9 +39,8 @@ class Image:
             self._run("mkfs.ext4", "-q", "-F", "-m", "0",
                       *(["-N", str(inodes)] if inodes else []), self.file)
             self._run("mount", "-t", "ext4", "-o", "loop", self.file, path)
-        except Unavailable:
-            os.unlink(self.file)
-            raise
+        finally:
+            os.unlink(self.file)  # the mount keeps it: nothing is left even when we are killed
         give_to_user(path)
 
     @staticmethod
@@ -54,4 +53,3 @@ class Image:
         wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
                                           check=False).returncode == 0,
                    f"{self.path} can be unmounted")
-        os.unlink(self.file)

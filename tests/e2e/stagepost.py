@@ -14,7 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "local")
+PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local")
 USER = "nobody"
 PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
 STOP_PATIENCE = 45  # the supervisor's own patience is 35

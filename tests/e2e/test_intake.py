@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: ISC
 """What the SMTP server takes, refuses and bears."""
 
+import contextlib
 import os
 import resource
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
 from smtp import Client, Wire, deliver
-from stagepost import is_root, split_trace
+from stagepost import free_port, is_root, split_trace
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -33,7 +35,7 @@ def test_processes_change_their_user(node):
     assert is_root(), "only root has a user to change"
     mx = node(switch_user=True)
     pids = mx.pids()
-    assert len(pids) == 7
+    assert len(pids) == 8
     for pid in pids:
         with open(f"/proc/{pid}/status", encoding="ascii") as status:
             ids = [line.split()[1:] for line in status if line.startswith(("Uid:", "Gid:"))]
@@ -146,7 +148,7 @@ def test_byte_by_byte(node):
 
 @pytest.mark.parametrize("during", ["commands", "data"])
 def test_silent_client_is_left(node, during):
-    mx = node(settings="smtp_timeout = 1")
+    mx = node(settings="smtp_timeout = 1 smtp_data_timeout = 1")
     with Wire(mx) as wire:
         if during == "data":
             wire.begin()
@@ -158,6 +160,89 @@ def test_silent_client_is_left(node, during):
         assert wire.reply() == ""
         assert time.monotonic() - began < 10
     assert not mx.control_files()
+
+
+@pytest.mark.parametrize("during", ["commands", "data", "chunks"])
+def test_slow_client_is_left(node, during):
+    """A byte in time is not enough: the whole has a deadline."""
+    mx = node(settings="smtp_timeout = 1 smtp_data_timeout = 1 smtp_min_rate = 1000")
+    with Wire(mx) as wire:
+        if during == "commands":
+            assert wire.reply().startswith("220 ")
+        else:
+            wire.begin(with_data=during == "data")
+        began = time.monotonic()
+        heard = b""
+        while b"421 " not in heard:
+            assert time.monotonic() - began < 10
+            wire.send(b"BDAT 1\r\na" if during == "chunks" else b"a")
+            heard += wire.heard(0.2)
+        assert b"421 4.4.2 " in heard
+        assert time.monotonic() - began > 0.9
+    assert not mx.control_files()
+
+
+BINARY = b"\r\n\r\n\0\r\nQUIT\n"
+NAMES_192_0_2_7 = BINARY + bytes.fromhex("2111000c c0000207 7f000001 cf78 0019")
+
+
+def proxied(node, **settings):
+    """A node with a second listener, for proxies; and that one for Wire."""
+    port = free_port()
+    text = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    mx = node(settings=f'listen smtp {{ address = "127.0.0.1:{port}" proxy = yes }}\n{text}')
+    return mx, SimpleNamespace(address="127.0.0.1", port=port)
+
+
+@pytest.mark.parametrize("header, client", [
+    (b"PROXY TCP4 192.0.2.7 127.0.0.1 53112 25\r\n", "192.0.2.7"),
+    (b"PROXY TCP6 2001:db8::7 ::1 53112 25\r\n", "IPv6:2001:db8::7"),
+    (NAMES_192_0_2_7, "192.0.2.7"),
+    (b"PROXY UNKNOWN\r\n", "127.0.0.1"),
+    (BINARY + b"\x20\0\0\0", "127.0.0.1"),
+], ids=["text", "ipv6", "binary", "unknown", "local"])
+def test_proxy_names_the_client(node, header, client):
+    mx, listener = proxied(node)
+    with Wire(listener) as wire:
+        for byte in header:
+            wire.send(bytes([byte]))
+        wire.begin()
+        wire.send(TEXT + b".\r\n")
+        assert wire.reply().startswith("250 ")
+    assert f"([{client}])".encode() in mx.maildir("anna@a.test").wait()[0]
+
+
+def test_proxied_client_may_not_relay(node):
+    """What counts is the client's address, not the proxy's."""
+    _, listener = proxied(node)
+    with Wire(listener) as wire:
+        wire.send(NAMES_192_0_2_7)
+        assert wire.reply().startswith("220 ")
+        wire.ask(b"EHLO client.test")
+        wire.ask(b"MAIL FROM:<s@client.test>")
+        assert wire.ask(b"RCPT TO:<x@elsewhere.test>").startswith("550 ")
+
+
+def test_proxied_client_talks_too_early(node):
+    _, listener = proxied(node)
+    with Wire(listener) as wire:
+        wire.send(NAMES_192_0_2_7 + b"EHLO client.test\r\n")
+        assert wire.reply().startswith("554 ")
+        assert wire.reply() == ""
+
+
+@pytest.mark.parametrize("sent, settings", [
+    (b"EHLO client.test\r\n", {}),
+    (b"PROXY TCP4 192.0.2.7", {"proxy_timeout": 1}),
+    (NAMES_192_0_2_7, {"proxy_from": '"192.0.2.0/24"'}),
+], ids=["without_header", "in_time", "address"])
+def test_proxy_is_refused(node, sent, settings):
+    mx, listener = proxied(node, **settings)
+    with Wire(listener) as wire:
+        wire.send(sent)
+        with contextlib.suppress(ConnectionResetError):
+            assert wire.reply() == ""
+    assert mx.log.wait("session_refused")["client"] == "127.0.0.1"
 
 
 def test_too_many_errors(node):

@@ -127,6 +127,36 @@ def test_trigger_without_a_daemon(node, run):
     assert run(mx, "trigger", "release", "the.moon").returncode == 1
 
 
+# --- stats ---
+
+
+def test_stats_by(stuck, run):
+    mx, _ = stuck(3)
+    send(run, mx, "x@127.0.0.9.c.test", sender="<>")
+    by = lambda what: [json.loads(line) for line in
+                       run(mx, "queue", "stats", "--by", what, "--json").stdout.splitlines()]
+    found = {group["name"]: (group["deliveries"], group["messages"])
+             for group in by("destination")}
+    assert found == {"b.test": (3, 3), "127.0.0.9.c.test": (1, 1)}
+    assert by("destination")[0]["name"] == "b.test"
+    reasons = by("reason")
+    assert sum(group["deliveries"] for group in reasons) == 4
+    assert any(group["name"].startswith("4.4.1 connect to") for group in reasons)
+    assert b"destination" in run(mx, "queue", "stats", "--by", "destination").stdout
+    assert run(mx, "queue", "stats", "--by", "x").returncode == 2
+
+
+def test_stats_in_bounded_memory(node, run):
+    mx = node(start=False, settings="maxrecipients = 3000\n")
+    send(run, mx, "first@b.test")
+    words = [f"x@host{i}.test" for i in range(1500)]
+    assert run(mx, "sendmail", "-f", "<>", *words, "y@b.test", input=TEXT).returncode == 0
+    lines = run(mx, "queue", "stats", "--by", "destination", "--json").stdout.splitlines()
+    groups = [json.loads(line) for line in lines]
+    assert len(groups) == 1001 and groups[-1]["rest"]
+    assert sum(group["deliveries"] for group in groups) == 1502
+
+
 # --- hold, release ---
 
 

@@ -221,6 +221,6 @@ def test_control_file_can_be_read(node):
     for pattern in (r"^stagepost 1\n", rf"^id: {number}-[0-9a-f]+$", r"^stage: arrive$",
                     r"^from: <sender@client\.test>", r"^to: 1 <anna@a\.test>$",
                     r"^map: \d local maildir <anna@a\.test>$", r"^map: \d remote <bob@b\.test>$",
-                    r"^wait: \d \S+ until=\S+ trigger=host\.127\.0\.0\.1 4\.4\.1 "):
+                    r"^wait: \d \S+ until=\S+ trigger=host\.127\.0\.0\.1:\d+ 4\.4\.1 "):
         assert re.search(pattern, control, re.M), f"{pattern} in\n{control}"
     split_trace(mx.queued_message(number).replace(b"\r\n", b"\n"), STORED)

@@ -47,8 +47,12 @@ static void play(struct session *session, unsigned choice, const uint8_t *data, 
 	if (choice & CHOICE_LMTP)
 		session->service.protocol = SMTP_PROTOCOL_LMTP;
 	if (choice & CHOICE_TIGHT)
-		session->service.limits = (struct smtp_server_limits){
-			.message_size = 100, .recipients = 2, .errors = 3, .hops = 1, .line = 40};
+		session->service.limits = (struct smtp_server_limits){.message_size = 100,
+								      .recipients = 2,
+								      .errors = 3,
+								      .commands = 5,
+								      .hops = 1,
+								      .line = 40};
 	session->answers = choose_answers(choice, &session->answer_count);
 	session->chunk = chunk;
 	session->is_delayed = chunk > 0;

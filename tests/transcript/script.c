@@ -115,6 +115,8 @@ static void parse_setting(struct script *script, struct str text)
 		limits->recipients = (uint32_t)value;
 	else if (str_equal(name, STR("errors")))
 		limits->errors = (uint32_t)value;
+	else if (str_equal(name, STR("commands")))
+		limits->commands = (uint32_t)value;
 	else if (str_equal(name, STR("hops")))
 		limits->hops = (uint32_t)value;
 	else if (str_equal(name, STR("line")))

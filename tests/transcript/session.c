@@ -59,6 +59,27 @@ static void drain(struct session *session)
 	buffer_reset(body);
 }
 
+static void append_sender(struct buffer *out, const struct mail_envelope *envelope)
+{
+	static const char *const ret[] = {"", " ret=full", " ret=hdrs"};
+
+	buffer_append_format(out, "<" STR_FORMAT ">%s", STR_ARGUMENTS(envelope->sender),
+			     ret[envelope->ret]);
+	if (envelope->envid.length > 0)
+		buffer_append_format(out, " envid=" STR_FORMAT, STR_ARGUMENTS(envelope->envid));
+	buffer_append_string(out, envelope->utf8 ? " smtputf8" : "");
+}
+
+/* NOTIFY as its bits. */
+static void append_recipient(struct buffer *out, const struct mail_recipient *recipient)
+{
+	buffer_append_format(out, " <" STR_FORMAT ">", STR_ARGUMENTS(recipient->address));
+	if (recipient->notify > 0)
+		buffer_append_format(out, " notify=%u", recipient->notify);
+	if (recipient->original.length > 0)
+		buffer_append_format(out, " orcpt=" STR_FORMAT, STR_ARGUMENTS(recipient->original));
+}
+
 static void store(struct session *session, const struct mail_envelope *envelope)
 {
 	struct str file = buffer_view(&session->file);
@@ -66,11 +87,9 @@ static void store(struct session *session, const struct mail_envelope *envelope)
 	session->message_count++;
 	buffer_append(&session->traces, file.data, session->trace_size);
 	buffer_append_str(&session->messages, str_skip(file, session->trace_size));
-	buffer_append_format(&session->envelopes, "<" STR_FORMAT ">",
-			     STR_ARGUMENTS(envelope->sender));
+	append_sender(&session->envelopes, envelope);
 	for (size_t i = 0; i < envelope->recipient_count; i++)
-		buffer_append_format(&session->envelopes, " <" STR_FORMAT ">",
-				     STR_ARGUMENTS(envelope->recipients[i].address));
+		append_recipient(&session->envelopes, &envelope->recipients[i]);
 	buffer_append_format(&session->envelopes, " %s " STR_FORMAT "\r\n",
 			     mail_stage_name(envelope->stage), STR_ARGUMENTS(envelope->received));
 }

@@ -3,7 +3,8 @@
  * tests/transcript/smuggle.c - every string of up to five bytes out of CR, LF,
  * dot, NUL and "a" at the start, in the middle and at the end of a message,
  * whole and split at every byte: the engine sees the message's end exactly
- * where CRLF.CRLF is, and keeps the very bytes or refuses.
+ * where CRLF.CRLF is, or with BDAT where its chunks end, and keeps the very bytes
+ * or refuses.
  *
  * What is right is found here in the plainest way, on the whole text.
  */
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct str BEFORE = STR("EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
+static const struct str BEFORE = STR("EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
 static const struct str AFTER = STR("NOOP\r\n");
 
 static bool has_bare_line_end(struct str text)
@@ -61,7 +62,7 @@ static void refuse_lines(struct str text, struct buffer *out)
 }
 
 /* What must come of DATA; TEXT is what follows DATA's CRLF. */
-static void judge(struct str text, struct buffer *output, struct buffer *message)
+static void judge_data(struct str text, struct buffer *output, struct buffer *message)
 {
 	char framed[64] = "\r\n";
 	const char *end;
@@ -70,6 +71,7 @@ static void judge(struct str text, struct buffer *output, struct buffer *message
 	memcpy(framed + 2, text.data, text.length);
 	end = memmem(framed, text.length + 2, "\r\n.\r\n", 5);
 	content = str_slice(text.data, (size_t)(end - framed));
+	buffer_append_string(output, "354 End data with <CR><LF>.<CR><LF>\r\n");
 	if (has_bare_line_end(content)) {
 		buffer_append_string(output,
 				     "550 5.6.11 A CR or LF stands alone in the message\r\n");
@@ -88,8 +90,26 @@ static void print(struct str text)
 	putchar('\n');
 }
 
-/* Split in two at SPLIT; 0: byte by byte. */
-static bool play(struct str text, size_t split, struct str output, struct str message)
+/* What must come of TEXT in chunks; REPLIES are to all but the last of them. */
+static void judge_chunks(struct str text, const char *replies, struct buffer *output,
+			 struct buffer *message)
+{
+	buffer_append_string(output, replies);
+	if (has_bare_line_end(text)) {
+		buffer_append_string(output,
+				     "550 5.6.11 A CR or LF stands alone in the message\r\n");
+	} else {
+		buffer_append_str(message, text);
+		if (text.length == 0 || text.data[text.length - 1] != '\n')
+			buffer_append_string(message, "\r\n");
+		buffer_append_string(output, "250 2.0.0 queued\r\n");
+	}
+	buffer_append_string(output, "250 2.0.0 Ok\r\n");
+}
+
+/* COMMAND and TEXT, split in two at SPLIT; 0: byte by byte. */
+static bool play(struct str command, struct str text, size_t split, struct str output,
+		 struct str message)
 {
 	struct session session;
 	size_t replies;
@@ -102,6 +122,7 @@ static bool play(struct str text, size_t split, struct str output, struct str me
 	session_settle(&session);
 	session_feed(&session, BEFORE.data, BEFORE.length);
 	replies = session.output.length;
+	session_feed(&session, command.data, command.length);
 	if (split == 0)
 		session.chunk = 1;
 	else
@@ -120,7 +141,7 @@ static bool play(struct str text, size_t split, struct str output, struct str me
 	return good;
 }
 
-static bool try_text(const char *before, struct str tested, const char *after)
+static bool try_data(const char *before, struct str tested, const char *after)
 {
 	struct buffer text = {0};
 	struct buffer output = {0};
@@ -130,15 +151,59 @@ static bool try_text(const char *before, struct str tested, const char *after)
 	buffer_append_string(&text, before);
 	buffer_append_str(&text, tested);
 	buffer_append_string(&text, after);
-	judge(buffer_view(&text), &output, &message);
+	judge_data(buffer_view(&text), &output, &message);
 	for (size_t split = 0; split <= text.length; split++)
-		good = play(buffer_view(&text), split, buffer_view(&output),
+		good = play(STR("DATA\r\n"), buffer_view(&text), split, buffer_view(&output),
 			    buffer_view(&message)) &&
 		       good;
 	buffer_clear(&text);
 	buffer_clear(&output);
 	buffer_clear(&message);
 	return good;
+}
+
+/* TEXT in two chunks, of which the first has SPLIT bytes; at once and byte by byte. */
+static bool try_split(struct str text, size_t split)
+{
+	struct buffer commands = {0};
+	struct buffer output = {0};
+	struct buffer message = {0};
+	bool good;
+
+	buffer_append_format(&commands, "BDAT %zu\r\n", split);
+	buffer_append(&commands, text.data, split);
+	buffer_append_format(&commands, "BDAT %zu LAST\r\n", text.length - split);
+	buffer_append_str(&commands, str_skip(text, split));
+	judge_chunks(text, "250 2.0.0 Chunk ok\r\n", &output, &message);
+	good = play(STR(""), buffer_view(&commands), commands.length, buffer_view(&output),
+		    buffer_view(&message)) &&
+	       play(STR(""), buffer_view(&commands), 0, buffer_view(&output),
+		    buffer_view(&message));
+	buffer_clear(&commands);
+	buffer_clear(&output);
+	buffer_clear(&message);
+	return good;
+}
+
+static bool try_chunks(const char *before, struct str tested, const char *after)
+{
+	struct buffer text = {0};
+	bool good = true;
+
+	buffer_append_string(&text, before);
+	buffer_append_str(&text, tested);
+	buffer_append_string(&text, after);
+	for (size_t split = 0; split <= text.length; split++)
+		good = try_split(buffer_view(&text), split) && good;
+	buffer_clear(&text);
+	return good;
+}
+
+static bool try_all(struct str tested)
+{
+	return try_data("", tested, "\r\n.\r\n") && try_data("x", tested, "y\r\n.\r\n") &&
+	       try_data("x\r\n", tested, "\r\n.\r\n") && try_chunks("", tested, "") &&
+	       try_chunks("x\r\n", tested, "\r\n.\r\n");
 }
 
 int main(void)
@@ -155,9 +220,7 @@ int main(void)
 			for (size_t i = 0; i < length; i++, rest /= 5)
 				bytes[i] = alphabet[rest % 5];
 			tried++;
-			if (!try_text("", str_slice(bytes, length), "\r\n.\r\n") ||
-			    !try_text("x", str_slice(bytes, length), "y\r\n.\r\n") ||
-			    !try_text("x\r\n", str_slice(bytes, length), "\r\n.\r\n"))
+			if (!try_all(str_slice(bytes, length)))
 				failed++;
 		}
 	}

@@ -41,6 +41,11 @@ static void defaults_are_complete(void **state)
 	assert_int_equal(c->queuelifetime_us, 7 * DAY_US);
 	assert_int_equal(c->rescan_us, 25 * MINUTE_US);
 	assert_int_equal(c->smtp_timeout, 300);
+	assert_int_equal(c->proxy_timeout, 5);
+	assert_int_equal(c->proxy_from_count, 2);
+	assert_int_equal(c->smtp_data_timeout, 180);
+	assert_int_equal(c->smtp_min_rate, 500);
+	assert_int_equal(c->maxcommands, 100);
 	assert_int_equal(c->listen_count + c->service_count + c->domain_count, 0);
 	assert_int_equal(c->stage_count, 1);
 	assert_string_equal(c->stages[0].name, "remote");
@@ -85,7 +90,7 @@ static void every_way_to_write_a_value_is_read(void **state)
 		"maxsize = 1G rescan = 90 queuelifetime = 2w queue_unsafe = on\n"
 		"dns_server = ::1 doublebounceto = \"\" bouncemaxbytes = 0\n"
 		"smtproutes = { a.org:192.0.2.1, \"b.org:[IPv6:2001:db8::1];26\", c.org:Relay;1 }\n"
-		"listen smtp{address={unix:/run/s,1.2.3.4:25}}\n");
+		"listen smtp{address={unix:/run/s,1.2.3.4:25}proxy=yes}\n");
 
 	(void)state;
 	assert_string_equal(c->hostname, "mx.example.org");
@@ -108,6 +113,7 @@ static void every_way_to_write_a_value_is_read(void **state)
 	assert_string_equal(c->listens[0].addresses[0].host, "/run/s");
 	assert_int_equal(c->listens[0].addresses[0].port, 0);
 	assert_int_equal(c->listens[0].stage, MAIL_STAGE_ARRIVE);
+	assert_true(c->listens[0].proxy);
 	config_free(c);
 }
 
@@ -119,6 +125,11 @@ static void what_is_printed_parses_to_the_same(void **state)
 			 "{ z, y } } stage box { paused = yes } spares = 0 rescan = 61s",
 		HOST "queue = \"/a \\\"b\\\\\" listen smtp { address = { \"[::]:25\", unix:/x } "
 		     "stage = submit } smtproutes = { \"!:[::1];26\", \"x:\" } maxsize = 1025",
+		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
+		     "service v { kind = pipe command = { /bin/v, -d, \"%u@%d\", \"\", \"100%%\" } "
+		     "user = ann output_max = 4K }\n"
+		     "service m { kind = maildir path = /home/%u/Maildir user = %u }\n"
+		     "service t { kind = lmtp address = \"[::1]:24\" }",
 	};
 
 	(void)state;
@@ -131,6 +142,31 @@ static void what_is_printed_parses_to_the_same(void **state)
 		buffer_clear(&once);
 		buffer_clear(&twice);
 	}
+}
+
+static void services_have_their_settings(void **state)
+{
+	struct config *c = parse(
+		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
+		     "service v { kind = pipe command = { /bin/v, -d, \"\", %u } user = ann }\n"
+		     "service m { kind = maildir path = /m user = %u }\n");
+	const struct config_service *pipe = config_service_find(c, STR("v"));
+
+	(void)state;
+	assert_int_equal(c->services[0].kind, CONFIG_SERVICE_LMTP);
+	assert_string_equal(c->services[0].address.host, "/run/lmtp");
+	assert_int_equal(c->services[0].address.port, 0);
+	assert_int_equal(c->services[0].timeout, 90);
+	assert_int_equal(pipe->kind, CONFIG_SERVICE_PIPE);
+	assert_int_equal(pipe->command_count, 4);
+	assert_string_equal(pipe->command[1], "-d");
+	assert_string_equal(pipe->command[2], "");
+	assert_string_equal(pipe->command[3], "%u");
+	assert_string_equal(pipe->user, "ann");
+	assert_int_equal(pipe->timeout, 300);
+	assert_int_equal(pipe->output_max, 1024);
+	assert_string_equal(c->services[2].user, "%u");
+	config_free(c);
 }
 
 static void names_are_found_in_any_case(void **state)
@@ -189,6 +225,31 @@ static void relaying_follows_the_networks(void **state)
 	}
 	config_free(c);
 	config_free(all);
+}
+
+static bool is_proxy(const struct config *c, const char *text)
+{
+	struct in6_addr address;
+
+	assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
+	return config_is_proxy(c, &address);
+}
+
+static void proxies_are_on_this_machine_unless_said(void **state)
+{
+	struct config *c = parse(HOST);
+	struct config *set = parse(HOST "proxy_from = 192.0.2.1");
+
+	(void)state;
+	assert_true(is_proxy(c, "::ffff:127.0.0.1"));
+	assert_true(is_proxy(c, "::ffff:127.255.0.1"));
+	assert_true(is_proxy(c, "::1"));
+	assert_false(is_proxy(c, "::2"));
+	assert_false(is_proxy(c, "::ffff:128.0.0.1"));
+	assert_true(is_proxy(set, "::ffff:192.0.2.1"));
+	assert_false(is_proxy(set, "::1"));
+	config_free(c);
+	config_free(set);
 }
 
 static void the_hostname_comes_from_the_machine(void **state)
@@ -291,8 +352,10 @@ int main(void)
 		cmocka_unit_test(the_example_parses),
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
+		cmocka_unit_test(services_have_their_settings),
 		cmocka_unit_test(names_are_found_in_any_case),
 		cmocka_unit_test(relaying_follows_the_networks),
+		cmocka_unit_test(proxies_are_on_this_machine_unless_said),
 		cmocka_unit_test(the_hostname_comes_from_the_machine),
 		cmocka_unit_test(unreadable_files_are_reported),
 		cmocka_unit_test(many_problems_are_bounded),

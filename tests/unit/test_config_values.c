@@ -161,11 +161,51 @@ static const struct refusal sections_cases[] = {
 	{HOST "service remote { kind = maildir path = /m }",
 	 "t:2: service remote: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
 	 "'_'; not \"remote\"\n"},
-	{HOST "service a { }", "t:2: service a.kind: must be set; allowed: maildir\n"
-			       "t:2: service a.path: must be set; allowed: an absolute path with "
-			       "%d (domain), %u (local part), %%\n"},
+	{HOST "service a { }", "t:2: service a.kind: must be set; allowed: maildir, lmtp, pipe\n"},
+	{HOST "service a { kind = maildir }",
+	 "t:2: service a.path: must be set; allowed: an absolute path with %d (domain), %u (local "
+	 "part), %%\n"},
+	{HOST "service a { kind = lmtp path = /m command = /bin/true user = a output_max = 1 }",
+	 "t:2: service a.path: means nothing for this kind of service; allowed: with kind = "
+	 "maildir\n"
+	 "t:2: service a.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from 1 "
+	 "to 65535, unix:/PATH\n"
+	 "t:2: service a.command: means nothing for this kind of service; allowed: with kind = "
+	 "pipe\n"
+	 "t:2: service a.user: means nothing for this kind of service; allowed: with kind = "
+	 "maildir, pipe\n"
+	 "t:2: service a.output_max: means nothing for this kind of service; allowed: with kind = "
+	 "pipe\n"},
+	{HOST "service a { kind = lmtp address = mx.example.org:24 }",
+	 "t:2: service a.address: not an IP address: found \"mx.example.org:24\"; allowed: "
+	 "IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
+	{HOST "service a { kind = lmtp address = { 127.0.0.1:24, unix:/l } }",
+	 "t:2: service a.address: one value is wanted, not a list; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
+	{HOST "service a { kind = lmtp address = unix:/l timeout = 0 }",
+	 "t:2: service a.timeout: too small: found \"0\"; allowed: a number of seconds, or of m, "
+	 "h, d or w, from 1s to 1d\n"},
+	{HOST "service a { kind = pipe }",
+	 "t:2: service a.command: must be set; allowed: an absolute path first, then texts with "
+	 "%a, %d, %s, %u, %x, %%\n"},
+	{HOST "service a { kind = pipe command = { procmail, -d } }\n"
+	      "service b { kind = pipe command = /bin/%u }\n"
+	      "service c { kind = pipe command = { /bin/x, %z, %, \"%%\", \"%u@%d\" } }",
+	 "t:2: service a.command: not the path of a program: found \"procmail\"; allowed: an "
+	 "absolute path without % as the first\n"
+	 "t:3: service b.command: not the path of a program: found \"/bin/%u\"; allowed: an "
+	 "absolute path without % as the first\n"
+	 "t:4: service c.command: a % that means nothing: found \"%z\"; allowed: an absolute path "
+	 "first, then texts with %a, %d, %s, %u, %x, %%\n"
+	 "t:4: service c.command: a % that means nothing: found \"%\"; allowed: an absolute path "
+	 "first, then texts with %a, %d, %s, %u, %x, %%\n"},
+	{HOST "service a { kind = pipe command = /bin/x user = %d output_max = 1M }",
+	 "t:2: service a.user: not a user name: found \"%d\"; allowed: the name of a user, %u "
+	 "(the recipient's), or empty\n"
+	 "t:2: service a.output_max: too large: found \"1M\"; allowed: a number of bytes, or of "
+	 "K, M, G or T, from 0 to 64K\n"},
 	{HOST "service a { kind = imap path = m }",
-	 "t:2: service a.kind: unknown word: found \"imap\"; allowed: maildir\n"
+	 "t:2: service a.kind: unknown word: found \"imap\"; allowed: maildir, lmtp, pipe\n"
 	 "t:2: service a.path: not an absolute path: found \"m\"; allowed: an absolute path with "
 	 "%d (domain), %u (local part), %%\n"},
 	{HOST "service a { kind = maildir path = /m/%x }",

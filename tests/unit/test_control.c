@@ -21,6 +21,7 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->id = (struct mail_id){457, 1795163591482913};
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->ret = MAIL_RET_HEADERS;
+	envelope->utf8 = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
 	envelope->received = STR("smtp 192.0.2.7:53112 helo=mail.example.com");
@@ -28,7 +29,9 @@ static struct mail_envelope *sample_envelope(void)
 	recipient = mail_envelope_add(envelope, STR("\"a > b\\\" \"@example.net"));
 	recipient->notify = MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_DELAY;
 	recipient->original = STR("rfc822;scuba@example.net");
-	mail_envelope_add(envelope, STR("j\xc3\xb6rg@example.net"));
+	recipient = mail_envelope_add(envelope, STR("j\xc3\xb6rg@example.net"));
+	recipient->notify = MAIL_NOTIFY_NEVER;
+	recipient->original = STR("utf-8;j\xc3\xb6rg@example.net");
 	return envelope;
 }
 
@@ -45,6 +48,7 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->id.born_us, envelope->id.born_us);
 	assert_int_equal(control->envelope->stage, MAIL_STAGE_ARRIVE);
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
+	assert_true(control->envelope->utf8);
 	assert_int_equal(control->envelope->size, 18233);
 	assert_true(str_equal(control->envelope->sender, envelope->sender));
 	assert_true(str_equal(control->envelope->envid, envelope->envid));
@@ -118,6 +122,14 @@ static void envelopes_are_read_strictly(void **state)
 		{HEAD "from: <a\t@b>\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
 		{HEAD "from: <>\nsize: 1\nto: 1 <c@d>\nend:\n", 0},
 		{HEAD "from: <#@[]>\nsize: 1\nfuture: x\nto: 1 <c@d> later=7\nend:\n", 0},
+		{HEAD "from: <a@b> later smtputf8 x=1\nsize: 1\nto: 1 <c@d> later\nend:\n", 0},
+		{HEAD "from: <a@b> ret=some\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> ret\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> envid\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b> envid=\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>  x\nsize: 1\nto: 1 <c@d>\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d> orcpt\nend:\n", -EBADMSG},
+		{HEAD "from: <a@b>\nsize: 1\nto: 1 <c@d> notify\nend:\n", -EBADMSG},
 	};
 
 	(void)state;

@@ -66,8 +66,8 @@ static struct stage_helper_job *new_job(size_t number)
 static struct stage_local *set_up(void)
 {
 	static char path[100];
-	static const struct config config = {.hostname = "mx1.example.org"};
-	static const struct config_service service = {.name = "maildir", .path = path};
+	static const struct config config = {.hostname = "mx1.example.org", .user = ""};
+	static const struct config_service service = {.name = "maildir", .path = path, .user = ""};
 
 	snprintf(path, sizeof path, "%s/%%d/%%u", root);
 	memset(&play, 0, sizeof play);

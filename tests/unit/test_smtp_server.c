@@ -125,10 +125,18 @@ static void timeouts_follow_the_state(void **state)
 	feed(server, "DATA\r\n");
 	smtp_server_answer_open(server, (struct mail_id){7, 1});
 	assert_int_equal(smtp_server_timeout_seconds(server), 600);
+	assert_true(smtp_server_is_receiving(server));
 	feed(server, "x\r\n.\r\n");
 	assert_int_equal(smtp_server_timeout_seconds(server), 0);
 	answer(server, "2.0.0");
 	assert_int_equal(smtp_server_timeout_seconds(server), 300);
+	assert_false(smtp_server_is_receiving(server));
+	feed(server, "BDAT 3\r\n");
+	assert_int_equal(smtp_server_timeout_seconds(server), 600);
+	assert_true(smtp_server_is_receiving(server));
+	feed(server, "x\r\n");
+	assert_int_equal(smtp_server_timeout_seconds(server), 300);
+	assert_false(smtp_server_is_receiving(server));
 	smtp_server_free(server);
 }
 

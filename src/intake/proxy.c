@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: ISC
+#include "intake/proxy.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "smtp/proxy.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+struct intake_proxy {
+	struct intake *intake;
+	const struct smtp_service *service;
+	struct os_watch *watch;
+	struct os_timer *timer;
+	int socket;
+	union os_socket_address peer;
+	size_t length; /* of bytes */
+	struct intake_proxy *next, *previous;
+	char bytes[SMTP_PROXY_MAX];
+};
+
+static void log_refusal(const union os_socket_address *peer, const char *why)
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+
+	os_socket_address_format_host(peer, address);
+	log_event(EVENT_SESSION_REFUSED, log_string("client", address), log_string("text", why));
+}
+
+/* All but the socket. */
+static void proxy_free(struct intake_proxy *proxy)
+{
+	os_watch_free(proxy->watch);
+	os_timer_free(proxy->timer);
+	DL_DELETE2(proxy->intake->proxies, proxy, previous, next);
+	proxy->intake->session_count--;
+	free(proxy);
+}
+
+static void refuse(struct intake_proxy *proxy, const char *why)
+{
+	struct intake *intake = proxy->intake;
+
+	log_refusal(&proxy->peer, why);
+	os_socket_close(proxy->socket);
+	proxy_free(proxy);
+	intake->session_ended(intake->context);
+}
+
+static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *header)
+{
+	struct intake *intake = proxy->intake;
+	const struct smtp_service *service = proxy->service;
+	union os_socket_address client = proxy->peer;
+	bool has_spoken = header->length < proxy->length;
+	int socket = proxy->socket;
+
+	if (header->is_named && !os_socket_address_parse(header->address, header->port, &client)) {
+		refuse(proxy, "The PROXY header names no address");
+		return;
+	}
+	proxy_free(proxy);
+	intake_session_new(intake, service, socket, &client, has_spoken);
+}
+
+static void on_ready(void *context, unsigned events)
+{
+	struct intake_proxy *proxy = context;
+	ssize_t count = os_socket_read(proxy->socket, proxy->bytes + proxy->length,
+				       sizeof proxy->bytes - proxy->length);
+	struct smtp_proxy header;
+
+	(void)events;
+	if (count == -EAGAIN)
+		return;
+	if (count <= 0) {
+		refuse(proxy, "The connection ended before its PROXY header");
+		return;
+	}
+	proxy->length += (size_t)count;
+	switch (smtp_proxy_parse(str_slice(proxy->bytes, proxy->length), &header)) {
+	case SMTP_PROXY_MORE:
+		return;
+	case SMTP_PROXY_DONE:
+		hand_over(proxy, &header);
+		return;
+	case SMTP_PROXY_WRONG:
+		refuse(proxy, "The connection begins without a right PROXY header");
+		return;
+	}
+}
+
+static void on_timer(void *context)
+{
+	refuse(context, "The PROXY header did not come in time");
+}
+
+void intake_proxy_new(struct intake *intake, const struct smtp_service *service, int socket,
+		      const union os_socket_address *peer)
+{
+	struct in6_addr mapped = os_socket_address_mapped(peer);
+	struct intake_proxy *proxy;
+
+	if (!config_is_proxy(intake->config, &mapped)) {
+		log_refusal(peer, "The address is not in proxy_from");
+		os_socket_close(socket);
+		return;
+	}
+	proxy = memory_alloc_zero(1, sizeof *proxy);
+	proxy->intake = intake;
+	proxy->service = service;
+	proxy->socket = socket;
+	proxy->peer = *peer;
+	proxy->watch = os_watch_new(intake->loop, socket, OS_WATCH_READ, on_ready, proxy);
+	proxy->timer = os_timer_new(intake->loop, on_timer, proxy);
+	os_timer_start(proxy->timer, intake->config->proxy_timeout * SECOND_US);
+	DL_APPEND2(intake->proxies, proxy, previous, next);
+	intake->session_count++;
+}
+
+void intake_proxy_stop(struct intake *intake)
+{
+	struct intake_proxy *proxy;
+	struct intake_proxy *next;
+
+	DL_FOREACH_SAFE2 (intake->proxies, proxy, next, next)
+		refuse(proxy, "The service is stopping");
+}

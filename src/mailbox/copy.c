@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: ISC
+#include "mailbox/copy.h"
+#include "mail/text.h"
+#include "os/file.h"
+#include <errno.h>
+
+static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
+{
+	if (length == 0)
+		return;
+	buffer_append(out, data, length);
+	copy->last = data[length - 1];
+}
+
+static void append_newline(struct mailbox_copy *copy, struct buffer *out)
+{
+	if (copy->last != '\r')
+		copy->lines++;
+	append(copy, "\n", 1, out);
+}
+
+/* Appends DATA with CRLF as LF; a CR elsewhere stays. */
+static void convert(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
+{
+	const char *end = data + length;
+
+	while (data < end) {
+		const char *stop = data;
+
+		if (copy->held_cr && *data != '\n')
+			append(copy, "\r", 1, out);
+		copy->held_cr = false;
+		while (stop < end && *stop != '\r' && *stop != '\n')
+			stop++;
+		append(copy, data, (size_t)(stop - data), out);
+		if (stop < end && *stop == '\r')
+			copy->held_cr = true;
+		else if (stop < end)
+			append_newline(copy, out);
+		data = stop + 1;
+	}
+}
+
+static void append_header(struct mailbox_copy *copy, const char *before, struct str text,
+			  const char *after, struct buffer *out)
+{
+	buffer_append_string(out, before);
+	mail_text_append(out, text, MAIL_TEXT_8BIT);
+	buffer_append_string(out, after);
+	copy->last = '\0';
+	append_newline(copy, out);
+}
+
+/* The next line of REST without its CRLF; false at the end of the header. */
+static bool next_header_line(struct str *rest, struct str *line)
+{
+	if (!str_split(rest, '\n', line))
+		return false;
+	if (line->length > 0 && line->data[line->length - 1] == '\r')
+		line->length--;
+	return line->length > 0;
+}
+
+/* HEADER may be cut: a loop longer than a block of Received lines is stopped by
+ * their number. */
+static bool is_loop(struct str header, struct str recipient)
+{
+	static const struct str name = {"delivered-to:", 13};
+	struct str line;
+
+	while (next_header_line(&header, &line)) {
+		if (line.length > name.length &&
+		    str_equal_nocase(str_slice(line.data, name.length), name) &&
+		    str_equal_nocase(str_trim(str_skip(line, name.length)), recipient))
+			return true;
+	}
+	return false;
+}
+
+void mailbox_copy_begin(struct mailbox_copy *copy, int file, uint64_t size, struct str sender,
+			struct str recipient, struct buffer *out)
+{
+	*copy = (struct mailbox_copy){.file = file, .size = size, .recipient = recipient};
+	append_header(copy, "Return-Path: <", sender, ">", out);
+	append_header(copy, "Delivered-To: ", recipient, "", out);
+}
+
+bool mailbox_copy_is_done(const struct mailbox_copy *copy)
+{
+	return copy->offset >= copy->size;
+}
+
+int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size, struct buffer *out)
+{
+	uint64_t rest = copy->size - copy->offset;
+	ssize_t got = os_file_read(copy->file, block, rest < block_size ? (size_t)rest : block_size,
+				   copy->offset);
+
+	if (got <= 0)
+		return got < 0 ? (int)got : -EIO;
+	if (copy->offset == 0 && is_loop(str_slice(block, (size_t)got), copy->recipient))
+		return MAILBOX_COPY_LOOP;
+	convert(copy, block, (size_t)got, out);
+	copy->offset += (uint64_t)got;
+	if (mailbox_copy_is_done(copy) && copy->held_cr)
+		append(copy, "\r", 1, out);
+	return 0;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/serve_internal.h - what the supervisor's files share.
+ */
+#ifndef PROGRAM_SERVE_INTERNAL_H
+#define PROGRAM_SERVE_INTERNAL_H
+
+#include "ipc/channel.h"
+#include "os/process.h"
+#include "program/child.h"
+#include "program/serve.h"
+
+enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
+
+struct supervisor;
+
+struct process {
+	struct supervisor *supervisor;
+	const char *program; /* file name */
+	unsigned turn;       /* to be stopped: when none of a lower one runs */
+	pid_t pid;           /* 0: not running */
+	struct ipc_channel *control;
+	struct os_timer *restart;
+	int64_t delay_us;
+	int64_t started_us;
+	bool is_ready;
+};
+
+struct bound_socket {
+	char name[192];
+	int descriptor;
+	bool is_wanted;
+};
+
+struct supervisor {
+	struct os_loop *loop;
+	const char *file;
+	struct buffer text; /* of the configuration in force */
+	struct config *config;
+	struct os_process_user user;
+	char program_directory[OS_PROCESS_PATH_SIZE];
+	struct process processes[PROCESSES_MAX];
+	size_t process_count;
+	struct bound_socket sockets[CHILD_SOCKETS_MAX];
+	size_t socket_count;
+	struct os_timer *patience;
+	bool is_stopping;
+	bool was_ready;
+	int exit_status;
+};
+
+/* serve_socket.c */
+/* Binds what CONFIG wants and marks it; what was bound before stays. */
+MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct config *config);
+/* The sockets in the run directory. */
+MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
+/* Closes what is not marked. */
+void serve_drop_sockets(struct supervisor *supervisor);
+
+/* serve_process.c */
+void serve_add_processes(struct supervisor *supervisor);
+void serve_process_start(void *process);
+void serve_process_ended(struct process *process, int status);
+/* Gives it the configuration and its sockets. */
+void serve_send_setup(struct process *process);
+/* How many run. */
+size_t serve_running(const struct supervisor *supervisor);
+
+/* serve_reload.c: on SIGHUP. */
+void serve_reload(void *supervisor);
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: ISC
+/* The processes that the supervisor starts, watches and starts again. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/socket.h"
+#include "program/serve_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int64_t RESTART_DELAY_US = SECOND_US / 10;
+static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
+static const int64_t HEALTHY_US = 10 * SECOND_US;
+
+/* Which process works with which socket. */
+static bool process_wants(const struct process *process, const char *name)
+{
+	if (strcmp(process->program, "smtpd") == 0)
+		return strncmp(name, "listen ", 7) == 0;
+	if (strcmp(process->program, "queue") == 0)
+		return strcmp(name, "queue") == 0;
+	if (strcmp(process->program, "send") == 0)
+		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	return false;
+}
+
+void serve_send_setup(struct process *process)
+{
+	struct supervisor *supervisor = process->supervisor;
+	int text = os_process_share_text(buffer_view(&supervisor->text));
+
+	if (text < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
+			  log_error(text));
+		return;
+	}
+	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
+	close(text);
+	for (size_t i = 0; i < supervisor->socket_count; i++) {
+		const struct bound_socket *bound = &supervisor->sockets[i];
+
+		if (bound->is_wanted && process_wants(process, bound->name))
+			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
+					 &bound->descriptor, 1);
+	}
+}
+
+static void announce_ready(struct supervisor *supervisor)
+{
+	if (supervisor->was_ready || supervisor->is_stopping)
+		return;
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (!supervisor->processes[i].is_ready)
+			return;
+	supervisor->was_ready = true;
+	log_event(EVENT_SERVE_READY, log_number("processes", (int64_t)supervisor->process_count));
+}
+
+static void on_control_message(void *context, struct ipc_channel *channel,
+			       struct ipc_message *message)
+{
+	struct process *process = context;
+
+	(void)channel;
+	if (message->type == CHILD_READY) {
+		process->is_ready = true;
+		announce_ready(process->supervisor);
+	}
+}
+
+static void on_control_lost(void *context, struct ipc_channel *channel)
+{
+	struct process *process = context;
+
+	ipc_channel_close(channel);
+	process->control = NULL;
+}
+
+static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
+
+/* To deliver as somebody else, local must be able to become him; then so must be the
+ * programs that it runs. */
+static bool stays_root(const struct process *process)
+{
+	return os_process_is_root() && strcmp(process->program, "local") == 0 &&
+	       config_has_owners(process->supervisor->config);
+}
+
+static pid_t start_program(const struct process *process, int control)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	static const struct os_process_user root = {.may_gain = true};
+	const char *arguments[] = {process->program, "--supervised", NULL};
+	const struct os_process_user *user = &supervisor->user;
+	char path[OS_PROCESS_PATH_SIZE + 32];
+
+	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, process->program);
+	if (stays_root(process))
+		user = &root;
+	return os_process_start(path, arguments, user, control);
+}
+
+void serve_process_start(void *context)
+{
+	struct process *process = context;
+	int sockets[2];
+	int error = os_process_socket_pair(sockets);
+
+	if (error == 0) {
+		process->pid = start_program(process, sockets[1]);
+		os_socket_close(sockets[1]);
+		if (process->pid < 0) {
+			error = (int)process->pid;
+			process->pid = 0;
+			os_socket_close(sockets[0]);
+		}
+	}
+	if (error < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program),
+			  log_error(error));
+		os_timer_start(process->restart, RESTART_DELAY_MAX_US);
+		return;
+	}
+	process->started_us = os_clock_monotonic_us();
+	process->control =
+		ipc_channel_new(process->supervisor->loop, sockets[0], &control_handler, process);
+	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
+		  log_number("pid", process->pid));
+	serve_send_setup(process);
+	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
+}
+
+static void add_process(struct supervisor *supervisor, const char *program, unsigned turn)
+{
+	struct process *process = &supervisor->processes[supervisor->process_count++];
+
+	if (supervisor->process_count > PROCESSES_MAX)
+		panic("more than %d processes", PROCESSES_MAX);
+	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->delay_us = RESTART_DELAY_US;
+	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
+}
+
+/* At a stop the intake goes first, so that what it has accepted can still be
+ * queued; then the manager, while its helpers can finish; "queue" last. */
+void serve_add_processes(struct supervisor *supervisor)
+{
+	enum { INTAKE, MANAGER, HELPERS, LAST };
+
+	add_process(supervisor, "queue", LAST);
+	add_process(supervisor, "send", MANAGER);
+	add_process(supervisor, "resolve", HELPERS);
+	add_process(supervisor, "remote", HELPERS);
+	add_process(supervisor, "lmtp", HELPERS);
+	add_process(supervisor, "local", HELPERS);
+	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
+		add_process(supervisor, "smtpd", INTAKE);
+}
+
+size_t serve_running(const struct supervisor *supervisor)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		count += supervisor->processes[i].pid != 0;
+	return count;
+}
+
+void serve_process_ended(struct process *process, int status)
+{
+	struct supervisor *supervisor = process->supervisor;
+	int64_t lived_us = os_clock_monotonic_us() - process->started_us;
+	char text[32];
+
+	os_process_status_format(status, text, sizeof text);
+	log_event(supervisor->is_stopping ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
+		  log_string("program", process->program), log_number("pid", process->pid),
+		  log_string("status", text));
+	process->pid = 0;
+	process->is_ready = false;
+	ipc_channel_close(process->control);
+	process->control = NULL;
+	if (supervisor->is_stopping)
+		return;
+	if (lived_us > HEALTHY_US)
+		process->delay_us = RESTART_DELAY_US;
+	os_timer_start(process->restart, process->delay_us);
+	process->delay_us *= 2;
+	if (process->delay_us > RESTART_DELAY_MAX_US)
+		process->delay_us = RESTART_DELAY_MAX_US;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: ISC
+/* A new configuration: checked first; the old one stays in force if it is wrong. */
+#include "log/event.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "program/serve_internal.h"
+#include <errno.h>
+#include <string.h>
+
+static void log_problems(const struct supervisor *supervisor,
+			 const struct config_problems *problems)
+{
+	struct buffer text = {0};
+	struct str rest;
+	struct str line;
+
+	config_problems_print(problems, supervisor->file, &text);
+	rest = buffer_view(&text);
+	while (str_split(&rest, '\n', &line))
+		if (line.length > 0)
+			log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
+	buffer_clear(&text);
+}
+
+/* What a running node cannot change: said, not ignored. */
+static const char *fixed_setting_changed(const struct config *old, const struct config *new)
+{
+	if (strcmp(old->queue, new->queue) != 0)
+		return "queue";
+	if (strcmp(old->run, new->run) != 0)
+		return "run";
+	if (strcmp(old->user, new->user) != 0)
+		return "user";
+	if (old->smtpd_workers != new->smtpd_workers)
+		return "smtpd_workers";
+	if (os_process_is_root() && config_has_owners(old) != config_has_owners(new))
+		return "user of services";
+	return NULL;
+}
+
+static int read_file(const char *file, struct buffer *text)
+{
+	int descriptor = os_file_open(OS_FILE_HERE, file, OS_FILE_READ);
+	int error = descriptor;
+
+	if (descriptor >= 0) {
+		error = os_process_read_text(descriptor, 4 << 20, text);
+		os_file_close(descriptor);
+	}
+	return error;
+}
+
+static void take_over(struct supervisor *supervisor, struct config *config, struct buffer *text)
+{
+	struct buffer old_text = supervisor->text;
+	struct config *old = supervisor->config;
+
+	supervisor->config = config;
+	supervisor->text = *text;
+	*text = old_text;
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		struct process *process = &supervisor->processes[i];
+
+		if (process->control == NULL)
+			continue;
+		serve_send_setup(process);
+		ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
+	}
+	serve_drop_sockets(supervisor);
+	config_free(old);
+	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));
+}
+
+void serve_reload(void *context)
+{
+	struct supervisor *supervisor = context;
+	struct config_problems problems = {0};
+	struct config *config = NULL;
+	struct buffer text = {0};
+	const char *fixed;
+	int error = read_file(supervisor->file, &text);
+
+	if (error == 0)
+		error = config_parse(supervisor->file, buffer_view(&text), &config, &problems);
+	else
+		log_event(EVENT_CONFIG_REFUSED, log_string("file", supervisor->file),
+			  log_error(error));
+	fixed = error == 0 ? fixed_setting_changed(supervisor->config, config) : NULL;
+	if (error < 0) {
+		log_problems(supervisor, &problems);
+	} else if (fixed != NULL) {
+		log_event(EVENT_CONFIG_REFUSED, log_string("setting", fixed),
+			  log_string("problem", "can only be changed by a restart"));
+	} else if (serve_bind_sockets(supervisor, config) < 0) {
+		log_event(EVENT_CONFIG_REFUSED,
+			  log_string("problem", "a listening socket cannot be bound"));
+		(void)!serve_bind_sockets(supervisor, supervisor->config);
+		serve_drop_sockets(supervisor);
+	} else {
+		take_over(supervisor, config, &text);
+		config = NULL;
+	}
+	config_free(config);
+	config_problems_clear(&problems);
+	buffer_clear(&text);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+/* The sockets that the supervisor binds and hands out. */
+#include "log/event.h"
+#include "os/socket.h"
+#include "program/serve_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LISTEN_BACKLOG = 1024 };
+
+static struct bound_socket *socket_find(struct supervisor *supervisor, const char *name)
+{
+	for (size_t i = 0; i < supervisor->socket_count; i++)
+		if (strcmp(supervisor->sockets[i].name, name) == 0)
+			return &supervisor->sockets[i];
+	return NULL;
+}
+
+static int socket_keep(struct supervisor *supervisor, const char *name, int descriptor)
+{
+	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
+
+	if (descriptor < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("socket", name), log_error(descriptor));
+		return descriptor;
+	}
+	if (supervisor->socket_count == CHILD_SOCKETS_MAX) {
+		os_socket_close(descriptor);
+		return -EMFILE;
+	}
+	snprintf(bound->name, sizeof bound->name, "%s", name);
+	bound->descriptor = descriptor;
+	bound->is_wanted = true;
+	supervisor->socket_count++;
+	return 0;
+}
+
+static int bind_unix(struct supervisor *supervisor, const char *name, int kind)
+{
+	char path[108];
+	int descriptor;
+
+	if (socket_find(supervisor, name) != NULL)
+		return 0;
+	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, name) >= (int)sizeof path)
+		return -ENAMETOOLONG;
+	descriptor = os_socket_listen_unix(path, kind, 0660);
+	if (descriptor >= 0 && supervisor->user.change &&
+	    chown(path, supervisor->user.uid, supervisor->user.gid) != 0) {
+		os_socket_close(descriptor);
+		descriptor = -errno;
+	}
+	return socket_keep(supervisor, name, descriptor);
+}
+
+static int bind_endpoint(const struct config_endpoint *endpoint)
+{
+	union os_socket_address address;
+
+	if (endpoint->port == 0)
+		return os_socket_listen_unix(endpoint->host, SOCK_STREAM, 0666);
+	if (!os_socket_address_parse(endpoint->host, endpoint->port, &address))
+		return -EINVAL;
+	return os_socket_listen(&address, LISTEN_BACKLOG);
+}
+
+static int bind_listen(struct supervisor *supervisor, const struct config_endpoint *endpoint)
+{
+	char name[192];
+	struct bound_socket *bound;
+	int error;
+
+	snprintf(name, sizeof name, "listen %s", endpoint->text);
+	bound = socket_find(supervisor, name);
+	if (bound != NULL) {
+		bound->is_wanted = true;
+		return 0;
+	}
+	error = socket_keep(supervisor, name, bind_endpoint(endpoint));
+	if (error == 0)
+		log_event(EVENT_LISTENING, log_string("address", endpoint->text));
+	return error;
+}
+
+void serve_drop_sockets(struct supervisor *supervisor)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < supervisor->socket_count; i++) {
+		if (supervisor->sockets[i].is_wanted)
+			supervisor->sockets[kept++] = supervisor->sockets[i];
+		else
+			os_socket_close(supervisor->sockets[i].descriptor);
+	}
+	supervisor->socket_count = kept;
+}
+
+int serve_bind_sockets(struct supervisor *supervisor, const struct config *config)
+{
+	for (size_t i = 0; i < supervisor->socket_count; i++)
+		supervisor->sockets[i].is_wanted =
+			strncmp(supervisor->sockets[i].name, "listen ", 7) != 0;
+	for (size_t i = 0; i < config->listen_count; i++) {
+		for (size_t j = 0; j < config->listens[i].address_count; j++) {
+			int error = bind_listen(supervisor, &config->listens[i].addresses[j]);
+
+			if (error < 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+int serve_bind_run_sockets(struct supervisor *supervisor)
+{
+	int error = bind_unix(supervisor, "queue", SOCK_SEQPACKET);
+
+	if (error == 0)
+		error = bind_unix(supervisor, "send", SOCK_SEQPACKET);
+	if (error == 0)
+		error = bind_unix(supervisor, "notify", SOCK_DGRAM);
+	return error;
+}

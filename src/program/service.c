@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: ISC
+#include "program/service.h"
+#include "base/panic.h"
+#include "program/child.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STOP_CHECKS_MAX = 200 };
+
+static const int64_t STOP_CHECK_US = SECOND_US / 20;
+
+struct service {
+	char *name;
+	const struct service_kind *kind;
+	void *stage;
+	struct stage_helper *helper;
+	struct service *next;
+};
+
+static struct {
+	struct child *child;
+	const struct service_kind *kinds;
+	struct service *services;
+	struct os_timer *stop_check;
+	unsigned stop_checks;
+} program;
+
+static void on_job(void *context, struct stage_helper_job *job)
+{
+	struct service *service = context;
+
+	service->kind->deliver(service->stage, job);
+}
+
+static void on_lost(void *context)
+{
+	struct service *service = context;
+
+	service->kind->lost(service->stage);
+}
+
+static const struct stage_helper_handler handler = {on_job, on_lost};
+
+static const struct service_kind *find_kind(enum config_service_kind kind)
+{
+	const struct service_kind *known = program.kinds;
+
+	while (known->kind != 0 && known->kind != kind)
+		known++;
+	return known->kind != 0 ? known : NULL;
+}
+
+static void add_service(const struct config_service *config, const struct service_kind *kind)
+{
+	struct service *service = memory_alloc_zero(1, sizeof *service);
+	struct child *child = program.child;
+	char path[108];
+
+	child_path(child, "send", path);
+	service->name = memory_copy_string(config->name);
+	service->kind = kind;
+	service->stage = kind->new (child->loop, child->config, config);
+	service->helper = stage_helper_new(child->loop, path, config->name, kind->concurrency,
+					   &handler, service);
+	service->next = program.services;
+	program.services = service;
+}
+
+static void drop_service(struct service **place)
+{
+	struct service *service = *place;
+
+	*place = service->next;
+	service->kind->free(service->stage);
+	stage_helper_free(service->helper);
+	free(service->name);
+	free(service);
+}
+
+static bool has_service(const char *name)
+{
+	for (const struct service *service = program.services; service != NULL;
+	     service = service->next)
+		if (strcmp(service->name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_missing_services(void)
+{
+	const struct config *config = program.child->config;
+
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct service_kind *kind = find_kind(config->services[i].kind);
+
+		if (kind != NULL && !has_service(config->services[i].name))
+			add_service(&config->services[i], kind);
+	}
+}
+
+/* Whether SERVICE goes on with the new configuration. */
+static bool keep_service(struct service *service)
+{
+	const struct config *config = program.child->config;
+	const struct config_service *found = config_service_find(config, str_from(service->name));
+
+	if (found == NULL || found->kind != service->kind->kind || service->kind->configure == NULL)
+		return false;
+	service->kind->configure(service->stage, config, found);
+	return true;
+}
+
+static size_t jobs(void)
+{
+	size_t count = 0;
+
+	for (const struct service *service = program.services; service != NULL;
+	     service = service->next)
+		count += stage_helper_job_count(service->helper);
+	return count;
+}
+
+/* What is in flight may finish; not for ever. */
+static void check_stop(void *unused)
+{
+	(void)unused;
+	if (jobs() > 0 && ++program.stop_checks <= STOP_CHECKS_MAX) {
+		os_timer_start(program.stop_check, STOP_CHECK_US);
+		return;
+	}
+	while (program.services != NULL)
+		drop_service(&program.services);
+	os_loop_stop(program.child->loop);
+}
+
+static int start(struct child *child)
+{
+	program.child = child;
+	program.stop_check = os_timer_new(child->loop, check_stop, NULL);
+	add_missing_services();
+	child_ready(child);
+	return 0;
+}
+
+/* Jobs of services that are dropped are finished without a report and tried again. */
+static void reload(struct child *child, const struct config *old)
+{
+	struct service **place = &program.services;
+
+	(void)child;
+	(void)old;
+	while (*place != NULL) {
+		if (keep_service(*place))
+			place = &(*place)->next;
+		else
+			drop_service(place);
+	}
+	add_missing_services();
+}
+
+static void stop(struct child *child)
+{
+	(void)child;
+	check_stop(NULL);
+}
+
+int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds)
+{
+	const struct child_program supervised = {name, start, reload, stop};
+
+	program.kinds = kinds;
+	return child_main(argc, argv, &supervised);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: ISC
+/* What may follow the address of MAIL and RCPT. */
+#include "base/utf8.h"
+#include "smtp/internal.h"
+
+enum {
+	ENVID_MAX = 100, /* RFC 3461 section 4.4 */
+	ORCPT_MAX = 500, /* section 4.2 */
+};
+
+/* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
+struct parameter {
+	struct str name;
+	bool (*parse)(struct str value, struct smtp_argument *argument);
+};
+
+/* RFC 1870: up to 20 digits; what does not fit is certainly too large. */
+static bool parse_size(struct str value, struct smtp_argument *argument)
+{
+	if (value.length == 0 || value.length > 20)
+		return false;
+	for (size_t i = 0; i < value.length; i++)
+		if (value.data[i] < '0' || value.data[i] > '9')
+			return false;
+	if (!str_to_u64(value, &argument->size))
+		argument->size = UINT64_MAX;
+	return true;
+}
+
+/* RFC 6152. Both are the same here: bytes are kept as they are. */
+static bool parse_body(struct str value, struct smtp_argument *argument)
+{
+	(void)argument;
+	return str_equal_nocase(value, STR("7BIT")) || str_equal_nocase(value, STR("8BITMIME"));
+}
+
+/* RFC 6531 section 3.4 */
+static bool parse_smtputf8(struct str value, struct smtp_argument *argument)
+{
+	argument->is_utf8 = true;
+	return value.data == NULL;
+}
+
+static bool parse_ret(struct str value, struct smtp_argument *argument)
+{
+	bool is_full = str_equal_nocase(value, STR("FULL"));
+
+	argument->ret = is_full ? MAIL_RET_FULL : MAIL_RET_HEADERS;
+	return is_full || str_equal_nocase(value, STR("HDRS"));
+}
+
+static bool is_graphic(uint64_t byte)
+{
+	return byte > ' ' && byte <= '~';
+}
+
+/* The bytes at the start of TEXT that are one character of xtext (RFC 3461
+ * section 4) which decodes to printable ASCII; 0: none. */
+static size_t xtext_length(struct str text)
+{
+	uint64_t byte;
+
+	if (!is_graphic((unsigned char)text.data[0]) || text.data[0] == '=')
+		return 0;
+	if (text.data[0] != '+')
+		return 1;
+	if (text.length < 3 || !str_to_u64_hex(str_slice(text.data + 1, 2), &byte))
+		return 0;
+	return is_graphic(byte) || byte == ' ' ? 3 : 0;
+}
+
+static bool is_xtext(struct str text, bool allow_utf8)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < text.length; i += length) {
+		bool is_ascii = (unsigned char)text.data[i] < 0x80;
+
+		if (!is_ascii && !allow_utf8)
+			return false;
+		length =
+			is_ascii ? xtext_length(str_skip(text, i)) : utf8_length(str_skip(text, i));
+		if (length == 0)
+			return false;
+	}
+	return text.length > 0;
+}
+
+static bool parse_envid(struct str value, struct smtp_argument *argument)
+{
+	argument->envid = value;
+	return value.length <= ENVID_MAX && is_xtext(value, false);
+}
+
+static bool notify_flag(struct str word, unsigned *flag_out)
+{
+	static const struct {
+		struct str name;
+		unsigned flag;
+	} words[] = {
+		{STR("SUCCESS"), MAIL_NOTIFY_SUCCESS},
+		{STR("FAILURE"), MAIL_NOTIFY_FAILURE},
+		{STR("DELAY"), MAIL_NOTIFY_DELAY},
+		{STR("NEVER"), MAIL_NOTIFY_NEVER},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		if (!str_equal_nocase(word, words[i].name))
+			continue;
+		*flag_out = words[i].flag;
+		return true;
+	}
+	return false;
+}
+
+static bool parse_notify(struct str value, struct smtp_argument *argument)
+{
+	struct str word;
+	unsigned flag;
+
+	while (str_split(&value, ',', &word)) {
+		if (!notify_flag(word, &flag))
+			return false;
+		argument->notify |= flag;
+	}
+	return argument->notify == MAIL_NOTIFY_NEVER ||
+	       (argument->notify > 0 && !(argument->notify & MAIL_NOTIFY_NEVER));
+}
+
+static bool is_address_type(struct str type)
+{
+	for (size_t i = 0; i < type.length; i++) {
+		char c = type.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    c != '-')
+			return false;
+	}
+	return type.length > 0;
+}
+
+/* "rfc822;XTEXT"; with SMTPUTF8 "utf-8;" and UTF-8, too (RFC 6533 section 3). */
+static bool parse_orcpt(struct str value, struct smtp_argument *argument)
+{
+	ptrdiff_t semicolon = str_find(value, ';');
+
+	argument->original = value;
+	return value.length <= ORCPT_MAX && semicolon > 0 &&
+	       is_address_type(str_slice(value.data, (size_t)semicolon)) &&
+	       is_xtext(str_skip(value, (size_t)semicolon + 1), argument->is_utf8);
+}
+
+static const struct parameter mail_parameters[] = {
+	{STR("SIZE"), parse_size}, {STR("BODY"), parse_body},   {STR("SMTPUTF8"), parse_smtputf8},
+	{STR("RET"), parse_ret},   {STR("ENVID"), parse_envid},
+};
+
+static const struct parameter rcpt_parameters[] = {
+	{STR("NOTIFY"), parse_notify},
+	{STR("ORCPT"), parse_orcpt},
+};
+
+static size_t find_parameter(const struct parameter *parameters, size_t count, struct str name)
+{
+	size_t i = 0;
+
+	while (i < count && !str_equal_nocase(name, parameters[i].name))
+		i++;
+	return i;
+}
+
+static bool parse(struct smtp_server *s, struct str text, const struct parameter *parameters,
+		  size_t count, struct smtp_argument *argument)
+{
+	unsigned seen = 0;
+	struct str value;
+
+	while (str_split(&text, ' ', &value)) {
+		struct str name;
+		size_t i;
+
+		if (value.length == 0)
+			continue;
+		(void)str_split(&value, '=', &name);
+		i = find_parameter(parameters, count, name);
+		if (i == count) {
+			smtp_reply(s, 555, "5.5.4", "Unknown parameter");
+			return false;
+		}
+		if (seen & 1U << i || !parameters[i].parse(value, argument)) {
+			smtp_reply(s, 501, "5.5.4", "Bad parameter");
+			return false;
+		}
+		seen |= 1U << i;
+	}
+	return true;
+}
+
+bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
+{
+	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument);
+}
+
+bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)
+{
+	return parse(s, text, rcpt_parameters, COUNT_OF(rcpt_parameters), argument);
+}

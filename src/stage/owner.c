@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: ISC
+#include "stage/owner.h"
+#include "mail/localpart.h"
+#include <errno.h>
+#include <string.h>
+
+static bool refuse(struct mail_verdict *why, const char *status, const char *format,
+		   const char *name)
+{
+	mail_verdict_set(why, status, format, name);
+	return false;
+}
+
+/* The recipient's own account. That there is none may be said of the recipient, not
+ * of a user whom the configuration names. */
+static bool find_recipient(struct str address, struct os_process_account *owner,
+			   struct mail_verdict *why)
+{
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_localpart local;
+	char name[sizeof owner->name];
+	struct str user;
+	int error;
+
+	if (mail_localpart_parse(parts.local, &local) < 0)
+		return refuse(why, "5.1.3", "%s", "No user can have such a name");
+	user = mail_localpart_user(&local);
+	if (user.length >= sizeof name || !mail_name_is_path_safe(user))
+		return refuse(why, "5.1.1", "%s", "No user can have such a name");
+	memcpy(name, user.data, user.length);
+	name[user.length] = '\0';
+	error = os_process_account_find(name, owner);
+	if (error == -ENOENT)
+		return refuse(why, "5.1.1", "No user is called %s", name);
+	if (error < 0)
+		return refuse(why, "4.3.0", "Cannot look the user up: %s", strerror(-error));
+	if (owner->user.uid == 0)
+		return refuse(why, "5.7.0", "Nothing is delivered as %s", name);
+	return true;
+}
+
+static bool find_named(const char *name, struct os_process_account *owner, struct mail_verdict *why)
+{
+	int error = os_process_account_find(name, owner);
+
+	if (error < 0)
+		return refuse(why, "4.3.5", "There is no user %s to deliver as", name);
+	if (owner->user.uid == 0 && os_process_is_root())
+		return refuse(why, "4.3.5", "Nothing is delivered as %s", name);
+	return true;
+}
+
+bool owner_find(const struct config *config, const struct config_service *service,
+		struct str address, struct os_process_account *owner_out,
+		struct mail_verdict *why_out)
+{
+	struct os_process_account owner = {0};
+	const char *name = service->user;
+	bool is_found = true;
+
+	if (strcmp(name, "%u") == 0)
+		is_found = find_recipient(address, &owner, why_out);
+	else if (*name != '\0')
+		is_found = find_named(name, &owner, why_out);
+	else if (os_process_is_root() && *config->user != '\0')
+		is_found = find_named(config->user, &owner, why_out);
+	if (!is_found)
+		return false;
+	if (owner.user.change && owner.user.uid == os_process_effective_user())
+		owner.user.change = false;
+	if (owner.user.change && !os_process_is_root())
+		return refuse(why_out, "4.3.5",
+			      "Only when started by root can mail be delivered as %s", owner.name);
+	*owner_out = owner;
+	return true;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+/*
+ * stage/pipe_run.h - one program that is given one recipient's message.
+ */
+#ifndef STAGE_PIPE_RUN_H
+#define STAGE_PIPE_RUN_H
+
+#include "config/config.h"
+#include "os/loop.h"
+#include "stage/pipe_command.h"
+
+enum { PIPE_BLOCK_SIZE = 64 * 1024 };
+
+struct pipe_run_order {
+	const struct config *config; /* both during the call only */
+	const struct config_service *service;
+	struct mail_id id;
+	struct str sender;
+	struct str recipient; /* until the run has ended, as the file and the block */
+	int file;
+	uint64_t size;
+	char *block;         /* PIPE_BLOCK_SIZE bytes that runs share: nothing stays in them */
+	struct arena *arena; /* for what is needed to start */
+};
+
+struct pipe_run;
+
+/* Starts the program. DONE is called once, not before this returns; then the run is
+ * no more. NULL when it is decided without the program: *VERDICT_OUT. */
+struct pipe_run *pipe_run_start(struct os_loop *loop, const struct pipe_run_order *order,
+				void (*done)(void *context, const struct mail_verdict *verdict),
+				void *context, struct mail_verdict *verdict_out);
+/* Kills it; DONE is called all the same, when it has ended. */
+void pipe_run_kill(struct pipe_run *run);
+/* Kills it, waits for its end and does not call DONE. */
+void pipe_run_free(struct pipe_run *run);
+
+#endif

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: ISC
+"""Delivery to programs, and delivery as the mailbox's owner."""
+
+import json
+import os
+import pwd
+import stat
+
+import pytest
+from smtp import deliver
+from stagepost import is_alive, is_root, split_trace, wait_until
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n.dots\r\n..\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+DOMAIN = 'domain "box.test" { service = box }'
+
+REPORT = """
+import json, os, sys, tempfile
+seen = {
+    "arguments": sys.argv[2:],
+    "environment": dict(os.environ),
+    "descriptors": sorted(int(n) for n in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{n}")),
+    "ids": [os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups()],
+    "umask": os.umask(0o77),
+    "directory": os.getcwd(),
+    "leads": os.getsid(0) == os.getpid(),
+    "ignored": [line for line in open("/proc/self/status") if line.startswith("SigIgn")],
+    "input": sys.stdin.buffer.read().decode("latin-1"),
+}
+with open(sys.argv[1] + ".new", "w") as file:
+    json.dump(seen, file)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+class Program:
+    """A Python program that may be run by everybody, and a directory it may write to."""
+
+    def __init__(self, directory, text):
+        self.directory = directory
+        self.path = os.path.join(directory, "program")
+        self.report_path = os.path.join(directory, "report")
+        os.chmod(directory, 0o777)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(f"#!/usr/bin/python3 -BSE\n{text}\n")
+        os.chmod(self.path, 0o755)
+
+    def service(self, *arguments, more=""):
+        command = ", ".join(f'"{word}"' for word in (self.path, *arguments))
+        return f"service box {{ kind = pipe command = {{ {command} }} {more} }}\n"
+
+    def report(self):
+        wait_until(lambda: os.path.exists(self.report_path), "the program reports")
+        with open(self.report_path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+@pytest.fixture
+def program(ground):
+    return lambda text: Program(ground.directory("program"), text)
+
+
+def outcome(mx, address):
+    """(event, status, text) of the first attempt."""
+    def find():
+        return [e for e in mx.log.read() if e.get("to") == address
+                and e["event"] in ("delivered", "deferred", "failed")]
+    event = wait_until(find, f"an outcome for {address}")[0]
+    return event["event"], event["status"], event["text"]
+
+
+def test_what_a_program_is_given(node, program):
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN],
+              settings=tool.service(tool.report_path, "-d", "%u@%d", "%x", "%s", "$(id);`id`"))
+    deliver(mx, "Anna+Tag@box.test", TEXT)
+    assert outcome(mx, "Anna+Tag@box.test")[:2] == ("delivered", "2.0.0")
+    seen = tool.report()
+    assert seen["arguments"] == ["-d", "anna@box.test", "tag", "sender@client.test", "$(id);`id`"]
+    number = seen["environment"].pop("QUEUE_ID")
+    assert mx.log.find("delivered", id=number)
+    seen["environment"].pop("LC_CTYPE", None)  # Python's own
+    assert seen["environment"] == {
+        "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/sh",
+        "SENDER": "sender@client.test", "RECIPIENT": "Anna+Tag@box.test", "LOCAL": "anna+tag",
+        "EXTENSION": "tag", "DOMAIN": "box.test"}
+    assert seen["descriptors"] == [0, 1, 2]
+    assert (seen["umask"], seen["directory"], seen["leads"]) == (0o77, "/", True)
+    text = seen["input"].encode("latin-1")
+    assert split_trace(text, STORED).startswith(
+        b"Return-Path: <sender@client.test>\nDelivered-To: Anna+Tag@box.test\nReceived: ")
+
+
+EXIT = "import sys; sys.stdin.read(); print('said', sys.argv[1]); sys.exit(int(sys.argv[1][1:]))"
+
+
+def test_each_recipient_has_its_own_exit_status(node, program):
+    tool = program(EXIT)
+    mx = node(domains=[DOMAIN], settings=tool.service("%u") + "stage box { concurrency = 2 }\n")
+    expected = {0: ("delivered", "2.0.0"), 67: ("failed", "5.1.1"), 75: ("deferred", "4.3.0"),
+                77: ("failed", "5.7.0"), 1: ("deferred", "4.3.0"), 100: ("failed", "5.3.0")}
+    deliver(mx, [f"x{code}@box.test" for code in expected], TEXT, sender="")
+    for code, wanted in expected.items():
+        event, status, text = outcome(mx, f"x{code}@box.test")
+        assert (event, status) == wanted
+        assert text == f"program ended with status {code}: said x{code}"
+        assert bool(mx.log.find("program_failed", to=f"x{code}@box.test")) == (code != 0)
+
+
+HANG = """
+import os, sys, time
+pid = os.fork()
+if pid:
+    with open(sys.argv[1] + ".new", "w") as file:
+        file.write(f"[{os.getpid()}, {pid}]")
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(300)
+"""
+
+
+def test_a_program_that_hangs_is_killed_with_its_children(node, program):
+    tool = program(HANG)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path, more="timeout = 1"))
+    deliver(mx, "anna@box.test", TEXT * 10000)
+    pids = tool.report()
+    assert outcome(mx, "anna@box.test") == (
+        "deferred", "4.3.0", f"{tool.path} was killed after 1 seconds")
+    wait_until(lambda: not any(is_alive(pid) for pid in pids), "both are gone")
+
+
+def test_much_output_is_thrown_away(node, program):
+    tool = program("import sys\nfor i in range(2000): sys.stdout.write('much ' * 1000)\nsys.exit(69)")
+    mx = node(domains=[DOMAIN], settings=tool.service(more="output_max = 100"))
+    deliver(mx, "anna@box.test", TEXT, sender="")
+    assert outcome(mx, "anna@box.test") == (
+        "failed", "5.3.0", "program ended with status 69: " + ("much " * 20).strip())
+
+
+def test_endless_output_ends(node, program):
+    mx = node(domains=[DOMAIN], settings=program("while True: print('x' * 1000)").service(
+        more="timeout = 1"))
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test")[:2] == ("deferred", "4.3.0")
+
+
+def test_a_crash_is_tried_again(node, program):
+    tool = program("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    mx = node(domains=[DOMAIN], settings=tool.service())
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test") == ("deferred", "4.3.0", "program was ended by signal 11")
+
+
+def test_a_program_need_not_read(node, program):
+    tool = program("import os, time; os.close(0); time.sleep(0.3)")
+    mx = node(domains=[DOMAIN], settings=tool.service())
+    deliver(mx, "anna@box.test", TEXT + b"line\r\n" * 200000)
+    assert outcome(mx, "anna@box.test")[:2] == ("delivered", "2.0.0")
+
+
+def test_a_large_message_comes_whole(node, program):
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
+    body = b"".join(b"line %d\r\n" % number for number in range(300000))
+    deliver(mx, "anna@box.test", TEXT + body)
+    split_trace(tool.report()["input"].encode("latin-1"), STORED + body.replace(b"\r\n", b"\n"))
+
+
+def test_a_loop_ends(node, program):
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
+    deliver(mx, "anna@box.test", b"delivered-to: anna@box.test\r\n" + TEXT, sender="")
+    assert outcome(mx, "anna@box.test")[:2] == ("failed", "5.4.6")
+    assert not os.path.exists(tool.report_path)
+
+
+def test_a_program_that_is_not_there_is_waited_for(node):
+    mx = node(domains=[DOMAIN], settings="service box { kind = pipe command = /nowhere/x }\n")
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test") == (
+        "deferred", "4.3.5", "x ended with status 127: No such file or directory")
+
+
+def test_an_address_cannot_be_an_option(node, program):
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path, "%u"))
+    deliver(mx, "-rf@box.test", TEXT, sender="")
+    assert outcome(mx, "-rf@box.test")[:2] == ("failed", "5.1.3")
+
+
+def test_a_program_ends_with_its_service(node, program):
+    """What is cut off is tried again: the recipient stays in the queue."""
+    tool = program(HANG)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
+    deliver(mx, "anna@box.test", TEXT)
+    pids = tool.report()
+    mx.settings = 'service box { kind = lmtp address = "unix:/nowhere" }\n'
+    mx.write_configuration()
+    mx.reload()
+    wait_until(lambda: not any(is_alive(pid) for pid in pids), "both are gone")
+    assert not mx.log.find("failed") and len(mx.control_files()) == 1
+
+
+def test_a_program_ends_with_the_process_that_watches_it(node, program):
+    tool = program(HANG)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
+    deliver(mx, "anna@box.test", TEXT)
+    pid = tool.report()[0]
+    mx.kill_and_wait("local")
+    wait_until(lambda: not is_alive(pid), "the program is gone")
+    mx.settings = 'service box { kind = lmtp address = "unix:/nowhere" }\n'
+    mx.write_configuration()
+    mx.reload()
+
+
+# --- users ---
+
+needs_root = pytest.mark.skipif(not is_root(), reason="only root can become others")
+
+
+@pytest.mark.parametrize("user,who", [("games", "games"), ("%u", "daemon"), ("", "nobody")])
+@needs_root
+def test_programs_run_as_their_user(node, program, user, who):
+    tool = program(REPORT)
+    other = 'service other { kind = maildir path = "/nowhere/%u" user = "%u" }\n'
+    mx = node(domains=[DOMAIN], switch_user=True,
+              settings=other + tool.service(tool.report_path, more=f'user = "{user}"'))
+    deliver(mx, "daemon@box.test", TEXT)
+    assert outcome(mx, "daemon@box.test")[:2] == ("delivered", "2.0.0")
+    seen = tool.report()
+    entry = pwd.getpwnam(who)
+    assert seen["ids"] == [entry.pw_uid, entry.pw_uid, entry.pw_gid, entry.pw_gid, []]
+    assert seen["environment"]["USER"] == who
+    assert seen["environment"]["HOME"] == entry.pw_dir
+    for pid in set(mx.pids()) - set(mx.pids("local")):
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            assert "\nUid:\t0" not in status.read()
+
+
+@needs_root
+def test_another_user_needs_root(node, program):
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path, more="user = games"))
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test")[:2] == ("deferred", "4.3.5")
+    assert not os.path.exists(tool.report_path)
+
+
+@needs_root
+def test_a_maildir_belongs_to_its_owner(node, ground):
+    homes = ground.directory("homes")
+    secret = ground.directory("secret")
+    os.chown(secret, 0, 0)
+    os.chmod(secret, 0o700)
+    for user in ("games", "daemon", "mail"):
+        os.mkdir(os.path.join(homes, user), 0o755)
+        entry = pwd.getpwnam(user)
+        os.chown(os.path.join(homes, user), entry.pw_uid, entry.pw_gid)
+    os.symlink(secret, os.path.join(homes, "mail", "Maildir"))
+    mx = node(domains=[DOMAIN], switch_user=True, settings=(
+        f'service box {{ kind = maildir path = "{homes}/%u/Maildir" user = "%u" }}\n'))
+    deliver(mx, [f"{user}@box.test" for user in
+                 ("games", "daemon", "games+tag", "mail", "root", "nobody-at-all")],
+            TEXT, sender="")
+    for user, count in (("games", 2), ("daemon", 1)):
+        assert outcome(mx, f"{user}@box.test")[:2] == ("delivered", "2.0.0")
+        folder = os.path.join(homes, user, "Maildir", "new")
+        wait_until(lambda: len(os.listdir(folder)) == count, f"mail for {user}")
+        for name in os.listdir(folder) + [".", "..", "../tmp"]:
+            info = os.stat(os.path.join(folder, name))
+            entry = pwd.getpwnam(user)
+            assert (info.st_uid, info.st_gid) == (entry.pw_uid, entry.pw_gid)
+            assert stat.S_IMODE(info.st_mode) & 0o077 == 0
+    assert outcome(mx, "mail@box.test")[:2] == ("deferred", "4.3.0")
+    assert os.listdir(secret) == []
+    assert outcome(mx, "root@box.test")[:2] == ("failed", "5.7.0")
+    assert outcome(mx, "nobody-at-all@box.test")[:2] == ("failed", "5.1.1")
+
+
+@needs_root
+def test_owners_need_a_restart(node):
+    mx = node(domains=["a.test"], switch_user=True)
+    mx.settings = f'service own {{ kind = maildir path = "{mx.mail}/%u" user = "%u" }}\n'
+    mx.write_configuration()
+    assert mx.reload("config_refused")["setting"] == "user of services"

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: ISC
+#include "base/timestamp.h"
+#include "intake/pace.h"
+#include "test.h"
+
+enum { TIMEOUT = 100, RATE = 10 };
+
+/* SECONDS of waiting end with COUNT bytes; what is left then, in seconds. */
+static int64_t step(struct intake_pace *pace, int64_t *now_us, int64_t seconds, uint64_t count)
+{
+	intake_pace_wait(pace, *now_us);
+	*now_us += seconds * SECOND_US;
+	intake_pace_receive(pace, *now_us, count);
+	return intake_pace_left_us(pace, TIMEOUT * SECOND_US, RATE) / SECOND_US;
+}
+
+static void the_timeout_is_the_most(void **state)
+{
+	struct intake_pace pace = {0};
+	int64_t now_us = SECOND_US;
+
+	(void)state;
+	assert_int_equal(intake_pace_left_us(&pace, TIMEOUT * SECOND_US, RATE),
+			 TIMEOUT * SECOND_US);
+	assert_int_equal(step(&pace, &now_us, 10, 1000000), TIMEOUT);
+	assert_int_equal(step(&pace, &now_us, 99, 0), TIMEOUT);
+}
+
+static void bytes_in_time_are_not_enough(void **state)
+{
+	struct intake_pace pace = {0};
+	int64_t now_us = SECOND_US;
+
+	(void)state;
+	assert_int_equal(step(&pace, &now_us, 60, 1), 40);
+	assert_int_equal(step(&pace, &now_us, 30, 99), 20);
+	assert_int_equal(step(&pace, &now_us, 20, 0), 0);
+	assert_int_equal(step(&pace, &now_us, 1, 0), -1);
+}
+
+static void only_waiting_counts(void **state)
+{
+	struct intake_pace pace = {0};
+	int64_t now_us = SECOND_US;
+
+	(void)state;
+	assert_int_equal(step(&pace, &now_us, 60, 1), 40);
+	now_us += 1000 * SECOND_US;
+	assert_int_equal(step(&pace, &now_us, 10, 1), 30);
+	intake_pace_wait(&pace, now_us);
+	now_us += 5 * SECOND_US;
+	assert_int_equal(step(&pace, &now_us, 5, 1), 20);
+	intake_pace_reset(&pace);
+	assert_int_equal(step(&pace, &now_us, 1, 1), 99);
+}
+
+static void any_rate_may_be_allowed(void **state)
+{
+	struct intake_pace pace = {0};
+	int64_t now_us = SECOND_US;
+
+	(void)state;
+	step(&pace, &now_us, 1000, 1);
+	assert_int_equal(intake_pace_left_us(&pace, TIMEOUT * SECOND_US, 0), TIMEOUT * SECOND_US);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_timeout_is_the_most),
+		cmocka_unit_test(bytes_in_time_are_not_enough),
+		cmocka_unit_test(only_waiting_counts),
+		cmocka_unit_test(any_rate_may_be_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
