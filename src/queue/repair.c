@@ -367,5 +367,8 @@ int queue_repair_is_pending(struct queue_store *store)
 {
 	int result = os_file_list(store->directory, "repair", on_left, NULL);
 
-	return result == -ENOENT ? 0 : result;
+	if (result == -ENOENT)
+		return 0;
+	/* names that went without being synced must not come back later */
+	return result == 0 ? os_file_sync_directory(store->directory, "repair") : result;
 }

@@ -13,15 +13,18 @@
  *   repair/TRUE.bounce     its bounce records
  *
  * out: 1 the new control file is durable under its name in repair/
- *      2 the names with the old number go; bounce records come to repair/
- *      3 when that is durable, the data file comes to repair/
- * in:  4 the data file, bounce records, local and remote names get their places
- *      5 when that is durable, the name in todo/ or info/
- *      6 when that is durable, the control file's name in repair/ goes
+ *      2 data file and bounce records get names in repair/, too
+ *      3 when these are durable, the names with the old number go, that of the
+ *        data file after all others
+ * in:  4 data file, bounce records, local and remote names get their places
+ *      5 when these are durable, the name in todo/ or info/
+ *      6 when that is durable, the names in repair/ go, the control file's last
  *
- * The control file in repair/ says from 1 to 6 that the message is on its way, and
- * where its data file is says how far it got. So whoever finds it there goes on.
- * Nothing but this may work on a queue that has a file in repair/.
+ * A new name is always durable before the old one goes. From 1 to 6 the control
+ * file in repair/ says that the message is on its way, and whether the data file
+ * has its old name and the control file its new one says how far it got. So
+ * whoever finds it there goes on. Nothing but this may work on a queue that has
+ * a file in repair/.
  */
 #ifndef QUEUE_REPAIR_H
 #define QUEUE_REPAIR_H

@@ -11,44 +11,44 @@ static void part_path(const struct repair_move *move, const char *part, char pat
 	snprintf(path, QUEUE_PATH_SIZE, "repair/%" PRIu64 ".%s", move->number, part);
 }
 
-/* 1, 0 or -errno. */
-static int exists(const struct repair *repair, const char *path)
+/* Its inode; 0: there is none. */
+static int inode_of(const struct repair *repair, const char *path, uint64_t *inode_out)
 {
 	struct os_file_info info;
 	int result = os_file_info_at(repair->store->directory, path, &info);
 
-	if (result == -ENOENT)
-		return 0;
-	return result < 0 ? result : 1;
-}
-
-/* All messages that had a wrong number are gone from the queue by now: what stands
- * under this one belongs to none. */
-static int place_data(struct repair *repair, const struct repair_move *move)
-{
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
-	int result;
-
-	part_path(move, "mess", from);
-	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, to);
-	result = exists(repair, to);
-	if (result != 0)
-		return result < 0 ? result : -EEXIST;
-	result = repair_set_names_aside(repair, move->number, "there is no message of that number");
-	return result == 0 ? os_file_rename(repair->store->directory, from, to) : result;
-}
-
-static int place_bounce(struct repair *repair, const struct repair_move *move)
-{
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
-	int result;
-
-	part_path(move, "bounce", from);
-	queue_store_path(repair->store, QUEUE_BOUNCE, NULL, move->number, to);
-	result = os_file_rename(repair->store->directory, from, to);
+	*inode_out = result == 0 ? info.inode : 0;
 	return result == -ENOENT ? 0 : result;
+}
+
+/* All messages that had a wrong number are gone from the queue by now: another
+ * file that stands as TO belongs to none. -ENOENT: there is no FROM. */
+static int link_as(struct repair *repair, const char *from, const char *to)
+{
+	uint64_t have;
+	uint64_t wanted;
+	int result = os_file_link(repair->store->directory, from, to);
+
+	if (result != -EEXIST)
+		return result;
+	result = inode_of(repair, from, &wanted);
+	if (result == 0)
+		result = inode_of(repair, to, &have);
+	if (result < 0 || have == wanted)
+		return result;
+	result = repair_set_aside(repair, to, "there is no message of that number");
+	return result == 0 ? os_file_link(repair->store->directory, from, to) : result;
+}
+
+static int place_part(struct repair *repair, const struct repair_move *move, const char *part,
+		      enum queue_place place)
+{
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+
+	part_path(move, part, from);
+	queue_store_path(repair->store, place, NULL, move->number, to);
+	return link_as(repair, from, to);
 }
 
 static int link_to(struct repair *repair, const struct repair_move *move, enum queue_place place,
@@ -56,12 +56,10 @@ static int link_to(struct repair *repair, const struct repair_move *move, enum q
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
-	int result;
 
 	repair_entry_path(move, from);
 	queue_store_path(repair->store, place, name, move->number, to);
-	result = os_file_link(repair->store->directory, from, to);
-	return result == -EEXIST ? 0 : result;
+	return link_as(repair, from, to);
 }
 
 static int read_entry(struct repair *repair, const struct repair_move *move,
@@ -114,29 +112,51 @@ static int place_sides(struct repair *repair, const struct repair_move *move)
 	return result;
 }
 
-/* Step 4. 1: it is done with 5 already. */
+/* 1: the control file has its place already; names there of another go. */
+static int check_controls(struct repair *repair, const struct repair_move *move)
+{
+	char path[QUEUE_PATH_SIZE];
+	uint64_t wanted;
+	uint64_t have;
+	int result;
+
+	repair_entry_path(move, path);
+	result = inode_of(repair, path, &wanted);
+	for (unsigned place = 0; result == 0 && place <= REPAIR_INFO; place++) {
+		repair_control_path(repair, place, move->number, path);
+		result = inode_of(repair, path, &have);
+		if (result == 0 && have == wanted)
+			return 1;
+		if (result == 0 && have != 0)
+			result = repair_set_aside(repair, path,
+						  "there is no message of that number");
+	}
+	return result;
+}
+
+/* Step 4. 1: it is done with 5 already; -ENODATA: there is no data file. */
 static int place(struct repair *repair, const struct repair_move *move)
 {
 	char path[QUEUE_PATH_SIZE];
-	unsigned found;
+	uint64_t have;
 	int result;
 
-	part_path(move, "mess", path);
-	result = exists(repair, path);
-	if (result > 0) {
-		result = place_data(repair, move);
-	} else if (result == 0) {
-		result = repair_find(repair, move->number, &found);
-		if (result != -ENOENT)
-			return result < 0 ? result : 1;
-		result = queue_store_has(repair->store, QUEUE_MESS, NULL, move->number);
-		if (result == 0)
-			return -ENODATA;
-		result = result < 0 ? result : 0;
-	}
-	if (result == 0)
-		result = place_bounce(repair, move);
-	return result == 0 ? place_sides(repair, move) : result;
+	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, path);
+	result = inode_of(repair, path, &have);
+	if (result < 0)
+		return result;
+	if (have != 0 && have != move->number)
+		return -EEXIST;
+	result = check_controls(repair, move);
+	if (result != 0)
+		return result;
+	result = place_part(repair, move, "mess", QUEUE_MESS);
+	if (result == -ENOENT)
+		result = have == 0 ? -ENODATA : 0;
+	if (result < 0)
+		return result;
+	result = place_part(repair, move, "bounce", QUEUE_BOUNCE);
+	return result == 0 || result == -ENOENT ? place_sides(repair, move) : result;
 }
 
 static int link_control(struct repair *repair, const struct repair_move *move)
@@ -146,10 +166,20 @@ static int link_control(struct repair *repair, const struct repair_move *move)
 	return link_to(repair, move, QUEUE_TODO, mail_stage_name(move->place));
 }
 
+/* The control file's name goes last: without it the others mean nothing. */
 static int drop_entry(struct repair *repair, const struct repair_move *move)
 {
+	static const char *const parts[] = {"mess", "bounce"};
 	char path[QUEUE_PATH_SIZE];
 
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		int result;
+
+		part_path(move, parts[i], path);
+		result = os_file_unlink(repair->store->directory, path);
+		if (result < 0 && result != -ENOENT)
+			return result;
+	}
 	repair_entry_path(move, path);
 	return os_file_unlink(repair->store->directory, path);
 }
@@ -198,12 +228,19 @@ static int nothing(void *context, const struct repair_move *move)
 	return 0;
 }
 
+/* A part without its control file: step 6 was all but done. */
 static int on_left(void *context, const char *name)
 {
+	struct repair *repair = context;
 	char path[REPAIR_PATH_SIZE];
+	struct os_file_info info;
+	int result;
 
 	snprintf(path, sizeof path, "repair/%s", name);
-	return repair_set_aside(context, path, "that is no message's name");
+	result = os_file_info_at(repair->store->directory, path, &info);
+	if (result == 0 && info.links > 1)
+		return os_file_unlink(repair->store->directory, path);
+	return result < 0 ? result : repair_set_aside(repair, path, "that is no message's name");
 }
 
 int repair_in(struct repair *repair)

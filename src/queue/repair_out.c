@@ -188,18 +188,39 @@ static int rename_hold(struct repair *repair, const struct repair_move *move)
 	return rename_if_there(repair, from, path);
 }
 
-static int leave_places(struct repair *repair, const struct repair_move *move)
+/* A second name in repair/, beside the one that stands in the queue. */
+static int link_part(struct repair *repair, const struct repair_move *move, enum queue_place place,
+		     const char *part)
 {
-	const struct queue_store *store = repair->store;
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(store, QUEUE_BOUNCE, NULL, move->old, from);
-	snprintf(to, sizeof to, "repair/%" PRIu64 ".bounce", move->number);
-	result = rename_if_there(repair, from, to);
-	if (result == 0)
-		result = rename_hold(repair, move);
+	queue_store_path(repair->store, place, NULL, move->old, from);
+	snprintf(to, sizeof to, "repair/%" PRIu64 ".%s", move->number, part);
+	result = os_file_link(repair->store->directory, from, to);
+	return result == -EEXIST || result == -ENOENT ? 0 : result;
+}
+
+static int link_parts(struct repair *repair)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < repair->group_count; i++) {
+		result = link_part(repair, &repair->group[i], QUEUE_MESS, "mess");
+		if (result == 0)
+			result = link_part(repair, &repair->group[i], QUEUE_BOUNCE, "bounce");
+		if (result == 0)
+			result = rename_hold(repair, &repair->group[i]);
+	}
+	return result == 0 ? repair_barrier(repair) : result;
+}
+
+static int drop_names(struct repair *repair, const struct repair_move *move)
+{
+	const struct queue_store *store = repair->store;
+	int result = queue_store_drop(store, QUEUE_BOUNCE, NULL, move->old);
+
 	for (unsigned stage = 0; result >= 0 && stage < MAIL_STAGE_COUNT; stage++)
 		result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(stage), move->old);
 	if (result >= 0)
@@ -209,23 +230,18 @@ static int leave_places(struct repair *repair, const struct repair_move *move)
 	return result < 0 ? result : repair_drop_sides(repair, move->old);
 }
 
+/* The data file's old name goes last: it keeps the old number from others. */
 static int leave(struct repair *repair)
 {
-	int result = 0;
+	int result = link_parts(repair);
 
 	for (size_t i = 0; result == 0 && i < repair->group_count; i++)
-		result = leave_places(repair, &repair->group[i]);
+		result = drop_names(repair, &repair->group[i]);
 	if (result == 0)
 		result = repair_barrier(repair);
-	for (size_t i = 0; result == 0 && i < repair->group_count; i++) {
-		char from[QUEUE_PATH_SIZE];
-		char to[QUEUE_PATH_SIZE];
-
-		queue_store_path(repair->store, QUEUE_MESS, NULL, repair->group[i].old, from);
-		snprintf(to, sizeof to, "repair/%" PRIu64 ".mess", repair->group[i].number);
-		result = os_file_rename(repair->store->directory, from, to);
-	}
-	if (result == 0)
+	for (size_t i = 0; result >= 0 && i < repair->group_count; i++)
+		result = queue_store_drop(repair->store, QUEUE_MESS, NULL, repair->group[i].old);
+	if (result >= 0)
 		result = repair_barrier(repair);
 	repair->group_count = 0;
 	return result;

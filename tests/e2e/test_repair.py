@@ -46,6 +46,12 @@ def names(mx):
     return {int(os.path.basename(path)): path for path in glob.glob(mx.queue + "/mess/*/*")}
 
 
+def data_files(mx):
+    """The inodes of all, on their way or not."""
+    return {os.stat(path).st_ino
+            for path in glob.glob(mx.queue + "/repair/*.mess") + list(names(mx).values())}
+
+
 def split_of(mx):
     with open(os.path.join(mx.queue, "format"), encoding="ascii") as file:
         return int(re.search(r"split (\d+)", file.read()).group(1))
@@ -234,8 +240,7 @@ def test_repair_killed_at_every_call(filled, node, run, listing, start):
         owned_copy(mx.queue, copy.queue)
         rotate(copy)
         was_killed = repair_killed_at(run, copy, step)
-        data = glob.glob(copy.queue + "/repair/*.mess") + list(names(copy).values())
-        assert len(data) == 3, step
+        assert len(data_files(copy)) == 3, step
         ended = run(copy, "queue", "repair")
         assert ended.returncode == 0, (step, ended.stdout, ended.stderr)
         check_true(copy)
@@ -255,8 +260,7 @@ def test_repair_killed_again_and_again(copied, run, listing):
     step = 12
     while repair_killed_at(run, copy, step):
         step += 1
-        left = glob.glob(copy.queue + "/repair/*.mess") + list(names(copy).values())
-        assert len(left) == 4
+        assert len(data_files(copy)) == 4
     check_true(copy)
     assert contents(copy, listing) == before
     assert not os.path.exists(copy.queue + "/damaged")
