@@ -8,6 +8,10 @@ static const struct config_word sync_words[] = {
 	{"filesystem", CONFIG_SYNC_FILESYSTEM},
 	{NULL, 0},
 };
+static const struct config_word format_words[] = {
+	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
+static const struct config_word target_words[] = {
+	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
 static const struct config_word stage_words[] = {
 	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
 static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
@@ -72,6 +76,14 @@ static const struct config_setting settings[] = {
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
 		MEANING("The least important events that are logged.")),
+	SETTING(ROOT, "log_format", word, AT(config, log_format), INITIAL("logfmt"),
+		WORDS(format_words),
+		MEANING("How an event is written: \"logfmt\", a line of key=value, or \"json\", "
+			"a line with one object of the same keys.")),
+	SETTING(ROOT, "log_target", word, AT(config, log_target), INITIAL("stderr"),
+		WORDS(target_words),
+		MEANING("Where events go: standard error (under systemd the journal, with "
+			"priorities), or syslog(3) with facility mail.")),
 
 	/* the queue */
 	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
