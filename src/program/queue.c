@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "program/child.h"
+#include "queue/repair.h"
 #include "queue/server.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +47,18 @@ static int open_store(struct queue_program *program, const struct config *config
 	return error;
 }
 
+/* Its messages are on their way to other numbers. */
+static int refuse_half_repaired(struct queue_store *store)
+{
+	int result = queue_repair_is_pending(store);
+
+	if (result <= 0)
+		return result;
+	log_event(EVENT_PROCESS_ERROR,
+		  log_string("reason", "\"stagepost queue repair\" was interrupted: run it again"));
+	return -EBUSY;
+}
+
 static int start(struct child *child)
 {
 	struct queue_program *program = memory_alloc_zero(1, sizeof *program);
@@ -57,6 +70,8 @@ static int start(struct child *child)
 	program->child = child;
 	if (error == 0)
 		error = queue_store_lock(program->store, "queue");
+	if (error == 0)
+		error = refuse_half_repaired(program->store);
 	for (size_t i = 0; error == 0 && i < config->service_count; i++)
 		error = queue_store_add_service(program->store, config->services[i].name);
 	if (error == 0)

@@ -28,6 +28,8 @@ MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
 /* create.c: makes what lacks of a queue in DIRECTORY; its format file last. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
+/* The same without the format file, also where other things stand. */
+MUST_CHECK int queue_create_lacking(int directory, uint32_t split);
 /* Makes NAME and its X directories, durably. */
 MUST_CHECK int queue_create_split(int directory, const char *name, uint32_t split);
 
