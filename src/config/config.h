@@ -60,7 +60,12 @@ struct config_route {
 	uint16_t port;      /* 25 unless given */
 };
 
-enum config_sync { CONFIG_SYNC_AUTO, CONFIG_SYNC_FILES, CONFIG_SYNC_FILESYSTEM };
+enum config_sync {
+	CONFIG_SYNC_AUTO,
+	CONFIG_SYNC_FILES,
+	CONFIG_SYNC_FILESYSTEM,
+	CONFIG_SYNC_ORDERED
+};
 
 struct config_stage { /* stage remote { ... }, stage NAME-OF-A-SERVICE { ... } */
 	const char *name;
