@@ -72,7 +72,12 @@ struct config_route {
 	uint16_t port;      /* 25 unless given */
 };
 
-enum config_sync { CONFIG_SYNC_AUTO, CONFIG_SYNC_FILES, CONFIG_SYNC_FILESYSTEM };
+enum config_sync {
+	CONFIG_SYNC_AUTO,
+	CONFIG_SYNC_FILES,
+	CONFIG_SYNC_FILESYSTEM,
+	CONFIG_SYNC_ORDERED
+};
 
 enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
 enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };

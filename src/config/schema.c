@@ -6,6 +6,7 @@ static const struct config_word sync_words[] = {
 	{"auto", CONFIG_SYNC_AUTO},
 	{"files", CONFIG_SYNC_FILES},
 	{"filesystem", CONFIG_SYNC_FILESYSTEM},
+	{"ordered", CONFIG_SYNC_ORDERED},
 	{NULL, 0},
 };
 static const struct config_word format_words[] = {
@@ -91,9 +92,12 @@ static const struct config_setting settings[] = {
 			"made anew; an existing queue keeps its own. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
 		WORDS(sync_words),
-		MEANING("How a group of messages is made durable: by syncing its files, or the "
+		MEANING("How a group of messages is made durable: by syncing its files; or the "
 			"whole filesystem at once, which is faster where the queue has a "
-			"filesystem to itself. auto chooses by the filesystem.")),
+			"filesystem to itself; or ordered, with half the commits, only for "
+			"filesystems that make changes durable in their order: ext4 with an "
+			"internal journal, data=ordered and barriers, nothing else. auto "
+			"chooses by the filesystem.")),
 	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
 		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
 	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),
