@@ -30,9 +30,7 @@ static int open_store(struct queue_program *program, const struct config *config
 		.create = true,
 		.unsafe = config->queue_unsafe,
 		.split = config->split,
-		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
-			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
-								       : QUEUE_SYNC_AUTO,
+		.sync = queue_sync_of(config->queue_sync),
 	};
 	struct buffer reason = {0};
 	int error = queue_store_open(config->queue, &options, &program->store, &reason);
@@ -81,9 +79,7 @@ static int start(struct child *child)
 	program->server = queue_server_new(child->loop, program->store, program->intake,
 					   child_socket(child, "queue"), reserve(config));
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
-		  log_string("sync", queue_store_sync(program->store) == QUEUE_SYNC_FILESYSTEM
-					     ? "filesystem"
-					     : "files"));
+		  log_string("sync", queue_sync_name(queue_store_sync(program->store))));
 	child_ready(child);
 	return 0;
 }
