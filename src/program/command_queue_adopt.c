@@ -89,7 +89,7 @@ static int copy_all(struct adoption *adoption)
 	const struct queue_intake_options spares = {.spares = 0};
 	const struct queue_adopt options = {
 		.hold = on_hold, .adopted = on_adopted, .left = on_left, .context = adoption};
-	struct queue_intake *intake;
+	struct queue_intake *intake = NULL;
 	int error = finish_repair(adoption);
 
 	if (error == 0)

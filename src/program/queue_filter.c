@@ -40,7 +40,9 @@ void queue_filter_options(struct queue_filter *filter,
 		{"--older", "AGE", "only older than that: 30m, 12h, 5d", &filter->older, NULL},
 		{"--trigger", "NAME", "only what waits for this trigger by its last record",
 		 &filter->trigger, NULL},
-		{"--host", "HOST", "the same as --trigger host.HOST", &filter->host, NULL},
+		{"--host", "HOST",
+		 "the same as --trigger host.HOST; HOST:PORT for other ports than 25",
+		 &filter->host, NULL},
 	};
 
 	memcpy(options, all, sizeof all);

@@ -120,7 +120,7 @@ static int write_copy(struct adopt *adopt, struct queue_message *message,
 
 static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail_id from, int data)
 {
-	struct queue_message *message;
+	struct queue_message *message = NULL;
 	int result = queue_store_has_room(adopt->here->store, envelope->size);
 
 	if (result == 0)
