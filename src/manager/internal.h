@@ -185,6 +185,8 @@ struct manager {
 	struct os_task dispatch_task;
 	struct os_task stop_task;
 	struct os_task scan_task;
+	void (*ready)(void *context); /* NULL once called */
+	void *ready_context;
 	bool is_stopping;
 	void (*stopped)(void *context);
 	void *stopped_context;

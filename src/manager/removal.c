@@ -103,6 +103,9 @@ static void on_managed(struct manager *manager)
 	manager->is_managing = true;
 	ask_again_for_all(manager);
 	scan_all(manager);
+	if (manager->ready != NULL)
+		manager->ready(manager->ready_context);
+	manager->ready = NULL;
 }
 
 static void on_lost(void *context)
