@@ -228,6 +228,9 @@ void resolver_lost(struct manager *manager);
 /* stage.c */
 void stage_configure_all(struct manager *manager);
 struct stage *stage_find(struct manager *manager, struct str name);
+enum { STAGE_SERVICES_MAX = 256 };
+/* The names of all local services; how many. */
+size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
 /* Makes jobs of the message's deliveries that are to be tried now; how many.
  * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
 size_t stage_add_jobs(struct manager *manager, struct message *message,
