@@ -86,6 +86,7 @@ struct job {
 	struct helper *helper; /* while in flight */
 	struct job_delivery *deliveries;
 	uint32_t delivery_count;
+	size_t size;                 /* bytes of its deliveries in a START */
 	bool is_retry;               /* not a first attempt */
 	bool is_unreached;           /* its reports name a trigger: nobody was there */
 	struct job *next, *previous; /* in its flow, its destination, or its helper */
@@ -252,8 +253,14 @@ struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);
 
 /* outcome.c */
-void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
-		 struct str text, struct str trigger);
+struct outcome {
+	uint32_t number; /* of the delivery */
+	unsigned flags;  /* enum ipc_job_flags */
+	struct str status;
+	struct str text;
+	struct str trigger;
+};
+void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
 /* Writes what is not on disk yet. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What became of deliveries: decided here, recorded in control files by groups. */
 #include "base/panic.h"
+#include "ipc/job.h"
 #include "log/event.h"
 #include "mail/verdict.h"
 #include "manager/internal.h"
@@ -85,24 +86,25 @@ static void learn_trigger(struct manager *manager, struct job *job,
 		stage_destination_blocked(destination, trigger_find(manager, name));
 }
 
-void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
-		 struct str text, struct str trigger)
+void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome)
 {
 	struct message *message = job->message;
 	struct arena *arena = message->control->envelope->arena;
-	struct job_delivery *of_job = find_delivery(job, number);
+	struct job_delivery *of_job = find_delivery(job, outcome->number);
+	struct str status = outcome->status;
 	struct queue_delivery *delivery;
 
 	if (of_job == NULL || of_job->is_reported)
 		return;
 	of_job->is_reported = true;
 	delivery = &message->control->deliveries[of_job->index];
-	learn_trigger(manager, job, delivery, trigger, text);
+	learn_trigger(manager, job, delivery, outcome->trigger, outcome->text);
 	if (!mail_status_is_valid(status))
 		status = STR("4.3.0");
 	delivery->status = arena_copy_str(arena, status);
-	delivery->text = arena_copy_str(arena, text);
-	delivery->trigger = arena_copy_str(arena, trigger);
+	delivery->text = arena_copy_str(arena, outcome->text);
+	delivery->trigger = arena_copy_str(arena, outcome->trigger);
+	delivery->is_passed_on = (outcome->flags & IPC_JOB_PASSED_ON) != 0;
 	delivery->changed_us = os_clock_wall_us();
 	message->unrecorded[of_job->index] = true;
 	switch (status.data[0]) {

@@ -66,6 +66,8 @@ struct queue_delivery {
 	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
 	struct str status;  /* of the last record; may be empty */
 	struct str text;
+	bool is_passed_on;  /* QUEUE_DONE: the next host was asked to report the success */
+	int64_t delayed_us; /* when its delay was reported; 0: it was not */
 };
 
 struct queue_control {

@@ -8,24 +8,6 @@
 #include "queue/record.h"
 #include <stdlib.h>
 
-static bool has_recipient(const struct mail_envelope *envelope, uint32_t number)
-{
-	size_t low = 0;
-	size_t high = envelope->recipient_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (envelope->recipients[middle].number == number)
-			return true;
-		if (envelope->recipients[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 static bool parse_map(const struct control_reader *reader, struct str value,
 		      struct queue_delivery *delivery)
 {
@@ -33,7 +15,8 @@ static bool parse_map(const struct control_reader *reader, struct str value,
 
 	*delivery = (struct queue_delivery){0};
 	if (!record_number(&value, &delivery->recipient) ||
-	    !has_recipient(reader->envelope, delivery->recipient) || !record_word(&value, &word))
+	    mail_envelope_find(reader->envelope, delivery->recipient) == NULL ||
+	    !record_word(&value, &word))
 		return false;
 	delivery->number = delivery->recipient;
 	if (str_equal(word, STR("local"))) {
