@@ -57,18 +57,51 @@ static void append_date(struct buffer *out, const char *name, int64_t time_us)
 	bounce_header(out, name, str_from(date));
 }
 
-static void append_failure(struct buffer *out, const struct bounce_failure *failure)
+static const char *action_name(enum bounce_action action)
 {
+	static const char *const names[] = {
+		[BOUNCE_FAILED] = "failed",
+		[BOUNCE_DELAYED] = "delayed",
+		[BOUNCE_DELIVERED] = "delivered",
+		[BOUNCE_RELAYED] = "relayed",
+	};
+
+	return names[action];
+}
+
+/* A status of another class than the action's is not shown. */
+static struct str status_of(const struct bounce_outcome *outcome)
+{
+	static const struct str general[] = {
+		[BOUNCE_FAILED] = STR("5.0.0"),
+		[BOUNCE_DELAYED] = STR("4.0.0"),
+		[BOUNCE_DELIVERED] = STR("2.0.0"),
+		[BOUNCE_RELAYED] = STR("2.0.0"),
+	};
+	struct str status = general[outcome->action];
+
+	return mail_status_is_valid(outcome->status) && outcome->status.data[0] == status.data[0]
+		       ? outcome->status
+		       : status;
+}
+
+static void append_outcome(struct buffer *out, const struct bounce_report *report,
+			   const struct bounce_outcome *outcome)
+{
+	bool is_problem = outcome->action == BOUNCE_FAILED || outcome->action == BOUNCE_DELAYED;
+
 	buffer_append_string(out, "\r\n");
-	if (failure->original.length > 0)
-		bounce_header_xtext(out, "Original-Recipient", failure->original);
-	bounce_header_prefixed(out, "Final-Recipient", "rfc822; ", failure->address);
-	bounce_header(out, "Action", STR("failed"));
-	bounce_header(out, "Status",
-		      mail_status_is_valid(failure->status) ? failure->status : STR("5.0.0"));
-	append_diagnostic(out, failure->text);
-	if (failure->failed_us != 0)
-		append_date(out, "Last-Attempt-Date", failure->failed_us);
+	if (outcome->original.length > 0)
+		bounce_header_xtext(out, "Original-Recipient", outcome->original);
+	bounce_header_prefixed(out, "Final-Recipient", "rfc822; ", outcome->address);
+	bounce_header(out, "Action", str_from(action_name(outcome->action)));
+	bounce_header(out, "Status", status_of(outcome));
+	if (is_problem)
+		append_diagnostic(out, outcome->text);
+	if (outcome->changed_us != 0)
+		append_date(out, "Last-Attempt-Date", outcome->changed_us);
+	if (outcome->action == BOUNCE_DELAYED)
+		append_date(out, "Will-Retry-Until", report->retry_until_us);
 }
 
 void bounce_status_write(const struct bounce_report *report, struct buffer *out)
@@ -77,6 +110,6 @@ void bounce_status_write(const struct bounce_report *report, struct buffer *out)
 		bounce_header_xtext(out, "Original-Envelope-Id", report->envid);
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
-	for (size_t i = 0; i < report->failure_count; i++)
-		append_failure(out, &report->failures[i]);
+	for (size_t i = 0; i < report->outcome_count; i++)
+		append_outcome(out, report, &report->outcomes[i]);
 }

@@ -104,7 +104,8 @@ void outcome_set(struct manager *manager, struct job *job, const struct outcome 
 	delivery->status = arena_copy_str(arena, status);
 	delivery->text = arena_copy_str(arena, outcome->text);
 	delivery->trigger = arena_copy_str(arena, outcome->trigger);
-	delivery->is_passed_on = (outcome->flags & IPC_JOB_PASSED_ON) != 0;
+	delivery->is_quiet =
+		outcome->flags & IPC_JOB_PASSED_ON && notice_is_success_wanted(message, delivery);
 	delivery->changed_us = os_clock_wall_us();
 	message->unrecorded[of_job->index] = true;
 	switch (status.data[0]) {
@@ -191,6 +192,18 @@ static void add_links(struct manager *manager, struct record *record)
 	record->update.link_services = record->services;
 }
 
+static int add_delays(struct record *record)
+{
+	const struct queue_control *control = record->message->control;
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us > 0)
+			error = queue_control_write_delayed(&record->control,
+							    &control->deliveries[i]);
+	return error;
+}
+
 static int add_outcomes(struct record *record)
 {
 	const struct message *message = record->message;
@@ -204,13 +217,13 @@ static int add_outcomes(struct record *record)
 			continue;
 		record->deliveries[record->delivery_count++] = i;
 		error = queue_control_write_outcome(&record->control, &control->deliveries[i]);
-		if (error == 0 && control->deliveries[i].outcome == QUEUE_FAIL)
+		if (error == 0 && notice_is_at_end(message, &control->deliveries[i]))
 			error = queue_control_write_outcome(&record->bounce,
 							    &control->deliveries[i]);
 		if (error < 0)
 			return error;
 	}
-	return 0;
+	return message->is_delay_unrecorded ? add_delays(record) : 0;
 }
 
 static void record_free(struct record *record)
@@ -352,6 +365,7 @@ static void record_done(struct manager *manager, struct record *record)
 	}
 	for (uint32_t i = 0; i < record->delivery_count; i++)
 		message->unrecorded[record->deliveries[i]] = false;
+	message->is_delay_unrecorded = false;
 	message->is_recorded = true;
 	message->is_queued = false;
 	message->has_bounce |= record->bounce.length > 0;

@@ -160,6 +160,31 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 	*delivery = changed;
 }
 
+static void read_quiet(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery;
+	uint32_t number;
+
+	if (!record_number(&value, &number) || value.length > 0)
+		return;
+	delivery = find_delivery(reader, number);
+	if (delivery != NULL)
+		delivery->is_quiet = true;
+}
+
+static void read_delayed(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery;
+	uint32_t number;
+	int64_t time_us;
+
+	if (!record_number(&value, &number) || !timestamp_parse(value, &time_us))
+		return;
+	delivery = find_delivery(reader, number);
+	if (delivery != NULL)
+		delivery->delayed_us = time_us;
+}
+
 void control_read_progress(struct control_reader *reader, struct str line)
 {
 	struct str name;
@@ -179,4 +204,8 @@ void control_read_progress(struct control_reader *reader, struct str line)
 		read_outcome(reader, QUEUE_WAIT, value);
 	else if (str_equal(name, STR("fail")))
 		read_outcome(reader, QUEUE_FAIL, value);
+	else if (str_equal(name, STR("quiet")))
+		read_quiet(reader, value);
+	else if (str_equal(name, STR("delayed")))
+		read_delayed(reader, value);
 }
