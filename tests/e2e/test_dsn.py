@@ -212,6 +212,49 @@ def test_delay_is_reported_once(node):
     assert len(mx.maildir("anna@a.test").files()) == 2
 
 
+def test_delay_of_what_was_never_tried(node):
+    """What waits for a host that another message found down is still at S4."""
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"],
+              settings="delaynotice = 2\nprobe_delay = 1h")
+    send(mx, {"bob@b.test": ""}, "ENVID=first")
+    mx.log.wait("trigger_set")
+    send(mx, {"carl@b.test": ""}, "ENVID=second")
+    reports = [Report(raw) for raw in mx.maildir("anna@a.test").wait(2)]
+    assert {one.whole["Original-Envelope-Id"] for one in reports} == {"first", "second"}
+    assert {"carl@b.test": "delayed"} in [one.actions() for one in reports]
+    is_recorded = lambda: [text.count("\ndelayed: 1 ")
+                           for text in mx.control_files().values()] == [1, 1]
+    wait_until(is_recorded, "both are recorded, and the reports are gone")
+    mx.restart()
+    send(mx, {"anna@a.test": ""})
+    mx.maildir("anna@a.test").wait(3)
+    assert len(mx.log.find("notified")) == 2
+
+
+def test_no_kill_loses_a_report(node):
+    mx = node()
+    wanted = {f"n{number}" for number in range(60)}
+    for number, envid in enumerate(sorted(wanted)):
+        send(mx, {"bob@a.test": "NOTIFY=SUCCESS"}, f"ENVID={envid}")
+        if number % 15 == 14:
+            mx.kill_and_wait("send")
+    mx.maildir("anna@a.test").wait(len(wanted))
+    mx.wait_empty()
+    reports = [Report(raw) for raw in mx.maildir("anna@a.test").messages()]
+    assert {one.whole["Original-Envelope-Id"] for one in reports} == wanted
+
+
+def test_long_recipients(node, sink):
+    """More bytes than fit into one job."""
+    mx = node(routes=[f"{'d' * 60}.test:127.0.0.1;{sink.port}"])
+    send(mx, {f"{number:064}@{'d' * 60}.test": f"ORCPT=rfc822;{'o' * 493}"
+              for number in range(200)})
+    mx.log.wait("delivered", count=200)
+    mx.wait_empty()
+    assert not mx.log.find("deferred") and not mx.log.find("ipc_refused")
+    assert 3 <= len(sink.messages()) <= 6
+
+
 def test_delay_is_not_reported_unasked(node):
     """Nor is it when mail is returned before."""
     mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"], settings="probe_delay = 1")

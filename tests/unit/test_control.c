@@ -274,7 +274,8 @@ static void damage_is_survived(void **state)
 {
 	static const char text[] = ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
 						"wait: 3 2026-11-20T08:33:14Z "
-						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n";
+						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n"
+						"delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\n";
 	unsigned seed = 1;
 
 	(void)state;
