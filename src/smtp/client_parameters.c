@@ -94,16 +94,6 @@ static void emit_notify(struct smtp_client *client, unsigned notify)
 	}
 }
 
-static uint32_t code_point(struct str character)
-{
-	static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-	uint32_t code = (unsigned char)character.data[0] & first_bits[character.length];
-
-	for (size_t i = 1; i < character.length; i++)
-		code = code << 6 | ((unsigned char)character.data[i] & 0x3f);
-	return code;
-}
-
 /* Without SMTPUTF8 "\x{E9}" stands for a character, RFC 6533 section 3. */
 static void emit_original(struct smtp_client *client, struct str original)
 {
@@ -115,8 +105,7 @@ static void emit_original(struct smtp_client *client, struct str original)
 		if (length == 1 || client->capabilities.has_utf8)
 			buffer_append(&client->output, original.data, length);
 		else
-			buffer_append_format(&client->output, "\\x{%X}",
-					     code_point(str_slice(original.data, length)));
+			buffer_append_format(&client->output, "\\x{%X}", utf8_code_point(original));
 	}
 }
 

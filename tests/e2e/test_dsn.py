@@ -125,6 +125,8 @@ def test_failure_names_what_the_sender_said(node, postfix):
     assert report.whole["Original-Envelope-Id"] == "QQ=1"
     assert report.actions() == {"none@postfix.test": "failed"}
     assert report.fields["none@postfix.test"]["Original-Recipient"] == "rfc822;n+x@o.test"
+    assert report.fields["none@postfix.test"]["Remote-MTA"] == "dns; 127.0.0.1"
+    assert report.fields["none@postfix.test"]["Diagnostic-Code"].startswith("smtp; 550 5.1.1 ")
     assert report.copy.get_content_type() == "text/rfc822-headers"
     assert report.text.startswith("Hi. This is the")
     assert mx.log.find("bounced") and not mx.log.find("notified")

@@ -261,6 +261,44 @@ static void a_delay_says_until_when(void **state)
 	buffer_clear(&out);
 }
 
+static void other_hosts_replies_and_addresses_are_told_apart(void **state)
+{
+	static const struct {
+		struct bounce_outcome outcome;
+		const char *fields;
+	} cases[] = {
+		{{.address = STR("a@b.example"),
+		  .text = STR("mx.b.example[192.0.2.7]:2525 said: 550 5.1.1 no")},
+		 "Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.0.0\r\n"
+		 "Remote-MTA: dns; mx.b.example\r\nDiagnostic-Code: smtp; 550 5.1.1 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("127.0.0.1:25 said: 550 no")},
+		 "Remote-MTA: dns; 127.0.0.1\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("Simon said: 550 no")},
+		 "Remote-MTA: dns; Simon\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("he said: hello")},
+		 "Diagnostic-Code: X-Stagepost; he said: hello\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("connect to mx: refused")},
+		 "Diagnostic-Code: X-Stagepost; connect to mx: refused\r\n"},
+		{{.address = STR("\xc3\xa9+\xf0\x9f\x98\x80@b.example"),
+		  .original = STR("utf-8;\xc3\xa9\\x{2B}@o.example")},
+		 "Original-Recipient: utf-8;\\x{E9}\\x{2B}@o.example\r\n"
+		 "Final-Recipient: utf-8; \\x{E9}\\x{2B}\\x{1F600}@b.example\r\n"},
+		{{.address = STR("\xff\xc3@b.example")},
+		 "Final-Recipient: utf-8; ??@b.example\r\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(HEADER "\r\n");
+		struct buffer out = {0};
+
+		report.outcomes = &cases[i].outcome;
+		report.outcome_count = 1;
+		assert_has(write_text(&report, &out), cases[i].fields);
+		buffer_clear(&out);
+	}
+}
+
 static void eight_bit_headers_travel_as_ascii(void **state)
 {
 	struct bounce_report report = sample("Subject: caf\xc3\xa9 = \r\nX: y\r\n\r\n\xc3\xa9\r\n");
@@ -358,6 +396,7 @@ int main(void)
 		cmocka_unit_test(a_report_without_a_failure_is_no_qsbmf),
 		cmocka_unit_test(failures_stand_behind_successes),
 		cmocka_unit_test(a_delay_says_until_when),
+		cmocka_unit_test(other_hosts_replies_and_addresses_are_told_apart),
 		cmocka_unit_test(eight_bit_headers_travel_as_ascii),
 		cmocka_unit_test(long_texts_are_folded),
 		cmocka_unit_test(bounces_find_their_way),
