@@ -72,7 +72,15 @@ struct config_route {
 	uint16_t port;      /* 25 unless given */
 };
 
-enum config_sync { CONFIG_SYNC_AUTO, CONFIG_SYNC_FILES, CONFIG_SYNC_FILESYSTEM };
+enum config_sync {
+	CONFIG_SYNC_AUTO,
+	CONFIG_SYNC_FILES,
+	CONFIG_SYNC_FILESYSTEM,
+	CONFIG_SYNC_ORDERED
+};
+
+enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
+enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
 struct config_stage { /* stage remote { ... }, stage NAME-OF-A-SERVICE { ... } */
 	const char *name;
@@ -113,6 +121,8 @@ struct config {
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
 	const char *dns_server;     /* "" : the system's; otherwise ADDRESS@PORT for all queries */
 	const char *log_level;
+	enum config_log_format log_format;
+	enum config_log_target log_target;
 	struct config_listen *listens;
 	size_t listen_count;
 	struct config_service *services;

@@ -6,8 +6,13 @@ static const struct config_word sync_words[] = {
 	{"auto", CONFIG_SYNC_AUTO},
 	{"files", CONFIG_SYNC_FILES},
 	{"filesystem", CONFIG_SYNC_FILESYSTEM},
+	{"ordered", CONFIG_SYNC_ORDERED},
 	{NULL, 0},
 };
+static const struct config_word format_words[] = {
+	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
+static const struct config_word target_words[] = {
+	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
 static const struct config_word stage_words[] = {
 	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
 static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
@@ -72,6 +77,14 @@ static const struct config_setting settings[] = {
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
 		MEANING("The least important events that are logged.")),
+	SETTING(ROOT, "log_format", word, AT(config, log_format), INITIAL("logfmt"),
+		WORDS(format_words),
+		MEANING("How an event is written: \"logfmt\", a line of key=value, or \"json\", "
+			"a line with one object of the same keys.")),
+	SETTING(ROOT, "log_target", word, AT(config, log_target), INITIAL("stderr"),
+		WORDS(target_words),
+		MEANING("Where events go: standard error (under systemd the journal, with "
+			"priorities), or syslog(3) with facility mail.")),
 
 	/* the queue */
 	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
@@ -79,9 +92,12 @@ static const struct config_setting settings[] = {
 			"made anew; an existing queue keeps its own. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
 		WORDS(sync_words),
-		MEANING("How a group of messages is made durable: by syncing its files, or the "
+		MEANING("How a group of messages is made durable: by syncing its files; or the "
 			"whole filesystem at once, which is faster where the queue has a "
-			"filesystem to itself. auto chooses by the filesystem.")),
+			"filesystem to itself; or ordered, with half the commits, only for "
+			"filesystems that make changes durable in their order: ext4 with an "
+			"internal journal, data=ordered and barriers, nothing else. auto "
+			"chooses by the filesystem.")),
 	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
 		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
 	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),

@@ -59,9 +59,7 @@ static int open_store(const struct config *config, struct queue_store **store_ou
 		.create = true,
 		.unsafe = config->queue_unsafe,
 		.split = config->split,
-		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
-			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
-								       : QUEUE_SYNC_AUTO,
+		.sync = queue_sync_of(config->queue_sync),
 	};
 	struct buffer sentence CLEANUP(buffer_clear) = {0};
 	int error = queue_store_open(config->queue, &options, store_out, &sentence);

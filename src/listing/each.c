@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "listing/listing.h"
+#include "listing/internal.h"
 #include "mail/localpart.h"
 #include "os/file.h"
 #include "queue/update.h"
@@ -59,6 +59,32 @@ static bool stage_passes(const struct listing_filter *filter, const struct listi
 	return false;
 }
 
+static bool trigger_passes(const struct listing_filter *filter, const struct listing_entry *entry)
+{
+	char name[LISTING_HOLD_SIZE];
+
+	if (filter->trigger.length == 0)
+		return true;
+	if (entry->is_held &&
+	    str_equal(filter->trigger, listing_hold_name(entry->control->envelope->id, name)))
+		return true;
+	for (size_t i = 0; i < entry->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &entry->control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_WAIT &&
+		    str_equal(filter->trigger, delivery->trigger))
+			return true;
+	}
+	return false;
+}
+
+static bool sender_passes(const struct listing_filter *filter, struct str sender)
+{
+	if (filter->is_from_null)
+		return sender.length == 0;
+	return filter->sender.length == 0 || str_equal_nocase(filter->sender, sender);
+}
+
 /* Of a damaged message nothing is known: it passes where nothing is asked. */
 static bool passes(const struct listing_filter *filter, const struct listing_entry *entry)
 {
@@ -67,11 +93,12 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 	if (entry->control == NULL)
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
 		       filter->domain.length == 0 && filter->stage.length == 0 &&
-		       filter->born_before_us == 0;
+		       filter->trigger.length == 0 && filter->born_before_us == 0;
 	envelope = entry->control->envelope;
-	return (filter->sender.length == 0 || str_equal_nocase(filter->sender, envelope->sender)) &&
+	return sender_passes(filter, envelope->sender) &&
 	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
-	       recipients_pass(filter, entry->control) && stage_passes(filter, entry);
+	       recipients_pass(filter, entry->control) && stage_passes(filter, entry) &&
+	       trigger_passes(filter, entry);
 }
 
 /* On its way from todo/ to info/ a message has both names: seen there already. */
@@ -103,6 +130,7 @@ static int visit(void *context, uint64_t number)
 		return 0; /* it has moved on */
 	if (result == -EACCES || result == -EIO || result == -EMFILE)
 		return result;
+	listing_learn_hold(walk->store, &entry);
 	result = passes(walk->filter, &entry) ? walk->each(walk->context, &entry) : 0;
 	queue_control_free(entry.control);
 	return result;

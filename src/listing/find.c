@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "listing/listing.h"
+#include "listing/internal.h"
 #include "queue/update.h"
 #include <errno.h>
 
@@ -38,6 +38,7 @@ int listing_find(struct queue_store *store, struct str text, struct listing_entr
 		queue_control_free(entry.control);
 		return -ENOENT;
 	}
+	listing_learn_hold(store, &entry);
 	*entry_out = entry;
 	return 0;
 }

@@ -19,16 +19,24 @@ struct listing_entry {
 	enum mail_stage stage;         /* of S4 */
 	struct queue_control *control; /* NULL: damaged */
 	unsigned line;                 /* of the damage; 0: no line is to blame */
+	bool is_held;                  /* by the operator: trigger/hold.ID stands */
 };
 
 /* Empty texts let everything pass. Addresses are compared in any case. */
 struct listing_filter {
 	struct str sender;    /* LOCAL@DOMAIN */
+	bool is_from_null;    /* only from the null sender, whatever sender says */
 	struct str recipient; /* of the envelope, or where it was mapped to */
 	struct str domain;    /* of such a recipient */
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
+	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
 	int64_t born_before_us;
 };
+
+enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };
+
+/* The name of the trigger that holds ID back: "hold.457-63f1a2b3c4d5e". */
+struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE]);
 
 /* Calls EACH with every message that passes FILTER; stops when it returns
  * something else than 0, and returns that. */
@@ -52,6 +60,27 @@ struct listing_count {
 MUST_CHECK int listing_count(struct queue_store *store,
 			     int (*each)(void *context, const struct listing_count *count),
 			     void *context, int64_t *oldest_us);
+
+enum listing_by {
+	LISTING_BY_DESTINATION, /* the domain, or "local SERVICE" */
+	LISTING_BY_REASON,      /* the last status and text, without what looks like a number */
+};
+
+enum { LISTING_GROUPS_MAX = 1000 }; /* that are in memory; what comes later is "the rest" */
+
+/* What is not done and has something in common. */
+struct listing_group {
+	struct str name;
+	bool is_rest; /* all that found no room; has no name */
+	uint64_t deliveries;
+	uint64_t messages;
+	int64_t oldest_us; /* the earliest birth */
+};
+
+/* Calls EACH with every group, the largest first, the rest at last. */
+MUST_CHECK int listing_groups(struct queue_store *store, enum listing_by by,
+			      void (*each)(void *context, const struct listing_group *group),
+			      void *context);
 
 /* A message as mailq of other systems shows it. */
 void listing_print(const struct listing_entry *entry, struct buffer *out);

@@ -43,6 +43,15 @@ static void print_address(struct buffer *out, struct str address)
 	buffer_append_byte(out, '\n');
 }
 
+static void print_wait(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->outcome != QUEUE_WAIT || delivery->trigger.length == 0)
+		return;
+	buffer_append_string(out, "    (waits for ");
+	mail_text_append(out, delivery->trigger, MAIL_TEXT_ASCII);
+	buffer_append_string(out, ")\n");
+}
+
 static void print_delivery(struct buffer *out, const struct queue_delivery *delivery)
 {
 	if (!is_open(delivery))
@@ -52,6 +61,7 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 		mail_text_append(out, delivery->text, MAIL_TEXT_ASCII);
 		buffer_append_string(out, ")\n");
 	}
+	print_wait(out, delivery);
 	print_address(out, delivery->address);
 }
 
@@ -73,6 +83,8 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 		buffer_append_string(out, "MAILER-DAEMON");
 	mail_text_append(out, control->envelope->sender, MAIL_TEXT_ASCII);
 	buffer_append_byte(out, '\n');
+	if (entry->is_held)
+		buffer_append_string(out, "    (held by the operator)\n");
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
 	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
@@ -161,6 +173,10 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 	json_field_number(out, "number", entry->number);
 	json_field_text(out, "state", entry->is_preprocessed ? STR("preprocessed") : STR("queued"));
 	json_field_text(out, "stage", str_from(mail_stage_name(envelope->stage)));
+	if (entry->is_held) {
+		json_field(out, "held");
+		buffer_append_string(out, "true");
+	}
 	json_time(out, "born", envelope->id.born_us);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "log/event.h"
 #include "base/buffer.h"
+#include "base/json.h"
 #include "base/timestamp.h"
 #include "log/sink.h"
 #include <stdlib.h>
@@ -31,6 +32,9 @@ static struct {
 	struct buffer lines;
 	struct buffer process; /* "smtpd[4711]" */
 	enum log_level lowest;
+	enum log_format format;
+	enum log_target target;
+	bool is_journal; /* standard error is the journal's */
 	bool is_open;
 	uint64_t lost; /* lines */
 } logger = {.lowest = LOG_INFO_LEVEL};
@@ -128,13 +132,43 @@ static void append_field(struct buffer *line, const struct log_field *field)
 	}
 }
 
-static void append_line(struct buffer *lines, enum log_name name, const struct log_field *fields)
+static void append_json_field(struct buffer *line, const struct log_field *field)
 {
-	char time_text[TIMESTAMP_SIZE];
-	struct timespec now;
+	char id[MAIL_ID_SIZE];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	timestamp_format(now.tv_sec * SECOND_US + now.tv_nsec / 1000, time_text);
+	json_field(line, field->key);
+	switch (field->type) {
+	case LOG_FIELD_STR:
+		json_append_text(line, field->text);
+		break;
+	case LOG_FIELD_NUMBER:
+		append_number(line, field->number);
+		break;
+	case LOG_FIELD_ID:
+		mail_id_format(field->id, id);
+		json_append_text(line, str_from(id));
+		break;
+	case LOG_FIELD_END:
+		break;
+	}
+}
+
+static void append_json_line(struct buffer *lines, const char *time_text, enum log_name name,
+			     const struct log_field *fields)
+{
+	buffer_append_byte(lines, '{');
+	json_field_text(lines, "time", str_from(time_text));
+	json_field_text(lines, "level", str_from(levels[events[name].level]));
+	json_field_text(lines, "process", buffer_view(&logger.process));
+	json_field_text(lines, "event", str_from(log_event_name(name)));
+	for (; fields->type != LOG_FIELD_END; fields++)
+		append_json_field(lines, fields);
+	buffer_append_string(lines, "}\n");
+}
+
+static void append_logfmt_line(struct buffer *lines, const char *time_text, enum log_name name,
+			       const struct log_field *fields)
+{
 	buffer_append_string(lines, "time=");
 	buffer_append_string(lines, time_text);
 	buffer_append_string(lines, " level=");
@@ -146,6 +180,39 @@ static void append_line(struct buffer *lines, enum log_name name, const struct l
 	for (; fields->type != LOG_FIELD_END; fields++)
 		append_field(lines, fields);
 	buffer_append_byte(lines, '\n');
+}
+
+static void append_line(struct buffer *lines, enum log_name name, const struct log_field *fields)
+{
+	char time_text[TIMESTAMP_SIZE];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	timestamp_format(now.tv_sec * SECOND_US + now.tv_nsec / 1000, time_text);
+	if (logger.is_journal)
+		buffer_append_format(lines, "<%d>", log_sink_priority(events[name].level));
+	if (logger.format == LOG_FORMAT_JSON)
+		append_json_line(lines, time_text, name, fields);
+	else
+		append_logfmt_line(lines, time_text, name, fields);
+}
+
+static void write_to_syslog(enum log_name name, const struct log_field *fields)
+{
+	const struct log_field loss[] = {log_number("lines", (int64_t)logger.lost),
+					 {LOG_FIELD_END}};
+	struct buffer line = {0};
+
+	if (logger.lost > 0) {
+		append_line(&line, EVENT_LOG_LOST, loss);
+		if (log_sink_syslog(events[EVENT_LOG_LOST].level, buffer_view(&line)))
+			logger.lost = 0;
+		buffer_reset(&line);
+	}
+	append_line(&line, name, fields);
+	if (!log_sink_syslog(events[name].level, buffer_view(&line)))
+		logger.lost++;
+	buffer_clear(&line);
 }
 
 /* Says how much was lost as soon as there is room for it. */
@@ -187,9 +254,18 @@ void log_open(const char *process, enum log_level lowest)
 	logger.lowest = lowest;
 	logger.is_open = true;
 	log_sink_open();
+	logger.is_journal = logger.target == LOG_TARGET_STDERR && log_sink_is_journal();
 	if (!is_registered)
 		atexit(flush_at_exit);
 	is_registered = true;
+}
+
+void log_configure(enum log_format format, enum log_target target)
+{
+	log_flush();
+	logger.format = format;
+	logger.target = target;
+	logger.is_journal = target == LOG_TARGET_STDERR && log_sink_is_journal();
 }
 
 void log_write(enum log_name name, const struct log_field *fields)
@@ -198,6 +274,10 @@ void log_write(enum log_name name, const struct log_field *fields)
 		return;
 	if (!logger.is_open)
 		log_open("stagepost", logger.lowest);
+	if (logger.target == LOG_TARGET_SYSLOG) {
+		write_to_syslog(name, fields);
+		return;
+	}
 	if (logger.lines.length >= PENDING_MAX) {
 		flush(0);
 		if (logger.lines.length >= PENDING_MAX) {

@@ -78,9 +78,16 @@ struct log_field log_error(int negative_errno);
 
 void log_write(enum log_name name, const struct log_field *fields);
 
+enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
+enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
+
 /* Names the process in every line and sets the lowest level that is written.
- * Lines go to standard error. */
+ * Lines go to standard error, as logfmt; where that is the journal (sd-daemon(3)),
+ * each with its priority in front. */
 void log_open(const char *process, enum log_level lowest);
+/* From now on: JSON is one object a line with the same keys (RFC 8259); syslog
+ * gets the lines with facility mail, and what it does not take is counted. */
+void log_configure(enum log_format format, enum log_target target);
 void log_flush(void);
 
 const char *log_event_name(enum log_name name);

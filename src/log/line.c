@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "log/line.h"
+#include "log/internal.h"
 #include <string.h>
 
 /* Behind what a collector put in front; empty when there is no "time=". */
@@ -84,7 +85,11 @@ static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pa
 
 bool log_line_parse(struct arena *arena, struct str text, struct log_line *line_out)
 {
+	ptrdiff_t object = str_find(text, '{');
+
 	line_out->count = 0;
+	if (object >= 0 && str_starts_with(str_skip(text, (size_t)object), STR("{\"time\":")))
+		return log_line_parse_json(arena, str_skip(text, (size_t)object), line_out);
 	text = find_start(text);
 	while (text.length > 0 && line_out->count < LOG_LINE_FIELDS_MAX) {
 		if (!take_pair(arena, &text, &line_out->pairs[line_out->count]))

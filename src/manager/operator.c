@@ -19,6 +19,7 @@
 #include "manager/internal.h"
 #include "os/clock.h"
 #include "os/socket.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -156,6 +157,8 @@ static const char *on_message_command(struct manager *manager, struct str comman
 	if (str_equal(command, STR("hold")))
 		return hold(manager, message);
 	if (str_equal(command, STR("release"))) {
+		if (operator_hold_of(manager, message) == NULL)
+			return "it is not held";
 		operator_end_hold(manager, message);
 		return NULL;
 	}
@@ -173,6 +176,8 @@ static const char *on_wait(struct manager *manager, struct str argument)
 	struct str name = argument;
 
 	(void)str_split(&argument, ' ', &name);
+	if (!queue_trigger_name_is_valid(name))
+		return "that is no name of a trigger";
 	trigger_set(manager, name, argument.data != NULL ? argument : STR("asked for"));
 	return trigger_find(manager, name) != NULL ? NULL : "the trigger cannot be set";
 }
@@ -191,6 +196,8 @@ static const char *on_notice(struct manager *manager, struct str text)
 		return NULL;
 	}
 	if (str_equal(command, STR("trigger"))) {
+		if (trigger_find(manager, argument) == NULL)
+			return "nothing waits for that";
 		trigger_release(manager, argument);
 		return NULL;
 	}

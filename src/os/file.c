@@ -110,6 +110,22 @@ int os_file_sync(int file)
 	return RETRY(fdatasync(file));
 }
 
+/* All I/O is begun before any is waited for. What the first call fails with, a
+ * block that could not be allocated, no later call would tell. The second waits
+ * for pages that the kernel's own writers have begun, and tells (and takes off
+ * this open file) any error of a write since the file was opened. */
+void os_file_write_out_many(const int *files, size_t count, int *results)
+{
+	const unsigned int all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	for (size_t i = 0; i < count; i++)
+		results[i] = RETRY(sync_file_range(files[i], 0, 0, SYNC_FILE_RANGE_WRITE));
+	for (size_t i = 0; i < count; i++)
+		if (results[i] == 0)
+			results[i] = RETRY(sync_file_range(files[i], 0, 0, all));
+}
+
 int os_file_sync_directory(int directory, const char *path)
 {
 	int file = os_file_open_directory(directory, path);

@@ -63,6 +63,12 @@ MUST_CHECK int os_file_sync(int file);
 /* os_file_sync() for COUNT files, at the same time where the kernel can;
  * RESULTS[i] is 0 or -errno of FILES[i]. */
 void os_file_sync_many(const int *files, size_t count, int *results);
+/* Hands the bytes of COUNT files to the device and waits until it has them.
+ * Nothing is durable by that alone. But on a filesystem that keeps order
+ * (queue/ordered.c), a change of a directory made after this call becomes
+ * durable only together with these bytes and sizes. Errors as for
+ * os_file_sync(); RESULTS[i] is 0 or -errno of FILES[i]. */
+void os_file_write_out_many(const int *files, size_t count, int *results);
 /* Makes the directory's entries durable. */
 MUST_CHECK int os_file_sync_directory(int directory, const char *path);
 /* os_file_sync_directory() for COUNT directories, at the same time where the

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -219,6 +220,38 @@ int os_socket_connect_unix(const char *path, int kind)
 	if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0)
 		return fail(descriptor);
 	return descriptor;
+}
+
+int os_socket_ask_unix(const char *path)
+{
+	const struct sockaddr_un any = {.sun_family = AF_UNIX};
+	struct sockaddr_un address;
+	int descriptor;
+	int error = unix_address(path, &address);
+
+	if (error < 0)
+		return error;
+	descriptor = socket(AF_UNIX, SOCK_DGRAM | FLAGS, 0);
+	if (descriptor < 0)
+		return -errno;
+	/* an address without a name: the kernel chooses one */
+	if (bind(descriptor, (const struct sockaddr *)&any, sizeof any.sun_family) != 0 ||
+	    connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0)
+		return fail(descriptor);
+	return descriptor;
+}
+
+int os_socket_wait(int socket, bool for_writing, int64_t timeout_us)
+{
+	struct pollfd one = {.fd = socket, .events = for_writing ? POLLOUT : POLLIN};
+	int count;
+
+	do
+		count = poll(&one, 1, (int)(timeout_us / 1000));
+	while (count < 0 && errno == EINTR);
+	if (count < 0)
+		return -errno;
+	return count == 0 ? -ETIMEDOUT : 0;
 }
 
 ssize_t os_socket_read(int socket, void *data, size_t size)

@@ -53,6 +53,11 @@ MUST_CHECK int os_socket_local_address(int socket, union os_socket_address *out)
  * a socket stands there; mode is that of the new one. */
 MUST_CHECK int os_socket_listen_unix(const char *path, int kind, unsigned mode);
 MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
+/* A SOCK_DGRAM socket that sends to the one at PATH and can be answered: the
+ * kernel gives it an address. */
+MUST_CHECK int os_socket_ask_unix(const char *path);
+/* Waits until SOCKET can be read (or, FOR_WRITING, written): 0; -ETIMEDOUT. */
+MUST_CHECK int os_socket_wait(int socket, bool for_writing, int64_t timeout_us);
 
 /* Bytes moved, 0 at the end of input, -EAGAIN, or -errno. No signal when the
  * peer is gone. */

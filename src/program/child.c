@@ -5,6 +5,7 @@
 #include "log/event.h"
 #include "os/process.h"
 #include "os/socket.h"
+#include "program/log_settings.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,14 +94,6 @@ static void take_socket(struct supervised *supervised, struct ipc_message *messa
 	child->socket_count++;
 }
 
-static void apply_log_settings(struct supervised *supervised)
-{
-	enum log_level level = LOG_INFO_LEVEL;
-
-	(void)log_level_parse(str_from(supervised->child.config->log_level), &level);
-	log_open(supervised->program->name, level);
-}
-
 static void start(struct supervised *supervised)
 {
 	int error;
@@ -110,7 +103,7 @@ static void start(struct supervised *supervised)
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
 	supervised->is_started = true;
-	apply_log_settings(supervised);
+	log_settings_apply(supervised->program->name, supervised->child.config);
 	error = supervised->program->start(&supervised->child);
 	if (error < 0)
 		fail(supervised, error, "cannot start");
@@ -124,7 +117,7 @@ static void reload(struct supervised *supervised)
 		return;
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
-	apply_log_settings(supervised);
+	log_settings_apply(supervised->program->name, supervised->child.config);
 	if (supervised->program->reload != NULL)
 		supervised->program->reload(&supervised->child, old);
 	config_free(old);

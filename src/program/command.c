@@ -39,6 +39,31 @@ int command_usage(const struct command *command, const char *message)
 	return COMMAND_USAGE;
 }
 
+static int usage_of_sub(const struct command *command, const struct command *subcommands, FILE *out)
+{
+	fprintf(out, "Usage: stagepost %s %s\n\n%s\n\n", command->name, command->arguments,
+		command->summary);
+	for (const struct command *sub = subcommands; sub->name != NULL; sub++)
+		fprintf(out, "  %-15s %s\n", sub->name, sub->summary);
+	return out == stdout ? COMMAND_OK : COMMAND_USAGE;
+}
+
+int command_run_sub(const struct command *command, const struct command *subcommands, int argc,
+		    char **argv)
+{
+	size_t prefix = strlen(command->name) + 1;
+
+	if (argc < 2)
+		return usage_of_sub(command, subcommands, stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return usage_of_sub(command, subcommands, stdout);
+	for (const struct command *sub = subcommands; sub->name != NULL; sub++)
+		if (strcmp(sub->name + prefix, argv[1]) == 0)
+			return sub->run(sub, argc - 1, argv + 1);
+	fprintf(stderr, "stagepost %s: no command \"%s\"\n", command->name, argv[1]);
+	return usage_of_sub(command, subcommands, stderr);
+}
+
 /* One option with its argument, if it has one. COMMAND_OK to go on. */
 static int take_option(const struct command *command, const struct command_option *option, int argc,
 		       char **argv, struct command_options *options)

@@ -46,6 +46,10 @@ struct command_option {
 bool command_parse_extra(const struct command *command, int argc, char **argv,
 			 const struct command_option *extras, struct command_options *options,
 			 int *status_out);
+/* Runs the one of SUBCOMMANDS ("queue list"; the last has a NULL name) of COMMAND
+ * ("queue") that argv[1] names. */
+int command_run_sub(const struct command *command, const struct command *subcommands, int argc,
+		    char **argv);
 /* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
 /* FILE, or the usual configuration when it is NULL. Exits when FILE was named by
@@ -66,6 +70,7 @@ int command_completion(const struct command *command, int argc, char **argv);
 int command_trace(const struct command *command, int argc, char **argv);
 int command_reload(const struct command *command, int argc, char **argv);
 int command_stop(const struct command *command, int argc, char **argv);
+int command_trigger(const struct command *command, int argc, char **argv);
 int command_queue(const struct command *command, int argc, char **argv);
 int command_mailq(const struct command *command, int argc, char **argv);
 int command_sendmail(const struct command *command, int argc, char **argv);

@@ -10,6 +10,11 @@
 
 /* The queue that CONFIG_FILE names, for reading; NULL, and why is on standard error. */
 struct queue_store *command_queue_open(const char *config_file);
+/* The same to change something in it, as the queue's owner: becomes that user when
+ * started as root. */
+struct queue_store *command_queue_open_for_change(const struct config *config);
+/* What that does first; false: why not is on standard error. */
+bool command_queue_become_owner(const struct config *config);
 /* Says that WHAT failed with ERROR (-errno); COMMAND_FAILED. */
 int command_queue_failed(const char *what, int error);
 /* Moves TEXT to standard output. */
@@ -17,6 +22,13 @@ void command_queue_flush(struct buffer *text);
 
 int command_queue_list(const struct command *command, int argc, char **argv);
 int command_queue_show(const struct command *command, int argc, char **argv);
+/* hold, release, retry, bounce, remove */
+int command_queue_order(const struct command *command, int argc, char **argv);
+/* Takes both locks of the queue at PATH; false: why not is said. */
+bool command_queue_lock(struct queue_store *store, const char *path);
+
+int command_queue_adopt(const struct command *command, int argc, char **argv);
+int command_queue_repair(const struct command *command, int argc, char **argv);
 int command_queue_stats(const struct command *command, int argc, char **argv);
 
 #endif

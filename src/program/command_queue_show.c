@@ -61,6 +61,8 @@ static void print_message(const struct listing_entry *entry, struct str control,
 
 	if (!json) {
 		print_safely(control);
+		if (entry->is_held)
+			puts("(held by the operator)");
 		putchar('\n');
 		print_safely(header);
 		return;

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "program/child.h"
+#include "queue/repair.h"
 #include "queue/server.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -29,9 +30,7 @@ static int open_store(struct queue_program *program, const struct config *config
 		.create = true,
 		.unsafe = config->queue_unsafe,
 		.split = config->split,
-		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
-			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
-								       : QUEUE_SYNC_AUTO,
+		.sync = queue_sync_of(config->queue_sync),
 	};
 	struct buffer reason = {0};
 	int error = queue_store_open(config->queue, &options, &program->store, &reason);
@@ -46,6 +45,18 @@ static int open_store(struct queue_program *program, const struct config *config
 	return error;
 }
 
+/* Its messages are on their way to other numbers. */
+static int refuse_half_repaired(struct queue_store *store)
+{
+	int result = queue_repair_is_pending(store);
+
+	if (result <= 0)
+		return result;
+	log_event(EVENT_PROCESS_ERROR,
+		  log_string("reason", "\"stagepost queue repair\" was interrupted: run it again"));
+	return -EBUSY;
+}
+
 static int start(struct child *child)
 {
 	struct queue_program *program = memory_alloc_zero(1, sizeof *program);
@@ -57,6 +68,8 @@ static int start(struct child *child)
 	program->child = child;
 	if (error == 0)
 		error = queue_store_lock(program->store, "queue");
+	if (error == 0)
+		error = refuse_half_repaired(program->store);
 	for (size_t i = 0; error == 0 && i < config->service_count; i++)
 		error = queue_store_add_service(program->store, config->services[i].name);
 	if (error == 0)
@@ -66,9 +79,7 @@ static int start(struct child *child)
 	program->server = queue_server_new(child->loop, program->store, program->intake,
 					   child_socket(child, "queue"), reserve(config));
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
-		  log_string("sync", queue_store_sync(program->store) == QUEUE_SYNC_FILESYSTEM
-					     ? "filesystem"
-					     : "files"));
+		  log_string("sync", queue_sync_name(queue_store_sync(program->store))));
 	child_ready(child);
 	return 0;
 }

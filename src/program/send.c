@@ -17,7 +17,8 @@ struct send_program {
 static int open_store(struct send_program *program)
 {
 	const struct config *config = program->child->config;
-	const struct queue_options options = {.unsafe = config->queue_unsafe};
+	const struct queue_options options = {.unsafe = config->queue_unsafe,
+					      .sync = queue_sync_of(config->queue_sync)};
 	int error = queue_store_open(config->queue, &options, &program->store, NULL);
 
 	if (error < 0)

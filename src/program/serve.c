@@ -2,6 +2,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/file.h"
+#include "program/log_settings.h"
 #include "program/pid_file.h"
 #include "program/serve_internal.h"
 #include <errno.h>
@@ -150,7 +151,7 @@ int serve(const char *file, struct str text, struct config *config)
 	static struct supervisor supervisor;
 	struct os_signal *signals[4];
 
-	log_open("stagepost", LOG_INFO_LEVEL);
+	log_settings_apply("stagepost", config);
 	os_process_ignore_pipe_signal();
 	os_process_raise_descriptor_limit();
 	supervisor.file = file;

@@ -3,6 +3,7 @@
 #include "log/event.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "program/log_settings.h"
 #include "program/serve_internal.h"
 #include <errno.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	struct config *old = supervisor->config;
 
 	supervisor->config = config;
+	log_settings_apply("stagepost", config);
 	supervisor->text = *text;
 	*text = old_text;
 	for (size_t i = 0; i < supervisor->process_count; i++) {

@@ -27,8 +27,10 @@ const struct command commands[] = {
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon "
 	 "runs.\n\n" COMMAND_MAIL_EXITS,
 	 command_enqueue},
-	{"queue", "list|show|stats [ARGUMENT ...]", "Shows what is in the queue.", "",
-	 command_queue},
+	{"queue", "list|show|hold|release|retry|bounce|remove|stats|repair|adopt [ARGUMENT ...]",
+	 "Shows and changes what is in the queue.", "", command_queue},
+	{"trigger", "list|wait|release [ARGUMENT ...]", "Shows and changes what messages wait for.",
+	 "", command_trigger},
 	{"trace", "[--json] ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
 	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"

@@ -5,6 +5,13 @@
  * The bytes of all are made durable, then their todo/ names are made, then the
  * directories of these names are made durable. The last step also covers what
  * was removed before the group began, so the files in quarantine become usable.
+ *
+ * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step only
+ * writes the bytes out, and the last syncs one directory, that of the last name
+ * made: whatever was done before that name is durable with it. That is the
+ * bytes and names of all, and every removal of what is held in quarantine since
+ * before the group began, by whichever process. Without a new name, pid/ is the
+ * directory: each file that is held went there after its names were removed.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -18,10 +25,11 @@ struct group {
 	struct queue_message **messages;
 	size_t count;
 	int *results;
-	bool *linked;                 /* [count]: the todo/ name was made */
-	struct queue_spare_list held; /* taken out of quarantine */
-	bool *dirty;                  /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
-	bool is_whole;                /* the whole filesystem at the end */
+	bool *linked;                     /* [count]: the todo/ name was made */
+	struct queue_spare_list held;     /* taken out of quarantine */
+	bool *dirty;                      /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
+	bool is_whole;                    /* the whole filesystem at the end */
+	const struct queue_message *last; /* whose todo/ name was made last; NULL: none */
 	bool has_lost; /* a sync failed that may have been to make a removal durable */
 };
 
@@ -29,23 +37,26 @@ static void begin(struct group *group)
 {
 	struct queue_intake *intake = group->intake;
 	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
+	bool is_ordered;
 
 	group->linked = memory_alloc_zero(group->count + 1, sizeof(bool));
 	group->dirty = memory_alloc_zero(directories, sizeof(bool));
 	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
+	is_ordered = intake->store->sync == QUEUE_SYNC_ORDERED;
 	pthread_mutex_lock(&intake->mutex);
 	if (intake->quarantine.count > 0 && !intake->is_poisoned) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
 		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
 		memset(intake->dirty, 0, directories * sizeof(bool));
-		group->is_whole |= intake->is_unknown;
+		group->is_whole |= intake->is_unknown && !is_ordered;
 	}
 	pthread_mutex_unlock(&intake->mutex);
 }
 
 /* Bytes and sizes of all, side by side. */
-static void sync_each_file(struct group *group)
+static void for_each_file(struct group *group,
+			  void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc(2 * group->count * sizeof *files);
 	int *results = memory_alloc(2 * group->count * sizeof *results);
@@ -57,7 +68,7 @@ static void sync_each_file(struct group *group)
 		files[count++] = group->messages[i]->data;
 		files[count++] = group->messages[i]->control;
 	}
-	os_file_sync_many(files, count, results);
+	store_many(files, count, results);
 	count = 0;
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->results[i] < 0)
@@ -82,7 +93,8 @@ static void sync_files(struct group *group)
 	if (ready == 0)
 		return;
 	if (store->sync != QUEUE_SYNC_FILESYSTEM) {
-		sync_each_file(group);
+		for_each_file(group, store->sync == QUEUE_SYNC_ORDERED ? os_file_write_out_many
+								       : os_file_sync_many);
 		return;
 	}
 	result = os_file_sync_filesystem(store->directory);
@@ -108,6 +120,8 @@ static void link_todo(struct group *group)
 				 message->number, to);
 		group->results[i] = os_file_rename(store->directory, from, to);
 		group->linked[i] = true;
+		if (group->results[i] == 0)
+			group->last = message;
 	}
 }
 
@@ -156,18 +170,31 @@ static int sync_each_directory(struct group *group)
 	return result;
 }
 
+/* Only for a filesystem that keeps order. */
+static int sync_newest_directory(const struct group *group)
+{
+	const struct queue_store *store = group->intake->store;
+	char path[QUEUE_PATH_SIZE] = "pid";
+
+	if (group->last != NULL)
+		queue_store_directory_path(store, QUEUE_TODO, mail_stage_name(group->last->stage),
+					   group->last->number, path);
+	return os_file_sync_directory(store->directory, path);
+}
+
 static int sync_directories(struct group *group)
 {
-	bool is_needed = group->held.count > 0;
+	const struct queue_store *store = group->intake->store;
 	int result;
 
-	for (size_t i = 0; i < group->count; i++)
-		is_needed |= group->results[i] == 0;
-	if (!is_needed)
+	if (group->held.count == 0 && group->last == NULL)
 		return 0;
-	if (!group->is_whole)
+	if (store->sync == QUEUE_SYNC_ORDERED)
+		result = sync_newest_directory(group);
+	else if (group->is_whole)
+		result = os_file_sync_filesystem(store->directory);
+	else
 		return sync_each_directory(group);
-	result = os_file_sync_filesystem(group->intake->store->directory);
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
 			group->results[i] = result;

@@ -107,9 +107,9 @@ static int refuse_foreign(void *context, const char *name)
 	return strcmp(name, "format.new") == 0 || strcmp(name, "lost+found") == 0 ? 0 : -ENOTEMPTY;
 }
 
-int queue_create(int directory, uint32_t split)
+int queue_create_lacking(int directory, uint32_t split)
 {
-	int result = os_file_list(directory, ".", refuse_foreign, NULL);
+	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < COUNT_OF(plain_names); i++)
 		result = make_directory(directory, plain_names[i]);
@@ -117,7 +117,14 @@ int queue_create(int directory, uint32_t split)
 		result = queue_create_split(directory, split_names[i], split);
 	if (result == 0)
 		result = make_locks(directory);
+	return result == 0 ? os_file_sync_directory(directory, ".") : result;
+}
+
+int queue_create(int directory, uint32_t split)
+{
+	int result = os_file_list(directory, ".", refuse_foreign, NULL);
+
 	if (result == 0)
-		result = os_file_sync_directory(directory, ".");
+		result = queue_create_lacking(directory, split);
 	return result == 0 ? write_format(directory, split) : result;
 }

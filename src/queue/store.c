@@ -96,7 +96,8 @@ static int check(int directory, bool unsafe, struct buffer *reason)
 	return result == -ENOTSUP && unsafe ? 0 : result;
 }
 
-/* A queue with a filesystem to itself loses nothing by syncing all of it. */
+/* Order kept costs one journal commit a group, where syncs cost two. A queue with
+ * a filesystem to itself loses nothing by syncing all of it. */
 static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 {
 	struct os_file_info own;
@@ -104,6 +105,8 @@ static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 
 	if (wanted != QUEUE_SYNC_AUTO)
 		return wanted;
+	if (queue_filesystem_is_ordered(directory))
+		return QUEUE_SYNC_ORDERED;
 	if (os_file_info(directory, &own) < 0 || os_file_info_at(directory, "..", &parent) < 0)
 		return QUEUE_SYNC_FILES;
 	return own.device != parent.device ? QUEUE_SYNC_FILESYSTEM : QUEUE_SYNC_FILES;
@@ -158,6 +161,33 @@ uint32_t queue_store_split(const struct queue_store *store)
 enum queue_sync queue_store_sync(const struct queue_store *store)
 {
 	return store->sync;
+}
+
+enum queue_sync queue_sync_of(enum config_sync sync)
+{
+	switch (sync) {
+	case CONFIG_SYNC_FILES:
+		return QUEUE_SYNC_FILES;
+	case CONFIG_SYNC_FILESYSTEM:
+		return QUEUE_SYNC_FILESYSTEM;
+	case CONFIG_SYNC_ORDERED:
+		return QUEUE_SYNC_ORDERED;
+	case CONFIG_SYNC_AUTO:
+		break;
+	}
+	return QUEUE_SYNC_AUTO;
+}
+
+const char *queue_sync_name(enum queue_sync sync)
+{
+	static const char *const names[] = {
+		[QUEUE_SYNC_AUTO] = "auto",
+		[QUEUE_SYNC_FILES] = "files",
+		[QUEUE_SYNC_FILESYSTEM] = "filesystem",
+		[QUEUE_SYNC_ORDERED] = "ordered",
+	};
+
+	return names[sync];
 }
 
 int queue_store_add_service(struct queue_store *store, const char *service)

@@ -36,14 +36,17 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "config/config.h"
 #include "mail/envelope.h"
 
 enum { QUEUE_PATH_SIZE = 128 }; /* any path below the queue directory, with its NUL */
 
 enum queue_sync {
-	QUEUE_SYNC_AUTO,       /* FILESYSTEM where the queue is a mount point, else FILES */
+	QUEUE_SYNC_AUTO,       /* ORDERED where it is promised; FILESYSTEM where the queue is a
+				* mount point; else FILES */
 	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
 	QUEUE_SYNC_FILESYSTEM, /* syncfs */
+	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see queue/ordered.c */
 };
 
 struct queue_options {
@@ -74,6 +77,9 @@ void queue_store_close(struct queue_store *store);
 int queue_store_directory(const struct queue_store *store);
 uint32_t queue_store_split(const struct queue_store *store);
 enum queue_sync queue_store_sync(const struct queue_store *store);
+/* From the configuration; and the word for it there. */
+enum queue_sync queue_sync_of(enum config_sync sync);
+const char *queue_sync_name(enum queue_sync sync);
 
 /* Makes the directories of a local service, durably, where they lack. */
 MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);

@@ -13,6 +13,7 @@ struct group {
 	size_t count;
 	int *files;                           /* [count]: open in this step; -1: none */
 	struct queue_directories directories; /* of names made in this step */
+	bool is_ordered;                      /* this step relies on the filesystem's order */
 	struct owner {
 		size_t update;
 		size_t directory;
@@ -49,20 +50,35 @@ static void sync_each_directory(struct group *group)
 		     group->directories.items[group->owners[i].directory].result);
 }
 
+/* On a filesystem that keeps order S5 needs no sync: it begins when todo/ goes,
+ * and the removal can become durable only after the names of S5 and with the
+ * map, which is written out before it. Until then the message is at S4. */
+static bool is_with_names(const struct group *group, size_t i)
+{
+	return group->is_ordered && group->updates[i]->preprocess;
+}
+
+static bool is_to_store(const struct group *group, size_t i, bool with_names)
+{
+	return group->files[i] >= 0 && group->updates[i]->result == 0 &&
+	       is_with_names(group, i) == with_names;
+}
+
 /* What was written to the open files, side by side. */
-static void sync_each_file(struct group *group)
+static void for_each_file(struct group *group, bool with_names,
+			  void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc((group->count + 1) * sizeof *files);
 	int *results = memory_alloc((group->count + 1) * sizeof *results);
 	size_t count = 0;
 
 	for (size_t i = 0; i < group->count; i++)
-		if (group->files[i] >= 0 && group->updates[i]->result == 0)
+		if (is_to_store(group, i, with_names))
 			files[count++] = group->files[i];
-	os_file_sync_many(files, count, results);
+	store_many(files, count, results);
 	count = 0;
 	for (size_t i = 0; i < group->count; i++) {
-		if (group->files[i] < 0 || group->updates[i]->result < 0)
+		if (!is_to_store(group, i, with_names))
 			continue;
 		group->store->has_lost |= results[count] < 0;
 		fail(group, i, results[count++]);
@@ -87,7 +103,7 @@ static void sync_step(struct group *group)
 	if (group->directories.count > 0 && group->store->sync == QUEUE_SYNC_FILESYSTEM) {
 		sync_whole(group);
 	} else {
-		sync_each_file(group);
+		for_each_file(group, false, os_file_sync_many);
 		sync_each_directory(group);
 	}
 	for (size_t i = 0; i < group->count; i++) {
@@ -232,12 +248,15 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	int result;
 
 	queue_store_path(group->store, place, name, group->updates[i]->number, path);
-	add_directory(group, i, place, name);
+	if (!group->is_ordered)
+		add_directory(group, i, place, name);
 	result = os_file_link(directory, from, path);
-	if (result != -EEXIST)
-		return result;
-	result = os_file_unlink(directory, path);
-	return result == 0 ? os_file_link(directory, from, path) : result;
+	if (result == -EEXIST) {
+		result = os_file_unlink(directory, path);
+		if (result == 0)
+			result = os_file_link(directory, from, path);
+	}
+	return result;
 }
 
 static int link_all(struct group *group, size_t i)
@@ -278,7 +297,10 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 		updates[i]->result = check(updates[i]);
 	}
 	write_bounces(&group);
+	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;
 	write_controls(&group);
+	if (group.is_ordered)
+		for_each_file(&group, true, os_file_write_out_many);
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result == 0 && updates[i]->preprocess)
 			fail(&group, i, link_all(&group, i));

@@ -27,7 +27,9 @@ struct queue_update {
 
 /* Carries out all updates together: bounce records are written and durable
  * first; then control records are written, the links of preprocessing made, and
- * both durable. An update that fails has no later step done.
+ * both durable. (With QUEUE_SYNC_ORDERED preprocessing is durable as soon as the
+ * removal from todo/ that follows it is, and not before: a power failure leaves
+ * S4 or the whole of S5.) An update that fails has no later step done.
  * A file found with a torn last line (no newline) gets that line ended before
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an

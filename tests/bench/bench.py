@@ -185,7 +185,8 @@ def measure_kind(options, disk, kind, report):
         for build in [options.build] + options.against:
             name = "stagepost" if build == options.build else build.strip("/")
             started.append(Stagepost(disk.directory(f"stagepost{len(started)}-{kind}"), build,
-                                     sink.port, name, options.config))
+                                     sink.port, name, options.config if build == options.build
+                                     else options.against_config or options.config))
         if options.with_postfix:
             started.append(Postfix(disk.directory("postfix-" + kind), sink.port))
         systems = started[1:]
@@ -233,6 +234,7 @@ def main():
                         help="no system calls, no memory")
     parser.add_argument("--idle", type=int, default=2000, help="idle sessions")
     parser.add_argument("--config", default="", help="more lines for stagepost.conf")
+    parser.add_argument("--against-config", default="", help="the same for the other builds")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):

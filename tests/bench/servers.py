@@ -96,7 +96,7 @@ domain "{HELD}" {{ service = held }}
 domain "{LOCAL}" {{ service = maildir }}
 stage held {{ paused = yes }}
 smtproutes = {{ ":127.0.0.1;{sink_port}" }}
-{extra or "queue_sync = filesystem"}
+{extra or "queue_sync = auto"}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],

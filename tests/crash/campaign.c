@@ -50,12 +50,17 @@ static uint32_t next_random(void)
 static void try_aftermath(const struct disk *disk, const bool *keep);
 
 /* Cuts the power with these items on the disk, and judges. */
-static void try_state(const struct disk *disk, const bool *keep)
+static void try_state(const struct disk *disk, bool *keep)
 {
-	struct world *world = world_new(disk_crash(disk, keep, true));
-	struct world *before = world_enter(world);
+	struct world *world;
+	struct world *before;
 	struct recorder outside = recorder;
 	struct buffer why = {0};
+
+	if (disk->is_ordered)
+		disk_keep_order(disk, keep);
+	world = world_new(disk_crash(disk, keep, true));
+	before = world_enter(world);
 
 	recorder.before = NULL;
 	recorder.mutant = NULL;
@@ -81,11 +86,42 @@ static void try_with(const struct disk *disk, size_t count, bool *keep, bool oth
 	try_state(disk, keep);
 }
 
+/* Bytes by chance, and all that is in an order up to one of ORDERS. */
+static void keep_sample(const uint64_t *orders, size_t count, bool *keep)
+{
+	size_t number = 0;
+	uint64_t last;
+
+	for (size_t i = 0; i < count; i++)
+		number += orders[i] > 0;
+	last = number > 0 ? orders[next_random() % count] : 0;
+	for (size_t i = 0; i < count; i++)
+		keep[i] = orders[i] > 0 && last > 0 ? orders[i] <= last : (next_random() & 1) != 0;
+}
+
 static void try_samples(const struct disk *disk, size_t count, bool *keep, unsigned samples)
 {
+	uint64_t orders[ITEMS_MAX] = {0};
+
+	if (disk->is_ordered)
+		disk_orders(disk, orders);
 	for (unsigned s = 0; s < samples && !campaign.is_broken; s++) {
+		keep_sample(orders, count, keep);
+		try_state(disk, keep);
+	}
+}
+
+/* As few bytes as there may be with everything up to each of ORDERS. */
+static void try_orders(const struct disk *disk, size_t count, bool *keep)
+{
+	uint64_t orders[ITEMS_MAX] = {0};
+
+	disk_orders(disk, orders);
+	for (size_t n = 0; n < count && !campaign.is_broken; n++) {
+		if (orders[n] == 0)
+			continue;
 		for (size_t i = 0; i < count; i++)
-			keep[i] = (next_random() & 1) != 0;
+			keep[i] = orders[i] > 0 && orders[i] <= orders[n];
 		try_state(disk, keep);
 	}
 }
@@ -108,7 +144,8 @@ static void look_deep(void)
 static void before_deep_call(enum call call, const char *place)
 {
 	(void)place;
-	if (call == CALL_SYNC || call == CALL_SYNC_DIRECTORY || call == CALL_SYNC_FILESYSTEM)
+	if (call == CALL_SYNC || call == CALL_WRITE_OUT || call == CALL_SYNC_DIRECTORY ||
+	    call == CALL_SYNC_FILESYSTEM)
 		look_deep();
 }
 
@@ -175,6 +212,8 @@ static void look(bool is_full)
 	}
 	try_with(disk, count, keep, false, count);
 	try_with(disk, count, keep, true, count);
+	if (disk->is_ordered && is_full)
+		try_orders(disk, count, keep);
 	for (size_t i = 0; is_full && i < count && !campaign.is_broken; i++) {
 		try_with(disk, count, keep, false, i);
 		try_with(disk, count, keep, true, i);
@@ -189,6 +228,7 @@ static void before_call(enum call call, const char *place)
 	(void)place;
 	switch (call) {
 	case CALL_SYNC:
+	case CALL_WRITE_OUT:
 	case CALL_SYNC_DIRECTORY:
 	case CALL_SYNC_FILESYSTEM:
 		look(true);
@@ -215,6 +255,8 @@ static void look_at_promise(void)
 static struct world *begin_run(const struct scenario *scenario, enum queue_sync sync,
 			       const struct disk *base)
 {
+	struct disk *disk;
+
 	ledger_reset();
 	ledger.sync = sync;
 	ledger.spares = scenario->spares;
@@ -226,7 +268,9 @@ static struct world *begin_run(const struct scenario *scenario, enum queue_sync 
 	campaign.seen_changes = UINT64_MAX;
 	recorder = (struct recorder){.now_us = 1000 * DAY_US};
 	scenario_look = look_at_promise;
-	return world_new(scenario->is_empty_disk ? disk_new() : disk_copy(base));
+	disk = scenario->is_empty_disk ? disk_new() : disk_copy(base);
+	disk->is_ordered = sync == QUEUE_SYNC_ORDERED;
+	return world_new(disk);
 }
 
 static bool run_with_cuts(const struct scenario *scenario, enum queue_sync sync,
@@ -249,15 +293,10 @@ static bool run_with_cuts(const struct scenario *scenario, enum queue_sync sync,
 	return !campaign.is_broken;
 }
 
-static const char *mode_name(enum queue_sync sync)
-{
-	return sync == QUEUE_SYNC_FILES ? "files" : "filesystem";
-}
-
 static unsigned report(enum queue_sync sync, const char *what)
 {
-	printf("FAILED: %s (%s), %s: " STR_FORMAT "\n", campaign.scenario, mode_name(sync), what,
-	       STR_ARGUMENTS(buffer_view(&campaign.why)));
+	printf("FAILED: %s (%s), %s: " STR_FORMAT "\n", campaign.scenario, queue_sync_name(sync),
+	       what, STR_ARGUMENTS(buffer_view(&campaign.why)));
 	return 1;
 }
 
@@ -307,43 +346,47 @@ static unsigned run_faults(const struct scenario *scenario, enum queue_sync sync
 	return failures;
 }
 
-#define FILES 1
-#define WHOLE 2
-#define BOTH  3
+#define FILES   (1 << QUEUE_SYNC_FILES)
+#define WHOLE   (1 << QUEUE_SYNC_FILESYSTEM)
+#define ORDERED (1 << QUEUE_SYNC_ORDERED)
+#define ALL     (FILES | WHOLE | ORDERED)
 
 static const struct mutant mutants[] = {
 	{"data not synced", MUTANT_SKIP, CALL_SYNC, "mess", 0, NULL, FILES},
 	{"control not synced", MUTANT_SKIP, CALL_SYNC, "intd", 0, NULL, FILES},
-	{"todo directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, FILES},
+	{"todo directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL,
+	 FILES | ORDERED},
 	{"mess directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, FILES},
 	{"info directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, FILES},
 	{"bytes of a group not synced", MUTANT_SKIP, CALL_SYNC_FILESYSTEM, "bytes", 0, NULL, WHOLE},
 	{"names of a group not synced", MUTANT_SKIP, CALL_SYNC_FILESYSTEM, "names", 0, NULL, WHOLE},
 	{"map not synced", MUTANT_SKIP, CALL_SYNC, "todo", 0, NULL, FILES},
-	{"outcome not synced", MUTANT_SKIP, CALL_SYNC, "info", 0, NULL, BOTH},
-	{"bounce not synced", MUTANT_SKIP, CALL_SYNC, "bounce", 0, NULL, FILES},
+	{"outcome not synced", MUTANT_SKIP, CALL_SYNC, "info", 0, NULL, ALL},
+	{"bounce not synced", MUTANT_SKIP, CALL_SYNC, "bounce", 0, NULL, FILES | ORDERED},
 	{"bounce and its name not synced", MUTANT_SKIP, CALL_SYNC_FILESYSTEM, "bounce", 0, NULL,
 	 WHOLE},
-	{"bounce directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "bounce", 0, NULL, FILES},
-	{"format not synced", MUTANT_SKIP, CALL_SYNC, "format.new", 0, NULL, BOTH},
-	{"queue's directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, ".", 0, NULL, BOTH},
-	{"queue's parent not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "..", 0, NULL, BOTH},
+	{"bounce directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "bounce", 0, NULL,
+	 FILES | ORDERED},
+	{"format not synced", MUTANT_SKIP, CALL_SYNC, "format.new", 0, NULL, ALL},
+	{"queue's directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, ".", 0, NULL, ALL},
+	/* where order is kept the next sync of a group says what this one does */
+	{"queue's parent not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "..", 0, NULL,
+	 FILES | WHOLE},
 	{"todo's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE},
 	{"mess's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, WHOLE},
-	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL,
-	 BOTH},
-	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, BOTH},
-	{"control not cut", MUTANT_SKIP, CALL_TRUNCATE, "intd", 0, NULL, BOTH},
+	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL, ALL},
+	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, ALL},
+	{"control not cut", MUTANT_SKIP, CALL_TRUNCATE, "intd", 0, NULL, ALL},
 	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "mess", CALL_RENAME, "todo", FILES},
 	{"control synced after todo", MUTANT_DEFER, CALL_SYNC, "intd", CALL_RENAME, "todo", FILES},
 	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,
 	 "todo", WHOLE},
 	{"bounce synced after outcome", MUTANT_DEFER, CALL_SYNC, "bounce", CALL_SYNC, "info",
-	 FILES},
+	 FILES | ORDERED},
 	{"bounce and its name synced after outcome", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bounce",
 	 CALL_SYNC, "info", WHOLE},
 	{"bounce's name synced after outcome", MUTANT_DEFER, CALL_SYNC_DIRECTORY, "bounce",
-	 CALL_SYNC, "info", FILES},
+	 CALL_SYNC, "info", FILES | ORDERED},
 	{"map synced after todo went", MUTANT_DEFER, CALL_SYNC, "todo", CALL_UNLINK, "todo", FILES},
 	{"info synced after todo went", MUTANT_DEFER, CALL_SYNC_DIRECTORY, "info", CALL_UNLINK,
 	 "todo", FILES},
@@ -351,9 +394,22 @@ static const struct mutant mutants[] = {
 	 "todo", WHOLE},
 	{"cleaned todo not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE, true},
 	{"cleaned info not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, WHOLE, true},
-	{"no quarantine after todo", MUTANT_FORGET_REMOVALS, 0, "todo", 0, NULL, BOTH},
-	{"no quarantine after info", MUTANT_FORGET_REMOVALS, 0, "info", 0, NULL, BOTH},
-	{"no quarantine after bounce", MUTANT_FORGET_REMOVALS, 0, "bounce", 0, NULL, BOTH},
+	{"no quarantine after todo", MUTANT_FORGET_REMOVALS, 0, "todo", 0, NULL, ALL},
+	{"no quarantine after info", MUTANT_FORGET_REMOVALS, 0, "info", 0, NULL, ALL},
+	{"no quarantine after bounce", MUTANT_FORGET_REMOVALS, 0, "bounce", 0, NULL, ALL},
+	{"data not written out", MUTANT_SKIP, CALL_WRITE_OUT, "mess", 0, NULL, ORDERED},
+	{"control not written out", MUTANT_SKIP, CALL_WRITE_OUT, "intd", 0, NULL, ORDERED},
+	{"map not written out", MUTANT_SKIP, CALL_WRITE_OUT, "todo", 0, NULL, ORDERED},
+	{"data written out after todo", MUTANT_DEFER, CALL_WRITE_OUT, "mess", CALL_RENAME, "todo",
+	 ORDERED},
+	{"control written out after todo", MUTANT_DEFER, CALL_WRITE_OUT, "intd", CALL_RENAME,
+	 "todo", ORDERED},
+	{"first directory of todo synced, not the last", MUTANT_FIRST, CALL_SYNC_DIRECTORY, "todo",
+	 CALL_RENAME, "todo", ORDERED},
+	{"map written out after todo went", MUTANT_DEFER, CALL_WRITE_OUT, "todo", CALL_UNLINK,
+	 "todo", ORDERED},
+	{"quarantine released without a sync", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "pid", 0, NULL,
+	 ORDERED},
 };
 
 /* Only creation syncs these directories, and all in that mode. */
@@ -383,11 +439,11 @@ static bool is_caught(const struct mutant *mutant, enum queue_sync sync, const s
 			continue;
 		if (is_verbose)
 			printf("caught: %s (%s) by %s: " STR_FORMAT "\n", mutant->name,
-			       mode_name(sync), scenarios[i].name,
+			       queue_sync_name(sync), scenarios[i].name,
 			       STR_ARGUMENTS(buffer_view(&campaign.why)));
 		return true;
 	}
-	printf("SURVIVED: %s (%s)%s\n", mutant->name, mode_name(sync),
+	printf("SURVIVED: %s (%s)%s\n", mutant->name, queue_sync_name(sync),
 	       has_struck ? "" : ", which never struck");
 	return false;
 }
@@ -395,7 +451,7 @@ static bool is_caught(const struct mutant *mutant, enum queue_sync sync, const s
 static unsigned run_mutants(enum queue_sync sync, const struct disk *base, bool is_verbose,
 			    unsigned *total)
 {
-	unsigned mode = sync == QUEUE_SYNC_FILES ? FILES : WHOLE;
+	unsigned mode = 1u << sync;
 	unsigned caught = 0;
 
 	for (size_t i = 0; i < COUNT_OF(mutants); i++) {
@@ -424,7 +480,7 @@ int main(int argc, char **argv)
 	uint64_t faults = 0;
 	double start = now();
 
-	for (enum queue_sync sync = QUEUE_SYNC_FILES; sync <= QUEUE_SYNC_FILESYSTEM; sync++) {
+	for (enum queue_sync sync = QUEUE_SYNC_FILES; sync <= QUEUE_SYNC_ORDERED; sync++) {
 		struct disk *base;
 
 		ledger.sync = sync;
@@ -437,7 +493,7 @@ int main(int argc, char **argv)
 				failures += report(sync, "power cut");
 			if (is_verbose)
 				printf("%s (%s): %llu states, %.1f s\n", scenarios[i].name,
-				       mode_name(sync),
+				       queue_sync_name(sync),
 				       (unsigned long long)(campaign.states - states),
 				       now() - start);
 		}

@@ -70,6 +70,8 @@ struct disk *disk_copy(const struct disk *disk)
 	struct disk *copy = memory_alloc_zero(1, sizeof *copy);
 
 	copy->changes = disk->changes;
+	copy->is_ordered = disk->is_ordered;
+	copy->durable = disk->durable;
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {
 		const struct disk_node *from = disk->nodes[i];
 		struct disk_node *to;
@@ -184,6 +186,10 @@ static struct disk_item *add_item(struct disk *disk, struct disk_node *node,
 	item = &node->items[node->item_count++];
 	*item = (struct disk_item){.kind = kind};
 	disk->changes++;
+	if (kind == DISK_ADD || kind == DISK_REMOVE) {
+		item->order = disk->changes;
+		node->changed = disk->changes;
+	}
 	return item;
 }
 
@@ -265,11 +271,23 @@ void disk_remove_name(struct disk *disk, struct disk_node *directory, const char
 	see(directory);
 }
 
+void disk_move_name(struct disk *disk, struct disk_node *from, const char *name,
+		    struct disk_node *to, const char *new_name)
+{
+	disk_add_name(disk, to, new_name, disk_find(from, name)->inode);
+	disk_remove_name(disk, from, name);
+	/* a directory that is both has the two in its list, in this order */
+	to->items[to->item_count - 1 - (from == to)].order = disk->changes;
+	to->changed = disk->changes;
+}
+
 void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size)
 {
+	bool is_cut = size < file->seen.size;
 	struct disk_item *item = add_item(disk, file, DISK_SIZE);
 
 	item->offset = size;
+	item->order = is_cut ? disk->changes : 0;
 	see(file);
 }
 
@@ -308,9 +326,82 @@ void disk_sync(struct disk_node *node,
 	node->item_count = left;
 }
 
+/* What was written before FILE was cut to SIZE and is still undecided loses what
+ * was cut off. */
+static size_t cut_left(struct disk_item *items, size_t count, uint64_t size)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct disk_item *item = &items[i];
+
+		if (item->offset >= size && (item->kind == DISK_WRITE || item->kind == DISK_SIZE))
+			continue;
+		if (item->kind == DISK_WRITE && item->offset + item->length > size)
+			item->length = size - item->offset;
+		items[left++] = *item;
+	}
+	return left;
+}
+
+static bool is_before(const struct disk_item *item, uint64_t order)
+{
+	uint64_t when = item->order > 0 ? item->order : item->out;
+
+	return when > 0 && when <= order;
+}
+
+static void sync_node_order(struct disk_node *node, uint64_t order,
+			    bool (*leave)(const struct disk_node *, const struct disk_item *))
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < node->item_count; i++) {
+		struct disk_item item = node->items[i];
+
+		if (!is_before(&item, order) || (leave != NULL && leave(node, &item))) {
+			node->items[left++] = item;
+			continue;
+		}
+		if (item.kind == DISK_SIZE)
+			left = cut_left(node->items, left, item.offset);
+		apply(&node->durable, &node->durable_names, &item);
+	}
+	node->item_count = left;
+}
+
+void disk_sync_order(struct disk *disk, uint64_t order,
+		     bool (*leave)(const struct disk_node *, const struct disk_item *))
+{
+	if (order <= disk->durable)
+		return;
+	disk->durable = order;
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		if (disk->nodes[i] != NULL)
+			sync_node_order(disk->nodes[i], order, leave);
+}
+
+void disk_write_out(struct disk *disk, struct disk_node *file)
+{
+	disk->changes++;
+	for (size_t i = 0; i < file->item_count; i++)
+		if (file->items[i].order == 0 && file->items[i].out == 0)
+			file->items[i].out = disk->changes;
+}
+
 void disk_lose(struct disk_node *node)
 {
 	node->item_count = 0;
+}
+
+void disk_lose_bytes(struct disk_node *file)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < file->item_count; i++)
+		if (file->items[i].order > 0 || file->items[i].out > 0)
+			file->items[left++] = file->items[i];
+	file->item_count = left;
 }
 
 size_t disk_undecided(const struct disk *disk)
@@ -321,6 +412,54 @@ size_t disk_undecided(const struct disk *disk)
 		if (disk->nodes[i] != NULL)
 			count += disk->nodes[i]->item_count;
 	return count;
+}
+
+void disk_orders(const struct disk *disk, uint64_t *orders)
+{
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		for (size_t k = 0; disk->nodes[i] != NULL && k < disk->nodes[i]->item_count; k++)
+			*orders++ = disk->nodes[i]->items[k].order;
+}
+
+/* The last of the names and cuts that is kept. What a mutant left behind when all
+ * up to it was decided is in no order any more. */
+static uint64_t last_kept(const struct disk *disk, const bool *keep)
+{
+	uint64_t first_lost = UINT64_MAX;
+	uint64_t last = disk->durable;
+	const bool *kept = keep;
+
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		for (size_t k = 0; disk->nodes[i] != NULL && k < disk->nodes[i]->item_count; k++) {
+			uint64_t order = disk->nodes[i]->items[k].order;
+
+			if (!*kept++ && order > disk->durable && order < first_lost)
+				first_lost = order;
+		}
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		for (size_t k = 0; disk->nodes[i] != NULL && k < disk->nodes[i]->item_count; k++) {
+			uint64_t order = disk->nodes[i]->items[k].order;
+
+			if (order > last && order < first_lost)
+				last = order;
+		}
+	return last;
+}
+
+void disk_keep_order(const struct disk *disk, bool *keep)
+{
+	uint64_t last = last_kept(disk, keep);
+
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		for (size_t k = 0; disk->nodes[i] != NULL && k < disk->nodes[i]->item_count; k++) {
+			const struct disk_item *item = &disk->nodes[i]->items[k];
+
+			if (item->order > disk->durable)
+				*keep = item->order <= last;
+			else if (is_before(item, last) && item->order == 0)
+				*keep = true;
+			keep++;
+		}
 }
 
 /* What no durable name leads to is gone. */
@@ -340,6 +479,7 @@ struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last)
 	struct disk *after = memory_alloc_zero(1, sizeof *after);
 	bool is_reached[DISK_NODES_MAX] = {0};
 
+	after->is_ordered = disk->is_ordered;
 	for (uint64_t i = 0; i < DISK_NODES_MAX; i++) {
 		const struct disk_node *from = disk->nodes[i];
 		struct disk_node *to;
@@ -349,6 +489,7 @@ struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last)
 		to = memory_alloc(sizeof *to);
 		*to = *from;
 		to->open_count = 0;
+		to->changed = 0;
 		to->items = NULL;
 		to->item_count = 0;
 		to->item_capacity = 0;

@@ -8,6 +8,12 @@
  * removed. Each of them may or may not have reached the disk, in any order,
  * until a sync decides them. (No filesystem is as bad as that; each is as bad
  * in some part.)
+ *
+ * A disk that keeps order promises more, and no more than this: names and cuts
+ * reach it in the order they were made in, those of a rename together, and with
+ * one of them whatever was written out before it. Bytes, and a size that grew,
+ * may reach it at any time, each piece by itself. A sync of a directory decides
+ * what was done up to that directory's last change, however old that is.
  */
 #ifndef TESTS_CRASH_DISK_H
 #define TESTS_CRASH_DISK_H
@@ -39,6 +45,8 @@ enum disk_item_kind { DISK_WRITE, DISK_SIZE, DISK_ADD, DISK_REMOVE };
 
 struct disk_item {
 	enum disk_item_kind kind;
+	uint64_t order;  /* of names and cuts: when it was done; 0: may come at any time */
+	uint64_t out;    /* of the others: when it was written out; 0: not yet */
 	uint64_t offset; /* DISK_WRITE; or the DISK_SIZE */
 	size_t length;
 	char bytes[DISK_SECTOR];
@@ -52,6 +60,7 @@ struct disk_node {
 	unsigned open_count;
 	unsigned links;
 	int64_t modified_us;
+	uint64_t changed;          /* when its names were, last */
 	char kind[DISK_NAME_SIZE]; /* the first part of its last path: "mess" */
 	struct disk_image seen;
 	struct disk_image durable;
@@ -65,6 +74,8 @@ struct disk_node {
 struct disk {
 	struct disk_node *nodes[DISK_NODES_MAX]; /* by inode; owned */
 	uint64_t changes; /* counts items; a sync only narrows their states */
+	bool is_ordered;
+	uint64_t durable; /* ordered: all that was done up to then is decided */
 };
 
 struct disk *disk_new(void);
@@ -77,6 +88,9 @@ struct disk_entry *disk_find(const struct disk_node *directory, const char *name
 void disk_add_name(struct disk *disk, struct disk_node *directory, const char *name,
 		   uint64_t inode);
 void disk_remove_name(struct disk *disk, struct disk_node *directory, const char *name);
+/* Both at once; any name TO is replaced. */
+void disk_move_name(struct disk *disk, struct disk_node *from, const char *name,
+		    struct disk_node *to, const char *new_name);
 void disk_write(struct disk *disk, struct disk_node *file, const char *data, size_t size,
 		uint64_t offset);
 void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size);
@@ -85,10 +99,22 @@ void disk_resize(struct disk *disk, struct disk_node *file, uint64_t size);
  * are left undecided. */
 void disk_sync(struct disk_node *node,
 	       bool (*leave)(const struct disk_node *, const struct disk_item *));
+/* On a disk that keeps order: what was done up to ORDER reached it. */
+void disk_sync_order(struct disk *disk, uint64_t order,
+		     bool (*leave)(const struct disk_node *, const struct disk_item *));
+void disk_write_out(struct disk *disk, struct disk_node *file);
 /* Decides them the other way: they are seen, but never reach the disk. */
 void disk_lose(struct disk_node *node);
+/* The same for bytes and sizes that grew and were not written out: what the
+ * device has, a later error of writing does not take back. */
+void disk_lose_bytes(struct disk_node *file);
 
 size_t disk_undecided(const struct disk *disk);
+/* Makes KEEP a state that a disk with its order can show: names and cuts before
+ * the first that is not kept, and what must have come with them. */
+void disk_keep_order(const struct disk *disk, bool *keep);
+/* When the items were done, one for each, 0 for those that may come at any time. */
+void disk_orders(const struct disk *disk, uint64_t *orders);
 /* What the disk shows after a power cut when KEEP[i] says whether the i-th of
  * disk_undecided() items reached it. IS_LAST: its power will not fail again. */
 struct disk *disk_crash(const struct disk *disk, const bool *keep, bool is_last);

@@ -18,8 +18,10 @@ struct world {
 	} files[FILES_MAX];
 	struct { /* a sync that a mutant put off */
 		bool is_set;
+		bool is_write_out;
 		uint64_t inode; /* 0: the filesystem */
 	} deferred;
+	uint64_t first; /* the directory that MUTANT_FIRST is about; 0: none yet */
 };
 
 struct recorder recorder;
@@ -30,6 +32,7 @@ static const char *const call_names[] = {
 	[CALL_WRITE] = "write",
 	[CALL_TRUNCATE] = "truncate",
 	[CALL_SYNC] = "sync",
+	[CALL_WRITE_OUT] = "write out",
 	[CALL_SYNC_DIRECTORY] = "sync directory",
 	[CALL_SYNC_FILESYSTEM] = "sync filesystem",
 	[CALL_LINK] = "link",
@@ -101,15 +104,14 @@ static bool is_removal(const struct disk_node *node, const struct disk_item *ite
 static void sync_node(struct disk_node *node)
 {
 	const struct mutant *mutant = recorder.mutant;
+	bool is_forgetful = mutant != NULL && mutant->kind == MUTANT_FORGET_REMOVALS;
+	size_t before = node->item_count;
 
-	if (mutant != NULL && mutant->kind == MUTANT_FORGET_REMOVALS) {
-		size_t before = node->item_count;
-
-		disk_sync(node, is_removal);
-		recorder.mutant_has_struck |= before > 0 && node->item_count > 0;
-		return;
-	}
-	disk_sync(node, NULL);
+	if (world->disk->is_ordered && node->is_directory)
+		disk_sync_order(world->disk, node->changed, is_forgetful ? is_removal : NULL);
+	else
+		disk_sync(node, is_forgetful ? is_removal : NULL);
+	recorder.mutant_has_struck |= is_forgetful && before > 0 && node->item_count > 0;
 }
 
 static void sync_inode(uint64_t inode)
@@ -134,11 +136,27 @@ static void sync_or_mutate(enum call call, const char *place, uint64_t inode)
 		sync_inode(inode);
 		return;
 	}
+	if (mutant->kind == MUTANT_FIRST) {
+		recorder.mutant_has_struck |= world->first != 0 && world->first != inode;
+		sync_inode(world->first != 0 ? world->first : inode);
+		world->first = 0;
+		return;
+	}
 	recorder.mutant_has_struck = true;
 	if (mutant->kind == MUTANT_DEFER) {
 		world->deferred.is_set = true;
+		world->deferred.is_write_out = false;
 		world->deferred.inode = inode;
 	}
+}
+
+static void note_first(enum call call, const char *place, const struct disk_node *directory)
+{
+	const struct mutant *mutant = recorder.mutant;
+
+	if (mutant != NULL && mutant->kind == MUTANT_FIRST && world->first == 0 &&
+	    is_call(call, place, mutant->until, mutant->until_place))
+		world->first = directory->inode;
 }
 
 /* After a call was done: what waited for it. */
@@ -150,7 +168,10 @@ static void end(enum call call, const char *place)
 	if (recorder.before != NULL)
 		recorder.before(CALL_SYNC, "deferred");
 	world->deferred.is_set = false;
-	sync_inode(world->deferred.inode);
+	if (world->deferred.is_write_out)
+		disk_write_out(world->disk, world->disk->nodes[world->deferred.inode]);
+	else
+		sync_inode(world->deferred.inode);
 }
 
 /* Whether the mutant makes this call do nothing. */
@@ -344,7 +365,9 @@ int os_file_sync(int file)
 	const char *place = world->files[file].is_append ? world->files[file].place : node->kind;
 	int result = begin(CALL_SYNC, place);
 
-	if (result < 0)
+	if (result < 0 && world->disk->is_ordered)
+		disk_lose_bytes(node);
+	else if (result < 0)
 		disk_lose(node);
 	else
 		sync_or_mutate(CALL_SYNC, place, node->inode);
@@ -358,6 +381,48 @@ void os_file_sync_many(const int *files, size_t count, int *results)
 		results[i] = os_file_sync(files[i]);
 }
 
+static int write_out(int file)
+{
+	struct disk_node *node = node_of(file);
+	const char *place = world->files[file].is_append ? world->files[file].place : node->kind;
+	const struct mutant *mutant = recorder.mutant;
+	int result = begin(CALL_WRITE_OUT, place);
+
+	if (result < 0)
+		disk_lose_bytes(node);
+	else if (mutant == NULL || !is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place))
+		disk_write_out(world->disk, node);
+	else
+		recorder.mutant_has_struck = true;
+	if (result == 0 && mutant != NULL && mutant->kind == MUTANT_DEFER &&
+	    is_call(CALL_WRITE_OUT, place, mutant->call, mutant->place)) {
+		world->deferred.is_set = true;
+		world->deferred.is_write_out = true;
+		world->deferred.inode = node->inode;
+	}
+	end(CALL_WRITE_OUT, place);
+	return result;
+}
+
+void os_file_write_out_many(const int *files, size_t count, int *results)
+{
+	for (size_t i = 0; i < count; i++)
+		results[i] = write_out(files[i]);
+}
+
+static void lose_all(void)
+{
+	for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
+		if (world->disk->nodes[i] != NULL)
+			disk_lose(world->disk->nodes[i]);
+}
+
+/* The one sync of a group fails: nothing of the group comes to the disk. */
+static bool is_for_all(const char *place)
+{
+	return world->disk->is_ordered && (strcmp(place, "todo") == 0 || strcmp(place, "pid") == 0);
+}
+
 int os_file_sync_directory(int directory, const char *path)
 {
 	char place[DISK_NAME_SIZE];
@@ -369,7 +434,9 @@ int os_file_sync_directory(int directory, const char *path)
 	node = look_up(directory, path);
 	if (node == NULL)
 		return -ENOENT;
-	if (result < 0)
+	if (result < 0 && is_for_all(place))
+		lose_all();
+	else if (result < 0)
 		disk_lose(node);
 	else
 		sync_or_mutate(CALL_SYNC_DIRECTORY, place, node->inode);
@@ -413,9 +480,7 @@ int os_file_sync_filesystem(int file)
 
 	(void)node_of(file);
 	if (result < 0) {
-		for (uint64_t i = 0; i < DISK_NODES_MAX; i++)
-			if (world->disk->nodes[i] != NULL)
-				disk_lose(world->disk->nodes[i]);
+		lose_all();
 		return result;
 	}
 	sync_or_mutate(CALL_SYNC_FILESYSTEM, place, 0);
@@ -441,6 +506,7 @@ int os_file_link(int directory, const char *from, const char *to)
 	if (disk_find(parent, name) != NULL)
 		return -EEXIST;
 	name_node(parent, name, node, to);
+	note_first(CALL_LINK, place, parent);
 	end(CALL_LINK, place);
 	return 0;
 }
@@ -463,8 +529,9 @@ int os_file_rename(int directory, const char *from, const char *to)
 	parent = walk(directory, to, name);
 	if (node == NULL || parent == NULL)
 		return -ENOENT;
-	name_node(parent, name, node, to);
-	disk_remove_name(world->disk, from_parent, from_name);
+	disk_move_name(world->disk, from_parent, from_name, parent, name);
+	place_of(to, node->kind);
+	note_first(CALL_RENAME, place, parent);
 	end(CALL_RENAME, place);
 	return 0;
 }

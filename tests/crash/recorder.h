@@ -18,6 +18,7 @@ enum call {
 	CALL_WRITE,
 	CALL_TRUNCATE,
 	CALL_SYNC,
+	CALL_WRITE_OUT,
 	CALL_SYNC_DIRECTORY,
 	CALL_SYNC_FILESYSTEM,
 	CALL_LINK,
@@ -35,12 +36,13 @@ enum call {
  * record is undecided, "names" when new names in todo/ or info/ are, else "bytes". */
 struct mutant {
 	const char *name;
-	enum { MUTANT_SKIP, MUTANT_DEFER, MUTANT_FORGET_REMOVALS } kind;
+	enum { MUTANT_SKIP, MUTANT_DEFER, MUTANT_FORGET_REMOVALS, MUTANT_FIRST } kind;
 	enum call call;
 	const char *place;
-	enum call until; /* MUTANT_DEFER: done after the next such call */
+	enum call until; /* MUTANT_DEFER: done after the next such call;
+			  * MUTANT_FIRST: done on the directory that the first such call changed */
 	const char *until_place;
-	unsigned modes;    /* 1: files, 2: filesystem, 3: both */
+	unsigned modes;    /* added up: 1 << enum queue_sync */
 	bool is_aftermath; /* strikes only in what comes after a power cut */
 };
 

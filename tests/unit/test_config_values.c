@@ -57,8 +57,8 @@ static const struct refusal values_cases[] = {
 	 "t:2: user: not a user name: found \"no body\"; allowed: the name of a user, or empty\n"},
 	{HOST "queue_unsafe = maybe", "t:2: queue_unsafe: neither yes nor no: found \"maybe\"; "
 				      "allowed: yes, no, on, off, true, false\n"},
-	{HOST "queue_sync = fsync",
-	 "t:2: queue_sync: unknown word: found \"fsync\"; allowed: auto, files, filesystem\n"},
+	{HOST "queue_sync = fsync", "t:2: queue_sync: unknown word: found \"fsync\"; allowed: "
+				    "auto, files, filesystem, ordered\n"},
 	{HOST "log_level = loud",
 	 "t:2: log_level: unknown word: found \"loud\"; allowed: debug, info, warning, error\n"},
 	{HOST "bouncefrom = \"a b\"", "t:2: bouncefrom: not a local part: found \"a b\"; allowed: "

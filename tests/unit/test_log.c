@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/buffer.h"
 #include "log/event.h"
+#include "log/line.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int saved_error = -1;
@@ -219,6 +221,66 @@ static void a_broken_pipe_ends_nobody(void **state)
 	close(ends[1]);
 }
 
+/* What is written as JSON is read back as it was. */
+static void json_survives_a_round(void **state)
+{
+	static const struct str value = STR("a \"b\\ c\n\t\x01 = {},");
+	struct arena *arena = arena_new();
+	struct log_line line;
+	struct str lines;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_configure(LOG_FORMAT_JSON, LOG_TARGET_STDERR);
+	log_event(EVENT_MESSAGE_QUEUED, log_id((struct mail_id){457, 0x63f}),
+		  log_number("size", -5), log_str("text", value));
+	log_flush();
+	log_configure(LOG_FORMAT_LOGFMT, LOG_TARGET_STDERR);
+	restore();
+	lines = read_pipe(ends[0]);
+	assert_int_equal(lines.data[0], '{');
+	lines.length--;
+	assert_true(log_line_parse(arena, lines, &line));
+	assert_true(str_equal(log_line_get(&line, "event"), STR("message_queued")));
+	assert_true(str_equal(log_line_get(&line, "id"), STR("457-63f")));
+	assert_true(str_equal(log_line_get(&line, "size"), STR("-5")));
+	assert_true(str_equal(log_line_get(&line, "text"), value));
+	for (size_t length = 0; length < lines.length; length++)
+		assert_false(log_line_parse(arena, str_slice(lines.data, length), &line));
+	arena_free(arena);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void the_journal_is_told_priorities(void **state)
+{
+	struct stat status;
+	struct str lines;
+	char stream[64];
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fstat(ends[1], &status), 0);
+	snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long)status.st_dev,
+		 (unsigned long long)status.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	redirect(ends[1]);
+	log_event(EVENT_MESSAGE_QUEUED);
+	log_event(EVENT_QUEUE_ERROR);
+	log_flush();
+	unsetenv("JOURNAL_STREAM");
+	restore();
+	lines = read_pipe(ends[0]);
+	assert_true(str_starts_with(lines, STR("<6>time=")));
+	assert_non_null(memmem(lines.data, lines.length, "\n<3>time=", 9));
+	log_open("test", LOG_INFO_LEVEL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void levels_have_names(void **state)
 {
 	enum log_level level = LOG_DEBUG_LEVEL;
@@ -242,6 +304,8 @@ int main(void)
 		cmocka_unit_test(long_values_are_cut),
 		cmocka_unit_test(a_full_pipe_does_not_block),
 		cmocka_unit_test(a_broken_pipe_ends_nobody),
+		cmocka_unit_test(json_survives_a_round),
+		cmocka_unit_test(the_journal_is_told_priorities),
 		cmocka_unit_test(levels_have_names),
 	};
 

@@ -248,6 +248,12 @@ static void the_same_with_a_filesystem_of_its_own(void **state)
 	pass_s4_and_reuse(QUEUE_SYNC_FILESYSTEM);
 }
 
+static void the_same_with_the_order_kept(void **state)
+{
+	(void)state;
+	pass_s4_and_reuse(QUEUE_SYNC_ORDERED);
+}
+
 static void envelope_must_fit_the_data(void **state)
 {
 	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
@@ -453,6 +459,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_same_with_a_filesystem_of_its_own, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(the_same_with_the_order_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(envelope_must_fit_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(preprocessed_message_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(writer_thread_works_beside_the_main_thread, set_up,

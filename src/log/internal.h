@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: ISC
+/*
+ * log/internal.h - what the files of this folder share.
+ */
+#ifndef LOG_INTERNAL_H
+#define LOG_INTERNAL_H
+
+#include "log/line.h"
+
+/* Reads one flat JSON object of text and numbers, as log/event.h writes it. */
+bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *line_out);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: ISC
+/* stagepost queue repair */
+#include "program/command_queue.h"
+#include "queue/repair.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct report {
+	bool dry_run;
+	uint64_t renumbered;
+	uint64_t set_aside;
+};
+
+static void on_renumbered(void *context, uint64_t old, uint64_t number)
+{
+	struct report *report = context;
+
+	report->renumbered++;
+	printf("%llu %s %llu\n", (unsigned long long)old,
+	       report->dry_run ? "would become" : "is now", (unsigned long long)number);
+}
+
+static void on_set_aside(void *context, const char *path, const char *why)
+{
+	struct report *report = context;
+
+	report->set_aside++;
+	printf("%s %s damaged/: %s\n", path, report->dry_run ? "would go to" : "is now in", why);
+}
+
+static void on_progress(void *context, uint64_t count)
+{
+	(void)context;
+	if (isatty(STDERR_FILENO) && count > 0)
+		fprintf(stderr, "\r%llu messages looked at", (unsigned long long)count);
+}
+
+bool command_queue_lock(struct queue_store *store, const char *path)
+{
+	int error = queue_store_lock(store, "queue");
+
+	if (error == 0)
+		error = queue_store_lock(store, "send");
+	if (error == -EAGAIN)
+		fprintf(stderr, "stagepost queue: %s is in use: stop the mail system first\n",
+			path);
+	else if (error < 0)
+		command_queue_failed(path, error);
+	return error == 0;
+}
+
+static int repair(struct queue_store *store, const char *path, bool dry_run)
+{
+	struct report report = {.dry_run = dry_run};
+	const struct queue_repair options = {.dry_run = dry_run,
+					     .renumbered = on_renumbered,
+					     .set_aside = on_set_aside,
+					     .progress = on_progress,
+					     .context = &report};
+	int error = dry_run ? 0 : queue_repair_directories(store);
+
+	if (error < 0)
+		return command_queue_failed(path, error);
+	if (!command_queue_lock(store, path))
+		return COMMAND_FAILED;
+	if (dry_run && queue_repair_is_pending(store) > 0)
+		puts("a repair was interrupted: it would be finished");
+	error = queue_repair(store, &options);
+	printf("%llu renumbered, %llu set aside%s\n", (unsigned long long)report.renumbered,
+	       (unsigned long long)report.set_aside, dry_run ? " (dry run: nothing is done)" : "");
+	if (error < 0)
+		command_queue_failed("repair; run it again", error);
+	return error < 0 || report.set_aside > 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+int command_queue_repair(const struct command *command, int argc, char **argv)
+{
+	bool dry_run = false;
+	const struct command_option extras[] = {
+		{"--dry-run", NULL, "only tell what would be done", NULL, &dry_run},
+		{NULL, NULL, NULL, NULL, NULL},
+	};
+	struct command_options options;
+	struct queue_store *store;
+	struct config *config;
+	int result = COMMAND_FAILED;
+	int status;
+
+	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+		return status;
+	if (options.first < argc)
+		return command_usage(command, "unexpected argument");
+	config = command_config(options.config_file);
+	if (config == NULL)
+		return COMMAND_FAILED;
+	store = command_queue_open_for_change(config);
+	if (store != NULL)
+		result = repair(store, config->queue, dry_run);
+	queue_store_close(store);
+	config_free(config);
+	return result;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: ISC
+#include "program/manager_talk.h"
+#include "base/panic.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernel keeps 10 datagrams for who is slow to read (net.unix.max_dgram_qlen),
+ * and drops answers beyond. */
+enum { OUTSTANDING_MAX = 8, ANSWER_MAX = 256, PATH_SIZE = 4096 };
+
+struct manager_talk {
+	int socket;
+	manager_talk_answered *answered;
+	void *context;
+	struct mail_id outstanding[OUTSTANDING_MAX]; /* a ring */
+	size_t first;
+	size_t count;
+};
+
+const char *manager_talk_explain(int error)
+{
+	if (error == -ESRCH)
+		return "no manager runs";
+	if (error == -ETIMEDOUT)
+		return "the manager does not answer";
+	return strerror(-error);
+}
+
+int manager_talk_open(const char *run, manager_talk_answered *answered, void *context,
+		      struct manager_talk **talk_out)
+{
+	struct manager_talk *talk;
+	char path[PATH_SIZE];
+	int socket;
+
+	snprintf(path, sizeof path, "%s/notify", run);
+	socket = os_socket_ask_unix(path);
+	if (socket == -ENOENT || socket == -ECONNREFUSED)
+		return -ESRCH;
+	if (socket < 0)
+		return socket;
+	talk = memory_alloc_zero(1, sizeof *talk);
+	talk->socket = socket;
+	talk->answered = answered;
+	talk->context = context;
+	*talk_out = talk;
+	return 0;
+}
+
+void manager_talk_close(struct manager_talk *talk)
+{
+	if (talk == NULL)
+		return;
+	os_socket_close(talk->socket);
+	free(talk);
+}
+
+/* A supervisor that has ended takes its socket along. */
+static int gone(ssize_t error)
+{
+	return error == -ECONNREFUSED || error == -ENOTCONN || error == -ECONNRESET ? -ESRCH
+										    : (int)error;
+}
+
+static int take_answer(struct manager_talk *talk)
+{
+	char text[ANSWER_MAX];
+	struct str answer;
+	ssize_t length = os_socket_read(talk->socket, text, sizeof text);
+	struct mail_id id = talk->outstanding[talk->first];
+
+	if (length == -EAGAIN) {
+		int error = os_socket_wait(talk->socket, false, MANAGER_TALK_SECONDS * SECOND_US);
+
+		return error < 0 ? error : 0;
+	}
+	if (length < 0)
+		return gone(length);
+	answer = str_slice(text, (size_t)length);
+	if (str_starts_with(answer, STR("err ")))
+		answer = str_skip(answer, 4);
+	else if (str_equal(answer, STR("ok")))
+		answer = STR("");
+	else
+		return -EPROTO;
+	talk->first = (talk->first + 1) % OUTSTANDING_MAX;
+	talk->count--;
+	talk->answered(talk->context, id, answer);
+	return 0;
+}
+
+int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command)
+{
+	ssize_t sent;
+	int error = 0;
+
+	while (error == 0 && talk->count == OUTSTANDING_MAX)
+		error = take_answer(talk);
+	if (error < 0)
+		return error;
+	do {
+		sent = os_socket_write(talk->socket, command.data, command.length);
+		if (sent == -EAGAIN)
+			error = os_socket_wait(talk->socket, true,
+					       MANAGER_TALK_SECONDS * SECOND_US);
+	} while (sent == -EAGAIN && error == 0);
+	if (error < 0)
+		return error;
+	if (sent < 0)
+		return gone(sent);
+	talk->outstanding[(talk->first + talk->count++) % OUTSTANDING_MAX] = id;
+	return 0;
+}
+
+int manager_talk_finish(struct manager_talk *talk)
+{
+	int error = 0;
+
+	while (error == 0 && talk->count > 0)
+		error = take_answer(talk);
+	return error;
+}
+
+static void keep_reason(void *context, struct mail_id id, struct str reason)
+{
+	(void)id;
+	buffer_append_str(context, reason);
+}
+
+int manager_talk_ask(const char *run, struct str command, struct buffer *reason)
+{
+	struct manager_talk *talk;
+	size_t before = reason->length;
+	int error = manager_talk_open(run, keep_reason, reason, &talk);
+
+	if (error < 0)
+		return error;
+	error = manager_talk_send(talk, (struct mail_id){0, 0}, command);
+	if (error == 0)
+		error = manager_talk_finish(talk);
+	manager_talk_close(talk);
+	if (error < 0)
+		return error;
+	return reason->length > before ? 1 : 0;
+}

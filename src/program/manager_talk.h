@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/manager_talk.h - commands to the manager that runs (manager/operator.c).
+ *
+ * A few are under way at a time: no more than the kernel keeps answers for.
+ */
+#ifndef PROGRAM_MANAGER_TALK_H
+#define PROGRAM_MANAGER_TALK_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "mail/envelope.h"
+
+enum { MANAGER_TALK_SECONDS = 10, MANAGER_TALK_COMMAND_MAX = 1000 };
+
+struct manager_talk;
+
+/* Told of each command, in order: REASON is empty, or why it was refused. ID is
+ * what was given with it. */
+typedef void manager_talk_answered(void *context, struct mail_id id, struct str reason);
+
+/* -ESRCH when no manager runs with the directory RUN; -EACCES. */
+MUST_CHECK int manager_talk_open(const char *run, manager_talk_answered *answered, void *context,
+				 struct manager_talk **talk_out);
+void manager_talk_close(struct manager_talk *talk);
+
+/* Sends COMMAND; waits for earlier answers when too many are missing. -ETIMEDOUT:
+ * none came for MANAGER_TALK_SECONDS; then nothing more may be sent. */
+MUST_CHECK int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command);
+/* Waits for all answers. */
+MUST_CHECK int manager_talk_finish(struct manager_talk *talk);
+
+/* One command and its answer: 0; 1 and *REASON (appended) when it was refused. */
+MUST_CHECK int manager_talk_ask(const char *run, struct str command, struct buffer *reason);
+/* What the errors of these functions mean. */
+const char *manager_talk_explain(int error);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: ISC
+#include "program/queue_filter.h"
+#include "os/clock.h"
+#include <stdio.h>
+#include <string.h>
+
+/* "90", "30m", "12h", "5d": seconds are meant without a letter. */
+static bool parse_age(const char *text, int64_t *age_us_out)
+{
+	static const char letters[] = "smhdw";
+	static const int64_t units[] = {SECOND_US, MINUTE_US, HOUR_US, DAY_US, 7 * DAY_US};
+	struct str number = str_from(text);
+	int64_t unit = SECOND_US;
+	uint64_t count;
+
+	if (number.length > 0) {
+		const char *letter = strchr(letters, number.data[number.length - 1]);
+
+		if (letter != NULL) {
+			unit = units[letter - letters];
+			number.length--;
+		}
+	}
+	if (!str_to_u64(number, &count) || count > (uint64_t)(INT64_MAX / (8 * DAY_US)))
+		return false;
+	*age_us_out = (int64_t)count * unit;
+	return true;
+}
+
+void queue_filter_options(struct queue_filter *filter,
+			  struct command_option options[QUEUE_FILTER_OPTIONS])
+{
+	const struct command_option all[QUEUE_FILTER_OPTIONS] = {
+		{"--sender", "ADDRESS", "only from this envelope sender (<>: from none)",
+		 &filter->sender, NULL},
+		{"--recipient", "ADDRESS", "only to this address", &filter->recipient, NULL},
+		{"--domain", "DOMAIN", "only to addresses of this domain", &filter->domain, NULL},
+		{"--stage", "STAGE", "submit, arrive, remote or a service: what waits there",
+		 &filter->stage, NULL},
+		{"--older", "AGE", "only older than that: 30m, 12h, 5d", &filter->older, NULL},
+		{"--trigger", "NAME", "only what waits for this trigger by its last record",
+		 &filter->trigger, NULL},
+		{"--host", "HOST",
+		 "the same as --trigger host.HOST; HOST:PORT for other ports than 25",
+		 &filter->host, NULL},
+	};
+
+	memcpy(options, all, sizeof all);
+}
+
+bool queue_filter_is_given(const struct queue_filter *filter)
+{
+	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
+	       filter->stage != NULL || filter->older != NULL || filter->trigger != NULL ||
+	       filter->host != NULL;
+}
+
+static struct str word(const char *text)
+{
+	return text != NULL ? str_from(text) : STR("");
+}
+
+/* An empty word would let everything pass. */
+static bool has_empty_word(const struct queue_filter *filter)
+{
+	const char *const words[] = {filter->sender, filter->recipient, filter->domain,
+				     filter->stage,  filter->trigger,   filter->host};
+
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (words[i] != NULL && words[i][0] == '\0')
+			return true;
+	return false;
+}
+
+static bool parse_trigger(struct queue_filter *filter, struct str *trigger_out,
+			  const char **why_out)
+{
+	*trigger_out = word(filter->trigger);
+	if (filter->host != NULL) {
+		int length = snprintf(filter->host_trigger, sizeof filter->host_trigger, "host.%s",
+				      filter->host);
+
+		*why_out = "--trigger and --host exclude each other";
+		if (filter->trigger != NULL)
+			return false;
+		*why_out = "--host needs the name of a host";
+		if (length >= (int)sizeof filter->host_trigger)
+			return false;
+		str_lower(filter->host_trigger, (size_t)length);
+		*trigger_out = str_from(filter->host_trigger);
+	}
+	*why_out = "that is no name of a trigger";
+	return trigger_out->length == 0 || queue_trigger_name_is_valid(*trigger_out);
+}
+
+bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
+			const char **why_out)
+{
+	struct listing_filter parsed = {
+		.sender = word(filter->sender),
+		.recipient = word(filter->recipient),
+		.domain = word(filter->domain),
+		.stage = word(filter->stage),
+	};
+	int64_t age_us;
+
+	*why_out = "a filter needs a word; for the null sender that is <>";
+	if (has_empty_word(filter))
+		return false;
+	parsed.is_from_null = str_equal(parsed.sender, STR("<>"));
+	if (!parse_trigger(filter, &parsed.trigger, why_out))
+		return false;
+	if (filter->older != NULL) {
+		*why_out = "--older needs a time like 30m, 12h or 5d";
+		if (!parse_age(filter->older, &age_us))
+			return false;
+		parsed.born_before_us = os_clock_wall_us() - age_us;
+	}
+	*parsed_out = parsed;
+	return true;
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: ISC
+/* What is wrong with a queue's names, and what is beyond repair. */
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/repair_internal.h"
+#include "queue/update.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PROGRESS_EVERY = 256, ASIDE_TRIES = 10000 };
+
+int repair_barrier(struct repair *repair)
+{
+	return os_file_sync_filesystem(repair->store->directory);
+}
+
+void repair_control_path(const struct repair *repair, unsigned place, uint64_t number,
+			 char path[QUEUE_PATH_SIZE])
+{
+	if (place == REPAIR_INFO)
+		queue_store_path(repair->store, QUEUE_INFO, NULL, number, path);
+	else
+		queue_store_path(repair->store, QUEUE_TODO, mail_stage_name(place), number, path);
+}
+
+int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out)
+{
+	for (unsigned place = 0; place <= REPAIR_INFO; place++) {
+		char path[QUEUE_PATH_SIZE];
+		struct os_file_info info;
+		int result;
+
+		repair_control_path(repair, place, number, path);
+		result = os_file_info_at(repair->store->directory, path, &info);
+		if (result == 0)
+			*place_out = place;
+		if (result != -ENOENT)
+			return result;
+	}
+	return -ENOENT;
+}
+
+int repair_load(const struct repair *repair, unsigned place, uint64_t number, struct buffer *text,
+		struct queue_control **control_out)
+{
+	enum mail_stage stage = place;
+	struct queue_control *control;
+	int result = queue_update_read(repair->store, place == REPAIR_INFO ? NULL : &stage, number,
+				       text);
+
+	if (result == 0)
+		result = queue_control_parse(buffer_view(text), &control, NULL);
+	if (result == -ENODATA || result == -EPROTO || result == -EFBIG || result == -EISDIR)
+		return -EBADMSG;
+	if (result < 0)
+		return result;
+	if (control->envelope->id.number != number ||
+	    (place != REPAIR_INFO && control->envelope->stage != stage)) {
+		queue_control_free(control);
+		return -EBADMSG;
+	}
+	*control_out = control;
+	return 0;
+}
+
+/* --- damaged/ --- */
+
+static int make_directory(struct repair *repair, const char *name)
+{
+	int result = os_file_make_directory(repair->store->directory, name);
+
+	if (result == -EEXIST)
+		return 0;
+	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
+}
+
+/* A name in damaged/ that is free: "info_7_457", or with ".2" behind it ... */
+static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
+{
+	struct os_file_info info;
+	size_t length;
+	int result = 0;
+
+	length = (size_t)snprintf(out, REPAIR_PATH_SIZE - 16, "damaged/%s", path);
+	if (length >= REPAIR_PATH_SIZE - 16)
+		return -ENAMETOOLONG;
+	for (char *c = out + sizeof "damaged/" - 1; *c != '\0'; c++)
+		if (*c == '/')
+			*c = '_';
+	for (unsigned i = 2; i < ASIDE_TRIES; i++) {
+		result = os_file_info_at(repair->store->directory, out, &info);
+		if (result != 0)
+			break;
+		snprintf(out + length, 16, ".%u", i);
+	}
+	return result == -ENOENT ? 0 : result < 0 ? result : -EEXIST;
+}
+
+int repair_set_aside(struct repair *repair, const char *path, const char *why)
+{
+	int directory = repair->store->directory;
+	char to[REPAIR_PATH_SIZE];
+	struct os_file_info info;
+	int result = os_file_info_at(directory, path, &info);
+
+	if (result < 0)
+		return result == -ENOENT ? 0 : result;
+	if (!repair->options->dry_run) {
+		result = make_directory(repair, "damaged");
+		if (result == 0)
+			result = free_name(repair, path, to);
+		if (result == 0)
+			result = os_file_rename(directory, path, to);
+	}
+	if (result == 0)
+		repair->options->set_aside(repair->options->context, path, why);
+	return result;
+}
+
+static int set_place_aside(struct repair *repair, enum queue_place place, const char *name,
+			   uint64_t number, const char *why)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(repair->store, place, name, number, path);
+	return repair_set_aside(repair, path, why);
+}
+
+int repair_drop_sides(const struct repair *repair, uint64_t number)
+{
+	int result = queue_store_drop(repair->store, QUEUE_REMOTE, NULL, number);
+
+	for (size_t i = 0; result >= 0 && i < repair->service_count; i++)
+		result = queue_store_drop(repair->store, QUEUE_LOCAL, repair->services[i], number);
+	return result < 0 ? result : 0;
+}
+
+int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why)
+{
+	int result = 0;
+
+	for (unsigned place = 0; result == 0 && place <= REPAIR_INFO; place++) {
+		char path[QUEUE_PATH_SIZE];
+
+		repair_control_path(repair, place, number, path);
+		result = repair_set_aside(repair, path, why);
+	}
+	if (result == 0)
+		result = set_place_aside(repair, QUEUE_BOUNCE, NULL, number, why);
+	if (result == 0)
+		result = set_place_aside(repair, QUEUE_INTD, NULL, number, why);
+	if (result == 0 && !repair->options->dry_run)
+		result = repair_drop_sides(repair, number);
+	return result;
+}
+
+/* --- messages --- */
+
+static int set_message_aside(struct repair *repair, uint64_t number, const char *why)
+{
+	int result = repair_set_names_aside(repair, number, why);
+
+	return result == 0 ? set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
+}
+
+/* Why the message cannot be kept; NULL: it can; or *ERROR_OUT. */
+static const char *judge(struct repair *repair, uint64_t number, unsigned place, uint64_t size,
+			 int *error_out)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control;
+	const char *why = NULL;
+	int result = repair_load(repair, place, number, &text, &control);
+
+	if (result == -EBADMSG)
+		return "its control file is damaged";
+	if (result < 0) {
+		*error_out = result;
+		return NULL;
+	}
+	if (control->envelope->size > size)
+		why = "its data file is too short";
+	queue_control_free(control);
+	return why;
+}
+
+static int add_move(struct repair *repair, struct repair_move move)
+{
+	if (repair->options->dry_run) {
+		repair->options->renumbered(repair->options->context, move.old, move.number);
+		return 0;
+	}
+	repair->group[repair->group_count++] = move;
+	return repair->group_count == REPAIR_GROUP ? repair_out(repair) : 0;
+}
+
+static int on_mess(void *context, uint64_t number)
+{
+	struct repair *repair = context;
+	struct repair_move move = {.old = number};
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	const char *why;
+	int result;
+	int error = 0;
+
+	if (repair->seen++ % PROGRESS_EVERY == 0)
+		repair->options->progress(repair->options->context, repair->seen - 1);
+	queue_store_path(repair->store, QUEUE_MESS, NULL, number, path);
+	result = os_file_info_at(repair->store->directory, path, &info);
+	if (result < 0)
+		return result == -ENOENT ? 0 : result;
+	result = repair_find(repair, number, &move.place);
+	if (result == -ENOENT) /* never queued: with its true number it is the cleaner's */
+		return info.inode == number
+			       ? 0
+			       : set_message_aside(repair, number, "it has no control file");
+	if (result < 0)
+		return result;
+	why = judge(repair, number, move.place, info.size, &error);
+	if (why != NULL || error < 0)
+		return error < 0 ? error : set_message_aside(repair, number, why);
+	move.number = info.inode;
+	return info.inode == number ? 0 : add_move(repair, move);
+}
+
+static int on_stray(void *context, const char *path)
+{
+	return repair_set_aside(context, path, "that is no message's name");
+}
+
+/* --- names without a message --- */
+
+struct side {
+	struct repair *repair;
+	enum queue_place place;
+	const char *name;
+};
+
+static int on_side(void *context, uint64_t number)
+{
+	const struct side *side = context;
+	bool is_control = side->place == QUEUE_TODO || side->place == QUEUE_INFO;
+	int result = is_control || side->place == QUEUE_INTD
+			     ? queue_store_has(side->repair->store, QUEUE_MESS, NULL, number)
+			     : queue_store_is_live(side->repair->store, number);
+
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return set_place_aside(side->repair, side->place, side->name, number,
+			       "there is no message of that number");
+}
+
+static int on_side_stray(void *context, const char *path)
+{
+	const struct side *side = context;
+
+	return on_stray(side->repair, path);
+}
+
+static int check_place(struct repair *repair, enum queue_place place, const char *name)
+{
+	struct side side = {repair, place, name};
+
+	return queue_store_each(repair->store, place, name, on_side, on_side_stray, &side);
+}
+
+static int check_places(struct repair *repair)
+{
+	int result = check_place(repair, QUEUE_INTD, NULL);
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = check_place(repair, QUEUE_TODO, mail_stage_name(stage));
+	if (result == 0)
+		result = check_place(repair, QUEUE_INFO, NULL);
+	for (size_t i = 0; result == 0 && i < repair->service_count; i++)
+		result = check_place(repair, QUEUE_LOCAL, repair->services[i]);
+	if (result == 0)
+		result = check_place(repair, QUEUE_REMOTE, NULL);
+	return result == 0 ? check_place(repair, QUEUE_BOUNCE, NULL) : result;
+}
+
+/* A spare's name is its inode's number, too; they are worth nothing. */
+static int on_pid(void *context, const char *name)
+{
+	struct repair *repair = context;
+	char path[REPAIR_PATH_SIZE];
+	int result;
+
+	if (repair->options->dry_run || (name[0] != 'm' && name[0] != 'c'))
+		return 0;
+	snprintf(path, sizeof path, "pid/%s", name);
+	result = os_file_unlink(repair->store->directory, path);
+	return result == -ENOENT ? 0 : result;
+}
+
+/* --- all of it --- */
+
+static int on_service(void *context, const char *name)
+{
+	struct repair *repair = context;
+
+	if (!queue_service_is_valid(str_from(name)))
+		return 0;
+	if (repair->service_count == REPAIR_SERVICES_MAX)
+		return -E2BIG;
+	snprintf(repair->services[repair->service_count++], QUEUE_SERVICE_MAX + 1, "%s", name);
+	return 0;
+}
+
+int repair_learn_services(struct repair *repair)
+{
+	return os_file_list(repair->store->directory, "local", on_service, repair);
+}
+
+static int repair_all(struct repair *repair)
+{
+	bool is_real = !repair->options->dry_run;
+	int directory = repair->store->directory;
+	int result = repair_learn_services(repair);
+
+	if (result == 0 && is_real)
+		result = make_directory(repair, "repair");
+	if (result == 0 && is_real)
+		result = repair_resume_out(repair);
+	if (result == 0)
+		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
+					  repair);
+	if (result == 0 && is_real)
+		result = repair_out(repair);
+	if (result == 0 && is_real)
+		result = repair_in(repair);
+	if (result == 0)
+		result = check_places(repair);
+	if (result == 0)
+		result = os_file_list(directory, "pid", on_pid, repair);
+	return result == 0 && is_real ? repair_barrier(repair) : result;
+}
+
+int queue_repair(struct queue_store *store, const struct queue_repair *options)
+{
+	struct repair *repair = memory_alloc_zero(1, sizeof *repair);
+	int result;
+
+	repair->store = store;
+	repair->options = options;
+	result = repair_all(repair);
+	free(repair);
+	return result;
+}
+
+int queue_repair_directories(struct queue_store *store)
+{
+	return queue_create_lacking(store->directory, store->split);
+}
+
+static int on_left(void *context, const char *name)
+{
+	(void)context;
+	(void)name;
+	return 1;
+}
+
+int queue_repair_is_pending(struct queue_store *store)
+{
+	int result = os_file_list(store->directory, "repair", on_left, NULL);
+
+	if (result == -ENOENT)
+		return 0;
+	/* names that went without being synced must not come back later */
+	return result == 0 ? os_file_sync_directory(store->directory, "repair") : result;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/repair.h - a queue that was copied or restored becomes one again.
+ *
+ * A message's number is its data file's inode, and a copy has other inodes. So
+ * every message gets its true number. Numbers may be taken by other messages
+ * that move as well; so all first leave the queue for the directory repair/, and
+ * then all come back:
+ *
+ *   repair/TRUE.OLD.PLACE  the control file with its true id, which is to stand in
+ *                          PLACE: submit, arrive (todo/) or info
+ *   repair/TRUE.mess       the data file
+ *   repair/TRUE.bounce     its bounce records
+ *
+ * out: 1 the new control file is durable under its name in repair/
+ *      2 data file and bounce records get names in repair/, too
+ *      3 when these are durable, the names with the old number go, that of the
+ *        data file after all others
+ * in:  4 data file, bounce records, local and remote names get their places
+ *      5 when these are durable, the name in todo/ or info/
+ *      6 when that is durable, the names in repair/ go, the control file's last
+ *
+ * A new name is always durable before the old one goes. From 1 to 6 the control
+ * file in repair/ says that the message is on its way, and whether the data file
+ * has its old name and the control file its new one says how far it got. So
+ * whoever finds it there goes on. Nothing but this may work on a queue that has
+ * a file in repair/.
+ */
+#ifndef QUEUE_REPAIR_H
+#define QUEUE_REPAIR_H
+
+#include "queue/store.h"
+
+struct queue_repair {
+	bool dry_run; /* only tell */
+	/* A message got (or would get) another number. */
+	void (*renumbered)(void *context, uint64_t old, uint64_t number);
+	/* PATH was (or would be) moved to damaged/, because of WHY. */
+	void (*set_aside)(void *context, const char *path, const char *why);
+	/* Now and then, with the number of data files looked at. */
+	void (*progress)(void *context, uint64_t count);
+	void *context;
+};
+
+/* Makes directories and locks that a copy lacks. Before queue_store_lock(). */
+MUST_CHECK int queue_repair_directories(struct queue_store *store);
+/* The caller holds both locks. May be interrupted at any moment and run again. */
+MUST_CHECK int queue_repair(struct queue_store *store, const struct queue_repair *repair);
+/* Whether a repair was interrupted: 1, 0 or -errno. */
+MUST_CHECK int queue_repair_is_pending(struct queue_store *store);
+
+#endif

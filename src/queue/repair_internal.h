@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/repair_internal.h - what the files of the repair share.
+ */
+#ifndef QUEUE_REPAIR_INTERNAL_H
+#define QUEUE_REPAIR_INTERNAL_H
+
+#include "queue/control.h"
+#include "queue/internal.h"
+#include "queue/repair.h"
+
+enum {
+	REPAIR_GROUP = 256, /* messages between two syncs */
+	REPAIR_SERVICES_MAX = 256,
+	REPAIR_INFO = MAIL_STAGE_COUNT, /* the place behind the stages */
+	REPAIR_PATH_SIZE = 512,
+};
+
+struct repair_move {
+	uint64_t number; /* the true one */
+	uint64_t old;
+	unsigned place; /* a stage, or REPAIR_INFO */
+};
+
+struct repair {
+	struct queue_store *store;
+	const struct queue_repair *options;
+	char services[REPAIR_SERVICES_MAX][QUEUE_SERVICE_MAX + 1]; /* that have a directory */
+	size_t service_count;
+	struct repair_move group[REPAIR_GROUP];
+	size_t group_count;
+	uint64_t seen;
+};
+
+/* Sets services. */
+MUST_CHECK int repair_learn_services(struct repair *repair);
+/* Everything on the filesystem becomes durable. */
+MUST_CHECK int repair_barrier(struct repair *repair);
+/* The control file's name in the queue, and in repair/. */
+void repair_control_path(const struct repair *repair, unsigned place, uint64_t number,
+			 char path[QUEUE_PATH_SIZE]);
+void repair_entry_path(const struct repair_move *move, char path[QUEUE_PATH_SIZE]);
+/* Where NUMBER's control file is: 0; -ENOENT. */
+MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out);
+/* Reads and checks it; with PLACE and the number it must have. -EBADMSG: damaged. */
+MUST_CHECK int repair_load(const struct repair *repair, unsigned place, uint64_t number,
+			   struct buffer *text, struct queue_control **control_out);
+/* Moves PATH to damaged/; no error when it is gone. */
+MUST_CHECK int repair_set_aside(struct repair *repair, const char *path, const char *why);
+/* The same for whatever NUMBER has in the queue but its data file. */
+MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why);
+/* Takes local and remote names of NUMBER away. */
+MUST_CHECK int repair_drop_sides(const struct repair *repair, uint64_t number);
+
+/* repair_out.c: steps 1 to 3 for the group, which is empty then. */
+MUST_CHECK int repair_out(struct repair *repair);
+/* Goes on with what stands in repair/ but did not get to 3. */
+MUST_CHECK int repair_resume_out(struct repair *repair);
+/* repair_in.c: steps 4 to 6 for all in repair/. */
+MUST_CHECK int repair_in(struct repair *repair);
+/* Calls EACH with every control file in repair/, STRAY with other names. */
+MUST_CHECK int repair_each_entry(struct repair *repair,
+				 int (*each)(void *context, const struct repair_move *move),
+				 int (*stray)(void *context, const char *name), void *context);
+
+#endif

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: ISC
+"""What operators do to a queue: triggers, holds, retries, bounces, removals."""
+
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+from stagepost import as_user, free_port, wait_until
+
+TEXT = b"Subject: hello\n\nA line.\n"
+
+
+@pytest.fixture
+def run(ground):
+    """run(node, "queue", "hold", ...) is the ended process."""
+
+    def run(node, *words, **settings):
+        settings.setdefault("capture_output", True)
+        if "input" not in settings:
+            settings.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(
+            as_user() + [os.path.join(ground.programs, "stagepost"), *words], check=False,
+            timeout=60, env={**os.environ, "STAGEPOST_CONF": node.conf}, cwd=node.directory,
+            **settings)
+
+    return run
+
+
+@pytest.fixture
+def tell(run):
+    """tell(node, "hold", "--all") is (exit status, summary)."""
+
+    def tell(mx, *words):
+        ended = run(mx, "queue", *words, "--json")
+        assert ended.returncode in (0, 1), ended.stderr
+        return ended.returncode, json.loads(ended.stdout)
+
+    return tell
+
+
+@pytest.fixture
+def listing(run):
+    def listing(mx, *words):
+        ended = run(mx, "queue", "list", "--json", *words)
+        assert ended.returncode == 0, ended.stderr
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    return listing
+
+
+def send(run, mx, *recipients, sender="anna@a.test"):
+    for recipient in recipients:
+        assert run(mx, "sendmail", "-f", sender, recipient, input=TEXT).returncode == 0
+
+
+@pytest.fixture
+def stuck(node, run, listing):
+    """A node whose next hop is dead, with COUNT messages that have been tried or wait;
+    the next hop can be started."""
+
+    def stuck(count=3, **settings):
+        port = free_port()
+        hop = node("hop", start=False, domains=["b.test"], port=port)
+        mx = node("mx", routes=[f":127.0.0.1;{port}"], **settings)
+        send(run, mx, *(f"bob{i}@b.test" for i in range(count)))
+        wait_until(lambda: mx.trigger_files(), "a trigger is set")
+        wait_until(lambda: any(m["state"] == "preprocessed" for m in listing(mx)),
+                   "the attempt is recorded")
+        assert len(listing(mx)) == count
+        return mx, hop
+
+    return stuck
+
+
+# --- triggers ---
+
+
+def test_trigger_list(stuck, run):
+    mx, _ = stuck()
+    (line,) = run(mx, "trigger", "list", "--count", "--json").stdout.splitlines()
+    trigger = json.loads(line)
+    assert trigger["name"].startswith("host.") and 1 <= trigger["messages"] <= 3
+    assert trigger["since"].endswith("Z") and trigger["reason"]
+    text = run(mx, "trigger", "list").stdout.decode()
+    assert trigger["name"] in text and trigger["reason"] in text
+    assert b"waits for " + trigger["name"].encode() in run(mx, "queue", "list").stdout
+
+
+def test_trigger_release_delivers_all_at_once(stuck, run):
+    mx, hop = stuck(20, settings="probe_delay = 10m\n")
+    (name,) = mx.trigger_files()
+    hop.start()
+    assert run(mx, "trigger", "release", name).returncode == 0
+    mx.wait_empty(10)
+    assert not mx.trigger_files()
+    ended = run(mx, "trigger", "release", name)
+    assert ended.returncode == 1 and b"nothing waits for that" in ended.stderr
+
+
+def test_trigger_wait(node, run):
+    mx = node()
+    assert run(mx, "trigger", "wait", "the.moon", "until it", "is full").returncode == 0
+    assert "reason: until it is full\n" in mx.trigger_files()["the.moon"]
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    assert run(mx, "trigger", "list").stdout == b"Nothing is waited for\n"
+
+
+@pytest.mark.parametrize("words, said", [
+    (["wait", "The Moon"], b"lower-case"), (["wait", "../x"], b"lower-case"),
+    (["wait"], b"NAME is missing"), (["release"], b"NAME is missing"),
+    (["release", "a", "b"], b"one NAME"), (["list", "x"], b"unexpected"), (["x"], b"no command")])
+def test_trigger_wrong_usage(node, run, words, said):
+    ended = run(node(start=False), "trigger", *words)
+    assert ended.returncode == 2 and said in ended.stderr
+
+
+def test_trigger_without_a_daemon(node, run):
+    mx = node()
+    mx.stop()
+    assert run(mx, "trigger", "wait", "the.moon").returncode == 0
+    assert list(mx.trigger_files()) == ["the.moon"]
+    mx.start()
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    mx.stop()
+    assert run(mx, "trigger", "release", "the.moon").returncode == 1
+
+
+# --- stats ---
+
+
+def test_stats_by(stuck, run):
+    mx, _ = stuck(3)
+    send(run, mx, "x@127.0.0.9.c.test", sender="<>")
+    by = lambda what: [json.loads(line) for line in
+                       run(mx, "queue", "stats", "--by", what, "--json").stdout.splitlines()]
+    found = {group["name"]: (group["deliveries"], group["messages"])
+             for group in by("destination")}
+    assert found == {"b.test": (3, 3), "127.0.0.9.c.test": (1, 1)}
+    assert by("destination")[0]["name"] == "b.test"
+    reasons = by("reason")
+    assert sum(group["deliveries"] for group in reasons) == 4
+    assert any(group["name"].startswith("4.4.1 connect to") for group in reasons)
+    assert b"destination" in run(mx, "queue", "stats", "--by", "destination").stdout
+    assert run(mx, "queue", "stats", "--by", "x").returncode == 2
+
+
+def test_stats_in_bounded_memory(node, run):
+    mx = node(start=False, settings="maxrecipients = 3000\n")
+    send(run, mx, "first@b.test")
+    words = [f"x@host{i}.test" for i in range(1500)]
+    assert run(mx, "sendmail", "-f", "<>", *words, "y@b.test", input=TEXT).returncode == 0
+    lines = run(mx, "queue", "stats", "--by", "destination", "--json").stdout.splitlines()
+    groups = [json.loads(line) for line in lines]
+    assert len(groups) == 1001 and groups[-1]["rest"]
+    assert sum(group["deliveries"] for group in groups) == 1502
+
+
+# --- hold, release ---
+
+
+def test_hold_survives_a_restart(stuck, run, tell, listing):
+    mx, hop = stuck()
+    first = listing(mx)[0]
+    assert tell(mx, "hold", first["id"]) == (
+        0, {"command": "hold", "done": 1, "refused": 0, "reasons": {}})
+    (held,) = [m for m in listing(mx) if m.get("held")]
+    assert held["id"] == first["id"]
+    assert b"(held by the operator)" in run(mx, "queue", "list").stdout
+    assert b"held by the operator" in run(mx, "queue", "show", first["id"]).stdout
+    assert len(listing(mx, "--trigger", "hold." + first["id"])) == 1
+    mx.stop()
+    hop.start()
+    mx.start()
+    assert tell(mx, "retry", "--domain", "b.test")[1]["refused"] <= 1
+    wait_until(lambda: len(listing(mx)) == 1, "the others leave")
+    status, summary = tell(mx, "retry", first["id"])
+    assert status == 1 and summary["reasons"] == {"it is held": 1}
+    mx.restart()
+    assert [m["id"] for m in listing(mx)] == [first["id"]]
+    assert tell(mx, "release", "--all")[0] == 0
+    mx.wait_empty()
+    assert not mx.trigger_files()
+
+
+def test_hold_without_a_daemon(node, run, tell, listing):
+    mx = node(start=False)
+    send(run, mx, "bob@a.test", "carl@a.test")
+    assert tell(mx, "hold", "--recipient", "bob@a.test")[1]["done"] == 1
+    for verb in ("retry", "bounce", "remove"):
+        ended = run(mx, "queue", verb, "--all", "--yes")
+        assert ended.returncode == 1 and b"no manager runs" in ended.stderr
+    mx.start()
+    assert mx.maildir("carl@a.test").wait()
+    (held,) = wait_until(lambda: [m for m in listing(mx) if len(listing(mx)) == 1], "one is left")
+    mx.stop()
+    assert tell(mx, "release", held["id"])[1]["done"] == 1
+    assert tell(mx, "release", held["id"])[1]["reasons"] == {"it is not held": 1}
+    mx.start()
+    assert mx.maildir("bob@a.test").wait()
+
+
+# --- retry, bounce, remove ---
+
+
+def test_retry(stuck, tell, listing):
+    mx, hop = stuck(3, settings="probe_delay = 10m\n")
+    hop.start()
+    (name,) = mx.trigger_files()
+    assert tell(mx, "retry", listing(mx)[0]["id"]) == (
+        0, {"command": "retry", "done": 1, "refused": 0, "reasons": {}})
+    mx.wait_empty()  # its success released the trigger
+    assert name not in mx.trigger_files()
+
+
+def test_bounce_yields_a_bounce(stuck, tell, listing):
+    mx, _ = stuck()
+    first = listing(mx)[0]
+    assert tell(mx, "bounce", "--yes", first["id"])[0] == 0
+    (report,) = mx.maildir("anna@a.test").wait()
+    assert b"returned by the operator" in report
+    assert first["recipients"][0]["address"].encode() in report
+    wait_until(lambda: len(listing(mx)) == 2, "it leaves")
+
+
+def test_remove_yields_none(stuck, tell, listing):
+    mx, _ = stuck()
+    assert tell(mx, "remove", "--yes", "--sender", "anna@a.test") == (
+        0, {"command": "remove", "done": 3, "refused": 0, "reasons": {}})
+    mx.wait_empty()
+    assert mx.maildir("anna@a.test").messages() == [] and not mx.log.find("bounced")
+
+
+def test_remove_what_is_held(stuck, tell, listing):
+    mx, _ = stuck(2)
+    assert tell(mx, "hold", "--all")[0] == 0
+    assert tell(mx, "remove", "--all", "--yes")[1]["done"] == 2
+    mx.wait_empty()
+    wait_until(lambda: not any(n.startswith("hold.") for n in mx.trigger_files()), "holds end")
+
+
+def test_many_messages_are_pipelined(stuck, tell, listing):
+    mx, _ = stuck(60)
+    assert tell(mx, "hold", "--domain", "b.test")[1]["done"] == 60
+    assert all(m["held"] for m in listing(mx))
+    assert tell(mx, "remove", "--domain", "b.test", "--yes")[1]["done"] == 60
+    mx.wait_empty()
+
+
+def test_a_host_s_messages(stuck, listing):
+    mx, _ = stuck(1)
+    (name,) = mx.trigger_files()
+    host = name.removeprefix("host.")
+    assert len(listing(mx, "--host", host)) == len(listing(mx, "--trigger", name)) == 1
+    assert listing(mx, "--host", "other") == []
+
+
+# --- what must be said ---
+
+
+@pytest.mark.parametrize("words, said", [
+    (["hold"], b"give IDs, or filters, or --all"),
+    (["hold", "--all", "5"], b"give IDs, or filters, or --all"),
+    (["hold", "--domain", "a.test", "5"], b"give IDs, or filters, or --all"),
+    (["hold", "--domain", ""], b"needs a word"), (["hold", "--trigger", "A"], b"no name"),
+    (["bounce", "--all"], b"--yes"), (["remove", "5"], b"--yes")])
+def test_wrong_usage(node, run, words, said):
+    ended = run(node(start=False), "queue", *words)
+    assert ended.returncode == 2 and said in ended.stderr
+
+
+def test_refusals(node, run, tell):
+    mx = node()
+    status, summary = tell(mx, "retry", "5", "x")
+    assert status == 1 and summary["done"] == 0
+    assert summary["reasons"] == {"no such message": 1, "that is no message id": 1}
+    ended = run(mx, "queue", "retry", "5")
+    assert b"5: no such message" in ended.stderr and b"0 done, 1 refused" in ended.stdout
+
+
+def on_terminal(run, mx, answer, *words):
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+    try:
+        return run(mx, *words, stdin=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_terminal_is_asked_at(stuck, run, listing):
+    mx, _ = stuck(2)
+    ended = on_terminal(run, mx, b"n\n", "queue", "remove", "--all")
+    assert ended.returncode == 1 and b"remove 2 messages (1 KiB)? [y/N] " in ended.stderr
+    assert b"nothing was done" in ended.stderr and len(listing(mx)) == 2
+    ended = on_terminal(run, mx, b"y\n", "queue", "remove", "--all")
+    assert ended.returncode == 0 and b"2 done" in ended.stdout
+    mx.wait_empty()
