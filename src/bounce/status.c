@@ -29,12 +29,13 @@ static bool is_host(struct str name)
 static bool split_reply(struct str text, struct str *host, struct str *reply)
 {
 	static const char said[] = " said: ";
-	const char *verb = memmem(text.data, text.length, said, sizeof said - 1);
+	const char *verb;
 	ptrdiff_t colon = str_find(text, ':');
 	size_t length = 0;
 
 	if (colon < 0)
 		return false;
+	verb = memmem(text.data, text.length, said, sizeof said - 1);
 	while (length < (size_t)colon && text.data[length] != '[' && text.data[length] != ' ')
 		length++;
 	*host = str_slice(text.data, length);
