@@ -48,8 +48,8 @@ static void try_again(struct manager *manager, struct message *message, const ch
 /* S5 to S2, then "queue" does the rest. */
 static void finish(struct manager *manager, struct message *message)
 {
-	const char *services[64];
-	size_t count = 0;
+	const char *services[STAGE_SERVICES_MAX];
+	size_t count = stage_services(manager, services);
 	int error;
 
 	if (message->has_todo) { /* goes on when "queue" has removed it */
@@ -57,9 +57,6 @@ static void finish(struct manager *manager, struct message *message)
 		message->state = MESSAGE_BUSY;
 		return;
 	}
-	for (struct stage *stage = manager->stages; stage != NULL; stage = stage->next)
-		if (!stage->is_remote && count < COUNT_OF(services))
-			services[count++] = stage->name;
 	error = queue_update_finish(manager->store, message->number, services, count);
 	if (error < 0)
 		try_again(manager, message, "finish", error);

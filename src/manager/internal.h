@@ -187,6 +187,8 @@ struct manager {
 	struct os_task dispatch_task;
 	struct os_task stop_task;
 	struct os_task scan_task;
+	void (*ready)(void *context); /* NULL once called */
+	void *ready_context;
 	bool is_stopping;
 	void (*stopped)(void *context);
 	void *stopped_context;
@@ -228,6 +230,9 @@ void resolver_lost(struct manager *manager);
 /* stage.c */
 void stage_configure_all(struct manager *manager);
 struct stage *stage_find(struct manager *manager, struct str name);
+enum { STAGE_SERVICES_MAX = 256 };
+/* The names of all local services; how many. */
+size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
 /* Makes jobs of the message's deliveries that are to be tried now; how many.
  * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
 size_t stage_add_jobs(struct manager *manager, struct message *message,

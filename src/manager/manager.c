@@ -41,7 +41,7 @@ static void finish_stop(void *context)
 
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 			    const struct config *config, int listening, int notify,
-			    const char *queue_path)
+			    const char *queue_path, void (*ready)(void *context), void *context)
 {
 	struct manager *manager = memory_alloc_zero(1, sizeof *manager);
 
@@ -50,6 +50,8 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->config = config;
 	manager->trigger = -1;
 	manager->notify = notify;
+	manager->ready = ready;
+	manager->ready_context = context;
 	manager->helper_listening = listening;
 	manager->dispatch_task = (struct os_task){.call = stage_dispatch, .context = manager};
 	manager->removals_task = (struct os_task){.call = removal_flush, .context = manager};

@@ -17,10 +17,11 @@
 struct manager;
 
 /* STORE is borrowed. LISTENING: the socket that helpers connect to. NOTIFY: a
- * datagram socket for operators and programs. QUEUE_PATH: the socket of "queue". */
+ * datagram socket for operators and programs. QUEUE_PATH: the socket of "queue".
+ * READY is called once, when all that waits in the queue is known. */
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 			    const struct config *config, int listening, int notify,
-			    const char *queue_path);
+			    const char *queue_path, void (*ready)(void *context), void *context);
 /* CONFIG outlives the manager, or the next call. */
 void manager_configure(struct manager *manager, const struct config *config);
 /* Starts no more deliveries; calls DONE when those in flight are recorded. */

@@ -98,11 +98,35 @@ static void on_connected(void *context)
 			 NULL, 0);
 }
 
+static void log_cleaned(void *context, const char *path)
+{
+	(void)context;
+	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+}
+
+/* Once: "queue" has cleaned its directories, now ours. */
+static void clean(struct manager *manager)
+{
+	const char *services[STAGE_SERVICES_MAX];
+	size_t count = stage_services(manager, services);
+	int error = queue_update_clean(manager->store, services, count, log_cleaned, NULL);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
+}
+
 static void on_managed(struct manager *manager)
 {
+	bool is_first = manager->ready != NULL;
+
 	manager->is_managing = true;
+	if (is_first)
+		clean(manager);
 	ask_again_for_all(manager);
 	scan_all(manager);
+	if (is_first)
+		manager->ready(manager->ready_context);
+	manager->ready = NULL;
 }
 
 static void on_lost(void *context)

@@ -24,6 +24,16 @@ struct stage *stage_find(struct manager *manager, struct str name)
 	return NULL;
 }
 
+size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX])
+{
+	size_t count = 0;
+
+	for (struct stage *stage = manager->stages; stage != NULL; stage = stage->next)
+		if (!stage->is_remote && count < STAGE_SERVICES_MAX)
+			names[count++] = stage->name;
+	return count;
+}
+
 static struct stage *stage_add(struct manager *manager, const char *name)
 {
 	struct stage *stage = memory_alloc_zero(1, sizeof *stage);

@@ -117,9 +117,7 @@ struct queue_store *command_queue_open_for_change(const struct config *config)
 {
 	const struct queue_options options = {
 		.unsafe = config->queue_unsafe,
-		.sync = config->queue_sync == CONFIG_SYNC_FILES        ? QUEUE_SYNC_FILES
-			: config->queue_sync == CONFIG_SYNC_FILESYSTEM ? QUEUE_SYNC_FILESYSTEM
-								       : QUEUE_SYNC_AUTO,
+		.sync = queue_sync_of(config->queue_sync),
 	};
 
 	return command_queue_become_owner(config) ? open_store(config, &options) : NULL;

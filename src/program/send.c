@@ -29,6 +29,11 @@ static int open_store(struct send_program *program)
 	return error;
 }
 
+static void ready(void *context)
+{
+	child_ready(context);
+}
+
 /* On a new machine "queue" creates the queue while we start. */
 static void try_start(void *context)
 {
@@ -50,8 +55,7 @@ static void try_start(void *context)
 	child_path(child, "queue", path);
 	program->manager =
 		manager_new(child->loop, program->store, child->config, child_socket(child, "send"),
-			    child_socket(child, "notify"), path);
-	child_ready(child);
+			    child_socket(child, "notify"), path, ready, child);
 }
 
 static int start(struct child *child)

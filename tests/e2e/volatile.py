@@ -139,8 +139,9 @@ class VolatileDisk:
         with open(made, "rb") as file:
             self._serve(file.read())
         os.unlink(made)
-        self.loop = run("losetup", "-f", "--show", os.path.join(self.folder, "image"))
-        run("mount", "-t", "ext4", "-o", options, self.loop, path)
+        # the device goes with the mount, also when the tests are killed
+        run("mount", "-t", "ext4", "-o", "loop," + options, os.path.join(self.folder, "image"),
+            path)
         give_to_user(path)
 
     def _serve(self, image):
@@ -167,7 +168,6 @@ class VolatileDisk:
         wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
                                           check=False).returncode == 0,
                    f"{self.path} can be unmounted")
-        run("losetup", "-d", self.loop)
         run("umount", "-l", self.folder)
         self.server.join(5)
         self.server.kill()
