@@ -30,3 +30,14 @@ size_t utf8_length(struct str s)
 		return 0;
 	return length;
 }
+
+uint32_t utf8_code_point(struct str s)
+{
+	static const unsigned char first_bits[] = {0xff, 0x7f, 0x1f, 0x0f, 0x07};
+	size_t length = utf8_length(s);
+	uint32_t code = (unsigned char)s.data[0] & first_bits[length];
+
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | ((unsigned char)s.data[i] & 0x3f);
+	return code;
+}

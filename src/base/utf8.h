@@ -9,5 +9,7 @@
 
 /* The bytes of the character at the start of S, 1 to 4; 0 when there is none. */
 size_t utf8_length(struct str s);
+/* That character; the byte itself when there is none. S is not empty. */
+uint32_t utf8_code_point(struct str s);
 
 #endif

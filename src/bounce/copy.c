@@ -53,7 +53,8 @@ struct bounce_copy bounce_copy_choose(const struct bounce_report *report)
 	size_t header = header_length(message);
 	uint64_t bound = report->max_bytes != 0 ? report->max_bytes : UINT64_MAX;
 	bool is_whole = message.length == report->message_size;
-	struct bounce_copy copy = {.is_header = report->ret == MAIL_RET_HEADERS};
+	struct bounce_copy copy = {.is_header = report->ret == MAIL_RET_HEADERS ||
+						!bounce_has_failure(report)};
 	struct str wanted = copy.is_header ? str_slice(message.data, header) : message;
 
 	if (!is_whole && (!copy.is_header || header == message.length) && bound > message.length)

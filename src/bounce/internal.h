@@ -23,6 +23,13 @@ void bounce_header_xtext(struct buffer *out, const char *name, struct str text);
 void bounce_header_prefixed(struct buffer *out, const char *name, const char *prefix,
 			    struct str text);
 
+/* Whether any recipient has failed. (report.c) */
+bool bounce_has_failure(const struct bounce_report *report);
+
+/* The part for people. (text.c) */
+void bounce_text_write(const struct bounce_report *report, const struct bounce_copy *copy,
+		       struct buffer *out);
+
 /* The body of the message/delivery-status part. (status.c) */
 void bounce_status_write(const struct bounce_report *report, struct buffer *out);
 

@@ -1,45 +1,25 @@
 // SPDX-License-Identifier: ISC
 #include "bounce/report.h"
 #include "bounce/internal.h"
-#include "mail/text.h"
-#include "mail/verdict.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { BOUNDARY_SIZE = 80 };
 
-static void append_introduction(const struct bounce_report *report, struct buffer *out)
+bool bounce_has_failure(const struct bounce_report *report)
 {
-	buffer_append_string(out, "Hi. This is the mail system at ");
-	mail_text_append(out, report->hostname, MAIL_TEXT_ASCII);
-	buffer_append_string(out, ".\r\n"
-				  "Your message could not be delivered to the addresses below.\r\n"
-				  "I have given up on them: trying again would not help.\r\n\r\n");
+	for (size_t i = 0; i < report->outcome_count; i++)
+		if (report->outcomes[i].action == BOUNCE_FAILED)
+			return true;
+	return false;
 }
 
-/* QSBMF: "<address>:", then any lines that are not blank. */
-static void append_recipient(const struct bounce_failure *failure, struct buffer *out)
+static const char *subject_of(const struct bounce_report *report)
 {
-	buffer_append_byte(out, '<');
-	mail_text_append(out, failure->address, MAIL_TEXT_8BIT);
-	buffer_append_string(out, ">:\r\n");
-	if (str_trim(failure->text).length > 0)
-		mail_text_append(out, failure->text, MAIL_TEXT_8BIT);
-	else
-		buffer_append_string(out, "The delivery failed.");
-	if (mail_status_is_valid(failure->status))
-		buffer_append_format(out, " (" STR_FORMAT ")", STR_ARGUMENTS(failure->status));
-	buffer_append_string(out, "\r\n\r\n");
-}
-
-static void append_break(const struct bounce_copy *copy, struct buffer *out)
-{
-	buffer_append_format(out, "--- Below this line is a copy of the message%s.\r\n",
-			     copy->is_header ? "'s header" : "");
-	if (copy->is_cut)
-		buffer_append_format(out, "--- It is cut after %zu bytes.\r\n", copy->text.length);
-	buffer_append_string(out, "\r\n");
+	if (bounce_has_failure(report))
+		return "failure notice";
+	return report->outcomes[0].action == BOUNCE_DELAYED ? "delay notice" : "success notice";
 }
 
 static bool is_8bit(struct str text)
@@ -90,7 +70,7 @@ static void append_header(const struct bounce_report *report, const char *bounda
 			  struct buffer *out)
 {
 	append_addressing(report, out);
-	bounce_header(out, "Subject", STR("failure notice"));
+	bounce_header(out, "Subject", str_from(subject_of(report)));
 	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
 	bounce_header(out, "MIME-Version", STR("1.0"));
 	buffer_append_format(out,
@@ -133,10 +113,7 @@ void bounce_report_write(const struct bounce_report *report, struct buffer *out)
 	struct bounce_copy copy = bounce_copy_choose(report);
 	struct buffer text = {0};
 
-	append_introduction(report, &text);
-	for (size_t i = 0; i < report->failure_count; i++)
-		append_recipient(&report->failures[i], &text);
-	append_break(&copy, &text);
+	bounce_text_write(report, &copy, &text);
 	write_parts(report, &copy, buffer_view(&text), out);
 	buffer_clear(&text);
 }

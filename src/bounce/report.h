@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * bounce/report.h - the message that tells a sender what was not delivered.
+ * bounce/report.h - the message that tells a sender what became of a message.
  *
  * An RFC 3464 report whose part for people is in QSBMF, the format of the
  * sources: "Hi. This is the", a paragraph "<ADDRESS>:" for each recipient, a
- * paragraph that begins with '-', then the original. Pure: values in, bytes out.
+ * paragraph that begins with '-', then the original. Recipients without a failure
+ * are in none of those paragraphs, and a report without failures is no QSBMF, so
+ * that no reader of that takes it for a bounce. Pure: values in, bytes out.
  */
 #ifndef BOUNCE_REPORT_H
 #define BOUNCE_REPORT_H
@@ -29,13 +31,26 @@ enum bounce_decision bounce_route(struct str original_sender, const struct confi
 /* Whether a recipient with these enum mail_notify wants to hear of a failure. */
 bool bounce_is_wanted(unsigned notify);
 
-struct bounce_failure {
+/* The same for the success that a recipient has explicitly asked for. */
+bool bounce_is_success_wanted(unsigned notify);
+/* The same for a delay; BY_DEFAULT: of those who have asked for nothing. */
+bool bounce_is_delay_wanted(unsigned notify, bool by_default);
+
+enum bounce_action { /* RFC 3464 section 2.3.3 */
+		     BOUNCE_FAILED,
+		     BOUNCE_DELAYED,
+		     BOUNCE_DELIVERED,
+		     BOUNCE_RELAYED, /* to a host that will not report the delivery */
+};
+
+struct bounce_outcome {
+	enum bounce_action action;
 	struct str address;  /* final recipient */
 	struct str original; /* ORCPT as xtext, "rfc822;..."; empty: none */
-	struct str status;   /* "5.1.1"; anything else becomes 5.0.0 */
+	struct str status;   /* "5.1.1"; anything else becomes X.0.0 */
 	struct str text;     /* "no such user"; "mx.example.edu: 550 no such user" is taken as
 			      * what that host replied */
-	int64_t failed_us;   /* 0: not known */
+	int64_t changed_us;  /* 0: not known */
 };
 
 struct bounce_report {
@@ -44,10 +59,11 @@ struct bounce_report {
 	struct str from;      /* local part of its From: bouncefrom */
 	struct mail_id id;    /* of the original: names report and boundary */
 	int64_t now_us;
-	struct str envid; /* as xtext; empty: none */
+	int64_t retry_until_us; /* of delays */
+	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
-	const struct bounce_failure *failures;
-	size_t failure_count;
+	const struct bounce_outcome *outcomes;
+	size_t outcome_count;
 	struct str message;    /* the original, CRLF lines; may be cut at the end */
 	uint64_t message_size; /* of all of it */
 	uint64_t max_bytes;    /* of it that are returned: bouncemaxbytes; 0: no bound */
@@ -56,7 +72,8 @@ struct bounce_report {
 /* Appends the whole report, header first, CRLF lines. Nothing that came from
  * outside can add a header line, a MIME part, or a field. Of a message over
  * max_bytes whole lines are returned, and it is said; of one whose header alone
- * is over that, the first lines of the header. */
+ * is over that, the first lines of the header. Without a failure only the header is
+ * returned (RFC 3461 section 4.3). */
 void bounce_report_write(const struct bounce_report *report, struct buffer *out);
 
 #endif

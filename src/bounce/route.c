@@ -22,3 +22,13 @@ bool bounce_is_wanted(unsigned notify)
 {
 	return notify == 0 || (notify & MAIL_NOTIFY_FAILURE) != 0;
 }
+
+bool bounce_is_success_wanted(unsigned notify)
+{
+	return (notify & MAIL_NOTIFY_SUCCESS) != 0;
+}
+
+bool bounce_is_delay_wanted(unsigned notify, bool by_default)
+{
+	return notify == 0 ? by_default : (notify & MAIL_NOTIFY_DELAY) != 0;
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
+#include "base/utf8.h"
 #include "bounce/internal.h"
 #include "mail/address.h"
 #include "mail/verdict.h"
+#include <string.h>
 
 static bool is_digit(char c)
 {
@@ -22,15 +24,24 @@ static bool is_host(struct str name)
 	return true;
 }
 
-/* Takes "HOST: 550 words" apart; false when TEXT is not another host's reply. */
+/* Takes "HOST: 550 words" or "HOST[192.0.2.7]:25 said: 550 words" apart; false when
+ * TEXT is not another host's reply. */
 static bool split_reply(struct str text, struct str *host, struct str *reply)
 {
+	static const char said[] = " said: ";
+	const char *verb;
 	ptrdiff_t colon = str_find(text, ':');
+	size_t length = 0;
 
 	if (colon < 0)
 		return false;
-	*host = str_slice(text.data, (size_t)colon);
-	*reply = str_trim(str_skip(text, (size_t)colon + 1));
+	verb = memmem(text.data, text.length, said, sizeof said - 1);
+	while (length < (size_t)colon && text.data[length] != '[' && text.data[length] != ' ')
+		length++;
+	*host = str_slice(text.data, length);
+	*reply = str_skip(text, verb != NULL ? (size_t)(verb - text.data) + sizeof said - 1
+					     : (size_t)colon + 1);
+	*reply = str_trim(*reply);
 	return is_host(*host) && reply->length >= 3 && is_digit(reply->data[0]) &&
 	       is_digit(reply->data[1]) && is_digit(reply->data[2]) &&
 	       (reply->length == 3 || reply->data[3] == ' ' || reply->data[3] == '-');
@@ -57,18 +68,103 @@ static void append_date(struct buffer *out, const char *name, int64_t time_us)
 	bounce_header(out, name, str_from(date));
 }
 
-static void append_failure(struct buffer *out, const struct bounce_failure *failure)
+static const char *action_name(enum bounce_action action)
 {
+	static const char *const names[] = {
+		[BOUNCE_FAILED] = "failed",
+		[BOUNCE_DELAYED] = "delayed",
+		[BOUNCE_DELIVERED] = "delivered",
+		[BOUNCE_RELAYED] = "relayed",
+	};
+
+	return names[action];
+}
+
+static bool is_ascii(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] > 0x7f)
+			return false;
+	return true;
+}
+
+/* A character that is not ASCII as \x{E9}: RFC 6533 section 3. In a new address
+ * so are the two that would be misread. */
+static void append_escaped(struct buffer *out, struct str text, bool is_new)
+{
+	size_t length;
+
+	for (; text.length > 0; text = str_skip(text, length)) {
+		char c = text.data[0];
+		bool is_special = is_new && (c == '+' || c == '=' || c == '\\');
+
+		length = utf8_length(text);
+		if (length > 1 || is_special)
+			buffer_append_format(out, "\\x{%X}", utf8_code_point(text));
+		else
+			buffer_append_byte(out, c);
+		length = length > 0 ? length : 1;
+	}
+}
+
+static void append_address(struct buffer *out, const char *name, struct str address)
+{
+	struct buffer escaped = {0};
+
+	if (is_ascii(address)) {
+		bounce_header_prefixed(out, name, "rfc822; ", address);
+		return;
+	}
+	append_escaped(&escaped, address, true);
+	bounce_header_prefixed(out, name, "utf-8; ", buffer_view(&escaped));
+	buffer_clear(&escaped);
+}
+
+static void append_original(struct buffer *out, struct str original)
+{
+	struct buffer escaped = {0};
+
+	append_escaped(&escaped, original, false);
+	if (str_starts_with(original, STR("utf-8;")))
+		bounce_header(out, "Original-Recipient", buffer_view(&escaped));
+	else
+		bounce_header_xtext(out, "Original-Recipient", buffer_view(&escaped));
+	buffer_clear(&escaped);
+}
+
+/* A status of another class than the action's is not shown. */
+static struct str status_of(const struct bounce_outcome *outcome)
+{
+	static const struct str general[] = {
+		[BOUNCE_FAILED] = STR("5.0.0"),
+		[BOUNCE_DELAYED] = STR("4.0.0"),
+		[BOUNCE_DELIVERED] = STR("2.0.0"),
+		[BOUNCE_RELAYED] = STR("2.0.0"),
+	};
+	struct str status = general[outcome->action];
+
+	return mail_status_is_valid(outcome->status) && outcome->status.data[0] == status.data[0]
+		       ? outcome->status
+		       : status;
+}
+
+static void append_outcome(struct buffer *out, const struct bounce_report *report,
+			   const struct bounce_outcome *outcome)
+{
+	bool is_problem = outcome->action == BOUNCE_FAILED || outcome->action == BOUNCE_DELAYED;
+
 	buffer_append_string(out, "\r\n");
-	if (failure->original.length > 0)
-		bounce_header_xtext(out, "Original-Recipient", failure->original);
-	bounce_header_prefixed(out, "Final-Recipient", "rfc822; ", failure->address);
-	bounce_header(out, "Action", STR("failed"));
-	bounce_header(out, "Status",
-		      mail_status_is_valid(failure->status) ? failure->status : STR("5.0.0"));
-	append_diagnostic(out, failure->text);
-	if (failure->failed_us != 0)
-		append_date(out, "Last-Attempt-Date", failure->failed_us);
+	if (outcome->original.length > 0)
+		append_original(out, outcome->original);
+	append_address(out, "Final-Recipient", outcome->address);
+	bounce_header(out, "Action", str_from(action_name(outcome->action)));
+	bounce_header(out, "Status", status_of(outcome));
+	if (is_problem)
+		append_diagnostic(out, outcome->text);
+	if (outcome->changed_us != 0)
+		append_date(out, "Last-Attempt-Date", outcome->changed_us);
+	if (outcome->action == BOUNCE_DELAYED)
+		append_date(out, "Will-Retry-Until", report->retry_until_us);
 }
 
 void bounce_status_write(const struct bounce_report *report, struct buffer *out)
@@ -77,6 +173,6 @@ void bounce_status_write(const struct bounce_report *report, struct buffer *out)
 		bounce_header_xtext(out, "Original-Envelope-Id", report->envid);
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
-	for (size_t i = 0; i < report->failure_count; i++)
-		append_failure(out, &report->failures[i]);
+	for (size_t i = 0; i < report->outcome_count; i++)
+		append_outcome(out, report, &report->outcomes[i]);
 }

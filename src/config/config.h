@@ -116,6 +116,7 @@ struct config {
 	int64_t rescan_us;
 	int64_t probe_delay_us;     /* of a host that could not be reached */
 	uint64_t bouncemaxbytes;    /* 0: no bound */
+	int64_t delaynotice_us;     /* 0: only for those who ask */
 	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
 	const char *dns_server;     /* "" : the system's; otherwise ADDRESS@PORT for all queries */

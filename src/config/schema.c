@@ -174,6 +174,12 @@ static const struct config_setting settings[] = {
 	SETTING(ROOT, "bouncemaxbytes", size, AT(config, bouncemaxbytes), INITIAL("50K"),
 		RANGE(0, UINT64_C(1) << 36),
 		MEANING("How much of a message is returned in its bounce; 0: all of it.")),
+	SETTING(ROOT, "delaynotice", duration, AT(config, delaynotice_us), INITIAL("0"),
+		RANGE(0, 365 * 86400),
+		MEANING("When the sender of a message that is still waiting is told so, once. 0: "
+			"only those senders are told who have asked for it (NOTIFY=DELAY, RFC "
+			"3461), after four hours. Nobody is told who has declined it, and not when "
+			"queuelifetime is over first.")),
 	SETTING(ROOT, "doublebounceto", address, AT(config, doublebounceto), INITIAL("postmaster"),
 		MEANING("Who receives the bounces of bounces. A local part alone is at hostname; "
 			"empty: they are dropped.")),

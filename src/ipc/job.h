@@ -6,9 +6,10 @@
  *   HELLO    str service, u32 concurrency       a helper: "remote", a service's name,
  *                                               or "resolve"
  * To a delivery helper, with the data file's descriptor, and back:
- *   START    u64 number, u64 born, str sender, u64 size, str destination,
- *            u32 count, (u32 number, str address)...
- *   REPORT   (u32 number, str status, str text, str trigger)...     as many as are decided
+ *   START    u64 number, u64 born, str sender, u64 size, u32 utf8, u32 ret, str envid,
+ *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...
+ *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
+ *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   the same as REPORT; the job is over
  * To resolve, and back (the tag is not used; number is the message):
  *   RESOLVE  u64 number, str sender, u32 count, (u32 number, str address)...
@@ -30,7 +31,13 @@ enum ipc_job {
 };
 
 enum {
-	IPC_JOB_RECIPIENTS_MAX = 100, /* in one START or RESOLVE */
+	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
+	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START but for its recipients */
+	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient but for its texts */
+};
+
+enum ipc_job_flags {
+	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 };
 
 #endif

@@ -85,3 +85,22 @@ struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct 
 	recipient->address = arena_copy_str(envelope->arena, address);
 	return recipient;
 }
+
+const struct mail_recipient *mail_envelope_find(const struct mail_envelope *envelope,
+						uint32_t number)
+{
+	size_t low = 0;
+	size_t high = envelope->recipient_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (envelope->recipients[middle].number == number)
+			return &envelope->recipients[middle];
+		if (envelope->recipients[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}

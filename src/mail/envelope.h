@@ -32,6 +32,11 @@ enum mail_stage {
 const char *mail_stage_name(enum mail_stage stage);
 bool mail_stage_parse(struct str name, enum mail_stage *stage_out);
 
+enum {
+	MAIL_ENVID_MAX = 100, /* RFC 3461 section 4.4 */
+	MAIL_ORCPT_MAX = 500, /* section 4.2 */
+};
+
 enum mail_notify { /* RFC 3461 section 4.1; none set: the default, failure and delay */
 		   MAIL_NOTIFY_SUCCESS = 1 << 0,
 		   MAIL_NOTIFY_FAILURE = 1 << 1,
@@ -74,5 +79,9 @@ void mail_envelope_free(struct mail_envelope *envelope);
 /* Copies ADDRESS; numbers the recipient one above the last. The
  * pointer is valid until the next recipient is added. */
 struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct str address);
+
+/* The recipient of that number, or NULL. Their numbers ascend. */
+const struct mail_recipient *mail_envelope_find(const struct mail_envelope *envelope,
+						uint32_t number);
 
 #endif

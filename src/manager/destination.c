@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/destination.h"
 #include "base/panic.h"
+#include "ipc/channel.h"
 #include "ipc/job.h"
 #include <stdlib.h>
 
@@ -98,23 +99,24 @@ static struct flow *flow_get(struct destination *destination, struct str sender)
 	return flow;
 }
 
-static struct job *last_with_room(struct job *jobs, const struct message *message)
+static struct job *last_with_room(struct job *jobs, const struct message *message, size_t size)
 {
 	struct job *last = jobs != NULL ? jobs->previous : NULL;
 
 	if (last != NULL && last->message == message &&
-	    last->delivery_count < IPC_JOB_RECIPIENTS_MAX)
+	    last->delivery_count < IPC_JOB_RECIPIENTS_MAX &&
+	    last->size + size <= IPC_BODY_MAX - IPC_JOB_HEAD_MAX)
 		return last;
 	return NULL;
 }
 
 struct job *destination_add_job(struct destination *destination, struct message *message,
-				bool is_retry)
+				bool is_retry, size_t size)
 {
 	struct flow *flow =
 		is_retry ? NULL : flow_get(destination, message->control->envelope->sender);
 	struct job **jobs = is_retry ? &destination->retries : &flow->jobs;
-	struct job *job = last_with_room(*jobs, message);
+	struct job *job = last_with_room(*jobs, message, size);
 
 	if (job != NULL)
 		return job;

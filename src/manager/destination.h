@@ -20,9 +20,9 @@ void destination_update(struct destination *destination);
 void destination_free_all(struct stage *stage);
 
 /* A job for the message, which waits; one that the message has here already when
- * it has room for another delivery. */
+ * it has room for another delivery, of SIZE bytes in a START. */
 struct job *destination_add_job(struct destination *destination, struct message *message,
-				bool is_retry);
+				bool is_retry, size_t size);
 /* Takes a waiting job out. */
 void destination_remove_job(struct destination *destination, struct job *job);
 /* The job whose turn it is, or NULL. It is still in. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The end of a message: its bounce, if anything failed, then its names. */
+/* Reports to senders, and the end of a message: its report, then its names. */
 #include "base/panic.h"
 #include "bounce/report.h"
 #include "log/event.h"
@@ -17,6 +17,8 @@ struct bounce_job {
 	struct queue_client_message queue;
 	struct mail_envelope *envelope;
 	struct buffer content;
+	bool is_failure;
+	bool is_delay; /* not of the end */
 };
 
 static void job_free(struct bounce_job *job)
@@ -76,42 +78,6 @@ static void finish_bounce(struct manager *manager, struct message *message)
 
 /* --- the report --- */
 
-static const struct mail_recipient *recipient_of(const struct mail_envelope *envelope,
-						 const struct queue_delivery *delivery)
-{
-	for (size_t i = 0; i < envelope->recipient_count; i++)
-		if (envelope->recipients[i].number == delivery->recipient)
-			return &envelope->recipients[i];
-	return NULL;
-}
-
-/* The failures that the sender wants to hear of, in the envelope's arena. */
-static struct bounce_failure *collect(const struct message *message, size_t *count_out)
-{
-	const struct queue_control *control = message->control;
-	struct bounce_failure *failures = arena_alloc(
-		control->envelope->arena, (control->delivery_count + 1) * sizeof *failures);
-	size_t count = 0;
-
-	for (size_t i = 0; i < control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &control->deliveries[i];
-		const struct mail_recipient *recipient = recipient_of(control->envelope, delivery);
-
-		if (delivery->outcome != QUEUE_FAIL ||
-		    (recipient != NULL && !bounce_is_wanted(recipient->notify)))
-			continue;
-		failures[count++] = (struct bounce_failure){
-			.address = delivery->address,
-			.original = recipient != NULL ? recipient->original : STR(""),
-			.status = delivery->status,
-			.text = delivery->text,
-			.failed_us = delivery->changed_us,
-		};
-	}
-	*count_out = count;
-	return failures;
-}
-
 /* As much of the original as may be returned. */
 static int read_original(struct manager *manager, const struct message *message, struct buffer *out)
 {
@@ -135,23 +101,24 @@ static int read_original(struct manager *manager, const struct message *message,
 	return count < 0 ? (int)count : 0;
 }
 
-static int write_report(struct manager *manager, const struct message *message,
-			struct bounce_job *job, struct str recipient,
-			const struct bounce_failure *failures, size_t failure_count)
+static int write_report(struct bounce_job *job, struct str recipient,
+			const struct bounce_outcome *outcomes, size_t count)
 {
-	const struct mail_envelope *envelope = message->control->envelope;
+	struct manager *manager = job->manager;
+	const struct mail_envelope *envelope = job->message->control->envelope;
 	struct buffer original = {0};
-	int error = read_original(manager, message, &original);
+	int error = read_original(manager, job->message, &original);
 	const struct bounce_report report = {
 		.recipient = recipient,
 		.hostname = str_from(manager->config->hostname),
 		.from = str_from(manager->config->bouncefrom),
 		.id = envelope->id,
 		.now_us = os_clock_wall_us(),
+		.retry_until_us = envelope->id.born_us + manager->config->queuelifetime_us,
 		.envid = envelope->envid,
 		.ret = envelope->ret,
-		.failures = failures,
-		.failure_count = failure_count,
+		.outcomes = outcomes,
+		.outcome_count = count,
 		.message = buffer_view(&original),
 		.message_size = envelope->size,
 		.max_bytes = manager->config->bouncemaxbytes,
@@ -181,43 +148,62 @@ static void commit(struct bounce_job *job)
 	queue_client_commit(&job->queue, envelope);
 }
 
+static void log_queued(const struct bounce_job *job)
+{
+	char id[MAIL_ID_SIZE];
+
+	mail_id_format(job->envelope->id, id);
+	log_event(job->is_failure ? EVENT_BOUNCED : EVENT_NOTIFIED,
+		  log_id(job->message->control->envelope->id), log_string("bounce", id),
+		  log_str("to", job->envelope->recipients[0].address));
+}
+
+static void go_on(struct manager *manager, struct message *message)
+{
+	notice_delay_reported(manager, message, os_clock_wall_us());
+	message->state = MESSAGE_BUSY;
+	message_continue(manager, message);
+}
+
 static void on_queue_done(void *context, int result)
 {
 	struct bounce_job *job = context;
 	struct manager *manager = job->manager;
 	struct message *message = job->message;
+	bool is_delay;
 
 	if (result == 0 && job->queue.state == QUEUE_CLIENT_OPEN) {
 		commit(job);
 		return;
 	}
-	if (result == 0) {
-		char id[MAIL_ID_SIZE];
-
-		mail_id_format(job->envelope->id, id);
-		log_event(EVENT_BOUNCED, log_id(message->control->envelope->id),
-			  log_string("bounce", id),
-			  log_str("to", job->envelope->recipients[0].address));
-	}
+	if (result == 0)
+		log_queued(job);
+	is_delay = job->is_delay;
 	message->bounce = NULL;
 	job_free(job);
-	if (result == 0)
-		finish_bounce(manager, message);
-	else
+	if (result < 0)
 		try_again(manager, message, "queue bounce", result);
+	else if (is_delay)
+		go_on(manager, message);
+	else
+		finish_bounce(manager, message);
 }
 
 static void start(struct manager *manager, struct message *message, struct str sender,
-		  struct str recipient, const struct bounce_failure *failures, size_t count)
+		  struct str recipient, const struct bounce_outcome *outcomes, size_t count)
 {
 	struct bounce_job *job = memory_alloc_zero(1, sizeof *job);
-	int error = write_report(manager, message, job, recipient, failures, count);
+	int error;
 
 	job->manager = manager;
 	job->message = message;
+	for (size_t i = 0; i < count; i++)
+		job->is_failure |= outcomes[i].action == BOUNCE_FAILED;
+	job->is_delay = outcomes[0].action == BOUNCE_DELAYED;
 	job->queue.done = on_queue_done;
 	job->queue.context = job;
 	job->envelope = mail_envelope_new();
+	error = write_report(job, recipient, outcomes, count);
 	if (error < 0) {
 		job_free(job);
 		try_again(manager, message, "read message", error);
@@ -232,9 +218,17 @@ static void start(struct manager *manager, struct message *message, struct str s
 	queue_client_open(manager->bounce_queue, &job->queue);
 }
 
+void failure_report_delay(struct manager *manager, struct message *message)
+{
+	size_t count;
+	const struct bounce_outcome *outcomes = notice_collect_delay(manager, message, &count);
+
+	start(manager, message, STR(""), message->control->envelope->sender, outcomes, count);
+}
+
 void failure_bounce(struct manager *manager, struct message *message)
 {
-	const struct bounce_failure *failures;
+	const struct bounce_outcome *outcomes;
 	struct str recipient;
 	struct str sender;
 	size_t count;
@@ -243,14 +237,14 @@ void failure_bounce(struct manager *manager, struct message *message)
 		finish(manager, message);
 		return;
 	}
-	failures = collect(message, &count);
+	outcomes = notice_collect_end(message, &count);
 	if (count == 0) {
 		finish_bounce(manager, message);
 		return;
 	}
 	if (bounce_route(message->control->envelope->sender, manager->config, &sender,
 			 &recipient) == BOUNCE_SEND) {
-		start(manager, message, sender, recipient, failures, count);
+		start(manager, message, sender, recipient, outcomes, count);
 		return;
 	}
 	log_event(EVENT_BOUNCE_DROPPED, log_id(message->control->envelope->id),

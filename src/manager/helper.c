@@ -97,13 +97,14 @@ static bool on_report(struct helper *helper, struct ipc_message *ipc_message)
 		return false;
 	while (body.rest.length > 0) {
 		uint32_t number = unpack_u32(&body);
+		uint32_t flags = unpack_u32(&body);
 		struct str status = unpack_str(&body);
 		struct str text = unpack_str(&body);
 		struct str trigger = unpack_str(&body);
 
 		if (body.failed)
 			return false;
-		outcome_set(manager, job, number, status, text, trigger);
+		outcome_set(manager, job, &(struct outcome){number, flags, status, text, trigger});
 	}
 	if (ipc_message->type == IPC_JOB_REPORT)
 		return true;

@@ -49,16 +49,17 @@ struct message {
 	bool is_queued;        /* at S4; otherwise S5 */
 	enum mail_stage stage; /* of S4 */
 	enum message_order order;
-	bool is_scanned;      /* seen by the rescan under way */
-	bool is_recorded;     /* its map block is in the control file */
-	bool has_todo;        /* at S5, and "queue" has not removed todo/ yet */
-	bool has_bounce;      /* bounce/ID may exist */
-	bool is_probe;        /* may have been chosen to try for a trigger */
-	bool is_released;     /* what it waited for happened: do not look at times */
-	int64_t born_us;      /* 0: not known yet */
-	struct heap_node due; /* while ASLEEP */
-	uint32_t jobs;        /* waiting or in flight */
-	uint32_t resolving;   /* parts that resolve has not answered */
+	bool is_scanned;          /* seen by the rescan under way */
+	bool is_recorded;         /* its map block is in the control file */
+	bool has_todo;            /* at S5, and "queue" has not removed todo/ yet */
+	bool has_bounce;          /* bounce/ID may exist */
+	bool is_delay_unrecorded; /* its delay was reported, which is not on disk */
+	bool is_probe;            /* may have been chosen to try for a trigger */
+	bool is_released;         /* what it waited for happened: do not look at times */
+	int64_t born_us;          /* 0: not known yet */
+	struct heap_node due;     /* while ASLEEP */
+	uint32_t jobs;            /* waiting or in flight */
+	uint32_t resolving;       /* parts that resolve has not answered */
 	uint64_t directory_version;
 	struct queue_control *control;  /* while awake */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
@@ -86,6 +87,7 @@ struct job {
 	struct helper *helper; /* while in flight */
 	struct job_delivery *deliveries;
 	uint32_t delivery_count;
+	size_t size;                 /* bytes of its deliveries in a START */
 	bool is_retry;               /* not a first attempt */
 	bool is_unreached;           /* its reports name a trigger: nobody was there */
 	struct job *next, *previous; /* in its flow, its destination, or its helper */
@@ -257,8 +259,14 @@ struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);
 
 /* outcome.c */
-void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
-		 struct str text, struct str trigger);
+struct outcome {
+	uint32_t number; /* of the delivery */
+	unsigned flags;  /* enum ipc_job_flags */
+	struct str status;
+	struct str text;
+	struct str trigger;
+};
+void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
 /* Writes what is not on disk yet. */
@@ -296,9 +304,27 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 void removal_flush(void *context);
 extern const struct ipc_client_handler removal_queue_handler;
 
+/* notice.c */
+/* Whether the delivery's recipient has asked to hear of its success. */
+bool notice_is_success_wanted(const struct message *message, const struct queue_delivery *delivery);
+/* Whether the delivery is told of in the report at the end: it has failed, or
+ * it was successful and nobody else tells. */
+bool notice_is_at_end(const struct message *message, const struct queue_delivery *delivery);
+bool notice_has_any_at_end(const struct message *message);
+/* When the sender is told that the message waits; INT64_MAX: never, or that was done. */
+int64_t notice_delay_due_us(const struct manager *manager, const struct message *message);
+/* What is in the report at the end, or in the one of a delay; in the envelope's arena. */
+struct bounce_outcome *notice_collect_end(const struct message *message, size_t *count_out);
+struct bounce_outcome *notice_collect_delay(const struct manager *manager,
+					    const struct message *message, size_t *count_out);
+/* The delay was reported at NOW_US: it will not be again. */
+void notice_delay_reported(const struct manager *manager, struct message *message, int64_t now_us);
+
 /* failure.c */
-/* Queues the bounce of a message whose recipients are all done. */
+/* Queues the report on a message whose recipients are all done. */
 void failure_bounce(struct manager *manager, struct message *message);
+/* Queues the report on its delay, then goes on with it. */
+void failure_report_delay(struct manager *manager, struct message *message);
 void failure_abandon(struct message *message);
 
 /* scan.c */

@@ -57,6 +57,7 @@ static void forget_contents(struct manager *manager, struct message *message)
 	message->control = NULL;
 	free(message->unrecorded);
 	message->unrecorded = NULL;
+	message->is_delay_unrecorded = false;
 	message->mapping = NULL;
 	message->mapping_count = 0;
 	message->mapping_capacity = 0;
@@ -210,12 +211,13 @@ void message_mapped(struct manager *manager, struct message *message)
 	message_continue(manager, message);
 }
 
+/* And nobody has to hear of it. */
 static bool is_all_delivered(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)
 		if (message->control->deliveries[i].outcome != QUEUE_DONE)
 			return false;
-	return true;
+	return !notice_has_any_at_end(message);
 }
 
 static bool has_unrecorded(const struct message *message)
@@ -223,7 +225,7 @@ static bool has_unrecorded(const struct message *message)
 	for (size_t i = 0; i < message->control->delivery_count; i++)
 		if (message->unrecorded[i])
 			return true;
-	return false;
+	return message->is_delay_unrecorded;
 }
 
 /* When the first of its waiting deliveries is due. One that is blocked is looked at
@@ -284,14 +286,19 @@ static void wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
 	struct waiters *hold = operator_hold_of(manager, message);
+	int64_t notice_us = notice_delay_due_us(manager, message);
+	int64_t latest_us = message->born_us + manager->config->queuelifetime_us;
 	int64_t due_us = next_due(manager, message);
 
+	if (notice_us < due_us)
+		due_us = notice_us;
+	if (notice_us < latest_us)
+		latest_us = notice_us;
 	note_due(manager, message, hold != NULL || trigger != NULL ? os_clock_wall_us() : due_us);
 	if (hold != NULL)
 		message_sleep_with(manager, message, hold, INT64_MAX);
 	else if (trigger != NULL)
-		message_sleep_with(manager, message, trigger_waiters(trigger),
-				   message->born_us + manager->config->queuelifetime_us);
+		message_sleep_with(manager, message, trigger_waiters(trigger), latest_us);
 	else
 		message_sleep(manager, message, due_us);
 }
@@ -299,10 +306,13 @@ static void wait_until_due(struct manager *manager, struct message *message)
 /* Nothing of it is in flight, and everything is on disk. */
 static void conclude(struct manager *manager, struct message *message)
 {
-	if (!queue_control_is_finished(message->control))
-		wait_until_due(manager, message);
-	else
+	if (queue_control_is_finished(message->control))
 		failure_bounce(manager, message);
+	else if (!manager->is_stopping &&
+		 notice_delay_due_us(manager, message) <= os_clock_wall_us())
+		failure_report_delay(manager, message);
+	else
+		wait_until_due(manager, message);
 }
 
 void message_continue(struct manager *manager, struct message *message)

@@ -117,6 +117,7 @@ static void give_up_delivery(const struct message *message, struct queue_deliver
 	bool is_bounce = message->order == MESSAGE_ORDER_BOUNCE;
 
 	delivery->outcome = is_bounce ? QUEUE_FAIL : QUEUE_DONE;
+	delivery->is_quiet = !is_bounce;
 	delivery->status = is_bounce ? STR("5.7.0") : STR("2.7.0");
 	delivery->text = is_bounce ? STR("returned by the operator of the mail system")
 				   : STR("removed by the operator");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What became of deliveries: decided here, recorded in control files by groups. */
 #include "base/panic.h"
+#include "ipc/job.h"
 #include "log/event.h"
 #include "mail/verdict.h"
 #include "manager/internal.h"
@@ -85,24 +86,26 @@ static void learn_trigger(struct manager *manager, struct job *job,
 		stage_destination_blocked(destination, trigger_find(manager, name));
 }
 
-void outcome_set(struct manager *manager, struct job *job, uint32_t number, struct str status,
-		 struct str text, struct str trigger)
+void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome)
 {
 	struct message *message = job->message;
 	struct arena *arena = message->control->envelope->arena;
-	struct job_delivery *of_job = find_delivery(job, number);
+	struct job_delivery *of_job = find_delivery(job, outcome->number);
+	struct str status = outcome->status;
 	struct queue_delivery *delivery;
 
 	if (of_job == NULL || of_job->is_reported)
 		return;
 	of_job->is_reported = true;
 	delivery = &message->control->deliveries[of_job->index];
-	learn_trigger(manager, job, delivery, trigger, text);
+	learn_trigger(manager, job, delivery, outcome->trigger, outcome->text);
 	if (!mail_status_is_valid(status))
 		status = STR("4.3.0");
 	delivery->status = arena_copy_str(arena, status);
-	delivery->text = arena_copy_str(arena, text);
-	delivery->trigger = arena_copy_str(arena, trigger);
+	delivery->text = arena_copy_str(arena, outcome->text);
+	delivery->trigger = arena_copy_str(arena, outcome->trigger);
+	delivery->is_quiet =
+		outcome->flags & IPC_JOB_PASSED_ON && notice_is_success_wanted(message, delivery);
 	delivery->changed_us = os_clock_wall_us();
 	message->unrecorded[of_job->index] = true;
 	switch (status.data[0]) {
@@ -189,6 +192,18 @@ static void add_links(struct manager *manager, struct record *record)
 	record->update.link_services = record->services;
 }
 
+static int add_delays(struct record *record)
+{
+	const struct queue_control *control = record->message->control;
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us > 0)
+			error = queue_control_write_delayed(&record->control,
+							    &control->deliveries[i]);
+	return error;
+}
+
 static int add_outcomes(struct record *record)
 {
 	const struct message *message = record->message;
@@ -202,13 +217,13 @@ static int add_outcomes(struct record *record)
 			continue;
 		record->deliveries[record->delivery_count++] = i;
 		error = queue_control_write_outcome(&record->control, &control->deliveries[i]);
-		if (error == 0 && control->deliveries[i].outcome == QUEUE_FAIL)
+		if (error == 0 && notice_is_at_end(message, &control->deliveries[i]))
 			error = queue_control_write_outcome(&record->bounce,
 							    &control->deliveries[i]);
 		if (error < 0)
 			return error;
 	}
-	return 0;
+	return message->is_delay_unrecorded ? add_delays(record) : 0;
 }
 
 static void record_free(struct record *record)
@@ -350,6 +365,7 @@ static void record_done(struct manager *manager, struct record *record)
 	}
 	for (uint32_t i = 0; i < record->delivery_count; i++)
 		message->unrecorded[record->deliveries[i]] = false;
+	message->is_delay_unrecorded = false;
 	message->is_recorded = true;
 	message->is_queued = false;
 	message->has_bounce |= record->bounce.length > 0;

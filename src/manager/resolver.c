@@ -110,6 +110,8 @@ static void read_delivery(struct message *message, struct unpack *body, int64_t 
 	delivery.address = arena_copy_str(arena, unpack_str(body));
 	delivery.status = arena_copy_str(arena, unpack_str(body));
 	delivery.text = arena_copy_str(arena, unpack_str(body));
+	if (mail_envelope_find(message->control->envelope, delivery.recipient) == NULL)
+		body->failed = true;
 	if (body->failed)
 		return;
 	if (delivery.status.length > 0 && delivery.status.data[0] == '4')

@@ -101,12 +101,30 @@ static struct destination *destination_of(struct stage *stage,
 		    : destination_find(stage, str_from(name));
 }
 
+/* What a bound cuts off cannot be sent anyway: only a file that was not written by
+ * the SMTP server has it. */
+static struct str bounded(struct str text, size_t bound)
+{
+	return text.length <= bound ? text : STR("");
+}
+
+static size_t packed_size(const struct message *message, const struct queue_delivery *delivery)
+{
+	const struct mail_recipient *recipient =
+		mail_envelope_find(message->control->envelope, delivery->recipient);
+
+	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length +
+	       bounded(recipient->original, MAIL_ORCPT_MAX).length;
+}
+
 static void add_to_job(struct message *message, struct stage *stage, uint32_t index)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 	struct destination *destination = destination_of(stage, delivery, true);
-	struct job *job = destination_add_job(destination, message, delivery->attempts > 0);
+	size_t size = packed_size(message, delivery);
+	struct job *job = destination_add_job(destination, message, delivery->attempts > 0, size);
 
+	job->size += size;
 	if ((job->delivery_count & (job->delivery_count - 1)) == 0)
 		job->deliveries =
 			memory_resize(job->deliveries, (size_t)(job->delivery_count + 1) * 2 *
@@ -236,6 +254,9 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_u64(body, (uint64_t)message->born_us);
 	pack_str(body, envelope->sender);
 	pack_u64(body, envelope->size);
+	pack_u32(body, envelope->utf8);
+	pack_u32(body, envelope->ret);
+	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, job->destination->stage->is_remote
 			       ? str_from(job->destination->name)
 			       : str_from(job->destination->stage->name));
@@ -243,9 +264,13 @@ static void pack_job(const struct job *job, struct buffer *body)
 	for (uint32_t i = 0; i < job->delivery_count; i++) {
 		const struct queue_delivery *delivery =
 			&message->control->deliveries[job->deliveries[i].index];
+		const struct mail_recipient *recipient =
+			mail_envelope_find(envelope, delivery->recipient);
 
 		pack_u32(body, delivery->number);
+		pack_u32(body, recipient->notify);
 		pack_str(body, delivery->address);
+		pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
 	}
 }
 

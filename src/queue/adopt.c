@@ -56,6 +56,7 @@ static struct mail_envelope *remaining(const struct queue_control *control, bool
 
 	out->stage = envelope->stage;
 	out->ret = envelope->ret;
+	out->utf8 = envelope->utf8;
 	out->sender = envelope->sender;
 	out->envid = envelope->envid;
 	out->received = envelope->received;

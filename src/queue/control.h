@@ -25,13 +25,17 @@
  *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
  *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
  *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
+ *   delayed: 3 2026-11-20T12:33:12Z
+ *   quiet: 5
+ *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
  * recipient's own where it is left out. PLACE is "local SERVICE", "remote", or
  * "none" for what is decided without an attempt. The last done, wait or fail
  * record of a delivery is its state. A block of map records counts once its
  * mapped record stands and the block is as long as that says; a later block is
- * ignored. The status "-" stands for none.
+ * ignored. The status "-" stands for none. "delayed": the sender was told that it
+ * waits. "quiet": whoever wanted to hear of its success does so from somebody else.
  *
  * A power failure may leave holes in what was being appended: after "end:", a
  * record that cannot be read was never written.
@@ -66,6 +70,8 @@ struct queue_delivery {
 	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
 	struct str status;  /* of the last record; may be empty */
 	struct str text;
+	bool is_quiet;      /* QUEUE_DONE: its success is not reported from here */
+	int64_t delayed_us; /* when its delay was reported; 0: it was not */
 };
 
 struct queue_control {
@@ -86,9 +92,13 @@ MUST_CHECK int queue_control_write_envelope(struct buffer *out,
 /* Appends map records and the mapped record. */
 MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
 				       size_t count, uint64_t directory_version);
-/* Appends the done, wait or fail record that is the delivery's state; nothing
- * for QUEUE_PENDING. */
+/* Appends the done, wait or fail record that is the delivery's state, after the
+ * quiet record of one that is done quietly; nothing for QUEUE_PENDING. */
 MUST_CHECK int queue_control_write_outcome(struct buffer *out,
+					   const struct queue_delivery *delivery);
+
+/* Appends the delayed record of a delivery whose delayed_us is set. */
+MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
 /* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller);

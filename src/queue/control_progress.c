@@ -8,24 +8,6 @@
 #include "queue/record.h"
 #include <stdlib.h>
 
-static bool has_recipient(const struct mail_envelope *envelope, uint32_t number)
-{
-	size_t low = 0;
-	size_t high = envelope->recipient_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (envelope->recipients[middle].number == number)
-			return true;
-		if (envelope->recipients[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 static bool parse_map(const struct control_reader *reader, struct str value,
 		      struct queue_delivery *delivery)
 {
@@ -33,7 +15,8 @@ static bool parse_map(const struct control_reader *reader, struct str value,
 
 	*delivery = (struct queue_delivery){0};
 	if (!record_number(&value, &delivery->recipient) ||
-	    !has_recipient(reader->envelope, delivery->recipient) || !record_word(&value, &word))
+	    mail_envelope_find(reader->envelope, delivery->recipient) == NULL ||
+	    !record_word(&value, &word))
 		return false;
 	delivery->number = delivery->recipient;
 	if (str_equal(word, STR("local"))) {
@@ -177,6 +160,31 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 	*delivery = changed;
 }
 
+static void read_quiet(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery;
+	uint32_t number;
+
+	if (!record_number(&value, &number) || value.length > 0)
+		return;
+	delivery = find_delivery(reader, number);
+	if (delivery != NULL)
+		delivery->is_quiet = true;
+}
+
+static void read_delayed(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery;
+	uint32_t number;
+	int64_t time_us;
+
+	if (!record_number(&value, &number) || !timestamp_parse(value, &time_us))
+		return;
+	delivery = find_delivery(reader, number);
+	if (delivery != NULL)
+		delivery->delayed_us = time_us;
+}
+
 void control_read_progress(struct control_reader *reader, struct str line)
 {
 	struct str name;
@@ -196,4 +204,8 @@ void control_read_progress(struct control_reader *reader, struct str line)
 		read_outcome(reader, QUEUE_WAIT, value);
 	else if (str_equal(name, STR("fail")))
 		read_outcome(reader, QUEUE_FAIL, value);
+	else if (str_equal(name, STR("quiet")))
+		read_quiet(reader, value);
+	else if (str_equal(name, STR("delayed")))
+		read_delayed(reader, value);
 }

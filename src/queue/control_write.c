@@ -192,6 +192,11 @@ int queue_control_write_outcome(struct buffer *out, const struct queue_delivery 
 	if (delivery->number == 0 || !is_optional_word(delivery->status) ||
 	    !is_optional_word(delivery->trigger) || !queue_text_is_clean(delivery->text))
 		return -EINVAL;
+	if (delivery->outcome == QUEUE_DONE && delivery->is_quiet) {
+		buffer_append_string(out, "quiet: ");
+		buffer_append_number(out, delivery->number);
+		buffer_append_byte(out, '\n');
+	}
 	buffer_append_string(out, names[delivery->outcome]);
 	buffer_append_number(out, delivery->number);
 	write_time(out, " ", delivery->changed_us);
@@ -202,6 +207,17 @@ int queue_control_write_outcome(struct buffer *out, const struct queue_delivery 
 	buffer_append_byte(out, ' ');
 	buffer_append_str(out, delivery->status.length > 0 ? delivery->status : STR("-"));
 	write_word(out, " ", delivery->text);
+	buffer_append_byte(out, '\n');
+	return 0;
+}
+
+int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->number == 0 || delivery->delayed_us <= 0)
+		return -EINVAL;
+	buffer_append_string(out, "delayed: ");
+	buffer_append_number(out, delivery->number);
+	write_time(out, " ", delivery->delayed_us);
 	buffer_append_byte(out, '\n');
 	return 0;
 }

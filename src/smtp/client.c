@@ -81,31 +81,50 @@ void client_fail_session(struct smtp_client *client, const struct mail_verdict *
 	client_end_transaction(client, CLIENT_CLOSED);
 }
 
-static void check_message(struct smtp_client *client)
+static void check_sender(struct smtp_client *client, struct mail_verdict *verdict)
 {
-	struct smtp_client_message *message = &client->message;
-	struct mail_verdict *verdict = client_new_verdict(client);
+	const struct smtp_client_message *message = &client->message;
 
-	if (!client_is_safe_path(message->sender)) {
+	verdict->text[0] = '\0';
+	if (!client_is_safe_path(message->sender))
 		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
-		client_decide_rest(client, verdict);
-		return;
-	}
-	if (client->capabilities.size > 0 && message->size > client->capabilities.size) {
+	else if (client->capabilities.size > 0 && message->size > client->capabilities.size)
 		mail_verdict_set(verdict, "5.3.4",
 				 "the message has %llu bytes, %s takes at most %llu",
 				 (unsigned long long)message->size, client->peer,
 				 (unsigned long long)client->capabilities.size);
-		client_decide_rest(client, verdict);
+	else if (!client_may_send(client, message->sender) ||
+		 (message->needs_utf8 && !client->capabilities.has_utf8))
+		mail_verdict_set(verdict, "5.6.7",
+				 "the message needs SMTPUTF8, which %s does not offer",
+				 client->peer);
+}
+
+/* Decides at once what needs no server. */
+static void check_message(struct smtp_client *client)
+{
+	struct smtp_client_message *message = &client->message;
+	struct mail_verdict *whole = client_new_verdict(client);
+	struct mail_verdict *unsafe = client_new_verdict(client);
+	struct mail_verdict *foreign = client_new_verdict(client);
+
+	check_sender(client, whole);
+	if (whole->text[0] != '\0') {
+		client_decide_rest(client, whole);
 		return;
 	}
-	mail_verdict_set(verdict, "5.1.3", "the address cannot be sent");
+	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
+	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
+			 client->peer);
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		struct smtp_client_recipient *to = &message->recipients[i];
 
-		to->is_asked = to->address.length > 0 && client_is_safe_path(to->address);
-		if (!to->is_asked)
-			to->verdict = verdict;
+		if (to->address.length == 0 || !client_is_safe_path(to->address))
+			to->verdict = unsafe;
+		else if (!client_may_send(client, to->address))
+			to->verdict = foreign;
+		to->is_asked = to->verdict == NULL;
+		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}
 }
 
@@ -131,6 +150,7 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 		message->recipients[i].verdict = NULL;
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
+		message->recipients[i].is_passed_on = false;
 	}
 	if (client->state == CLIENT_READY)
 		client_start_transaction(client);

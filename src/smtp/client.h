@@ -12,6 +12,10 @@
  * (RFC 2920). No bare CR or LF ever leaves: the session is cut instead, before
  * the end of the data, and the message is refused with 5.6.11.
  *
+ * What the sender asked for by DSN (RFC 3461) goes to a server that offers it.
+ * What only SMTPUTF8 can transmit is refused with 5.6.7 before its data when the
+ * server does not offer that.
+ *
  * The same engine speaks LMTP (RFC 2033).
  */
 #ifndef SMTP_CLIENT_H
@@ -19,6 +23,7 @@
 
 #include "base/attributes.h"
 #include "base/str.h"
+#include "mail/envelope.h"
 #include "mail/verdict.h"
 
 struct smtp_client;
@@ -34,9 +39,12 @@ struct smtp_client_settings {
 
 struct smtp_client_recipient {
 	struct str address;
+	struct str original;                /* ORCPT; empty: none */
+	unsigned notify;                    /* enum mail_notify */
 	const struct mail_verdict *verdict; /* NULL: undecided; valid until the next transaction */
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
+	bool is_passed_on; /* the engine's: notify went to the server, who answers for it */
 };
 
 /* Borrowed until the transaction is over. */
@@ -44,6 +52,10 @@ struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
 	uint64_t size;     /* bytes */
 	bool is_8bit;      /* may hold bytes over 127 */
+	bool is_utf8;      /* SMTPUTF8 was asked for (RFC 6531) */
+	bool needs_utf8;   /* its header cannot do without */
+	enum mail_ret ret;
+	struct str envid; /* as xtext; empty: none */
 	struct smtp_client_recipient *recipients;
 	size_t recipient_count; /* at least 1 */
 };

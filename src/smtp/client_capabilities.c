@@ -14,6 +14,18 @@ static void take_8bitmime(struct smtp_capabilities *capabilities, struct str par
 	capabilities->has_8bitmime = true;
 }
 
+static void take_dsn(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_dsn = true;
+}
+
+static void take_utf8(struct smtp_capabilities *capabilities, struct str parameters)
+{
+	(void)parameters;
+	capabilities->has_utf8 = true;
+}
+
 static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
@@ -28,6 +40,8 @@ static const struct {
 	{"PIPELINING", take_pipelining},
 	{"8BITMIME", take_8bitmime},
 	{"SIZE", take_size},
+	{"DSN", take_dsn},
+	{"SMTPUTF8", take_utf8},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

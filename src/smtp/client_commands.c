@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: ISC
-#include "mail/address.h"
 #include "smtp/client_internal.h"
 
 void client_emit(struct smtp_client *client, const char *text)
@@ -22,12 +21,7 @@ static void emit_mail(struct smtp_client *client)
 	client_emit(client, "MAIL FROM:<");
 	buffer_append_str(&client->output, client->message.sender);
 	client_emit(client, ">");
-	if (client->capabilities.has_size) {
-		client_emit(client, " SIZE=");
-		buffer_append_number(&client->output, client->message.size);
-	}
-	if (client->capabilities.has_8bitmime && client->message.is_8bit)
-		client_emit(client, " BODY=8BITMIME");
+	client_emit_mail_parameters(client);
 	client_emit(client, "\r\n");
 }
 
@@ -35,7 +29,9 @@ static void emit_recipient(struct smtp_client *client, const struct smtp_client_
 {
 	client_emit(client, "RCPT TO:<");
 	buffer_append_str(&client->output, to->address);
-	client_emit(client, ">\r\n");
+	client_emit(client, ">");
+	client_emit_recipient_parameters(client, to);
+	client_emit(client, "\r\n");
 }
 
 void client_emit_batch(struct smtp_client *client)
@@ -68,23 +64,4 @@ void client_enter(struct smtp_client *client, enum client_state state)
 		emit_recipient(client, &client->message.recipients[client->current]);
 	if (state == CLIENT_DATA)
 		client_emit(client, "DATA\r\n");
-}
-
-bool client_is_safe_path(struct str address)
-{
-	bool is_quoted = false;
-
-	for (size_t i = 0; i < address.length; i++) {
-		unsigned char c = (unsigned char)address.data[i];
-
-		if (c < ' ' || c >= 0x7f)
-			return false;
-		if (c == '"')
-			is_quoted = !is_quoted;
-		else if (is_quoted && c == '\\')
-			i++;
-		else if (!is_quoted && (c == ' ' || c == '<' || c == '>'))
-			return false;
-	}
-	return !is_quoted && address.length <= MAIL_ADDRESS_MAX;
 }

@@ -73,8 +73,15 @@ void client_enter(struct smtp_client *client, enum client_state state);
 void client_emit(struct smtp_client *client, const char *text);
 /* From RSET or MAIL to DATA in one go. */
 void client_emit_batch(struct smtp_client *client);
-/* No control characters, nothing that ends the path before its '>'. */
+
+/* client_parameters.c */
+/* UTF-8 without control characters, nothing that ends the path before its '>'. */
 bool client_is_safe_path(struct str address);
+/* Whether it is ASCII, or the server offers SMTPUTF8. */
+bool client_may_send(const struct smtp_client *client, struct str address);
+void client_emit_mail_parameters(struct smtp_client *client);
+void client_emit_recipient_parameters(struct smtp_client *client,
+				      const struct smtp_client_recipient *to);
 
 /* client_replies.c: acts on the complete reply. */
 void client_on_reply(struct smtp_client *client);

@@ -3,11 +3,6 @@
 #include "base/utf8.h"
 #include "smtp/internal.h"
 
-enum {
-	ENVID_MAX = 100, /* RFC 3461 section 4.4 */
-	ORCPT_MAX = 500, /* section 4.2 */
-};
-
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
 struct parameter {
 	struct str name;
@@ -89,7 +84,7 @@ static bool is_xtext(struct str text, bool allow_utf8)
 static bool parse_envid(struct str value, struct smtp_argument *argument)
 {
 	argument->envid = value;
-	return value.length <= ENVID_MAX && is_xtext(value, false);
+	return value.length <= MAIL_ENVID_MAX && is_xtext(value, false);
 }
 
 static bool notify_flag(struct str word, unsigned *flag_out)
@@ -145,7 +140,7 @@ static bool parse_orcpt(struct str value, struct smtp_argument *argument)
 	ptrdiff_t semicolon = str_find(value, ';');
 
 	argument->original = value;
-	return value.length <= ORCPT_MAX && semicolon > 0 &&
+	return value.length <= MAIL_ORCPT_MAX && semicolon > 0 &&
 	       is_address_type(str_slice(value.data, (size_t)semicolon)) &&
 	       is_xtext(str_skip(value, (size_t)semicolon + 1), argument->is_utf8);
 }

@@ -44,6 +44,9 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	job->id.born_us = (int64_t)unpack_u64(body);
 	job->sender = copy(job, body);
 	job->size = unpack_u64(body);
+	job->utf8 = unpack_u32(body) != 0;
+	job->ret = (enum mail_ret)unpack_u32(body);
+	job->envid = copy(job, body);
 	job->destination = copy(job, body);
 	count = unpack_u32(body);
 	if (body->failed || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
@@ -51,7 +54,9 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
 	for (size_t i = 0; i < count; i++) {
 		job->recipients[i].number = unpack_u32(body);
+		job->recipients[i].notify = unpack_u32(body);
 		job->recipients[i].address = copy(job, body);
+		job->recipients[i].original = copy(job, body);
 	}
 	job->recipient_count = count;
 	return unpack_is_whole(body);
@@ -157,6 +162,7 @@ void stage_helper_report(struct stage_helper_job *public, size_t index,
 		return;
 	recipient->is_reported = true;
 	pack_u32(&job->reports, recipient->number);
+	pack_u32(&job->reports, recipient->is_passed_on ? IPC_JOB_PASSED_ON : 0);
 	pack_str(&job->reports, str_from(verdict->status));
 	pack_str(&job->reports, str_from(verdict->text));
 	pack_str(&job->reports, str_from(trigger != NULL ? trigger : ""));

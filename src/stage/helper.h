@@ -18,6 +18,9 @@
 struct stage_helper_recipient {
 	uint32_t number; /* of the delivery */
 	struct str address;
+	struct str original; /* ORCPT; empty: none */
+	unsigned notify;     /* enum mail_notify */
+	bool is_passed_on;   /* before a report: the next host was asked to report the success */
 	bool is_reported;
 };
 
@@ -26,6 +29,9 @@ struct stage_helper_job {
 	struct mail_id id;
 	struct str sender;      /* "" : the null sender */
 	struct str destination; /* remote: the recipients' domain, lower case; local: the service */
+	struct str envid;       /* as xtext; empty: none */
+	enum mail_ret ret;
+	bool utf8; /* SMTPUTF8 was asked for */
 	struct stage_helper_recipient *recipients;
 	size_t recipient_count;
 	int file;      /* the data file, open for reading, CRLF lines; pread only */

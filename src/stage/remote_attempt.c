@@ -31,6 +31,7 @@ struct remote_attempt {
 	size_t first;                             /* of those that the transaction is for */
 	size_t count;
 	bool is_8bit;
+	bool needs_utf8; /* its header does */
 	struct remote_attempt *next, **previous;
 };
 
@@ -112,9 +113,10 @@ void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdi
 
 static void report_transaction(struct remote_attempt *attempt)
 {
-	for (size_t i = 0; i < attempt->count; i++)
-		stage_helper_report(attempt->job, attempt->first + i,
-				    attempt->recipients[attempt->first + i].verdict, NULL);
+	for (size_t i = attempt->first; i < attempt->first + attempt->count; i++) {
+		attempt->job->recipients[i].is_passed_on = attempt->recipients[i].is_passed_on;
+		stage_helper_report(attempt->job, i, attempt->recipients[i].verdict, NULL);
+	}
 }
 
 static void close_session(struct remote_attempt *attempt)
@@ -180,6 +182,10 @@ static void start_transaction(struct remote_attempt *attempt)
 		.sender = mail_sender_is_null(job->sender) ? STR("") : job->sender,
 		.size = job->size,
 		.is_8bit = attempt->is_8bit,
+		.is_utf8 = job->utf8,
+		.needs_utf8 = attempt->needs_utf8,
+		.ret = job->ret,
+		.envid = job->envid,
 		.recipients = attempt->recipients + attempt->first,
 		.recipient_count = attempt->count,
 	};
@@ -217,6 +223,26 @@ static bool is_8bit(struct remote_carrier *carrier, const struct stage_helper_jo
 	return true;
 }
 
+/* The end of the header in DATA, which begins with a header's line; all of DATA when
+ * the end is not in it. */
+static struct str header_in(struct str data)
+{
+	const char *end = memmem(data.data, data.length, "\r\n\r\n", 4);
+
+	return end != NULL ? str_slice(data.data, (size_t)(end - data.data)) : data;
+}
+
+/* Of a header that is longer than a chunk only the chunk is known; then it counts as
+ * ASCII as far as its rest goes. A local LMTP server stores what there is, so that
+ * this is no question there. */
+static bool has_8bit_header(struct remote_carrier *carrier, const struct stage_helper_job *job)
+{
+	char *chunk = carrier->settings.chunk;
+	ssize_t count = os_file_read(job->file, chunk, REMOTE_CHUNK_SIZE, 0);
+
+	return count > 0 && has_high_bit(header_in(str_slice(chunk, (size_t)count)));
+}
+
 static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 					  struct stage_helper_job *job)
 {
@@ -225,10 +251,16 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->carrier = carrier;
 	attempt->job = job;
 	attempt->is_8bit = is_8bit(carrier, job);
+	attempt->needs_utf8 = attempt->is_8bit && job->utf8 &&
+			      carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+			      has_8bit_header(carrier, job);
 	attempt->recipients =
 		arena_alloc(job->arena, job->recipient_count * sizeof *attempt->recipients);
-	for (size_t i = 0; i < job->recipient_count; i++)
+	for (size_t i = 0; i < job->recipient_count; i++) {
 		attempt->recipients[i].address = job->recipients[i].address;
+		attempt->recipients[i].original = job->recipients[i].original;
+		attempt->recipients[i].notify = job->recipients[i].notify;
+	}
 	attempt->next = carrier->attempts;
 	attempt->previous = &carrier->attempts;
 	if (attempt->next != NULL)

@@ -2,9 +2,9 @@
 /*
  * tests/fuzz/fuzz_smtp_client.c - the whole SMTP client engine.
  *
- * The first byte chooses protocol, recipients and message; the others come from
- * the server. A zero byte is where the client's output is sent and its message
- * given. Replies whole and byte by byte must come to the same.
+ * The first byte chooses protocol, recipients, message and SMTPUTF8; the others
+ * come from the server. A zero byte is where the client's output is sent and its
+ * message given. Replies whole and byte by byte must come to the same.
  */
 #include "base/buffer.h"
 #include "base/panic.h"
@@ -13,7 +13,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CHOICE_LMTP = 1 << 0, CHOICE_RECIPIENTS = 3 << 1, CHOICE_MESSAGE = 3 << 3 };
+enum {
+	CHOICE_LMTP = 1 << 0,
+	CHOICE_RECIPIENTS = 3 << 1,
+	CHOICE_MESSAGE = 3 << 3,
+	CHOICE_UTF8 = 1 << 5
+};
 
 static const char *const messages[] = {"a\r\n", ".\r\n.b", "", "a\n.\r\nRSET\r\n"};
 
@@ -82,11 +87,21 @@ static void begin(struct play *play, unsigned choice)
 		.sender = STR("s@s.example"),
 		.size = play->text.length,
 		.is_8bit = true,
+		.is_utf8 = (choice & CHOICE_UTF8) != 0,
+		.needs_utf8 = choice & CHOICE_UTF8 && choice & CHOICE_LMTP,
+		.ret = MAIL_RET_HEADERS,
+		.envid = STR("Q+3D1"),
 		.recipients = play->recipients,
 		.recipient_count = ((choice & CHOICE_RECIPIENTS) >> 1) + 1,
 	};
 	for (size_t i = 0; i < COUNT_OF(play->recipients); i++)
-		play->recipients[i].address = i == 2 ? STR("not>safe") : STR("a@d.example");
+		play->recipients[i] = (struct smtp_client_recipient){
+			.address = i == 2 ? STR("not>safe") : STR("a@d.example"),
+			.notify = (unsigned)i * 4 + 1,
+			.original = STR("utf-8;\xc3\xa9@o.example"),
+		};
+	if (choice & CHOICE_UTF8)
+		play->recipients[1].address = STR("\xc3\xa9@d.example");
 	smtp_client_begin(play->client, &play->message);
 }
 

@@ -10,13 +10,13 @@ enum { FAILURES = 16 };
 
 int main(int count, char **arguments)
 {
-	struct bounce_failure failures[FAILURES];
+	struct bounce_outcome failures[FAILURES];
 	struct bounce_report report = {.hostname = STR("mx1.example.org"),
 				       .from = STR("MAILER-DAEMON"),
 				       .id = {457, INT64_C(1763627590000000)},
 				       .now_us = INT64_C(1763627595000000),
 				       .envid = STR("QQ+3D314159"),
-				       .failures = failures};
+				       .outcomes = failures};
 	struct buffer message = {0};
 	struct buffer out = {0};
 	size_t got;
@@ -31,8 +31,8 @@ int main(int count, char **arguments)
 	report.max_bytes = strtoull(arguments[2], NULL, 10);
 	report.recipient = str_from(arguments[3]);
 	for (int i = 4; i < count; i += 4)
-		failures[report.failure_count++] =
-			(struct bounce_failure){.address = str_from(arguments[i]),
+		failures[report.outcome_count++] =
+			(struct bounce_outcome){.address = str_from(arguments[i]),
 						.original = str_from(arguments[i + 1]),
 						.status = str_from(arguments[i + 2]),
 						.text = str_from(arguments[i + 3])};

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct bounce_failure failures[] = {
+static const struct bounce_outcome failures[] = {
 	{.address = {"gone@example.net", 16},
 	 .original = {"rfc822;sales+2Bx@example.org", 28},
 	 .status = {"5.1.1", 5},
 	 .text = {"mx.example.net: 550 5.1.1 no such user", 38},
-	 .failed_us = 1763627594000000},
+	 .changed_us = 1763627594000000},
 	{.address = {"full@example.org", 16}, .status = {"5.2.2", 5}, .text = {"over quota", 10}},
 };
 
@@ -23,8 +23,8 @@ static struct bounce_report sample(const char *message)
 		.from = STR("MAILER-DAEMON"),
 		.id = {457, 1763627590000000},
 		.now_us = 1763627595000000,
-		.failures = failures,
-		.failure_count = 2,
+		.outcomes = failures,
+		.outcome_count = 2,
 		.message = str_from(message),
 		.message_size = strlen(message),
 	};
@@ -131,7 +131,7 @@ static void a_message_given_in_part_is_cut_at_a_line(void **state)
 
 static void nothing_from_outside_becomes_structure(void **state)
 {
-	struct bounce_failure failure = {
+	struct bounce_outcome failure = {
 		.address = STR("a\r\n\r\n--- b@example.org"),
 		.original = STR("rfc822;x+0D+0AAction: delivered"),
 		.status = STR("5.1.1\r\nX: y"),
@@ -142,8 +142,8 @@ static void nothing_from_outside_becomes_structure(void **state)
 	char *text;
 
 	(void)state;
-	report.failures = &failure;
-	report.failure_count = 1;
+	report.outcomes = &failure;
+	report.outcome_count = 1;
 	report.recipient = STR("lisa>\r\nBcc: <eve@example.com");
 	report.envid = STR("a+0A+0Ab");
 	text = write_text(&report, &out);
@@ -177,6 +177,128 @@ static void a_boundary_is_nowhere_in_the_parts(void **state)
 	buffer_clear(&second);
 }
 
+/* Nor does one return more than the header. */
+static void a_report_without_a_failure_is_no_qsbmf(void **state)
+{
+	static const struct bounce_outcome outcomes[] = {
+		{.action = BOUNCE_DELIVERED,
+		 .address = {"a@example.net", 13},
+		 .status = {"2.1.5", 5}},
+		{.action = BOUNCE_RELAYED, .address = {"b@example.net", 13}, .text = {"ok", 2}},
+	};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.outcomes = outcomes;
+	report.ret = MAIL_RET_FULL;
+	text = write_text(&report, &out);
+	assert_has(text, "\r\nSubject: success notice\r\n");
+	assert_has(text, "\r\n\r\nThis is the mail system at mx1.example.org.\r\n"
+			 "Your message was delivered to:\r\n  <a@example.net>\r\n"
+			 "Your message was handed on to hosts that will not tell when they deliver "
+			 "it, for:\r\n  <b@example.net>\r\n\r\n--- ");
+	assert_has(text, "\r\nFinal-Recipient: rfc822; a@example.net\r\nAction: delivered\r\n"
+			 "Status: 2.1.5\r\n\r\n");
+	assert_has(text, "\r\nFinal-Recipient: rfc822; b@example.net\r\nAction: relayed\r\n"
+			 "Status: 2.0.0\r\n");
+	assert_lacks(text, "Hi. ");
+	assert_lacks(text, "\r\n<");
+	assert_lacks(text, "Diagnostic-Code");
+	assert_has(text, "text/rfc822-headers\r\n\r\n" HEADER "\r\n--=_");
+	buffer_clear(&out);
+}
+
+static void failures_stand_behind_successes(void **state)
+{
+	struct bounce_outcome outcomes[] = {failures[0], failures[1]};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	outcomes[1].action = BOUNCE_DELIVERED;
+	report.outcomes = outcomes;
+	text = write_text(&report, &out);
+	assert_has(text, "\r\nSubject: failure notice\r\n");
+	assert_has(text, "\r\n\r\nHi. This is the mail system at mx1.example.org.\r\n"
+			 "Your message was delivered to:\r\n  <full@example.org>\r\n"
+			 "Your message could not be delivered to the addresses below.\r\n"
+			 "I have given up on them: trying again would not help.\r\n\r\n"
+			 "<gone@example.net>:\r\n");
+	assert_lacks(text, "\r\n<full@example.org>:");
+	assert_has(text, "\r\nAction: delivered\r\nStatus: 2.0.0\r\n");
+	assert_has(text, "message/rfc822\r\n\r\n" HEADER "\r\nbody\r\n");
+	buffer_clear(&out);
+}
+
+static void a_delay_says_until_when(void **state)
+{
+	struct bounce_outcome outcome = {
+		.action = BOUNCE_DELAYED,
+		.address = STR("a@example.net"),
+		.status = STR("4.4.1"),
+		.text = STR("connect to mx: refused"),
+	};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.outcomes = &outcome;
+	report.outcome_count = 1;
+	report.retry_until_us = INT64_C(1763627594000000);
+	text = write_text(&report, &out);
+	assert_has(text, "\r\nSubject: delay notice\r\n");
+	assert_has(text, "Your message could not be delivered yet to:\r\n"
+			 "  <a@example.net>: connect to mx: refused\r\n"
+			 "I will go on trying until Thu, 20 Nov 2025 08:33:14 +0000.\r\n");
+	assert_has(text, "\r\nAction: delayed\r\nStatus: 4.4.1\r\n"
+			 "Diagnostic-Code: X-Stagepost; connect to mx: refused\r\n"
+			 "Will-Retry-Until: Thu, 20 Nov 2025 08:33:14 +0000\r\n");
+	assert_lacks(text, "\r\n<");
+	buffer_clear(&out);
+}
+
+static void other_hosts_replies_and_addresses_are_told_apart(void **state)
+{
+	static const struct {
+		struct bounce_outcome outcome;
+		const char *fields;
+	} cases[] = {
+		{{.address = STR("a@b.example"),
+		  .text = STR("mx.b.example[192.0.2.7]:2525 said: 550 5.1.1 no")},
+		 "Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.0.0\r\n"
+		 "Remote-MTA: dns; mx.b.example\r\nDiagnostic-Code: smtp; 550 5.1.1 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("127.0.0.1:25 said: 550 no")},
+		 "Remote-MTA: dns; 127.0.0.1\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("Simon said: 550 no")},
+		 "Remote-MTA: dns; Simon\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("he said: hello")},
+		 "Diagnostic-Code: X-Stagepost; he said: hello\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("connect to mx: refused")},
+		 "Diagnostic-Code: X-Stagepost; connect to mx: refused\r\n"},
+		{{.address = STR("\xc3\xa9+\xf0\x9f\x98\x80@b.example"),
+		  .original = STR("utf-8;\xc3\xa9\\x{2B}@o.example")},
+		 "Original-Recipient: utf-8;\\x{E9}\\x{2B}@o.example\r\n"
+		 "Final-Recipient: utf-8; \\x{E9}\\x{2B}\\x{1F600}@b.example\r\n"},
+		{{.address = STR("\xff\xc3@b.example")},
+		 "Final-Recipient: utf-8; ??@b.example\r\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(HEADER "\r\n");
+		struct buffer out = {0};
+
+		report.outcomes = &cases[i].outcome;
+		report.outcome_count = 1;
+		assert_has(write_text(&report, &out), cases[i].fields);
+		buffer_clear(&out);
+	}
+}
+
 static void eight_bit_headers_travel_as_ascii(void **state)
 {
 	struct bounce_report report = sample("Subject: caf\xc3\xa9 = \r\nX: y\r\n\r\n\xc3\xa9\r\n");
@@ -199,7 +321,7 @@ static void eight_bit_headers_travel_as_ascii(void **state)
 static void long_texts_are_folded(void **state)
 {
 	char words[480];
-	struct bounce_failure failure = {.address = STR("a@example.org"), .status = STR("5.0.0")};
+	struct bounce_outcome failure = {.address = STR("a@example.org"), .status = STR("5.0.0")};
 	struct bounce_report report = sample(HEADER "\r\n");
 	struct buffer out = {0};
 	size_t column = 0;
@@ -209,8 +331,8 @@ static void long_texts_are_folded(void **state)
 	for (size_t i = 0; i < sizeof words; i++)
 		words[i] = i % 9 == 8 ? ' ' : 'w';
 	failure.text = str_slice(words, sizeof words);
-	report.failures = &failure;
-	report.failure_count = 1;
+	report.outcomes = &failure;
+	report.outcome_count = 1;
 	text = write_text(&report, &out);
 	for (const char *c = strstr(text, "Diagnostic-Code"); *c != '\0'; c++) {
 		column = *c == '\n' ? 0 : column + 1;
@@ -253,6 +375,14 @@ static void bounces_find_their_way(void **state)
 	assert_true(bounce_is_wanted(MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_SUCCESS));
 	assert_false(bounce_is_wanted(MAIL_NOTIFY_NEVER));
 	assert_false(bounce_is_wanted(MAIL_NOTIFY_SUCCESS));
+	assert_false(bounce_is_success_wanted(0));
+	assert_false(bounce_is_success_wanted(MAIL_NOTIFY_FAILURE));
+	assert_true(bounce_is_success_wanted(MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_SUCCESS));
+	assert_true(bounce_is_delay_wanted(0, true));
+	assert_false(bounce_is_delay_wanted(0, false));
+	assert_true(bounce_is_delay_wanted(MAIL_NOTIFY_DELAY, false));
+	assert_false(bounce_is_delay_wanted(MAIL_NOTIFY_FAILURE, true));
+	assert_false(bounce_is_delay_wanted(MAIL_NOTIFY_NEVER, true));
 }
 
 int main(void)
@@ -263,6 +393,10 @@ int main(void)
 		cmocka_unit_test(a_message_given_in_part_is_cut_at_a_line),
 		cmocka_unit_test(nothing_from_outside_becomes_structure),
 		cmocka_unit_test(a_boundary_is_nowhere_in_the_parts),
+		cmocka_unit_test(a_report_without_a_failure_is_no_qsbmf),
+		cmocka_unit_test(failures_stand_behind_successes),
+		cmocka_unit_test(a_delay_says_until_when),
+		cmocka_unit_test(other_hosts_replies_and_addresses_are_told_apart),
 		cmocka_unit_test(eight_bit_headers_travel_as_ascii),
 		cmocka_unit_test(long_texts_are_folded),
 		cmocka_unit_test(bounces_find_their_way),

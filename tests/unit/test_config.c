@@ -39,6 +39,7 @@ static void defaults_are_complete(void **state)
 	assert_false(c->queue_unsafe);
 	assert_int_equal(c->maxsize, 52428800);
 	assert_int_equal(c->queuelifetime_us, 7 * DAY_US);
+	assert_int_equal(c->delaynotice_us, 0);
 	assert_int_equal(c->rescan_us, 25 * MINUTE_US);
 	assert_int_equal(c->smtp_timeout, 300);
 	assert_int_equal(c->proxy_timeout, 5);
@@ -87,7 +88,7 @@ static void every_way_to_write_a_value_is_read(void **state)
 		"hostname='MX.Example.Org'// comment\n"
 		"/* { */ queue = \"/a \\\"b\\\\\" user = \"\" run = /run/a /*x*/\r\n"
 		"relay_from = 10.0.0.0/8 relay_from += { ::1, '2001:db8::/32', }\n"
-		"maxsize = 1G rescan = 90 queuelifetime = 2w queue_unsafe = on\n"
+		"maxsize = 1G rescan = 90 queuelifetime = 2w delaynotice = 4h queue_unsafe = on\n"
 		"dns_server = ::1 doublebounceto = \"\" bouncemaxbytes = 0\n"
 		"smtproutes = { a.org:192.0.2.1, \"b.org:[IPv6:2001:db8::1];26\", c.org:Relay;1 }\n"
 		"listen smtp{address={unix:/run/s,1.2.3.4:25}proxy=yes}\n");
@@ -103,6 +104,7 @@ static void every_way_to_write_a_value_is_read(void **state)
 	assert_int_equal(c->maxsize, 1 << 30);
 	assert_int_equal(c->rescan_us, 90 * SECOND_US);
 	assert_int_equal(c->queuelifetime_us, 14 * DAY_US);
+	assert_int_equal(c->delaynotice_us, 4 * HOUR_US);
 	assert_true(c->queue_unsafe);
 	assert_string_equal(c->dns_server, "::1@53");
 	assert_string_equal(c->doublebounceto, "");

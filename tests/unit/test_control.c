@@ -241,12 +241,41 @@ static void last_outcome_counts(void **state)
 	buffer_clear(&text);
 }
 
+static void notices_are_remembered(void **state)
+{
+	struct queue_delivery delayed = {.number = 1, .delayed_us = 5 * SECOND_US};
+	struct queue_delivery quiet = {
+		.number = 3, .outcome = QUEUE_DONE, .status = STR("2.0.0"), .is_quiet = true};
+	struct queue_control *control;
+	struct buffer text = {0};
+
+	(void)state;
+	buffer_append_string(&text, ENVELOPE MAP);
+	assert_int_equal(queue_control_write_delayed(&text, &delayed), 0);
+	assert_int_equal(queue_control_write_outcome(&text, &quiet), 0);
+	buffer_append_string(&text, "delayed: 3 yesterday\ndelayed: 99 2026-11-20T08:33:11Z\n"
+				    "quiet: 1 x\nquiet: 99\nquiet: \n");
+	assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		const struct queue_delivery *d = &control->deliveries[i];
+
+		assert_int_equal(d->delayed_us, d->number == 1 ? delayed.delayed_us : 0);
+		assert_int_equal(d->is_quiet, d->number == 3);
+		assert_int_equal(d->outcome, d->number == 3 ? QUEUE_DONE : QUEUE_PENDING);
+	}
+	queue_control_free(control);
+	delayed.delayed_us = 0;
+	assert_int_equal(queue_control_write_delayed(&text, &delayed), -EINVAL);
+	buffer_clear(&text);
+}
+
 /* Whatever the bytes: an answer, within bounds. */
 static void damage_is_survived(void **state)
 {
 	static const char text[] = ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
 						"wait: 3 2026-11-20T08:33:14Z "
-						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n";
+						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n"
+						"delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\n";
 	unsigned seed = 1;
 
 	(void)state;
@@ -276,6 +305,7 @@ int main(void)
 		cmocka_unit_test(map_counts_when_it_is_whole),
 		cmocka_unit_test(hole_in_a_map_voids_it),
 		cmocka_unit_test(last_outcome_counts),
+		cmocka_unit_test(notices_are_remembered),
 		cmocka_unit_test(damage_is_survived),
 	};
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: ISC
+/* The part of a report that is for people, and for readers of QSBMF. */
+#include "mail/text.h"
+#include "bounce/internal.h"
+#include "mail/verdict.h"
+
+static bool has_action(const struct bounce_report *report, enum bounce_action action)
+{
+	for (size_t i = 0; i < report->outcome_count; i++)
+		if (report->outcomes[i].action == action)
+			return true;
+	return false;
+}
+
+/* A line of the introduction for each of the recipients with ACTION. */
+static void append_list(const struct bounce_report *report, enum bounce_action action,
+			const char *title, struct buffer *out)
+{
+	if (!has_action(report, action))
+		return;
+	buffer_append_string(out, title);
+	for (size_t i = 0; i < report->outcome_count; i++) {
+		const struct bounce_outcome *outcome = &report->outcomes[i];
+
+		if (outcome->action != action)
+			continue;
+		buffer_append_string(out, "  <");
+		mail_text_append(out, outcome->address, MAIL_TEXT_8BIT);
+		buffer_append_string(out, ">");
+		if (action == BOUNCE_DELAYED && str_trim(outcome->text).length > 0) {
+			buffer_append_string(out, ": ");
+			mail_text_append(out, outcome->text, MAIL_TEXT_8BIT);
+		}
+		buffer_append_string(out, "\r\n");
+	}
+}
+
+/* One paragraph: QSBMF allows no other before the failures. */
+static void append_introduction(const struct bounce_report *report, struct buffer *out)
+{
+	bool has_failure = bounce_has_failure(report);
+
+	buffer_append_format(out, "%sThis is the mail system at ", has_failure ? "Hi. " : "");
+	mail_text_append(out, report->hostname, MAIL_TEXT_ASCII);
+	buffer_append_string(out, ".\r\n");
+	append_list(report, BOUNCE_DELIVERED, "Your message was delivered to:\r\n", out);
+	append_list(report, BOUNCE_RELAYED,
+		    "Your message was handed on to hosts that will not tell when they deliver it, "
+		    "for:\r\n",
+		    out);
+	append_list(report, BOUNCE_DELAYED, "Your message could not be delivered yet to:\r\n", out);
+	if (has_action(report, BOUNCE_DELAYED)) {
+		char until[TIMESTAMP_HEADER_SIZE];
+
+		timestamp_format_header(report->retry_until_us, until);
+		buffer_append_format(out,
+				     "I will go on trying until %s.\r\n"
+				     "You need not send it again.\r\n",
+				     until);
+	}
+	if (has_failure)
+		buffer_append_string(
+			out, "Your message could not be delivered to the addresses below.\r\n"
+			     "I have given up on them: trying again would not help.\r\n");
+	buffer_append_string(out, "\r\n");
+}
+
+/* QSBMF: "<address>:", then any lines that are not blank. */
+static void append_failure(const struct bounce_outcome *failure, struct buffer *out)
+{
+	buffer_append_byte(out, '<');
+	mail_text_append(out, failure->address, MAIL_TEXT_8BIT);
+	buffer_append_string(out, ">:\r\n");
+	if (str_trim(failure->text).length > 0)
+		mail_text_append(out, failure->text, MAIL_TEXT_8BIT);
+	else
+		buffer_append_string(out, "The delivery failed.");
+	if (mail_status_is_valid(failure->status))
+		buffer_append_format(out, " (" STR_FORMAT ")", STR_ARGUMENTS(failure->status));
+	buffer_append_string(out, "\r\n\r\n");
+}
+
+static void append_break(const struct bounce_copy *copy, struct buffer *out)
+{
+	buffer_append_format(out, "--- Below this line is a copy of the message%s.\r\n",
+			     copy->is_header ? "'s header" : "");
+	if (copy->is_cut)
+		buffer_append_format(out, "--- It is cut after %zu bytes.\r\n", copy->text.length);
+	buffer_append_string(out, "\r\n");
+}
+
+void bounce_text_write(const struct bounce_report *report, const struct bounce_copy *copy,
+		       struct buffer *out)
+{
+	append_introduction(report, out);
+	for (size_t i = 0; i < report->outcome_count; i++)
+		if (report->outcomes[i].action == BOUNCE_FAILED)
+			append_failure(&report->outcomes[i], out);
+	append_break(copy, out);
+}

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: ISC
+"""What senders are told of their mail: RFC 3461 and 3464, and SMTPUTF8 on the way."""
+
+import email
+import email.policy
+import re
+
+import pytest
+from peers import Postfix, Sink
+from smtp import Client
+from stagepost import free_port, wait_until
+
+TEXT = b"Subject: hello\r\nMessage-ID: <1@client.test>\r\n\r\nA line.\r\n"
+
+
+def send(mx, recipients, mail="", sender="anna@a.test", text=TEXT):
+    """RECIPIENTS: {address: parameters}."""
+    with Client(mx) as client:
+        for command in ([f"MAIL FROM:<{sender}> BODY=8BITMIME {mail}".rstrip()] +
+                        [f"RCPT TO:<{to}> {words}".rstrip() for to, words in recipients.items()]):
+            client.send(command.encode() + b"\r\n")
+            code, reply = client.getreply()
+            assert code == 250, (command, reply)
+        assert client.data(text)[0] == 250
+
+
+class Report:
+    """An RFC 3464 report, as another implementation of MIME reads it."""
+
+    def __init__(self, raw):
+        self.message = email.message_from_bytes(raw, policy=email.policy.default)
+        assert not self.message.defects
+        assert self.message.get_content_type() == "multipart/report"
+        assert self.message["Return-Path"] == "<>"
+        text, status, self.copy = self.message.iter_parts()
+        self.text = text.get_content()
+        self.whole, *fields = status.get_payload()
+        self.fields = {one["Final-Recipient"].split(";")[1].strip(): one for one in fields}
+
+    def actions(self):
+        return {address: one["Action"] for address, one in self.fields.items()}
+
+
+def report_of(mx, address="anna@a.test", **patience):
+    """The only one that came, or comes."""
+    (raw,) = mx.maildir(address).wait(**patience)
+    return Report(raw)
+
+
+@pytest.fixture
+def sink(ground):
+    with Sink(ground.directory("sink"), "-N") as peer:
+        yield peer
+
+
+@pytest.fixture
+def postfix(ground):
+    """And the port of the node that it sends other mail to."""
+    port = free_port()
+    with Postfix(ground.directory("postfix"), transport=f"smtp:[127.0.0.1]:{port}") as peer:
+        yield peer, port
+        print(peer.log())
+
+
+def test_success_is_reported(node):
+    mx = node()
+    send(mx, {"bob@a.test": "NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;b+2Bx@o.test",
+              "carl@a.test": "NOTIFY=FAILURE", "dora@a.test": ""}, "RET=FULL ENVID=QQ+3D1")
+    report = report_of(mx)
+    assert report.actions() == {"bob@a.test": "delivered"}
+    assert report.whole["Original-Envelope-Id"] == "QQ=1"
+    assert report.fields["bob@a.test"]["Original-Recipient"] == "rfc822;b+x@o.test"
+    assert report.fields["bob@a.test"]["Status"].startswith("2.")
+    assert report.message["Subject"] == "success notice"
+    assert "<bob@a.test>" in report.text and "carl" not in report.text
+    assert not report.text.startswith("Hi. This is the"), "no bounce for readers of QSBMF"
+    assert report.copy.get_content_type() == "text/rfc822-headers"
+    mx.wait_empty()
+    assert len(mx.log.find("notified")) == 1 and not mx.log.find("bounced")
+    for address in ("bob@a.test", "carl@a.test", "dora@a.test"):
+        assert len(mx.maildir(address).files()) == 1
+
+
+def test_relaying_is_reported(node, sink):
+    mx = node(routes=[f"sink.test:127.0.0.1;{sink.port}"])
+    send(mx, {"bob@sink.test": "NOTIFY=SUCCESS", "carl@sink.test": ""})
+    report = report_of(mx)
+    assert report.actions() == {"bob@sink.test": "relayed"}
+    assert report.fields["bob@sink.test"]["Status"].startswith("2.")
+    mx.wait_empty()
+
+
+def test_next_hop_reports(node, postfix):
+    peer, port = postfix
+    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
+    send(mx, {"bob@postfix.test": "NOTIFY=SUCCESS ORCPT=rfc822;b+2Bx@o.test"}, "ENVID=QQ+3D1")
+    report = report_of(mx)
+    assert report.whole["Reporting-MTA"].endswith("mx.postfix.test")
+    assert report.whole["Original-Envelope-Id"] == "QQ=1"
+    assert report.actions() == {"bob@postfix.test": "delivered"}
+    assert report.fields["bob@postfix.test"]["Original-Recipient"] == "rfc822;b+x@o.test"
+    mx.wait_empty()
+    assert not mx.log.find("notified"), "it was reported twice"
+
+
+def test_next_hop_is_told_never(node, postfix):
+    """Also one that refuses; and whom it would tell is not told by us either."""
+    peer, port = postfix
+    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
+    send(mx, {"bob@postfix.test": "NOTIFY=NEVER", "none@postfix.test": "NOTIFY=NEVER",
+              "gone@postfix.test": "NOTIFY=SUCCESS"})
+    peer.maildir("bob@postfix.test").wait()
+    assert len(mx.log.wait("failed", count=2)) == 2
+    mx.wait_empty()
+    assert not mx.log.find("bounced") and not mx.log.find("notified")
+    assert not mx.maildir("anna@a.test").files()
+
+
+def test_failure_names_what_the_sender_said(node, postfix):
+    peer, port = postfix
+    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
+    send(mx, {"none@postfix.test": "NOTIFY=FAILURE ORCPT=rfc822;n+2Bx@o.test"},
+         "RET=HDRS ENVID=QQ+3D1")
+    report = report_of(mx)
+    assert report.whole["Original-Envelope-Id"] == "QQ=1"
+    assert report.actions() == {"none@postfix.test": "failed"}
+    assert report.fields["none@postfix.test"]["Original-Recipient"] == "rfc822;n+x@o.test"
+    assert report.fields["none@postfix.test"]["Remote-MTA"] == "dns; 127.0.0.1"
+    assert report.fields["none@postfix.test"]["Diagnostic-Code"].startswith("smtp; 550 5.1.1 ")
+    assert report.copy.get_content_type() == "text/rfc822-headers"
+    assert report.text.startswith("Hi. This is the")
+    assert mx.log.find("bounced") and not mx.log.find("notified")
+
+
+def test_success_and_failure_in_one_report(node, sink, ground):
+    with Sink(ground.directory("refusing"), "-f", "RCPT") as refusing:
+        mx = node(routes=[f"sink.test:127.0.0.1;{sink.port}",
+                          f"no.test:127.0.0.1;{refusing.port}"])
+        send(mx, {"bob@a.test": "NOTIFY=SUCCESS", "carl@sink.test": "NOTIFY=SUCCESS",
+                  "dora@no.test": "NOTIFY=SUCCESS,FAILURE", "emil@no.test": "NOTIFY=SUCCESS"})
+        report = report_of(mx)
+        mx.wait_empty()
+    assert report.actions() == {
+        "bob@a.test": "delivered", "carl@sink.test": "relayed", "dora@no.test": "failed"}
+    assert report.text.startswith("Hi. This is the")
+    assert [line for line in report.text.splitlines() if line.startswith("<")] == [
+        "<dora@no.test>:"]
+    assert len(mx.maildir("anna@a.test").files()) == 1
+
+
+def test_null_sender_is_told_nothing(node):
+    mx = node(settings="delaynotice = 1", routes=[f"b.test:127.0.0.1;{free_port()}"])
+    send(mx, {"bob@a.test": "NOTIFY=SUCCESS"}, sender="")
+    mx.log.wait("message_done")
+    mx.wait_empty()
+    send(mx, {"bob@b.test": "NOTIFY=DELAY"}, sender="")
+    mx.log.wait("deferred")
+    send(mx, {"bob@b.test": "NOTIFY=DELAY"})
+    mx.log.wait("notified")
+    assert len(mx.log.find("notified")) == 1
+    assert len(mx.maildir("anna@a.test").wait()) == 1
+
+
+def test_success_is_remembered(node, postfix):
+    """Over a crash, and also that somebody else reports it."""
+    peer, port = postfix
+    other_port = free_port()
+    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}",
+                                 f"b.test:127.0.0.1;{other_port}"], settings="probe_delay = 1")
+    send(mx, {"carl@a.test": "NOTIFY=SUCCESS", "bob@postfix.test": "NOTIFY=SUCCESS",
+              "dora@b.test": "NOTIFY=NEVER"})
+    assert report_of(mx).whole["Reporting-MTA"].endswith("mx.postfix.test")
+    mx.log.wait("deferred", to="dora@b.test")
+    is_recorded = lambda: [len(re.findall("^done: ", text, re.M))
+                           for text in mx.control_files().values()] == [2]
+    wait_until(is_recorded, "both are recorded, and the report is gone")
+    mx.kill_supervisor()
+    mx.start()
+    other = node("other", domains=["b.test"], port=other_port)
+    other.maildir("dora@b.test").wait()
+    reports = [Report(raw) for raw in mx.maildir("anna@a.test").wait(2)]
+    assert {"carl@a.test": "delivered"} in [one.actions() for one in reports]
+    mx.wait_empty()
+    assert len(mx.maildir("anna@a.test").files()) == 2
+
+
+def test_delay_is_reported_once(node):
+    port = free_port()
+    mx = node(routes=[f"b.test:127.0.0.1;{port}"], settings="delaynotice = 2\nprobe_delay = 1")
+    send(mx, {"bob@b.test": "", "carl@b.test": "NOTIFY=FAILURE", "dora@b.test": "NOTIFY=DELAY",
+              "emil@b.test": "NOTIFY=NEVER", "anna@a.test": "NOTIFY=NEVER"})
+    messages = mx.maildir("anna@a.test").wait(2)
+    (raw,) = [one for one in messages if b"multipart/report" in one]
+    report = Report(raw)
+    assert report.actions() == {"bob@b.test": "delayed", "dora@b.test": "delayed"}
+    for one in report.fields.values():
+        assert one["Status"].startswith("4.4.")
+        assert email.utils.parsedate_to_datetime(one["Will-Retry-Until"]) > \
+            email.utils.parsedate_to_datetime(report.whole["Arrival-Date"])
+    assert report.message["Subject"] == "delay notice"
+    assert not report.text.startswith("Hi. This is the")
+    (control,) = wait_until(
+        lambda: [text for text in mx.control_files().values() if "\ndelayed: " in text],
+        "the delay is recorded")
+    assert len(re.findall("^delayed: ", control, re.M)) == 2
+    for restart in (mx.restart, lambda: (mx.kill_supervisor(), mx.start())):
+        mark = mx.log.mark()
+        restart()
+        mx.log.wait("deferred", since=mark)
+    other = node("other", domains=["b.test"], port=port)
+    other.maildir("emil@b.test").wait()
+    mx.wait_empty()
+    assert len(mx.log.find("notified")) == 1
+    assert len(mx.maildir("anna@a.test").files()) == 2
+
+
+def test_delay_of_what_was_never_tried(node):
+    """What waits for a host that another message found down is still at S4."""
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"],
+              settings="delaynotice = 2\nprobe_delay = 1h")
+    send(mx, {"bob@b.test": ""}, "ENVID=first")
+    mx.log.wait("trigger_set")
+    send(mx, {"carl@b.test": ""}, "ENVID=second")
+    reports = [Report(raw) for raw in mx.maildir("anna@a.test").wait(2)]
+    assert {one.whole["Original-Envelope-Id"] for one in reports} == {"first", "second"}
+    assert {"carl@b.test": "delayed"} in [one.actions() for one in reports]
+    is_recorded = lambda: [text.count("\ndelayed: 1 ")
+                           for text in mx.control_files().values()] == [1, 1]
+    wait_until(is_recorded, "both are recorded, and the reports are gone")
+    mx.restart()
+    send(mx, {"anna@a.test": ""})
+    mx.maildir("anna@a.test").wait(3)
+    assert len(mx.log.find("notified")) == 2
+
+
+def test_no_kill_loses_a_report(node):
+    mx = node()
+    wanted = {f"n{number}" for number in range(60)}
+    for number, envid in enumerate(sorted(wanted)):
+        send(mx, {"bob@a.test": "NOTIFY=SUCCESS"}, f"ENVID={envid}")
+        if number % 15 == 14:
+            mx.kill_and_wait("send")
+    mx.maildir("anna@a.test").wait(len(wanted))
+    mx.wait_empty()
+    reports = [Report(raw) for raw in mx.maildir("anna@a.test").messages()]
+    assert {one.whole["Original-Envelope-Id"] for one in reports} == wanted
+
+
+def test_long_recipients(node, sink):
+    """More bytes than fit into one job."""
+    mx = node(routes=[f"{'d' * 60}.test:127.0.0.1;{sink.port}"])
+    send(mx, {f"{number:064}@{'d' * 60}.test": f"ORCPT=rfc822;{'o' * 493}"
+              for number in range(200)})
+    mx.log.wait("delivered", count=200)
+    mx.wait_empty()
+    assert not mx.log.find("deferred") and not mx.log.find("ipc_refused")
+    assert 3 <= len(sink.messages()) <= 6
+
+
+def test_delay_is_not_reported_unasked(node):
+    """Nor is it when mail is returned before."""
+    mx = node(routes=[f"b.test:127.0.0.1;{free_port()}"], settings="probe_delay = 1")
+    send(mx, {"bob@b.test": "", "dora@b.test": "NOTIFY=DELAY"})
+    mx.log.wait("deferred", count=4)
+    mx.stop()
+    mx.settings = "probe_delay = 1\ndelaynotice = 2\nqueuelifetime = 1"
+    mx.write_configuration()
+    mx.start()
+    assert set(report_of(mx).actions().values()) == {"failed"}
+    assert not mx.log.find("notified")
+
+
+def test_utf8_is_for_those_who_take_it(node, sink, postfix):
+    peer, port = postfix
+    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}",
+                                 f"sink.test:127.0.0.1;{sink.port}"])
+    text = TEXT.replace(b"hello", "h\u00e9llo".encode())
+    send(mx, {"bob@postfix.test": "", "bob@sink.test": ""}, "SMTPUTF8", text=text)
+    (got,) = peer.maildir("bob@postfix.test").wait()
+    assert "Subject: h\u00e9llo\n".encode() in got
+    report = report_of(mx)
+    assert report.actions() == {"bob@sink.test": "failed"}
+    assert report.fields["bob@sink.test"]["Status"] == "5.6.7"
+    send(mx, {"carl@sink.test": ""}, "SMTPUTF8")
+    mx.log.wait("delivered", to="carl@sink.test")
+    assert len(sink.messages()) == 1

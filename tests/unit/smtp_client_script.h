@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/unit/smtp_client_script.h - dialogues for the SMTP client engine.
+ *
+ * A script has a step a line: "S: text" the server sends a line, "C: text" the
+ * client must have sent exactly this since the last step, "D" the message is
+ * given, "N" the next transaction begins, "X" the connection is lost, "T" the
+ * server takes too long, "Q" the client is told to quit.
+ */
+#ifndef SMTP_CLIENT_SCRIPT_H
+#define SMTP_CLIENT_SCRIPT_H
+
+#include "smtp/client.h"
+
+struct smtp_client_script {
+	const char *name;
+	const char *recipients; /* one letter each: a@d.example ...; a capital
+				 * has an accent: \xc3\xa9A@d.example */
+	const char *message;
+	const char *script;
+	const char *verdicts; /* "ok 2.0.0 fail 5.1.1" of the last transaction */
+	enum smtp_client_status status;
+	bool is_8bit;
+	bool is_lmtp;
+	bool is_stale;
+	uint64_t size; /* 0: of the message */
+
+	const char *sender; /* NULL: s@s.example */
+	bool is_utf8;
+	bool needs_utf8;
+	enum mail_ret ret;
+	const char *envid;    /* NULL: none */
+	const char *original; /* of every recipient; NULL: none */
+	unsigned notify;      /* of every recipient */
+	bool is_passed_on;    /* the last transaction's first recipient */
+};
+
+/* Plays each script whole and byte by byte. */
+void smtp_client_scripts_run(const struct smtp_client_script *scripts, size_t count);
+
+#endif

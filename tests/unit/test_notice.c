@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: ISC
+#include "bounce/report.h"
+#include "manager/internal.h"
+#include "test.h"
+
+enum { BORN_US = 1000 };
+
+struct fixture {
+	struct config config;
+	struct manager manager;
+	struct queue_delivery delivery;
+	struct queue_control control;
+	struct message message;
+};
+
+static struct fixture *setup(const char *sender, unsigned notify, enum queue_outcome outcome)
+{
+	static struct fixture fixture;
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	mail_envelope_add(envelope, STR("a@d.example"))->notify = notify;
+	envelope->sender = arena_copy_str(envelope->arena, str_from(sender));
+	fixture = (struct fixture){
+		.config = {.queuelifetime_us = DAY_US},
+		.manager = {.config = &fixture.config},
+		.delivery = {.number = 1,
+			     .recipient = 1,
+			     .route = QUEUE_ROUTE_REMOTE,
+			     .outcome = outcome,
+			     .address = STR("a@d.example")},
+		.control = {envelope, &fixture.delivery, 1, true},
+		.message = {.born_us = BORN_US, .control = &fixture.control},
+	};
+	return &fixture;
+}
+
+static void the_end_is_told_to_those_who_want_it(void **state)
+{
+	static const struct {
+		const char *sender;
+		unsigned notify;
+		enum queue_outcome outcome;
+		bool is_quiet;
+		bool is_told;
+	} cases[] = {
+		{"s@s.example", 0, QUEUE_DONE, false, false},
+		{"s@s.example", MAIL_NOTIFY_SUCCESS, QUEUE_DONE, false, true},
+		{"s@s.example", MAIL_NOTIFY_SUCCESS, QUEUE_DONE, true, false},
+		{"s@s.example", MAIL_NOTIFY_FAILURE, QUEUE_DONE, false, false},
+		{"s@s.example", MAIL_NOTIFY_NEVER, QUEUE_DONE, false, false},
+		{"", MAIL_NOTIFY_SUCCESS, QUEUE_DONE, false, false},
+		{"#@[]", MAIL_NOTIFY_SUCCESS, QUEUE_DONE, false, false},
+		{"s@s.example", 0, QUEUE_FAIL, false, true},
+		{"s@s.example", MAIL_NOTIFY_FAILURE, QUEUE_FAIL, false, true},
+		{"s@s.example", MAIL_NOTIFY_SUCCESS, QUEUE_FAIL, false, false},
+		{"s@s.example", MAIL_NOTIFY_NEVER, QUEUE_FAIL, false, false},
+		{"", 0, QUEUE_FAIL, false, true},
+		{"s@s.example", MAIL_NOTIFY_SUCCESS | MAIL_NOTIFY_DELAY, QUEUE_WAIT, false, false},
+		{"s@s.example", MAIL_NOTIFY_SUCCESS, QUEUE_PENDING, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup(cases[i].sender, cases[i].notify, cases[i].outcome);
+		const struct bounce_outcome *outcomes;
+		size_t count;
+
+		fixture->delivery.is_quiet = cases[i].is_quiet;
+		outcomes = notice_collect_end(&fixture->message, &count);
+		assert_int_equal(count, cases[i].is_told);
+		assert_int_equal(notice_has_any_at_end(&fixture->message), cases[i].is_told);
+		if (count > 0)
+			assert_int_equal(outcomes[0].action, cases[i].outcome == QUEUE_DONE
+								     ? BOUNCE_RELAYED
+								     : BOUNCE_FAILED);
+		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
+static void a_delay_is_told_when_it_is_due(void **state)
+{
+	static const struct {
+		const char *sender;
+		unsigned notify;
+		enum queue_outcome outcome;
+		int64_t setting_us;
+		int64_t delayed_us;
+		int64_t due_us;
+	} cases[] = {
+		{"s@s.example", 0, QUEUE_WAIT, 0, 0, INT64_MAX},
+		{"s@s.example", 0, QUEUE_WAIT, HOUR_US, 0, BORN_US + HOUR_US},
+		{"s@s.example", 0, QUEUE_PENDING, HOUR_US, 0, BORN_US + HOUR_US},
+		{"s@s.example", MAIL_NOTIFY_DELAY, QUEUE_WAIT, 0, 0, BORN_US + 4 * HOUR_US},
+		{"s@s.example", MAIL_NOTIFY_DELAY, QUEUE_WAIT, HOUR_US, 0, BORN_US + HOUR_US},
+		{"s@s.example", MAIL_NOTIFY_DELAY, QUEUE_WAIT, HOUR_US, BORN_US, INT64_MAX},
+		{"s@s.example", MAIL_NOTIFY_FAILURE, QUEUE_WAIT, HOUR_US, 0, INT64_MAX},
+		{"s@s.example", MAIL_NOTIFY_NEVER, QUEUE_WAIT, HOUR_US, 0, INT64_MAX},
+		{"s@s.example", MAIL_NOTIFY_DELAY, QUEUE_DONE, HOUR_US, 0, INT64_MAX},
+		{"s@s.example", MAIL_NOTIFY_DELAY, QUEUE_FAIL, HOUR_US, 0, INT64_MAX},
+		{"s@s.example", 0, QUEUE_WAIT, DAY_US, 0, INT64_MAX},
+		{"", MAIL_NOTIFY_DELAY, QUEUE_WAIT, HOUR_US, 0, INT64_MAX},
+		{"#@[]", MAIL_NOTIFY_DELAY, QUEUE_WAIT, HOUR_US, 0, INT64_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup(cases[i].sender, cases[i].notify, cases[i].outcome);
+		size_t count;
+
+		fixture->config.delaynotice_us = cases[i].setting_us;
+		fixture->delivery.delayed_us = cases[i].delayed_us;
+		assert_int_equal(notice_delay_due_us(&fixture->manager, &fixture->message),
+				 cases[i].due_us);
+		if (cases[i].due_us != INT64_MAX) {
+			(void)notice_collect_delay(&fixture->manager, &fixture->message, &count);
+			assert_int_equal(count, 1);
+			notice_delay_reported(&fixture->manager, &fixture->message, BORN_US);
+			assert_int_equal(notice_delay_due_us(&fixture->manager, &fixture->message),
+					 INT64_MAX);
+			assert_true(fixture->message.is_delay_unrecorded);
+		}
+		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_end_is_told_to_those_who_want_it),
+		cmocka_unit_test(a_delay_is_told_when_it_is_due),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: ISC
+/* What a server's DSN (RFC 3461) and SMTPUTF8 (RFC 6531) change for the client. */
+#include "smtp_client_script.h"
+#include "test.h"
+
+#define HELLO(last) "S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250-PIPELINING\nS: 250 " last "\n"
+#define HELLO_BOTH                                                                         \
+	"S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250-PIPELINING\nS: 250-DSN\nS: 250 " \
+	"SMTPUTF8\n"
+#define BATCH(mail, rcpt) \
+	"C: MAIL FROM:<s@s.example>" mail "\nC: RCPT TO:<a@d.example>" rcpt "\nC: DATA\n"
+#define ACCEPTED "S: 250 ok\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n"
+#define E_ACUTE  "\xc3\xa9"
+
+static const struct smtp_client_script scripts[] = {
+	{"everything is passed on", "a", "hi\r\n",
+	 HELLO("DSN") BATCH(" RET=HDRS ENVID=QQ+3D1",
+			    " NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;x+2By@o.example") ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .ret = MAIL_RET_HEADERS, .envid = "QQ+3D1",
+	 .original = "rfc822;x+2By@o.example",
+	 .notify = MAIL_NOTIFY_SUCCESS | MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_DELAY,
+	 .is_passed_on = true},
+	{"NEVER, and the whole", "a", "hi\r\n", HELLO("DSN") BATCH(" RET=FULL", " NOTIFY=NEVER"),
+	 "", SMTP_CLIENT_WAITING, .ret = MAIL_RET_FULL, .notify = MAIL_NOTIFY_NEVER,
+	 .is_passed_on = true},
+	{"NEVER stands alone", "a", "hi\r\n", HELLO("DSN") BATCH("", " NOTIFY=NEVER"), "",
+	 SMTP_CLIENT_WAITING, .notify = MAIL_NOTIFY_NEVER | MAIL_NOTIFY_SUCCESS,
+	 .is_passed_on = true},
+	{"nothing was asked for", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
+	 SMTP_CLIENT_WAITING, .is_passed_on = true},
+	{"one command at a time", "a", "hi\r\n",
+	 "S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250 DSN\n"
+	 "C: MAIL FROM:<s@s.example> ENVID=Q\nS: 250 ok\nC: RCPT TO:<a@d.example> NOTIFY=DELAY\n"
+	 "S: 550 5.1.1 no\n",
+	 "fail 5.1.1", SMTP_CLIENT_READY, .envid = "Q", .notify = MAIL_NOTIFY_DELAY,
+	 .is_passed_on = true},
+	{"a server without it hears nothing", "a", "hi\r\n",
+	 HELLO("SMTPUTF8") BATCH("", "") ACCEPTED, "ok 2.6.0", SMTP_CLIENT_READY,
+	 .ret = MAIL_RET_FULL, .envid = "Q", .original = "rfc822;x@o.example",
+	 .notify = MAIL_NOTIFY_SUCCESS},
+	{"what is no value is left out", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
+	 SMTP_CLIENT_WAITING, .envid = "a b", .original = "rfc822;x\r\nDATA", .is_passed_on = true},
+	{"a value with a sign of equality", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
+	 SMTP_CLIENT_WAITING, .envid = "a=b", .original = "rfc822;x=y", .is_passed_on = true},
+
+	{"SMTPUTF8 is said where it was asked for", "a", "hi\r\n",
+	 HELLO_BOTH BATCH(" SMTPUTF8", " ORCPT=utf-8;" E_ACUTE "@o.example") ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, .is_utf8 = true, .original = "utf-8;" E_ACUTE "@o.example",
+	 .is_passed_on = true},
+	{"it was asked for, and is not needed", "a", "hi\r\n",
+	 HELLO("DSN") BATCH("", " ORCPT=utf-8;\\x{E9}x\\x{1F600}@o.example") ACCEPTED, "ok 2.6.0",
+	 SMTP_CLIENT_READY, .is_utf8 = true,
+	 .original = "utf-8;" E_ACUTE "x\xf0\x9f\x98\x80@o.example", .is_passed_on = true},
+	{"an address needs it", "A", "hi\r\n",
+	 HELLO("SMTPUTF8") "C: MAIL FROM:<s@s.example> SMTPUTF8\nC: RCPT TO:<" E_ACUTE
+			   "A@d.example>\nC: DATA\n" ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY},
+	{"the sender needs it", "a", "hi\r\n",
+	 HELLO("SMTPUTF8") "C: MAIL FROM:<" E_ACUTE "@s.example> SMTPUTF8\n"
+			   "C: RCPT TO:<a@d.example>\nC: DATA\n" ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY, .sender = E_ACUTE "@s.example"},
+	{"the header cannot go", "ab", "hi\r\n", HELLO("DSN"), "fail 5.6.7 fail 5.6.7",
+	 SMTP_CLIENT_READY, .is_utf8 = true, .needs_utf8 = true},
+	{"the sender cannot go", "a", "hi\r\n", HELLO("DSN"), "fail 5.6.7", SMTP_CLIENT_READY,
+	 .sender = E_ACUTE "@s.example"},
+	{"one recipient cannot go, others can", "Aa", "hi\r\n",
+	 HELLO("HELP") BATCH("", "") ACCEPTED, "fail 5.6.7 ok 2.6.0", SMTP_CLIENT_READY,
+	 .is_utf8 = true},
+	{"an address that is no UTF-8", "a", "hi\r\n", HELLO("SMTPUTF8"), "fail 5.1.7",
+	 SMTP_CLIENT_READY, .sender = "\xc3@s.example"},
+};
+
+static void notices_and_utf8_are_passed_on(void **state)
+{
+	(void)state;
+	smtp_client_scripts_run(scripts, COUNT_OF(scripts));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notices_and_utf8_are_passed_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
