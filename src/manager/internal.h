@@ -273,6 +273,8 @@ void outcome_lost(struct manager *manager, struct job *job);
 void outcome_record(struct manager *manager, struct message *message);
 /* Outcomes stand in memory while other jobs of the message run: not for long. */
 void outcome_record_later(struct manager *manager, struct message *message);
+/* There is nothing to be recorded any more. */
+void outcome_record_cancel(struct manager *manager, struct message *message);
 void outcome_record_due(void *context);
 extern const struct queue_group_handler outcome_group_handler;
 

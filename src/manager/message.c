@@ -49,10 +49,7 @@ static void forget_contents(struct manager *manager, struct message *message)
 {
 	if (message->control == NULL)
 		return;
-	if (message->record_at_us != 0) {
-		DL_DELETE2(manager->to_record, message, record_previous, record_next);
-		message->record_at_us = 0;
-	}
+	outcome_record_cancel(manager, message);
 	queue_control_free(message->control);
 	message->control = NULL;
 	free(message->unrecorded);

@@ -269,15 +269,23 @@ static void record_failed(struct manager *manager, struct message *message, int 
 		os_timer_start(manager->record_timer, SECOND_US);
 }
 
+void outcome_record_cancel(struct manager *manager, struct message *message)
+{
+	if (message->record_at_us == 0)
+		return;
+	DL_DELETE2(manager->to_record, message, record_previous, record_next);
+	message->record_at_us = 0;
+}
+
 void outcome_record(struct manager *manager, struct message *message)
 {
 	struct record *record = memory_alloc_zero(1, sizeof *record);
 	int error;
 
-	if (message->record_at_us != 0) {
-		DL_DELETE2(manager->to_record, message, record_previous, record_next);
-		message->record_at_us = 0;
-	}
+	if (message->state != MESSAGE_BUSY) /* its control file may be another message's soon */
+		panic("message %llu is recorded in state %d", (unsigned long long)message->number,
+		      (int)message->state);
+	outcome_record_cancel(manager, message);
 	record->message = message;
 	error = record_fill(manager, record);
 	if (error < 0) {
@@ -308,7 +316,9 @@ void outcome_record_due(void *context)
 	struct message *next;
 
 	DL_FOREACH_SAFE2 (manager->to_record, message, next, record_next)
-		if (message->record_at_us <= now_us)
+		if (message->state != MESSAGE_BUSY) /* what goes on there looks again */
+			outcome_record_cancel(manager, message);
+		else if (message->record_at_us <= now_us)
 			outcome_record(manager, message);
 	if (manager->to_record != NULL)
 		os_timer_start(manager->record_timer, RECORD_DELAY_US / 4);

@@ -46,6 +46,7 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 		log_event(EVENT_MESSAGE_DONE,
 			  log_id((struct mail_id){message->number, message->born_us}));
 		operator_end_hold(manager, message);
+		outcome_record_cancel(manager, message);
 		message->state = MESSAGE_REMOVING;
 	}
 	pack_removal(manager, message, kind);
@@ -140,6 +141,19 @@ static void on_lost(void *context)
 
 /* --- what it says --- */
 
+/* A number is used again only after its removal was answered. If we still had an
+ * older message by that name, its records would get into this one's file. */
+static void check_is_same(const struct message *message, struct str text)
+{
+	struct queue_control *control;
+
+	if (message->born_us == 0 || queue_control_parse(text, &control, NULL) < 0)
+		return;
+	if (control->envelope->id.born_us != message->born_us)
+		panic("number %llu was used again too early", (unsigned long long)message->number);
+	queue_control_free(control);
+}
+
 static void on_queued(struct manager *manager, struct unpack *body)
 {
 	while (body->rest.length > 0) {
@@ -150,8 +164,11 @@ static void on_queued(struct manager *manager, struct unpack *body)
 
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
 			break;
-		if (message_find(manager, number) != NULL)
-			continue; /* found by a scan before */
+		message = message_find(manager, number);
+		if (message != NULL) { /* found by a scan before */
+			check_is_same(message, text);
+			continue;
+		}
 		message = message_add(manager, number, true, (enum mail_stage)stage,
 				      os_clock_wall_us());
 		if (message_may_wake(manager)) /* otherwise it is read when its turn comes */
