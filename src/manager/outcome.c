@@ -241,6 +241,7 @@ static int record_fill(struct manager *manager, struct record *record)
 	int error = 0;
 
 	record->update.number = message->number;
+	record->update.born_us = message->born_us;
 	record->update.is_queued = message->is_queued;
 	record->update.stage = message->stage;
 	record->update.preprocess = message->is_queued;

@@ -4,6 +4,7 @@
 #include "os/file.h"
 #include "queue/internal.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,32 @@ static void write_bounces(struct group *group)
 	free(is_new);
 }
 
+/* Numbers are used again: whether the control file still is the message's own. */
+static int check_identity(const struct group *group, size_t i)
+{
+	const struct queue_update *update = group->updates[i];
+	char wanted[MAIL_ID_SIZE + 32];
+	char found[sizeof wanted];
+	char id[MAIL_ID_SIZE];
+	char path[QUEUE_PATH_SIZE];
+	ssize_t length;
+	int file;
+
+	if (update->born_us == 0)
+		return 0;
+	mail_id_format((struct mail_id){update->number, update->born_us}, id);
+	snprintf(wanted, sizeof wanted, "stagepost 1\nid: %s\n", id);
+	control_path(group, i, path);
+	file = os_file_open(group->store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	length = os_file_read(file, found, strlen(wanted), 0);
+	os_file_close(file);
+	if (length < 0)
+		return (int)length;
+	return str_equal(str_slice(found, (size_t)length), str_from(wanted)) ? 0 : -ESTALE;
+}
+
 static void write_controls(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
@@ -295,6 +322,8 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
 		updates[i]->result = check(updates[i]);
+		if (updates[i]->result == 0)
+			updates[i]->result = check_identity(&group, i);
 	}
 	write_bounces(&group);
 	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;

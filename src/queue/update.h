@@ -13,6 +13,7 @@
  * the commit returns. */
 struct queue_update {
 	uint64_t number;
+	int64_t born_us;       /* not 0: -ESTALE when the control file is another message's */
 	bool is_queued;        /* at S4: the control file is todo/STAGE/X/ID; else info/X/ID */
 	enum mail_stage stage; /* when is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */

@@ -311,6 +311,14 @@ static void preprocessed_message_ends(void **state)
 	assert_int_equal(update.result, 0);
 	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
 	one = &outcome;
+	outcome.born_us = 4711; /* of another message that had this number */
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, -ESTALE);
+	assert_int_equal(queue_update_read_bounce(store, update.number, &bounce), -ENOENT);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_false(queue_control_is_finished(control));
+	outcome.born_us = control->envelope->id.born_us;
+	queue_control_free(control);
 	queue_update_commit_group(store, &one, 1);
 	assert_int_equal(outcome.result, 0);
 	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
