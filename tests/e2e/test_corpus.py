@@ -2,13 +2,15 @@
 """Every message of the corpus arrives byte for byte, by every way there is."""
 
 import hashlib
+import os
+import subprocess
 import threading
 
 import pytest
 from corpus import corpus
 from peers import Postfix
 from smtp import Client
-from stagepost import split_trace
+from stagepost import as_user, split_trace
 
 SENDERS = 6
 
@@ -90,3 +92,27 @@ def test_corpus_from_postfix(node, ground, samples):
         send_all(postfix, proper, lambda s: [f"{s.name}@a.test"])
         check_all(lambda s: mx.maildir(f"{s.name}@a.test"), proper)
         mx.wait_empty()
+
+
+def test_corpus_by_command(node, ground, samples, tmp_path):
+    """stagepost enqueue, first without a daemon, then beside it -> its Maildir"""
+    mx = node(start=False)
+    program = os.path.join(ground.programs, "stagepost")
+
+    def enqueue(sample):
+        envelope = tmp_path / sample.name
+        envelope.write_bytes(f"Fsender@client.test\0T{sample.name}@a.test\0\0".encode())
+        with open(envelope, "rb") as file:
+            ended = subprocess.run(
+                as_user() + [program, "enqueue", "-c", mx.conf], check=False, timeout=60,
+                input=sample.data, stdout=file, stderr=subprocess.PIPE)
+        assert ended.returncode == 0, (sample.name, ended.stderr)
+
+    half = len(samples) // 2
+    for sample in samples[:half]:
+        enqueue(sample)
+    mx.start()
+    for sample in samples[half:]:
+        enqueue(sample)
+    check_all(lambda s: mx.maildir(f"{s.name}@a.test"), samples)
+    mx.wait_empty()
