@@ -232,7 +232,7 @@ def repair_killed_at(run, mx, step):
 def test_repair_killed_at_every_call(filled, node, run, listing, start):
     """Killed once, at each call that changes the disk; then run again."""
     if shutil.which("strace") is None:
-        pytest.skip("needs strace")
+        pytest.fail("needs strace")
     mx = filled(2)
     before = contents(mx, listing)
     copy = node("copy", start=False, routes=mx.routes, domains=mx.domains)
@@ -256,7 +256,7 @@ def test_repair_killed_at_every_call(filled, node, run, listing, start):
 
 def test_repair_killed_again_and_again(copied, run, listing):
     if shutil.which("strace") is None:
-        pytest.skip("needs strace")
+        pytest.fail("needs strace")
     mx, copy = copied(3)
     before = contents(mx, listing)
     step = 12
@@ -271,7 +271,7 @@ def test_repair_killed_again_and_again(copied, run, listing):
 @pytest.mark.parametrize("seed", range(4))
 def test_repair_killed_at_random(copied, run, listing, seed):
     if shutil.which("strace") is None:
-        pytest.skip("needs strace")
+        pytest.fail("needs strace")
     chance = random.Random(seed)
     mx, copy = copied(5)
     before = contents(mx, listing)
@@ -284,7 +284,7 @@ def test_repair_killed_at_random(copied, run, listing, seed):
 
 def test_no_daemon_on_a_half_repaired_queue(copied, run):
     if shutil.which("strace") is None:
-        pytest.skip("needs strace")
+        pytest.fail("needs strace")
     _, copy = copied(3)
     step = 12
     while not glob.glob(copy.queue + "/repair/*.mess"):
@@ -380,7 +380,7 @@ def test_adopt_leaves_what_is_damaged(filled, heir, run, listing):
 def test_adopt_killed_at_every_call(filled, heir, run, listing, start):
     """Every message is here or there or both at any moment; in the end all are here."""
     if shutil.which("strace") is None:
-        pytest.skip("needs strace")
+        pytest.fail("needs strace")
     original = filled(3)
     mx = heir(original)
     dead = original.queue + ".dead"
