@@ -232,33 +232,63 @@ int os_file_filesystem_type(int file, uint64_t *type_out)
 	return result;
 }
 
-int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
-		 void *context)
+/* A DIR under another name. */
+int os_file_list_open(int directory, const char *path, struct os_file_list **list_out)
 {
 	int file = os_file_open_directory(directory, path);
-	struct dirent *entry;
-	int result = 0;
 	DIR *list;
 
 	if (file < 0)
 		return file;
 	list = fdopendir(file);
 	if (list == NULL) {
-		result = -errno;
+		int error = -errno;
+
 		close(file);
-		return result;
+		return error;
 	}
-	while (result == 0) {
+	*list_out = (struct os_file_list *)list;
+	return 0;
+}
+
+int os_file_list_next(struct os_file_list *list, const char **name_out)
+{
+	const struct dirent *entry;
+
+	do {
 		errno = 0;
-		entry = readdir(list);
-		if (entry == NULL) {
-			result = -errno;
+		entry = readdir((DIR *)list);
+		if (entry == NULL)
+			return -errno;
+	} while (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+	*name_out = entry->d_name;
+	return 1;
+}
+
+void os_file_list_close(struct os_file_list *list)
+{
+	if (list != NULL)
+		closedir((DIR *)list);
+}
+
+int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
+		 void *context)
+{
+	struct os_file_list *list;
+	const char *name;
+	int result = os_file_list_open(directory, path, &list);
+
+	if (result < 0)
+		return result;
+	for (;;) {
+		result = os_file_list_next(list, &name);
+		if (result <= 0)
 			break;
-		}
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			result = each(context, entry->d_name);
+		result = each(context, name);
+		if (result != 0)
+			break;
 	}
-	closedir(list);
+	os_file_list_close(list);
 	return result;
 }
 

@@ -99,6 +99,14 @@ MUST_CHECK int os_file_filesystem_type(int file, uint64_t *type_out);
 MUST_CHECK int os_file_list(int directory, const char *path,
 			    int (*each)(void *context, const char *name), void *context);
 
+/* The same, a name at a time. */
+struct os_file_list;
+MUST_CHECK int os_file_list_open(int directory, const char *path, struct os_file_list **list_out);
+/* 1 and a name that is valid until the next call; 0 at the end. */
+MUST_CHECK int os_file_list_next(struct os_file_list *list, const char **name_out);
+/* NULL is allowed. */
+void os_file_list_close(struct os_file_list *list);
+
 /* An exclusive lock on the whole file, held until it is closed or the process
  * ends; -EAGAIN when another process has it. */
 MUST_CHECK int os_file_lock(int file);

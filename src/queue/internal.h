@@ -40,6 +40,12 @@ MUST_CHECK int queue_create_split(int directory, const char *name, uint32_t spli
 /* place.c: the directory that NUMBER's name in PLACE stands in. */
 void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE]);
+/* The directory X of PLACE. */
+void queue_store_part_path(enum queue_place place, const char *name, uint64_t x,
+			   char path[QUEUE_PATH_SIZE]);
+/* Whether NAME is a message's number that belongs into the directory X. */
+bool queue_store_is_number(const struct queue_store *store, const char *name, uint64_t x,
+			   uint64_t *number_out);
 /* Whether PLACE has a name for NUMBER: 1, 0 or -errno. */
 MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_place place,
 			       const char *name, uint64_t number);

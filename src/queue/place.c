@@ -12,7 +12,7 @@ static const char *const place_names[] = {
 	[QUEUE_BOUNCE] = "bounce",
 };
 
-static void directory_path(enum queue_place place, const char *name, uint64_t x,
+void queue_store_part_path(enum queue_place place, const char *name, uint64_t x,
 			   char path[QUEUE_PATH_SIZE])
 {
 	if (name != NULL)
@@ -24,7 +24,7 @@ static void directory_path(enum queue_place place, const char *name, uint64_t x,
 void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE])
 {
-	directory_path(place, name, number % store->split, path);
+	queue_store_part_path(place, name, number % store->split, path);
 }
 
 void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
@@ -88,10 +88,11 @@ struct walk {
 	void *context;
 };
 
-static bool is_number(struct str name, uint64_t *number_out)
+bool queue_store_is_number(const struct queue_store *store, const char *name, uint64_t x,
+			   uint64_t *number_out)
 {
-	return name.length > 0 && (name.data[0] != '0' || name.length == 1) &&
-	       str_to_u64(name, number_out);
+	return name[0] != '0' && str_to_u64(str_from(name), number_out) &&
+	       *number_out % store->split == x;
 }
 
 static int visit(void *context, const char *name)
@@ -100,8 +101,7 @@ static int visit(void *context, const char *name)
 	char path[QUEUE_PATH_SIZE + 256];
 	uint64_t number;
 
-	if (is_number(str_from(name), &number) && number > 0 &&
-	    number % walk->store->split == walk->x)
+	if (queue_store_is_number(walk->store, name, walk->x, &number))
 		return walk->each(walk->context, number);
 	if (walk->stray == NULL)
 		return 0;
@@ -123,7 +123,7 @@ int queue_store_each(struct queue_store *store, enum queue_place place, const ch
 	for (walk.x = 0; walk.x < store->split; walk.x++) {
 		int result;
 
-		directory_path(place, name, walk.x, path);
+		queue_store_part_path(place, name, walk.x, path);
 		result = os_file_list(store->directory, path, visit, &walk);
 		if (result != 0)
 			return result;

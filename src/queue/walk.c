@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+#include "queue/walk.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include <stdio.h>
+
+void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
+		      enum queue_place place, const char *name)
+{
+	*walk = (struct queue_walk){.store = store, .place = place, .name = name};
+}
+
+static void tell_stray(const struct queue_walk *walk, const char *name,
+		       void (*stray)(const char *path))
+{
+	char directory[QUEUE_PATH_SIZE];
+	char path[QUEUE_PATH_SIZE + 256];
+
+	if (stray == NULL)
+		return;
+	queue_store_part_path(walk->place, walk->name, walk->x, directory);
+	snprintf(path, sizeof path, "%s/%s", directory, name);
+	stray(path);
+}
+
+static void leave_directory(struct queue_walk *walk)
+{
+	os_file_list_close(walk->list);
+	walk->list = NULL;
+	walk->x++;
+}
+
+static int enter_directory(struct queue_walk *walk)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_part_path(walk->place, walk->name, walk->x, path);
+	result = os_file_list_open(walk->store->directory, path, &walk->list);
+	if (result < 0)
+		walk->x++;
+	return result;
+}
+
+int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)(const char *path))
+{
+	while (walk->x < walk->store->split) {
+		const char *name;
+		int result = walk->list == NULL ? enter_directory(walk) : 0;
+
+		if (result < 0)
+			return result;
+		result = os_file_list_next(walk->list, &name);
+		if (result <= 0)
+			leave_directory(walk);
+		if (result < 0)
+			return result;
+		if (result == 0)
+			continue;
+		if (queue_store_is_number(walk->store, name, walk->x, number_out))
+			return 1;
+		tell_stray(walk, name, stray);
+	}
+	return 0;
+}
+
+void queue_walk_end(struct queue_walk *walk)
+{
+	os_file_list_close(walk->list);
+	walk->list = NULL;
+	walk->x = walk->store->split;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/walk.h - queue_store_each() for those who cannot wait for its end.
+ */
+#ifndef QUEUE_WALK_H
+#define QUEUE_WALK_H
+
+#include "queue/store.h"
+
+struct os_file_list;
+
+/* Storage of the caller. */
+struct queue_walk {
+	const struct queue_store *store;
+	enum queue_place place;
+	const char *name;
+	uint32_t x;
+	struct os_file_list *list; /* of the directory X, or NULL */
+};
+
+/* NAME is borrowed. */
+void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
+		      enum queue_place place, const char *name);
+/* 1 and a number; 0 at the end; -errno: the directory is left out, and the walk can
+ * go on. What is added or removed meanwhile may or may not be seen. What is no
+ * number is passed to STRAY (may be NULL), as a path. */
+MUST_CHECK int queue_walk_next(struct queue_walk *walk, uint64_t *number_out,
+			       void (*stray)(const char *path));
+/* Also in its middle. */
+void queue_walk_end(struct queue_walk *walk);
+
+#endif
