@@ -11,10 +11,11 @@
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
  *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   the same as REPORT; the job is over
- * To resolve, and back (the tag is not used; number is the message):
- *   RESOLVE  u64 number, str sender, u32 count, (u32 number, str address)...
- *   RESOLVED u64 number, u64 version, u32 count,
- *            (u32 recipient, u32 route, str service, str address, str status, str text)...
+ * To resolve, and back (the tag is not used; number is the message),
+ * and as many messages as fit are in one packet:
+ *   RESOLVE  (u64 number, str sender, u32 count, (u32 number, str address)...)...
+ *   RESOLVED (u64 number, u64 version, u32 count,
+ *            (u32 recipient, u32 route, str service, str address, str status, str text)...)...
  *            status is empty for what is to be attempted; 4.x.x for the whole message:
  *            ask again later
  */
@@ -34,6 +35,8 @@ enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START but for its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient but for its texts */
+	IPC_JOB_RESOLVE_OVERHEAD = 16, /* bytes of a message in a RESOLVE but for these and texts */
+	IPC_JOB_RESOLVED_OVERHEAD = 20, /* bytes of a message in a RESOLVED but for its targets */
 };
 
 enum ipc_job_flags {

@@ -7,9 +7,10 @@
 
 enum {
 	FIRST_WINDOW = 8,
-	RETRY_TURN = 8,      /* every eighth turn is a retry's */
-	CROWDED = 1000,      /* jobs that wait at one destination in memory */
-	CROWDED_SHORT = 100, /* when many messages are awake */
+	RETRY_TURN = 8,       /* every eighth turn is a retry's */
+	CROWDED = 1000,       /* jobs that wait at one destination in memory */
+	CROWDED_SHORT = 100,  /* when many messages are awake */
+	CROWDED_RETRIES = 50, /* of these */
 	UNPARK_AT_ONCE = 50,
 };
 
@@ -53,7 +54,7 @@ void destination_free_all(struct stage *stage)
 /* Memory is shared: the more messages are awake, the fewer may wait in one place. */
 static size_t crowd_size(const struct destination *destination)
 {
-	return message_many_are_awake(destination->stage->manager) ? CROWDED_SHORT : CROWDED;
+	return wake_many_are_awake(destination->stage->manager) ? CROWDED_SHORT : CROWDED;
 }
 
 static uint32_t allowed(const struct destination *destination)
@@ -76,9 +77,12 @@ void destination_update(struct destination *destination)
 		DL_DELETE2(stage->ready, destination, previous, next);
 	destination->is_ready = is_ready;
 	if (destination->waiting <= crowd_size(destination) / 2)
-		message_wake_waiters(stage->manager, &destination->parked, UNPARK_AT_ONCE);
+		wake_waiters(stage->manager, &destination->parked, UNPARK_AT_ONCE, false);
+	if (destination->waiting_retries <= CROWDED_RETRIES / 2)
+		wake_waiters(stage->manager, &destination->parked_retries, UNPARK_AT_ONCE, true);
 	if (destination->waiting == 0 && destination->in_flight == 0 &&
-	    destination->parked.count == 0 && destination->blocked == NULL)
+	    destination->parked.count == 0 && destination->parked_retries.count == 0 &&
+	    destination->blocked == NULL)
 		destination_free(destination);
 }
 
@@ -127,6 +131,7 @@ struct job *destination_add_job(struct destination *destination, struct message 
 	job->flow = flow;
 	DL_APPEND2(*jobs, job, previous, next);
 	destination->waiting++;
+	destination->waiting_retries += is_retry;
 	message->jobs++;
 	return job;
 }
@@ -138,6 +143,7 @@ void destination_remove_job(struct destination *destination, struct job *job)
 	destination->waiting--;
 	job->flow = NULL;
 	if (flow == NULL) {
+		destination->waiting_retries--;
 		DL_DELETE2(destination->retries, job, previous, next);
 		return;
 	}
@@ -174,7 +180,8 @@ void destination_learn(struct destination *destination, bool was_reached)
 	}
 }
 
-bool destination_is_crowded(const struct destination *destination)
+bool destination_is_crowded(const struct destination *destination, bool for_retry)
 {
-	return destination->waiting >= crowd_size(destination);
+	return for_retry ? destination->waiting_retries >= CROWDED_RETRIES
+			 : destination->waiting >= crowd_size(destination);
 }

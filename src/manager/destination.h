@@ -32,6 +32,6 @@ struct job *destination_next_job(struct destination *destination);
 void destination_learn(struct destination *destination, bool was_reached);
 
 /* Whether so much waits that another message had better sleep, with the parked. */
-bool destination_is_crowded(const struct destination *destination);
+bool destination_is_crowded(const struct destination *destination, bool for_retry);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * manager/internal.h - what the manager's files share.
  *
- * A message sleeps on disk (a small struct message with the time it is due), is
- * awake while its control file is in memory, and has jobs in flight.
+ * A message sleeps on disk (a struct sleeper: its number and when it is due), is
+ * awake as a struct message while its control file is in memory, and has jobs in
+ * flight.
  *
  *   asleep -> resolving -> busy (jobs wait or are in flight) -> recording -> asleep
  *                                                                        -> removing -> gone
@@ -14,9 +15,9 @@
 #ifndef MANAGER_INTERNAL_H
 #define MANAGER_INTERNAL_H
 
-#include "base/heap.h"
 #include "ipc/channel.h"
 #include "manager/manager.h"
+#include "manager/sleeper.h"
 #include "queue/client.h"
 #include "queue/control.h"
 #include "queue/group.h"
@@ -25,17 +26,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-/* Messages that sleep until something happens rather than until a time. */
-struct waiters {
-	struct message *first;
-	size_t count;
-};
-
-/* What an operator wants done with what is not delivered yet. */
-enum message_order { MESSAGE_ORDER_NONE, MESSAGE_ORDER_BOUNCE, MESSAGE_ORDER_REMOVE };
-
 enum message_state {
-	MESSAGE_ASLEEP,    /* nothing but its number and due time */
+	MESSAGE_WAKING,    /* its control file is to be read */
 	MESSAGE_RESOLVING, /* resolve has been asked, or will be */
 	MESSAGE_BUSY,      /* jobs wait or are in flight */
 	MESSAGE_RECORDING, /* an update is at the disk; jobs may be in flight */
@@ -49,19 +41,18 @@ struct message {
 	bool is_queued;        /* at S4; otherwise S5 */
 	enum mail_stage stage; /* of S4 */
 	enum message_order order;
-	bool is_scanned;          /* seen by the rescan under way */
 	bool is_recorded;         /* its map block is in the control file */
 	bool has_todo;            /* at S5, and "queue" has not removed todo/ yet */
 	bool has_bounce;          /* bounce/ID may exist */
 	bool is_delay_unrecorded; /* its delay was reported, which is not on disk */
 	bool is_probe;            /* may have been chosen to try for a trigger */
 	bool is_released;         /* what it waited for happened: do not look at times */
+	bool is_retry;            /* counts as such while it is awake */
 	int64_t born_us;          /* 0: not known yet */
-	struct heap_node due;     /* while ASLEEP */
 	uint32_t jobs;            /* waiting or in flight */
 	uint32_t resolving;       /* parts that resolve has not answered */
 	uint64_t directory_version;
-	struct queue_control *control;  /* while awake */
+	struct queue_control *control;  /* NULL while WAKING */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
 	struct queue_delivery *mapping; /* while RESOLVING, grows */
 	size_t mapping_count;
@@ -69,8 +60,6 @@ struct message {
 	int64_t record_at_us; /* 0, or when outcomes must be recorded at the latest */
 	struct message *record_next, *record_previous; /* while record_at_us is not 0 */
 	struct bounce_job *bounce;
-	struct waiters *waiters; /* NULL, or the list it is in while ASLEEP */
-	struct message *wait_next, *wait_previous;
 	UT_hash_handle hh;
 };
 
@@ -114,12 +103,14 @@ struct destination {
 	struct flow *flows; /* by sender */
 	struct flow *turn;  /* ring of the same; the first is next */
 	struct job *retries;
-	size_t waiting; /* jobs in flows and retries */
+	size_t waiting;         /* jobs in flows and retries */
+	size_t waiting_retries; /* those in retries */
 	uint32_t in_flight;
 	uint32_t window; /* may be in flight */
 	unsigned turns;
-	bool is_ready;           /* in the stage's ring */
-	struct waiters parked;   /* asleep until fewer jobs wait here */
+	bool is_ready;         /* in the stage's ring */
+	struct waiters parked; /* asleep until fewer jobs wait here */
+	struct waiters parked_retries;
 	struct trigger *blocked; /* what has to happen before it is tried; or NULL */
 	struct destination *next, *previous;
 	UT_hash_handle hh;
@@ -151,15 +142,31 @@ struct helper {
 	struct helper *next, *previous;
 };
 
+/* What is to be woken, and how fast: see wake.c. */
+struct wake {
+	struct os_timer *timer;
+	int64_t timer_at_us;    /* wall clock; INT64_MAX: it does not run */
+	int64_t pause_until_us; /* monotonic, as the following */
+	int64_t new_mail_us;    /* when the last new message came */
+	int64_t credited_us;    /* up to when CREDIT counts */
+	uint32_t credit;        /* sixteenths of a retry that may be woken while new mail comes */
+	struct waiters first;   /* wake before anything else */
+	struct waiters again;   /* retries for which there is room again */
+	unsigned turn;          /* among the sources of retries */
+	size_t retries;         /* awake */
+	bool has_parked;        /* the last retry woken found its destination crowded */
+};
+
 struct manager {
 	struct os_loop *loop;
 	struct queue_store *store;
 	const struct config *config;
-	struct message *messages; /* by number */
-	struct heap due;          /* those asleep */
-	struct os_timer *due_timer;
+	struct message *messages; /* by number; those that are not asleep */
+	struct sleepers sleepers;
+	struct wake wake;
 	size_t awake;
 	struct trigger *triggers; /* by name */
+	struct trigger *released; /* list of those whose waiters are being woken */
 	struct os_timer *trigger_timer;
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
@@ -170,6 +177,8 @@ struct manager {
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
 	size_t unresolved_capacity;
+	struct buffer questions; /* for resolve, at the end of this turn */
+	struct os_task questions_task;
 	struct queue_group *updates;
 	size_t updating;
 	struct message *to_record; /* in order of record_at_us */
@@ -184,6 +193,7 @@ struct manager {
 	struct os_watch *trigger_watch;
 	int trigger;
 	struct os_timer *rescan_timer;
+	struct scan *scan;
 	struct os_task dispatch_task;
 	struct os_task stop_task;
 	struct os_task scan_task;
@@ -195,37 +205,49 @@ struct manager {
 };
 
 /* message.c */
+/* The message, unless it sleeps (or is not known). */
 struct message *message_find(struct manager *manager, uint64_t number);
-/* A message that was not known: asleep, due at DUE_US. */
-struct message *message_add(struct manager *manager, uint64_t number, bool is_queued,
-			    enum mail_stage stage, int64_t due_us);
-/* Wakes MESSAGE, whose control file is TEXT (when empty it is read). */
+/* A message that was not known: it wakes, its control file is not read. */
+struct message *message_new(struct manager *manager, uint64_t number, bool is_queued,
+			    enum mail_stage stage);
+/* Takes one out of those that sleep: the same. Consumes SLEEPER. */
+struct message *message_take(struct manager *manager, struct sleeper *sleeper);
+/* Reads MESSAGE's control file, which is TEXT (when empty it is on the disk), and goes
+ * on. The message may be gone afterwards. */
 void message_wake(struct manager *manager, struct message *message, struct str text);
-/* Puts it to sleep until DUE_US; frees what it has in memory. */
+/* Puts it to sleep until DUE_US. Consumes MESSAGE. */
 void message_sleep(struct manager *manager, struct message *message, int64_t due_us);
-/* Puts it to sleep until WAITERS are woken, or LATEST_US. */
+/* Puts it to sleep until WAITERS are woken, or LATEST_US. Consumes MESSAGE. */
 void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
 			int64_t latest_us);
-/* Wakes the first COUNT of WAITERS, soon. */
-void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count);
-/* Whether another one may be woken now. */
-bool message_may_wake(const struct manager *manager);
-/* Whether many are awake: those with a choice had better sleep. */
-bool message_many_are_awake(const struct manager *manager);
 /* Forgets it. */
 void message_free(struct manager *manager, struct message *message);
-/* Starts the due timer, wakes what is due. */
-void message_wake_due(void *context);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);
 /* All of its recipients have their deliveries. */
 void message_mapped(struct manager *manager, struct message *message);
+
+/* wake.c */
+/* Whether another one may be woken now. */
+bool wake_is_allowed(const struct manager *manager);
+/* Whether many are awake: those with a choice had better sleep. */
+bool wake_many_are_awake(const struct manager *manager);
+/* A new message has come: retries get less. */
+void wake_new_mail(struct manager *manager);
+/* SLEEPER is woken before all others. */
+void wake_first(struct manager *manager, struct sleeper *sleeper);
+/* The first COUNT of WAITERS are, or when they are RETRIES, as others are. */
+void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries);
+/* After a change of what sleeps: the timer. */
+void wake_schedule(struct manager *manager);
+void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
 void resolver_answered(struct manager *manager, struct helper *helper, struct ipc_message *message);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
+void resolver_flush(void *context);
 
 /* stage.c */
 void stage_configure_all(struct manager *manager);
@@ -292,8 +314,11 @@ void trigger_release_this(struct manager *manager, struct trigger *trigger);
 struct waiters *trigger_waiters(struct trigger *trigger);
 /* Whether MESSAGE is the one that may try although the trigger is set. */
 bool trigger_is_probe(const struct trigger *trigger, const struct message *message);
-/* Lets MESSAGE, which waits for a trigger, try now if no other one does. */
-void trigger_let_try(struct manager *manager, struct message *message);
+/* Lets MESSAGE, which was among WAITERS, try now if no other one does. */
+void trigger_let_try(struct manager *manager, struct message *message,
+		     const struct waiters *waiters);
+/* One that waited for a trigger that was released, or NULL. */
+struct sleeper *trigger_next_released(struct manager *manager);
 /* MESSAGE is forgotten, or its attempt is over. */
 void trigger_probe_ended(struct manager *manager, struct message *message);
 /* Reads the trigger directory, at start and when told that it changed. */
@@ -330,17 +355,25 @@ void failure_report_delay(struct manager *manager, struct message *message);
 void failure_abandon(struct message *message);
 
 /* scan.c */
-void scan_all(struct manager *manager);
+/* Looks for what is not known, a little at a time: in todo/ and, unless ONLY_NEW,
+ * in info/. */
+void scan_begin(struct manager *manager, bool only_new);
 void scan_timer(void *context);
 void scan_open_trigger(struct manager *manager);
+/* The message, if it sleeps; one that is not known is looked for on the disk. NULL:
+ * there is none. */
+struct sleeper *scan_find(struct manager *manager, uint64_t number);
+/* Whether a message at S5 that is due then can be left to the scans. */
+bool scan_will_find(const struct manager *manager, int64_t due_us);
+void scan_end(struct manager *manager);
 
 /* operator.c */
 void operator_on_notice(void *context, unsigned events);
 /* Carries out the order on a message whose deliveries are in memory. */
 void operator_carry_out(struct message *message);
-/* Those who wait for the end of MESSAGE's hold, itself alone; NULL: not held. */
-struct waiters *operator_hold_of(struct manager *manager, const struct message *message);
-void operator_end_hold(struct manager *manager, const struct message *message);
+/* Those who wait for the end of the message's hold, itself alone; NULL: not held. */
+struct waiters *operator_hold_of(struct manager *manager, struct mail_id message);
+void operator_end_hold(struct manager *manager, struct mail_id message);
 
 /* manager.c */
 void manager_check_stopped(struct manager *manager);

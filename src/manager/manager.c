@@ -10,7 +10,7 @@ enum { BOUNCE_STOCK = 2 };
 
 static void scan_soon(void *context)
 {
-	scan_all(context);
+	scan_begin(context, true);
 }
 
 static bool is_at_rest(const struct manager *manager)
@@ -55,9 +55,11 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->helper_listening = listening;
 	manager->dispatch_task = (struct os_task){.call = stage_dispatch, .context = manager};
 	manager->removals_task = (struct os_task){.call = removal_flush, .context = manager};
+	manager->questions_task = (struct os_task){.call = resolver_flush, .context = manager};
 	manager->stop_task = (struct os_task){.call = finish_stop, .context = manager};
 	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
-	manager->due_timer = os_timer_new(loop, message_wake_due, manager);
+	manager->wake.timer = os_timer_new(loop, wake_due, manager);
+	manager->wake.timer_at_us = INT64_MAX;
 	manager->record_timer = os_timer_new(loop, outcome_record_due, manager);
 	manager->trigger_timer = os_timer_new(loop, trigger_timer, manager);
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
@@ -90,7 +92,6 @@ void manager_check_stopped(struct manager *manager)
 void manager_stop(struct manager *manager, void (*done)(void *context), void *context)
 {
 	manager->is_stopping = true;
-	os_timer_stop(manager->due_timer);
 	os_timer_stop(manager->rescan_timer);
 	stage_drop_waiting(manager);
 	manager->stopped = done;
@@ -103,6 +104,7 @@ void manager_free(struct manager *manager)
 	ipc_client_free(manager->queue);
 	while (manager->helpers != NULL)
 		helper_close(manager->helpers);
+	scan_end(manager);
 	while (manager->messages != NULL)
 		message_free(manager, manager->messages);
 	queue_client_free(manager->bounce_queue);
@@ -111,6 +113,7 @@ void manager_free(struct manager *manager)
 	trigger_free_all(manager);
 	os_task_cancel(manager->loop, &manager->dispatch_task);
 	os_task_cancel(manager->loop, &manager->removals_task);
+	os_task_cancel(manager->loop, &manager->questions_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
 	os_task_cancel(manager->loop, &manager->scan_task);
 	os_watch_free(manager->helper_watch);
@@ -118,12 +121,13 @@ void manager_free(struct manager *manager)
 	os_watch_free(manager->trigger_watch);
 	if (manager->trigger >= 0)
 		os_file_close(manager->trigger);
-	os_timer_free(manager->due_timer);
+	os_timer_free(manager->wake.timer);
 	os_timer_free(manager->record_timer);
 	os_timer_free(manager->rescan_timer);
 	os_timer_free(manager->trigger_timer);
-	heap_clear(&manager->due);
+	sleepers_clear(&manager->sleepers);
 	buffer_clear(&manager->removals);
+	buffer_clear(&manager->questions);
 	free(manager->unresolved);
 	free(manager);
 }

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { AWAKE_MAX = 10000, WAKES_A_TURN = 200 };
-
 static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t UNREADABLE_DELAY_US = 10 * MINUTE_US;
 
@@ -19,18 +17,8 @@ struct message *message_find(struct manager *manager, uint64_t number)
 	return message;
 }
 
-static void schedule_wake(struct manager *manager)
-{
-	const struct heap_node *first = heap_first(&manager->due);
-
-	if (first == NULL || !message_may_wake(manager))
-		os_timer_stop(manager->due_timer);
-	else
-		os_timer_start(manager->due_timer, first->key - os_clock_wall_us());
-}
-
-struct message *message_add(struct manager *manager, uint64_t number, bool is_queued,
-			    enum mail_stage stage, int64_t due_us)
+struct message *message_new(struct manager *manager, uint64_t number, bool is_queued,
+			    enum mail_stage stage)
 {
 	struct message *message = memory_alloc_zero(1, sizeof *message);
 
@@ -39,90 +27,73 @@ struct message *message_add(struct manager *manager, uint64_t number, bool is_qu
 	message->stage = stage;
 	message->has_bounce = !is_queued;
 	HASH_ADD(hh, manager->messages, number, sizeof message->number, message);
-	heap_put(&manager->due, &message->due, due_us);
-	if (heap_first(&manager->due) == &message->due)
-		schedule_wake(manager);
 	return message;
 }
 
-static void forget_contents(struct manager *manager, struct message *message)
+struct message *message_take(struct manager *manager, struct sleeper *sleeper)
 {
-	if (message->control == NULL)
-		return;
-	outcome_record_cancel(manager, message);
-	queue_control_free(message->control);
-	message->control = NULL;
-	free(message->unrecorded);
-	message->unrecorded = NULL;
-	message->is_delay_unrecorded = false;
-	message->mapping = NULL;
-	message->mapping_count = 0;
-	message->mapping_capacity = 0;
-	manager->awake--;
+	struct message *message = message_new(manager, sleeper->number, sleeper->is_queued,
+					      (enum mail_stage)sleeper->stage);
+
+	message->has_todo = sleeper->has_todo;
+	message->order = (enum message_order)sleeper->order;
+	message->is_released = sleeper->is_released;
+	sleepers_remove(&manager->sleepers, sleeper);
+	return message;
 }
 
-void message_sleep(struct manager *manager, struct message *message, int64_t due_us)
+static void discard(struct manager *manager, struct message *message)
 {
 	trigger_probe_ended(manager, message);
-	forget_contents(manager, message);
-	message->state = MESSAGE_ASLEEP;
-	heap_put(&manager->due, &message->due, due_us);
-	schedule_wake(manager);
-	manager_check_stopped(manager);
+	failure_abandon(message);
+	outcome_record_cancel(manager, message);
+	if (message->is_retry)
+		manager->wake.retries--;
+	if (message->control != NULL)
+		manager->awake--;
+	queue_control_free(message->control);
+	free(message->unrecorded);
+	HASH_DELETE(hh, manager->messages, message);
+	free(message);
 }
 
-static void leave_waiters(struct message *message)
+/* NULL when it is left to the scans: what somebody waits for, or has still to
+ * happen to it, nothing on the disk tells. */
+static struct sleeper *add_sleeper(struct manager *manager, const struct message *message,
+				   const struct waiters *waiters, int64_t due_us)
 {
-	if (message->waiters == NULL)
-		return;
-	DL_DELETE2(message->waiters->first, message, wait_previous, wait_next);
-	message->waiters->count--;
-	message->waiters = NULL;
+	struct sleeper *sleeper;
+
+	if (waiters == NULL && !message->is_queued && !message->has_todo &&
+	    message->order == MESSAGE_ORDER_NONE && scan_will_find(manager, due_us))
+		return NULL;
+	sleeper = sleepers_add(&manager->sleepers, message->number, due_us);
+	sleeper->is_queued = message->is_queued;
+	sleeper->stage = (unsigned)message->stage & 15U;
+	sleeper->has_todo = message->has_todo;
+	sleeper->order = (unsigned)message->order & 3U;
+	return sleeper;
 }
 
 void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
 			int64_t latest_us)
 {
-	message_sleep(manager, message, latest_us);
-	message->waiters = waiters;
-	DL_APPEND2(waiters->first, message, wait_previous, wait_next);
-	waiters->count++;
+	struct sleeper *sleeper = add_sleeper(manager, message, waiters, latest_us);
+
+	if (waiters != NULL)
+		sleepers_wait(&manager->sleepers, sleeper, waiters);
+	message_free(manager, message);
 }
 
-void message_wake_waiters(struct manager *manager, struct waiters *waiters, size_t count)
+void message_sleep(struct manager *manager, struct message *message, int64_t due_us)
 {
-	int64_t now_us = os_clock_wall_us();
-
-	while (count-- > 0 && waiters->first != NULL) {
-		struct message *message = waiters->first;
-
-		leave_waiters(message);
-		message->is_released = true;
-		heap_put(&manager->due, &message->due, now_us);
-	}
-	schedule_wake(manager);
-}
-
-bool message_may_wake(const struct manager *manager)
-{
-	return !manager->is_stopping && manager->awake < AWAKE_MAX;
-}
-
-bool message_many_are_awake(const struct manager *manager)
-{
-	return manager->awake > AWAKE_MAX / 2;
+	message_sleep_with(manager, message, NULL, due_us);
 }
 
 void message_free(struct manager *manager, struct message *message)
 {
-	leave_waiters(message);
-	trigger_probe_ended(manager, message);
-	forget_contents(manager, message);
-	failure_abandon(message);
-	heap_remove(&manager->due, &message->due);
-	HASH_DELETE(hh, manager->messages, message);
-	free(message);
-	schedule_wake(manager);
+	discard(manager, message);
+	wake_schedule(manager);
 	manager_check_stopped(manager);
 }
 
@@ -155,8 +126,6 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 {
 	int error = load(manager, message, text);
 
-	leave_waiters(message);
-	heap_remove(&manager->due, &message->due);
 	if (error == -ENOENT) {
 		message_free(manager, message);
 		return;
@@ -178,21 +147,6 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 	}
 	message->state = MESSAGE_RESOLVING;
 	resolver_ask(manager, message);
-}
-
-void message_wake_due(void *context)
-{
-	struct manager *manager = context;
-	int64_t now_us = os_clock_wall_us();
-
-	for (unsigned i = 0; i < WAKES_A_TURN; i++) {
-		struct heap_node *first = heap_first(&manager->due);
-
-		if (!message_may_wake(manager) || first == NULL || first->key > now_us)
-			break;
-		message_wake(manager, CONTAINER_OF(first, struct message, due), STR(""));
-	}
-	schedule_wake(manager);
 }
 
 void message_mapped(struct manager *manager, struct message *message)
@@ -282,7 +236,7 @@ static void note_due(struct manager *manager, const struct message *message, int
 static void wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
-	struct waiters *hold = operator_hold_of(manager, message);
+	struct waiters *hold = operator_hold_of(manager, message->control->envelope->id);
 	int64_t notice_us = notice_delay_due_us(manager, message);
 	int64_t latest_us = message->born_us + manager->config->queuelifetime_us;
 	int64_t due_us = next_due(manager, message);
@@ -312,6 +266,15 @@ static void conclude(struct manager *manager, struct message *message)
 		wait_until_due(manager, message);
 }
 
+static void park(struct manager *manager, struct message *message, struct destination *crowded)
+{
+	bool is_retry = message->control->deliveries[0].attempts > 0;
+
+	manager->wake.has_parked |= is_retry;
+	message_sleep_with(manager, message, is_retry ? &crowded->parked_retries : &crowded->parked,
+			   INT64_MAX);
+}
+
 void message_continue(struct manager *manager, struct message *message)
 {
 	struct destination *crowded = NULL;
@@ -321,13 +284,13 @@ void message_continue(struct manager *manager, struct message *message)
 	if (message->jobs == 0 && message->order != MESSAGE_ORDER_NONE)
 		operator_carry_out(message);
 	if (message->jobs == 0 && !manager->is_stopping &&
-	    operator_hold_of(manager, message) == NULL) {
+	    operator_hold_of(manager, message->control->envelope->id) == NULL) {
 		if (stage_add_jobs(manager, message, &crowded) > 0) {
 			os_loop_defer(manager->loop, &manager->dispatch_task);
 			return;
 		}
 		if (crowded != NULL) {
-			message_sleep_with(manager, message, &crowded->parked, INT64_MAX);
+			park(manager, message, crowded);
 			return;
 		}
 	}

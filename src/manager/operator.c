@@ -27,16 +27,16 @@ enum { NOTICE_MAX = 1024, NOTICES_A_TURN = 256 };
 
 /* --- holds: a trigger for one message --- */
 
-static struct str hold_name(const struct message *message, char name[MAIL_ID_SIZE + 8])
+static struct str hold_name(struct mail_id message, char name[MAIL_ID_SIZE + 8])
 {
 	char id[MAIL_ID_SIZE];
 
-	mail_id_format((struct mail_id){message->number, message->born_us}, id);
+	mail_id_format(message, id);
 	snprintf(name, MAIL_ID_SIZE + 8, "hold.%s", id);
 	return str_from(name);
 }
 
-struct waiters *operator_hold_of(struct manager *manager, const struct message *message)
+struct waiters *operator_hold_of(struct manager *manager, struct mail_id message)
 {
 	char name[MAIL_ID_SIZE + 8];
 	struct trigger *trigger;
@@ -47,7 +47,7 @@ struct waiters *operator_hold_of(struct manager *manager, const struct message *
 	return trigger != NULL ? trigger_waiters(trigger) : NULL;
 }
 
-void operator_end_hold(struct manager *manager, const struct message *message)
+void operator_end_hold(struct manager *manager, struct mail_id message)
 {
 	char name[MAIL_ID_SIZE + 8];
 
@@ -55,60 +55,90 @@ void operator_end_hold(struct manager *manager, const struct message *message)
 		trigger_release(manager, hold_name(message, name));
 }
 
-/* A message that was only seen by a scan has not told when it was born. */
-static bool learn_birth(struct manager *manager, struct message *message)
+/* A message that is not done: awake, or else asleep. */
+struct subject {
+	struct mail_id id;
+	struct message *message;
+	struct sleeper *sleeper;
+};
+
+/* Of one that sleeps the birth stands in its control file alone. */
+static bool learn_birth(struct manager *manager, struct subject *subject)
 {
+	enum mail_stage stage = (enum mail_stage)subject->sleeper->stage;
 	struct queue_control *control;
 
-	if (message->born_us != 0)
-		return true;
-	if (queue_update_load(manager->store, message->is_queued ? &message->stage : NULL,
-			      message->number, &control, NULL) < 0)
+	if (queue_update_load(manager->store, subject->sleeper->is_queued ? &stage : NULL,
+			      subject->id.number, &control, NULL) < 0)
 		return false;
-	message->born_us = control->envelope->id.born_us;
+	subject->id.born_us = control->envelope->id.born_us;
 	queue_control_free(control);
 	return true;
 }
 
-static const char *hold(struct manager *manager, struct message *message)
+/* ID's birth may be 0: whatever message has that number. */
+static bool find_subject(struct manager *manager, struct mail_id id, struct subject *subject)
+{
+	*subject = (struct subject){.id.number = id.number};
+	subject->message = message_find(manager, id.number);
+	if (subject->message != NULL)
+		subject->id.born_us = subject->message->born_us;
+	else
+		subject->sleeper = scan_find(manager, id.number);
+	if (subject->sleeper != NULL && !learn_birth(manager, subject))
+		return false;
+	return (subject->message != NULL || subject->sleeper != NULL) &&
+	       (id.born_us == 0 || id.born_us == subject->id.born_us);
+}
+
+static const char *hold(struct manager *manager, const struct subject *subject)
 {
 	char name[MAIL_ID_SIZE + 8];
 
-	trigger_set(manager, hold_name(message, name), STR("held by the operator"));
-	return operator_hold_of(manager, message) != NULL ? NULL : "the hold cannot be recorded";
+	trigger_set(manager, hold_name(subject->id, name), STR("held by the operator"));
+	return operator_hold_of(manager, subject->id) != NULL ? NULL
+							      : "the hold cannot be recorded";
 }
 
 /* --- one message --- */
 
-/* Takes up a message that sleeps: its deliveries stand in memory. */
-static bool wake(struct manager *manager, struct message *message)
+static const char *retry(struct manager *manager, const struct subject *subject)
 {
-	if (message->state == MESSAGE_ASLEEP)
-		message_wake(manager, message, STR(""));
-	return message->state != MESSAGE_ASLEEP;
-}
+	const struct waiters *waiters;
+	struct message *message;
 
-static const char *retry(struct manager *manager, struct message *message)
-{
-	if (operator_hold_of(manager, message) != NULL)
+	if (operator_hold_of(manager, subject->id) != NULL)
 		return "it is held";
+	if (subject->message != NULL) {
+		subject->message->is_released = true;
+		return NULL;
+	}
+	waiters = subject->sleeper->waiters;
+	message = message_take(manager, subject->sleeper);
 	message->is_released = true;
-	trigger_let_try(manager, message);
-	wake(manager, message);
+	trigger_let_try(manager, message, waiters);
+	message_wake(manager, message, STR(""));
 	return NULL;
 }
 
 /* What is not done is given up when the message has its deliveries in memory and
  * none is in flight. */
-static const char *give_up(struct manager *manager, struct message *message,
+static const char *give_up(struct manager *manager, const struct subject *subject,
 			   enum message_order order)
 {
-	if (message->state != MESSAGE_ASLEEP && message->state != MESSAGE_BUSY)
+	struct message *message = subject->message;
+
+	if (message != NULL && message->state != MESSAGE_BUSY)
 		return "it is being worked on; ask again";
-	if (message->state == MESSAGE_BUSY && message->jobs > 0)
+	if (message != NULL && message->jobs > 0)
 		return "a delivery is under way; ask again";
+	if (message != NULL) {
+		message->order = order;
+		return NULL;
+	}
+	message = message_take(manager, subject->sleeper);
 	message->order = order;
-	wake(manager, message);
+	message_wake(manager, message, STR(""));
 	return NULL;
 }
 
@@ -144,28 +174,26 @@ static const char *on_message_command(struct manager *manager, struct str comman
 				      struct str argument)
 {
 	struct mail_id id = {0};
-	struct message *message;
+	struct subject subject;
 
 	if (!mail_id_parse(argument, &id) && !str_to_u64(argument, &id.number))
 		return "no message id";
-	message = message_find(manager, id.number);
-	if (message == NULL || !learn_birth(manager, message) ||
-	    (id.born_us != 0 && message->born_us != id.born_us))
+	if (!find_subject(manager, id, &subject))
 		return "no such message";
 	if (str_equal(command, STR("retry")))
-		return retry(manager, message);
+		return retry(manager, &subject);
 	if (str_equal(command, STR("hold")))
-		return hold(manager, message);
+		return hold(manager, &subject);
 	if (str_equal(command, STR("release"))) {
-		if (operator_hold_of(manager, message) == NULL)
+		if (operator_hold_of(manager, subject.id) == NULL)
 			return "it is not held";
-		operator_end_hold(manager, message);
+		operator_end_hold(manager, subject.id);
 		return NULL;
 	}
 	if (str_equal(command, STR("bounce")))
-		return give_up(manager, message, MESSAGE_ORDER_BOUNCE);
+		return give_up(manager, &subject, MESSAGE_ORDER_BOUNCE);
 	if (str_equal(command, STR("remove")))
-		return give_up(manager, message, MESSAGE_ORDER_REMOVE);
+		return give_up(manager, &subject, MESSAGE_ORDER_REMOVE);
 	return "unknown command";
 }
 

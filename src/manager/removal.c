@@ -12,7 +12,7 @@
 #include "manager/internal.h"
 #include "os/clock.h"
 
-static void pack_removal(struct manager *manager, const struct message *message,
+static void pack_removal(struct manager *manager, uint64_t number, enum mail_stage stage,
 			 enum queue_remove kind)
 {
 	enum { ENTRY = 16 };
@@ -20,8 +20,8 @@ static void pack_removal(struct manager *manager, const struct message *message,
 	if (manager->removals.length + ENTRY > IPC_BODY_MAX)
 		removal_flush(manager);
 	pack_u32(&manager->removals, kind);
-	pack_u32(&manager->removals, message->stage);
-	pack_u64(&manager->removals, message->number);
+	pack_u32(&manager->removals, stage);
+	pack_u64(&manager->removals, number);
 	os_loop_defer(manager->loop, &manager->removals_task);
 }
 
@@ -45,11 +45,11 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 	} else {
 		log_event(EVENT_MESSAGE_DONE,
 			  log_id((struct mail_id){message->number, message->born_us}));
-		operator_end_hold(manager, message);
+		operator_end_hold(manager, (struct mail_id){message->number, message->born_us});
 		outcome_record_cancel(manager, message);
 		message->state = MESSAGE_REMOVING;
 	}
-	pack_removal(manager, message, kind);
+	pack_removal(manager, message->number, message->stage, kind);
 }
 
 /* --- after a new connection --- */
@@ -73,9 +73,16 @@ static bool is_still_queued(struct manager *manager, const struct message *messa
 static void ask_again_or_forget(struct manager *manager, struct message *message)
 {
 	if (message->is_queued && is_still_queued(manager, message))
-		pack_removal(manager, message, QUEUE_REMOVE_QUEUED);
+		pack_removal(manager, message->number, message->stage, QUEUE_REMOVE_QUEUED);
 	else
 		message_free(manager, message);
+}
+
+static void ask_again_asleep(void *context, struct sleeper *sleeper)
+{
+	if (sleeper->has_todo)
+		pack_removal(context, sleeper->number, (enum mail_stage)sleeper->stage,
+			     QUEUE_REMOVE_TODO);
 }
 
 static void ask_again_for_all(struct manager *manager)
@@ -87,8 +94,9 @@ static void ask_again_for_all(struct manager *manager)
 		if (message->state == MESSAGE_REMOVING)
 			ask_again_or_forget(manager, message);
 		else if (message->has_todo)
-			pack_removal(manager, message, QUEUE_REMOVE_TODO);
+			pack_removal(manager, message->number, message->stage, QUEUE_REMOVE_TODO);
 	}
+	sleepers_each(&manager->sleepers, ask_again_asleep, manager);
 }
 
 static void on_connected(void *context)
@@ -124,7 +132,7 @@ static void on_managed(struct manager *manager)
 	if (is_first)
 		clean(manager);
 	ask_again_for_all(manager);
-	scan_all(manager);
+	scan_begin(manager, false);
 	if (is_first)
 		manager->ready(manager->ready_context);
 	manager->ready = NULL;
@@ -154,26 +162,49 @@ static void check_is_same(const struct message *message, struct str text)
 	queue_control_free(control);
 }
 
+/* What a scan found before and sleeps has come to no harm. */
+static void add_new(struct manager *manager, uint64_t number, enum mail_stage stage,
+		    struct str text)
+{
+	struct sleeper *sleeper;
+
+	wake_new_mail(manager);
+	if (sleepers_find(&manager->sleepers, number) != NULL)
+		return;
+	if (wake_is_allowed(manager)) {
+		message_wake(manager, message_new(manager, number, true, stage), text);
+		return;
+	}
+	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
+	sleeper->is_queued = true;
+	sleeper->stage = (unsigned)stage & 15U;
+	wake_first(manager, sleeper);
+}
+
 static void on_queued(struct manager *manager, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint32_t stage = unpack_u32(body);
 		uint64_t number = unpack_u64(body);
 		struct str text = unpack_str(body);
-		struct message *message;
+		const struct message *message;
 
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
 			break;
 		message = message_find(manager, number);
-		if (message != NULL) { /* found by a scan before */
+		if (message != NULL) /* found by a scan before */
 			check_is_same(message, text);
-			continue;
-		}
-		message = message_add(manager, number, true, (enum mail_stage)stage,
-				      os_clock_wall_us());
-		if (message_may_wake(manager)) /* otherwise it is read when its turn comes */
-			message_wake(manager, message, text);
+		else
+			add_new(manager, number, (enum mail_stage)stage, text);
 	}
+}
+
+static void removed_asleep(struct manager *manager, uint64_t number)
+{
+	struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
+
+	if (sleeper != NULL)
+		sleeper->has_todo = false;
 }
 
 static void on_removed(struct manager *manager, struct unpack *body)
@@ -184,8 +215,10 @@ static void on_removed(struct manager *manager, struct unpack *body)
 
 		if (body->failed)
 			break;
-		if (message == NULL)
+		if (message == NULL) {
+			removed_asleep(manager, number);
 			continue;
+		}
 		if (message->has_todo) {
 			message->has_todo = false;
 			if (message->state == MESSAGE_BUSY && message->jobs == 0)
@@ -208,7 +241,7 @@ static void on_message(void *context, struct ipc_message *message)
 		on_queued(manager, &body);
 		break;
 	case QUEUE_PROTOCOL_MISSED:
-		scan_all(manager);
+		scan_begin(manager, true);
 		break;
 	case QUEUE_PROTOCOL_REMOVED:
 		on_removed(manager, &body);

@@ -21,31 +21,47 @@ static void keep_for_later(struct manager *manager, struct message *message)
 	manager->unresolved[manager->unresolved_count++] = message;
 }
 
-static void send_part(struct helper *helper, const struct message *message, size_t first,
-		      size_t count)
+/* Without resolve nothing is lost: the next one is asked again. */
+void resolver_flush(void *context)
+{
+	struct manager *manager = context;
+	struct helper *helper = helper_resolve(manager);
+
+	if (manager->questions.length > 0 && helper != NULL)
+		ipc_channel_send(helper->channel, IPC_JOB_RESOLVE, 0,
+				 buffer_view(&manager->questions), NULL, 0);
+	buffer_reset(&manager->questions);
+}
+
+/* Questions of a turn go together, as many as a packet holds. */
+static void ask_part(struct manager *manager, const struct message *message, size_t first,
+		     size_t count)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
-	struct buffer body = {0};
+	struct buffer *body = &manager->questions;
+	size_t size = IPC_JOB_RESOLVE_OVERHEAD + envelope->sender.length;
 
-	pack_u64(&body, message->number);
-	pack_str(&body, envelope->sender);
-	pack_u32(&body, (uint32_t)count);
+	for (size_t i = first; i < first + count; i++)
+		size += IPC_JOB_RECIPIENT_OVERHEAD + envelope->recipients[i].address.length;
+	if (body->length + size > IPC_BODY_MAX)
+		resolver_flush(manager);
+	pack_u64(body, message->number);
+	pack_str(body, envelope->sender);
+	pack_u32(body, (uint32_t)count);
 	for (size_t i = first; i < first + count; i++) {
-		pack_u32(&body, envelope->recipients[i].number);
-		pack_str(&body, envelope->recipients[i].address);
+		pack_u32(body, envelope->recipients[i].number);
+		pack_str(body, envelope->recipients[i].address);
 	}
-	ipc_channel_send(helper->channel, IPC_JOB_RESOLVE, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	os_loop_defer(manager->loop, &manager->questions_task);
 }
 
 void resolver_ask(struct manager *manager, struct message *message)
 {
-	struct helper *helper = helper_resolve(manager);
 	size_t total = message->control->envelope->recipient_count;
 
 	message->mapping_count = 0;
 	message->resolving = 0;
-	if (helper == NULL) {
+	if (helper_resolve(manager) == NULL) {
 		keep_for_later(manager, message);
 		return;
 	}
@@ -54,7 +70,7 @@ void resolver_ask(struct manager *manager, struct message *message)
 
 		if (count > IPC_JOB_RECIPIENTS_MAX)
 			count = IPC_JOB_RECIPIENTS_MAX;
-		send_part(helper, message, first, count);
+		ask_part(manager, message, first, count);
 		message->resolving++;
 	}
 }
@@ -78,6 +94,7 @@ void resolver_lost(struct manager *manager)
 	struct message *message;
 	struct message *next;
 
+	buffer_reset(&manager->questions);
 	HASH_ITER (hh, manager->messages, message, next)
 		if (message->state == MESSAGE_RESOLVING && message->resolving > 0)
 			resolver_ask(manager, message);
@@ -99,21 +116,29 @@ static struct queue_delivery *add_delivery(struct message *message)
 	return &message->mapping[message->mapping_count++];
 }
 
+/* What the answer says of one target; nothing is done with it when MESSAGE is NULL. */
 static void read_delivery(struct message *message, struct unpack *body, int64_t now_us,
 			  bool *is_unknown)
 {
-	struct arena *arena = message->control->envelope->arena;
 	struct queue_delivery delivery = {.recipient = unpack_u32(body)};
+	struct arena *arena;
 
 	delivery.route = (enum queue_route)unpack_u32(body);
-	delivery.service = arena_copy_str(arena, unpack_str(body));
-	delivery.address = arena_copy_str(arena, unpack_str(body));
-	delivery.status = arena_copy_str(arena, unpack_str(body));
-	delivery.text = arena_copy_str(arena, unpack_str(body));
+	delivery.service = unpack_str(body);
+	delivery.address = unpack_str(body);
+	delivery.status = unpack_str(body);
+	delivery.text = unpack_str(body);
+	if (message == NULL || body->failed)
+		return;
 	if (mail_envelope_find(message->control->envelope, delivery.recipient) == NULL)
 		body->failed = true;
 	if (body->failed)
 		return;
+	arena = message->control->envelope->arena;
+	delivery.service = arena_copy_str(arena, delivery.service);
+	delivery.address = arena_copy_str(arena, delivery.address);
+	delivery.status = arena_copy_str(arena, delivery.status);
+	delivery.text = arena_copy_str(arena, delivery.text);
 	if (delivery.status.length > 0 && delivery.status.data[0] == '4')
 		*is_unknown = true;
 	if (delivery.status.length > 0 && delivery.status.data[0] == '5') {
@@ -144,34 +169,51 @@ static void number_deliveries(struct message *message)
 	}
 }
 
-void resolver_answered(struct manager *manager, struct helper *helper,
-		       struct ipc_message *ipc_message)
+/* The deliveries of one part; the message may be mapped now. */
+static void take_answer(struct manager *manager, struct message *message, bool is_unknown,
+			uint64_t version)
 {
-	struct unpack body = {ipc_message->body, false};
-	struct message *message = message_find(manager, unpack_u64(&body));
-	uint64_t version = unpack_u64(&body);
-	uint32_t count = unpack_u32(&body);
-	int64_t now_us = os_clock_wall_us();
-	bool is_unknown = false;
-
-	if (message == NULL || message->state != MESSAGE_RESOLVING || message->resolving == 0)
-		return;
-	for (uint32_t i = 0; i < count && !body.failed; i++)
-		read_delivery(message, &body, now_us, &is_unknown);
-	if (!unpack_is_whole(&body)) {
-		log_event(EVENT_IPC_REFUSED, log_number("type", ipc_message->type));
-		helper_close(helper);
-		return;
-	}
 	message->directory_version = version;
 	message->resolving--;
 	if (is_unknown) {
-		message->resolving = 0;
-		message_sleep(manager, message, now_us + ASK_AGAIN_US);
+		message_sleep(manager, message, os_clock_wall_us() + ASK_AGAIN_US);
 		return;
 	}
 	if (message->resolving > 0)
 		return;
 	number_deliveries(message);
 	message_mapped(manager, message);
+}
+
+/* False when it is malformed. What nobody waits for any more is passed over. */
+static bool read_answer(struct manager *manager, struct unpack *body)
+{
+	struct message *message = message_find(manager, unpack_u64(body));
+	uint64_t version = unpack_u64(body);
+	uint32_t count = unpack_u32(body);
+	int64_t now_us = os_clock_wall_us();
+	bool is_unknown = false;
+
+	if (message != NULL && (message->state != MESSAGE_RESOLVING || message->resolving == 0))
+		message = NULL;
+	for (uint32_t i = 0; i < count && !body->failed; i++)
+		read_delivery(message, body, now_us, &is_unknown);
+	if (body->failed)
+		return false;
+	if (message != NULL)
+		take_answer(manager, message, is_unknown, version);
+	return true;
+}
+
+void resolver_answered(struct manager *manager, struct helper *helper,
+		       struct ipc_message *ipc_message)
+{
+	struct unpack body = {ipc_message->body, false};
+
+	while (body.rest.length > 0)
+		if (!read_answer(manager, &body)) {
+			log_event(EVENT_IPC_REFUSED, log_number("type", ipc_message->type));
+			helper_close(helper);
+			return;
+		}
 }

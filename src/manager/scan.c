@@ -1,77 +1,212 @@
 // SPDX-License-Identifier: ISC
 /*
  * Finding messages: at the start, when something was missed, when lock/trigger
- * is pulled, and from time to time.
+ * is pulled, and from time to time. New mail need not wait for it: it is done in
+ * slices of a few milliseconds, with pauses as long.
+ *
+ * While few messages sleep, all are kept in memory. Beyond that those at S5 that
+ * are not due soon are left where they are: the file's time says when they are,
+ * and a later scan comes before that.
  */
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/clock.h"
 #include "os/file.h"
-#include <errno.h>
+#include "queue/walk.h"
+#include <stdlib.h>
+
+enum { KEPT_MAX = 500000, SLICE_US = 2000, PAUSE_US = 2000 };
 
 struct scan {
 	struct manager *manager;
-	enum mail_stage stage;
+	struct os_timer *timer;
+	struct queue_walk walk;
+	unsigned place; /* the stages of todo/, then info/ */
+	bool is_running;
+	bool only_new;
+	bool again; /* something was missed since it began */
+	bool again_only_new;
 	size_t found;
 };
 
-static int on_todo(void *context, uint64_t number)
+bool scan_will_find(const struct manager *manager, int64_t due_us)
 {
-	struct scan *scan = context;
-
-	if (message_find(scan->manager, number) == NULL) {
-		message_add(scan->manager, number, true, scan->stage, os_clock_wall_us());
-		scan->found++;
-	}
-	return 0;
+	return manager->sleepers.count >= KEPT_MAX && due_us != INT64_MAX &&
+	       due_us > os_clock_wall_us() + 2 * manager->config->rescan_us;
 }
 
-static int on_info(void *context, uint64_t number)
+/* --- one message --- */
+
+static bool is_known(struct manager *manager, uint64_t number)
 {
-	struct scan *scan = context;
-	struct os_file_info info;
+	return message_find(manager, number) != NULL ||
+	       sleepers_find(&manager->sleepers, number) != NULL;
+}
+
+/* Looks at the name itself: what a directory's list told may be over. */
+static bool stat_at(struct manager *manager, enum queue_place place, const char *name,
+		    uint64_t number, struct os_file_info *info)
+{
 	char path[QUEUE_PATH_SIZE];
 
-	if (message_find(scan->manager, number) != NULL)
-		return 0;
-	queue_store_path(scan->manager->store, QUEUE_INFO, NULL, number, path);
-	if (os_file_info_at(queue_store_directory(scan->manager->store), path, &info) < 0)
-		return 0;
-	message_add(scan->manager, number, false, MAIL_STAGE_SUBMIT, info.modified_us);
-	scan->found++;
-	return 0;
+	queue_store_path(manager->store, place, name, number, path);
+	return os_file_info_at(queue_store_directory(manager->store), path, info) == 0;
 }
 
-static int on_stray(void *context, const char *path)
+static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage, uint64_t number)
 {
-	(void)context;
-	log_event(EVENT_MESSAGE_DAMAGED, log_string("path", path));
-	return 0;
+	struct os_file_info info;
+	struct sleeper *sleeper;
+
+	if (!stat_at(manager, QUEUE_TODO, mail_stage_name(stage), number, &info))
+		return NULL;
+	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
+	sleeper->is_queued = true;
+	sleeper->stage = (unsigned)stage & 15U;
+	wake_first(manager, sleeper);
+	return sleeper;
 }
 
-static void log_scan_error(int error)
+static struct sleeper *add_preprocessed(struct manager *manager, uint64_t number, bool is_wanted)
 {
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(error));
+	struct os_file_info info;
+	struct sleeper *sleeper;
+
+	if (!stat_at(manager, QUEUE_INFO, NULL, number, &info) ||
+	    (!is_wanted && scan_will_find(manager, info.modified_us)))
+		return NULL;
+	sleeper = sleepers_add(&manager->sleepers, number, info.modified_us);
+	wake_schedule(manager);
+	return sleeper;
 }
 
 /* What is at S4 before what is at S5: a message at both is at S4. */
-void scan_all(struct manager *manager)
+static struct sleeper *add(struct manager *manager, unsigned place, uint64_t number, bool is_wanted)
 {
-	struct scan scan = {.manager = manager};
+	return place < MAIL_STAGE_COUNT ? add_queued(manager, (enum mail_stage)place, number)
+					: add_preprocessed(manager, number, is_wanted);
+}
+
+struct sleeper *scan_find(struct manager *manager, uint64_t number)
+{
+	struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
+
+	for (unsigned place = 0; sleeper == NULL && place <= MAIL_STAGE_COUNT; place++)
+		sleeper = add(manager, place, number, true);
+	return sleeper;
+}
+
+/* --- all --- */
+
+static void on_stray(const char *path)
+{
+	log_event(EVENT_MESSAGE_DAMAGED, log_string("path", path));
+}
+
+static void enter_place(struct scan *scan)
+{
+	struct queue_store *store = scan->manager->store;
+
+	if (scan->place < MAIL_STAGE_COUNT)
+		queue_walk_begin(&scan->walk, store, QUEUE_TODO,
+				 mail_stage_name((enum mail_stage)scan->place));
+	else
+		queue_walk_begin(&scan->walk, store, QUEUE_INFO, NULL);
+}
+
+static void finish(struct scan *scan)
+{
+	scan->is_running = false;
+	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	if (scan->again)
+		scan_begin(scan->manager, scan->again_only_new);
+}
+
+/* To the end of the place: whether there is another one. */
+static bool next_place(struct scan *scan)
+{
+	scan->place++;
+	if (scan->place > MAIL_STAGE_COUNT || (scan->only_new && scan->place == MAIL_STAGE_COUNT))
+		return false;
+	enter_place(scan);
+	return true;
+}
+
+/* One name. False at the end. */
+static bool step(struct scan *scan)
+{
+	struct manager *manager = scan->manager;
+	uint64_t number;
+	int result = queue_walk_next(&scan->walk, &number, on_stray);
+
+	if (result == 0)
+		return next_place(scan);
+	if (result < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
+	else if (!is_known(manager, number) && add(manager, scan->place, number, false) != NULL)
+		scan->found++;
+	return true;
+}
+
+static void on_slice(void *context)
+{
+	struct scan *scan = context;
+	int64_t until_us = os_clock_monotonic_us() + SLICE_US;
+	bool is_more = true;
+
+	if (scan->manager->is_stopping)
+		return;
+	while (is_more && os_clock_monotonic_us() < until_us)
+		is_more = step(scan);
+	if (is_more)
+		os_timer_start(scan->timer, PAUSE_US);
+	else
+		finish(scan);
+}
+
+static struct scan *scan_new(struct manager *manager)
+{
+	struct scan *scan = memory_alloc_zero(1, sizeof *scan);
+
+	scan->manager = manager;
+	scan->timer = os_timer_new(manager->loop, on_slice, scan);
+	return scan;
+}
+
+void scan_begin(struct manager *manager, bool only_new)
+{
+	struct scan *scan;
 
 	if (manager->is_stopping)
 		return;
-	for (unsigned i = 0; i < MAIL_STAGE_COUNT; i++) {
-		scan.stage = (enum mail_stage)i;
-		log_scan_error(queue_store_each(manager->store, QUEUE_TODO,
-						mail_stage_name(scan.stage), on_todo, on_stray,
-						&scan));
+	if (manager->scan == NULL)
+		manager->scan = scan_new(manager);
+	scan = manager->scan;
+	if (scan->is_running) { /* what is new may stand behind us */
+		scan->again_only_new = only_new && (!scan->again || scan->again_only_new);
+		scan->again = true;
+		return;
 	}
-	log_scan_error(
-		queue_store_each(manager->store, QUEUE_INFO, NULL, on_info, on_stray, &scan));
-	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan.found));
+	scan->is_running = true;
+	scan->again = false;
+	scan->only_new = only_new;
+	scan->found = 0;
+	scan->place = 0;
+	enter_place(scan);
+	on_slice(scan);
+}
+
+void scan_end(struct manager *manager)
+{
+	struct scan *scan = manager->scan;
+
+	if (scan == NULL)
+		return;
+	queue_walk_end(&scan->walk);
+	os_timer_free(scan->timer);
+	free(scan);
+	manager->scan = NULL;
 }
 
 void scan_timer(void *context)
@@ -79,7 +214,7 @@ void scan_timer(void *context)
 	struct manager *manager = context;
 
 	if (manager->is_managing)
-		scan_all(manager);
+		scan_begin(manager, false);
 	os_timer_start(manager->rescan_timer, manager->config->rescan_us);
 }
 
@@ -92,7 +227,7 @@ static void on_trigger(void *context, unsigned events)
 	(void)events;
 	scan_open_trigger(manager);
 	if (manager->is_managing)
-		scan_all(manager);
+		scan_begin(manager, true);
 }
 
 void scan_open_trigger(struct manager *manager)

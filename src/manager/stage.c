@@ -193,7 +193,9 @@ static struct destination *crowded_destination(struct manager *manager,
 	if (stage == NULL || message->control->delivery_count != 1)
 		return NULL;
 	destination = destination_of(stage, delivery, false);
-	return destination != NULL && destination_is_crowded(destination) ? destination : NULL;
+	return destination != NULL && destination_is_crowded(destination, delivery->attempts > 0)
+		       ? destination
+		       : NULL;
 }
 
 size_t stage_add_jobs(struct manager *manager, struct message *message,

@@ -4,7 +4,8 @@
  *
  * trigger/host.NAME is made when a host cannot be reached. While it stands, one
  * message at a time tries the host, after probe_delay, twice that, four times ...;
- * all others sleep without a cost. Any answer releases them all.
+ * all others sleep without a cost. Any answer releases them all: they are woken by
+ * and by, and if it happens again meanwhile, those who still sleep go on waiting.
  * Triggers of other names are operators' and programs', who release them.
  */
 #include "queue/trigger.h"
@@ -18,15 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LONGEST_PROBE = 30 }; /* times probe_delay */
+enum {
+	LONGEST_PROBE = 30, /* times probe_delay */
+	FEW = 20,           /* waiters: all are woken at once */
+};
 
 struct trigger {
 	char *name;
 	struct waiters waiters;
-	const struct message *probe; /* the one that may try, or NULL */
-	int64_t delay_us;            /* between the last attempt and the next */
-	int64_t probe_at_us;         /* INT64_MAX: never by itself */
-	bool is_seen;                /* by the scan under way */
+	const struct message *probe;     /* the one that may try, or NULL */
+	int64_t delay_us;                /* between the last attempt and the next */
+	int64_t probe_at_us;             /* INT64_MAX: never by itself */
+	bool is_seen;                    /* by the scan under way */
+	struct trigger *next, *previous; /* among those released */
 	UT_hash_handle hh;
 };
 
@@ -62,13 +67,41 @@ static void schedule(struct manager *manager)
 		os_timer_start(manager->trigger_timer, next_us - os_clock_wall_us());
 }
 
-static struct trigger *add(struct manager *manager, struct str name)
+static struct trigger *trigger_new(struct str name)
 {
 	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
 
 	trigger->name = memory_alloc(name.length + 1);
 	memcpy(trigger->name, name.data, name.length);
 	trigger->name[name.length] = '\0';
+	return trigger;
+}
+
+static void trigger_free(struct trigger *trigger)
+{
+	free(trigger->name);
+	free(trigger);
+}
+
+/* One that was released and has waiters yet, no longer so; or NULL. */
+static struct trigger *take_back(struct manager *manager, struct str name)
+{
+	struct trigger *trigger;
+
+	DL_FOREACH2 (manager->released, trigger, next)
+		if (str_equal(name, str_from(trigger->name))) {
+			DL_DELETE2(manager->released, trigger, previous, next);
+			return trigger;
+		}
+	return NULL;
+}
+
+static struct trigger *add(struct manager *manager, struct str name)
+{
+	struct trigger *trigger = take_back(manager, name);
+
+	if (trigger == NULL)
+		trigger = trigger_new(name);
 	trigger->delay_us = manager->config->probe_delay_us;
 	trigger->probe_at_us = INT64_MAX;
 	if (str_starts_with(name, STR("host.")))
@@ -114,10 +147,33 @@ static void drop(struct manager *manager, struct trigger *trigger)
 		  log_number("messages", (int64_t)count));
 	HASH_DELETE(hh, manager->triggers, trigger);
 	stage_unblock(manager, trigger);
-	message_wake_waiters(manager, &trigger->waiters, count);
-	free(trigger->name);
-	free(trigger);
+	trigger->probe = NULL;
+	if (count <= FEW) {
+		wake_waiters(manager, &trigger->waiters, count, false);
+		trigger_free(trigger);
+	} else {
+		DL_APPEND2(manager->released, trigger, previous, next);
+		wake_schedule(manager);
+	}
 	schedule(manager);
+}
+
+struct sleeper *trigger_next_released(struct manager *manager)
+{
+	while (manager->released != NULL) {
+		struct trigger *trigger = manager->released;
+		struct sleeper *sleeper =
+			sleepers_waiting_first(&manager->sleepers, &trigger->waiters);
+
+		DL_DELETE2(manager->released, trigger, previous, next);
+		if (sleeper != NULL) {
+			sleeper->is_released = true;
+			DL_APPEND2(manager->released, trigger, previous, next);
+			return sleeper;
+		}
+		trigger_free(trigger);
+	}
+	return NULL;
 }
 
 void trigger_release_this(struct manager *manager, struct trigger *trigger)
@@ -138,12 +194,13 @@ void trigger_release(struct manager *manager, struct str name)
 		trigger_release_this(manager, trigger);
 }
 
-void trigger_let_try(struct manager *manager, struct message *message)
+void trigger_let_try(struct manager *manager, struct message *message,
+		     const struct waiters *waiters)
 {
 	struct trigger *trigger;
 
 	for (trigger = manager->triggers; trigger != NULL; trigger = trigger->hh.next) {
-		if (message->waiters != &trigger->waiters || trigger->probe != NULL)
+		if (waiters != &trigger->waiters || trigger->probe != NULL)
 			continue;
 		trigger->probe = message;
 		message->is_probe = true;
@@ -171,12 +228,14 @@ void trigger_probe_ended(struct manager *manager, struct message *message)
 /* One message tries. A trigger that nobody waits for has no purpose. */
 static void probe(struct manager *manager, struct trigger *trigger)
 {
-	struct message *message = trigger->waiters.first;
+	struct sleeper *sleeper = sleepers_waiting_first(&manager->sleepers, &trigger->waiters);
+	struct message *message;
 
-	if (message == NULL) {
+	if (sleeper == NULL) {
 		trigger_release_this(manager, trigger);
 		return;
 	}
+	message = message_take(manager, sleeper);
 	trigger->probe = message;
 	message->is_probe = true;
 	message->is_released = true;
@@ -236,7 +295,9 @@ void trigger_free_all(struct manager *manager)
 
 	HASH_ITER (hh, manager->triggers, trigger, next) {
 		HASH_DELETE(hh, manager->triggers, trigger);
-		free(trigger->name);
-		free(trigger);
+		trigger_free(trigger);
 	}
+	DL_FOREACH_SAFE2 (manager->released, trigger, next, next)
+		trigger_free(trigger);
+	manager->released = NULL;
 }

@@ -74,44 +74,61 @@ static uint32_t resolve_one(struct stage_resolve *resolve, struct buffer *out, u
 	return count;
 }
 
-static void answer(struct stage_resolve *resolve, uint64_t number, uint64_t version, uint32_t count,
-		   struct str targets)
+static void send_answers(struct stage_resolve *resolve, struct buffer *answers)
 {
-	struct buffer body = {0};
-
-	pack_u64(&body, number);
-	pack_u64(&body, version);
-	pack_u32(&body, count);
-	buffer_append_str(&body, targets);
-	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_RESOLVED, 0, buffer_view(&body),
-			 NULL, 0);
-	buffer_clear(&body);
+	if (answers->length > 0)
+		ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_RESOLVED, 0,
+				 buffer_view(answers), NULL, 0);
+	buffer_reset(answers);
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void add_answer(struct stage_resolve *resolve, struct buffer *answers, uint64_t number,
+		       uint64_t version, uint32_t count, struct str targets)
 {
-	struct stage_resolve *resolve = context;
-	struct unpack body = {message->body, false};
-	uint64_t number = unpack_u64(&body);
-	struct str sender = unpack_str(&body);
-	uint32_t recipients = unpack_u32(&body);
-	struct buffer targets = {0};
+	if (answers->length + IPC_JOB_RESOLVED_OVERHEAD + targets.length > IPC_BODY_MAX)
+		send_answers(resolve, answers);
+	pack_u64(answers, number);
+	pack_u64(answers, version);
+	pack_u32(answers, count);
+	buffer_append_str(answers, targets);
+}
+
+/* False when the question is malformed. */
+static bool answer(struct stage_resolve *resolve, struct unpack *body, struct buffer *answers)
+{
+	uint64_t number = unpack_u64(body);
+	struct str sender = unpack_str(body);
+	uint32_t recipients = unpack_u32(body);
+	struct buffer targets CLEANUP(buffer_clear) = {0};
 	uint64_t version = 0;
 	uint32_t count = 0;
 
 	(void)sender;
-	for (uint32_t i = 0; i < recipients && !body.failed; i++) {
-		uint32_t recipient = unpack_u32(&body);
-		struct str address = unpack_str(&body);
+	for (uint32_t i = 0; i < recipients && !body->failed; i++) {
+		uint32_t recipient = unpack_u32(body);
+		struct str address = unpack_str(body);
 
-		if (!body.failed)
+		if (!body->failed)
 			count += resolve_one(resolve, &targets, recipient, address, &version);
 	}
-	if (message->type != IPC_JOB_RESOLVE || !unpack_is_whole(&body))
+	if (!body->failed)
+		add_answer(resolve, answers, number, version, count, buffer_view(&targets));
+	return !body->failed;
+}
+
+/* All questions of a packet are answered in one, or as many as it takes. */
+static void on_message(void *context, struct ipc_message *message)
+{
+	struct stage_resolve *resolve = context;
+	struct unpack body = {message->body, false};
+	struct buffer answers CLEANUP(buffer_clear) = {0};
+	bool is_good = message->type == IPC_JOB_RESOLVE;
+
+	while (is_good && body.rest.length > 0)
+		is_good = answer(resolve, &body, &answers);
+	if (!is_good)
 		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
-	else
-		answer(resolve, number, version, count, buffer_view(&targets));
-	buffer_clear(&targets);
+	send_answers(resolve, &answers);
 }
 
 static void on_connected(void *context)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: ISC
+#include "manager/sleeper.h"
+#include "base/panic.h"
+#include <stdlib.h>
+
+/* Sleepers are called by 32-bit indexes, half as long as pointers; 0 is nobody. */
+enum { CHUNK = 2048, TABLE_MIN = 1024 };
+
+static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
+{
+	return &sleepers->chunks[index / CHUNK][index % CHUNK];
+}
+
+/* --- by number: linear hashing, so that no insertion has to move them all --- */
+
+static uint64_t hash(uint64_t number)
+{
+	return (number * 0x9e3779b97f4a7c15U) >> 32;
+}
+
+/* While the table grows from 2^n buckets to 2^(n+1), those that were split are
+ * told apart by one more bit. */
+static uint32_t *bucket_of(const struct sleepers *sleepers, uint64_t number)
+{
+	uint32_t size = TABLE_MIN;
+	uint32_t bucket;
+
+	while (size < sleepers->bucket_count)
+		size *= 2;
+	bucket = (uint32_t)(hash(number) & (size - 1));
+	if (bucket >= sleepers->bucket_count)
+		bucket -= size / 2;
+	return &sleepers->buckets[bucket];
+}
+
+struct sleeper *sleepers_find(const struct sleepers *sleepers, uint64_t number)
+{
+	uint32_t index;
+
+	if (sleepers->count == 0)
+		return NULL;
+	for (index = *bucket_of(sleepers, number); index != 0;
+	     index = at(sleepers, index)->bucket_next)
+		if (at(sleepers, index)->number == number)
+			return at(sleepers, index);
+	return NULL;
+}
+
+static void enter_bucket(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	uint32_t *bucket = bucket_of(sleepers, sleeper->number);
+
+	sleeper->bucket_next = *bucket;
+	*bucket = sleeper->index;
+}
+
+static void leave_bucket(struct sleepers *sleepers, const struct sleeper *sleeper)
+{
+	uint32_t *link = bucket_of(sleepers, sleeper->number);
+
+	while (*link != sleeper->index)
+		link = &at(sleepers, *link)->bucket_next;
+	*link = sleeper->bucket_next;
+}
+
+static void *grown(void *array, uint32_t *capacity, size_t size)
+{
+	*capacity = *capacity > 0 ? *capacity * 2 : TABLE_MIN;
+	return memory_resize(array, *capacity * size);
+}
+
+/* One more bucket, which takes its part of what is in the one that it splits. */
+static void split_bucket(struct sleepers *sleepers)
+{
+	uint32_t size = TABLE_MIN;
+	uint32_t index;
+	uint32_t *old;
+
+	if (sleepers->bucket_count == sleepers->bucket_capacity)
+		sleepers->buckets = grown(sleepers->buckets, &sleepers->bucket_capacity,
+					  sizeof *sleepers->buckets);
+	while (size * 2 <= sleepers->bucket_count)
+		size *= 2;
+	old = &sleepers->buckets[sleepers->bucket_count - size];
+	index = *old;
+	*old = 0;
+	sleepers->buckets[sleepers->bucket_count++] = 0;
+	while (index != 0) {
+		struct sleeper *sleeper = at(sleepers, index);
+
+		index = sleeper->bucket_next;
+		enter_bucket(sleepers, sleeper);
+	}
+}
+
+/* --- by time --- */
+
+static void place(struct sleepers *sleepers, uint32_t position, uint32_t index)
+{
+	sleepers->heap[position] = index;
+	at(sleepers, index)->heap_position = position;
+}
+
+static int64_t due_at(const struct sleepers *sleepers, uint32_t position)
+{
+	return at(sleepers, sleepers->heap[position])->due_us;
+}
+
+/* Puts SLEEPER where it belongs, beginning at a position that is to be filled. */
+static void settle(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t position)
+{
+	while (position > 1 && due_at(sleepers, position / 2) > sleeper->due_us) {
+		place(sleepers, position, sleepers->heap[position / 2]);
+		position /= 2;
+	}
+	for (;;) {
+		uint32_t child = position * 2;
+
+		if (child < sleepers->heap_count &&
+		    due_at(sleepers, child + 1) < due_at(sleepers, child))
+			child++;
+		if (child > sleepers->heap_count || due_at(sleepers, child) >= sleeper->due_us)
+			break;
+		place(sleepers, position, sleepers->heap[child]);
+		position = child;
+	}
+	place(sleepers, position, sleeper->index);
+}
+
+static void leave_heap(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	uint32_t position = sleeper->heap_position;
+	uint32_t last;
+
+	if (position == 0)
+		return;
+	last = sleepers->heap[sleepers->heap_count--];
+	if (last != sleeper->index)
+		settle(sleepers, at(sleepers, last), position);
+	sleeper->heap_position = 0;
+}
+
+void sleepers_set_due(struct sleepers *sleepers, struct sleeper *sleeper, int64_t due_us)
+{
+	leave_heap(sleepers, sleeper);
+	sleeper->due_us = due_us;
+	if (due_us == INT64_MAX)
+		return;
+	if (sleepers->heap_count + 1 >= sleepers->heap_capacity)
+		sleepers->heap =
+			grown(sleepers->heap, &sleepers->heap_capacity, sizeof *sleepers->heap);
+	settle(sleepers, sleeper, ++sleepers->heap_count);
+}
+
+struct sleeper *sleepers_due_first(const struct sleepers *sleepers)
+{
+	return sleepers->heap_count > 0 ? at(sleepers, sleepers->heap[1]) : NULL;
+}
+
+/* --- by what they wait for --- */
+
+static void leave_waiters(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	struct waiters *waiters = sleeper->waiters;
+
+	if (waiters == NULL)
+		return;
+	if (sleeper->wait_previous != 0)
+		at(sleepers, sleeper->wait_previous)->wait_next = sleeper->wait_next;
+	else
+		waiters->first = sleeper->wait_next;
+	if (sleeper->wait_next != 0)
+		at(sleepers, sleeper->wait_next)->wait_previous = sleeper->wait_previous;
+	else
+		waiters->last = sleeper->wait_previous;
+	waiters->count--;
+	sleeper->waiters = NULL;
+}
+
+void sleepers_wait(struct sleepers *sleepers, struct sleeper *sleeper, struct waiters *waiters)
+{
+	leave_waiters(sleepers, sleeper);
+	sleeper->waiters = waiters;
+	sleeper->wait_previous = waiters->last;
+	sleeper->wait_next = 0;
+	if (waiters->last != 0)
+		at(sleepers, waiters->last)->wait_next = sleeper->index;
+	else
+		waiters->first = sleeper->index;
+	waiters->last = sleeper->index;
+	waiters->count++;
+}
+
+struct sleeper *sleepers_waiting_first(const struct sleepers *sleepers,
+				       const struct waiters *waiters)
+{
+	return waiters->first != 0 ? at(sleepers, waiters->first) : NULL;
+}
+
+/* --- themselves --- */
+
+static void add_chunk(struct sleepers *sleepers)
+{
+	struct sleeper *chunk = memory_alloc_zero(CHUNK, sizeof *chunk);
+	uint32_t base = sleepers->chunk_count * CHUNK;
+
+	if (sleepers->chunk_count == UINT32_MAX / CHUNK)
+		panic("more than %lu messages sleep", (unsigned long)base);
+	if ((sleepers->chunk_count & (sleepers->chunk_count - 1)) == 0)
+		sleepers->chunks =
+			memory_resize(sleepers->chunks, (size_t)(sleepers->chunk_count + 1) * 2 *
+								sizeof *sleepers->chunks);
+	sleepers->chunks[sleepers->chunk_count++] = chunk;
+	for (uint32_t i = CHUNK; i-- > (base == 0 ? 1 : 0);) {
+		chunk[i].index = base + i;
+		chunk[i].bucket_next = sleepers->free;
+		sleepers->free = base + i;
+	}
+}
+
+static void begin(struct sleepers *sleepers)
+{
+	sleepers->buckets = memory_alloc_zero(TABLE_MIN, sizeof *sleepers->buckets);
+	sleepers->bucket_count = TABLE_MIN;
+	sleepers->bucket_capacity = TABLE_MIN;
+}
+
+struct sleeper *sleepers_add(struct sleepers *sleepers, uint64_t number, int64_t due_us)
+{
+	struct sleeper *sleeper;
+
+	if (sleepers->buckets == NULL)
+		begin(sleepers);
+	if (sleepers->free == 0)
+		add_chunk(sleepers);
+	sleeper = at(sleepers, sleepers->free);
+	sleepers->free = sleeper->bucket_next;
+	*sleeper = (struct sleeper){.number = number, .index = sleeper->index};
+	if (++sleepers->count > sleepers->bucket_count)
+		split_bucket(sleepers);
+	enter_bucket(sleepers, sleeper);
+	sleepers_set_due(sleepers, sleeper, due_us);
+	return sleeper;
+}
+
+void sleepers_remove(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	leave_waiters(sleepers, sleeper);
+	leave_heap(sleepers, sleeper);
+	leave_bucket(sleepers, sleeper);
+	sleeper->number = 0;
+	sleeper->bucket_next = sleepers->free;
+	sleepers->free = sleeper->index;
+	if (--sleepers->count == 0 && sleepers->chunk_count > 1)
+		sleepers_clear(sleepers); /* a crowd costs no memory when it has gone */
+}
+
+void sleepers_each(struct sleepers *sleepers, void (*each)(void *context, struct sleeper *sleeper),
+		   void *context)
+{
+	for (uint32_t i = 0; i < sleepers->chunk_count; i++)
+		for (uint32_t j = 0; j < CHUNK; j++)
+			if (sleepers->chunks[i][j].number != 0)
+				each(context, &sleepers->chunks[i][j]);
+}
+
+void sleepers_clear(struct sleepers *sleepers)
+{
+	for (uint32_t i = 0; i < sleepers->chunk_count; i++)
+		free(sleepers->chunks[i]);
+	free(sleepers->chunks);
+	free(sleepers->buckets);
+	free(sleepers->heap);
+	*sleepers = (struct sleepers){0};
+}

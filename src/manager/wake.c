@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Who is woken when. New mail comes with its control file and is awake at once;
+ * here are those whose control file must be read from the disk, a few at a time,
+ * so that the loop is never kept long.
+ *
+ * First attempts come first. Retries have what is left: as many as are wanted
+ * while no new mail comes; otherwise one for every sixteen new messages, and at
+ * least fifty a second. Only so many are awake together; a destination that has
+ * enough of them (destination_is_crowded()) makes the others be woken slowly, and
+ * one that cannot be reached has a trigger, behind which they sleep unread.
+ */
+#include "manager/internal.h"
+#include "os/clock.h"
+
+enum {
+	AWAKE_MAX = 10000,
+	RETRIES_MAX = 1000, /* awake */
+	CREDIT_OF_ONE = 16, /* a retry costs as much, a new message adds one */
+	CREDIT_MAX = 64 * CREDIT_OF_ONE,
+	CREDIT_US = 1250, /* adds one, too */
+	SLICE_US = 2000,  /* of the loop's time without a pause */
+	PAUSE_US = 2000,
+	BUSY_PAUSE_US = 6000,
+	QUIET_US = 50000, /* without new mail */
+	SOURCES = 3,
+};
+
+static const int64_t SLEEP_MAX_US = MINUTE_US; /* the clock may be set */
+
+bool wake_is_allowed(const struct manager *manager)
+{
+	return !manager->is_stopping && manager->awake < AWAKE_MAX;
+}
+
+bool wake_many_are_awake(const struct manager *manager)
+{
+	return manager->awake > AWAKE_MAX / 2;
+}
+
+/* --- what retries may have --- */
+
+void wake_new_mail(struct manager *manager)
+{
+	struct wake *wake = &manager->wake;
+
+	wake->new_mail_us = os_clock_monotonic_us();
+	if (wake->credit < CREDIT_MAX)
+		wake->credit++;
+}
+
+static bool is_quiet(const struct wake *wake, int64_t now_us)
+{
+	return wake->new_mail_us == 0 || now_us - wake->new_mail_us > QUIET_US;
+}
+
+static void add_credit(struct wake *wake, int64_t now_us)
+{
+	int64_t count = (now_us - wake->credited_us) / CREDIT_US;
+
+	if (count > CREDIT_MAX - wake->credit) {
+		wake->credit = CREDIT_MAX;
+		wake->credited_us = now_us;
+	} else {
+		wake->credit += (uint32_t)count;
+		wake->credited_us += count * CREDIT_US;
+	}
+}
+
+/* --- whose turn it is --- */
+
+static struct sleeper *first_of(struct manager *manager, unsigned source)
+{
+	struct sleeper *sleeper;
+
+	if (source == 1)
+		return sleepers_waiting_first(&manager->sleepers, &manager->wake.again);
+	if (source == 2)
+		return trigger_next_released(manager);
+	sleeper = sleepers_due_first(&manager->sleepers);
+	return sleeper != NULL && sleeper->due_us <= os_clock_wall_us() ? sleeper : NULL;
+}
+
+static struct sleeper *next_retry(struct manager *manager)
+{
+	struct sleeper *sleeper = NULL;
+
+	for (unsigned i = 0; sleeper == NULL && i < SOURCES; i++)
+		sleeper = first_of(manager, manager->wake.turn++ % SOURCES);
+	return sleeper;
+}
+
+static bool wake_first_attempt(struct manager *manager)
+{
+	struct sleeper *sleeper = sleepers_waiting_first(&manager->sleepers, &manager->wake.first);
+
+	if (sleeper == NULL || !wake_is_allowed(manager))
+		return false;
+	message_wake(manager, message_take(manager, sleeper), STR(""));
+	return true;
+}
+
+static bool wake_retry(struct manager *manager, int64_t now_us)
+{
+	struct wake *wake = &manager->wake;
+	struct sleeper *sleeper;
+	struct message *message;
+
+	if (!wake_is_allowed(manager) || wake->retries >= RETRIES_MAX || wake->has_parked)
+		return false;
+	if (!is_quiet(wake, now_us) && wake->credit < CREDIT_OF_ONE)
+		return false;
+	sleeper = next_retry(manager);
+	if (sleeper == NULL)
+		return false;
+	if (wake->credit >= CREDIT_OF_ONE)
+		wake->credit -= CREDIT_OF_ONE;
+	message = message_take(manager, sleeper);
+	message->is_retry = true;
+	wake->retries++;
+	message_wake(manager, message, STR(""));
+	return true;
+}
+
+void wake_due(void *context)
+{
+	struct manager *manager = context;
+	struct wake *wake = &manager->wake;
+	int64_t begin_us = os_clock_monotonic_us();
+	int64_t now_us = begin_us;
+
+	wake->timer_at_us = INT64_MAX;
+	wake->has_parked = false;
+	add_credit(wake, now_us);
+	while (now_us - begin_us < SLICE_US) {
+		if (!wake_first_attempt(manager) && !wake_retry(manager, now_us))
+			break;
+		now_us = os_clock_monotonic_us();
+	}
+	wake->pause_until_us = now_us + (is_quiet(wake, now_us) ? PAUSE_US : BUSY_PAUSE_US);
+	wake_schedule(manager);
+}
+
+/* --- the timer --- */
+
+/* When somebody may be woken next, by the wall clock; INT64_MAX: not before some
+ * change. */
+static int64_t next_us(const struct manager *manager)
+{
+	const struct sleeper *first = sleepers_due_first(&manager->sleepers);
+
+	if (!wake_is_allowed(manager))
+		return INT64_MAX;
+	if (manager->wake.first.count > 0)
+		return 0;
+	if (manager->wake.retries >= RETRIES_MAX)
+		return INT64_MAX;
+	if (manager->wake.again.count > 0 || manager->released != NULL)
+		return 0;
+	return first != NULL ? first->due_us : INT64_MAX;
+}
+
+/* On the way of every message: nothing is done but when the timer must ring
+ * earlier. One that rings too early does no harm. */
+void wake_schedule(struct manager *manager)
+{
+	struct wake *wake = &manager->wake;
+	int64_t at_us = next_us(manager);
+	int64_t wall_us;
+	int64_t delay_us;
+	int64_t pause_us;
+
+	if (at_us >= wake->timer_at_us)
+		return;
+	wall_us = os_clock_wall_us();
+	delay_us = at_us - wall_us;
+	pause_us = wake->pause_until_us - os_clock_monotonic_us();
+	if (delay_us < pause_us)
+		delay_us = pause_us;
+	if (delay_us > SLEEP_MAX_US)
+		delay_us = SLEEP_MAX_US;
+	wake->timer_at_us = at_us;
+	os_timer_start(wake->timer, delay_us);
+}
+
+void wake_first(struct manager *manager, struct sleeper *sleeper)
+{
+	sleepers_set_due(&manager->sleepers, sleeper, INT64_MAX);
+	sleepers_wait(&manager->sleepers, sleeper, &manager->wake.first);
+	wake_schedule(manager);
+}
+
+void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries)
+{
+	for (; count > 0 && waiters->count > 0; count--) {
+		struct sleeper *sleeper = sleepers_waiting_first(&manager->sleepers, waiters);
+
+		sleeper->is_released = true;
+		sleepers_set_due(&manager->sleepers, sleeper, INT64_MAX);
+		sleepers_wait(&manager->sleepers, sleeper,
+			      retries ? &manager->wake.again : &manager->wake.first);
+	}
+	wake_schedule(manager);
+}
