@@ -37,11 +37,17 @@ void failure_abandon(struct message *message)
 	message->bounce = NULL;
 }
 
+/* What was delivered must be on disk before the message may be read again. */
 static void try_again(struct manager *manager, struct message *message, const char *operation,
 		      int error)
 {
 	log_event(EVENT_QUEUE_ERROR, log_id(message->control->envelope->id),
 		  log_string("operation", operation), log_error(error));
+	if (message_has_unrecorded(message)) {
+		message->state = MESSAGE_BUSY;
+		record_write(manager, message);
+		return;
+	}
 	message_sleep(manager, message, os_clock_wall_us() + TRY_AGAIN_US);
 }
 

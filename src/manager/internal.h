@@ -149,12 +149,13 @@ struct wake {
 	int64_t pause_until_us; /* monotonic, as the following */
 	int64_t new_mail_us;    /* when the last new message came */
 	int64_t credited_us;    /* up to when CREDIT counts */
-	uint32_t credit;        /* sixteenths of a retry that may be woken while new mail comes */
+	uint32_t credit;        /* for retries while new mail comes */
 	struct waiters first;   /* wake before anything else */
 	struct waiters again;   /* retries for which there is room again */
 	unsigned turn;          /* among the sources of retries */
 	size_t retries;         /* awake */
 	bool has_parked;        /* the last retry woken found its destination crowded */
+	bool has_stalled;       /* retries that might be started wait for their share */
 };
 
 struct manager {
@@ -224,6 +225,8 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 void message_free(struct manager *manager, struct message *message);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);
+/* Whether some outcome is not on disk. */
+bool message_has_unrecorded(const struct message *message);
 /* All of its recipients have their deliveries. */
 void message_mapped(struct manager *manager, struct message *message);
 
@@ -234,6 +237,10 @@ bool wake_is_allowed(const struct manager *manager);
 bool wake_many_are_awake(const struct manager *manager);
 /* A new message has come: retries get less. */
 void wake_new_mail(struct manager *manager);
+/* Whether no new mail comes. */
+bool wake_has_spare_time(const struct manager *manager);
+/* Whether a retry may be started now; otherwise what could not be is dispatched later. */
+bool wake_may_start_retry(struct manager *manager);
 /* SLEEPER is woken before all others. */
 void wake_first(struct manager *manager, struct sleeper *sleeper);
 /* The first COUNT of WAITERS are, or when they are RETRIES, as others are. */
@@ -255,13 +262,6 @@ struct stage *stage_find(struct manager *manager, struct str name);
 enum { STAGE_SERVICES_MAX = 256 };
 /* The names of all local services; how many. */
 size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
-/* Makes jobs of the message's deliveries that are to be tried now; how many.
- * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
-size_t stage_add_jobs(struct manager *manager, struct message *message,
-		      struct destination **crowded_out);
-/* The trigger that keeps the delivery from being tried now, or NULL. */
-struct trigger *stage_blocked_by(struct manager *manager, const struct message *message,
-				 const struct queue_delivery *delivery);
 /* Jobs that wait for a destination that has become blocked: their messages sleep. */
 void stage_destination_blocked(struct destination *destination, struct trigger *trigger);
 /* TRIGGER is no more. */
@@ -273,6 +273,17 @@ void stage_job_ended(struct manager *manager, struct job *job);
 /* Drops the jobs that wait (the manager stops). */
 void stage_drop_waiting(struct manager *manager);
 void stage_free_all(struct manager *manager);
+
+/* stage_job.c */
+/* Makes jobs of the message's deliveries that are to be tried now; how many.
+ * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
+size_t stage_add_jobs(struct manager *manager, struct message *message,
+		      struct destination **crowded_out);
+/* The trigger that keeps the delivery from being tried now, or NULL. */
+struct trigger *stage_blocked_by(struct manager *manager, const struct message *message,
+				 const struct queue_delivery *delivery);
+/* The body of a START. */
+void stage_pack_job(const struct job *job, struct buffer *body);
 
 /* helper.c */
 void helper_on_connection(void *context, unsigned events);
@@ -291,17 +302,20 @@ struct outcome {
 void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
-/* Writes what is not on disk yet. */
-void outcome_record(struct manager *manager, struct message *message);
-/* Outcomes stand in memory while other jobs of the message run: not for long. */
-void outcome_record_later(struct manager *manager, struct message *message);
-/* There is nothing to be recorded any more. */
-void outcome_record_cancel(struct manager *manager, struct message *message);
-void outcome_record_due(void *context);
-extern const struct queue_group_handler outcome_group_handler;
-
 /* A delivery that waited too long: failed. */
 void outcome_expire(const struct message *message, struct queue_delivery *delivery);
+
+/* record.c */
+/* Writes what is not on disk yet. */
+void record_write(struct manager *manager, struct message *message);
+/* Outcomes stand in memory while other jobs of the message run: not for long. */
+void record_later(struct manager *manager, struct message *message);
+/* There is nothing to be recorded any more. */
+void record_cancel(struct manager *manager, struct message *message);
+void record_due(void *context);
+/* The manager stops: all that was put off. */
+void record_all(struct manager *manager);
+extern const struct queue_group_handler record_group_handler;
 
 /* trigger.c */
 struct trigger *trigger_find(struct manager *manager, struct str name);

@@ -60,10 +60,10 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
 	manager->wake.timer = os_timer_new(loop, wake_due, manager);
 	manager->wake.timer_at_us = INT64_MAX;
-	manager->record_timer = os_timer_new(loop, outcome_record_due, manager);
+	manager->record_timer = os_timer_new(loop, record_due, manager);
 	manager->trigger_timer = os_timer_new(loop, trigger_timer, manager);
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
-	manager->updates = queue_group_new(loop, &outcome_group_handler, manager);
+	manager->updates = queue_group_new(loop, &record_group_handler, manager);
 	stage_configure_all(manager);
 	manager->helper_watch =
 		os_watch_new(loop, listening, OS_WATCH_READ, helper_on_connection, manager);
@@ -94,6 +94,7 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 	manager->is_stopping = true;
 	os_timer_stop(manager->rescan_timer);
 	stage_drop_waiting(manager);
+	record_all(manager);
 	manager->stopped = done;
 	manager->stopped_context = context;
 	manager_check_stopped(manager);

@@ -46,7 +46,7 @@ static void discard(struct manager *manager, struct message *message)
 {
 	trigger_probe_ended(manager, message);
 	failure_abandon(message);
-	outcome_record_cancel(manager, message);
+	record_cancel(manager, message);
 	if (message->is_retry)
 		manager->wake.retries--;
 	if (message->control != NULL)
@@ -140,7 +140,7 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 		prepare_deliveries(message);
 		message->state = MESSAGE_BUSY;
 		if (message->is_queued) /* preprocessing was interrupted: finish it */
-			outcome_record(manager, message);
+			record_write(manager, message);
 		else
 			message_continue(manager, message);
 		return;
@@ -171,7 +171,7 @@ static bool is_all_delivered(const struct message *message)
 	return !notice_has_any_at_end(message);
 }
 
-static bool has_unrecorded(const struct message *message)
+bool message_has_unrecorded(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)
 		if (message->unrecorded[i])
@@ -266,6 +266,22 @@ static void conclude(struct manager *manager, struct message *message)
 		wait_until_due(manager, message);
 }
 
+/* Delivered whole at last: instead of being recorded it ends. A power failure before
+ * that is durable delivers it again, as one before a record would have been. */
+static bool is_over(const struct message *message)
+{
+	return !message->is_queued && is_all_delivered(message);
+}
+
+/* Syncs are what new mail waits for: others share one then. */
+static void record_soon(struct manager *manager, struct message *message)
+{
+	if (message->is_retry && !manager->is_stopping && !wake_has_spare_time(manager))
+		record_later(manager, message);
+	else
+		record_write(manager, message);
+}
+
 static void park(struct manager *manager, struct message *message, struct destination *crowded)
 {
 	bool is_retry = message->control->deliveries[0].attempts > 0;
@@ -295,14 +311,14 @@ void message_continue(struct manager *manager, struct message *message)
 		}
 	}
 	if (message->jobs > 0) {
-		if (has_unrecorded(message))
-			outcome_record_later(manager, message);
+		if (message_has_unrecorded(message))
+			record_later(manager, message);
 		return;
 	}
 	if (message->is_queued && !message->is_recorded && is_all_delivered(message))
 		removal_ask(manager, message, QUEUE_REMOVE_QUEUED);
-	else if (has_unrecorded(message))
-		outcome_record(manager, message);
-	else
+	else if (!message_has_unrecorded(message) || is_over(message))
 		conclude(manager, message);
+	else
+		record_soon(manager, message);
 }

@@ -46,7 +46,7 @@ void removal_ask(struct manager *manager, struct message *message, enum queue_re
 		log_event(EVENT_MESSAGE_DONE,
 			  log_id((struct mail_id){message->number, message->born_us}));
 		operator_end_hold(manager, (struct mail_id){message->number, message->born_us});
-		outcome_record_cancel(manager, message);
+		record_cancel(manager, message);
 		message->state = MESSAGE_REMOVING;
 	}
 	pack_removal(manager, message->number, message->stage, kind);

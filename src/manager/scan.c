@@ -16,7 +16,7 @@
 #include "queue/walk.h"
 #include <stdlib.h>
 
-enum { KEPT_MAX = 500000, SLICE_US = 2000, PAUSE_US = 2000 };
+enum { KEPT_MAX = 500000, SLICE_US = 2000, PAUSE_US = 2000, BUSY_PAUSE_US = 10000 };
 
 struct scan {
 	struct manager *manager;
@@ -160,7 +160,8 @@ static void on_slice(void *context)
 	while (is_more && os_clock_monotonic_us() < until_us)
 		is_more = step(scan);
 	if (is_more)
-		os_timer_start(scan->timer, PAUSE_US);
+		os_timer_start(scan->timer,
+			       wake_has_spare_time(scan->manager) ? PAUSE_US : BUSY_PAUSE_US);
 	else
 		finish(scan);
 }

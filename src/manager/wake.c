@@ -5,8 +5,9 @@
  * so that the loop is never kept long.
  *
  * First attempts come first. Retries have what is left: as many as are wanted
- * while no new mail comes; otherwise one for every sixteen new messages, and at
- * least fifty a second. Only so many are awake together; a destination that has
+ * while no new mail comes; otherwise one for every thirty-two new messages, and at
+ * least twenty-five a second: half of the price is paid when one is read, half when it is
+ * started. Only so many are awake together; a destination that has
  * enough of them (destination_is_crowded()) makes the others be woken slowly, and
  * one that cannot be reached has a trigger, behind which they sleep unread.
  */
@@ -16,8 +17,8 @@
 enum {
 	AWAKE_MAX = 10000,
 	RETRIES_MAX = 1000, /* awake */
-	CREDIT_OF_ONE = 16, /* a retry costs as much, a new message adds one */
-	CREDIT_MAX = 64 * CREDIT_OF_ONE,
+	PRICE = 16,         /* of a retry's reading, and of its start; a new message adds one */
+	CREDIT_MAX = 128 * PRICE,
 	CREDIT_US = 1250, /* adds one, too */
 	SLICE_US = 2000,  /* of the loop's time without a pause */
 	PAUSE_US = 2000,
@@ -52,6 +53,31 @@ void wake_new_mail(struct manager *manager)
 static bool is_quiet(const struct wake *wake, int64_t now_us)
 {
 	return wake->new_mail_us == 0 || now_us - wake->new_mail_us > QUIET_US;
+}
+
+bool wake_has_spare_time(const struct manager *manager)
+{
+	return is_quiet(&manager->wake, os_clock_monotonic_us());
+}
+
+static bool pay(struct wake *wake, int64_t now_us)
+{
+	bool has_enough = wake->credit >= PRICE;
+
+	if (has_enough)
+		wake->credit -= PRICE;
+	return has_enough || is_quiet(wake, now_us);
+}
+
+bool wake_may_start_retry(struct manager *manager)
+{
+	struct wake *wake = &manager->wake;
+
+	if (pay(wake, os_clock_monotonic_us()))
+		return true;
+	wake->has_stalled = true;
+	wake_schedule(manager);
+	return false;
 }
 
 static void add_credit(struct wake *wake, int64_t now_us)
@@ -108,13 +134,9 @@ static bool wake_retry(struct manager *manager, int64_t now_us)
 
 	if (!wake_is_allowed(manager) || wake->retries >= RETRIES_MAX || wake->has_parked)
 		return false;
-	if (!is_quiet(wake, now_us) && wake->credit < CREDIT_OF_ONE)
-		return false;
 	sleeper = next_retry(manager);
-	if (sleeper == NULL)
+	if (sleeper == NULL || !pay(wake, now_us))
 		return false;
-	if (wake->credit >= CREDIT_OF_ONE)
-		wake->credit -= CREDIT_OF_ONE;
 	message = message_take(manager, sleeper);
 	message->is_retry = true;
 	wake->retries++;
@@ -132,6 +154,9 @@ void wake_due(void *context)
 	wake->timer_at_us = INT64_MAX;
 	wake->has_parked = false;
 	add_credit(wake, now_us);
+	if (wake->has_stalled)
+		os_loop_defer(manager->loop, &manager->dispatch_task);
+	wake->has_stalled = false;
 	while (now_us - begin_us < SLICE_US) {
 		if (!wake_first_attempt(manager) && !wake_retry(manager, now_us))
 			break;
@@ -149,6 +174,8 @@ static int64_t next_us(const struct manager *manager)
 {
 	const struct sleeper *first = sleepers_due_first(&manager->sleepers);
 
+	if (manager->wake.has_stalled && !manager->is_stopping)
+		return 0;
 	if (!wake_is_allowed(manager))
 		return INT64_MAX;
 	if (manager->wake.first.count > 0)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: ISC
+"""Many waiting messages: what they cost in memory and at the start, and what they
+leave to new mail. MANY=100000 and more is for `make big`."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+from peers import Sink, smtp_source
+from smtp import deliver
+from stagepost import ROOT, as_user, free_port, wait_until
+
+MANY = int(os.environ.get("MANY", "20000"))
+FEW = 3000
+KEPT = 500000  # sleepers in memory, src/manager/scan.c
+DAY = 86400
+TEXT = b"Subject: new\r\n\r\nIt does not wait.\r\n"
+FILL = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
+                    "tests", "bench", "fill_queue")
+LOUD = 'log_level = debug\n'
+
+
+def fill(mx, count, *words):
+    """COUNT messages of tests/bench/fill_queue.c in the queue of a node that is stopped."""
+    done = subprocess.run(as_user() + [FILL, mx.queue, str(count), *words], check=False,
+                          capture_output=True, text=True, timeout=60 + count // 1000)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def command(mx, *words):
+    done = subprocess.run(
+        as_user() + [os.path.join(mx.programs, "stagepost"), *words], check=False, timeout=60,
+        env={**os.environ, "STAGEPOST_CONF": mx.conf}, stdin=subprocess.DEVNULL,
+        capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def send_memory(mx):
+    """Bytes of the process "send": now, and at most."""
+    (pid,) = mx.pids("send")
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        text = status.read()
+    return [int(re.search(rf"{name}:\s+(\d+) kB", text).group(1)) * 1024
+            for name in ("VmRSS", "VmHWM")]
+
+
+def wait_scanned(mx, since=0):
+    return int(mx.log.wait("rescan", since=since, timeout=20 + MANY // 5000)["found"])
+
+
+@pytest.fixture
+def sink(ground):
+    with Sink(ground.directory("sink"), "-c") as server:
+        yield server
+
+
+def waiting_node(node, count, *words, port=None, settings=""):
+    """With COUNT messages to "late.test", which is routed to PORT, in its queue."""
+    mx = node(start=False, routes=[f"late.test:127.0.0.1;{port or free_port()}"],
+              settings=LOUD + settings)
+    mx.start().stop()  # makes the queue
+    fill(mx, count, "late.test", *words)
+    return mx
+
+
+def test_many_sleep_in_little_memory(node):
+    empty = node("empty", settings=LOUD)
+    wait_scanned(empty)
+    base = max(send_memory(empty))
+    mx = waiting_node(node, MANY, str(DAY))
+    mark = mx.log.mark()
+    begin = time.monotonic()
+    mx.start(timeout=20 + MANY // 10000)
+    deliver(mx, ["anna@a.test"], TEXT)
+    mx.maildir("anna@a.test").wait(timeout=5)
+    seconds = time.monotonic() - begin
+    assert wait_scanned(mx, mark) == min(MANY, KEPT)
+    cost = (send_memory(mx)[1] - base) / MANY
+    print(f"{MANY} wait: new mail delivered after {seconds:.2f} s, {cost:.0f} bytes each")
+    assert cost <= 100  # 100,000 in 100 MiB would be 1,048
+    assert seconds <= 5 * max(1, MANY / 100000)
+    assert not mx.log.find("deferred") and not mx.log.find("trigger_set")
+
+
+def test_one_of_many_is_found_by_its_number(node):
+    """Whether it is in memory or not: an operator's order reaches it."""
+    mx = waiting_node(node, MANY if MANY > KEPT else FEW, str(DAY)).start(20 + MANY // 10000)
+    number = max(mx.control_files())
+    command(mx, "queue", "remove", str(number), "--yes")
+    wait_until(lambda: number not in mx.control_files(), "it is removed")
+
+
+def released(node, sink_port, count=FEW):
+    """A node with COUNT messages behind the trigger "later", all of them asleep."""
+    mx = waiting_node(node, count, "0", "later", port=sink_port)
+    path = os.path.join(mx.queue, "trigger", "later")
+    subprocess.run(as_user() + ["sh", "-c", f"echo reason: a test > {path}"], check=True)
+    mark = mx.log.mark()
+    mx.start()
+    wait_scanned(mx, mark)
+    return mx
+
+
+def test_retries_leave_the_way_to_new_mail(node, sink):
+    """Released while new mail comes they get a share; all are delivered when none does."""
+    new = 4000
+    mx = released(node, sink.port)
+    mark = mx.log.mark()
+    begin = time.monotonic()
+    with subprocess.Popen(["smtp-source", "-s", "20", "-m", str(new), "-f", "s@client.test",
+                           "-t", "anna@a.test", f"{mx.address}:{mx.port}"]) as source:
+        wait_until(lambda: len(mx.log.find("delivered", since=mark)) > 200, "new mail comes")
+        command(mx, "trigger", "release", "later")
+        assert source.wait(120) == 0
+    seconds = time.monotonic() - begin
+    late = len(mx.log.find("delivered", since=mark, by="remote"))
+    share = 200 + new / 8 + 100 * seconds  # four times what wake.c gives, and those in flight
+    print(f"{late} retries beside {new} new messages in {seconds:.1f} s, {share:.0f} allowed")
+    assert late <= share < FEW
+    mx.log.wait("delivered", since=mark, count=FEW, by="remote", timeout=60)
+    mx.wait_empty(60)
+
+
+def test_a_host_that_is_dead_again_costs_few_attempts(node):
+    """Its trigger is set before the others were even read: they go on waiting."""
+    mx = released(node, free_port())
+    mark = mx.log.mark()
+    command(mx, "trigger", "release", "later")
+    mx.log.wait("trigger_set", since=mark)
+    smtp_source(mx, "-s", "5", "-m", "500")
+    wait_until(lambda: len(mx.maildir("anna@a.test").files()) == 500, "new mail is delivered")
+    assert len(mx.log.find("deferred", since=mark)) <= 200
+    assert len(mx.control_files()) == FEW
+    assert list(mx.trigger_files())[0].startswith("host.")
+
+
+def test_those_that_are_due_do_not_delay_the_first_message(node, sink):
+    """Also right after the start, while all of them are due."""
+    mx = waiting_node(node, FEW, "-10", port=sink.port).start()
+    begin = time.monotonic()
+    deliver(mx, ["anna@a.test"], TEXT)
+    mx.maildir("anna@a.test").wait(timeout=5)
+    assert time.monotonic() - begin < 5
+    mx.log.wait("delivered", count=FEW, by="remote", timeout=60)
+    mx.wait_empty(60)
