@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench crash fuzz install clean help packages
+.PHONY: all run test lint format coverage bench big crash fuzz install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -36,6 +36,10 @@ coverage: ## lines that the unit, transcript and fuzz tests reach
 
 bench: all ## measure beside Postfix
 	@tests/bench/run
+
+big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
+	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
+	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
 crash: ## every crash state, at length
 	@tools/test --only crash

@@ -79,8 +79,12 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 
 void manager_configure(struct manager *manager, const struct config *config)
 {
+	bool is_other_pace = manager->config->rescan_us != config->rescan_us;
+
 	manager->config = config;
 	stage_configure_all(manager);
+	if (is_other_pace) /* what was left to the next scan may be due before it */
+		scan_timer(manager);
 }
 
 void manager_check_stopped(struct manager *manager)

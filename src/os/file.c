@@ -274,11 +274,11 @@ void os_file_list_close(struct os_file_list *list)
 int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
 		 void *context)
 {
-	struct os_file_list *list;
-	const char *name;
+	struct os_file_list *list = NULL;
+	const char *name = NULL;
 	int result = os_file_list_open(directory, path, &list);
 
-	if (result < 0)
+	if (list == NULL)
 		return result;
 	for (;;) {
 		result = os_file_list_next(list, &name);

@@ -10,7 +10,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import disk  # noqa: E402
 import stagepost  # noqa: E402
 
-IMAGE_SIZE = 3 << 30
+MANY = int(os.environ.get("MANY", "0"))  # messages that a test puts into its queue
+IMAGE_SIZE = (3 << 30) + MANY * 10240
+INODES = 200000 + 3 * MANY if MANY else None
 KEEP = "E2E_KEEP" in os.environ
 LOG_LINES = int(os.environ.get("E2E_LOG", "60"))
 
@@ -27,7 +29,7 @@ class Ground:
         self.disk = os.path.join(self.base, "disk")
         os.mkdir(self.disk)
         try:
-            self.image = disk.Image(self.disk, IMAGE_SIZE)
+            self.image = disk.Image(self.disk, IMAGE_SIZE, INODES)
             self.text = f"ext4 on a loop device, in {os.path.dirname(self.image.file)}"
         except disk.Unavailable as why:
             self.unsafe = True

@@ -145,3 +145,19 @@ def test_those_that_are_due_do_not_delay_the_first_message(node, sink):
     assert time.monotonic() - begin < 5
     mx.log.wait("delivered", count=FEW, by="remote", timeout=60)
     mx.wait_empty(60)
+
+
+def test_questions_of_more_than_a_packet(node):
+    """What is found at the start asks resolve all at once: 170 KiB."""
+    recipients = [f"{'r' * 56}{i}@a.test" for i in range(100)]
+    mx = node(start=False)
+    mx.start().stop()
+    for _ in range(20):
+        done = subprocess.run(
+            as_user() + [os.path.join(mx.programs, "stagepost"), "sendmail", *recipients],
+            env={**os.environ, "STAGEPOST_CONF": mx.conf}, input=b"Subject: many\n\nOne.\n",
+            check=False, timeout=60, capture_output=True)
+        assert done.returncode == 0, done.stderr
+    mx.start()
+    mx.wait_empty()
+    assert all(len(mx.maildir(recipient).files()) == 20 for recipient in recipients)
