@@ -5,8 +5,8 @@
  * so that the loop is never kept long.
  *
  * First attempts come first. Retries have what is left: as many as are wanted
- * while no new mail comes; otherwise one for every thirty-two new messages, and at
- * least twenty-five a second: half of the price is paid when one is read, half when it is
+ * while no new mail comes; otherwise one for every sixty-four new messages, and at
+ * least twelve a second: half of the price is paid when one is read, half when it is
  * started. Only so many are awake together; a destination that has
  * enough of them (destination_is_crowded()) makes the others be woken slowly, and
  * one that cannot be reached has a trigger, behind which they sleep unread.
@@ -17,12 +17,12 @@
 enum {
 	AWAKE_MAX = 10000,
 	RETRIES_MAX = 1000, /* awake */
-	PRICE = 16,         /* of a retry's reading, and of its start; a new message adds one */
+	PRICE = 32,         /* of a retry's reading, and of its start; a new message adds one */
 	CREDIT_MAX = 128 * PRICE,
 	CREDIT_US = 1250, /* adds one, too */
 	SLICE_US = 2000,  /* of the loop's time without a pause */
 	PAUSE_US = 2000,
-	BUSY_PAUSE_US = 6000,
+	BUSY_PAUSE_US = 20000,
 	QUIET_US = 50000, /* without new mail */
 	SOURCES = 3,
 };
