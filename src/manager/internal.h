@@ -175,6 +175,7 @@ struct manager {
 	struct message *to_record; /* in order of record_at_us */
 	struct os_timer *record_timer;
 	struct ipc_client *queue; /* notices and removals */
+	bool is_cleaned; /* queue_update_clean() went well */
 	bool is_managing;
 	struct buffer removals;
 	struct os_task removals_task;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct load {
 	struct queue_intake *intake;
@@ -85,11 +86,13 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 
 	intake->store = store;
 	intake->options = *options;
+	intake->process = getpid();
 	intake->is_unknown = true;
 	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));
 	intake->kept_size = options->spares;
 	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
 	pthread_mutex_init(&intake->mutex, NULL);
+	pthread_cond_init(&intake->group_ended, NULL);
 	if (options->spares > 0)
 		result = load_spares(intake);
 	if (result < 0) {
@@ -115,10 +118,16 @@ void queue_intake_close(struct queue_intake *intake)
 		os_file_close(intake->kept[i].data);
 		os_file_close(intake->kept[i].control);
 	}
+	pthread_cond_destroy(&intake->group_ended);
 	pthread_mutex_destroy(&intake->mutex);
 	free(intake->kept);
 	free(intake->dirty);
 	free(intake);
+}
+
+void queue_intake_trust_names(struct queue_intake *intake)
+{
+	intake->is_clean = true;
 }
 
 size_t queue_intake_held(struct queue_intake *intake)

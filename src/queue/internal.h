@@ -99,13 +99,18 @@ enum queue_dirty { QUEUE_DIRTY_INFO = MAIL_STAGE_COUNT, QUEUE_DIRTY_COUNT };
 struct queue_intake {
 	struct queue_store *store;
 	struct queue_intake_options options;
+	pid_t process;                   /* ours, for names */
 	uint64_t next_name;              /* of new files; main thread */
+	bool is_clean;                   /* no name stands without its mess/; main thread */
 	pthread_mutex_t mutex;           /* guards what follows; never held over a disk call */
 	uint64_t next_serial;            /* of control spares */
 	struct queue_spare_list data;    /* ready for use */
 	struct queue_spare_list control; /* ready for use */
 	struct queue_spare_list quarantine;
 	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
+	uint64_t groups_begun;
+	uint64_t groups_ended; /* in the order they began */
+	pthread_cond_t group_ended;
 	bool is_unknown;         /* any directory may be dirty from a process before us */
 	bool is_poisoned;        /* a sync failed: no removal is sure any more */
 	struct queue_kept *kept; /* [kept_size], by number */

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { NEW_TRIES = 64 };
 
@@ -17,7 +16,7 @@ static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
 	int file = -EEXIST;
 
 	for (unsigned i = 0; file == -EEXIST && i < NEW_TRIES; i++) {
-		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)getpid(),
+		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
 			 intake->next_name++);
 		file = os_file_open(intake->store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	}
@@ -26,13 +25,14 @@ static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
 
 /* Whether a power failure brought back a name of the message that had NUMBER
  * before: 1, 0 or -errno. */
-static int is_haunted(const struct queue_store *store, uint64_t number)
+static int is_haunted(const struct queue_intake *intake, uint64_t number)
 {
+	const struct queue_store *store = intake->store;
 	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
 
-	if (result == 0)
+	if (result == 0 && !intake->is_clean)
 		result = queue_store_is_live(store, number);
-	if (result == 0)
+	if (result == 0 && !intake->is_clean)
 		result = queue_store_has(store, QUEUE_BOUNCE, NULL, number);
 	return result;
 }
@@ -51,7 +51,7 @@ static int take_new(struct queue_intake *intake, struct queue_spare *spare_out,
 			return file;
 		result = os_file_info(file, &info);
 		if (result == 0)
-			result = is_haunted(intake->store, info.inode);
+			result = is_haunted(intake, info.inode);
 		if (result == 0) {
 			*spare_out = (struct queue_spare){QUEUE_SPARE_DATA, info.inode, file};
 			return 0;
@@ -165,8 +165,8 @@ static int make_control(const struct queue_store *store, const char *path)
 	return os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 }
 
-/* intd/X/ID, perhaps with old bytes: a descriptor or -errno. */
-static int take_control(struct queue_intake *intake, uint64_t number)
+/* intd/X/ID: a descriptor or -errno. *IS_OLD: it may have old bytes. */
+static int take_control(struct queue_intake *intake, uint64_t number, bool *is_old)
 {
 	const struct queue_store *store = intake->store;
 	char from[QUEUE_PATH_SIZE];
@@ -175,7 +175,8 @@ static int take_control(struct queue_intake *intake, uint64_t number)
 	int result;
 
 	queue_store_path(store, QUEUE_INTD, NULL, number, path);
-	if (!queue_spare_take(intake, QUEUE_SPARE_CONTROL, &spare))
+	*is_old = queue_spare_take(intake, QUEUE_SPARE_CONTROL, &spare);
+	if (!*is_old)
 		return make_control(store, path);
 	queue_spare_path(&spare, from);
 	result = os_file_rename(store->directory, from, path);
@@ -188,17 +189,18 @@ static int take_control(struct queue_intake *intake, uint64_t number)
 static int write_envelope(struct queue_message *message, struct str text)
 {
 	uint64_t size = 0;
+	bool is_old;
 	int result = check_envelope(message, text, &size);
 
 	if (result == 0)
 		result = cut(message->data, size);
 	if (result < 0)
 		return result;
-	message->control = take_control(message->intake, message->number);
+	message->control = take_control(message->intake, message->number, &is_old);
 	if (message->control < 0)
 		return message->control;
 	result = os_file_write(message->control, text.data, text.length, 0);
-	return result == 0 ? cut(message->control, text.length) : result;
+	return result == 0 && is_old ? cut(message->control, text.length) : result;
 }
 
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)

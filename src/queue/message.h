@@ -55,13 +55,18 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
  * removed or are left for the cleaner, never reused. When RESULTS[i] is 0 the
  * client may be told 250 and the power may fail. Consumes all messages.
  *
- * May run in a thread of its own beside all other calls for the same intake; one
- * call at a time. With COUNT 0 it only makes removals durable (below). */
+ * May run in threads of their own, several at once, beside all other calls for
+ * the same intake. With COUNT 0 it only makes removals durable (below). */
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 
 /* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
 void queue_message_abandon(struct queue_message *message);
+
+/* From now on no message has a name that its number had before: what power
+ * failures left was removed, by queue_intake_clean() and queue_update_clean(), both
+ * without an error. New files then need not look for such names. */
+void queue_intake_trust_names(struct queue_intake *intake);
 
 /* Ended messages' files wait in pid/, to be used again or removed, until a later
  * queue_message_commit_group() has made the removal of their names durable: how
