@@ -64,24 +64,18 @@ static void begin(struct group *group)
 static void for_each_file(struct group *group,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
-	int *files = memory_alloc(2 * group->count * sizeof *files);
-	int *results = memory_alloc(2 * group->count * sizeof *results);
+	int *files = memory_alloc(group->count * sizeof *files);
+	int *results = memory_alloc(group->count * sizeof *results);
 	size_t count = 0;
 
-	for (size_t i = 0; i < group->count; i++) {
-		if (group->results[i] < 0)
-			continue;
-		files[count++] = group->messages[i]->data;
-		files[count++] = group->messages[i]->control;
-	}
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			files[count++] = group->messages[i]->file;
 	store_many(files, count, results);
 	count = 0;
-	for (size_t i = 0; i < group->count; i++) {
-		if (group->results[i] < 0)
-			continue;
-		group->results[i] = results[count] < 0 ? results[count] : results[count + 1];
-		count += 2;
-	}
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			group->results[i] = results[count++];
 	free(files);
 	free(results);
 }
@@ -121,10 +115,10 @@ static void link_todo(struct group *group)
 
 		if (group->results[i] < 0)
 			continue;
-		queue_store_path(store, QUEUE_INTD, NULL, message->number, from);
+		queue_store_path(store, QUEUE_MESS, NULL, message->number, from);
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(message->stage),
 				 message->number, to);
-		group->results[i] = os_file_rename(store->directory, from, to);
+		group->results[i] = os_file_link(store->directory, from, to);
 		group->linked[i] = true;
 		if (group->results[i] == 0)
 			group->last = message;
@@ -250,9 +244,8 @@ static void finish(struct group *group, int result)
 		} else if (group->results[i] < 0) {
 			queue_message_discard(message);
 		} else {
-			queue_kept_put(intake, message->number, message->data, message->control);
-			message->data = -1;
-			message->control = -1;
+			queue_kept_put(intake, message->number, message->file);
+			message->file = -1;
 			queue_message_release(message);
 		}
 	}

@@ -215,6 +215,12 @@ service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
 """
 
 
+def envelope_of(text):
+    """What stands behind the data of a queued message; a control file as it is."""
+    found = re.search(rb"^at: (\d{20})\n\Z", text[-25:])
+    return text[int(found.group(1)):-25] if found else text
+
+
 class Node:
     """DIRECTORY is new and reachable for the unprivileged user; DOMAINS are local;
     ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf."""
@@ -381,14 +387,14 @@ class Node:
         return found
 
     def control_files(self):
-        """{message number: text of its control file} of all that are queued."""
+        """{message number: its envelope or control file} of all that are queued."""
         found = {}
         for top in ("todo", "info"):
             for folder, _, names in os.walk(os.path.join(self.queue, top)):
                 for name in names:
                     try:
-                        with open(os.path.join(folder, name), encoding="utf-8") as file:
-                            found[int(name)] = file.read()
+                        with open(os.path.join(folder, name), "rb") as file:
+                            found[int(name)] = envelope_of(file.read()).decode()
                     except FileNotFoundError:
                         continue  # it was finished meanwhile
         return found
