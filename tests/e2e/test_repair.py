@@ -15,7 +15,7 @@ import time
 import pytest
 from stagepost import PATIENCE, as_user, envelope_of, free_port, give_to_user, wait_until
 
-STEPS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,syncfs,pwrite64"
+STEPS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,syncfs,pwrite64,ftruncate"
 
 
 @pytest.fixture
