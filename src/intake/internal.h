@@ -5,6 +5,7 @@
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
 
+#include "intake/client.h"
 #include "intake/pace.h"
 #include "intake/session.h"
 
@@ -15,12 +16,14 @@ struct intake_session {
 	struct os_timer *timer;
 	struct buffer kept; /* read, but not consumed yet */
 	struct queue_client_message message;
-	struct mail_id id; /* of that message */
-	uint64_t written;  /* bytes of it in its file */
+	struct mail_id id;            /* of that message */
+	uint64_t written;             /* bytes of it in its file */
+	struct intake_client *client; /* NULL: it is not counted */
 	struct intake_pace pace;
-	int64_t deadline_us; /* monotonic; the client must have been heard by then */
-	int64_t timer_us;    /* when the timer fires */
-	size_t unsent;       /* bytes of replies that the client did not take yet */
+	struct intake_pace idle; /* the same, but only a message ends it */
+	int64_t deadline_us;     /* monotonic; the client must have been heard by then */
+	int64_t timer_us;        /* when the timer fires */
+	size_t unsent;           /* bytes of replies that the client did not take yet */
 	int socket;
 	bool may_relay;
 	bool is_asking; /* a question is with somebody else */
@@ -34,6 +37,9 @@ struct intake_session {
 /* session.c: lets the engine go on as far as it can, then waits for what it lacks. May
  * free the session. */
 void intake_session_pump(struct intake_session *session);
+
+/* The client brought a message: it is the last whose place is wanted. */
+void intake_session_was_useful(struct intake_session *session);
 
 /* question.c */
 void intake_question_init(struct intake_session *session);

@@ -64,6 +64,7 @@ static void answer_commit(struct intake_session *session, int result)
 		queue_verdict(&verdict, result);
 	} else {
 		log_accepted(session, question->envelope);
+		intake_session_was_useful(session);
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}

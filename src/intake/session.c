@@ -9,17 +9,27 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { READ_SIZE = 65536 };
+enum { READ_SIZE = 65536, IDLE_LOOKS = 16 };
+
+/* How long a client is waited for, since it connected or brought a message, before its
+ * place may be given to another one: no honest client of a busy server loses it. */
+static const int64_t IDLE_US = SECOND_US;
 
 static void session_free(struct intake_session *session)
 {
 	struct intake *intake = session->intake;
 
 	queue_client_abandon(&session->message);
-	smtp_server_free(session->server);
+	if (session->client != NULL)
+		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	os_socket_close_politely(session->socket);
+	/* QUIT was its last word, or its end was read: nothing can lie there unread */
+	if (session->is_at_end || smtp_server_has_quit(session->server))
+		os_socket_close(session->socket);
+	else
+		os_socket_close_politely(session->socket);
+	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
 	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
 	DL_DELETE2(intake->sessions, session, previous, next);
@@ -110,6 +120,8 @@ static void set_deadline(struct intake_session *session)
 
 	if (seconds > 0 && session->kept.length == 0)
 		intake_pace_wait(&session->pace, now_us);
+	if ((seconds > 0 && session->kept.length == 0) || session->unsent > 0)
+		intake_pace_wait(&session->idle, now_us);
 	if (seconds == 0) /* not the client's turn, but it must read our reply */
 		seconds = config->smtp_timeout;
 	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
@@ -154,6 +166,7 @@ static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = os_socket_read(session->socket, bytes, sizeof bytes);
+	int64_t now_us;
 	size_t consumed;
 
 	if (count == -EAGAIN)
@@ -162,7 +175,9 @@ static void receive(struct intake_session *session)
 		session->is_at_end = true;
 		return;
 	}
-	intake_pace_receive(&session->pace, os_clock_monotonic_us(), (uint64_t)count);
+	now_us = os_clock_monotonic_us();
+	intake_pace_receive(&session->pace, now_us, (uint64_t)count);
+	intake_pace_receive(&session->idle, now_us, (uint64_t)count);
 	consumed = smtp_server_input(session->server, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
@@ -199,6 +214,52 @@ static void on_timer(void *context)
 	intake_session_pump(session);
 }
 
+void intake_session_was_useful(struct intake_session *session)
+{
+	intake_pace_reset(&session->idle);
+	DL_DELETE2(session->intake->sessions, session, previous, next);
+	DL_APPEND2(session->intake->sessions, session, previous, next);
+}
+
+struct intake_session *intake_session_find_idle(struct intake *intake)
+{
+	uint32_t rate = intake->config->smtp_min_rate;
+	int64_t now_us = os_clock_monotonic_us();
+
+	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
+		struct intake_session *session = intake->sessions;
+
+		if (!session->is_asking &&
+		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
+			return session;
+		if (!session->is_asking && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
+			return NULL; /* nor are those behind it, who are younger */
+		/* it is busy, and sends its message well: others are looked at first next time */
+		DL_DELETE2(intake->sessions, session, previous, next);
+		DL_APPEND2(intake->sessions, session, previous, next);
+	}
+	return NULL;
+}
+
+void intake_session_turn_away(struct intake_session *session)
+{
+	smtp_server_turn_away(session->server, "Too many clients wait, try again later");
+	(void)flush(session);
+	session_free(session);
+}
+
+/* Whether it may have one session more. */
+static bool count_client(struct intake_session *session, const union os_socket_address *peer,
+			 const struct in6_addr *mapped)
+{
+	uint32_t limit = session->intake->config->maxsessions_client;
+
+	if (session->may_relay || limit == 0 || peer->any.sa_family == AF_UNIX)
+		return true;
+	session->client = intake_client_enter(&session->intake->clients, mapped, limit);
+	return session->client != NULL;
+}
+
 static void greet(struct intake_session *session, bool has_spoken)
 {
 	char early;
@@ -229,7 +290,11 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	greet(session, has_spoken);
+	if (count_client(session, peer, &mapped))
+		greet(session, has_spoken);
+	else
+		smtp_server_turn_away(session->server,
+				      "You have too many connections to this server");
 	intake_session_pump(session);
 }
 
