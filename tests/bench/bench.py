@@ -22,7 +22,6 @@ from waiting import measure_waiting  # noqa: E402
 
 POSTFIX_SESSIONS = 80  # idle; each is a process
 COUNTED_MESSAGES = 500
-WARM_UP_MESSAGES = 300
 
 
 def note(text):
@@ -37,7 +36,7 @@ def run_rounds(systems, sink, of_kind, options):
     runs = {case.name: {system.name: [] for system in systems} for case in of_kind}
     for system in systems:
         cases.run_once(system, sink, cases.warm_up(of_kind[0].kind),
-                       min(WARM_UP_MESSAGES, options.messages))
+                       min(cases.WARM_UP_MESSAGES, options.messages))
     for number in range(options.rounds):
         for case in of_kind:
             for system in systems[::-1] if number % 2 else systems:
@@ -127,9 +126,7 @@ def measure_all(options, disk):
     alone = options.alone or options.against
     options.with_postfix = not alone and os.geteuid() == 0
     if options.with_postfix:
-        report["settings"] = {
-            "postfix": "its defaults; in_flow_delay = 0, no limit of connections",
-            "postfix-tuned": "the same; " + ", ".join(postfix.TUNED.splitlines())}
+        report["settings"] = postfix.SETTINGS
     elif not alone:
         note("Postfix needs root: measuring Stagepost alone")
     if options.idle and is_wanted(options, "idle"):

@@ -8,6 +8,7 @@ import measure
 from common.net import wait_until
 from servers import HELD, LMTP, LOCAL, MAILBOXES, REMOTE
 
+WARM_UP_MESSAGES = 300
 SENDER = "sender@client.example"
 SYSTEMS = {"accept": ("postfix",), "relay": ("postfix", "postfix-tuned"),
            "lmtp": ("postfix", "postfix-tuned"), "local": ("postfix",)}

@@ -31,6 +31,9 @@ smtp_connection_cache_destinations = static:all
 lmtp_connection_cache_on_demand = yes
 lmtp_connection_cache_destinations = static:all"""
 
+SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections, no look-ups",
+            "postfix-tuned": "the same; " + ", ".join(TUNED.splitlines())}
+
 
 class Postfix:
     def __init__(self, directory, sink_port, name="postfix"):

@@ -150,8 +150,10 @@ def print_report(report):
     print(f"filesystem: {report['filesystem']}")
     print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians and their "
           f"ratios; {os.cpu_count()} processors")
+    names = {name for entry in report["medians"].values() for name in entry["systems"]}
     for name, settings in report["settings"].items():
-        print(f"{name}: {settings}")
+        if name in names:
+            print(f"{name}: {settings}")
     print_table("messages a second", "rate", report)
     print_table("processor seconds for 10,000", "processor_10000", report)
     print_floor(report)

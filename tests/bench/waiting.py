@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import measure
-from cases import Case, finish_sources, run_once, start_source
+from cases import WARM_UP_MESSAGES, Case, finish_sources, run_once, start_source
 from servers import DEAD, DEAD_PORT, Stagepost
 
 GOAL_RATE = 0.9  # of the empty queue's
@@ -67,6 +67,7 @@ def measure_waiting(options, disk, note):
             node, seconds = start(folder, options.build, name)
             nodes.append(node)
             result[name] = {"start": seconds, "rates": []}
+            run_once(node, None, case, min(WARM_UP_MESSAGES, options.messages))
         for number in range(options.rounds):
             for node in nodes[::-1] if number % 2 else nodes:
                 rate = run_once(node, None, case, options.messages)["rate"]
