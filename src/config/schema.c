@@ -126,7 +126,7 @@ static const struct config_setting settings[] = {
 		RANGE(1, 1000000),
 		MEANING("After how many commands that bring no message nearer (such as NOOP and "
 			"RSET) a session is ended. Each message counts them anew.")),
-	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("2000"),
+	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
 		RANGE(1, 1000000),
 		MEANING("The most SMTP sessions at once, of all workers. When there are so many, "
 			"the client that did nothing useful for longest has to give its place to "
