@@ -15,7 +15,7 @@ import measure  # noqa: E402
 import postfix  # noqa: E402
 import report as reporting  # noqa: E402
 from disk import Disk  # noqa: E402
-from floor import measure_floor  # noqa: E402
+from floor import commits, sink_rate  # noqa: E402
 from idle import GOAL_SESSIONS, idle_memory  # noqa: E402
 from servers import DEAD_PORT, Sink, Stagepost  # noqa: E402
 from waiting import measure_waiting  # noqa: E402
@@ -32,7 +32,8 @@ def chosen(options, kind):
     return [case for case in cases.CASES if options.case in case.name and case.kind == kind]
 
 
-def run_rounds(systems, sink, of_kind, options):
+def run_rounds(systems, sink, of_kind, options, floor):
+    """Each system's runs of each case; into FLOOR, what the sink alone does in between."""
     runs = {case.name: {system.name: [] for system in systems} for case in of_kind}
     for system in systems:
         cases.run_once(system, sink, cases.warm_up(of_kind[0].kind),
@@ -43,6 +44,8 @@ def run_rounds(systems, sink, of_kind, options):
                 result = cases.run_once(system, sink, case, options.messages)
                 runs[case.name][system.name].append(result)
                 note(f"round {number + 1}: {case.name}: {system.name} {result['rate']:.0f}/s")
+            if options.floor:
+                floor.setdefault(case.name, []).append(sink_rate(case, options.messages))
     return runs
 
 
@@ -87,7 +90,8 @@ def measure_kind(options, disk, kind, report):
         started.append(sink)
         start_systems(options, disk, kind, sink, started)
         systems = started[1:]
-        report["runs"].update(run_rounds(systems, sink, of_kind, options))
+        report["runs"].update(run_rounds(systems, sink, of_kind, options,
+                                         report["floor"]["sink"]))
         if options.counts:
             counted = (systems[0], sink, kind, disk.base,
                        min(COUNTED_MESSAGES, options.messages))
@@ -122,23 +126,21 @@ def is_wanted(options, name):
 def measure_all(options, disk):
     report = {"filesystem": disk.description, "messages": options.messages,
               "rounds": options.rounds, "settings": {}, "runs": {}, "calls": {},
-              "instructions": {}}
+              "instructions": {}, "floor": {"sink": {}, "commit": {}}}
     alone = options.alone or options.against
     options.with_postfix = not alone and os.geteuid() == 0
     if options.with_postfix:
         report["settings"] = postfix.SETTINGS
     elif not alone:
         note("Postfix needs root: measuring Stagepost alone")
+    if options.floor:
+        report["floor"]["commit"] = commits(disk)
     if options.idle and is_wanted(options, "idle"):
         report["idle"] = measure_idle(options, disk)
     for kind in cases.SYSTEMS:
         measure_kind(options, disk, kind, report)
     if options.waiting and is_wanted(options, "waiting"):
         report["waiting"] = measure_waiting(options, disk, note)
-    if options.floor:
-        measured = [case for kind in cases.SYSTEMS for case in chosen(options, kind)]
-        note("floor")
-        report["floor"] = measure_floor(disk, measured, options.messages)
     reporting.finish(report)
     return report
 

@@ -13,7 +13,8 @@ COMMITS = 15
 
 
 def sink_rate(case, messages):
-    """Messages a second of smtp-source straight into smtp-sink."""
+    """Messages a second of smtp-source straight into smtp-sink, for a load like CASE."""
+    messages = max(1, messages // case.divisor)
     sink = Sink()
     plain = Case("accept", case.sessions, case.size, case.keep)
     try:
@@ -43,13 +44,7 @@ def commit_seconds(directory, files, size=10240):
     return statistics.median(taken)
 
 
-def measure_floor(disk, cases, messages):
-    """{"sink": {case: rate}, "commit": {files: seconds}}."""
-    rates = {}
-    for case in cases:
-        twin = (case.sessions, case.size, case.keep)
-        if twin not in rates:
-            rates[twin] = sink_rate(case, max(1, messages // case.divisor))
-    return {"sink": {case.name: rates[case.sessions, case.size, case.keep] for case in cases},
-            "commit": {files: commit_seconds(disk.directory(f"floor{files}"), files)
-                       for files in GROUP_SIZES}}
+def commits(disk):
+    """{files: seconds}."""
+    return {files: commit_seconds(disk.directory(f"floor{files}"), files)
+            for files in GROUP_SIZES}

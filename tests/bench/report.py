@@ -69,10 +69,11 @@ def finish(report):
     report["medians"] = medians(report["runs"])
     report["goals"] = (rate_goals(report["medians"]) + idle_goals(report.get("idle", {}))
                        + waiting_goals(report.get("waiting")))
-    rates = report.get("floor", {}).get("sink", {})
-    report["of_floor"] = {
-        case: next(iter(entry["systems"].values()))["rate"] / rates[case]
-        for case, entry in report["medians"].items() if case in rates}
+    rates = {case: statistics.median(of) for case, of in report["floor"]["sink"].items()}
+    report["floor"]["reached"] = {
+        case: {"rate": rate,
+               "part": next(iter(report["medians"][case]["systems"].values()))["rate"] / rate}
+        for case, rate in rates.items()}
 
 
 def number(value):
@@ -95,7 +96,7 @@ def print_goals(goals):
     if goals:
         print(f"\n{'goals':58}{'figure':>10}{'goal':>20}")
     for one in goals:
-        goal = f"{one['sense']} {one['goal']:g} {one['unit']}"
+        goal = f"{one['sense']} {one['goal']:g} {one['unit']}".rstrip()
         print(f"{one['what']:58}{one['figure']:10.2f}{goal:>20}  {verdict(one)}")
 
 
@@ -120,15 +121,12 @@ def print_instructions(counts):
     print(f"\ninstructions for each message: {text}")
 
 
-def print_floor(report):
-    floor = report.get("floor")
-    if not floor:
-        return
-    print(f"\n{'floor: smtp-source into smtp-sink':34}{'messages a second':>20}"
-          f"{'stagepost reaches':>20}")
-    for case, rate in floor["sink"].items():
-        part = report["of_floor"].get(case)
-        print(f"{case:34}{rate:20.0f}" + (f"{part * 100:18.0f} %" if part else ""))
+def print_floor(floor):
+    if floor["reached"]:
+        print(f"\n{'floor: smtp-source into smtp-sink':34}{'messages a second':>20}"
+              f"{'stagepost reaches':>20}")
+    for case, of in floor["reached"].items():
+        print(f"{case:34}{of['rate']:20.0f}{of['part'] * 100:18.0f} %")
     for files, seconds in floor["commit"].items():
         print(f"floor: {files} new files of 10 KiB and one fsync of their directory: "
               f"{seconds * 1000:.2f} ms, {files / seconds:.0f} messages a second")
@@ -156,7 +154,7 @@ def print_report(report):
             print(f"{name}: {settings}")
     print_table("messages a second", "rate", report)
     print_table("processor seconds for 10,000", "processor_10000", report)
-    print_floor(report)
+    print_floor(report["floor"])
     for name, memory in report.get("idle", {}).items():
         print(f"\n{name}: {memory['each'] / 1024:.1f} KiB for each of {memory['sessions']} idle "
               f"sessions; all processes {memory['total'] / MIB:.1f} MiB")
