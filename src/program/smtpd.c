@@ -80,13 +80,18 @@ static bool has_room(struct smtpd *smtpd, struct intake_session **idle_out)
 	return *idle_out != NULL;
 }
 
-/* ERROR was met: perhaps a descriptor is lacking. */
+/* ERROR was met: perhaps descriptors are lacking, of which messages need some, too. */
 static void make_room(struct smtpd *smtpd, int error)
 {
-	struct intake_session *idle = intake_session_find_idle(&smtpd->intake);
+	if (error != -EMFILE && error != -ENFILE)
+		return;
+	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
+		struct intake_session *idle = intake_session_find_idle(&smtpd->intake);
 
-	if (idle != NULL && (error == -EMFILE || error == -ENFILE))
+		if (idle == NULL)
+			return;
 		intake_session_turn_away(idle);
+	}
 }
 
 static void on_connection(void *context, unsigned events)
