@@ -7,18 +7,20 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
+                        listening, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local")
 USER = "nobody"
-PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
-POLL = 0.01
 
 
 def is_root():
@@ -29,24 +31,6 @@ def is_root():
         return int(uids.readline().split()[2]) > 1
 
 
-def free_port(address="127.0.0.1"):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-        tcp.bind((address, 0))
-        return tcp.getsockname()[1]
-
-
-def wait_until(condition, what, timeout=PATIENCE):
-    """Returns the first true value of CONDITION()."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(POLL)
-
-
 def is_alive(pid):
     """A zombie is not: whoever inherited it may take a while to see."""
     try:
@@ -54,12 +38,6 @@ def is_alive(pid):
             return stat.read().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
-
-
-def listening(port, address="127.0.0.1"):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((address, port)) == 0
 
 
 def install_programs(directory):
