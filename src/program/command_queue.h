@@ -20,6 +20,14 @@ int command_queue_failed(const char *what, int error);
 /* Moves TEXT to standard output. */
 void command_queue_flush(struct buffer *text);
 
+/* The tables of options and of the subcommands themselves. */
+extern const struct command_option command_queue_list_options[];
+extern const struct command_option command_queue_order_options[];
+extern const struct command_option command_queue_repair_options[];
+extern const struct command_option command_queue_stats_options[];
+extern const struct command command_queue_subcommands[];
+extern const struct command command_trigger_subcommands[];
+
 int command_queue_list(const struct command *command, int argc, char **argv);
 int command_queue_show(const struct command *command, int argc, char **argv);
 /* hold, release, retry, bounce, remove */

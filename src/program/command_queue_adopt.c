@@ -153,12 +153,12 @@ static int adopt(struct adoption *adoption, const char *path)
 int command_queue_adopt(const struct command *command, int argc, char **argv)
 {
 	struct adoption adoption = {.config = NULL};
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct config *config;
 	int result = COMMAND_FAILED;
 	int status;
 
-	if (!command_parse(command, argc, argv, false, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first + 1 != argc)
 		return command_usage(command, "give one directory");

@@ -59,24 +59,28 @@ int command_mailq_print(const char *config_file)
 	return list_queue(config_file, &everything, false);
 }
 
+struct list_options {
+	struct command_options common;
+	struct queue_filter filter;
+};
+
+const struct command_option command_queue_list_options[] = {
+	COMMAND_OPTION_CONFIG,
+	QUEUE_FILTER_OPTIONS(struct list_options, filter),
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
 int command_queue_list(const struct command *command, int argc, char **argv)
 {
-	struct queue_filter words = {.sender = NULL};
-	bool json = false;
-	struct command_option extras[QUEUE_FILTER_OPTIONS + 2] = {
-		[QUEUE_FILTER_OPTIONS] = {"--json", NULL, "one JSON object a line", NULL, &json},
-	};
+	struct list_options options = {.filter = {.sender = NULL}};
 	struct listing_filter filter;
-	struct command_options options;
 	const char *why;
 	int status;
 
-	queue_filter_options(&words, extras);
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
-	if (!queue_filter_parse(&words, &filter, &why))
+	if (!queue_filter_parse(&options.filter, &filter, &why))
 		return command_usage(command, why);
-	return list_queue(options.config_file, &filter, json);
+	return list_queue(options.common.config_file, &filter, options.common.json);
 }

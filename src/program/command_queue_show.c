@@ -100,11 +100,11 @@ static int show(struct queue_store *store, const char *id, bool json)
 
 int command_queue_show(const struct command *command, int argc, char **argv)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct queue_store *store;
 	int status;
 
-	if (!command_parse(command, argc, argv, true, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first + 1 != argc)
 		return command_usage(command, "show needs one ID");

@@ -232,8 +232,10 @@ int command_sendmail(const struct command *command, int argc, char **argv)
 	struct sendmail_options options;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: sendmail %s\n\n%s\n\n%s", command->arguments, command->summary,
-		       command->help);
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		command_append_help(command, &text);
+		fwrite(buffer_data(&text), 1, text.length, stdout);
 		return INJECT_OK;
 	}
 	if (!sendmail_options_parse(argc, argv, &options))

@@ -124,13 +124,18 @@ static int trace(const char *id, const struct logs *logs, bool json)
 	return COMMAND_FAILED;
 }
 
+const struct command_option command_trace_options[] = {
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
 int command_trace(const struct command *command, int argc, char **argv)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct logs logs = {NULL, 0};
 	int status;
 
-	if (!command_parse(command, argc, argv, true, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first == argc)
 		return command_usage(command, "an ID is missing");

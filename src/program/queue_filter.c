@@ -27,27 +27,6 @@ static bool parse_age(const char *text, int64_t *age_us_out)
 	return true;
 }
 
-void queue_filter_options(struct queue_filter *filter,
-			  struct command_option options[QUEUE_FILTER_OPTIONS])
-{
-	const struct command_option all[QUEUE_FILTER_OPTIONS] = {
-		{"--sender", "ADDRESS", "only from this envelope sender (<>: from none)",
-		 &filter->sender, NULL},
-		{"--recipient", "ADDRESS", "only to this address", &filter->recipient, NULL},
-		{"--domain", "DOMAIN", "only to addresses of this domain", &filter->domain, NULL},
-		{"--stage", "STAGE", "submit, arrive, remote or a service: what waits there",
-		 &filter->stage, NULL},
-		{"--older", "AGE", "only older than that: 30m, 12h, 5d", &filter->older, NULL},
-		{"--trigger", "NAME", "only what waits for this trigger by its last record",
-		 &filter->trigger, NULL},
-		{"--host", "HOST",
-		 "the same as --trigger host.HOST; HOST:PORT for other ports than 25",
-		 &filter->host, NULL},
-	};
-
-	memcpy(options, all, sizeof all);
-}
-
 bool queue_filter_is_given(const struct queue_filter *filter)
 {
 	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
