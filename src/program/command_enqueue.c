@@ -25,23 +25,28 @@ static int receive(const struct config *config, struct inject_message *message,
 	return error;
 }
 
-static int enqueue(const struct config *config, unsigned long uid, enum mail_stage stage)
+static int enqueue(const struct config *config, const struct os_process_caller *caller,
+		   enum mail_stage stage)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
 	struct mail_envelope *envelope;
-	int error = inject_message_open(config, uid, &message, &reason);
+	int error = inject_message_open(config, caller, &message, &reason);
 
 	if (error < 0)
-		return command_mail_failed(NAME, error, &reason);
+		return command_mail_refused(NAME, config, caller, error, &reason);
 	envelope = mail_envelope_new();
 	error = receive(config, message, envelope, &reason);
 	if (error < 0)
 		inject_message_abandon(message);
 	else
 		error = inject_message_commit(message, stage, envelope);
+	if (error < 0)
+		error = command_mail_refused(NAME, config, caller, error, &reason);
+	else
+		command_mail_accepted(NAME, config, caller, envelope);
 	mail_envelope_free(envelope);
-	return error < 0 ? command_mail_failed(NAME, error, &reason) : INJECT_OK;
+	return error;
 }
 
 struct enqueue_options {
@@ -74,7 +79,7 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 	config = command_mail_begin(NAME, options.common.config_file, &status);
 	if (config == NULL)
 		return status;
-	status = enqueue(config, caller.id, stage);
+	status = enqueue(config, &caller, stage);
 	config_free(config);
 	return status;
 }

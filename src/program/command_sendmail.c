@@ -172,7 +172,7 @@ static int send_message(struct sending *sending, char **argv)
 	if (error == 0)
 		error = set_recipients(sending, argv);
 	if (error == 0)
-		error = inject_message_open(sending->config, sending->caller->id, &message,
+		error = inject_message_open(sending->config, sending->caller, &message,
 					    &sending->reason);
 	if (error != 0)
 		return error;
@@ -200,7 +200,9 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 	sending.envelope->ret = options->ret;
 	error = send_message(&sending, argv);
 	if (error < 0)
-		status = command_mail_failed(NAME, error, &sending.reason);
+		status = command_mail_refused(NAME, config, caller, error, &sending.reason);
+	else
+		command_mail_accepted(NAME, config, caller, sending.envelope);
 	inject_header_clear(&sending.header);
 	buffer_clear(&sending.reason);
 	mail_envelope_free(sending.envelope);
