@@ -213,8 +213,11 @@ void message_mapped(struct manager *manager, struct message *message)
 	message->mapping = NULL;
 	prepare_deliveries(message);
 	message->control->is_mapped = true;
-	for (size_t i = 0; i < message->control->delivery_count; i++)
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		message->unrecorded[i] = message->control->deliveries[i].outcome != QUEUE_PENDING;
+		if (message->unrecorded[i])
+			outcome_log(message, &message->control->deliveries[i]);
+	}
 	message->state = MESSAGE_BUSY;
 	message_continue(manager, message);
 }

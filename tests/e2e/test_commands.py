@@ -292,6 +292,7 @@ def test_trace_follows_the_bounce(node, run):
     story = run(mx, "trace", bounced["id"], mx.log.path).stdout.decode()
     lines = story.splitlines()
     assert lines == sorted(lines)
+    assert "failed: <none@a.test> by none: 5.1.1" in story
     assert f"bounced to <anna@a.test> as {bounced['bounce']}" in story
     assert "delivered to <anna@a.test> by maildir" in lines[-2] and "done:" in lines[-1]
     with open(mx.log.path, "rb") as log:
