@@ -59,24 +59,48 @@ int command_run_sub(const struct command *command, int argc, char **argv)
 	return command_usage(command, message);
 }
 
+/* The argument of an option: behind '=' in its own word, or the next word. */
+static bool find_argument(int argc, char **argv, struct command_options *options,
+			  const char **argument_out)
+{
+	const char *equals = strchr(argv[options->first++], '=');
+
+	if (equals == NULL && options->first == argc)
+		return false;
+	*argument_out = equals != NULL ? equals + 1 : argv[options->first++];
+	return true;
+}
+
 /* One option with its argument, if it has one. COMMAND_OK to go on. */
 static int take_option(const struct command *command, const struct command_option *option, int argc,
 		       char **argv, struct command_options *options)
 {
 	char *value = (char *)options + option->offset;
+	const char *argument;
 	char message[64];
 
-	options->first++;
 	if (option->argument == NULL) {
+		options->first++;
 		*(bool *)value = true;
 		return COMMAND_OK;
 	}
-	if (options->first == argc) {
+	if (!find_argument(argc, argv, options, &argument)) {
 		snprintf(message, sizeof message, "%s needs %s", option->name, option->argument);
 		return command_usage(command, message);
 	}
-	memcpy(value, &argv[options->first++], sizeof(const char *));
+	memcpy(value, &argument, sizeof argument);
 	return COMMAND_OK;
+}
+
+/* Also "--older=5d" is "--older". */
+static bool is_named(const struct command_option *option, const char *word)
+{
+	size_t length = strlen(option->name);
+
+	if (strncmp(word, option->name, length) != 0)
+		return false;
+	return word[length] == '\0' ||
+	       (word[length] == '=' && option->argument != NULL && option->name[1] == '-');
 }
 
 /* The next option; false at --help and at what is wrong. */
@@ -84,17 +108,17 @@ static bool parse_option(const struct command *command, int argc, char **argv,
 			 struct command_options *options, int *status_out)
 {
 	const struct command_option *option = command->options;
-	const char *name = argv[options->first];
+	const char *word = argv[options->first];
 	char message[128];
 
-	if (is_help(name)) {
+	if (is_help(word)) {
 		*status_out = print_help(command);
 		return false;
 	}
-	while (option != NULL && option->name != NULL && strcmp(name, option->name) != 0)
+	while (option != NULL && option->name != NULL && !is_named(option, word))
 		option++;
 	if (option == NULL || option->name == NULL) {
-		snprintf(message, sizeof message, "unknown option %s", name);
+		snprintf(message, sizeof message, "unknown option %s", word);
 		*status_out = command_usage(command, message);
 		return false;
 	}

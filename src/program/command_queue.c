@@ -68,7 +68,7 @@ const struct command command_queue_subcommands[] = {
 
 int command_queue_failed(const char *what, int error)
 {
-	fprintf(stderr, "stagepost queue: %s: %s\n", what, strerror(-error));
+	fprintf(stderr, "stagepost: %s: %s\n", what, strerror(-error));
 	return COMMAND_FAILED;
 }
 
@@ -87,22 +87,33 @@ static struct queue_store *open_store(const struct config *config,
 
 	if (error >= 0)
 		return store;
+	if (error == -ENOENT) {
+		buffer_reset(&reason);
+		buffer_append_string(&reason,
+				     "there is no queue yet; \"stagepost serve\" makes it");
+	}
 	if (reason.length == 0)
 		buffer_append_string(&reason, strerror(-error));
-	fprintf(stderr, "stagepost queue: %s: " STR_FORMAT "\n", config->queue,
+	fprintf(stderr, "stagepost: %s: " STR_FORMAT "\n", config->queue,
 		STR_ARGUMENTS(buffer_view(&reason)));
 	return NULL;
 }
 
-struct queue_store *command_queue_open(const char *config_file)
+struct queue_store *command_queue_open_to_read(const struct config *config)
 {
 	const struct queue_options options = {.read_only = true};
+
+	return open_store(config, &options);
+}
+
+struct queue_store *command_queue_open(const char *config_file)
+{
 	struct config *config = command_config(config_file);
 	struct queue_store *store;
 
 	if (config == NULL)
 		return NULL;
-	store = open_store(config, &options);
+	store = command_queue_open_to_read(config);
 	config_free(config);
 	return store;
 }
@@ -119,13 +130,13 @@ bool command_queue_become_owner(const struct config *config)
 			error = os_process_become(&user);
 	}
 	if (error < 0) {
-		fprintf(stderr, "stagepost queue: user %s: %s\n", config->user,
+		fprintf(stderr, "stagepost: user %s: %s\n", config->user,
 			error == -ENOENT ? "there is none" : strerror(-error));
 		return false;
 	}
 	if (os_process_owns(config->queue) != 0)
 		return true; /* what is wrong with the directory is said when it is opened */
-	fprintf(stderr, "stagepost queue: %s belongs to another user\n", config->queue);
+	fprintf(stderr, "stagepost: %s belongs to another user\n", config->queue);
 	return false;
 }
 

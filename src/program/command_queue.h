@@ -10,6 +10,7 @@
 
 /* The queue that CONFIG_FILE names, for reading; NULL, and why is on standard error. */
 struct queue_store *command_queue_open(const char *config_file);
+struct queue_store *command_queue_open_to_read(const struct config *config);
 /* The same to change something in it, as the queue's owner: becomes that user when
  * started as root. */
 struct queue_store *command_queue_open_for_change(const struct config *config);

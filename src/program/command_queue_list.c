@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+enum { OUTPUT_FAILED = 1 };
+
 struct list {
 	bool json;
 	uint64_t count;
@@ -27,20 +29,17 @@ static int list_one(void *context, const struct listing_entry *entry)
 	list->count++;
 	list->bytes += entry->control != NULL ? entry->control->envelope->size : 0;
 	command_queue_flush(&list->text);
-	return ferror(stdout) ? -EPIPE : 0;
+	return ferror(stdout) ? OUTPUT_FAILED : 0;
 }
 
-static int list_queue(const char *config_file, const struct listing_filter *filter, bool json)
+static int list_store(struct queue_store *store, const struct listing_filter *filter, bool json)
 {
 	struct list list = {.json = json};
-	struct queue_store *store = command_queue_open(config_file);
-	int result;
+	int result = listing_each(store, filter, list_one, &list);
 
-	if (store == NULL)
-		return COMMAND_FAILED;
-	result = listing_each(store, filter, list_one, &list);
-	queue_store_close(store);
 	buffer_clear(&list.text);
+	if (result == OUTPUT_FAILED)
+		return COMMAND_FAILED; /* main() says it */
 	if (result < 0)
 		return command_queue_failed("list", result);
 	if (!json && list.count == 0)
@@ -50,6 +49,21 @@ static int list_queue(const char *config_file, const struct listing_filter *filt
 		       (unsigned long long)(list.bytes + 1023) / 1024,
 		       (unsigned long long)list.count, list.count == 1 ? "" : "s");
 	return COMMAND_OK;
+}
+
+static int list_queue(const char *config_file, const struct listing_filter *filter, bool json)
+{
+	struct config *config = command_config(config_file);
+	struct queue_store *store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	int status = COMMAND_FAILED;
+
+	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
+		status = COMMAND_USAGE;
+	else if (store != NULL)
+		status = list_store(store, filter, json);
+	queue_store_close(store);
+	config_free(config);
+	return status;
 }
 
 int command_mailq_print(const char *config_file)

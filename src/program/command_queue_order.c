@@ -56,13 +56,13 @@ static bool works_on_disk(const struct queue_order *order)
 }
 
 /* The way to the manager, or to the disk where nothing runs. */
-static bool open_way(struct queue_order *order, const char *config_file)
+static bool open_way(struct queue_order *order)
 {
 	int error =
 		manager_talk_open(order->config->run, queue_order_answered, order, &order->talk);
 
 	if (error == 0) {
-		order->store = command_queue_open(config_file);
+		order->store = command_queue_open_to_read(order->config);
 	} else if (error == -ESRCH && works_on_disk(order)) {
 		order->store = command_queue_open_for_change(order->config);
 	} else if (error == -ESRCH) {
@@ -96,8 +96,10 @@ static int begin(struct queue_order *order, const char *config_file, char **name
 	order->config = command_config(config_file);
 	if (order->config == NULL)
 		return COMMAND_FAILED;
-	if (open_way(order, config_file)) {
-		if (is_confirmed || confirm(order, names, filter))
+	if (open_way(order)) {
+		if (!queue_filter_stage_exists(filter, order->config, order->store))
+			status = COMMAND_USAGE;
+		else if (is_confirmed || confirm(order, names, filter))
 			status = carry_out(order, names, filter);
 		else
 			fputs("nothing was done\n", stderr);

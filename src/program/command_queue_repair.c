@@ -44,8 +44,7 @@ bool command_queue_lock(struct queue_store *store, const char *path)
 	if (error == 0)
 		error = queue_store_lock(store, "send");
 	if (error == -EAGAIN)
-		fprintf(stderr, "stagepost queue: %s is in use: stop the mail system first\n",
-			path);
+		fprintf(stderr, "stagepost: %s is in use: stop the mail system first\n", path);
 	else if (error < 0)
 		command_queue_failed(path, error);
 	return error == 0;

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { STOP_SECONDS_MAX = 60, LOOKS_A_SECOND = 20 };
+/* The supervisor itself loses patience after a minute. */
+enum { STOP_SECONDS_MAX = 90, LOOKS_A_SECOND = 20 };
 
 /* The supervisor's pid; or it is said that there is none, and 0. */
 static pid_t find(const struct command *command, const struct config *config)

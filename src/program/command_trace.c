@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct logs {
 	FILE **files;
@@ -39,7 +40,12 @@ static FILE *copy_input(void)
 
 static int open_log(struct logs *logs, const char *name)
 {
-	FILE *file = strcmp(name, "-") == 0 ? copy_input() : fopen(name, "r");
+	bool is_input = strcmp(name, "-") == 0;
+	FILE *file;
+
+	if (is_input && isatty(STDIN_FILENO))
+		fputs("stagepost trace: reading the log from standard input\n", stderr);
+	file = is_input ? copy_input() : fopen(name, "r");
 
 	if (file == NULL)
 		return failed(name, errno != 0 ? errno : EIO);

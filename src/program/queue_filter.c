@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/queue_filter.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -97,4 +98,23 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 	}
 	*parsed_out = parsed;
 	return true;
+}
+
+bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
+			       const struct queue_store *store)
+{
+	char path[QUEUE_SERVICE_MAX + 8];
+	struct os_file_info info;
+	enum mail_stage stage;
+
+	if (filter->stage.length == 0 || mail_stage_parse(filter->stage, &stage) ||
+	    config_stage_find(config, filter->stage) != NULL)
+		return true;
+	snprintf(path, sizeof path, "local/" STR_FORMAT, STR_ARGUMENTS(filter->stage));
+	if (queue_service_is_valid(filter->stage) &&
+	    os_file_info_at(queue_store_directory(store), path, &info) == 0)
+		return true;
+	fprintf(stderr, "stagepost: --stage: there is no stage " STR_FORMAT "\n",
+		STR_ARGUMENTS(filter->stage));
+	return false;
 }

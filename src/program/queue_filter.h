@@ -56,4 +56,10 @@ bool queue_filter_is_given(const struct queue_filter *filter);
 bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
 			const char **why_out);
 
+/* Whether there is such a stage as the filter names: configured, or with messages left
+ * from a time when it was. Otherwise that is said: a word that was misspelt would find
+ * nothing. */
+bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
+			       const struct queue_store *store);
+
 #endif

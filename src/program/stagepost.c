@@ -2,6 +2,7 @@
 /* stagepost - the command. */
 #include "os/process.h"
 #include "program/command.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,22 +49,65 @@ static int run_as(char **argv, int argc)
 	return -1;
 }
 
-int main(int argc, char **argv)
+/* "stagepost help [COMMAND [COMMAND]]" */
+static int help(int argc, char **argv)
 {
-	int status = argc > 0 ? run_as(argv, argc) : -1;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	const struct command *command;
 
-	if (status >= 0)
-		return status;
+	if (argc < 2)
+		return usage(stdout);
+	buffer_append_format(&text, argc > 2 ? "%s %s" : "%s", argv[1], argc > 2 ? argv[2] : "");
+	command = command_find(buffer_view(&text));
+	if (command == NULL) {
+		fprintf(stderr, "stagepost help: no command \"" STR_FORMAT "\"\n",
+			STR_ARGUMENTS(buffer_view(&text)));
+		return COMMAND_USAGE;
+	}
+	buffer_reset(&text);
+	command_append_help(command, &text);
+	fwrite(buffer_data(&text), 1, text.length, stdout);
+	return COMMAND_OK;
+}
+
+static int run_by_arguments(int argc, char **argv)
+{
+	int status;
+
 	if (argc < 2)
 		return usage(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return usage(stdout);
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0)
 		return run("version", argc - 1, argv + 1);
 	status = run(argv[1], argc - 1, argv + 1);
 	if (status >= 0)
 		return status;
-	fprintf(stderr, "stagepost: no command \"%s\"\n", argv[1]);
-	return usage(stderr);
+	fprintf(stderr, "stagepost: no command \"%s\"\n\"stagepost help\" lists them.\n", argv[1]);
+	return COMMAND_USAGE;
+}
+
+/* Whoever reads half of a list must not take it for the whole. */
+static int check_output(int status)
+{
+	bool has_failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !has_failed)
+		return status;
+	if (errno != EPIPE)
+		fprintf(stderr, "stagepost: standard output: %s\n",
+			errno != 0 ? strerror(errno) : "not everything could be written");
+	return status == COMMAND_OK ? COMMAND_FAILED : status;
+}
+
+int main(int argc, char **argv)
+{
+	int status = argc > 0 ? run_as(argv, argc) : -1;
+
+	if (status < 0)
+		status = run_by_arguments(argc, argv);
+	return check_output(status);
 }
