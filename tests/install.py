@@ -30,7 +30,9 @@ def check_files(root, prefix, sysconfdir):
     for path in (f"{prefix}/bin/stagepost", f"{prefix}/libexec/stagepost/queue",
                  f"{prefix}/share/man/man5/stagepost.conf.5",
                  f"{prefix}/share/man/man5/stagepost-queue-format.5",
+                 f"{prefix}/share/man/man5/stagepost-log.5",
                  f"{prefix}/share/man/man8/stagepost.8",
+                 f"{prefix}/share/bash-completion/completions/stagepost",
                  f"{prefix}/lib/systemd/system/stagepost.service",
                  f"{sysconfdir}/stagepost/stagepost.conf.example"):
         assert (root / path.lstrip("/")).exists(), f"{path} was not installed"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What manual pages say of commands, from the tables, in the language of mdoc(7). */
 #include "base/mdoc.h"
+#include "log/event.h"
 #include "program/command.h"
 #include <string.h>
 
@@ -141,12 +142,26 @@ static void append_commands(const struct command *command, struct buffer *out)
 	}
 }
 
+static void append_events(const struct command *command, struct buffer *out)
+{
+	(void)command;
+	for (unsigned i = 0; i < EVENT_COUNT; i++) {
+		enum log_name name = (enum log_name)i;
+
+		buffer_append_format(out, ".It Li %s Pq %s\n", log_event_name(name),
+				     log_event_level(name));
+		mdoc_append_text(out, log_event_meaning(name));
+	}
+}
+
+/* The last two are about no command in particular. */
 static const struct {
 	const char *name;
 	void (*append)(const struct command *command, struct buffer *out);
 } directives[] = {
-	{"usage", append_usage}, {"summary", append_summary},  {"options", append_options},
-	{"exits", append_exits}, {"list", append_subcommands}, {"commands", append_commands},
+	{"usage", append_usage},   {"summary", append_summary},  {"options", append_options},
+	{"exits", append_exits},   {"list", append_subcommands}, {"commands", append_commands},
+	{"events", append_events},
 };
 
 /* "options queue list", without the signs around it. */
@@ -160,7 +175,8 @@ static bool fill(struct str line, struct buffer *out)
 	for (size_t i = 0; i < COUNT_OF(directives); i++) {
 		if (!str_equal(word, str_from(directives[i].name)))
 			continue;
-		if (command == NULL && directives[i].append != append_commands)
+		if (command == NULL && directives[i].append != append_commands &&
+		    directives[i].append != append_events)
 			return false;
 		directives[i].append(command, out);
 		return true;
