@@ -132,7 +132,7 @@ const char *command_config_file(const char *file)
 
 	if (file != NULL && os_process_is_privileged()) {
 		fputs("stagepost: -c is not for programs that act as another user\n", stderr);
-		exit(COMMAND_USAGE);
+		return NULL;
 	}
 	if (file != NULL)
 		return file;
@@ -168,7 +168,8 @@ bool command_parse(const struct command *command, int argc, char **argv,
 		}
 	}
 	options->config_file = command_config_file(options->config_file);
-	return true;
+	*status_out = COMMAND_USAGE;
+	return options->config_file != NULL;
 }
 
 bool command_parse_plain(const struct command *command, int argc, char **argv,

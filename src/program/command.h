@@ -100,8 +100,8 @@ const struct command *command_find(struct str name);
 int command_run_sub(const struct command *command, int argc, char **argv);
 /* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
-/* FILE, or the usual configuration when it is NULL. Exits when FILE was named by
- * somebody with fewer rights than this program. */
+/* FILE, or the usual configuration when it is NULL. NULL, and that is said, when FILE
+ * was named by somebody with fewer rights than this program. */
 const char *command_config_file(const char *file);
 /* The configuration; or NULL, and every problem is on standard error. */
 struct config *command_config(const char *file);

@@ -209,9 +209,8 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 	return status;
 }
 
-static int deliver_input(const struct sendmail_options *options, char **argv)
+static int deliver_input(const struct sendmail_options *options, const char *file, char **argv)
 {
-	const char *file = command_config_file(options->config_file);
 	struct os_process_caller caller;
 	struct config *config;
 	int status;
@@ -232,6 +231,7 @@ static int deliver_input(const struct sendmail_options *options, char **argv)
 int command_sendmail(const struct command *command, int argc, char **argv)
 {
 	struct sendmail_options options;
+	const char *file;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		struct buffer text CLEANUP(buffer_clear) = {0};
@@ -242,14 +242,17 @@ int command_sendmail(const struct command *command, int argc, char **argv)
 	}
 	if (!sendmail_options_parse(argc, argv, &options))
 		return INJECT_USAGE;
+	file = command_config_file(options.config_file);
+	if (file == NULL)
+		return INJECT_USAGE;
 	switch (options.mode) {
 	case SENDMAIL_LIST_QUEUE:
-		return command_mailq_print(command_config_file(options.config_file));
+		return command_mailq_print(file);
 	case SENDMAIL_ALIASES:
 	case SENDMAIL_NOTHING:
 		return INJECT_OK;
 	case SENDMAIL_DELIVER:
 		break;
 	}
-	return deliver_input(&options, argv);
+	return deliver_input(&options, file, argv);
 }
