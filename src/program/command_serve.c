@@ -13,6 +13,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 	struct command_options options = {NULL};
 	struct config *config;
 	struct buffer text = {0};
+	bool logs_elsewhere;
 	int status;
 	int file;
 
@@ -27,7 +28,11 @@ int command_serve(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	}
 	os_file_close(file);
+	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;
 	status = serve(options.config_file, buffer_view(&text), config);
+	if (status != COMMAND_OK && logs_elsewhere)
+		fputs("stagepost serve: it has failed; why is in the log, which goes to syslog\n",
+		      stderr);
 	buffer_clear(&text);
 	return status;
 }

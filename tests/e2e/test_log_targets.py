@@ -109,6 +109,28 @@ def test_a_refusal_is_logged_and_said(logged):
     assert event["text"] == "the message has no recipients" and event["status"] == "64"
 
 
+@needs_root
+@pytest.mark.parametrize("log_format", ["logfmt", "json"])
+def test_a_long_line_comes_whole(logged, log_format):
+    """Whatever a value holds: a line that was cut would be lost to stagepost trace."""
+    mx, collector = logged(settings=f"log_format = {log_format}\n")
+    assert run(mx, "sendmail", '"' * 1500, input=TEXT).returncode == 65
+    text = wait_until(lambda: collector.messages, "it is logged")[0][2].decode()
+    event = json.loads(text) if log_format == "json" else parse_logfmt(text)
+    assert event["event"] == "message_refused" and event["text"].count('"') > 900
+
+
+@needs_root
+def test_a_start_that_fails_is_said(logged):
+    """Why is in the log; whoever typed the command is told that it has failed."""
+    mx, collector = logged()
+    mx.start()
+    ended = run(mx, "serve")
+    assert ended.returncode == 1 and ended.stderr == (
+        b"stagepost serve: it has failed; why is in the log, which goes to syslog\n")
+    assert any(b"another one runs here" in text for _, _, text in collector.messages)
+
+
 def test_no_log_on_the_callers_standard_error(node):
     mx = node()
     mark = mx.log.mark()
