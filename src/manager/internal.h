@@ -279,6 +279,9 @@ void outcome_record_cancel(struct manager *manager, struct message *message);
 void outcome_record_due(void *context);
 extern const struct queue_group_handler outcome_group_handler;
 
+/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
+ * without one. */
+void outcome_log(const struct message *message, const struct queue_delivery *delivery);
 /* A delivery that waited too long: failed. */
 void outcome_expire(const struct message *message, struct queue_delivery *delivery);
 

@@ -220,6 +220,7 @@ class Node:
         self.unsafe = unsafe
         self.address = address
         self.port = port or free_port(address)
+        self.prefix = []  # of the command line that starts it
         self.switch_user = switch_user  # started as root, the node changes it itself
         self.conf = os.path.join(directory, "stagepost.conf")
         self.process = None
@@ -250,7 +251,7 @@ class Node:
     # --- life ---
 
     def start(self, timeout=PATIENCE):
-        command = [] if self.switch_user else as_user()
+        command = self.prefix + ([] if self.switch_user else as_user())
         mark = self.log.mark()
         with open(self.log.path, "ab") as log:
             self.process = subprocess.Popen(
