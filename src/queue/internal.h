@@ -26,10 +26,6 @@ MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
 /* The same, by trying it: needs the queue's directories. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
-/* ordered.c: whether the filesystem of DIRECTORY provably makes changes durable
- * in their order, so that QUEUE_SYNC_ORDERED keeps its promise. */
-bool queue_filesystem_is_ordered(int directory);
-
 /* create.c: makes what lacks of a queue in DIRECTORY; its format file last. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also where other things stand. */

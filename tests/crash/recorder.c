@@ -657,6 +657,12 @@ int os_file_space(int file, struct os_file_space *space_out)
 	return 0;
 }
 
+bool os_file_is_ordered(int file)
+{
+	(void)node_of(file);
+	return world->disk->is_ordered;
+}
+
 int os_file_filesystem_type(int file, uint64_t *type_out)
 {
 	(void)node_of(file);
