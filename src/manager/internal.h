@@ -48,6 +48,7 @@ struct message {
 	bool is_probe;            /* may have been chosen to try for a trigger */
 	bool is_released;         /* what it waited for happened: do not look at times */
 	bool is_retry;            /* counts as such while it is awake */
+	bool is_found;            /* by a scan, at S4 */
 	int64_t born_us;          /* 0: not known yet */
 	uint32_t jobs;            /* waiting or in flight */
 	uint32_t resolving;       /* parts that resolve has not answered */
@@ -185,6 +186,7 @@ struct manager {
 	struct message *to_record; /* in order of record_at_us */
 	struct os_timer *record_timer;
 	struct ipc_client *queue; /* notices and removals */
+	bool is_cleaned;          /* queue_update_clean() went well */
 	bool is_managing;
 	struct buffer removals;
 	struct os_task removals_task;
@@ -225,8 +227,7 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 void message_free(struct manager *manager, struct message *message);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);
-/* Whether some outcome is not on disk. */
-bool message_has_unrecorded(const struct message *message);
+bool message_has_unrecorded(const struct message *message); /* outcomes */
 /* All of its recipients have their deliveries. */
 void message_mapped(struct manager *manager, struct message *message);
 
@@ -241,7 +242,7 @@ void wake_new_mail(struct manager *manager);
 bool wake_has_spare_time(const struct manager *manager);
 /* Whether a retry may be started now; otherwise what could not be is dispatched later. */
 bool wake_may_start_retry(struct manager *manager);
-/* SLEEPER is woken before all others. */
+/* SLEEPER is the next to be woken. */
 void wake_first(struct manager *manager, struct sleeper *sleeper);
 /* The first COUNT of WAITERS are, or when they are RETRIES, as others are. */
 void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries);
@@ -302,6 +303,9 @@ struct outcome {
 void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
+/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
+ * without one. */
+void outcome_log(const struct message *message, const struct queue_delivery *delivery);
 /* A delivery that waited too long: failed. */
 void outcome_expire(const struct message *message, struct queue_delivery *delivery);
 

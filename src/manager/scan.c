@@ -63,6 +63,7 @@ static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage
 		return NULL;
 	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
 	sleeper->is_queued = true;
+	sleeper->is_found = true;
 	sleeper->stage = (unsigned)stage & 15U;
 	wake_first(manager, sleeper);
 	return sleeper;

@@ -37,6 +37,7 @@ struct sleeper {
 	unsigned has_todo : 1;    /* at S5, and "queue" has not removed todo/ yet */
 	unsigned order : 2;       /* enum message_order */
 	unsigned is_released : 1; /* what it waited for happened */
+	unsigned is_found : 1;    /* by a scan, in todo/: nobody has logged it */
 };
 
 struct sleepers {

@@ -18,6 +18,8 @@
  *   MANAGE                                     I am the manager from now on
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
+ *   CLEANED                                    info/ and bounce/ have no name left whose
+ *                                              message is gone
  *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
  *                                              when it is too long: read it
  *   MISSED                                     some were not told: scan todo/
@@ -42,11 +44,12 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_REMOVE,
 	QUEUE_PROTOCOL_MANAGED,
 	QUEUE_PROTOCOL_REMOVED,
+	QUEUE_PROTOCOL_CLEANED,
 };
 
 enum queue_remove {
 	QUEUE_REMOVE_QUEUED, /* S4, all delivered: everything goes */
-	QUEUE_REMOVE_TODO,   /* info/ is durable: intd, then todo go */
+	QUEUE_REMOVE_TODO,   /* info/ is durable: todo goes */
 	QUEUE_REMOVE_DATA,   /* S2 at the end: mess goes */
 };
 
