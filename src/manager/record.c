@@ -166,30 +166,31 @@ void record_later(struct manager *manager, struct message *message)
 		os_timer_start(manager->record_timer, RECORD_DELAY_US);
 }
 
-static void write_until(struct manager *manager, int64_t until_us)
+void record_due(void *context)
 {
+	struct manager *manager = context;
+	int64_t now_us = os_clock_monotonic_us();
 	struct message *message;
 	struct message *next;
 
 	DL_FOREACH_SAFE2 (manager->to_record, message, next, record_next)
 		if (message->state != MESSAGE_BUSY) /* what goes on there looks again */
 			record_cancel(manager, message);
-		else if (message->record_at_us <= until_us)
+		else if (message->record_at_us <= now_us)
 			record_write(manager, message);
-}
-
-void record_due(void *context)
-{
-	struct manager *manager = context;
-
-	write_until(manager, os_clock_monotonic_us());
 	if (manager->to_record != NULL)
 		os_timer_start(manager->record_timer, RECORD_DELAY_US / 4);
 }
 
+/* Not what is at S4 yet: "queue" would not be told any more that it is at S5. */
 void record_all(struct manager *manager)
 {
-	write_until(manager, INT64_MAX);
+	struct message *message;
+	struct message *next;
+
+	DL_FOREACH_SAFE2 (manager->to_record, message, next, record_next)
+		if (message->state == MESSAGE_BUSY && !message->is_queued)
+			record_write(manager, message);
 }
 
 static void group_work(void *context, void **items, size_t count)
