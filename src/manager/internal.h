@@ -50,6 +50,7 @@ struct message {
 	enum mail_stage stage; /* of S4 */
 	enum message_order order;
 	bool is_scanned;          /* seen by the rescan under way */
+	bool has_names;           /* of S5, some of them, though it may be at S4 */
 	bool is_recorded;         /* its map block is in the control file */
 	bool has_todo;            /* at S5, and "queue" has not removed todo/ yet */
 	bool has_bounce;          /* bounce/ID may exist */
@@ -175,7 +176,7 @@ struct manager {
 	struct message *to_record; /* in order of record_at_us */
 	struct os_timer *record_timer;
 	struct ipc_client *queue; /* notices and removals */
-	bool is_cleaned; /* queue_update_clean() went well */
+	bool is_cleaned;          /* queue_update_clean() went well */
 	bool is_managing;
 	struct buffer removals;
 	struct os_task removals_task;

@@ -148,6 +148,7 @@ static void prepare_deliveries(struct message *message)
 {
 	message->unrecorded = memory_alloc_zero(message->control->delivery_count + 1, 1);
 	message->is_recorded = message->control->is_mapped;
+	message->has_names |= message->is_recorded;
 	message->has_bounce |= message->is_recorded;
 }
 
@@ -350,7 +351,7 @@ void message_continue(struct manager *manager, struct message *message)
 			outcome_record_later(manager, message);
 		return;
 	}
-	if (message->is_queued && !message->is_recorded && is_all_delivered(message))
+	if (message->is_queued && !message->has_names && is_all_delivered(message))
 		removal_ask(manager, message, QUEUE_REMOVE_QUEUED);
 	else if (has_unrecorded(message))
 		outcome_record(manager, message);

@@ -295,6 +295,7 @@ void outcome_record(struct manager *manager, struct message *message)
 		return;
 	}
 	message->state = MESSAGE_RECORDING;
+	message->has_names = true; /* also when this fails */
 	manager->updating++;
 	queue_group_add(manager->updates, record);
 }
