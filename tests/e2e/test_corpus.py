@@ -87,8 +87,7 @@ def test_corpus_from_postfix(node, ground, samples):
     """smtplib -> Postfix -> Stagepost -> its Maildir"""
     proper = [sample for sample in samples if sample.is_proper]
     mx = node()
-    with Postfix(ground.directory("postfix"),
-                 transport=f"smtp:[127.0.0.1]:{mx.port}") as postfix:
+    with Postfix(ground.directory("postfix"), next_port=mx.port) as postfix:
         send_all(postfix, proper, lambda s: [f"{s.name}@a.test"])
         check_all(lambda s: mx.maildir(f"{s.name}@a.test"), proper)
         mx.wait_empty()
