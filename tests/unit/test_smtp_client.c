@@ -106,6 +106,14 @@ static const struct smtp_client_script scenarios[] = {
 	 SMTP_CLIENT_CLOSED, .is_stale = true},
 	{"stale: 421", "a", "hi\r\n", SENT_A "S: 250 ok\nN\n" BATCH_A "S: 421 idle\n", "wait 4.3.2",
 	 SMTP_CLIENT_CLOSED, .is_stale = true},
+	{"stale: RSET refused", "a", "hi\r\n",
+	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 550 no\nS: 503 no\nN\nC: RSET\n" BATCH_A
+				  "S: 500 what\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, .is_stale = true},
+	{"stale: lost behind RSET", "a", "hi\r\n",
+	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 550 no\nS: 503 no\nN\nC: RSET\n" BATCH_A
+				  "S: 250 ok\nX\n",
+	 "wait 4.4.2", SMTP_CLIENT_CLOSED, .is_stale = true},
 	{"not stale: something was answered", "a", "hi\r\n",
 	 SENT_A "S: 250 ok\nN\n" BATCH_A "S: 451 no\nX\n", "wait 4.3.0", SMTP_CLIENT_CLOSED},
 	{"bare LF", "a", "a\nb\r\n",
