@@ -193,13 +193,19 @@ class Sink:
         return [os.path.join(self.directory, name) for name in os.listdir(self.directory)
                 if name.startswith("mail.")]
 
-    def messages(self):
-        """Without smtp-sink's own X- lines above them; LF lines."""
+    def transactions(self):
+        """[(recipients, message with LF lines)], without smtp-sink's own lines."""
         found = []
         for path in self.files():
             with open(path, "rb") as file:
-                found.append(file.read().partition(b"\nReceived: from ")[2])
+                own, _, text = file.read().partition(b"\nReceived: from ")
+            recipients = re.findall(rb"^X-Rcpt-Args: <([^>]*)>", own, re.M)
+            message = text.split(b"\n", 3)[3].removesuffix(b"\n")
+            found.append(([to.decode() for to in recipients], message))
         return found
+
+    def messages(self):
+        return [message for _, message in self.transactions()]
 
     def stop(self):
         if self.process is not None:
