@@ -8,8 +8,8 @@ import threading
 
 import pytest
 from corpus import corpus
+from dovecot import Dovecot
 from exim import Exim
-from lmtp import Dovecot
 from peers import Postfix, Sink
 from smtp import Client
 from stagepost import as_user, split_trace
