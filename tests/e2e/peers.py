@@ -194,13 +194,14 @@ class Sink:
                 if name.startswith("mail.")]
 
     def transactions(self):
-        """[(recipients, message with LF lines)], without smtp-sink's own lines."""
+        """[(recipients, message with LF lines)], without smtp-sink's own lines. Of what was
+        under way when it ended the message may be cut off."""
         found = []
         for path in self.files():
             with open(path, "rb") as file:
                 own, _, text = file.read().partition(b"\nReceived: from ")
             recipients = re.findall(rb"^X-Rcpt-Args: <([^>]*)>", own, re.M)
-            message = text.split(b"\n", 3)[3].removesuffix(b"\n")
+            message = b"".join(text.split(b"\n", 3)[3:]).removesuffix(b"\n")
             found.append(([to.decode() for to in recipients], message))
         return found
 
