@@ -58,17 +58,20 @@ service lmtp {{
 
 class Dovecot:
     """Its LMTP server on a UNIX socket and its IMAP server on a port, for USERS, whose
-    Maildirs are at MAIL in its own words. What it logs is part of the test."""
+    Maildirs are at MAIL, in its own words: %u, or %n at %d."""
 
-    def __init__(self, users, mail="~/Maildir"):
+    def __init__(self, users, mail=None):
         self.base = base = tempfile.mkdtemp(prefix="dovecot-")  # its path is short
         os.chmod(base, 0o755)
         self.path = os.path.join(base, "lmtp")
         self.port = free_port()
+        self.mail = mail or f"{base}/mail/%u"
+        os.mkdir(os.path.join(base, "mail"))
+        give_to_user(os.path.join(base, "mail"))
         owner, group = ("nobody", "nogroup") if is_root() else (os.geteuid(), os.getegid())
         ours = pwd.getpwuid(os.geteuid()).pw_name
         text = CONFIGURATION.format(
-            base=base, mail=mail, port=self.port, internal="dovecot" if is_root() else ours,
+            base=base, mail=self.mail, port=self.port, internal="dovecot" if is_root() else ours,
             internal_group="dovecot" if is_root()
             else grp.getgrgid(os.getegid()).gr_name,
             login="dovenull" if is_root() else ours)
@@ -76,9 +79,7 @@ class Dovecot:
             conf.write(text)
         with open(os.path.join(base, "users"), "w", encoding="ascii") as file:
             for user in users:
-                os.makedirs(self.home(user))
-                give_to_user(self.home(user))
-                file.write(f"{user}:{{PLAIN}}{PASSWORD}:{owner}:{group}::{self.home(user)}::\n")
+                file.write(f"{user}:{{PLAIN}}{PASSWORD}:{owner}:{group}::{base}/mail::\n")
         os.chmod(os.path.join(base, "users"), 0o644)
         self.process = subprocess.Popen(
             [shutil.which("dovecot", path="/usr/sbin:/usr/bin"), "-F", "-c",
@@ -88,11 +89,10 @@ class Dovecot:
                    or self.process.poll() is not None, "dovecot listens")
         assert self.process.poll() is None, "dovecot has ended"
 
-    def home(self, user):
-        return os.path.join(self.base, "home", user)
-
     def maildir(self, user):
-        return Maildir(os.path.join(self.home(user), "Maildir"))
+        name, _, domain = user.partition("@")
+        path = self.mail.replace("%u", user).replace("%n", name).replace("%d", domain)
+        return Maildir(path)
 
     def log(self):
         with open(os.path.join(self.base, "log"), encoding="utf-8") as file:

@@ -5,6 +5,7 @@ import hashlib
 import os
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from corpus import corpus
@@ -85,8 +86,9 @@ def in_dumps(sink):
 
 
 @pytest.fixture
-def dovecot(samples):
-    made = Dovecot([f"{sample.name}@dovecot.test" for sample in samples])
+def dovecot(ground, samples):
+    made = Dovecot([f"{sample.name}@dovecot.test" for sample in samples],
+                   f"{ground.directory('dovecot')}/%u")
     yield made
     made.close()
 
@@ -143,10 +145,10 @@ def test_corpus_by_command(node, ground, samples, tmp_path):
         assert ended.returncode == 0, (sample.name, ended.stderr)
 
     half = len(samples) // 2
-    for sample in samples[:half]:
-        enqueue(sample)
-    mx.start()
-    for sample in samples[half:]:
-        enqueue(sample)
+    enqueue(samples[0])  # which makes the queue
+    with ThreadPoolExecutor(SENDERS) as pool:
+        list(pool.map(enqueue, samples[1:half]))
+        mx.start()
+        list(pool.map(enqueue, samples[half:]))
     check_all(in_maildir(mx, "a.test"), samples)
     mx.wait_empty()

@@ -136,7 +136,8 @@ def filled(node, run, listing):
         sent = lambda *to: run(mx, "sendmail", "-f", "anna@a.test", *to,
                                input=b"Subject: " + to[0].encode() + b"\n\nA line.\n")
         assert sent("bob@b.test", "none@a.test").returncode == 0
-        wait_until(lambda: glob.glob(mx.queue + "/bounce/*/*"), "a failure to report")
+        wait_until(lambda: glob.glob(mx.queue + "/bounce/*/*")
+                   and not glob.glob(mx.queue + "/todo/*/*/*"), "a failure to report, at S5")
         (first,) = listing(mx)
         assert run(mx, "queue", "hold", first["id"]).returncode == 0
         mx.stop()
