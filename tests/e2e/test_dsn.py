@@ -178,8 +178,9 @@ def test_success_is_remembered(node, hop):
                            for text in mx.control_files().values()] == [2]
     wait_until(is_recorded, "both are recorded, and the report is gone")
     mx.kill_supervisor()
-    mx.start()
+    mx.make_due()
     other = node("other", domains=["b.test"], port=other_port)
+    mx.start()
     other.maildir("dora@b.test").wait()
     reports = [Report(raw) for raw in mx.maildir("anna@a.test").wait(2)]
     assert {"carl@a.test": "delivered"} in [one.actions() for one in reports]

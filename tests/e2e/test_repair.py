@@ -328,6 +328,7 @@ def deliver(run, node, mx, port):
         run(mx, "trigger", "release", f"host.127.0.0.1:{port}")
         run(mx, "queue", "release", "--all")
         assert time.monotonic() < deadline, mx.control_files()
+    mx.wait_empty()
     hop.wait_empty()
     found = {}
     for path in glob.glob(hop.mail + "/*/*/new/*") + glob.glob(mx.mail + "/*/*/new/*"):
