@@ -29,7 +29,10 @@ PATIENCE = 60
 def check_files(root, prefix, sysconfdir):
     for path in (f"{prefix}/bin/stagepost", f"{prefix}/libexec/stagepost/queue",
                  f"{prefix}/share/man/man5/stagepost.conf.5",
+                 f"{prefix}/share/man/man5/stagepost-queue-format.5",
+                 f"{prefix}/share/man/man5/stagepost-log.5",
                  f"{prefix}/share/man/man8/stagepost.8",
+                 f"{prefix}/share/bash-completion/completions/stagepost",
                  f"{prefix}/lib/systemd/system/stagepost.service",
                  f"{sysconfdir}/stagepost/stagepost.conf.example"):
         assert (root / path.lstrip("/")).exists(), f"{path} was not installed"
@@ -38,13 +41,20 @@ def check_files(root, prefix, sysconfdir):
             assert bytes(root) not in path.read_bytes(), f"{path} contains DESTDIR"
 
 
-def check_manual(stagepost, manual):
-    """Every command is in stagepost(8)."""
-    told = subprocess.check_output([stagepost, "help"], text=True)
-    source = manual.read_text()
-    for command in re.findall(r"^  ([a-z-]+) ", told, re.MULTILINE):
-        assert re.search(rf"^\.It Cm {command}\b", source, re.MULTILINE), \
-            f"stagepost(8) does not tell of \"{command}\""
+def check_manual(stagepost, root, prefix):
+    """Every command has its page, and every program is in stagepost(8)."""
+    folder = root / prefix.lstrip("/") / "share/man"
+    commands = re.findall(r"^  ([a-z-]+) ", subprocess.check_output([stagepost, "help"], text=True),
+                          re.MULTILINE)
+    assert commands
+    pages = [f"man8/stagepost-{command}.8" for command in commands]
+    if (root / prefix.lstrip("/") / "sbin/sendmail").is_symlink():
+        pages += ["man8/sendmail.8", "man1/mailq.1", "man1/newaliases.1"]
+    for page in pages:
+        assert (folder / page).read_text().startswith(".\\\" SPDX"), page
+    source = (folder / "man8/stagepost.8").read_text()
+    for program in (root / prefix.lstrip("/") / "libexec/stagepost").iterdir():
+        assert f"\n.It Nm {program.name}\n" in source, f"stagepost(8) has no {program.name}"
 
 
 def check_mail_commands(root, prefix, config):
@@ -92,7 +102,7 @@ def main():
         stagepost = root / prefix.lstrip("/") / "bin" / "stagepost"
         subprocess.check_call([stagepost, "check", "-c", root / sysconfdir.lstrip("/")
                                / "stagepost/stagepost.conf.example"])
-        check_manual(stagepost, root / prefix.lstrip("/") / "share/man/man8/stagepost.8")
+        check_manual(stagepost, root, prefix)
         check_serving(stagepost, base)
         check_mail_commands(root, prefix, base / "stagepost.conf")
     finally:

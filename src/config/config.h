@@ -99,13 +99,14 @@ struct config {
 	uint32_t split;    /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;
-	uint32_t spares;        /* finished files kept for reuse */
-	uint64_t maxsize;       /* bytes of a message */
-	uint32_t maxrecipients; /* of one SMTP transaction */
-	uint32_t maxhops;       /* Received header lines */
-	uint32_t maxerrors;     /* refused commands in a session */
-	uint32_t maxcommands;   /* that bring no message nearer, one after another */
-	uint32_t maxsessions;   /* of all smtpd workers together */
+	uint32_t spares;             /* finished files kept for reuse */
+	uint64_t maxsize;            /* bytes of a message */
+	uint32_t maxrecipients;      /* of one SMTP transaction */
+	uint32_t maxhops;            /* Received header lines */
+	uint32_t maxerrors;          /* refused commands in a session */
+	uint32_t maxcommands;        /* that bring no message nearer, one after another */
+	uint32_t maxsessions;        /* of all smtpd workers together */
+	uint32_t maxsessions_client; /* of one address, in each worker; 0: no bound */
 	uint32_t smtpd_workers;
 	uint32_t smtp_timeout;           /* seconds, server: waiting for a command */
 	uint32_t smtp_data_timeout;      /* the same: for a part of a message */

@@ -1,53 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The reference manual, in the language of mdoc(7). */
+#include "base/mdoc.h"
 #include "config/schema.h"
-
-enum { LINE_MAX_LENGTH = 78 };
-
-static bool begins_sentence(const char *text)
-{
-	return (text[0] >= 'A' && text[0] <= 'Z') || text[0] == '%';
-}
-
-/* One word. Nothing in it is a request or an escape. */
-static void print_word(struct str word, bool is_first, struct buffer *out)
-{
-	if (is_first && word.length > 0 && (word.data[0] == '.' || word.data[0] == '\''))
-		buffer_append_string(out, "\\&");
-	for (size_t i = 0; i < word.length; i++) {
-		if (word.data[i] == '\\')
-			buffer_append_string(out, "\\e");
-		else
-			buffer_append_byte(out, word.data[i]);
-	}
-}
-
-/* Words in lines of a bounded length, a new one for each sentence. */
-static void print_text(const char *text, struct buffer *out)
-{
-	struct str rest = str_from(text);
-	size_t length = 0;
-	struct str word;
-
-	while (str_split(&rest, ' ', &word)) {
-		bool is_end = word.length > 0 && word.data[word.length - 1] == '.' &&
-			      rest.data != NULL && begins_sentence(rest.data);
-
-		if (length > 0 && length + word.length >= LINE_MAX_LENGTH) {
-			buffer_append_byte(out, '\n');
-			length = 0;
-		} else if (length > 0) {
-			buffer_append_byte(out, ' ');
-		}
-		print_word(word, length == 0, out);
-		length += word.length + 1;
-		if (is_end) {
-			buffer_append_byte(out, '\n');
-			length = 0;
-		}
-	}
-	buffer_append_byte(out, '\n');
-}
 
 static void print_default(const struct config_setting *setting, struct buffer *out)
 {
@@ -62,7 +16,7 @@ static void print_default(const struct config_setting *setting, struct buffer *o
 	else
 		buffer_append_format(&text, "Default: %s.", setting->initial);
 	buffer_append_byte(&text, '\0');
-	print_text(buffer_data(&text), out);
+	mdoc_append_text(out, buffer_data(&text));
 	buffer_clear(&text);
 }
 
@@ -74,7 +28,7 @@ static void print_kinds(const struct config_setting *setting, struct buffer *out
 	config_setting_kinds(setting, &text);
 	buffer_append_string(&text, ".");
 	buffer_append_byte(&text, '\0');
-	print_text(buffer_data(&text), out);
+	mdoc_append_text(out, buffer_data(&text));
 	buffer_clear(&text);
 }
 
@@ -85,12 +39,12 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 	buffer_append_format(out, ".It Ic %s No = Ar %s\n", setting->name, setting->type->name);
 	if (setting->kinds != 0)
 		print_kinds(setting, out);
-	print_text(setting->meaning, out);
+	mdoc_append_text(out, setting->meaning);
 	buffer_append_string(&text, setting->type->is_list ? "Each value: " : "Value: ");
 	config_setting_allowed(setting, &text);
 	buffer_append_byte(&text, '.');
 	buffer_append_byte(&text, '\0');
-	print_text(buffer_data(&text), out);
+	mdoc_append_text(out, buffer_data(&text));
 	print_default(setting, out);
 	buffer_clear(&text);
 }
@@ -105,7 +59,7 @@ static void print_section(enum config_section section, struct buffer *out)
 		buffer_append_string(out, ".Ss Outside of every section\n");
 	else
 		buffer_append_format(out, ".Ss %s %s { ... }\n", info->name, info->title);
-	print_text(info->meaning, out);
+	mdoc_append_text(out, info->meaning);
 	buffer_append_string(out, ".Bl -tag -width Ds\n");
 	for (size_t i = 0; i < count; i++)
 		print_setting(&rows[i], out);

@@ -126,8 +126,16 @@ static const struct config_setting settings[] = {
 		RANGE(1, 1000000),
 		MEANING("After how many commands that bring no message nearer (such as NOOP and "
 			"RSET) a session is ended. Each message counts them anew.")),
-	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("2000"),
-		RANGE(1, 1000000), MEANING("The most SMTP sessions at once, of all workers.")),
+	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
+		RANGE(1, 1000000),
+		MEANING("The most SMTP sessions at once, of all workers. When there are so many, "
+			"the client that did nothing useful for longest has to give its place to "
+			"the next one.")),
+	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
+		RANGE(0, 1000000),
+		MEANING("The most SMTP sessions at once of one IPv4 address or IPv6 network of 64 "
+			"bits, in each worker; one more is answered with 421. Clients in "
+			"relay_from have no such bound. 0: nobody has.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "inject/message.h"
 #include "base/panic.h"
+#include "mail/text.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/message.h"
@@ -13,7 +14,7 @@ struct inject_message {
 	struct queue_intake *intake;
 	struct queue_message *message;
 	struct mail_id id;
-	unsigned long uid;
+	struct os_process_caller caller;
 	uint64_t size;     /* bytes written */
 	uint64_t size_max; /* trace header included */
 	int error;         /* the first */
@@ -82,7 +83,7 @@ static void write_trace(struct inject_message *message, const char *hostname)
 	mail_id_format(message->id, id);
 	timestamp_format_header(message->id.born_us, date);
 	buffer_append_format(&text, "Received: (uid %lu)\r\n\tby %s with local id %s;\r\n\t%s\r\n",
-			     message->uid, hostname, id, date);
+			     message->caller.id, hostname, id, date);
 	message->size_max += text.length;
 	inject_message_write(message, buffer_view(&text));
 }
@@ -99,7 +100,7 @@ static int open_data(struct inject_message *message, const struct config *config
 	return error;
 }
 
-int inject_message_open(const struct config *config, unsigned long uid,
+int inject_message_open(const struct config *config, const struct os_process_caller *caller,
 			struct inject_message **message_out, struct buffer *reason)
 {
 	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
@@ -115,7 +116,7 @@ int inject_message_open(const struct config *config, unsigned long uid,
 		inject_message_abandon(message);
 		return error;
 	}
-	message->uid = uid;
+	message->caller = *caller;
 	message->size_max = config->maxsize;
 	message->id = (struct mail_id){queue_message_number(message->message), os_clock_wall_us()};
 	write_trace(message, config->hostname);
@@ -146,7 +147,11 @@ static int write_envelope(struct inject_message *message, enum mail_stage stage,
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error;
 
-	buffer_append_format(&text, "local uid=%lu", message->uid);
+	buffer_append_format(&text, "local uid=%lu", message->caller.id);
+	if (message->caller.name[0] != '\0') {
+		buffer_append_string(&text, " user=");
+		mail_text_append(&text, str_from(message->caller.name), MAIL_TEXT_8BIT);
+	}
 	envelope->received = arena_copy_str(envelope->arena, buffer_view(&text));
 	buffer_reset(&text);
 	envelope->id = message->id;

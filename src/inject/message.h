@@ -8,6 +8,7 @@
 #define INJECT_MESSAGE_H
 
 #include "config/config.h"
+#include "os/process.h"
 #include "queue/store.h"
 
 /* The gravest of sysexits(3) that mail commands end with; --help explains them. */
@@ -30,10 +31,11 @@ int inject_exit_status(int error);
 struct inject_message;
 
 /* Opens the queue that CONFIG names (made when it is not there), and a new data
- * file in it that begins with a Received header for a message from user UID.
+ * file in it that begins with a Received header for a message from the user CALLER.
  * On an error *REASON is appended a sentence. -ENOSPC also when less room is
  * left than the daemon wants. */
-MUST_CHECK int inject_message_open(const struct config *config, unsigned long uid,
+MUST_CHECK int inject_message_open(const struct config *config,
+				   const struct os_process_caller *caller,
 				   struct inject_message **message_out, struct buffer *reason);
 struct mail_id inject_message_id(const struct inject_message *message);
 

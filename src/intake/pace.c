@@ -30,3 +30,10 @@ int64_t intake_pace_left_us(const struct intake_pace *pace, int64_t timeout_us, 
 	earned_us = (int64_t)(pace->bytes / rate) * SECOND_US;
 	return earned_us >= pace->waited_us ? timeout_us : timeout_us + earned_us - pace->waited_us;
 }
+
+bool intake_pace_is_over(const struct intake_pace *pace, int64_t timeout_us, uint32_t rate,
+			 int64_t now_us)
+{
+	return pace->since_us > 0 &&
+	       now_us - pace->since_us >= intake_pace_left_us(pace, timeout_us, rate);
+}

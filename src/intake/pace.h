@@ -9,6 +9,7 @@
 #ifndef INTAKE_PACE_H
 #define INTAKE_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All zeroes: nothing received, nobody waited for. Times are monotonic. */
@@ -24,6 +25,9 @@ void intake_pace_reset(struct intake_pace *pace);
 void intake_pace_wait(struct intake_pace *pace, int64_t now_us);
 /* It has sent COUNT bytes. */
 void intake_pace_receive(struct intake_pace *pace, int64_t now_us, uint64_t count);
+/* Whether it took too long already, at NOW, for TIMEOUT and the bytes at that rate. */
+bool intake_pace_is_over(const struct intake_pace *pace, int64_t timeout_us, uint32_t rate,
+			 int64_t now_us);
 /* From the last byte on; 0 or less when it took too long. RATE is in bytes per
  * second; 0: any. */
 int64_t intake_pace_left_us(const struct intake_pace *pace, int64_t timeout_us, uint32_t rate);

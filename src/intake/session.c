@@ -1,54 +1,35 @@
 // SPDX-License-Identifier: ISC
 #include "intake/session.h"
 #include "base/panic.h"
-#include "directory/lookup.h"
-#include "intake/pace.h"
+#include "intake/internal.h"
 #include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <utlist.h>
 
-enum { READ_SIZE = 65536 };
+enum { READ_SIZE = 65536, IDLE_LOOKS = 16 };
 
-struct intake_session {
-	struct intake *intake;
-	struct smtp_server *server;
-	struct os_watch *watch;
-	struct os_timer *timer;
-	struct buffer kept; /* read, but not consumed yet */
-	struct queue_client_message message;
-	struct mail_id id; /* of that message */
-	uint64_t written;  /* bytes of it in its file */
-	struct intake_pace pace;
-	int64_t deadline_us; /* monotonic; the client must have been heard by then */
-	int64_t timer_us;    /* when the timer fires */
-	size_t unsent;       /* bytes of replies that the client did not take yet */
-	int socket;
-	bool may_relay;
-	bool is_asking; /* a question is with somebody else */
-	bool is_pumping;
-	bool is_receiving; /* a message */
-	bool is_at_end;    /* the client closed its side */
-	char address[OS_SOCKET_TEXT_SIZE];
-	struct intake_session *next, *previous;
-};
-
-static void pump(struct intake_session *session);
+/* How long a client is waited for, since it connected or brought a message, before its
+ * place may be given to another one: no honest client of a busy server loses it. */
+static const int64_t IDLE_US = SECOND_US;
 
 static void session_free(struct intake_session *session)
 {
 	struct intake *intake = session->intake;
 
 	queue_client_abandon(&session->message);
-	smtp_server_free(session->server);
+	if (session->client != NULL)
+		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	os_socket_close_politely(session->socket);
+	/* QUIT was its last word, or its end was read: nothing can lie there unread */
+	if (session->is_at_end || smtp_server_has_quit(session->server))
+		os_socket_close(session->socket);
+	else
+		os_socket_close_politely(session->socket);
+	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
 	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
 	DL_DELETE2(intake->sessions, session, previous, next);
@@ -56,8 +37,6 @@ static void session_free(struct intake_session *session)
 	free(session);
 	intake->session_ended(intake->context);
 }
-
-/* --- what is refused --- */
 
 static struct str first_line(struct str text)
 {
@@ -78,155 +57,6 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 		  log_string("text", refusal->text),
 		  log_str("command", first_line(refusal->command)));
 }
-
-/* --- the engine's questions --- */
-
-/* What the client is told when the queue cannot take its message. */
-static void queue_verdict(struct mail_verdict *verdict, int error)
-{
-	if (error == -ENOSPC || error == -EDQUOT)
-		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
-	else
-		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
-}
-
-static void answer_recipient(struct intake_session *session, const struct smtp_question *question)
-{
-	struct mail_verdict verdict;
-
-	directory_check_recipient(session->intake->config, session->may_relay,
-				  question->address.text, &verdict);
-	smtp_server_answer(session->server, &verdict);
-}
-
-static void answer_open(struct intake_session *session, int result)
-{
-	struct mail_verdict verdict;
-
-	if (result < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
-			  log_string("operation", "open"), log_error(result));
-		queue_verdict(&verdict, result);
-		smtp_server_answer(session->server, &verdict);
-		return;
-	}
-	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
-	session->written = 0;
-	smtp_server_answer_open(session->server, session->id);
-}
-
-static void log_accepted(struct intake_session *session, const struct mail_envelope *envelope)
-{
-	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
-		  log_string("client", session->address),
-		  log_str("helo", smtp_server_helo(session->server)),
-		  log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size));
-}
-
-static void answer_commit(struct intake_session *session, int result)
-{
-	const struct smtp_question *question = smtp_server_question(session->server);
-	struct mail_verdict verdict;
-	char id[MAIL_ID_SIZE];
-
-	if (result < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_id(session->id),
-			  log_string("client", session->address), log_string("operation", "commit"),
-			  log_error(result));
-		queue_verdict(&verdict, result);
-	} else {
-		log_accepted(session, question->envelope);
-		mail_id_format(session->id, id);
-		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
-	}
-	smtp_server_answer(session->server, &verdict);
-}
-
-/* OPEN or COMMIT was decided, perhaps at once. */
-static void on_queue_done(void *context, int result)
-{
-	struct intake_session *session = context;
-	const struct smtp_question *question = smtp_server_question(session->server);
-
-	session->is_asking = false;
-	if (question != NULL && question->type == SMTP_QUESTION_OPEN)
-		answer_open(session, result);
-	else if (question != NULL && question->type == SMTP_QUESTION_COMMIT)
-		answer_commit(session, result);
-	if (!session->is_pumping)
-		pump(session);
-}
-
-/* Writes what the engine has of the message: 0 or -errno. */
-static int write_body(struct intake_session *session)
-{
-	struct buffer *body = smtp_server_body(session->server);
-	int error;
-
-	if (body->length == 0)
-		return 0;
-	error = os_file_write(session->message.file, buffer_data(body), body->length,
-			      session->written);
-	session->written += body->length;
-	buffer_consume(body, body->length);
-	return error;
-}
-
-static void commit(struct intake_session *session, const struct smtp_question *question)
-{
-	int error = write_body(session);
-
-	if (error < 0) {
-		queue_client_abandon(&session->message);
-		on_queue_done(session, error);
-		return;
-	}
-	queue_client_commit(&session->message, question->envelope);
-}
-
-static void see_to_question(struct intake_session *session, const struct smtp_question *question)
-{
-	switch (question->type) {
-	case SMTP_QUESTION_RECIPIENT:
-		answer_recipient(session, question);
-		break;
-	case SMTP_QUESTION_OPEN:
-		session->is_asking = true;
-		queue_client_open(session->intake->queue, &session->message);
-		break;
-	case SMTP_QUESTION_COMMIT:
-		session->is_asking = true;
-		commit(session, question);
-		break;
-	}
-}
-
-static void see_to_body(struct intake_session *session)
-{
-	struct mail_verdict verdict;
-	int error;
-
-	if (session->message.state == QUEUE_CLIENT_OPEN &&
-	    !smtp_server_message_is_open(session->server)) {
-		queue_client_abandon(&session->message);
-		return;
-	}
-	if (session->message.state != QUEUE_CLIENT_OPEN ||
-	    smtp_server_body(session->server)->length < SMTP_SERVER_BODY_MAX)
-		return;
-	error = write_body(session);
-	if (error == 0)
-		return;
-	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
-		  log_string("operation", "write"), log_error(error));
-	queue_client_abandon(&session->message);
-	queue_verdict(&verdict, error);
-	smtp_server_data_failed(session->server, &verdict);
-}
-
-/* --- the socket --- */
 
 /* False when the connection is gone. */
 static bool flush(struct intake_session *session)
@@ -290,6 +120,8 @@ static void set_deadline(struct intake_session *session)
 
 	if (seconds > 0 && session->kept.length == 0)
 		intake_pace_wait(&session->pace, now_us);
+	if ((seconds > 0 && session->kept.length == 0) || session->unsent > 0)
+		intake_pace_wait(&session->idle, now_us);
 	if (seconds == 0) /* not the client's turn, but it must read our reply */
 		seconds = config->smtp_timeout;
 	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
@@ -300,17 +132,16 @@ static void set_deadline(struct intake_session *session)
 	os_timer_start(session->timer, left_us > 0 ? left_us : 0);
 }
 
-/* Lets the engine go on as far as it can, then waits for what it lacks. */
-static void pump(struct intake_session *session)
+void intake_session_pump(struct intake_session *session)
 {
 	session->is_pumping = true;
 	for (;;) {
 		const struct smtp_question *question;
 
-		see_to_body(session);
+		intake_question_see_to_body(session);
 		question = smtp_server_question(session->server);
 		if (question != NULL && !session->is_asking)
-			see_to_question(session, question);
+			intake_question_see_to(session, question);
 		else if (question == NULL && session->kept.length > 0 &&
 			 smtp_server_is_ready(session->server))
 			feed_kept(session);
@@ -335,6 +166,7 @@ static void receive(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = os_socket_read(session->socket, bytes, sizeof bytes);
+	int64_t now_us;
 	size_t consumed;
 
 	if (count == -EAGAIN)
@@ -343,7 +175,9 @@ static void receive(struct intake_session *session)
 		session->is_at_end = true;
 		return;
 	}
-	intake_pace_receive(&session->pace, os_clock_monotonic_us(), (uint64_t)count);
+	now_us = os_clock_monotonic_us();
+	intake_pace_receive(&session->pace, now_us, (uint64_t)count);
+	intake_pace_receive(&session->idle, now_us, (uint64_t)count);
 	consumed = smtp_server_input(session->server, bytes, (size_t)count);
 	if (consumed < (size_t)count)
 		buffer_append(&session->kept, bytes + consumed, (size_t)count - consumed);
@@ -356,7 +190,7 @@ static void on_ready(void *context, unsigned events)
 	if ((events & OS_WATCH_READ) && smtp_server_is_ready(session->server) &&
 	    session->kept.length == 0)
 		receive(session);
-	pump(session);
+	intake_session_pump(session);
 }
 
 /* Deadlines move with every byte; the timer is set anew only when it fires. */
@@ -377,7 +211,53 @@ static void on_timer(void *context)
 		return;
 	}
 	smtp_server_timeout(session->server);
-	pump(session);
+	intake_session_pump(session);
+}
+
+void intake_session_was_useful(struct intake_session *session)
+{
+	intake_pace_reset(&session->idle);
+	DL_DELETE2(session->intake->sessions, session, previous, next);
+	DL_APPEND2(session->intake->sessions, session, previous, next);
+}
+
+struct intake_session *intake_session_find_idle(struct intake *intake)
+{
+	uint32_t rate = intake->config->smtp_min_rate;
+	int64_t now_us = os_clock_monotonic_us();
+
+	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
+		struct intake_session *session = intake->sessions;
+
+		if (!session->is_asking &&
+		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
+			return session;
+		if (!session->is_asking && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
+			return NULL; /* nor are those behind it, who are younger */
+		/* it is busy, and sends its message well: others are looked at first next time */
+		DL_DELETE2(intake->sessions, session, previous, next);
+		DL_APPEND2(intake->sessions, session, previous, next);
+	}
+	return NULL;
+}
+
+void intake_session_turn_away(struct intake_session *session)
+{
+	smtp_server_turn_away(session->server, "Too many clients wait, try again later");
+	(void)flush(session);
+	session_free(session);
+}
+
+/* Whether it may have one session more. */
+static bool count_client(struct intake_session *session, const union os_socket_address *peer,
+			 const struct in6_addr *mapped)
+{
+	uint32_t limit = session->intake->config->maxsessions_client;
+
+	if (session->may_relay || limit == 0 || peer->any.sa_family == AF_UNIX)
+		return true;
+	session->client = intake_client_enter(&session->intake->clients, mapped, limit);
+	return session->client != NULL;
 }
 
 static void greet(struct intake_session *session, bool has_spoken)
@@ -403,16 +283,19 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->socket = socket;
 	session->may_relay = config_may_relay(intake->config, &mapped);
-	session->message.done = on_queue_done;
-	session->message.context = session;
+	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
 	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);
 	session->timer = os_timer_new(intake->loop, on_timer, session);
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	greet(session, has_spoken);
-	pump(session);
+	if (count_client(session, peer, &mapped))
+		greet(session, has_spoken);
+	else
+		smtp_server_turn_away(session->server,
+				      "You have too many connections to this server");
+	intake_session_pump(session);
 }
 
 void intake_stop(struct intake *intake)
@@ -424,6 +307,6 @@ void intake_stop(struct intake *intake)
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
 		smtp_server_shutdown(session->server);
 		if (!session->is_asking)
-			pump(session);
+			intake_session_pump(session);
 	}
 }

@@ -17,9 +17,10 @@ struct intake {
 	struct os_loop *loop;
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
-	struct intake_session *sessions;
-	struct intake_proxy *proxies; /* connections that are no session yet */
-	size_t session_count;         /* of both */
+	struct intake_session *sessions; /* who did nothing useful for longest comes first */
+	struct intake_client *clients;   /* whose sessions are counted */
+	struct intake_proxy *proxies;    /* connections that are no session yet */
+	size_t session_count;            /* of both */
 	/* A session has ended: there is room for another one. */
 	void (*session_ended)(void *context);
 	void *context;
@@ -29,6 +30,11 @@ struct intake {
  * client were read already. */
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
 			const union os_socket_address *peer, bool has_spoken);
+/* A session whose place may be given to another client, or NULL: the one that did
+ * nothing useful for longest, if it was waited for some while since. */
+struct intake_session *intake_session_find_idle(struct intake *intake);
+/* Ends it with 421. */
+void intake_session_turn_away(struct intake_session *session);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
 /* Ends every session as soon as what it waits for is answered. */

@@ -18,6 +18,7 @@ struct ipc_client {
 	struct ipc_channel *channel;
 	struct os_timer *timer;
 	int64_t delay_us;
+	bool is_loss_untold;
 };
 
 static void client_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -36,7 +37,7 @@ static void client_lost(void *context, struct ipc_channel *channel)
 	client->channel = NULL;
 	client->delay_us = FIRST_DELAY_US;
 	os_timer_start(client->timer, client->delay_us);
-	log_event(EVENT_IPC_LOST, log_string("path", client->path));
+	client->is_loss_untold = true;
 	client->handler->lost(client->context);
 }
 
@@ -47,6 +48,9 @@ static void try_connect(void *context)
 	struct ipc_client *client = context;
 	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
 
+	if (client->is_loss_untold) /* not when the whole node stops, and this process next */
+		log_event(EVENT_IPC_LOST, log_string("path", client->path));
+	client->is_loss_untold = false;
 	if (socket < 0) {
 		os_timer_start(client->timer, client->delay_us);
 		client->delay_us *= 2;

@@ -91,17 +91,14 @@ static int count_service(void *context, const char *name)
 
 struct spares {
 	int directory;
-	struct listing_count data;
-	struct listing_count control;
+	struct listing_count spare;
 	struct listing_count fresh;
 };
 
 static int count_spare(void *context, const char *name)
 {
 	struct spares *spares = context;
-	struct listing_count *count = name[0] == 'm'   ? &spares->data
-				      : name[0] == 'c' ? &spares->control
-						       : &spares->fresh;
+	struct listing_count *count = name[0] == 'm' ? &spares->spare : &spares->fresh;
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
 
@@ -117,16 +114,13 @@ static int count_spares(struct counting *counting)
 {
 	struct spares spares = {
 		.directory = queue_store_directory(counting->store),
-		.data.name = "spare data",
-		.control.name = "spare control",
+		.spare.name = "spare files",
 		.fresh.name = "new files",
 	};
 	int result = os_file_list(spares.directory, "pid", count_spare, &spares);
 
 	if (result == 0)
-		result = counting->each(counting->context, &spares.data);
-	if (result == 0)
-		result = counting->each(counting->context, &spares.control);
+		result = counting->each(counting->context, &spares.spare);
 	return result == 0 ? counting->each(counting->context, &spares.fresh) : result;
 }
 

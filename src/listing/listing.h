@@ -51,7 +51,7 @@ MUST_CHECK int listing_find(struct queue_store *store, struct str text,
 
 /* One place of the queue. */
 struct listing_count {
-	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare data" ... */
+	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare files" ... */
 	uint64_t messages;
 	uint64_t bytes; /* of data files, where they can be seen */
 };

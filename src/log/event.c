@@ -321,6 +321,11 @@ const char *log_event_meaning(enum log_name name)
 	return events[name].meaning;
 }
 
+const char *log_event_level(enum log_name name)
+{
+	return levels[events[name].level];
+}
+
 bool log_level_parse(struct str name, enum log_level *level_out)
 {
 	for (unsigned i = 0; i < COUNT_OF(levels); i++) {

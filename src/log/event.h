@@ -92,6 +92,8 @@ void log_flush(void);
 
 const char *log_event_name(enum log_name name);
 const char *log_event_meaning(enum log_name name);
+/* "info" */
+const char *log_event_level(enum log_name name);
 bool log_level_parse(struct str name, enum log_level *level_out);
 
 #endif

@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* As much as collectors take; a value of 1000 bytes has up to 4000 when it is escaped. */
+enum { MESSAGE_SIZE = 8192 };
+
 bool log_sink_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -47,7 +50,7 @@ static int syslog_connect(void)
 static bool send_to_syslog(int socket_to, enum log_level level, struct str line)
 {
 	char stamp[32];
-	char message[2048];
+	char message[MESSAGE_SIZE];
 	time_t now = time(NULL);
 	struct tm local;
 	int length;

@@ -17,8 +17,12 @@ struct maildir {
 	char *host; /* made safe for a file name */
 	enum maildir_sync sync;
 	uint64_t root_device; /* 0: unknown */
-	uint64_t count;       /* of deliveries begun, for names */
-	char *input;          /* MAILDIR_BLOCK bytes */
+	struct maildir_order {
+		uint64_t device; /* 0: unknown */
+		bool is_ordered;
+	} order;        /* of the device that was asked about last */
+	uint64_t count; /* of deliveries begun, for names */
+	char *input;    /* MAILDIR_BLOCK bytes */
 	struct buffer output;
 	char *durable_parent; /* all directories down to this one are durable */
 	struct maildir_cleaned {
@@ -38,10 +42,11 @@ MUST_CHECK int maildir_path_join(struct maildir_path *out, struct str path, cons
 /* A delivery on its way. It stays in the group when it fails, with its error. */
 struct maildir_work {
 	struct maildir_delivery *delivery;
-	const char *doing;  /* for the words of an error */
-	int error;          /* 0 or -errno of the first step that failed */
-	int file;           /* in tmp/; negative: none */
-	bool by_filesystem; /* made durable together with all others on its device */
+	const char *doing;      /* for the words of an error */
+	int error;              /* 0 or -errno of the first step that failed */
+	int file;               /* in tmp/; negative: none */
+	enum maildir_sync sync; /* how it is made durable, by all on its device alike */
+	bool is_durable;        /* MAILDIR_SYNC_ORDERED: whether its name is, or will never be */
 	bool is_loop;
 	bool lacks_mailbox; /* tmp/ was not there */
 	uint64_t inode;
@@ -57,7 +62,7 @@ void maildir_work_fail(struct maildir_work *work, const char *doing, int result)
 
 /* The two moments at which a group waits for the disk (sync.c). First PLAN, when
  * all files are written; then FILES; then, when all are renamed, FOLDERS. */
-void maildir_sync_plan(const struct maildir *maildir, struct maildir_work *works, size_t count);
+void maildir_sync_plan(struct maildir *maildir, struct maildir_work *works, size_t count);
 void maildir_sync_files(struct maildir_work *works, size_t count);
 void maildir_sync_folders(struct maildir_work *works, size_t count);
 

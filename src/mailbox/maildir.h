@@ -26,9 +26,11 @@
 #include <stdint.h>
 
 enum maildir_sync {
-	MAILDIR_SYNC_AUTO,       /* FILESYSTEM where the mail is not on the root filesystem */
+	MAILDIR_SYNC_AUTO,       /* ORDERED where it is promised; FILESYSTEM where the mail is
+				  * not on the root filesystem; else FILES */
 	MAILDIR_SYNC_FILES,      /* each file and each directory */
 	MAILDIR_SYNC_FILESYSTEM, /* groups of MAILDIR_FILESYSTEM_FROM: syncfs */
+	MAILDIR_SYNC_ORDERED,    /* write out, rename, sync one directory: os_file_is_ordered() */
 };
 
 enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */

@@ -18,14 +18,6 @@ void maildir_work_fail(struct maildir_work *work, const char *doing, int result)
 	work->error = result;
 }
 
-static bool may_sync_filesystem(const struct maildir *maildir, uint64_t device)
-{
-	if (maildir->sync == MAILDIR_SYNC_AUTO)
-		/* others write to the root filesystem; we would wait for them */
-		return device != maildir->root_device;
-	return maildir->sync == MAILDIR_SYNC_FILESYSTEM;
-}
-
 static size_t count_on(const struct maildir_work *works, size_t count, uint64_t device)
 {
 	size_t on = 0;
@@ -35,20 +27,42 @@ static size_t count_on(const struct maildir_work *works, size_t count, uint64_t 
 	return on;
 }
 
-void maildir_sync_plan(const struct maildir *maildir, struct maildir_work *works, size_t count)
+static bool is_ordered(struct maildir *maildir, const struct maildir_work *work)
 {
-	uint64_t device = 0;
-	bool together = false;
+	if (maildir->order.device != work->device)
+		maildir->order = (struct maildir_order){
+			.device = work->device, .is_ordered = os_file_is_ordered(work->file)};
+	return maildir->order.is_ordered;
+}
+
+static enum maildir_sync choose(struct maildir *maildir, const struct maildir_work *works,
+				size_t count, const struct maildir_work *work)
+{
+	enum maildir_sync sync = maildir->sync;
+
+	if (sync == MAILDIR_SYNC_AUTO && is_ordered(maildir, work))
+		return MAILDIR_SYNC_ORDERED;
+	if (sync == MAILDIR_SYNC_AUTO)
+		/* others write to the root filesystem; we would wait for them */
+		sync = work->device == maildir->root_device ? MAILDIR_SYNC_FILES
+							    : MAILDIR_SYNC_FILESYSTEM;
+	if (sync == MAILDIR_SYNC_FILESYSTEM &&
+	    count_on(works, count, work->device) < MAILDIR_FILESYSTEM_FROM)
+		return MAILDIR_SYNC_FILES;
+	return sync;
+}
+
+void maildir_sync_plan(struct maildir *maildir, struct maildir_work *works, size_t count)
+{
+	const struct maildir_work *before = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		if (works[i].error < 0)
 			continue;
-		if (i == 0 || works[i].device != device) {
-			device = works[i].device;
-			together = may_sync_filesystem(maildir, device) &&
-				   count_on(works, count, device) >= MAILDIR_FILESYSTEM_FROM;
-		}
-		works[i].by_filesystem = together;
+		works[i].sync = before != NULL && before->device == works[i].device
+					? before->sync
+					: choose(maildir, works, count, &works[i]);
+		before = &works[i];
 	}
 }
 
@@ -61,7 +75,7 @@ static void sync_filesystems(struct maildir_work *works, size_t count, const cha
 		uint64_t device = works[i].device;
 		int result;
 
-		if (is_synced[i] || works[i].error < 0 || !works[i].by_filesystem)
+		if (is_synced[i] || works[i].error < 0 || works[i].sync != MAILDIR_SYNC_FILESYSTEM)
 			continue;
 		result = os_file_sync_filesystem(works[i].file);
 		for (size_t j = i; j < count; j++) {
@@ -74,24 +88,34 @@ static void sync_filesystems(struct maildir_work *works, size_t count, const cha
 	free(is_synced);
 }
 
-void maildir_sync_files(struct maildir_work *works, size_t count)
+/* The bytes of all files that are to be made durable as SYNC says, side by side. */
+static void for_each_file(struct maildir_work *works, size_t count, enum maildir_sync sync,
+			  void (*store_many)(const int *files, size_t count, int *results),
+			  const char *doing)
 {
-	static const char doing[] = "make the message durable";
 	int *files = memory_alloc_zero(count, sizeof *files);
 	int *results = memory_alloc_zero(count, sizeof *results);
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (works[i].error == 0 && !works[i].by_filesystem)
+		if (works[i].error == 0 && works[i].sync == sync)
 			files[used++] = works[i].file;
 	if (used > 0)
-		os_file_sync_many(files, used, results);
+		store_many(files, used, results);
 	used = 0;
 	for (size_t i = 0; i < count; i++)
-		if (works[i].error == 0 && !works[i].by_filesystem)
+		if (works[i].error == 0 && works[i].sync == sync)
 			maildir_work_fail(&works[i], doing, results[used++]);
 	free(files);
 	free(results);
+}
+
+void maildir_sync_files(struct maildir_work *works, size_t count)
+{
+	static const char doing[] = "make the message durable";
+
+	for_each_file(works, count, MAILDIR_SYNC_FILES, os_file_sync_many, doing);
+	for_each_file(works, count, MAILDIR_SYNC_ORDERED, os_file_write_out_many, doing);
 	sync_filesystems(works, count, doing);
 }
 
@@ -113,17 +137,35 @@ static int sync_new(struct str path)
 	return result < 0 ? result : os_file_sync_directory(OS_FILE_HERE, folder.text);
 }
 
-/* Each distinct new/ once, however many deliveries went there. */
-void maildir_sync_folders(struct maildir_work *works, size_t count)
+/* On each filesystem that keeps order, the one that the last name came into. */
+static void sync_last_folders(struct maildir_work *works, size_t count, const char *doing)
 {
-	static const char doing[] = "make the name in new/ durable";
+	for (size_t last = count; last-- > 0;) {
+		uint64_t device = works[last].device;
+		int result;
+
+		if (works[last].error < 0 || works[last].is_durable ||
+		    works[last].sync != MAILDIR_SYNC_ORDERED)
+			continue;
+		result = sync_new(works[last].delivery->path);
+		for (size_t i = 0; i <= last; i++) {
+			if (works[i].error < 0 || works[i].device != device)
+				continue;
+			works[i].is_durable = true;
+			maildir_work_fail(&works[i], doing, result);
+		}
+	}
+}
+
+/* Each distinct new/ once, however many deliveries went there. */
+static void sync_each_folder(struct maildir_work *works, size_t count, const char *doing)
+{
 	struct maildir_work **sorted = memory_alloc_zero(count, sizeof *sorted);
 	size_t used = 0;
 	int result = 0;
 
-	sync_filesystems(works, count, doing);
 	for (size_t i = 0; i < count; i++)
-		if (works[i].error == 0 && !works[i].by_filesystem)
+		if (works[i].error == 0 && works[i].sync == MAILDIR_SYNC_FILES)
 			sorted[used++] = &works[i];
 	qsort(sorted, used, sizeof *sorted, compare_paths);
 	for (size_t i = 0; i < used; i++) {
@@ -132,4 +174,13 @@ void maildir_sync_folders(struct maildir_work *works, size_t count)
 		maildir_work_fail(sorted[i], doing, result);
 	}
 	free(sorted);
+}
+
+void maildir_sync_folders(struct maildir_work *works, size_t count)
+{
+	static const char doing[] = "make the name in new/ durable";
+
+	sync_filesystems(works, count, doing);
+	sync_last_folders(works, count, doing);
+	sync_each_folder(works, count, doing);
 }

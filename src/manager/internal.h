@@ -175,6 +175,7 @@ struct manager {
 	struct message *to_record; /* in order of record_at_us */
 	struct os_timer *record_timer;
 	struct ipc_client *queue; /* notices and removals */
+	bool is_cleaned; /* queue_update_clean() went well */
 	bool is_managing;
 	struct buffer removals;
 	struct os_task removals_task;
@@ -278,6 +279,9 @@ void outcome_record_cancel(struct manager *manager, struct message *message);
 void outcome_record_due(void *context);
 extern const struct queue_group_handler outcome_group_handler;
 
+/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
+ * without one. */
+void outcome_log(const struct message *message, const struct queue_delivery *delivery);
 /* A delivery that waited too long: failed. */
 void outcome_expire(const struct message *message, struct queue_delivery *delivery);
 

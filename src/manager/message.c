@@ -151,6 +151,15 @@ static void prepare_deliveries(struct message *message)
 	message->has_bounce |= message->is_recorded;
 }
 
+/* Whoever queued it may have had no log to write to. */
+static void log_found(const struct mail_envelope *envelope)
+{
+	log_event(EVENT_MESSAGE_FOUND, log_id(envelope->id),
+		  log_str("received", envelope->received), log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size));
+}
+
 void message_wake(struct manager *manager, struct message *message, struct str text)
 {
 	int error = load(manager, message, text);
@@ -166,6 +175,8 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 		return;
 	}
 	manager->awake++;
+	if (message->is_queued && message->born_us == 0 && text.length == 0)
+		log_found(message->control->envelope);
 	message->born_us = message->control->envelope->id.born_us;
 	if (message->control->is_mapped) {
 		prepare_deliveries(message);
@@ -202,8 +213,11 @@ void message_mapped(struct manager *manager, struct message *message)
 	message->mapping = NULL;
 	prepare_deliveries(message);
 	message->control->is_mapped = true;
-	for (size_t i = 0; i < message->control->delivery_count; i++)
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		message->unrecorded[i] = message->control->deliveries[i].outcome != QUEUE_PENDING;
+		if (message->unrecorded[i])
+			outcome_log(message, &message->control->deliveries[i]);
+	}
 	message->state = MESSAGE_BUSY;
 	message_continue(manager, message);
 }

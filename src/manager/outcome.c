@@ -15,7 +15,7 @@ static const int64_t LOST_DELAY_US = 2 * SECOND_US;
 
 /* --- deciding --- */
 
-static void log_outcome(const struct message *message, const struct queue_delivery *delivery)
+void outcome_log(const struct message *message, const struct queue_delivery *delivery)
 {
 	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
@@ -118,7 +118,7 @@ void outcome_set(struct manager *manager, struct job *job, const struct outcome 
 	default:
 		defer(manager, message, delivery, job->destination->stage->skip);
 	}
-	log_outcome(message, delivery);
+	outcome_log(message, delivery);
 }
 
 void outcome_lost(struct manager *manager, struct job *job)
@@ -145,7 +145,7 @@ void outcome_lost(struct manager *manager, struct job *job)
 				schedule_next(message->born_us, delivery->changed_us,
 					      job->destination->stage->skip, os_random_u64());
 		message->unrecorded[index] = true;
-		log_outcome(message, delivery);
+		outcome_log(message, delivery);
 	}
 }
 

@@ -114,6 +114,8 @@ static void clean(struct manager *manager)
 
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
+	else
+		manager->is_cleaned = true;
 }
 
 static void on_managed(struct manager *manager)
@@ -123,6 +125,9 @@ static void on_managed(struct manager *manager)
 	manager->is_managing = true;
 	if (is_first)
 		clean(manager);
+	if (manager->is_cleaned)
+		ipc_channel_send(ipc_client_channel(manager->queue), QUEUE_PROTOCOL_CLEANED, 0,
+				 STR(""), NULL, 0);
 	ask_again_for_all(manager);
 	scan_all(manager);
 	if (is_first)

@@ -174,6 +174,7 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 		if (now_us - message->born_us < manager->config->queuelifetime_us)
 			return false;
 		outcome_expire(message, delivery);
+		outcome_log(message, delivery);
 		message->unrecorded[index] = true;
 		return false;
 	}

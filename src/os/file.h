@@ -65,7 +65,7 @@ MUST_CHECK int os_file_sync(int file);
 void os_file_sync_many(const int *files, size_t count, int *results);
 /* Hands the bytes of COUNT files to the device and waits until it has them.
  * Nothing is durable by that alone. But on a filesystem that keeps order
- * (queue/ordered.c), a change of a directory made after this call becomes
+ * (os_file_is_ordered()), a change of a directory made after this call becomes
  * durable only together with these bytes and sizes. Errors as for
  * os_file_sync(); RESULTS[i] is 0 or -errno of FILES[i]. */
 void os_file_write_out_many(const int *files, size_t count, int *results);
@@ -92,6 +92,12 @@ MUST_CHECK int os_file_set_modified(int directory, const char *path, int64_t mod
 MUST_CHECK int os_file_space(int file, struct os_file_space *space_out);
 /* The kernel's magic number of the filesystem type (statfs f_type). */
 MUST_CHECK int os_file_filesystem_type(int file, uint64_t *type_out);
+
+/* Whether the filesystem of FILE provably makes changes durable in their order:
+ * what os_file_write_out_many() says of one that does holds there, and a sync of a
+ * directory makes durable all that was done before that directory's last change,
+ * anywhere on the filesystem. (file_order.c says which do and why.) */
+bool os_file_is_ordered(int file);
 
 /* Calls EACH with every name in a directory except "." and "..", in no order;
  * stops when EACH returns something else than 0 and returns that. Entries that

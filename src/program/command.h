@@ -6,54 +6,102 @@
 #define PROGRAM_COMMAND_H
 
 #include "config/config.h"
+#include <stddef.h>
 
 #define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"
 
 enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
 
+/* An option of a command. */
+struct command_option {
+	const char *name;     /* "--older", "-c" */
+	const char *argument; /* what it is called in the help, or the words that are allowed,
+			       * with '|' between them; NULL: none */
+	const char *help;     /* without a full stop; NULL: that of the row before */
+	size_t offset;        /* from the command's struct command_options: of a const char *;
+			       * without an argument of a bool */
+};
+
+/* An exit status. */
+struct command_exit {
+	int status;
+	const char *meaning; /* NULL: this is the end of a list */
+};
+
+/* Everything that --help, the manual and completion tell comes from here. */
 struct command {
-	const char *name;
-	const char *arguments; /* for the usage line */
+	const char *name;      /* "queue list" */
+	const char *arguments; /* that are no options */
 	const char *summary;   /* one line */
 	const char *help;      /* paragraphs; may be "" */
 	int (*run)(const struct command *command, int argc, char **argv);
+	const struct command_option *options; /* the last has a NULL name; NULL: none */
+	const struct command_exit *exits;     /* NULL: the usual ones */
+	const struct command *subcommands;    /* the last has a NULL name; NULL: none */
 };
 
 /* All of them; the last has a NULL name. */
 extern const struct command commands[];
 
+/* What was read from a command line. A command with options of its own has a
+ * struct that begins with this one. */
 struct command_options {
 	const char *config_file;
 	bool json;
 	int first; /* index of the first argument that is no option; they all come last */
 };
 
-/* Reads, wherever they stand, -c FILE, --json (where ALLOW_JSON) and --help. COMMAND_OK to go on;
- * otherwise *STATUS_OUT is the exit status, and what there was to say is said. */
-bool command_parse(const struct command *command, int argc, char **argv, bool allow_json,
-		   struct command_options *options, int *status_out);
-/* An option of one command. */
-struct command_option {
-	const char *name;     /* "--older" */
-	const char *argument; /* what it is called in the help; NULL: none */
-	const char *help;
-	const char **value_out; /* of one with an argument */
-	bool *flag_out;         /* of one without */
-};
+/* Rows of tables of options. */
+#define COMMAND_OPTION_CONFIG                                                \
+	{                                                                    \
+		"-c", "FILE", "the configuration (" COMMAND_CONFIG_FILE ")", \
+			offsetof(struct command_options, config_file)        \
+	}
+#define COMMAND_OPTION_JSON(help)                                            \
+	{                                                                    \
+		"--json", NULL, help, offsetof(struct command_options, json) \
+	}
+#define COMMAND_OPTION_END          \
+	{                           \
+		NULL, NULL, NULL, 0 \
+	}
 
-/* The same with more options: EXTRAS ends with a NULL name. --json is one of
- * them where it is wanted. */
-bool command_parse_extra(const struct command *command, int argc, char **argv,
-			 const struct command_option *extras, struct command_options *options,
-			 int *status_out);
-/* Runs the one of SUBCOMMANDS ("queue list"; the last has a NULL name) of COMMAND
- * ("queue") that argv[1] names. */
-int command_run_sub(const struct command *command, const struct command *subcommands, int argc,
-		    char **argv);
+/* Only -c. */
+extern const struct command_option command_config_options[];
+/* Only -c and --json. */
+extern const struct command_option command_json_options[];
+/* 0, 1 and 2. */
+extern const struct command_exit command_usual_exits[];
+
+/* Reads the options of COMMAND, wherever they stand, into OPTIONS, which the caller
+ * has cleared or filled with defaults. True to go on; otherwise *STATUS_OUT is the
+ * exit status (--help was asked for, or something is wrong), and what there was to
+ * say is said. */
+bool command_parse(const struct command *command, int argc, char **argv,
+		   struct command_options *options, int *status_out);
+/* The same for a command that takes no arguments. */
+bool command_parse_plain(const struct command *command, int argc, char **argv,
+			 struct command_options *options, int *status_out);
+
+/* "[-c FILE] [--json] ID": options and arguments, as the usage line has them. */
+void command_append_arguments(const struct command *command, struct buffer *out);
+/* --help, and -h where that letter is free. */
+const struct command_option *command_help_options(const struct command *command);
+/* What --help prints. */
+void command_append_help(const struct command *command, struct buffer *out);
+/* What the manual page's template TEXT stands for: a line "@WHAT COMMAND@" becomes what the
+ * tables say of that command, in the language of mdoc(7). False, and *WHY is appended
+ * to: there is something it does not know. */
+MUST_CHECK bool command_fill_manual(struct str text, struct buffer *out, struct buffer *why);
+/* The one of the commands, or of their subcommands, called NAME; NULL: none. */
+const struct command *command_find(struct str name);
+
+/* Runs the subcommand of COMMAND that argv[1] names. */
+int command_run_sub(const struct command *command, int argc, char **argv);
 /* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
-/* FILE, or the usual configuration when it is NULL. Exits when FILE was named by
- * somebody with fewer rights than this program. */
+/* FILE, or the usual configuration when it is NULL. NULL, and that is said, when FILE
+ * was named by somebody with fewer rights than this program. */
 const char *command_config_file(const char *file);
 /* The configuration; or NULL, and every problem is on standard error. */
 struct config *command_config(const char *file);
@@ -65,15 +113,13 @@ int command_manual(const struct command *command, int argc, char **argv);
 /* What "mailq" prints; the exit status. */
 int command_mailq_print(const char *config_file);
 
+extern const struct command_option command_enqueue_options[];
 int command_enqueue(const struct command *command, int argc, char **argv);
 int command_completion(const struct command *command, int argc, char **argv);
+extern const struct command_option command_trace_options[];
 int command_trace(const struct command *command, int argc, char **argv);
 int command_reload(const struct command *command, int argc, char **argv);
 int command_stop(const struct command *command, int argc, char **argv);
-int command_trigger(const struct command *command, int argc, char **argv);
-int command_queue(const struct command *command, int argc, char **argv);
-int command_mailq(const struct command *command, int argc, char **argv);
 int command_sendmail(const struct command *command, int argc, char **argv);
-int command_version(const struct command *command, int argc, char **argv);
 
 #endif

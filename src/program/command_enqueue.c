@@ -25,50 +25,61 @@ static int receive(const struct config *config, struct inject_message *message,
 	return error;
 }
 
-static int enqueue(const struct config *config, unsigned long uid, enum mail_stage stage)
+static int enqueue(const struct config *config, const struct os_process_caller *caller,
+		   enum mail_stage stage)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
 	struct mail_envelope *envelope;
-	int error = inject_message_open(config, uid, &message, &reason);
+	int error = inject_message_open(config, caller, &message, &reason);
 
 	if (error < 0)
-		return command_mail_failed(NAME, error, &reason);
+		return command_mail_refused(NAME, config, caller, error, &reason);
 	envelope = mail_envelope_new();
 	error = receive(config, message, envelope, &reason);
 	if (error < 0)
 		inject_message_abandon(message);
 	else
 		error = inject_message_commit(message, stage, envelope);
+	if (error < 0)
+		error = command_mail_refused(NAME, config, caller, error, &reason);
+	else
+		command_mail_accepted(NAME, config, caller, envelope);
 	mail_envelope_free(envelope);
-	return error < 0 ? command_mail_failed(NAME, error, &reason) : INJECT_OK;
+	return error;
 }
+
+struct enqueue_options {
+	struct command_options common;
+	const char *stage;
+};
+
+const struct command_option command_enqueue_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"-s", "submit|arrive", "the stage where it begins (submit)",
+	 offsetof(struct enqueue_options, stage)},
+	COMMAND_OPTION_END,
+};
 
 int command_enqueue(const struct command *command, int argc, char **argv)
 {
-	const char *stage_name = "submit";
-	const struct command_option extras[] = {
-		{"-s", "STAGE", "where it begins: submit (default) or arrive", &stage_name, NULL},
-		{NULL, NULL, NULL, NULL, NULL},
-	};
+	struct enqueue_options options = {.stage = "submit"};
 	struct os_process_caller caller;
-	struct command_options options;
 	struct config *config;
 	enum mail_stage stage;
 	int status;
 
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status == COMMAND_USAGE ? INJECT_USAGE : status;
-	if (options.first < argc || !mail_stage_parse(str_from(stage_name), &stage)) {
-		command_usage(command,
-			      options.first < argc ? "unexpected argument" : "no such stage");
+	if (!mail_stage_parse(str_from(options.stage), &stage)) {
+		command_usage(command, "-s needs \"submit\" or \"arrive\"");
 		return INJECT_USAGE;
 	}
 	os_process_caller_find(&caller);
-	config = command_mail_begin(NAME, options.config_file, &status);
+	config = command_mail_begin(NAME, options.common.config_file, &status);
 	if (config == NULL)
 		return status;
-	status = enqueue(config, caller.id, stage);
+	status = enqueue(config, &caller, stage);
 	config_free(config);
 	return status;
 }

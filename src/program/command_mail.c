@@ -1,24 +1,66 @@
 // SPDX-License-Identifier: ISC
 #include "program/command_mail.h"
+#include "log/event.h"
 #include "os/process.h"
 #include "program/command.h"
+#include "program/log_settings.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TIME_LIMIT_SECONDS = 24 * 60 * 60 };
 
-int command_mail_failed(const char *name, int error, const struct buffer *reason)
+static struct str explain(int error, const struct buffer *reason)
 {
 	if (reason != NULL && reason->length > 0)
-		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(buffer_view(reason)));
-	else if (error == -EBADMSG)
-		fprintf(stderr, "%s: a CR without LF stands in the message\n", name);
-	else if (error == -EFBIG)
-		fprintf(stderr, "%s: the message is over the size limit\n", name);
-	else
-		fprintf(stderr, "%s: %s\n", name, strerror(-error));
+		return buffer_view(reason);
+	if (error == -EBADMSG)
+		return STR("a CR without LF stands in the message");
+	if (error == -EFBIG)
+		return STR("the message is over the size limit");
+	return str_from(strerror(-error));
+}
+
+int command_mail_failed(const char *name, int error, const struct buffer *reason)
+{
+	fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(explain(error, reason)));
 	return inject_exit_status(error);
+}
+
+static bool open_log(const char *name, const struct config *config)
+{
+	const char *space = strrchr(name, ' ');
+
+	if (config->log_target != CONFIG_LOG_SYSLOG)
+		return false;
+	log_settings_apply(space != NULL ? space + 1 : name, config);
+	return true;
+}
+
+int command_mail_refused(const char *name, const struct config *config,
+			 const struct os_process_caller *caller, int error,
+			 const struct buffer *reason)
+{
+	int status = command_mail_failed(name, error, reason);
+
+	if (open_log(name, config))
+		log_event(EVENT_MESSAGE_REFUSED, log_number("uid", (int64_t)caller->id),
+			  log_string("user", caller->name), log_number("status", status),
+			  log_str("text", explain(error, reason)));
+	return status;
+}
+
+void command_mail_accepted(const char *name, const struct config *config,
+			   const struct os_process_caller *caller,
+			   const struct mail_envelope *envelope)
+{
+	if (!open_log(name, config))
+		return;
+	log_event(EVENT_MESSAGE_ACCEPTED, log_id(envelope->id),
+		  log_number("uid", (int64_t)caller->id), log_string("user", caller->name),
+		  log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size));
 }
 
 static int become_user(const char *name, const struct config *config)

@@ -9,22 +9,19 @@
 #include "inject/message.h"
 #include "inject/reader.h"
 
-/* For the help texts. */
-#define COMMAND_MAIL_EXITS                                                          \
-	"Exit status (sysexits):\n"                                                 \
-	"  0   the message is durably queued\n"                                     \
-	"  64  wrong usage\n"                                                       \
-	"  65  the message or its envelope is malformed; a CR stands alone in it\n" \
-	"  69  it is over a limit: size, number of recipients\n"                    \
-	"  73  the queue does not exist and cannot be made\n"                       \
-	"  74  the disk or the input has failed\n"                                  \
-	"  75  not now: no room, too many open files, 24 hours have passed\n"       \
-	"  77  this user may not write into the queue\n"                            \
-	"  78  the configuration or the queue is wrong\n"
-
 /* The exit status for ERROR (-errno), after "NAME: REASON" (or what the error
  * says when REASON is empty) on standard error. */
 int command_mail_failed(const char *name, int error, const struct buffer *reason);
+
+/* The same once a message was begun by CALLER, and in the log as well. */
+int command_mail_refused(const char *name, const struct config *config,
+			 const struct os_process_caller *caller, int error,
+			 const struct buffer *reason);
+/* Tells the log that the message with ENVELOPE is queued. For both of these: only
+ * when the log is syslog, since standard error is the caller's. */
+void command_mail_accepted(const char *name, const struct config *config,
+			   const struct os_process_caller *caller,
+			   const struct mail_envelope *envelope);
 
 /* The configuration in FILE. Sets the time limit of whoever writes into the
  * queue (24 hours), and becomes the mail system's user when started as root.

@@ -122,12 +122,12 @@ static struct queue_store *open_there(const struct queue_store *here, const char
 	if (error < 0) {
 		if (reason.length == 0)
 			buffer_append_string(&reason, strerror(-error));
-		fprintf(stderr, "stagepost queue: %s: " STR_FORMAT "\n", path,
+		fprintf(stderr, "stagepost: %s: " STR_FORMAT "\n", path,
 			STR_ARGUMENTS(buffer_view(&reason)));
 		return NULL;
 	}
 	if (is_same(here, store))
-		fprintf(stderr, "stagepost queue: %s is this very queue\n", path);
+		fprintf(stderr, "stagepost: %s is this very queue\n", path);
 	else if (command_queue_lock(store, path))
 		return store;
 	queue_store_close(store);
@@ -153,12 +153,12 @@ static int adopt(struct adoption *adoption, const char *path)
 int command_queue_adopt(const struct command *command, int argc, char **argv)
 {
 	struct adoption adoption = {.config = NULL};
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct config *config;
 	int result = COMMAND_FAILED;
 	int status;
 
-	if (!command_parse(command, argc, argv, false, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first + 1 != argc)
 		return command_usage(command, "give one directory");

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+enum { OUTPUT_FAILED = 1 };
+
 struct list {
 	bool json;
 	uint64_t count;
@@ -27,20 +29,17 @@ static int list_one(void *context, const struct listing_entry *entry)
 	list->count++;
 	list->bytes += entry->control != NULL ? entry->control->envelope->size : 0;
 	command_queue_flush(&list->text);
-	return ferror(stdout) ? -EPIPE : 0;
+	return ferror(stdout) ? OUTPUT_FAILED : 0;
 }
 
-static int list_queue(const char *config_file, const struct listing_filter *filter, bool json)
+static int list_store(struct queue_store *store, const struct listing_filter *filter, bool json)
 {
 	struct list list = {.json = json};
-	struct queue_store *store = command_queue_open(config_file);
-	int result;
+	int result = listing_each(store, filter, list_one, &list);
 
-	if (store == NULL)
-		return COMMAND_FAILED;
-	result = listing_each(store, filter, list_one, &list);
-	queue_store_close(store);
 	buffer_clear(&list.text);
+	if (result == OUTPUT_FAILED)
+		return COMMAND_FAILED; /* main() says it */
 	if (result < 0)
 		return command_queue_failed("list", result);
 	if (!json && list.count == 0)
@@ -52,6 +51,21 @@ static int list_queue(const char *config_file, const struct listing_filter *filt
 	return COMMAND_OK;
 }
 
+static int list_queue(const char *config_file, const struct listing_filter *filter, bool json)
+{
+	struct config *config = command_config(config_file);
+	struct queue_store *store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	int status = COMMAND_FAILED;
+
+	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
+		status = COMMAND_USAGE;
+	else if (store != NULL)
+		status = list_store(store, filter, json);
+	queue_store_close(store);
+	config_free(config);
+	return status;
+}
+
 int command_mailq_print(const char *config_file)
 {
 	const struct listing_filter everything = {.born_before_us = 0};
@@ -59,24 +73,28 @@ int command_mailq_print(const char *config_file)
 	return list_queue(config_file, &everything, false);
 }
 
+struct list_options {
+	struct command_options common;
+	struct queue_filter filter;
+};
+
+const struct command_option command_queue_list_options[] = {
+	COMMAND_OPTION_CONFIG,
+	QUEUE_FILTER_OPTIONS(struct list_options, filter),
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
 int command_queue_list(const struct command *command, int argc, char **argv)
 {
-	struct queue_filter words = {.sender = NULL};
-	bool json = false;
-	struct command_option extras[QUEUE_FILTER_OPTIONS + 2] = {
-		[QUEUE_FILTER_OPTIONS] = {"--json", NULL, "one JSON object a line", NULL, &json},
-	};
+	struct list_options options = {.filter = {.sender = NULL}};
 	struct listing_filter filter;
-	struct command_options options;
 	const char *why;
 	int status;
 
-	queue_filter_options(&words, extras);
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
-	if (!queue_filter_parse(&words, &filter, &why))
+	if (!queue_filter_parse(&options.filter, &filter, &why))
 		return command_usage(command, why);
-	return list_queue(options.config_file, &filter, json);
+	return list_queue(options.common.config_file, &filter, options.common.json);
 }

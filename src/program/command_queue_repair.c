@@ -44,8 +44,7 @@ bool command_queue_lock(struct queue_store *store, const char *path)
 	if (error == 0)
 		error = queue_store_lock(store, "send");
 	if (error == -EAGAIN)
-		fprintf(stderr, "stagepost queue: %s is in use: stop the mail system first\n",
-			path);
+		fprintf(stderr, "stagepost: %s is in use: stop the mail system first\n", path);
 	else if (error < 0)
 		command_queue_failed(path, error);
 	return error == 0;
@@ -75,29 +74,34 @@ static int repair(struct queue_store *store, const char *path, bool dry_run)
 	return error < 0 || report.set_aside > 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
+struct repair_options {
+	struct command_options common;
+	bool dry_run;
+};
+
+const struct command_option command_queue_repair_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--dry-run", NULL, "only tell what would be done",
+	 offsetof(struct repair_options, dry_run)},
+	COMMAND_OPTION_END,
+};
+
 int command_queue_repair(const struct command *command, int argc, char **argv)
 {
-	bool dry_run = false;
-	const struct command_option extras[] = {
-		{"--dry-run", NULL, "only tell what would be done", NULL, &dry_run},
-		{NULL, NULL, NULL, NULL, NULL},
-	};
-	struct command_options options;
+	struct repair_options options = {.dry_run = false};
 	struct queue_store *store;
 	struct config *config;
 	int result = COMMAND_FAILED;
 	int status;
 
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
-	config = command_config(options.config_file);
+	config = command_config(options.common.config_file);
 	if (config == NULL)
 		return COMMAND_FAILED;
 	store = command_queue_open_for_change(config);
 	if (store != NULL)
-		result = repair(store, config->queue, dry_run);
+		result = repair(store, config->queue, options.dry_run);
 	queue_store_close(store);
 	config_free(config);
 	return result;

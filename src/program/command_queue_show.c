@@ -82,8 +82,11 @@ static int show(struct queue_store *store, const char *id, bool json)
 	struct listing_entry entry;
 	int error = listing_find(store, str_from(id), &entry);
 
-	if (error == -ENOENT) {
-		fprintf(stderr, "stagepost queue: no message %s\n", id);
+	if (error == -ENOENT || error == -EINVAL) {
+		fprintf(stderr,
+			error == -ENOENT ? "stagepost: no message %s\n"
+					 : "stagepost: %s is no message id\n",
+			id);
 		return COMMAND_FAILED;
 	}
 	if (error < 0)
@@ -100,11 +103,11 @@ static int show(struct queue_store *store, const char *id, bool json)
 
 int command_queue_show(const struct command *command, int argc, char **argv)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct queue_store *store;
 	int status;
 
-	if (!command_parse(command, argc, argv, true, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first + 1 != argc)
 		return command_usage(command, "show needs one ID");

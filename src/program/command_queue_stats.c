@@ -107,29 +107,35 @@ static int stats_of_groups(struct queue_store *store, enum listing_by by, bool j
 	return listing_groups(store, by, print_group, &json);
 }
 
+struct stats_options {
+	struct command_options common;
+	const char *by;
+};
+
+const struct command_option command_queue_stats_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--by", "destination|reason", "count what is not done of the messages by that",
+	 offsetof(struct stats_options, by)},
+	COMMAND_OPTION_JSON("print JSON; with --by one object a line"),
+	COMMAND_OPTION_END,
+};
+
 int command_queue_stats(const struct command *command, int argc, char **argv)
 {
-	const char *by = NULL;
-	bool json = false;
-	const struct command_option extras[] = {
-		{"--by", "WHAT",
-		 "destination or reason: count what is not done of the messages by that", &by,
-		 NULL},
-		{"--json", NULL, "print JSON; with --by one object a line", NULL, &json},
-		{NULL, NULL, NULL, NULL, NULL},
-	};
-	struct command_options options;
+	struct stats_options options = {.by = NULL};
+	const char *by;
+	bool json;
 	struct queue_store *store;
 	int result;
 	int status;
 
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
+	by = options.by;
+	json = options.common.json;
 	if (by != NULL && strcmp(by, "destination") != 0 && strcmp(by, "reason") != 0)
 		return command_usage(command, "--by needs \"destination\" or \"reason\"");
-	store = command_queue_open(options.config_file);
+	store = command_queue_open(options.common.config_file);
 	if (store == NULL)
 		return COMMAND_FAILED;
 	if (by == NULL)

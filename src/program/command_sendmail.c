@@ -172,7 +172,7 @@ static int send_message(struct sending *sending, char **argv)
 	if (error == 0)
 		error = set_recipients(sending, argv);
 	if (error == 0)
-		error = inject_message_open(sending->config, sending->caller->id, &message,
+		error = inject_message_open(sending->config, sending->caller, &message,
 					    &sending->reason);
 	if (error != 0)
 		return error;
@@ -200,16 +200,17 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 	sending.envelope->ret = options->ret;
 	error = send_message(&sending, argv);
 	if (error < 0)
-		status = command_mail_failed(NAME, error, &sending.reason);
+		status = command_mail_refused(NAME, config, caller, error, &sending.reason);
+	else
+		command_mail_accepted(NAME, config, caller, sending.envelope);
 	inject_header_clear(&sending.header);
 	buffer_clear(&sending.reason);
 	mail_envelope_free(sending.envelope);
 	return status;
 }
 
-static int deliver_input(const struct sendmail_options *options, char **argv)
+static int deliver_input(const struct sendmail_options *options, const char *file, char **argv)
 {
-	const char *file = command_config_file(options->config_file);
 	struct os_process_caller caller;
 	struct config *config;
 	int status;
@@ -230,22 +231,28 @@ static int deliver_input(const struct sendmail_options *options, char **argv)
 int command_sendmail(const struct command *command, int argc, char **argv)
 {
 	struct sendmail_options options;
+	const char *file;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: sendmail %s\n\n%s\n\n%s", command->arguments, command->summary,
-		       command->help);
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		command_append_help(command, &text);
+		fwrite(buffer_data(&text), 1, text.length, stdout);
 		return INJECT_OK;
 	}
 	if (!sendmail_options_parse(argc, argv, &options))
 		return INJECT_USAGE;
+	file = command_config_file(options.config_file);
+	if (file == NULL)
+		return INJECT_USAGE;
 	switch (options.mode) {
 	case SENDMAIL_LIST_QUEUE:
-		return command_mailq_print(command_config_file(options.config_file));
+		return command_mailq_print(file);
 	case SENDMAIL_ALIASES:
 	case SENDMAIL_NOTHING:
 		return INJECT_OK;
 	case SENDMAIL_DELIVER:
 		break;
 	}
-	return deliver_input(&options, argv);
+	return deliver_input(&options, file, argv);
 }

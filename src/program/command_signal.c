@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { STOP_SECONDS_MAX = 60, LOOKS_A_SECOND = 20 };
+/* The supervisor itself loses patience after a minute. */
+enum { STOP_SECONDS_MAX = 90, LOOKS_A_SECOND = 20 };
 
 /* The supervisor's pid; or it is said that there is none, and 0. */
 static pid_t find(const struct command *command, const struct config *config)
@@ -37,15 +38,11 @@ static int tell(const struct command *command, pid_t pid, int signal)
 
 static struct config *begin(const struct command *command, int argc, char **argv, int *status_out)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct config *config;
 
-	if (!command_parse(command, argc, argv, false, &options, status_out))
+	if (!command_parse_plain(command, argc, argv, &options, status_out))
 		return NULL;
-	if (options.first < argc) {
-		*status_out = command_usage(command, "unexpected argument");
-		return NULL;
-	}
 	config = command_config(options.config_file);
 	*status_out = COMMAND_FAILED;
 	return config;

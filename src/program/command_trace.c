@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct logs {
 	FILE **files;
@@ -39,7 +40,12 @@ static FILE *copy_input(void)
 
 static int open_log(struct logs *logs, const char *name)
 {
-	FILE *file = strcmp(name, "-") == 0 ? copy_input() : fopen(name, "r");
+	bool is_input = strcmp(name, "-") == 0;
+	FILE *file;
+
+	if (is_input && isatty(STDIN_FILENO))
+		fputs("stagepost trace: reading the log from standard input\n", stderr);
+	file = is_input ? copy_input() : fopen(name, "r");
 
 	if (file == NULL)
 		return failed(name, errno != 0 ? errno : EIO);
@@ -124,13 +130,18 @@ static int trace(const char *id, const struct logs *logs, bool json)
 	return COMMAND_FAILED;
 }
 
+const struct command_option command_trace_options[] = {
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
 int command_trace(const struct command *command, int argc, char **argv)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct logs logs = {NULL, 0};
 	int status;
 
-	if (!command_parse(command, argc, argv, true, &options, &status))
+	if (!command_parse(command, argc, argv, &options, &status))
 		return status;
 	if (options.first == argc)
 		return command_usage(command, "an ID is missing");

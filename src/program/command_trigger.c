@@ -145,34 +145,37 @@ static void print_all(struct trigger_list *list, bool json, bool count)
 	}
 }
 
+struct list_options {
+	struct command_options common;
+	bool count;
+};
+
+static const struct command_option list_option_rows[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--count", NULL, "say how many messages wait for each: reads the whole queue",
+	 offsetof(struct list_options, count)},
+	COMMAND_OPTION_JSON("one JSON object a line"),
+	COMMAND_OPTION_END,
+};
+
 static int list_triggers(const struct command *command, int argc, char **argv)
 {
-	bool json = false;
-	bool count = false;
-	const struct command_option extras[] = {
-		{"--count", NULL, "say how many messages wait for each: reads the whole queue",
-		 NULL, &count},
-		{"--json", NULL, "one JSON object a line", NULL, &json},
-		{NULL, NULL, NULL, NULL, NULL},
-	};
 	const struct listing_filter everything = {.born_before_us = 0};
-	struct command_options options;
+	struct list_options options = {.count = false};
 	struct trigger_list list = {0};
 	int result;
 	int status;
 
-	if (!command_parse_extra(command, argc, argv, extras, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first < argc)
-		return command_usage(command, "unexpected argument");
-	list.store = command_queue_open(options.config_file);
+	list.store = command_queue_open(options.common.config_file);
 	if (list.store == NULL)
 		return COMMAND_FAILED;
 	result = queue_trigger_each(list.store, add_trigger, &list);
-	if (result == 0 && count)
+	if (result == 0 && options.count)
 		result = listing_each(list.store, &everything, count_message, &list);
 	queue_store_close(list.store);
-	print_all(&list, json, count);
+	print_all(&list, options.common.json, options.count);
 	return result < 0 ? command_queue_failed("trigger", result) : COMMAND_OK;
 }
 
@@ -235,7 +238,7 @@ static int begin_change(const struct command *command, int argc, char **argv,
 {
 	int status;
 
-	if (!command_parse(command, argc, argv, false, options, &status))
+	if (!command_parse(command, argc, argv, options, &status))
 		return status;
 	if (options->first == argc)
 		return command_usage(command, "a NAME is missing");
@@ -251,7 +254,7 @@ static int begin_change(const struct command *command, int argc, char **argv,
 static int wait_for(const struct command *command, int argc, char **argv)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct config *config = NULL;
 	struct str text;
 	int status = begin_change(command, argc, argv, &options, &config);
@@ -275,7 +278,7 @@ static int wait_for(const struct command *command, int argc, char **argv)
 
 static int release(const struct command *command, int argc, char **argv)
 {
-	struct command_options options;
+	struct command_options options = {NULL};
 	struct config *config = NULL;
 	int status = begin_change(command, argc, argv, &options, &config);
 
@@ -287,17 +290,13 @@ static int release(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-static const struct command subcommands[] = {
-	{"trigger list", "[-c FILE] [--count] [--json]",
-	 "Lists what is waited for, since when and why.", "", list_triggers},
-	{"trigger wait", "[-c FILE] NAME [REASON ...]",
-	 "Lets messages that name this trigger wait until it is released.", name_rules, wait_for},
-	{"trigger release", "[-c FILE] NAME", "Lets everything that waits for it go at once.",
-	 name_rules, release},
-	{NULL, NULL, NULL, NULL, NULL},
+const struct command command_trigger_subcommands[] = {
+	{"trigger list", "", "Lists what is waited for, since when and why.", "", list_triggers,
+	 list_option_rows, NULL, NULL},
+	{"trigger wait", "NAME [REASON ...]",
+	 "Lets messages that name this trigger wait until it is released.", name_rules, wait_for,
+	 command_config_options, NULL, NULL},
+	{"trigger release", "NAME", "Lets everything that waits for it go at once.", name_rules,
+	 release, command_config_options, NULL, NULL},
+	{NULL},
 };
-
-int command_trigger(const struct command *command, int argc, char **argv)
-{
-	return command_run_sub(command, subcommands, argc, argv);
-}

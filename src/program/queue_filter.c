@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/queue_filter.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -25,27 +26,6 @@ static bool parse_age(const char *text, int64_t *age_us_out)
 		return false;
 	*age_us_out = (int64_t)count * unit;
 	return true;
-}
-
-void queue_filter_options(struct queue_filter *filter,
-			  struct command_option options[QUEUE_FILTER_OPTIONS])
-{
-	const struct command_option all[QUEUE_FILTER_OPTIONS] = {
-		{"--sender", "ADDRESS", "only from this envelope sender (<>: from none)",
-		 &filter->sender, NULL},
-		{"--recipient", "ADDRESS", "only to this address", &filter->recipient, NULL},
-		{"--domain", "DOMAIN", "only to addresses of this domain", &filter->domain, NULL},
-		{"--stage", "STAGE", "submit, arrive, remote or a service: what waits there",
-		 &filter->stage, NULL},
-		{"--older", "AGE", "only older than that: 30m, 12h, 5d", &filter->older, NULL},
-		{"--trigger", "NAME", "only what waits for this trigger by its last record",
-		 &filter->trigger, NULL},
-		{"--host", "HOST",
-		 "the same as --trigger host.HOST; HOST:PORT for other ports than 25",
-		 &filter->host, NULL},
-	};
-
-	memcpy(options, all, sizeof all);
 }
 
 bool queue_filter_is_given(const struct queue_filter *filter)
@@ -118,4 +98,23 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 	}
 	*parsed_out = parsed;
 	return true;
+}
+
+bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
+			       const struct queue_store *store)
+{
+	char path[QUEUE_SERVICE_MAX + 8];
+	struct os_file_info info;
+	enum mail_stage stage;
+
+	if (filter->stage.length == 0 || mail_stage_parse(filter->stage, &stage) ||
+	    config_stage_find(config, filter->stage) != NULL)
+		return true;
+	snprintf(path, sizeof path, "local/" STR_FORMAT, STR_ARGUMENTS(filter->stage));
+	if (queue_service_is_valid(filter->stage) &&
+	    os_file_info_at(queue_store_directory(store), path, &info) == 0)
+		return true;
+	fprintf(stderr, "stagepost: --stage: there is no stage " STR_FORMAT "\n",
+		STR_ARGUMENTS(filter->stage));
+	return false;
 }

@@ -9,8 +9,6 @@
 #include "program/command.h"
 #include "queue/trigger.h"
 
-enum { QUEUE_FILTER_OPTIONS = 7 };
-
 struct queue_filter {
 	const char *sender; /* the words of the command line; NULL: not given */
 	const char *recipient;
@@ -22,14 +20,46 @@ struct queue_filter {
 	char host_trigger[QUEUE_TRIGGER_MAX + 1];
 };
 
-/* Fills OPTIONS; the words go to FILTER. */
-void queue_filter_options(struct queue_filter *filter,
-			  struct command_option options[QUEUE_FILTER_OPTIONS]);
+/* One row of a table of options: a member of the struct queue_filter FILTER in the
+ * struct TYPE. */
+#define QUEUE_FILTER_OPTION(name, argument, help, type, filter, member)                \
+	{                                                                              \
+		name, argument, help,                                                  \
+			offsetof(type, filter) + offsetof(struct queue_filter, member) \
+	}
+/* All of them. */
+#define QUEUE_FILTER_OPTIONS(type, filter)                                                         \
+	QUEUE_FILTER_OPTION("--sender", "ADDRESS",                                                 \
+			    "only from this envelope sender (<>: from none)", type, filter,        \
+			    sender),                                                               \
+		QUEUE_FILTER_OPTION("--recipient", "ADDRESS", "only to this address", type,        \
+				    filter, recipient),                                            \
+		QUEUE_FILTER_OPTION("--domain", "DOMAIN", "only to addresses of this domain",      \
+				    type, filter, domain),                                         \
+		QUEUE_FILTER_OPTION("--stage", "STAGE",                                            \
+				    "submit, arrive, remote or a service: what waits there", type, \
+				    filter, stage),                                                \
+		QUEUE_FILTER_OPTION("--older", "AGE", "only older than that: 30m, 12h, 5d", type,  \
+				    filter, older),                                                \
+		QUEUE_FILTER_OPTION("--trigger", "NAME",                                           \
+				    "only what waits for this trigger by its last record", type,   \
+				    filter, trigger),                                              \
+		QUEUE_FILTER_OPTION(                                                               \
+			"--host", "HOST",                                                          \
+			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",      \
+			type, filter, host)
+
 /* Whether any was given. */
 bool queue_filter_is_given(const struct queue_filter *filter);
 /* What the words mean; false: *WHY_OUT says what is wrong. The result borrows from
  * FILTER. */
 bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
 			const char **why_out);
+
+/* Whether there is such a stage as the filter names: configured, or with messages left
+ * from a time when it was. Otherwise that is said: a word that was misspelt would find
+ * nothing. */
+bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
+			       const struct queue_store *store);
 
 #endif

@@ -5,8 +5,58 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* As in the first sendmail; "+": what follows the first recipient is none. */
-static const char letters[] = "+:A:B:b:C:cd:e:F:f:Gh:IiL:mN:nO:o:p:q::R:r:sTtUV:vX:x";
+const struct command_option sendmail_option_rows[] = {
+	{"-t", NULL, "recipients from To, Cc and Bcc, besides those given", 0},
+	{"-i", NULL, "a line of one dot does not end the message", 0},
+	{"-f", "SENDER", "envelope sender (the user at this host; <> for none)", 0},
+	{"-r", "SENDER", NULL, 0},
+	{"-F", "NAME", "full name, when the message has no From", 0},
+	{"-N", "NOTIFY", "never, or some of success,failure,delay (RFC 3461)", 0},
+	{"-R", "RETURN", "full or hdrs: what of the message a bounce returns", 0},
+	{"-b", "MODE",
+	 "m: queue a message, as ever; p: list the queue, as mailq does; i: nothing, there is no "
+	 "table of aliases; s and d are refused",
+	 0},
+	{"-q", "[WHAT]", "nothing: the queue runs by itself", 0},
+	{"-o", "OPTION", "i: the same as -i; others are accepted and change nothing", 0},
+	{"-C", "FILE", "the configuration", 0},
+	{"-A", "WORD", "accepted, and changes nothing", 0},
+	{"-B", "TYPE", NULL, 0},
+	{"-c", NULL, NULL, 0},
+	{"-d", "LEVEL", NULL, 0},
+	{"-e", "MODE", NULL, 0},
+	{"-G", NULL, NULL, 0},
+	{"-h", "HOPS", NULL, 0},
+	{"-I", NULL, NULL, 0},
+	{"-L", "TAG", NULL, 0},
+	{"-m", NULL, NULL, 0},
+	{"-n", NULL, NULL, 0},
+	{"-O", "OPTION=VALUE", NULL, 0},
+	{"-p", "PROTOCOL", NULL, 0},
+	{"-s", NULL, NULL, 0},
+	{"-T", NULL, NULL, 0},
+	{"-U", NULL, NULL, 0},
+	{"-V", "ENVID", NULL, 0},
+	{"-v", NULL, NULL, 0},
+	{"-X", "FILE", NULL, 0},
+	{"-x", NULL, NULL, 0},
+	COMMAND_OPTION_END,
+};
+
+enum { LETTERS_SIZE = 3 * COUNT_OF(sendmail_option_rows) + 3 };
+
+/* For getopt(3). "+": what follows the first recipient is no option. */
+static void list_letters(char letters[LETTERS_SIZE])
+{
+	const struct command_option *option = sendmail_option_rows;
+
+	letters += sprintf(letters, "+:");
+	for (; option->name != NULL; option++)
+		letters += sprintf(letters, "%c%s", option->name[1],
+				   option->argument == NULL     ? ""
+				   : option->argument[0] == '[' ? "::"
+								: ":");
+}
 
 static bool refuse(const char *what, const char *hint)
 {
@@ -118,8 +168,10 @@ static bool take(struct sendmail_options *options, int letter, const char *argum
 
 bool sendmail_options_parse(int argc, char **argv, struct sendmail_options *options)
 {
+	char letters[LETTERS_SIZE];
 	int letter;
 
+	list_letters(letters);
 	*options = (struct sendmail_options){.mode = SENDMAIL_DELIVER};
 	opterr = 0;
 	while ((letter = getopt(argc, argv, letters)) != -1)

@@ -10,6 +10,7 @@
 #define PROGRAM_SENDMAIL_OPTIONS_H
 
 #include "mail/envelope.h"
+#include "program/command.h"
 
 enum sendmail_mode {
 	SENDMAIL_DELIVER,
@@ -29,6 +30,10 @@ struct sendmail_options {
 	enum mail_ret ret;       /* -R */
 	int first;               /* index of the first recipient */
 };
+
+/* The letters, for getopt(3) and for the help; "[LETTERS]" is an argument that may be
+ * left out. Their offsets mean nothing. */
+extern const struct command_option sendmail_option_rows[];
 
 /* False: what is wrong was said on standard error. */
 bool sendmail_options_parse(int argc, char **argv, struct sendmail_options *options);

@@ -9,7 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LISTEN_BACKLOG = 1024 };
+/* As the kernel allows: a burst of clients beyond it would each wait a second for their
+ * second SYN. */
+enum { LISTEN_BACKLOG = SOMAXCONN };
 
 static struct bound_socket *socket_find(struct supervisor *supervisor, const char *name)
 {

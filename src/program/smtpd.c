@@ -13,6 +13,7 @@
 
 enum { STOCK = 16, ACCEPTS_A_TURN = 16 };
 
+/* Until it is tried again, when there is no place or no descriptor. */
 static const int64_t ACCEPT_PAUSE_US = SECOND_US / 10;
 
 struct listener {
@@ -65,8 +66,32 @@ static void resume_accepting(void *context)
 {
 	struct smtpd *smtpd = context;
 
-	if (!smtpd->is_full && !smtpd->is_stopping)
+	smtpd->is_full = false;
+	if (!smtpd->is_stopping)
 		watch_listeners(smtpd, OS_WATCH_READ);
+}
+
+/* For one session more; perhaps only in place of *IDLE_OUT. */
+static bool has_room(struct smtpd *smtpd, struct intake_session **idle_out)
+{
+	if (smtpd->intake.session_count < session_limit(smtpd))
+		return true;
+	*idle_out = intake_session_find_idle(&smtpd->intake);
+	return *idle_out != NULL;
+}
+
+/* ERROR was met: perhaps descriptors are lacking, of which messages need some, too. */
+static void make_room(struct smtpd *smtpd, int error)
+{
+	if (error != -EMFILE && error != -ENFILE)
+		return;
+	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
+		struct intake_session *idle = intake_session_find_idle(&smtpd->intake);
+
+		if (idle == NULL)
+			return;
+		intake_session_turn_away(idle);
+	}
 }
 
 static void on_connection(void *context, unsigned events)
@@ -76,12 +101,13 @@ static void on_connection(void *context, unsigned events)
 
 	(void)events;
 	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
+		struct intake_session *idle = NULL;
 		union os_socket_address peer;
 		int socket;
 
-		if (smtpd->intake.session_count >= session_limit(smtpd)) {
+		if (!has_room(smtpd, &idle)) {
 			smtpd->is_full = true;
-			watch_listeners(smtpd, OS_WATCH_NONE);
+			pause_accepting(smtpd, ACCEPT_PAUSE_US);
 			return;
 		}
 		socket = os_socket_accept(listener->socket, &peer);
@@ -89,9 +115,12 @@ static void on_connection(void *context, unsigned events)
 			return;
 		if (socket < 0) {
 			log_event(EVENT_SESSION_REFUSED, log_error(socket));
+			make_room(smtpd, socket);
 			pause_accepting(smtpd, ACCEPT_PAUSE_US);
 			return;
 		}
+		if (idle != NULL)
+			intake_session_turn_away(idle);
 		if (listener->is_proxied)
 			intake_proxy_new(&smtpd->intake, listener->service, socket, &peer);
 		else
@@ -107,10 +136,8 @@ static void on_session_ended(void *context)
 		os_loop_stop(smtpd->child->loop);
 		return;
 	}
-	if (smtpd->is_full && !smtpd->is_stopping) {
-		smtpd->is_full = false;
+	if (smtpd->is_full)
 		resume_accepting(smtpd);
-	}
 }
 
 static const struct smtp_service *add_service(struct smtpd *smtpd,

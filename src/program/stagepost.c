@@ -2,67 +2,9 @@
 /* stagepost - the command. */
 #include "os/process.h"
 #include "program/command.h"
-#include "program/command_mail.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct command commands[] = {
-	{"serve", "[-c FILE]", "Runs the mail system until SIGTERM or SIGINT.",
-	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
-	 "Logs go to standard error.\n",
-	 command_serve},
-	{"reload", "[-c FILE]", "Lets the mail system that runs read its configuration again.",
-	 "The file is checked first: what is wrong is said, and nothing is done.\n",
-	 command_reload},
-	{"stop", "[-c FILE]", "Stops the mail system that runs, and waits until it has ended.", "",
-	 command_stop},
-	{"check", "[-c FILE]", "Checks a configuration: says everything that is wrong.", "",
-	 command_check},
-	{"config", "[-c FILE]", "Prints the configuration in force, defaults included.", "",
-	 command_config_print},
-	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "",
-	 command_manual},
-	{"enqueue", "[-c FILE] [-s STAGE]", "Queues the message on descriptor 0.",
-	 "The envelope stands on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
-	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon "
-	 "runs.\n\n" COMMAND_MAIL_EXITS,
-	 command_enqueue},
-	{"queue", "list|show|hold|release|retry|bounce|remove|stats|repair|adopt [ARGUMENT ...]",
-	 "Shows and changes what is in the queue.", "", command_queue},
-	{"trigger", "list|wait|release [ARGUMENT ...]", "Shows and changes what messages wait for.",
-	 "", command_trigger},
-	{"trace", "[--json] ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
-	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
-	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
-	 "\"-\", standard input is read.\n",
-	 command_trace},
-	{"mailq", "[-c FILE] [FILTER ...] [--json]", "Lists the queue: the same as queue list.", "",
-	 command_mailq},
-	{"sendmail",
-	 "[-ti] [-f SENDER] [-F NAME] [-N NOTIFY] [-R RETURN] [-C FILE] [RECIPIENT ...]",
-	 "Queues the message on standard input, as the command of that name does.",
-	 "  -t         recipients from To, Cc and Bcc, besides those given\n"
-	 "  -i, -oi    a line of one dot does not end the message\n"
-	 "  -f SENDER  envelope sender (default: the user at this host; <> for none)\n"
-	 "  -F NAME    full name, when the message has no From\n"
-	 "  -N NOTIFY  never, or some of success,failure,delay (RFC 3461)\n"
-	 "  -R RETURN  full or hdrs: what of the message a bounce returns\n"
-	 "  -bp        lists the queue, as mailq does\n"
-	 "  -C FILE    the configuration\n"
-	 "Other options of other sendmails are accepted and change nothing; -bs and -bd\n"
-	 "are refused. Date, From and Message-ID are added where they lack, addresses\n"
-	 "without a domain get the host's name, Bcc is removed.\n\n"
-	 "Files in the queue must belong to the mail system's user. For other users to\n"
-	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
-	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"
-	 "and mailq, and reads no other configuration than the usual one.\n\n" COMMAND_MAIL_EXITS,
-	 command_sendmail},
-	{"completion", "bash", "Prints what makes bash complete these commands.",
-	 "For instance: stagepost completion bash > /etc/bash_completion.d/stagepost\n",
-	 command_completion},
-	{"version", "", "Prints the version.", "", command_version},
-	{NULL, NULL, NULL, NULL, NULL},
-};
 
 static int usage(FILE *out)
 {
@@ -107,22 +49,65 @@ static int run_as(char **argv, int argc)
 	return -1;
 }
 
+/* "stagepost help [COMMAND [COMMAND]]" */
+static int help(int argc, char **argv)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	const struct command *command;
+
+	if (argc < 2)
+		return usage(stdout);
+	buffer_append_format(&text, argc > 2 ? "%s %s" : "%s", argv[1], argc > 2 ? argv[2] : "");
+	command = command_find(buffer_view(&text));
+	if (command == NULL) {
+		fprintf(stderr, "stagepost help: no command \"" STR_FORMAT "\"\n",
+			STR_ARGUMENTS(buffer_view(&text)));
+		return COMMAND_USAGE;
+	}
+	buffer_reset(&text);
+	command_append_help(command, &text);
+	fwrite(buffer_data(&text), 1, text.length, stdout);
+	return COMMAND_OK;
+}
+
+static int run_by_arguments(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return usage(stdout);
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--version") == 0)
+		return run("version", argc - 1, argv + 1);
+	status = run(argv[1], argc - 1, argv + 1);
+	if (status >= 0)
+		return status;
+	fprintf(stderr, "stagepost: no command \"%s\"\n\"stagepost help\" lists them.\n", argv[1]);
+	return COMMAND_USAGE;
+}
+
+/* Whoever reads half of a list must not take it for the whole. */
+static int check_output(int status)
+{
+	bool has_failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !has_failed)
+		return status;
+	if (errno != EPIPE)
+		fprintf(stderr, "stagepost: standard output: %s\n",
+			errno != 0 ? strerror(errno) : "not everything could be written");
+	return status == COMMAND_OK ? COMMAND_FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
 	int status = argc > 0 ? run_as(argv, argc) : -1;
 
-	if (status >= 0)
-		return status;
-	if (argc < 2)
-		return usage(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0)
-		return usage(stdout);
-	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = (char[]){"version"};
-	status = run(argv[1], argc - 1, argv + 1);
-	if (status >= 0)
-		return status;
-	fprintf(stderr, "stagepost: no command \"%s\"\n", argv[1]);
-	return usage(stderr);
+	if (status < 0)
+		status = run_by_arguments(argc, argv);
+	return check_output(status);
 }

@@ -48,7 +48,9 @@ static int make_durable(const struct queue_store *store, enum queue_place place,
 	return os_file_sync_directory(store->directory, path);
 }
 
-/* A queued name without data: its message ended, the name's removal was lost. */
+/* A queued name without data: its message ended, the name's removal was lost. It
+ * is the file's own name, so until it has gone for good no other file has the
+ * number. */
 static int clean_todo(void *context, uint64_t number)
 {
 	const struct clean *clean = context;
@@ -56,26 +58,7 @@ static int clean_todo(void *context, uint64_t number)
 
 	if (result != 0)
 		return result < 0 ? result : 0;
-	result = drop(clean, QUEUE_TODO, mail_stage_name(clean->stage), number);
-	if (result == 0)
-		result = make_durable(clean->store, QUEUE_TODO, mail_stage_name(clean->stage),
-				      number);
-	return result;
-}
-
-/* Of no use without data, nor once todo/ or info/ stands. */
-static int clean_intd(void *context, uint64_t number)
-{
-	const struct clean *clean = context;
-	int has_data = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
-	int is_live;
-
-	if (has_data < 0)
-		return has_data;
-	is_live = has_data > 0 ? queue_store_is_live(clean->store, number) : 0;
-	if (is_live < 0 || (has_data > 0 && is_live == 0))
-		return is_live;
-	return drop(clean, QUEUE_INTD, NULL, number);
+	return drop(clean, QUEUE_TODO, mail_stage_name(clean->stage), number);
 }
 
 static bool is_ours(struct queue_intake *intake, uint64_t number)
@@ -112,9 +95,6 @@ static int clean_mess(void *context, uint64_t number)
 	queue_store_path(clean->store, QUEUE_MESS, NULL, number, path);
 	if (!is_old(clean, path, &info) || info.inode != number)
 		return 0;
-	result = drop(clean, QUEUE_INTD, NULL, number);
-	if (result < 0)
-		return result;
 	/* it may have been queued once: its number is not free before a sync */
 	for (unsigned which = 0; which < QUEUE_DIRTY_COUNT; which++)
 		queue_spare_mark_dirty(clean->intake, which, number);
@@ -158,8 +138,6 @@ int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_
 					  clean_todo, NULL, &clean);
 	}
 	if (result == 0)
-		result = queue_store_each(store, QUEUE_INTD, NULL, clean_intd, NULL, &clean);
-	if (result == 0)
 		result = queue_store_each(store, QUEUE_MESS, NULL, clean_mess, NULL, &clean);
 	if (result == 0)
 		result = os_file_list(store->directory, "pid", clean_pid, &clean);
@@ -199,6 +177,12 @@ static int clean_info(void *context, uint64_t number)
 	return end_drop(clean, number);
 }
 
+/* Nobody works on a control file when we start. */
+static int clean_intd(void *context, uint64_t number)
+{
+	return end_drop(context, number);
+}
+
 static int clean_side(void *context, uint64_t number)
 {
 	const struct end_clean *clean = context;
@@ -216,6 +200,9 @@ int queue_update_clean(struct queue_store *store, const char *const *services, s
 		.store = store, .place = QUEUE_INFO, .each = each, .context = context};
 	int result = queue_store_each(store, QUEUE_INFO, NULL, clean_info, NULL, &clean);
 
+	clean.place = QUEUE_INTD;
+	if (result == 0)
+		result = queue_store_each(store, QUEUE_INTD, NULL, clean_intd, NULL, &clean);
 	clean.place = QUEUE_LOCAL;
 	for (size_t i = 0; result == 0 && i < service_count; i++) {
 		clean.service = services[i];

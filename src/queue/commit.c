@@ -12,6 +12,10 @@
  * bytes and names of all, and every removal of what is held in quarantine since
  * before the group began, by whichever process. Without a new name, pid/ is the
  * directory: each file that is held went there after its names were removed.
+ *
+ * Groups may overlap. What one took out of quarantine may have been removed from
+ * a directory that the group before it took it upon itself to sync, so a
+ * group's files become usable only when all before it have ended well.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -31,6 +35,7 @@ struct group {
 	bool is_whole;                    /* the whole filesystem at the end */
 	const struct queue_message *last; /* whose todo/ name was made last; NULL: none */
 	bool has_lost; /* a sync failed that may have been to make a removal durable */
+	uint64_t turn; /* groups end in the order they began */
 };
 
 static void begin(struct group *group)
@@ -44,6 +49,7 @@ static void begin(struct group *group)
 	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
 	is_ordered = intake->store->sync == QUEUE_SYNC_ORDERED;
 	pthread_mutex_lock(&intake->mutex);
+	group->turn = intake->groups_begun++;
 	if (intake->quarantine.count > 0 && !intake->is_poisoned) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
@@ -58,24 +64,18 @@ static void begin(struct group *group)
 static void for_each_file(struct group *group,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
-	int *files = memory_alloc(2 * group->count * sizeof *files);
-	int *results = memory_alloc(2 * group->count * sizeof *results);
+	int *files = memory_alloc(group->count * sizeof *files);
+	int *results = memory_alloc(group->count * sizeof *results);
 	size_t count = 0;
 
-	for (size_t i = 0; i < group->count; i++) {
-		if (group->results[i] < 0)
-			continue;
-		files[count++] = group->messages[i]->data;
-		files[count++] = group->messages[i]->control;
-	}
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			files[count++] = group->messages[i]->file;
 	store_many(files, count, results);
 	count = 0;
-	for (size_t i = 0; i < group->count; i++) {
-		if (group->results[i] < 0)
-			continue;
-		group->results[i] = results[count] < 0 ? results[count] : results[count + 1];
-		count += 2;
-	}
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0)
+			group->results[i] = results[count++];
 	free(files);
 	free(results);
 }
@@ -115,10 +115,10 @@ static void link_todo(struct group *group)
 
 		if (group->results[i] < 0)
 			continue;
-		queue_store_path(store, QUEUE_INTD, NULL, message->number, from);
+		queue_store_path(store, QUEUE_MESS, NULL, message->number, from);
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(message->stage),
 				 message->number, to);
-		group->results[i] = os_file_rename(store->directory, from, to);
+		group->results[i] = os_file_link(store->directory, from, to);
 		group->linked[i] = true;
 		if (group->results[i] == 0)
 			group->last = message;
@@ -221,15 +221,21 @@ static void undo(struct group *group, struct queue_message *message)
 static void finish(struct group *group, int result)
 {
 	struct queue_intake *intake = group->intake;
+	bool is_safe;
 
 	group->has_lost |= result < 0;
 	pthread_mutex_lock(&intake->mutex);
+	while (intake->groups_ended != group->turn)
+		pthread_cond_wait(&intake->group_ended, &intake->mutex);
 	if (group->has_lost)
 		intake->is_poisoned = true;
 	else if (group->is_whole)
 		intake->is_unknown = false;
+	is_safe = !intake->is_poisoned;
+	intake->groups_ended++;
+	pthread_cond_broadcast(&intake->group_ended);
 	pthread_mutex_unlock(&intake->mutex);
-	queue_spare_settle(intake, &group->held, !group->has_lost);
+	queue_spare_settle(intake, &group->held, is_safe);
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 
@@ -238,9 +244,8 @@ static void finish(struct group *group, int result)
 		} else if (group->results[i] < 0) {
 			queue_message_discard(message);
 		} else {
-			queue_kept_put(intake, message->number, message->data, message->control);
-			message->data = -1;
-			message->control = -1;
+			queue_kept_put(intake, message->number, message->file);
+			message->file = -1;
 			queue_message_release(message);
 		}
 	}

@@ -5,28 +5,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-struct load {
-	struct queue_intake *intake;
-	struct queue_spare_list found;
-};
+#include <unistd.h>
 
 static int collect(void *context, const char *name)
 {
-	struct load *load = context;
+	struct queue_spare_list *found = context;
 	struct queue_spare spare = {.file = -1};
 
-	if (name[0] == 'm')
-		spare.kind = QUEUE_SPARE_DATA;
-	else if (name[0] == 'c')
-		spare.kind = QUEUE_SPARE_CONTROL;
-	else
-		return 0;
-	if (!str_to_u64(str_skip(str_from(name), 1), &spare.number))
-		return 0;
-	if (spare.kind == QUEUE_SPARE_CONTROL && spare.number >= load->intake->next_serial)
-		load->intake->next_serial = spare.number + 1;
-	queue_spare_list_add(&load->found, spare);
+	if (name[0] == 'm' && str_to_u64(str_skip(str_from(name), 1), &spare.number))
+		queue_spare_list_add(found, spare);
 	return 0;
 }
 
@@ -35,8 +22,6 @@ static int collect(void *context, const char *name)
 static bool is_usable(const struct queue_intake *intake, const struct queue_spare *spare,
 		      const struct os_file_info *info)
 {
-	if (spare->kind == QUEUE_SPARE_CONTROL)
-		return true;
 	return info->inode == spare->number &&
 	       queue_store_is_live(intake->store, spare->number) == 0 &&
 	       queue_store_has(intake->store, QUEUE_BOUNCE, NULL, spare->number) == 0;
@@ -60,7 +45,7 @@ static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 	}
 	if (!is_usable(intake, &spare, &info))
 		return;
-	if (intake->quarantine.count < 2 * (size_t)intake->options.spares)
+	if (intake->quarantine.count < intake->options.spares)
 		spare.file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
 	queue_spare_list_add(&intake->quarantine, spare);
 }
@@ -68,12 +53,12 @@ static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 /* What an earlier process left in pid/. */
 static int load_spares(struct queue_intake *intake)
 {
-	struct load load = {.intake = intake};
-	int result = os_file_list(intake->store->directory, "pid", collect, &load);
+	struct queue_spare_list found = {0};
+	int result = os_file_list(intake->store->directory, "pid", collect, &found);
 
-	for (size_t i = 0; result == 0 && i < load.found.count; i++)
-		load_spare(intake, load.found.items[i]);
-	free(load.found.items);
+	for (size_t i = 0; result == 0 && i < found.count; i++)
+		load_spare(intake, found.items[i]);
+	free(found.items);
 	return result;
 }
 
@@ -85,11 +70,13 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 
 	intake->store = store;
 	intake->options = *options;
+	intake->process = getpid();
 	intake->is_unknown = true;
 	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));
 	intake->kept_size = options->spares;
 	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
 	pthread_mutex_init(&intake->mutex, NULL);
+	pthread_cond_init(&intake->group_ended, NULL);
 	if (options->spares > 0)
 		result = load_spares(intake);
 	if (result < 0) {
@@ -106,19 +93,21 @@ void queue_intake_close(struct queue_intake *intake)
 		return;
 	while (intake->messages != NULL)
 		queue_message_release(intake->messages);
-	queue_spare_list_clear(&intake->data);
-	queue_spare_list_clear(&intake->control);
+	queue_spare_list_clear(&intake->ready);
 	queue_spare_list_clear(&intake->quarantine);
-	for (size_t i = 0; i < intake->kept_size; i++) {
-		if (intake->kept[i].number == 0)
-			continue;
-		os_file_close(intake->kept[i].data);
-		os_file_close(intake->kept[i].control);
-	}
+	for (size_t i = 0; i < intake->kept_size; i++)
+		if (intake->kept[i].number != 0)
+			os_file_close(intake->kept[i].file);
+	pthread_cond_destroy(&intake->group_ended);
 	pthread_mutex_destroy(&intake->mutex);
 	free(intake->kept);
 	free(intake->dirty);
 	free(intake);
+}
+
+void queue_intake_trust_names(struct queue_intake *intake)
+{
+	intake->is_clean = true;
 }
 
 size_t queue_intake_held(struct queue_intake *intake)

@@ -26,10 +26,6 @@ MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
 /* The same, by trying it: needs the queue's directories. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
-/* ordered.c: whether the filesystem of DIRECTORY provably makes changes durable
- * in their order, so that QUEUE_SYNC_ORDERED keeps its promise. */
-bool queue_filesystem_is_ordered(int directory);
-
 /* create.c: makes what lacks of a queue in DIRECTORY; its format file last. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also where other things stand. */
@@ -67,16 +63,10 @@ MUST_CHECK int queue_directories_sync(struct queue_directories *list,
 				      const struct queue_store *store);
 void queue_directories_clear(struct queue_directories *list);
 
-/* A file that belongs to no message (any more). */
-enum queue_spare_kind {
-	QUEUE_SPARE_DATA,    /* pid/mNUMBER: NUMBER is its inode */
-	QUEUE_SPARE_CONTROL, /* pid/cNUMBER: NUMBER is a serial number */
-};
-
+/* A data file that belongs to no message any more: pid/mNUMBER. */
 struct queue_spare {
-	enum queue_spare_kind kind;
-	uint64_t number;
-	int file; /* open for writing, owned; -1: to be removed */
+	uint64_t number; /* its inode */
+	int file;        /* open for writing, owned; -1: to be removed */
 };
 
 struct queue_spare_list {
@@ -85,12 +75,11 @@ struct queue_spare_list {
 	size_t capacity;
 };
 
-/* The descriptors of a message that was committed here, kept because it may
- * become a pair of spares soon. */
+/* The descriptor of a message that was committed here, kept because its file may
+ * become a spare soon. */
 struct queue_kept {
 	uint64_t number; /* 0: none */
-	int data;
-	int control;
+	int file;
 };
 
 /* Directories whose removals matter to those who reuse numbers and files. */
@@ -99,13 +88,16 @@ enum queue_dirty { QUEUE_DIRTY_INFO = MAIL_STAGE_COUNT, QUEUE_DIRTY_COUNT };
 struct queue_intake {
 	struct queue_store *store;
 	struct queue_intake_options options;
-	uint64_t next_name;              /* of new files; main thread */
-	pthread_mutex_t mutex;           /* guards what follows; never held over a disk call */
-	uint64_t next_serial;            /* of control spares */
-	struct queue_spare_list data;    /* ready for use */
-	struct queue_spare_list control; /* ready for use */
+	pid_t process;                 /* ours, for names */
+	uint64_t next_name;            /* of new files; main thread */
+	bool is_clean;                 /* no name stands without its mess/; main thread */
+	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
+	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;
-	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
+	bool *dirty; /* [QUEUE_DIRTY_COUNT][split] */
+	uint64_t groups_begun;
+	uint64_t groups_ended; /* in the order they began */
+	pthread_cond_t group_ended;
 	bool is_unknown;         /* any directory may be dirty from a process before us */
 	bool is_poisoned;        /* a sync failed: no removal is sure any more */
 	struct queue_kept *kept; /* [kept_size], by number */
@@ -119,8 +111,7 @@ struct queue_message {
 	struct queue_message **link; /* what points to this one */
 	uint64_t number;
 	enum mail_stage stage;
-	int data;
-	int control;       /* -1 before S3 */
+	int file;
 	bool has_envelope; /* S3, whole */
 	bool has_failed;   /* its files are not used again */
 };
@@ -137,8 +128,7 @@ bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *sp
 /* Closes the descriptors; the files stay. */
 void queue_spare_list_clear(struct queue_spare_list *list);
 /* Takes a ready spare off; false when there is none. */
-bool queue_spare_take(struct queue_intake *intake, enum queue_spare_kind kind,
-		      struct queue_spare *spare_out);
+bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out);
 /* Adds a file that may be used again at once; cuts or removes it first where it
  * is too large or one too many. */
 void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
@@ -147,15 +137,20 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare);
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
 /* What is held back becomes ready (IS_SAFE), or is set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
-uint64_t queue_spare_serial(struct queue_intake *intake);
+
+/* trailer.c: writes TEXT behind OFFSET bytes of data; *END_OUT is where the file
+ * ends then, once it is cut. */
+MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out);
+/* Appends the text to TEXT. -ENODATA: the file does not end with one; -EFBIG. */
+MUST_CHECK int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out);
 
 /* remove.c: mess/X/ID goes to pid/ and waits there, to be reused with FILE (or
  * another descriptor when it is -1), or to be removed. Closes FILE at last. */
 MUST_CHECK int queue_retire_data(struct queue_intake *intake, uint64_t number, int file,
 				 bool is_reused);
 
-/* Keeps a committed message's descriptors, and gives them back (-1: not kept). */
-void queue_kept_put(struct queue_intake *intake, uint64_t number, int data, int control);
-struct queue_kept queue_kept_take(struct queue_intake *intake, uint64_t number);
+/* Keeps a committed message's descriptor, and gives it back (-1: not kept). */
+void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);
+int queue_kept_take(struct queue_intake *intake, uint64_t number);
 
 #endif

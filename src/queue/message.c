@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { NEW_TRIES = 64 };
 
@@ -17,7 +16,7 @@ static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
 	int file = -EEXIST;
 
 	for (unsigned i = 0; file == -EEXIST && i < NEW_TRIES; i++) {
-		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)getpid(),
+		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
 			 intake->next_name++);
 		file = os_file_open(intake->store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	}
@@ -26,13 +25,14 @@ static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
 
 /* Whether a power failure brought back a name of the message that had NUMBER
  * before: 1, 0 or -errno. */
-static int is_haunted(const struct queue_store *store, uint64_t number)
+static int is_haunted(const struct queue_intake *intake, uint64_t number)
 {
+	const struct queue_store *store = intake->store;
 	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
 
-	if (result == 0)
+	if (result == 0 && !intake->is_clean)
 		result = queue_store_is_live(store, number);
-	if (result == 0)
+	if (result == 0 && !intake->is_clean)
 		result = queue_store_has(store, QUEUE_BOUNCE, NULL, number);
 	return result;
 }
@@ -51,9 +51,9 @@ static int take_new(struct queue_intake *intake, struct queue_spare *spare_out,
 			return file;
 		result = os_file_info(file, &info);
 		if (result == 0)
-			result = is_haunted(intake->store, info.inode);
+			result = is_haunted(intake, info.inode);
 		if (result == 0) {
-			*spare_out = (struct queue_spare){QUEUE_SPARE_DATA, info.inode, file};
+			*spare_out = (struct queue_spare){info.inode, file};
 			return 0;
 		}
 		os_file_close(file);
@@ -70,8 +70,7 @@ static struct queue_message *add_message(struct queue_intake *intake,
 
 	message->intake = intake;
 	message->number = spare->number;
-	message->data = spare->file;
-	message->control = -1;
+	message->file = spare->file;
 	pthread_mutex_lock(&intake->mutex);
 	message->next = intake->messages;
 	message->link = &intake->messages;
@@ -89,7 +88,7 @@ int queue_message_new(struct queue_intake *intake, struct queue_message **messag
 	struct queue_spare spare;
 	int result;
 
-	if (queue_spare_take(intake, QUEUE_SPARE_DATA, &spare)) {
+	if (queue_spare_take(intake, &spare)) {
 		queue_spare_path(&spare, from);
 	} else {
 		result = take_new(intake, &spare, from);
@@ -113,7 +112,7 @@ uint64_t queue_message_number(const struct queue_message *message)
 
 int queue_message_file(const struct queue_message *message)
 {
-	return message->data;
+	return message->file;
 }
 
 /* The two records that say which file the envelope is for. */
@@ -139,66 +138,21 @@ static int check_envelope(const struct queue_message *message, struct str text, 
  * rather than emptied before: its blocks stay where they are and its sync has
  * less to do, which makes twice the messages a second. No name shows the file
  * as queued before it is durable. */
-static int cut(int file, uint64_t size)
+static int write_envelope(const struct queue_message *message, struct str text)
 {
 	struct os_file_info info;
-	int result = os_file_info(file, &info);
+	uint64_t size = 0;
+	uint64_t end;
+	int result = check_envelope(message, text, &size);
 
+	if (result == 0)
+		result = os_file_info(message->file, &info);
 	if (result < 0)
 		return result;
 	if (info.size < size)
 		return -EINVAL;
-	return info.size > size ? os_file_truncate(file, size) : 0;
-}
-
-static int make_control(const struct queue_store *store, const char *path)
-{
-	int file = os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
-	int result;
-
-	if (file != -EEXIST)
-		return file;
-	/* what a message that had this number left */
-	result = os_file_unlink(store->directory, path);
-	if (result < 0)
-		return result;
-	return os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
-}
-
-/* intd/X/ID, perhaps with old bytes: a descriptor or -errno. */
-static int take_control(struct queue_intake *intake, uint64_t number)
-{
-	const struct queue_store *store = intake->store;
-	char from[QUEUE_PATH_SIZE];
-	char path[QUEUE_PATH_SIZE];
-	struct queue_spare spare;
-	int result;
-
-	queue_store_path(store, QUEUE_INTD, NULL, number, path);
-	if (!queue_spare_take(intake, QUEUE_SPARE_CONTROL, &spare))
-		return make_control(store, path);
-	queue_spare_path(&spare, from);
-	result = os_file_rename(store->directory, from, path);
-	if (result == 0)
-		return spare.file;
-	os_file_close(spare.file);
-	return result;
-}
-
-static int write_envelope(struct queue_message *message, struct str text)
-{
-	uint64_t size = 0;
-	int result = check_envelope(message, text, &size);
-
-	if (result == 0)
-		result = cut(message->data, size);
-	if (result < 0)
-		return result;
-	message->control = take_control(message->intake, message->number);
-	if (message->control < 0)
-		return message->control;
-	result = os_file_write(message->control, text.data, text.length, 0);
-	return result == 0 ? cut(message->control, text.length) : result;
+	result = queue_trailer_write(message->file, size, text, &end);
+	return result == 0 && info.size > end ? os_file_truncate(message->file, end) : result;
 }
 
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
@@ -226,54 +180,40 @@ static void forget(struct queue_message *message)
 
 void queue_message_release(struct queue_message *message)
 {
-	os_file_close(message->data);
-	os_file_close(message->control);
+	os_file_close(message->file);
 	forget(message);
 }
 
 void queue_message_discard(struct queue_message *message)
 {
-	const struct queue_store *store = message->intake->store;
-	int result = queue_store_drop(store, QUEUE_INTD, NULL, message->number);
-
 	/* the cleaner finds what cannot be removed now */
-	if (result >= 0)
-		result = queue_store_drop(store, QUEUE_MESS, NULL, message->number);
+	int result = queue_store_drop(message->intake->store, QUEUE_MESS, NULL, message->number);
+
 	(void)result;
 	queue_message_release(message);
 }
 
 /* A file that was never queued under any name may be used again at once. */
-static bool give_back(struct queue_intake *intake, enum queue_place place, uint64_t number,
-		      struct queue_spare spare)
+static void give_back(struct queue_message *message)
 {
+	struct queue_intake *intake = message->intake;
+	struct queue_spare spare = {message->number, message->file};
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 
-	queue_store_path(intake->store, place, NULL, number, from);
+	queue_store_path(intake->store, QUEUE_MESS, NULL, message->number, from);
 	queue_spare_path(&spare, to);
-	if (os_file_rename(intake->store->directory, from, to) < 0)
-		return false;
-	queue_spare_give(intake, spare);
-	return true;
+	if (os_file_rename(intake->store->directory, from, to) == 0) {
+		message->file = -1;
+		queue_spare_give(intake, spare);
+	}
+	queue_message_release(message);
 }
 
 void queue_message_abandon(struct queue_message *message)
 {
-	struct queue_intake *intake = message->intake;
-
-	if (message->has_failed || intake->options.spares == 0) {
+	if (message->has_failed || message->intake->options.spares == 0)
 		queue_message_discard(message);
-		return;
-	}
-	if (message->control >= 0 &&
-	    give_back(intake, QUEUE_INTD, message->number,
-		      (struct queue_spare){QUEUE_SPARE_CONTROL, queue_spare_serial(intake),
-					   message->control}))
-		message->control = -1;
-	if (message->control < 0 &&
-	    give_back(intake, QUEUE_MESS, message->number,
-		      (struct queue_spare){QUEUE_SPARE_DATA, message->number, message->data}))
-		message->data = -1;
-	queue_message_release(message);
+	else
+		give_back(message);
 }

@@ -18,10 +18,10 @@
 struct queue_intake;
 
 struct queue_intake_options {
-	uint32_t spares;     /* of each kind kept at most; 0: reuse nothing. Each spare and
-			      * each of as many queued messages holds its descriptor open:
-			      * up to 6 * spares in all */
-	uint64_t spare_size; /* a larger data file is cut to this when it becomes a spare */
+	uint32_t spares;     /* kept at most; 0: reuse nothing. Each spare and each of as
+			      * many queued messages holds its descriptor open: up to
+			      * 3 * spares in all */
+	uint64_t spare_size; /* a larger file is cut to this when it becomes a spare */
 };
 
 /* Also takes over the spares that an earlier process left in pid/. Only the
@@ -42,34 +42,39 @@ uint64_t queue_message_number(const struct queue_message *message);
  * commit cuts it to the envelope's size). Owned by MESSAGE. */
 int queue_message_file(const struct queue_message *message);
 
-/* S2 to S3: writes the control file as intd/X/ID. TEXT is what
+/* S2 to S3: writes TEXT behind the data (queue/store.h). TEXT is what
  * queue_control_write_envelope() wrote: its id's number is this message's, its
- * size that of the data file. The data must be written by now. After an error
- * only queue_message_abandon() is allowed. */
+ * size that of the data. The data must be written by now. After an error only
+ * queue_message_abandon() is allowed. */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);
 
-/* S3 to S4 for all of them, together: makes data and control files durable,
- * renames intd/X/ID to todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the
- * first error met for messages[i]: then it is not queued, and its files were
- * removed or are left for the cleaner, never reused. When RESULTS[i] is 0 the
- * client may be told 250 and the power may fail. Consumes all messages.
+/* S3 to S4 for all of them, together: makes the files durable, links mess/X/ID to
+ * todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the first error met for
+ * messages[i]: then it is not queued, and its files were removed or are left for the cleaner, never
+ * reused. When RESULTS[i] is 0 the client may be told 250 and the power may fail. Consumes all
+ * messages.
  *
- * May run in a thread of its own beside all other calls for the same intake; one
- * call at a time. With COUNT 0 it only makes removals durable (below). */
+ * May run in threads of their own, several at once, beside all other calls for
+ * the same intake. With COUNT 0 it only makes removals durable (below). */
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 
 /* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
 void queue_message_abandon(struct queue_message *message);
 
+/* From now on no message has a name that its number had before: what power
+ * failures left was removed, by queue_intake_clean() and queue_update_clean(), both
+ * without an error. New files then need not look for such names. */
+void queue_intake_trust_names(struct queue_intake *intake);
+
 /* Ended messages' files wait in pid/, to be used again or removed, until a later
  * queue_message_commit_group() has made the removal of their names durable: how
  * many do. Where no message comes, call it with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
 
-/* S4 (every recipient delivered) to S1: todo, then mess go; the two files become
- * spares. Only when nobody reads or writes them any more. No error when they
+/* S4 (every recipient delivered) to S1: todo, then mess go; the file becomes a
+ * spare. Only when nobody reads or writes them any more. No error when they
  * are gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
@@ -82,7 +87,7 @@ MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t n
 
 /* Removes what crashes left: names at S2 and S3 and new files in pid/ that are
  * older than AGE_US (36 hours in the sources) by the clock NOW_US; names in
- * todo/ and intd/ without mess/ whose message had ended; never a message at
+ * todo/ without mess/ whose message had ended; never a message at
  * S4 or S5, never one this intake has handed out. EACH, if not NULL, is told
  * the path of everything removed. */
 MUST_CHECK int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,

@@ -18,6 +18,8 @@
  *   MANAGE                                     I am the manager from now on
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
+ *   CLEANED                                    info/ and bounce/ have no name left whose
+ *                                              message is gone
  *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
  *                                              when it is too long: read it
  *   MISSED                                     some were not told: scan todo/
@@ -42,6 +44,7 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_REMOVE,
 	QUEUE_PROTOCOL_MANAGED,
 	QUEUE_PROTOCOL_REMOVED,
+	QUEUE_PROTOCOL_CLEANED,
 };
 
 enum queue_remove {

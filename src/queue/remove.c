@@ -14,7 +14,7 @@ static void open_spare(struct queue_intake *intake, struct queue_spare *spare, c
 
 int queue_retire_data(struct queue_intake *intake, uint64_t number, int file, bool is_reused)
 {
-	struct queue_spare spare = {QUEUE_SPARE_DATA, number, file};
+	struct queue_spare spare = {number, file};
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 	int result;
@@ -32,47 +32,33 @@ int queue_retire_data(struct queue_intake *intake, uint64_t number, int file, bo
 	return 0;
 }
 
-int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+/* Takes the name in todo/ away; from then on the message is not queued. */
+static int leave_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
 {
-	struct queue_kept kept = queue_kept_take(intake, number);
-	struct queue_spare spare = {QUEUE_SPARE_CONTROL, queue_spare_serial(intake), kept.control};
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
-	int result;
+	int result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
 
-	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, from);
-	queue_spare_path(&spare, to);
-	result = os_file_rename(intake->store->directory, from, to);
-	if (result == 0) {
-		queue_spare_mark_dirty(intake, stage, number);
-		open_spare(intake, &spare, to);
-		queue_spare_hold(intake, spare);
-		return queue_retire_data(intake, number, kept.data, true);
-	}
-	os_file_close(kept.control);
-	if (result != -ENOENT)
-		result = os_file_unlink(intake->store->directory, from);
-	if (result < 0 && result != -ENOENT) {
-		os_file_close(kept.data);
-		return result;
-	}
-	queue_spare_mark_dirty(intake, stage, number);
-	return queue_retire_data(intake, number, kept.data, true);
-}
-
-int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
-{
-	struct queue_kept kept = queue_kept_take(intake, number);
-	int result;
-
-	/* a message that goes to S5 may stay for days */
-	os_file_close(kept.data);
-	os_file_close(kept.control);
-	result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
 	if (result < 0)
 		return result;
 	queue_spare_mark_dirty(intake, stage, number);
 	return 0;
+}
+
+int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	int file = queue_kept_take(intake, number);
+	int result = leave_todo(intake, stage, number);
+
+	if (result == 0)
+		return queue_retire_data(intake, number, file, true);
+	os_file_close(file);
+	return result;
+}
+
+int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	/* a message that goes to S5 may stay for days */
+	os_file_close(queue_kept_take(intake, number));
+	return leave_todo(intake, stage, number);
 }
 
 int queue_message_remove_data(struct queue_intake *intake, uint64_t number)

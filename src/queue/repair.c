@@ -289,7 +289,7 @@ static int on_pid(void *context, const char *name)
 	char path[REPAIR_PATH_SIZE];
 	int result;
 
-	if (repair->options->dry_run || (name[0] != 'm' && name[0] != 'c'))
+	if (repair->options->dry_run || name[0] != 'm')
 		return 0;
 	snprintf(path, sizeof path, "pid/%s", name);
 	result = os_file_unlink(repair->store->directory, path);

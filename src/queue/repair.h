@@ -7,16 +7,17 @@
  * that move as well; so all first leave the queue for the directory repair/, and
  * then all come back:
  *
- *   repair/TRUE.OLD.PLACE  the control file with its true id, which is to stand in
- *                          PLACE: submit, arrive (todo/) or info
+ *   repair/TRUE.OLD.PLACE  envelope or control file, with its true id, of a message
+ *                          that belongs in PLACE: submit, arrive (todo/) or info
  *   repair/TRUE.mess       the data file
  *   repair/TRUE.bounce     its bounce records
  *
- * out: 1 the new control file is durable under its name in repair/
+ * out: 1 that file is durable under its name in repair/
  *      2 data file and bounce records get names in repair/, too
  *      3 when these are durable, the names with the old number go, that of the
  *        data file after all others
- * in:  4 data file, bounce records, local and remote names get their places
+ * in:  4 data file, bounce records, local and remote names get their places; for
+ *        todo/ the envelope with its true id is written behind the data
  *      5 when these are durable, the name in todo/ or info/
  *      6 when that is durable, the names in repair/ go, the control file's last
  *

@@ -62,10 +62,9 @@ static int link_to(struct repair *repair, const struct repair_move *move, enum q
 	return link_as(repair, from, to);
 }
 
-static int read_entry(struct repair *repair, const struct repair_move *move,
+static int read_entry(struct repair *repair, const struct repair_move *move, struct buffer *text,
 		      struct queue_control **control_out)
 {
-	struct buffer text CLEANUP(buffer_clear) = {0};
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
 	ssize_t length = 0;
@@ -78,22 +77,20 @@ static int read_entry(struct repair *repair, const struct repair_move *move,
 		return file;
 	result = os_file_info(file, &info);
 	if (result == 0)
-		length = os_file_read(file, buffer_reserve(&text, info.size), info.size, 0);
+		length = os_file_read(file, buffer_reserve(text, info.size), info.size, 0);
 	os_file_close(file);
 	if (result < 0 || length < 0)
 		return result < 0 ? result : (int)length;
-	buffer_commit(&text, (size_t)length);
-	return queue_control_parse(buffer_view(&text), control_out, NULL);
+	buffer_commit(text, (size_t)length);
+	return queue_control_parse(buffer_view(text), control_out, NULL);
 }
 
-/* Every place where something is not done gets its name: at S5 only. */
-static int place_sides(struct repair *repair, const struct repair_move *move)
+/* At S5 every place where something is not done gets its name. */
+static int place_sides(struct repair *repair, const struct repair_move *move,
+		       const struct queue_control *control)
 {
-	struct queue_control *control;
-	int result = move->place == REPAIR_INFO ? read_entry(repair, move, &control) : 1;
+	int result = 0;
 
-	if (result != 0)
-		return result < 0 ? result : 0;
 	for (size_t i = 0; result == 0 && i < control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &control->deliveries[i];
 		char service[QUEUE_SERVICE_MAX + 1];
@@ -108,20 +105,56 @@ static int place_sides(struct repair *repair, const struct repair_move *move)
 		if (result == -ENOENT)
 			result = 0; /* a service that this queue never had */
 	}
+	return result;
+}
+
+/* Before, its envelope stands behind the data. It may be written over as often as
+ * this is interrupted, while the one in repair/ is there. */
+static int write_trailer(struct repair *repair, const struct repair_move *move, struct str text,
+			 uint64_t size)
+{
+	char path[QUEUE_PATH_SIZE];
+	uint64_t end;
+	int result;
+	int file;
+
+	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, path);
+	file = os_file_open(repair->store->directory, path, OS_FILE_WRITE);
+	if (file < 0)
+		return file;
+	result = queue_trailer_write(file, size, text, &end);
+	if (result == 0)
+		result = os_file_truncate(file, end);
+	os_file_close(file);
+	return result;
+}
+
+static int place_envelope(struct repair *repair, const struct repair_move *move)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control;
+	int result = read_entry(repair, move, &text, &control);
+
+	if (result < 0)
+		return result;
+	result = move->place == REPAIR_INFO
+			 ? place_sides(repair, move, control)
+			 : write_trailer(repair, move, buffer_view(&text), control->envelope->size);
 	queue_control_free(control);
 	return result;
 }
 
-/* 1: the control file has its place already; names there of another go. */
+/* 1: the name in todo/ or info/ stands already; names there of another go. */
 static int check_controls(struct repair *repair, const struct repair_move *move)
 {
 	char path[QUEUE_PATH_SIZE];
-	uint64_t wanted;
+	uint64_t wanted = move->number;
 	uint64_t have;
-	int result;
+	int result = 0;
 
 	repair_entry_path(move, path);
-	result = inode_of(repair, path, &wanted);
+	if (move->place == REPAIR_INFO)
+		result = inode_of(repair, path, &wanted);
 	for (unsigned place = 0; result == 0 && place <= REPAIR_INFO; place++) {
 		repair_control_path(repair, place, move->number, path);
 		result = inode_of(repair, path, &have);
@@ -156,14 +189,19 @@ static int place(struct repair *repair, const struct repair_move *move)
 	if (result < 0)
 		return result;
 	result = place_part(repair, move, "bounce", QUEUE_BOUNCE);
-	return result == 0 || result == -ENOENT ? place_sides(repair, move) : result;
+	return result == 0 || result == -ENOENT ? place_envelope(repair, move) : result;
 }
 
 static int link_control(struct repair *repair, const struct repair_move *move)
 {
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+
 	if (move->place == REPAIR_INFO)
 		return link_to(repair, move, QUEUE_INFO, NULL);
-	return link_to(repair, move, QUEUE_TODO, mail_stage_name(move->place));
+	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, from);
+	queue_store_path(repair->store, QUEUE_TODO, mail_stage_name(move->place), move->number, to);
+	return link_as(repair, from, to);
 }
 
 /* The control file's name goes last: without it the others mean nothing. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+enum { COMMIT_THREADS = 2 };
+
 static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
@@ -69,6 +71,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case QUEUE_PROTOCOL_MANAGE:
 		ok = server_manage(client);
 		break;
+	case QUEUE_PROTOCOL_CLEANED:
+		ok = server_cleaned(client);
+		break;
 	case QUEUE_PROTOCOL_REMOVE:
 		ok = server_remove(client, &body);
 		break;
@@ -119,6 +124,8 @@ static void clean(void *context)
 
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
+	else
+		server->is_cleaned = true;
 	os_timer_start(server->clean_timer, CLEAN_INTERVAL_US);
 }
 
@@ -133,7 +140,7 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->reserve = reserve;
 	server->listening = listening;
 	server->removed_task = (struct os_task){.call = server_removed_send, .context = server};
-	server->group = queue_group_new(loop, &server_group_handler, server);
+	server->group = queue_group_new(loop, &server_group_handler, COMMIT_THREADS, server);
 	server->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, server);
 	server->missed_timer = os_timer_new(loop, server_notice_missed, server);
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);

@@ -55,6 +55,7 @@ struct queue_server {
 	uint64_t reserve;
 	int listening;
 	bool is_full;
+	bool is_cleaned; /* pid, mess, intd and todo were, since the start */
 	bool has_missed; /* the manager must be told to scan */
 	void (*stopped)(void *context);
 	void *stopped_context;
@@ -76,6 +77,7 @@ void server_held_free(struct server_held *held);
 
 /* server_manager.c: what the manager is told, and what it asks for. */
 bool server_manage(struct server_client *client);
+bool server_cleaned(struct server_client *client);
 bool server_remove(struct server_client *client, struct unpack *body);
 void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
 void server_notice_add(struct queue_server *server, const struct server_held *held);

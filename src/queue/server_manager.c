@@ -144,6 +144,17 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
+bool server_cleaned(struct server_client *client)
+{
+	struct queue_server *server = client->server;
+
+	if (server->manager != client)
+		return false;
+	if (server->is_cleaned)
+		queue_intake_trust_names(server->intake);
+	return true;
+}
+
 bool server_manage(struct server_client *client)
 {
 	struct queue_server *server = client->server;

@@ -18,8 +18,7 @@
 
 void queue_spare_path(const struct queue_spare *spare, char path[QUEUE_PATH_SIZE])
 {
-	snprintf(path, QUEUE_PATH_SIZE, "pid/%c%" PRIu64,
-		 spare->kind == QUEUE_SPARE_DATA ? 'm' : 'c', spare->number);
+	snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
 }
 
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
@@ -48,31 +47,24 @@ void queue_spare_list_clear(struct queue_spare_list *list)
 	*list = (struct queue_spare_list){0};
 }
 
-static struct queue_spare_list *ready_list(struct queue_intake *intake, enum queue_spare_kind kind)
-{
-	return kind == QUEUE_SPARE_DATA ? &intake->data : &intake->control;
-}
-
-bool queue_spare_take(struct queue_intake *intake, enum queue_spare_kind kind,
-		      struct queue_spare *spare_out)
+bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	bool is_taken;
 
 	pthread_mutex_lock(&intake->mutex);
-	is_taken = queue_spare_list_take(ready_list(intake, kind), spare_out);
+	is_taken = queue_spare_list_take(&intake->ready, spare_out);
 	pthread_mutex_unlock(&intake->mutex);
 	return is_taken;
 }
 
 static bool make_ready(struct queue_intake *intake, struct queue_spare spare)
 {
-	struct queue_spare_list *list = ready_list(intake, spare.kind);
 	bool has_room;
 
 	pthread_mutex_lock(&intake->mutex);
-	has_room = list->count < intake->options.spares;
+	has_room = intake->ready.count < intake->options.spares;
 	if (has_room)
-		queue_spare_list_add(list, spare);
+		queue_spare_list_add(&intake->ready, spare);
 	pthread_mutex_unlock(&intake->mutex);
 	return has_room;
 }
@@ -108,11 +100,8 @@ static void set_aside(struct queue_intake *intake, struct queue_spare spare)
 static int cut(const struct queue_intake *intake, const struct queue_spare *spare)
 {
 	struct os_file_info info;
-	int result;
+	int result = os_file_info(spare->file, &info);
 
-	if (spare->kind != QUEUE_SPARE_DATA)
-		return 0;
-	result = os_file_info(spare->file, &info);
 	if (result == 0 && info.size > intake->options.spare_size)
 		result = os_file_truncate(spare->file, intake->options.spare_size);
 	return result;
@@ -130,7 +119,7 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
 	bool is_poisoned;
 
 	pthread_mutex_lock(&intake->mutex);
-	if (intake->quarantine.count >= 2 * (size_t)intake->options.spares) {
+	if (intake->quarantine.count >= intake->options.spares) {
 		/* more than can be used again: without a descriptor it is only removed */
 		os_file_close(spare.file);
 		spare.file = -1;
@@ -164,24 +153,14 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 	*held = (struct queue_spare_list){0};
 }
 
-uint64_t queue_spare_serial(struct queue_intake *intake)
-{
-	uint64_t serial;
-
-	pthread_mutex_lock(&intake->mutex);
-	serial = intake->next_serial++;
-	pthread_mutex_unlock(&intake->mutex);
-	return serial;
-}
-
 static struct queue_kept *kept_slot(struct queue_intake *intake, uint64_t number)
 {
 	return &intake->kept[number * UINT64_C(0x9e3779b97f4a7c15) % intake->kept_size];
 }
 
-void queue_kept_put(struct queue_intake *intake, uint64_t number, int data, int control)
+void queue_kept_put(struct queue_intake *intake, uint64_t number, int file)
 {
-	struct queue_kept old = {.data = data, .control = control};
+	struct queue_kept old = {number, file};
 
 	if (intake->kept_size > 0) {
 		struct queue_kept *slot;
@@ -189,28 +168,26 @@ void queue_kept_put(struct queue_intake *intake, uint64_t number, int data, int 
 		pthread_mutex_lock(&intake->mutex);
 		slot = kept_slot(intake, number);
 		old = *slot;
-		*slot = (struct queue_kept){number, data, control};
+		*slot = (struct queue_kept){number, file};
 		pthread_mutex_unlock(&intake->mutex);
-		if (old.number == 0)
-			return;
 	}
-	os_file_close(old.data);
-	os_file_close(old.control);
+	if (old.number != 0)
+		os_file_close(old.file);
 }
 
-struct queue_kept queue_kept_take(struct queue_intake *intake, uint64_t number)
+int queue_kept_take(struct queue_intake *intake, uint64_t number)
 {
-	struct queue_kept kept = {0, -1, -1};
 	struct queue_kept *slot;
+	int file = -1;
 
 	if (intake->kept_size == 0)
-		return kept;
+		return -1;
 	pthread_mutex_lock(&intake->mutex);
 	slot = kept_slot(intake, number);
 	if (slot->number == number) {
-		kept = *slot;
-		*slot = (struct queue_kept){0, -1, -1};
+		file = slot->file;
+		*slot = (struct queue_kept){0, -1};
 	}
 	pthread_mutex_unlock(&intake->mutex);
-	return kept;
+	return file;
 }

@@ -105,7 +105,7 @@ static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 
 	if (wanted != QUEUE_SYNC_AUTO)
 		return wanted;
-	if (queue_filesystem_is_ordered(directory))
+	if (os_file_is_ordered(directory))
 		return QUEUE_SYNC_ORDERED;
 	if (os_file_info(directory, &own) < 0 || os_file_info_at(directory, "..", &parent) < 0)
 		return QUEUE_SYNC_FILES;

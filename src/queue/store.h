@@ -4,9 +4,12 @@
  *
  *   format               "stagepost-queue 1" and "split N"
  *   pid/NAME             a file not in use: new, or a spare kept for reuse
- *   mess/X/ID            the data file (CRLF lines, trace headers first)
+ *   mess/X/ID            the data file: the message (CRLF lines, trace headers
+ *                        first), then its envelope (queue/control.h, up to "end:"),
+ *                        then a line that tells where the envelope begins,
+ *                        "at: 00000000000000018233"
+ *   todo/STAGE/X/ID      the data file: queued at STAGE
  *   intd/X/ID            the control file, under construction
- *   todo/STAGE/X/ID      the control file: queued at STAGE
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
@@ -15,21 +18,22 @@
  *   lock/trigger lock/queue lock/send
  *
  * X is ID modulo the split; ID is the inode number of mess/X/ID. The names in
- * intd, todo, info, local and remote are hard links to the one control file.
+ * mess and todo are hard links to the one data file; those in info, local and
+ * remote to the one control file, which is made when the message has to wait.
  *
- *          mess intd todo info local remote bounce
+ *          mess todo intd info local remote bounce
  *   S1      -    -    -    -    -     -      -
- *   S2      +    -    -    -    -     -      -
- *   S3      +    +    -    -    -     -      -
- *   S4      +    ?    +    ?    ?     ?      -     queued
+ *   S2      +    -    -    -    -     -      -     being written
+ *   S3      +    -    -    -    -     -      -     the envelope stands behind the data
+ *   S4      +    +    ?    ?    ?     ?      -     queued
  *   S5      +    -    -    +    ?     ?      ?     preprocessed
  *
  * (Sources: qmail internals, section 2; the hard links to one append-only
  * textual control file are from the distributed design.)
  *
- * The process "queue" is the sole creator and remover of names in pid, mess,
- * intd and todo; "send" of names in info, local, remote, bounce and trigger,
- * and it alone appends to control files after S4.
+ * The process "queue" is the sole creator and remover of names in pid, mess
+ * and todo; "send" of names in intd, info, local, remote, bounce and trigger,
+ * and it alone makes control files and appends to them.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H
@@ -46,7 +50,7 @@ enum queue_sync {
 				* mount point; else FILES */
 	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
 	QUEUE_SYNC_FILESYSTEM, /* syncfs */
-	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see queue/ordered.c */
+	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file_order.c */
 };
 
 struct queue_options {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
+
 struct group {
 	struct queue_store *store;
 	struct queue_update **updates;
@@ -118,46 +120,29 @@ static void sync_step(struct group *group)
 /* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
  * A crash or a full disk may have cut its last line. And what stands there may
  * be of an append whose sync failed, seen now but gone after a power failure:
- * then the line that it leaves must not swallow our first record. A fresh
- * control file ends with "end:". */
-static int needs_newline(const struct group *group, int file, bool is_map)
+ * then the line that it leaves must not swallow our first record. */
+static int needs_newline(const struct group *group, int file)
 {
-	static const char fresh[] = "\nend:\n";
 	struct os_file_info info;
-	char last[sizeof fresh - 1];
+	char last;
 	ssize_t length;
 	int result = os_file_info(file, &info);
 
 	if (result < 0 || info.size == 0)
 		return result;
-	if (info.size < sizeof last)
-		return 1;
-	length = os_file_read(file, last, sizeof last, info.size - sizeof last);
+	length = os_file_read(file, &last, 1, info.size - 1);
 	if (length < 0)
 		return (int)length;
-	if (length == sizeof last && memcmp(last, fresh, sizeof last) == 0)
-		return 0;
-	return is_map || group->store->has_lost || length == 0 || last[length - 1] != '\n';
+	return group->store->has_lost || length == 0 || last != '\n';
 }
 
-static int append(const struct group *group, int file, struct str records, bool is_map)
+static int append(const struct group *group, int file, struct str records)
 {
-	int result = needs_newline(group, file, is_map);
+	int result = needs_newline(group, file);
 
 	if (result > 0)
 		result = os_file_append(file, "\n", 1);
 	return result == 0 ? os_file_append(file, records.data, records.length) : result;
-}
-
-static void control_path(const struct group *group, size_t i, char path[QUEUE_PATH_SIZE])
-{
-	const struct queue_update *update = group->updates[i];
-
-	if (update->is_queued)
-		queue_store_path(group->store, QUEUE_TODO, mail_stage_name(update->stage),
-				 update->number, path);
-	else
-		queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
 }
 
 static void bounce_path(const struct group *group, size_t i, char path[QUEUE_PATH_SIZE])
@@ -210,7 +195,7 @@ static void write_bounces(struct group *group)
 		}
 		/* also of a name that was there: an earlier process may have made it */
 		add_directory(group, i, QUEUE_BOUNCE, NULL);
-		fail(group, i, append(group, group->files[i], group->updates[i]->bounce, false));
+		fail(group, i, append(group, group->files[i], group->updates[i]->bounce));
 		count++;
 	}
 	if (count > 0)
@@ -219,48 +204,122 @@ static void write_bounces(struct group *group)
 	free(is_new);
 }
 
-/* Numbers are used again: whether the control file still is the message's own. */
-static int check_identity(const struct group *group, size_t i)
+/* What a control file begins with that is the update's message's own. */
+static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
 {
-	const struct queue_update *update = group->updates[i];
-	char wanted[MAIL_ID_SIZE + 32];
-	char found[sizeof wanted];
 	char id[MAIL_ID_SIZE];
-	char path[QUEUE_PATH_SIZE];
+
+	mail_id_format((struct mail_id){update->number, update->born_us}, id);
+	snprintf(head, HEAD_SIZE, "stagepost 1\nid: %s\n", id);
+	return str_from(head);
+}
+
+/* The envelope into TEXT. Numbers are used again: -ESTALE when it is another's. */
+static int read_envelope(const struct group *group, const struct queue_update *update,
+			 struct buffer *text)
+{
+	char head[HEAD_SIZE];
+	int result = queue_update_read(group->store, &update->stage, update->number, text);
+
+	if (result == 0 && update->born_us != 0 &&
+	    !str_starts_with(buffer_view(text), expected_head(update, head)))
+		result = -ESTALE;
+	return result;
+}
+
+/* The same for a message at S5, whose control file is FILE. */
+static int check_head(const struct queue_update *update, int file)
+{
+	char head[HEAD_SIZE];
+	char found[HEAD_SIZE];
+	struct str expected;
 	ssize_t length;
-	int file;
 
 	if (update->born_us == 0)
 		return 0;
-	mail_id_format((struct mail_id){update->number, update->born_us}, id);
-	snprintf(wanted, sizeof wanted, "stagepost 1\nid: %s\n", id);
-	control_path(group, i, path);
+	expected = expected_head(update, head);
+	length = os_file_read(file, found, expected.length, 0);
+	if (length < 0)
+		return (int)length;
+	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
+}
+
+/* Before a failure is noted for it: whether the message is the one that is meant. */
+static int check_identity(const struct group *group, const struct queue_update *update)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	if (update->bounce.length == 0 || update->born_us == 0)
+		return 0; /* seen to when the control file is open */
+	if (update->is_queued)
+		return read_envelope(group, update, &text);
+	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
 	file = os_file_open(group->store->directory, path, OS_FILE_READ);
 	if (file < 0)
 		return file;
-	length = os_file_read(file, found, strlen(wanted), 0);
+	result = check_head(update, file);
 	os_file_close(file);
-	if (length < 0)
-		return (int)length;
-	return str_equal(str_slice(found, (size_t)length), str_from(wanted)) ? 0 : -ESTALE;
+	return result;
+}
+
+static int create(const struct group *group, const char *path)
+{
+	int directory = group->store->directory;
+	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+	int result;
+
+	if (file != -EEXIST)
+		return file;
+	/* of an attempt that failed */
+	result = os_file_unlink(directory, path);
+	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
+}
+
+/* The control file of a message that becomes S5, in intd/. */
+static int make_control(struct group *group, size_t i)
+{
+	const struct queue_update *update = group->updates[i];
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result = read_envelope(group, update, &text);
+
+	if (result < 0)
+		return result;
+	buffer_append_str(&text, update->control);
+	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, path);
+	group->files[i] = create(group, path);
+	if (group->files[i] < 0)
+		return group->files[i];
+	return os_file_write(group->files[i], buffer_data(&text), text.length, 0);
+}
+
+static int append_control(struct group *group, size_t i)
+{
+	const struct queue_update *update = group->updates[i];
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
+	group->files[i] =
+		os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
+	if (group->files[i] < 0)
+		return group->files[i];
+	result = check_head(update, group->files[i]);
+	return result == 0 ? append(group, group->files[i], update->control) : result;
 }
 
 static void write_controls(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		const struct queue_update *update = group->updates[i];
-		char path[QUEUE_PATH_SIZE];
 
 		if (update->result < 0 || update->control.length == 0)
 			continue;
-		control_path(group, i, path);
-		group->files[i] =
-			os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
-		if (group->files[i] < 0)
-			fail(group, i, group->files[i]);
-		else
-			fail(group, i,
-			     append(group, group->files[i], update->control, update->preprocess));
+		fail(group, i,
+		     update->preprocess ? make_control(group, i) : append_control(group, i));
 	}
 }
 
@@ -286,25 +345,31 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	return result;
 }
 
-static int link_all(struct group *group, size_t i)
+/* The name in info/ last, in place of any that is there. */
+static int name_all(struct group *group, size_t i)
 {
 	const struct queue_update *update = group->updates[i];
 	char from[QUEUE_PATH_SIZE];
+	char path[QUEUE_PATH_SIZE];
 	int result = 0;
 
-	control_path(group, i, from);
+	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, from);
 	for (size_t k = 0; result == 0 && k < update->link_service_count; k++)
 		result = link_place(group, i, from, QUEUE_LOCAL, update->link_services[k]);
 	if (result == 0 && update->link_remote)
 		result = link_place(group, i, from, QUEUE_REMOTE, NULL);
-	return result == 0 ? link_place(group, i, from, QUEUE_INFO, NULL) : result;
+	if (result < 0)
+		return result;
+	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
+	if (!group->is_ordered)
+		add_directory(group, i, QUEUE_INFO, NULL);
+	return os_file_rename(group->store->directory, from, path);
 }
 
-/* Records that are not written again now may be of an update whose sync failed
- * and may never have reached the disk. So S5 demands them in the same update. */
+/* There is no control file to append to before S5, and none without a map at S5. */
 static int check(const struct queue_update *update)
 {
-	if (update->preprocess && (!update->is_queued || update->control.length == 0))
+	if (update->preprocess != (update->is_queued && update->control.length > 0))
 		return -EINVAL;
 	if (update->control.length > 0 && update->control.data[update->control.length - 1] != '\n')
 		return -EINVAL;
@@ -323,7 +388,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 		group.files[i] = -1;
 		updates[i]->result = check(updates[i]);
 		if (updates[i]->result == 0)
-			updates[i]->result = check_identity(&group, i);
+			updates[i]->result = check_identity(&group, updates[i]);
 	}
 	write_bounces(&group);
 	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;
@@ -332,7 +397,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 		for_each_file(&group, true, os_file_write_out_many);
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result == 0 && updates[i]->preprocess)
-			fail(&group, i, link_all(&group, i));
+			fail(&group, i, name_all(&group, i));
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
 	free(group.files);

@@ -14,12 +14,13 @@
 struct queue_update {
 	uint64_t number;
 	int64_t born_us;       /* not 0: -ESTALE when the control file is another message's */
-	bool is_queued;        /* at S4: the control file is todo/STAGE/X/ID; else info/X/ID */
+	bool is_queued;        /* at S4, where the envelope stands in todo/STAGE/X/ID */
 	enum mail_stage stage; /* when is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
 	struct str control;    /* records for the control file; may be empty */
-	bool preprocess;       /* is_queued only: link info/ and the places below: S5 but for
-				* intd and todo, which "queue" removes when told */
+	bool preprocess;       /* is_queued only: make the control file, with CONTROL behind
+				* the envelope, under the names in info/ and the places
+				* below: S5 but for todo, which "queue" removes when told */
 	bool link_remote;      /* with preprocess */
 	const char *const *link_services; /* with preprocess */
 	size_t link_service_count;
@@ -27,7 +28,7 @@ struct queue_update {
 };
 
 /* Carries out all updates together: bounce records are written and durable
- * first; then control records are written, the links of preprocessing made, and
+ * first; then control records are written, the names of preprocessing made, and
  * both durable. (With QUEUE_SYNC_ORDERED preprocessing is durable as soon as the
  * removal from todo/ that follows it is, and not before: a power failure leaves
  * S4 or the whole of S5.) An update that fails has no later step done.
@@ -52,15 +53,15 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
-/* Removes names in info, local, remote and bounce that a power failure brought
+/* Removes names in intd, and those in info, local, remote and bounce that a power failure brought
  * back after their message had ended. At start, after queue_intake_clean() ran.
  * EACH, if not NULL, is told the path of everything removed. */
 MUST_CHECK int queue_update_clean(struct queue_store *store, const char *const *services,
 				  size_t service_count,
 				  void (*each)(void *context, const char *path), void *context);
 
-/* Reads the control file of a message at todo/STAGE (STAGE not NULL) or info
- * into TEXT (appended). -ENOENT, -EFBIG. */
+/* Reads the envelope of a message at todo/STAGE (STAGE not NULL) or its control
+ * file in info into TEXT (appended). -ENOENT, -EFBIG; -ENODATA: there is none. */
 MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct buffer *text);
 /* The same, parsed; the number and the stage in it must be these: -EBADMSG when

@@ -65,15 +65,31 @@ static int read_whole(const struct queue_store *store, const char *path, struct 
 	return result;
 }
 
+static int read_envelope(const struct queue_store *store, enum mail_stage stage, uint64_t number,
+			 struct buffer *text, uint64_t *offset_out)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = queue_trailer_read(file, text, offset_out);
+	os_file_close(file);
+	return result;
+}
+
 int queue_update_read(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		      struct buffer *text)
 {
 	char path[QUEUE_PATH_SIZE];
+	uint64_t offset;
 
 	if (stage != NULL)
-		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
-	else
-		queue_store_path(store, QUEUE_INFO, NULL, number, path);
+		return read_envelope(store, *stage, number, text, &offset);
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
 	return read_whole(store, path, text);
 }
 
@@ -82,7 +98,9 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control = NULL;
-	int result = queue_update_read(store, stage, number, &text);
+	uint64_t size = 0;
+	int result = stage != NULL ? read_envelope(store, *stage, number, &text, &size)
+				   : queue_update_read(store, NULL, number, &text);
 
 	if (line_out != NULL)
 		*line_out = 0;
@@ -91,7 +109,8 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	if (result < 0)
 		return result;
 	if (control->envelope->id.number != number ||
-	    (stage != NULL && control->envelope->stage != *stage)) {
+	    (stage != NULL &&
+	     (control->envelope->stage != *stage || control->envelope->size != size))) {
 		queue_control_free(control);
 		return -EBADMSG;
 	}

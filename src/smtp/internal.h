@@ -65,6 +65,7 @@ struct smtp_server {
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
 	bool is_stopping;     /* close when the question is answered */
+	bool has_quit;        /* the client did */
 	bool chunk_is_last;
 	bool chunk_is_skipped; /* it is refused already */
 	uint32_t errors;

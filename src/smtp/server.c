@@ -65,15 +65,21 @@ void smtp_server_start(struct smtp_server *s)
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 }
 
-void smtp_server_early_talker(struct smtp_server *s)
+/* Instead of the banner. */
+static void refuse_session(struct smtp_server *s, unsigned code, const char *why)
 {
 	struct buffer text = {0};
 
-	buffer_append_format(&text, "%s You must wait for the greeting", s->service->hostname);
+	buffer_append_format(&text, "%s %s", s->service->hostname, why);
 	buffer_append_byte(&text, '\0');
 	/* RFC 2034 section 4: no status in what stands for the banner. */
-	smtp_reply_last(s, 554, NULL, buffer_data(&text));
+	smtp_reply_last(s, code, NULL, buffer_data(&text));
 	buffer_clear(&text);
+}
+
+void smtp_server_early_talker(struct smtp_server *s)
+{
+	refuse_session(s, 554, "You must wait for the greeting");
 }
 
 static void end_line(struct smtp_server *s)
@@ -137,6 +143,11 @@ bool smtp_server_is_closed(const struct smtp_server *s)
 	return s->state == SMTP_STATE_CLOSED;
 }
 
+bool smtp_server_has_quit(const struct smtp_server *s)
+{
+	return s->has_quit;
+}
+
 bool smtp_server_message_is_open(const struct smtp_server *s)
 {
 	return s->message_is_open;
@@ -167,6 +178,16 @@ void smtp_server_shutdown(struct smtp_server *s)
 	s->is_stopping = true;
 	if (!s->is_asking)
 		smtp_reply_last(s, 421, "4.3.2", "Service is stopping, try again later");
+}
+
+void smtp_server_turn_away(struct smtp_server *s, const char *text)
+{
+	if (s->is_asking)
+		panic("a client of the SMTP server is turned away amid its question");
+	if (s->state == SMTP_STATE_NEW)
+		refuse_session(s, 421, text);
+	else
+		smtp_reply_last(s, 421, "4.3.2", text);
 }
 
 void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *verdict)

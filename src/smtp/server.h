@@ -99,6 +99,8 @@ bool smtp_server_is_ready(const struct smtp_server *server);
 struct buffer *smtp_server_output(struct smtp_server *server);
 /* Close the connection once the output is flushed. Never true with a question pending. */
 bool smtp_server_is_closed(const struct smtp_server *server);
+/* It is closed because the client said QUIT, and so will say no more. */
+bool smtp_server_has_quit(const struct smtp_server *server);
 
 /* From DATA or the first BDAT to the end of the message: replies say little now
  * about whether it gets on. */
@@ -110,6 +112,9 @@ void smtp_server_timeout(struct smtp_server *server);
 /* The daemon stops: 421 4.3.2, closed; at once, or when the pending question
  * has been answered and that answer was told. */
 void smtp_server_shutdown(struct smtp_server *server);
+/* Its place is wanted, or it may have none: 421 with TEXT, closed. At any time, also
+ * instead of smtp_server_start(), but not while a question is pending. */
+void smtp_server_turn_away(struct smtp_server *server, const char *text);
 
 enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail from here? MAIL_OK: yes */

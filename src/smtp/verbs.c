@@ -123,6 +123,7 @@ static enum smtp_step on_noop(struct smtp_server *s, const struct smtp_argument 
 static enum smtp_step on_quit(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	(void)argument;
+	s->has_quit = true;
 	return smtp_reply_last(s, 221, "2.0.0", "Bye");
 }
 

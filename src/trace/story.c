@@ -108,6 +108,13 @@ static int add_line(struct trace_story *story, struct str text, const struct log
 	return 0;
 }
 
+/* Quickly: most lines of a system's log are none of ours. */
+static bool may_be_event(struct str text)
+{
+	return memmem(text.data, text.length, "time=", 5) != NULL ||
+	       memmem(text.data, text.length, "{\"time\":", 8) != NULL;
+}
+
 int trace_story_offer(struct trace_story *story, struct str text)
 {
 	struct log_line line;
@@ -116,7 +123,7 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	bool is_ours;
 	int error = 0;
 
-	if (memmem(text.data, text.length, "time=", 5) == NULL)
+	if (!may_be_event(text))
 		return 0;
 	arena_reset(story->scratch);
 	if (!log_line_parse(story->scratch, text, &line))

@@ -4,14 +4,23 @@
 #include "trace/story.h"
 #include <string.h>
 
-/* "{key}" stands for the value of that field. */
+/* "{key}" stands for the value of that field. Of several sentences for an event the first
+ * is told whose KEY the line has. */
 static const struct {
 	const char *event;
 	const char *sentence;
+	const char *key;
 } sentences[] = {
+	{"message_accepted",
+	 "accepted from user {user} (uid {uid}): from <{from}>, {recipients} recipients, {size} "
+	 "bytes",
+	 "uid"},
 	{"message_accepted",
 	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes"},
 	{"message_refused", "refused for {client}: {status} {text}"},
+	{"message_found",
+	 "found in the queue, where it came by {received}: from <{from}>, {recipients} recipients, "
+	 "{size} bytes"},
 	{"message_queued", "queued at {stage}"},
 	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
 	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},
@@ -72,10 +81,11 @@ static void tell_fields(const struct log_line *line, struct str event, struct bu
 	}
 }
 
-static const char *sentence_of(struct str event)
+static const char *sentence_of(const struct log_line *line, struct str event)
 {
 	for (size_t i = 0; i < COUNT_OF(sentences); i++)
-		if (str_equal(event, str_from(sentences[i].event)))
+		if (str_equal(event, str_from(sentences[i].event)) &&
+		    (sentences[i].key == NULL || log_line_get(line, sentences[i].key).length > 0))
 			return sentences[i].sentence;
 	return NULL;
 }
@@ -83,7 +93,7 @@ static const char *sentence_of(struct str event)
 void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
 {
 	struct str event = log_line_get(line, "event");
-	const char *sentence = sentence_of(event);
+	const char *sentence = sentence_of(line, event);
 
 	mail_text_append(out, log_line_get(line, "time"), MAIL_TEXT_ASCII);
 	buffer_append_byte(out, ' ');

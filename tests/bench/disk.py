@@ -27,7 +27,7 @@ class Disk:
             for _ in range(size_mib):
                 file.write(bytes(1 << 20))
             os.fsync(file.fileno())
-        commands = (["mkfs.ext4", "-q", "-i", "4096", "-E",
+        commands = (["mkfs.ext4", "-q", "-i", "2048", "-E",
                      "nodiscard,lazy_itable_init=0,lazy_journal_init=0", image],
                     ["mount", "-o", "loop", image, self.path])
         try:

@@ -41,15 +41,17 @@ def processor_seconds(root):
     return ticks / TICK
 
 
+def pss_of(pid):
+    """0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M).group(1)) * 1024
+    except OSError:
+        return 0
+
+
 def pss_bytes(root):
-    total = 0
-    for pid in tree(root):
-        try:
-            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-                total += int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M).group(1)) * 1024
-        except OSError:
-            continue
-    return total
+    return sum(pss_of(pid) for pid in tree(root))
 
 
 def name_of(pid):
@@ -87,3 +89,39 @@ class SystemCalls:
                     fields = line.split()
                     if len(fields) >= 5 and fields[3].isdigit() and fields[-1] != "total":
                         counts[fields[-1]] = counts.get(fields[-1], 0) + int(fields[3])
+
+
+class Instructions:
+    """Those of every process below ROOT, while the block runs; COUNT is None where the
+    processor does not count them."""
+
+    def __init__(self, root, directory):
+        self.output = os.path.join(directory, "perf")
+        self.count = None
+        self.tracer = None
+        self.pids = ",".join(str(pid) for pid in tree(root))
+
+    @staticmethod
+    def are_counted():
+        try:
+            done = subprocess.run(["perf", "stat", "-x,", "-e", "instructions", "true"],
+                                  capture_output=True, text=True, check=False, timeout=20)
+        except OSError:
+            return False
+        return done.returncode == 0 and done.stderr[:1].isdigit()
+
+    def __enter__(self):
+        if self.are_counted():
+            self.tracer = subprocess.Popen(
+                ["perf", "stat", "-x,", "-e", "instructions", "-p", self.pids, "-o", self.output],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.5)
+        return self
+
+    def __exit__(self, *unused):
+        if self.tracer is None:
+            return
+        self.tracer.send_signal(signal.SIGINT)
+        self.tracer.wait(20)
+        with open(self.output, encoding="ascii") as file:
+            self.count = sum(int(line.split(",")[0]) for line in file if line[:1].isdigit())

@@ -64,7 +64,7 @@ static bool file_is(struct queue_store *store, uint64_t number, struct str expec
 		return false;
 	length = os_file_read(file, have, sizeof have, 0);
 	os_file_close(file);
-	return length >= 0 && str_equal(str_slice(have, (size_t)length), expected);
+	return length >= 0 && str_starts_with(str_slice(have, (size_t)length), expected);
 }
 
 static bool is_word_in(struct str text, const char *word)

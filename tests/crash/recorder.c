@@ -357,12 +357,20 @@ int os_file_truncate(int file, uint64_t size)
 	return 0;
 }
 
-/* What a sync that failed was to write never comes to the disk. Several names
- * may lead to a file that is appended to: it is called as it was opened. */
+/* Several names may lead to a control file: it is called as it was opened. */
+static const char *place_of_file(int file)
+{
+	const char *place = world->files[file].place;
+
+	return world->files[file].is_append || strcmp(place, "intd") == 0 ? place
+									  : node_of(file)->kind;
+}
+
+/* What a sync that failed was to write never comes to the disk. */
 int os_file_sync(int file)
 {
 	struct disk_node *node = node_of(file);
-	const char *place = world->files[file].is_append ? world->files[file].place : node->kind;
+	const char *place = place_of_file(file);
 	int result = begin(CALL_SYNC, place);
 
 	if (result < 0 && world->disk->is_ordered)
@@ -384,7 +392,7 @@ void os_file_sync_many(const int *files, size_t count, int *results)
 static int write_out(int file)
 {
 	struct disk_node *node = node_of(file);
-	const char *place = world->files[file].is_append ? world->files[file].place : node->kind;
+	const char *place = place_of_file(file);
 	const struct mutant *mutant = recorder.mutant;
 	int result = begin(CALL_WRITE_OUT, place);
 
@@ -647,6 +655,12 @@ int os_file_space(int file, struct os_file_space *space_out)
 	(void)node_of(file);
 	*space_out = (struct os_file_space){UINT64_C(1) << 40, UINT64_MAX};
 	return 0;
+}
+
+bool os_file_is_ordered(int file)
+{
+	(void)node_of(file);
+	return world->disk->is_ordered;
 }
 
 int os_file_filesystem_type(int file, uint64_t *type_out)

@@ -383,6 +383,37 @@ static void cleaning(void)
 	stop();
 }
 
+/* A power failure took the name of an ended message's data, and only that. */
+static void stray(void)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct entry *entry;
+	int result = 0;
+
+	start(false);
+	entry = enqueue_one(100, 1);
+	if (preprocess(entry, 1)) {
+		entry->is_ended = true;
+		look();
+		queue_store_path(store, QUEUE_MESS, NULL, entry->number, path);
+		result = os_file_unlink(queue_store_directory(store), path);
+	}
+	(void)result;
+	settle();
+	stop();
+}
+
+/* The kernel writes by itself what the check of the filesystem did: so numbers are
+ * free to be used again at once. */
+static void forget_probes(void)
+{
+	int result = os_file_sync_directory(queue_store_directory(store), "pid");
+
+	if (result == 0)
+		result = os_file_sync_directory(queue_store_directory(store), "lock");
+	(void)result;
+}
+
 void scenario_aftermath(void)
 {
 	static const struct letter letters[] = {{MAIL_STAGE_SUBMIT, 20, 1},
@@ -392,6 +423,7 @@ void scenario_aftermath(void)
 	struct entry *entries[2];
 
 	start(false);
+	forget_probes();
 	clean();
 	enqueue(letters, 2, entries);
 	settle();
@@ -411,6 +443,7 @@ const struct scenario scenarios[] = {
 	{"cleaning", cleaning, 4, false},
 	{"reuse, no spares", reuse, 0, false},
 	{"short lives, no spares", short_lives, 0, false},
+	{"stray, no spares", stray, 0, false},
 };
 const size_t scenario_count = COUNT_OF(scenarios);
 

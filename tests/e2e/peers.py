@@ -10,74 +10,25 @@ import subprocess
 
 from stagepost import (PATIENCE, USER, Maildir, free_port, give_to_user, is_root,
                        listening, wait_until)
+from common.postfix import BASE_CF, MASTER_CF, POSTFIX_DAEMONS  # noqa: E402
 
-POSTFIX_DAEMONS = "/usr/lib/postfix/sbin"
-
-MAIN_CF = """compatibility_level = 3.6
-queue_directory = {directory}/spool
-data_directory = {directory}/data
-daemon_directory = {daemons}
-command_directory = /usr/sbin
-maillog_file = {directory}/log/mail
-maillog_file_prefixes = {directory}
-mail_owner = postfix
-setgid_group = postdrop
-myhostname = {hostname}
-mydestination =
-alias_maps =
-alias_database =
-local_recipient_maps =
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-mynetworks = 127.0.0.0/8
-default_transport = {transport}
+MAIN_CF = BASE_CF + """default_transport = {transport}
 relay_transport = $default_transport
 smtpd_relay_restrictions = permit_mynetworks, reject
 smtpd_recipient_restrictions = check_recipient_access regexp:{directory}/refuse, permit_mynetworks, reject
-virtual_mailbox_domains = {domain}
-virtual_mailbox_base = {directory}/mail
 virtual_mailbox_maps = texthash:{directory}/mailboxes
 virtual_minimum_uid = 1
-virtual_uid_maps = static:{uid}
-virtual_gid_maps = static:{gid}
 virtual_mailbox_limit = 0
 mailbox_size_limit = 0
 message_size_limit = 100000000
 smtp_host_lookup = native
 smtp_tls_security_level = none
 smtpd_tls_security_level = none
-biff = no
-in_flow_delay = 0
-smtpd_client_connection_count_limit = 0
 # it is to change nothing
 local_header_rewrite_clients =
 smtp_line_length_limit = 0
 message_drop_headers =
 header_size_limit = 10000000
-"""
-
-MASTER_CF = """{port} inet n - n - - smtpd
-pickup unix n - n 60 1 pickup
-cleanup unix n - n - 0 cleanup
-qmgr unix n - n 300 1 qmgr
-rewrite unix - - n - - trivial-rewrite
-bounce unix - - n - 0 bounce
-defer unix - - n - 0 bounce
-trace unix - - n - 0 bounce
-verify unix - - n - 1 verify
-flush unix n - n 1000? 0 flush
-proxymap unix - - n - - proxymap
-smtp unix - - n - - smtp
-relay unix - - n - - smtp
-showq unix n - n - - showq
-error unix - - n - - error
-retry unix - - n - - error
-discard unix - - n - - discard
-virtual unix - n n - - virtual
-anvil unix - - n - 1 anvil
-scache unix - - n - 1 scache
-tlsmgr unix - - n 1000? 1 tlsmgr
-postlog unix-dgram n - n - 1 postlogd
 """
 
 

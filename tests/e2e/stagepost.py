@@ -7,18 +7,20 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
+                        listening, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local")
 USER = "nobody"
-PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
-POLL = 0.01
 
 
 def is_root():
@@ -29,24 +31,6 @@ def is_root():
         return int(uids.readline().split()[2]) > 1
 
 
-def free_port(address="127.0.0.1"):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-        tcp.bind((address, 0))
-        return tcp.getsockname()[1]
-
-
-def wait_until(condition, what, timeout=PATIENCE):
-    """Returns the first true value of CONDITION()."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(POLL)
-
-
 def is_alive(pid):
     """A zombie is not: whoever inherited it may take a while to see."""
     try:
@@ -54,12 +38,6 @@ def is_alive(pid):
             return stat.read().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
-
-
-def listening(port, address="127.0.0.1"):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((address, port)) == 0
 
 
 def install_programs(directory):
@@ -215,6 +193,12 @@ service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
 """
 
 
+def envelope_of(text):
+    """What stands behind the data of a queued message; a control file as it is."""
+    found = re.search(rb"^at: (\d{20})\n\Z", text[-25:])
+    return text[int(found.group(1)):-25] if found else text
+
+
 class Node:
     """DIRECTORY is new and reachable for the unprivileged user; DOMAINS are local;
     ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf."""
@@ -236,6 +220,7 @@ class Node:
         self.unsafe = unsafe
         self.address = address
         self.port = port or free_port(address)
+        self.prefix = []  # of the command line that starts it
         self.switch_user = switch_user  # started as root, the node changes it itself
         self.conf = os.path.join(directory, "stagepost.conf")
         self.process = None
@@ -266,7 +251,7 @@ class Node:
     # --- life ---
 
     def start(self, timeout=PATIENCE):
-        command = [] if self.switch_user else as_user()
+        command = self.prefix + ([] if self.switch_user else as_user())
         mark = self.log.mark()
         with open(self.log.path, "ab") as log:
             self.process = subprocess.Popen(
@@ -381,14 +366,14 @@ class Node:
         return found
 
     def control_files(self):
-        """{message number: text of its control file} of all that are queued."""
+        """{message number: its envelope or control file} of all that are queued."""
         found = {}
         for top in ("todo", "info"):
             for folder, _, names in os.walk(os.path.join(self.queue, top)):
                 for name in names:
                     try:
-                        with open(os.path.join(folder, name), encoding="utf-8") as file:
-                            found[int(name)] = file.read()
+                        with open(os.path.join(folder, name), "rb") as file:
+                            found[int(name)] = envelope_of(file.read()).decode()
                     except FileNotFoundError:
                         continue  # it was finished meanwhile
         return found

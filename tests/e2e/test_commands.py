@@ -292,6 +292,7 @@ def test_trace_follows_the_bounce(node, run):
     story = run(mx, "trace", bounced["id"], mx.log.path).stdout.decode()
     lines = story.splitlines()
     assert lines == sorted(lines)
+    assert "failed: <none@a.test> by none: 5.1.1" in story
     assert f"bounced to <anna@a.test> as {bounced['bounce']}" in story
     assert "delivered to <anna@a.test> by maildir" in lines[-2] and "done:" in lines[-1]
     with open(mx.log.path, "rb") as log:
@@ -341,11 +342,38 @@ def test_a_stale_pid_file(node, run):
     assert run(mx, "reload").returncode == 0
 
 
-def test_completion(node, run):
+@pytest.fixture
+def complete(ground, run):
+    """complete(node, "queue", "s") is what bash offers for the last word."""
+
+    def complete(mx, *words):
+        script = run(mx, "completion", "bash").stdout.decode()
+        script += ('\nCOMP_WORDS=(stagepost "$@"); COMP_CWORD=$#; _stagepost\n'
+                   'printf "%s\\n" "${COMPREPLY[@]}"\n')
+        ended = subprocess.run(
+            ["bash", "-c", script, "bash", *words], check=True, capture_output=True, text=True,
+            env={**os.environ, "STAGEPOST_CONF": mx.conf,
+                 "PATH": ground.programs + ":" + os.environ["PATH"]})
+        assert ended.stderr == ""
+        return sorted(ended.stdout.split())
+
+    return complete
+
+
+def test_completion(node, run, complete):
     mx = node(start=False)
-    script = run(mx, "completion", "bash").stdout.decode()
-    ask = ("\nCOMP_WORDS=(stagepost queue s) COMP_CWORD=2; _stagepost; echo ${COMPREPLY[@]}"
-           "\nCOMP_WORDS=(stagepost se) COMP_CWORD=1; _stagepost; echo ${COMPREPLY[@]}\n")
-    ended = subprocess.run(["bash", "-c", script + ask], check=True, capture_output=True)
-    assert ended.stdout == b"show stats\nserve sendmail\n"
+    assert run(mx, "sendmail", "bob@a.test", input=TEXT).returncode == 0
+    assert run(mx, "trigger", "wait", "the.moon").returncode == 0
+    for words, expected in (
+            (["se"], ["sendmail", "serve"]), (["queue", "s"], ["show", "stats"]),
+            (["queue", "list", "--s"], ["--sender", "--stage"]),
+            (["queue", "stats", "--by", ""], ["destination", "reason"]),
+            (["enqueue", "-s", "a"], ["arrive"]),
+            (["trigger", "release", "the"], ["the.moon"]),
+            (["queue", "list", "--trigger", ""], ["the.moon"]),
+            (["check", "-c", mx.conf[:-1]], [mx.conf])):
+        assert complete(mx, *words) == expected, words
+    (message,) = listing(run, mx)
+    offered = complete(mx, "queue", "hold", "")
+    assert message["id"] in offered and "--all" in offered and "ID" not in offered
     assert run(mx, "completion", "tcsh").returncode == 2

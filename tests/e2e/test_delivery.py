@@ -119,7 +119,7 @@ def test_mail_is_made_due(node, hop):
     """A refusal for the moment waits for its time, which a restart does not change."""
     mx = node(routes=[f"hop.test:127.0.0.1;{hop.port}"])
     deliver(mx, ["later@hop.test"], TEXT)
-    mx.log.wait("deferred")
+    mx.log.wait("message_preprocessed")
     mark = mx.log.mark()
     mx.restart()
     deliver(mx, ["anna@a.test"], TEXT)

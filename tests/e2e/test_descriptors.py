@@ -48,6 +48,7 @@ def test_smtpd_without_descriptors(node):
             sessions.append(socket.create_connection(("127.0.0.1", mx.port)))
         refused = mx.log.wait("session_refused")
         assert "open files" in refused["error"]
+        wait_until(lambda: takes(mx), "the idle make room")
     for session in sessions:
         session.close()
     wait_until(lambda: takes(mx), "mail is taken again")

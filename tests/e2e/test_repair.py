@@ -13,9 +13,9 @@ import subprocess
 import time
 
 import pytest
-from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
+from stagepost import PATIENCE, as_user, envelope_of, free_port, give_to_user, wait_until
 
-STEPS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,syncfs,pwrite64"
+STEPS = "rename,renameat,renameat2,link,linkat,unlink,unlinkat,syncfs,pwrite64,ftruncate"
 
 
 @pytest.fixture
@@ -84,10 +84,13 @@ def rotate(mx):
             number = new[int(name)]
             path = os.path.join(folder, name)
             if top not in ("mess", "bounce"):
-                with open(path, encoding="utf-8") as file:
-                    text = file.read()
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text.replace(f"id: {name}-", f"id: {number}-", 1))
+                with open(path, "rb") as file:
+                    data = file.read()
+                text = envelope_of(data)
+                start = data.rindex(text)
+                with open(path, "wb") as file:
+                    file.write(data[:start] + data[start:].replace(
+                        b"id: %s-" % name.encode(), b"id: %d-" % number, 1))
             moves.append((path, os.path.join(os.path.dirname(folder), str(number % split),
                                              str(number))))
     for hold in glob.glob(mx.queue + "/trigger/hold.*"):
@@ -118,8 +121,9 @@ def check_true(mx):
     assert sorted(controls) == sorted(names(mx))
     for number, text in controls.items():
         assert f"\nid: {number}-" in text
-        (top,) = [p for p in glob.glob(f"{mx.queue}/todo/*/*/{number}")
-                  + glob.glob(f"{mx.queue}/info/*/{number}")]
+        queued = glob.glob(f"{mx.queue}/todo/*/*/{number}")
+        (top,) = queued + glob.glob(f"{mx.queue}/info/*/{number}")
+        assert not queued or os.path.samefile(top, names(mx)[number])
         for side in glob.glob(f"{mx.queue}/remote/*/{number}"):
             assert os.path.samefile(side, top)
 

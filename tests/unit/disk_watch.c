@@ -9,6 +9,7 @@ enum { NODES = 4096, PATH = 400, FILES = 1024 };
 /* A name that came to the disk since the reset. */
 struct node {
 	char path[PATH]; /* "": no more */
+	size_t order;    /* when it got that name */
 	bool has_durable_name;
 	bool has_durable_bytes;
 };
@@ -17,6 +18,8 @@ static struct {
 	struct node nodes[NODES];
 	size_t node_count;
 	size_t open[FILES]; /* 1 + node of a descriptor; 0: not ours */
+	size_t order;
+	bool is_ordered;
 	size_t calls;
 	size_t fail_at; /* 0: never */
 	int error;
@@ -27,6 +30,11 @@ static struct {
 void disk_watch_reset(void)
 {
 	memset(&watch, 0, sizeof watch);
+}
+
+void disk_watch_keep_order(void)
+{
+	watch.is_ordered = true;
 }
 
 void disk_watch_fail(size_t call, int error)
@@ -64,6 +72,7 @@ static size_t add(const char *path)
 	struct node *node = &watch.nodes[watch.node_count % NODES];
 
 	snprintf(node->path, sizeof node->path, "%s", path);
+	node->order = ++watch.order;
 	node->has_durable_name = false;
 	node->has_durable_bytes = true;
 	return ++watch.node_count;
@@ -151,31 +160,56 @@ WRAP(int, os_file_info, int file, struct os_file_info *info_out)
 	return fails() ? watch.error : __real_os_file_info(file, info_out);
 }
 
-/* Nothing is really synced: the judge is above. */
-WRAP(void, os_file_sync_many, const int *files, size_t count, int *results)
+static void store_many(enum disk_call call, const int *files, size_t count, int *results)
 {
 	for (size_t i = 0; i < count; i++) {
-		watch.counts[DISK_SYNC_FILE]++;
+		watch.counts[call]++;
 		results[i] = fails() ? watch.error : 0;
 		if (results[i] == 0 && watch.open[files[i]] > 0)
 			watch.nodes[watch.open[files[i]] - 1].has_durable_bytes = true;
 	}
 }
 
+/* Nothing is really synced: the judge is above. */
+WRAP(void, os_file_sync_many, const int *files, size_t count, int *results)
+{
+	store_many(DISK_SYNC_FILE, files, count, results);
+}
+
+WRAP(void, os_file_write_out_many, const int *files, size_t count, int *results)
+{
+	if (!watch.is_ordered)
+		watch.problem = "a disk that keeps no order was relied upon";
+	store_many(DISK_WRITE_OUT, files, count, results);
+}
+
+static bool is_in(const struct node *node, const char *directory)
+{
+	char above[PATH];
+
+	snprintf(above, sizeof above, "%s", node->path);
+	cut(above);
+	return strcmp(above, directory) == 0;
+}
+
 WRAP(int, os_file_sync_directory, int directory, const char *path)
 {
+	size_t last = 0;
+
 	(void)directory;
 	watch.counts[DISK_SYNC_DIRECTORY]++;
 	if (fails())
 		return watch.error;
 	for (size_t i = 0; i < watch.node_count; i++) {
-		char above[PATH];
+		struct node *node = &watch.nodes[i];
 
-		snprintf(above, sizeof above, "%s", watch.nodes[i].path);
-		cut(above);
-		if (strcmp(above, path) == 0)
-			watch.nodes[i].has_durable_name = true;
+		if (!is_in(node, path))
+			continue;
+		node->has_durable_name = true;
+		last = node->order > last ? node->order : last;
 	}
+	for (size_t i = 0; i < watch.node_count && watch.is_ordered; i++)
+		watch.nodes[i].has_durable_name |= watch.nodes[i].order <= last;
 	return 0;
 }
 
@@ -202,6 +236,7 @@ WRAP(int, os_file_rename, int directory, const char *from, const char *to)
 		if (!node->has_durable_bytes)
 			watch.problem = "a message came into new/ before it was durable";
 		snprintf(node->path, sizeof node->path, "%s", to);
+		node->order = ++watch.order;
 		node->has_durable_name = false;
 	}
 	return __real_os_file_rename(directory, from, to);

@@ -10,10 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum disk_call { DISK_SYNC_FILE, DISK_SYNC_DIRECTORY, DISK_SYNC_FILESYSTEM, DISK_CALL_COUNT };
+enum disk_call {
+	DISK_SYNC_FILE,
+	DISK_SYNC_DIRECTORY,
+	DISK_SYNC_FILESYSTEM,
+	DISK_WRITE_OUT,
+	DISK_CALL_COUNT
+};
 
 /* Forgets all; what is on the disk is durable. */
 void disk_watch_reset(void);
+/* From now on the disk keeps the order that os_file_is_ordered() speaks of. */
+void disk_watch_keep_order(void);
 /* The CALLth call from now on (1 is the next) returns ERROR and does nothing. */
 void disk_watch_fail(size_t call, int error);
 bool disk_watch_has_failed(void);

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/heap.h"
+#include "base/mdoc.h"
 #include "base/timestamp.h"
 #include "test.h"
 #include <string.h>
@@ -108,6 +109,35 @@ static void timestamps_survive_a_round(void **state)
 	assert_false(timestamp_parse(STR(""), &parsed));
 }
 
+static void mdoc_text_holds_no_requests(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *expected;
+	} cases[] = {
+		{"plain words", "plain words\n"},
+		{".Sh NAME", "\\&.Sh NAME\n"},
+		{"'br", "\\&'br\n"},
+		{"a .b", "a .b\n"},
+		{"\\fB --json and -c, well-known", "\\efB \\-\\-json and \\-c, well-known\n"},
+		{"One. Two.", "One.\nTwo.\n"},
+		{"e.g. this", "e.g. this\n"},
+		{"End. .Next", "End. .Next\n"},
+		{"", "\n"},
+	};
+	struct buffer out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		mdoc_append_text(&out, cases[i].text);
+		assert_true(str_equal(buffer_view(&out), str_from(cases[i].expected)));
+		buffer_reset(&out);
+	}
+	mdoc_append_argument(&out, STR("Fl"));
+	assert_true(str_equal(buffer_view(&out), STR("\\&Fl")));
+	buffer_clear(&out);
+}
+
 static void arena_memory_is_zeroed_after_reset(void **state)
 {
 	struct arena *arena = arena_new();
@@ -134,6 +164,7 @@ int main(void)
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
+		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
 	};
 

@@ -330,9 +330,14 @@ static size_t count_all_new(void)
 	return count;
 }
 
+static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM,
+					  MAILDIR_SYNC_ORDERED};
+
 static void a_group_shares_its_syncs(void **state)
 {
-	static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM};
+	static const size_t filesystems[] = {0, 2, 0};
+	static const size_t directories[] = {USERS, 0, 1};
+	static const size_t files[] = {MANY, 0, 0};
 	struct maildir_delivery deliveries[MANY];
 
 	(void)state;
@@ -340,13 +345,16 @@ static void a_group_shares_its_syncs(void **state)
 		set_up_root();
 		deliver_many(syncs[s], deliveries); /* makes the Maildirs */
 		disk_watch_reset();
+		if (syncs[s] == MAILDIR_SYNC_ORDERED)
+			disk_watch_keep_order();
 		deliver_many(syncs[s], deliveries);
 		for (size_t i = 0; i < MANY; i++)
 			assert_string_equal(deliveries[i].verdict.status, "2.0.0");
 		assert_int_equal(count_all_new(), 2 * MANY);
 		assert_null(disk_watch_problem());
-		assert_int_equal(disk_watch_count(DISK_SYNC_FILESYSTEM), s == 0 ? 0 : 2);
-		assert_int_equal(disk_watch_count(DISK_SYNC_DIRECTORY), s == 0 ? USERS : 0);
+		assert_int_equal(disk_watch_count(DISK_SYNC_FILESYSTEM), filesystems[s]);
+		assert_int_equal(disk_watch_count(DISK_SYNC_DIRECTORY), directories[s]);
+		assert_int_equal(disk_watch_count(DISK_SYNC_FILE), files[s]);
 	}
 }
 
@@ -355,10 +363,9 @@ static void a_group_shares_its_syncs(void **state)
 static void each_call_may_fail(void **state)
 {
 	static const int errors[] = {-EIO, -EACCES};
-	static const enum maildir_sync syncs[] = {MAILDIR_SYNC_FILES, MAILDIR_SYNC_FILESYSTEM};
 
 	(void)state;
-	for (size_t s = 0; s < 2 * COUNT_OF(errors); s++) {
+	for (size_t s = 0; s < COUNT_OF(syncs) * COUNT_OF(errors); s++) {
 		bool failed = true;
 
 		for (size_t call = 1; failed; call++) {
@@ -366,8 +373,10 @@ static void each_call_may_fail(void **state)
 			size_t stored = 0;
 
 			set_up_root();
-			disk_watch_fail(call, errors[s / 2]);
-			deliver_many(syncs[s % 2], deliveries);
+			if (syncs[s % COUNT_OF(syncs)] == MAILDIR_SYNC_ORDERED)
+				disk_watch_keep_order();
+			disk_watch_fail(call, errors[s / COUNT_OF(syncs)]);
+			deliver_many(syncs[s % COUNT_OF(syncs)], deliveries);
 			failed = disk_watch_has_failed();
 			for (size_t i = 0; i < MANY; i++) {
 				stored += deliveries[i].verdict.class == MAIL_OK;

@@ -64,6 +64,28 @@ static void any_rate_may_be_allowed(void **state)
 	assert_int_equal(intake_pace_left_us(&pace, TIMEOUT * SECOND_US, 0), TIMEOUT * SECOND_US);
 }
 
+static void it_is_over_only_while_waited_for(void **state)
+{
+	struct intake_pace pace = {0};
+	int64_t now_us = SECOND_US;
+	int64_t limit_us = 2 * SECOND_US;
+
+	(void)state;
+	assert_false(intake_pace_is_over(&pace, limit_us, RATE, now_us + 10 * SECOND_US));
+	intake_pace_wait(&pace, now_us);
+	assert_false(intake_pace_is_over(&pace, limit_us, RATE, now_us + limit_us - 1));
+	assert_true(intake_pace_is_over(&pace, limit_us, RATE, now_us + limit_us));
+	intake_pace_receive(&pace, now_us + limit_us, 1);
+	assert_false(intake_pace_is_over(&pace, limit_us, RATE, now_us + 10 * SECOND_US));
+	now_us += limit_us;
+	intake_pace_wait(&pace, now_us);
+	assert_true(intake_pace_is_over(&pace, limit_us, RATE, now_us));
+	intake_pace_receive(&pace, now_us, (uint64_t)3 * RATE);
+	intake_pace_wait(&pace, now_us);
+	assert_false(intake_pace_is_over(&pace, limit_us, RATE, now_us + limit_us - 1));
+	assert_true(intake_pace_is_over(&pace, limit_us, RATE, now_us + limit_us));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -71,6 +93,7 @@ int main(void)
 		cmocka_unit_test(bytes_in_time_are_not_enough),
 		cmocka_unit_test(only_waiting_counts),
 		cmocka_unit_test(any_rate_may_be_allowed),
+		cmocka_unit_test(it_is_over_only_while_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

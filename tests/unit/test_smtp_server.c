@@ -172,6 +172,40 @@ static void every_refusal_is_told_once(void **state)
 	smtp_server_free(server);
 }
 
+static void assert_output(struct smtp_server *server, const char *expected)
+{
+	struct buffer *output = smtp_server_output(server);
+
+	assert_int_equal(output->length, strlen(expected));
+	assert_memory_equal(buffer_data(output), expected, output->length);
+}
+
+static void a_client_is_turned_away(void **state)
+{
+	struct smtp_server *server =
+		smtp_server_new(&service, (struct smtp_peer){"192.0.2.7", "", 25, &told});
+
+	(void)state;
+	told = (struct told){0};
+	smtp_server_turn_away(server, "Enough");
+	assert_output(server, "421 mx.example.org Enough\r\n");
+	assert_true(smtp_server_is_closed(server) && !smtp_server_has_quit(server));
+	assert_int_equal(told.code, 421);
+	smtp_server_free(server);
+
+	server = greeted_server();
+	buffer_reset(smtp_server_output(server));
+	smtp_server_turn_away(server, "Enough");
+	smtp_server_turn_away(server, "It is closed already");
+	assert_output(server, "421 4.3.2 Enough\r\n");
+	smtp_server_free(server);
+
+	server = greeted_server();
+	feed(server, "QUIT\r\n");
+	assert_true(smtp_server_is_closed(server) && smtp_server_has_quit(server));
+	smtp_server_free(server);
+}
+
 static void a_waiting_session_takes_little_memory(void **state)
 {
 	enum { COUNT = 100 };
@@ -198,6 +232,7 @@ int main(void)
 		cmocka_unit_test(questions_carry_what_they_ask),
 		cmocka_unit_test(timeouts_follow_the_state),
 		cmocka_unit_test(every_refusal_is_told_once),
+		cmocka_unit_test(a_client_is_turned_away),
 		cmocka_unit_test(a_waiting_session_takes_little_memory),
 	};
 

@@ -72,6 +72,8 @@ static const char *const logs[] = {
 	"time=2026-11-20T08:00:02.000000Z process=queue[2] event=message_queued id=77-a "
 	"stage=arrive",
 	"other text id=7-a",
+	"Nov 20 08:00:06 host stagepost[1]: {\"time\":\"2026-11-20T08:00:06.000000Z\","
+	"\"level\":\"info\",\"process\":\"send[1]\",\"event\":\"message_done\",\"id\":\"7-c\"}",
 };
 
 static void tell(void *context, const struct log_line *line)
@@ -103,7 +105,9 @@ static void test_story(void **state)
 			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
 			    "2026-11-20T08:00:05.000000Z 9-b send[1]: delivered to <a@b.c> by "
 			    "maildir: 2.0.0 stored\n");
-	assert_story("7-c", "2026-11-20T08:00:02.000000Z 7-c queue[2]: queued at arrive\n");
+	assert_story("7-c", "2026-11-20T08:00:02.000000Z 7-c queue[2]: queued at arrive\n"
+			    "2026-11-20T08:00:06.000000Z 7-c send[1]: done: all recipients are "
+			    "dealt with\n");
 	assert_story("77", "2026-11-20T08:00:02.000000Z 77-a queue[2]: queued at arrive\n");
 	assert_story("9-b", "2026-11-20T08:00:03.000000Z 9-b queue[2]: queued at submit\n"
 			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
@@ -112,6 +116,34 @@ static void test_story(void **state)
 	assert_story("8", "");
 	assert_null(trace_story_new(STR("x")));
 	assert_null(trace_story_new(STR("7-")));
+}
+
+static void assert_told(const char *text, const char *expected)
+{
+	struct arena *arena = arena_new();
+	struct buffer out = {0};
+	struct log_line line;
+
+	assert_true(log_line_parse(arena, str_from(text), &line));
+	trace_tell(&line, false, &out);
+	assert_text(&out, expected);
+	arena_free(arena);
+}
+
+static void test_where_it_came_from(void **state)
+{
+	(void)state;
+	assert_told("time=T process=p event=message_accepted id=7-a client=192.0.2.7 helo=h "
+		    "from=a@b.c recipients=2 size=9",
+		    "T p: accepted from 192.0.2.7 (h): from <a@b.c>, 2 recipients, 9 bytes\n");
+	assert_told("time=T process=p event=message_accepted id=7-a uid=1000 user=lisa "
+		    "from=a@b.c recipients=2 size=9",
+		    "T p: accepted from user lisa (uid 1000): from <a@b.c>, 2 recipients, 9 "
+		    "bytes\n");
+	assert_told("time=T process=p event=message_found id=7-a received=\"local uid=0\" "
+		    "from=a@b.c recipients=2 size=9",
+		    "T p: found in the queue, where it came by local uid=0: from <a@b.c>, 2 "
+		    "recipients, 9 bytes\n");
 }
 
 static void test_tell(void **state)
@@ -136,9 +168,8 @@ static void test_tell(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_line),
-		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_json),  cmocka_unit_test(test_line),
+		cmocka_unit_test(test_story), cmocka_unit_test(test_where_it_came_from),
 		cmocka_unit_test(test_tell),
 	};
 

@@ -2,7 +2,7 @@
 /*
  * Filesystems that make changes durable in their order.
  *
- * QUEUE_SYNC_ORDERED asks for two promises. First, changes of names, sizes and
+ * os_file_is_ordered() asks for two promises. First, changes of names, sizes and
  * block maps become durable as a prefix of the order they were made in; an
  * fsync of a directory makes durable all up to that directory's last change.
  * Second, bytes that the device has (os_file_write_out_many()) before such a
@@ -31,7 +31,6 @@
  * came before it): no.
  */
 #include "os/file.h"
-#include "queue/internal.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -112,13 +111,13 @@ static bool has_internal_journal(const char *device)
 	return os_file_info_at(OS_FILE_HERE, path, &info) == 0 && info.is_directory;
 }
 
-bool queue_filesystem_is_ordered(int directory)
+bool os_file_is_ordered(int file)
 {
 	struct os_file_info info;
 	char device[DEVICE_MAX];
 	uint64_t type;
 
-	return os_file_filesystem_type(directory, &type) == 0 && type == EXT4_MAGIC &&
-	       os_file_info(directory, &info) == 0 && find_device(info.device, device) &&
+	return os_file_filesystem_type(file, &type) == 0 && type == EXT4_MAGIC &&
+	       os_file_info(file, &info) == 0 && find_device(info.device, device) &&
 	       has_options(device) && has_internal_journal(device);
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: ISC
+/*
+ * intake/internal.h - one session, between the files of this folder.
+ */
+#ifndef INTAKE_INTERNAL_H
+#define INTAKE_INTERNAL_H
+
+#include "intake/client.h"
+#include "intake/pace.h"
+#include "intake/session.h"
+
+struct intake_session {
+	struct intake *intake;
+	struct smtp_server *server;
+	struct os_watch *watch;
+	struct os_timer *timer;
+	struct buffer kept; /* read, but not consumed yet */
+	struct queue_client_message message;
+	struct mail_id id;            /* of that message */
+	uint64_t written;             /* bytes of it in its file */
+	struct intake_client *client; /* NULL: it is not counted */
+	struct intake_pace pace;
+	struct intake_pace idle; /* the same, but only a message ends it */
+	int64_t deadline_us;     /* monotonic; the client must have been heard by then */
+	int64_t timer_us;        /* when the timer fires */
+	size_t unsent;           /* bytes of replies that the client did not take yet */
+	int socket;
+	bool may_relay;
+	bool is_asking; /* a question is with somebody else */
+	bool is_pumping;
+	bool is_receiving; /* a message */
+	bool is_at_end;    /* the client closed its side */
+	char address[OS_SOCKET_TEXT_SIZE];
+	struct intake_session *next, *previous;
+};
+
+/* session.c: lets the engine go on as far as it can, then waits for what it lacks. May
+ * free the session. */
+void intake_session_pump(struct intake_session *session);
+
+/* The client brought a message: it is the last whose place is wanted. */
+void intake_session_was_useful(struct intake_session *session);
+
+/* question.c */
+void intake_question_init(struct intake_session *session);
+/* Asks whoever knows; the answer comes perhaps at once. */
+void intake_question_see_to(struct intake_session *session, const struct smtp_question *question);
+/* Writes the message to its file when enough of it has come, and gives the file up when
+ * the engine did. */
+void intake_question_see_to_body(struct intake_session *session);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: ISC
+/* Who answers the engine's questions, and where the message goes: directory and queue. */
+#include "directory/lookup.h"
+#include "intake/internal.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include <errno.h>
+
+/* What the client is told when the queue cannot take its message. */
+static void queue_verdict(struct mail_verdict *verdict, int error)
+{
+	if (error == -ENOSPC || error == -EDQUOT)
+		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
+	else
+		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
+}
+
+static void answer_recipient(struct intake_session *session, const struct smtp_question *question)
+{
+	struct mail_verdict verdict;
+
+	directory_check_recipient(session->intake->config, session->may_relay,
+				  question->address.text, &verdict);
+	smtp_server_answer(session->server, &verdict);
+}
+
+static void answer_open(struct intake_session *session, int result)
+{
+	struct mail_verdict verdict;
+
+	if (result < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_string("client", session->address),
+			  log_string("operation", "open"), log_error(result));
+		queue_verdict(&verdict, result);
+		smtp_server_answer(session->server, &verdict);
+		return;
+	}
+	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
+	session->written = 0;
+	smtp_server_answer_open(session->server, session->id);
+}
+
+static void log_accepted(struct intake_session *session, const struct mail_envelope *envelope)
+{
+	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
+		  log_string("client", session->address),
+		  log_str("helo", smtp_server_helo(session->server)),
+		  log_str("from", envelope->sender),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_number("size", (int64_t)envelope->size));
+}
+
+static void answer_commit(struct intake_session *session, int result)
+{
+	const struct smtp_question *question = smtp_server_question(session->server);
+	struct mail_verdict verdict;
+	char id[MAIL_ID_SIZE];
+
+	if (result < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_id(session->id),
+			  log_string("client", session->address), log_string("operation", "commit"),
+			  log_error(result));
+		queue_verdict(&verdict, result);
+	} else {
+		log_accepted(session, question->envelope);
+		intake_session_was_useful(session);
+		mail_id_format(session->id, id);
+		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
+	}
+	smtp_server_answer(session->server, &verdict);
+}
+
+/* OPEN or COMMIT was decided, perhaps at once. */
+static void on_queue_done(void *context, int result)
+{
+	struct intake_session *session = context;
+	const struct smtp_question *question = smtp_server_question(session->server);
+
+	session->is_asking = false;
+	if (question != NULL && question->type == SMTP_QUESTION_OPEN)
+		answer_open(session, result);
+	else if (question != NULL && question->type == SMTP_QUESTION_COMMIT)
+		answer_commit(session, result);
+	if (!session->is_pumping)
+		intake_session_pump(session);
+}
+
+/* Writes what the engine has of the message: 0 or -errno. */
+static int write_body(struct intake_session *session)
+{
+	struct buffer *body = smtp_server_body(session->server);
+	int error;
+
+	if (body->length == 0)
+		return 0;
+	error = os_file_write(session->message.file, buffer_data(body), body->length,
+			      session->written);
+	session->written += body->length;
+	buffer_consume(body, body->length);
+	return error;
+}
+
+static void commit(struct intake_session *session, const struct smtp_question *question)
+{
+	int error = write_body(session);
+
+	if (error < 0) {
+		queue_client_abandon(&session->message);
+		on_queue_done(session, error);
+		return;
+	}
+	queue_client_commit(&session->message, question->envelope);
+}
+
+void intake_question_see_to(struct intake_session *session, const struct smtp_question *question)
+{
+	switch (question->type) {
+	case SMTP_QUESTION_RECIPIENT:
+		answer_recipient(session, question);
+		break;
+	case SMTP_QUESTION_OPEN:
+		session->is_asking = true;
+		queue_client_open(session->intake->queue, &session->message);
+		break;
+	case SMTP_QUESTION_COMMIT:
+		session->is_asking = true;
+		commit(session, question);
+		break;
+	}
+}
+
+void intake_question_see_to_body(struct intake_session *session)
+{
+	struct mail_verdict verdict;
+	int error;
+
+	if (session->message.state == QUEUE_CLIENT_OPEN &&
+	    !smtp_server_message_is_open(session->server)) {
+		queue_client_abandon(&session->message);
+		return;
+	}
+	if (session->message.state != QUEUE_CLIENT_OPEN ||
+	    smtp_server_body(session->server)->length < SMTP_SERVER_BODY_MAX)
+		return;
+	error = write_body(session);
+	if (error == 0)
+		return;
+	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
+		  log_string("operation", "write"), log_error(error));
+	queue_client_abandon(&session->message);
+	queue_verdict(&verdict, error);
+	smtp_server_data_failed(session->server, &verdict);
+}
+
+void intake_question_init(struct intake_session *session)
+{
+	session->message.done = on_queue_done;
+	session->message.context = session;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: ISC
+/* The commands: what runs, and what --help, the manual and completion tell of it. */
+#include "inject/message.h"
+#include "program/command_queue.h"
+#include "program/sendmail_options.h"
+#include <stdio.h>
+#include <string.h>
+
+/* sysexits(3) */
+static const struct command_exit mail_exits[] = {
+	{INJECT_OK, "the message is durably queued"},
+	{INJECT_USAGE, "the command line is wrong"},
+	{INJECT_BAD_DATA, "the message or its envelope is malformed, or has a CR without LF"},
+	{INJECT_UNAVAILABLE, "it is over a limit: size, number of recipients"},
+	{INJECT_SOFTWARE, "the system refuses what must not fail"},
+	{INJECT_NO_CREATE, "the queue does not exist and cannot be made"},
+	{INJECT_IO, "the disk or the input has failed"},
+	{INJECT_TRY_LATER, "not now: no room, too many open files, 24 hours have passed"},
+	{INJECT_NO_PERMISSION, "this user may not write into the queue"},
+	{INJECT_CONFIG, "the configuration or the queue is wrong"},
+	{0, NULL},
+};
+
+static const struct command_exit trace_exits[] = {
+	{COMMAND_OK, "the logs tell of the message"},
+	{COMMAND_FAILED, "they do not, or one could not be read"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+static const struct command_option no_options[] = {COMMAND_OPTION_END};
+
+static int run_version(const struct command *command, int argc, char **argv)
+{
+	struct command_options options = {NULL};
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options, &status))
+		return status;
+	puts("stagepost " VERSION);
+	return COMMAND_OK;
+}
+
+const struct command commands[] = {
+	{"serve", "", "Runs the mail system until SIGTERM or SIGINT.",
+	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
+	 "Logs go where the configuration says: to standard error or to syslog.\n",
+	 command_serve, command_config_options, NULL, NULL},
+	{"reload", "", "Lets the mail system that runs read its configuration again.",
+	 "The file is checked first: what is wrong is said, and nothing is done.\n", command_reload,
+	 command_config_options, NULL, NULL},
+	{"stop", "", "Stops the mail system that runs, and waits until it has ended.", "",
+	 command_stop, command_config_options, NULL, NULL},
+	{"check", "", "Checks a configuration: says everything that is wrong.", "", command_check,
+	 command_config_options, NULL, NULL},
+	{"config", "", "Prints the configuration in force, defaults included.", "",
+	 command_config_print, command_config_options, NULL, NULL},
+	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,
+	 no_options, NULL, NULL},
+	{"enqueue", "", "Queues the message on descriptor 0.",
+	 "The envelope stands on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
+	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon runs.\n",
+	 command_enqueue, command_enqueue_options, mail_exits, NULL},
+	{"queue", "[ARGUMENT ...]", "Shows and changes what is in the queue.", "", command_run_sub,
+	 NULL, NULL, command_queue_subcommands},
+	{"trigger", "[ARGUMENT ...]", "Shows and changes what messages wait for.", "",
+	 command_run_sub, NULL, NULL, command_trigger_subcommands},
+	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
+	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
+	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
+	 "\"-\", standard input is read.\n",
+	 command_trace, command_trace_options, trace_exits, NULL},
+	{"mailq", "", "Lists the queue: the same as queue list.", "", command_queue_list,
+	 command_queue_list_options, NULL, NULL},
+	{"sendmail", "[RECIPIENT ...]",
+	 "Queues the message on standard input, as the command of that name does.",
+	 "Date, From and Message-ID are added where they lack, addresses without a domain get\n"
+	 "the host's name, Bcc is removed. Letters stand together (-ti) and with their argument\n"
+	 "(-fSENDER); options end at the first recipient.\n\n"
+	 "Files in the queue must belong to the mail system's user. For other users to\n"
+	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
+	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"
+	 "and mailq, and reads no other configuration than the usual one.\n",
+	 command_sendmail, sendmail_option_rows, mail_exits, NULL},
+	{"completion", "bash", "Prints what makes bash complete these commands.",
+	 "For instance: stagepost completion bash > /etc/bash_completion.d/stagepost\n",
+	 command_completion, no_options, NULL, NULL},
+	{"version", "", "Prints the version.", "", run_version, no_options, NULL, NULL},
+	{NULL},
+};
+
+const struct command *command_find(struct str name)
+{
+	for (const struct command *one = commands; one->name != NULL; one++) {
+		const struct command *sub = one->subcommands;
+
+		if (str_equal(name, str_from(one->name)))
+			return one;
+		for (; sub != NULL && sub->name != NULL; sub++)
+			if (str_equal(name, str_from(sub->name)))
+				return sub;
+	}
+	return NULL;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: ISC
+/* Giving a command for each message: to the manager, or where none runs to the disk. */
+#include "base/panic.h"
+#include "os/clock.h"
+#include "program/queue_order.h"
+#include "queue/trigger.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	AGAIN_MAX = 100000, /* messages that are asked for again */
+	AGAIN_ROUNDS = 40,
+	AGAIN_MS = 250,
+};
+
+/* Busy for the moment: a delivery under way ends soon. */
+static bool is_passing(struct str reason)
+{
+	return str_ends_with_nocase(reason, STR("ask again")) ||
+	       str_equal(reason, STR("the queue is not there yet"));
+}
+
+static void ask_later(struct queue_order *order, struct mail_id id)
+{
+	if (order->again_count == order->again_capacity) {
+		order->again_capacity = order->again_capacity * 2 + 64;
+		order->again =
+			memory_resize(order->again, order->again_capacity * sizeof *order->again);
+	}
+	order->again[order->again_count++] = id;
+}
+
+void queue_order_answered(void *context, struct mail_id id, struct str reason)
+{
+	struct queue_order *order = context;
+	char name[MAIL_ID_SIZE];
+
+	if (reason.length == 0) {
+		order->done++;
+	} else if (!order->is_last_round && is_passing(reason) && order->again_count < AGAIN_MAX) {
+		ask_later(order, id);
+	} else {
+		mail_id_format(id, name);
+		queue_order_refuse(order, name, reason);
+	}
+	queue_order_progress(order);
+}
+
+static int hold_on_disk(struct queue_order *order, struct mail_id id)
+{
+	char name[LISTING_HOLD_SIZE];
+
+	return queue_trigger_set(order->store, listing_hold_name(id, name), os_clock_wall_us(),
+				 STR("held by the operator"));
+}
+
+static int release_on_disk(struct queue_order *order, struct mail_id id)
+{
+	char name[LISTING_HOLD_SIZE];
+
+	return queue_trigger_release(order->store, listing_hold_name(id, name));
+}
+
+static int give_on_disk(struct queue_order *order, struct mail_id id, bool is_held)
+{
+	bool is_hold = strcmp(order->verb, "hold") == 0;
+	int error;
+
+	if (!is_hold && !is_held) {
+		queue_order_answered(order, id, STR("it is not held"));
+		return 0;
+	}
+	error = is_hold ? hold_on_disk(order, id) : release_on_disk(order, id);
+	queue_order_answered(order, id, error < 0 ? str_from(strerror(-error)) : STR(""));
+	return 0;
+}
+
+static int send_command(struct queue_order *order, struct mail_id id)
+{
+	char text[MANAGER_TALK_COMMAND_MAX];
+	char name[MAIL_ID_SIZE];
+
+	mail_id_format(id, name);
+	snprintf(text, sizeof text, "%s %s", order->verb, name);
+	return manager_talk_send(order->talk, id, str_from(text));
+}
+
+static int give(void *context, const struct listing_entry *entry)
+{
+	struct queue_order *order = context;
+	char name[32];
+
+	if (entry->control == NULL) {
+		snprintf(name, sizeof name, "%llu", (unsigned long long)entry->number);
+		queue_order_refuse(order, name, STR("its control file is damaged"));
+		return 0;
+	}
+	if (order->talk == NULL)
+		return give_on_disk(order, entry->control->envelope->id, entry->is_held);
+	return send_command(order, entry->control->envelope->id);
+}
+
+static int give_named(struct queue_order *order, char **names)
+{
+	int error = 0;
+
+	for (; error == 0 && *names != NULL; names++) {
+		struct listing_entry entry;
+		int found = listing_find(order->store, str_from(*names), &entry);
+
+		if (found < 0) {
+			queue_order_refuse(order, *names,
+					   found == -EINVAL   ? STR("that is no message id")
+					   : found == -ENOENT ? STR("no such message")
+							      : str_from(strerror(-found)));
+			continue;
+		}
+		error = give(order, &entry);
+		queue_control_free(entry.control);
+	}
+	return error;
+}
+
+/* Those that were busy, until they are not or it has been tried long enough. */
+static int give_again(struct queue_order *order)
+{
+	const struct timespec pause = {0, AGAIN_MS * 1000000};
+	int error = 0;
+
+	for (unsigned round = 1; error == 0 && order->again_count > 0; round++) {
+		struct mail_id *again = order->again;
+		size_t count = order->again_count;
+
+		order->again = NULL;
+		order->again_count = order->again_capacity = 0;
+		order->is_last_round = round == AGAIN_ROUNDS;
+		nanosleep(&pause, NULL);
+		for (size_t i = 0; error == 0 && i < count; i++)
+			error = send_command(order, again[i]);
+		if (error == 0)
+			error = manager_talk_finish(order->talk);
+		free(again);
+	}
+	return error;
+}
+
+int queue_order_give(struct queue_order *order, char **names, const struct listing_filter *filter)
+{
+	int error = names[0] != NULL ? give_named(order, names)
+				     : listing_each(order->store, filter, give, order);
+
+	if (error == 0 && order->talk != NULL)
+		error = manager_talk_finish(order->talk);
+	if (error == 0 && order->talk != NULL)
+		error = give_again(order);
+	return error;
+}

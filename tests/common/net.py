@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: ISC
+"""What tests and benchmarks need to start servers on loopback."""
+import socket
+import time
+
+PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
+POLL = 0.01
+
+
+def free_port(address="127.0.0.1"):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        tcp.bind((address, 0))
+        return tcp.getsockname()[1]
+
+
+def listening(port, address="127.0.0.1"):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0
+
+
+def wait_until(condition, what, timeout=PATIENCE):
+    """Returns the first true value of CONDITION()."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(POLL)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: ISC
+"""A collector in place of the system's: whoever runs behind its prefix() finds it at /dev/log."""
+
+import os
+import re
+import socket
+import threading
+
+from stagepost import POLL
+
+LINE = re.compile(rb"<(\d+)>(\w{3} [ \d]\d \d\d:\d\d:\d\d) stagepost\[(\d+)\]: (.*)", re.S)
+
+# A /dev of its own, in a mount namespace of its own.
+NEW_DEV = """set -e
+dev=$1 log=$2
+shift 2
+mount -t tmpfs -o mode=755 dev "$dev"
+for name in null zero full random urandom; do
+	: > "$dev/$name"
+	mount --bind "/dev/$name" "$dev/$name"
+done
+ln -s /proc/self/fd "$dev/fd"
+ln -s "$log" "$dev/log"
+mount --move "$dev" /dev
+exec "$@"
+"""
+
+
+class SystemLog:
+    """Appends what is said to the file PATH, as a collector that keeps only the text."""
+
+    def __init__(self, directory, path):
+        self.path = path
+        self.messages = []  # (priority, pid, text)
+        self.strange = []
+        self._dev = os.path.join(directory, "dev")
+        os.mkdir(self._dev)
+        self._name = os.path.join(directory, "log.socket")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(self._name)
+        os.chmod(self._name, 0o666)
+        self._socket.settimeout(POLL)
+        self.resume()
+
+    def prefix(self):
+        """The start of a command line for root."""
+        return ["unshare", "--mount", "--propagation=private", "sh", "-c", NEW_DEV, "sh",
+                self._dev, self._name]
+
+    def _take(self, datagram):
+        match = LINE.fullmatch(datagram)
+        if match is None:
+            self.strange.append(datagram)
+            return
+        self.messages.append((int(match[1]), int(match[3]), match[4]))
+        with open(self.path, "ab") as log:
+            log.write(match[4] + b"\n")
+
+    def _collect(self):
+        while self._is_open:
+            try:
+                self._take(self._socket.recv(65536))
+            except TimeoutError:
+                continue
+
+    def pause(self):
+        """Reads nothing until resume()."""
+        self._is_open = False
+        self._thread.join()
+
+    def resume(self):
+        self._is_open = True
+        self._thread = threading.Thread(target=self._collect)
+        self._thread.start()
+
+    def close(self):
+        self.pause()
+        self._socket.close()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: ISC
+"""A copy of the program that has the set-user-ID bit of the queue's owner: other users send mail
+with it, and can do nothing else."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from stagepost import PATIENCE, USER, as_user, is_root
+
+TEXT = b"Subject: hello\n\nA line.\n"
+OTHER = "daemon"  # a user who owns nothing of the queue
+# The usual configuration, in a mount namespace of its own.
+NEW_ETC = """set -e
+mount -t overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" etc /etc
+shift
+exec "$@"
+"""
+
+pytestmark = pytest.mark.skipif(not is_root(), reason="needs two users and a mount namespace")
+
+
+@pytest.fixture
+def other(node, ground):
+    """other(node, name, ...) is the ended process of another user, by a copy of that NAME."""
+
+    def other(mx, name, *words, **settings):
+        programs = os.path.join(mx.directory, "bin")
+        etc = os.path.join(mx.directory, "etc")
+        if not os.path.exists(etc):
+            os.makedirs(os.path.join(etc, "upper", "stagepost"))
+            os.mkdir(os.path.join(etc, "work"))
+            shutil.copy(mx.conf, os.path.join(etc, "upper", "stagepost", "stagepost.conf"))
+            os.mkdir(programs)
+        path = os.path.join(programs, name)
+        shutil.copy(os.path.join(ground.programs, "stagepost"), path)
+        shutil.chown(path, USER)
+        os.chmod(path, 0o4755)
+        return subprocess.run(
+            ["unshare", "--mount", "--propagation=private", "sh", "-c", NEW_ETC, "sh", etc,
+             *as_user(OTHER), path, *words], check=False, capture_output=True, timeout=PATIENCE,
+            env={**os.environ, "STAGEPOST_CONF": "/dev/null"}, cwd="/", **settings)
+
+    return other
+
+
+def owners(mx):
+    return {os.stat(os.path.join(folder, name)).st_uid
+            for folder, _, names in os.walk(mx.queue) for name in names}
+
+
+def test_another_user_sends(node, other):
+    mx = node()
+    ended = other(mx, "sendmail", "bob@a.test", input=TEXT)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    (mail,) = mx.maildir("bob@a.test").wait()
+    assert b"\nFrom: daemon <daemon@mx.stagepost.test>\n" in mail
+    uid = int(subprocess.check_output(["id", "-u", OTHER]))
+    assert f"Received: (uid {uid})".encode() in mail
+    found = mx.log.wait("message_found")
+    assert found["received"] == f"local uid={uid} user={OTHER}"
+    assert owners(mx) == {os.stat(mx.queue).st_uid} != {uid}
+
+
+def test_the_control_file_names_the_user(node, other):
+    mx = node(start=False)
+    assert other(mx, "sendmail", "bob@a.test", input=TEXT).returncode == 0
+    (control,) = mx.control_files().values()
+    assert re.search(rf"^received: local uid=\d+ user={OTHER}$", control, re.M)
+    listed = other(mx, "mailq")
+    assert listed.returncode == 0 and b"bob@a.test" in listed.stdout
+    assert other(mx, "sendmail", "-bp").stdout == listed.stdout
+
+
+@pytest.mark.parametrize("name, words", [
+    ("sendmail", ["-C", "/dev/null", "bob@a.test"]),
+    ("sendmail", ["-bp", "-C", "/dev/null"]),
+    ("mailq", ["-c", "/dev/null"]),
+    ("stagepost", ["queue", "list"]),
+    ("stagepost", ["queue", "remove", "--all", "--yes"]),
+    ("stagepost", ["trigger", "wait", "x"]),
+    ("stagepost", ["check"]),
+    ("stagepost", ["serve"]),
+    ("stagepost", ["trace", "1", "/etc/shadow"]),
+    ("stagepost", ["enqueue", "-c", "/dev/null"]),
+])
+def test_nothing_else(node, other, name, words):
+    mx = node(start=False)
+    ended = other(mx, name, *words, input=TEXT)
+    is_mail = name == "sendmail" or "enqueue" in words
+    assert ended.returncode == (64 if is_mail else 2) and ended.stdout == b""
+    assert b"is not for programs that act as another user" in ended.stderr
+    assert not os.path.exists(mx.queue)

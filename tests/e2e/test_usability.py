@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: ISC
+"""What every command does with a wrong word, without a queue, and when nobody reads what it
+prints: nothing fails silently, and the exit status tells."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+from stagepost import PATIENCE, as_user
+
+TEXT = b"Subject: hello\n\nA line.\n"
+COMMANDS = """serve reload stop check config manual enqueue mailq trace sendmail completion
+version queue queue/list queue/show queue/hold queue/release queue/retry queue/bounce
+queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
+trigger/release""".split()
+MAIL = ("enqueue", "sendmail")  # exit as sysexits.h has it
+PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
+            "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
+            "trigger/list/--json", "help", "help/queue/list", "completion/bash", "--help"]
+
+
+@pytest.fixture
+def run(ground):
+    def run(node, *words, **settings):
+        settings.setdefault("stdin", subprocess.DEVNULL)
+        settings.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run(
+            [*as_user(), os.path.join(ground.programs, "stagepost"), *words], check=False,
+            timeout=PATIENCE, env={**os.environ, "STAGEPOST_CONF": node.conf},
+            cwd=node.directory, stderr=subprocess.PIPE, **settings)
+
+    return run
+
+
+def fill(ground, node, count=1):
+    recipients = [f"bob{i}@b.test" for i in range(count)]
+    for recipient in recipients:
+        subprocess.run(
+            [*as_user(), os.path.join(ground.programs, "stagepost"), "sendmail", "-C", node.conf,
+             "-f", "anna@a.test", recipient], input=TEXT, check=True, timeout=PATIENCE)
+
+
+def test_commands_are_all(node, run):
+    """The list above lacks none."""
+    found = []
+    for name in re.findall(r"^  (\w+) ", run(node(start=False), "help").stdout.decode(), re.M):
+        found.append(name)
+        told = run(node("other", start=False), "help", name).stdout.decode()
+        found += [f"{name}/{sub}" for sub in re.findall(rf"^  {name} (\w+) ", told, re.M)]
+    assert sorted(found) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_wrong_options(node, run, command):
+    mx = node(start=False)
+    words = command.split("/")
+    for help_words in ([*words, "--help"], ["help", *words]):
+        ended = run(mx, *help_words)
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        text = ended.stdout.decode()
+        assert text.startswith(f"Usage: stagepost {' '.join(words)}")
+        assert "Exit status:" in text or f'"stagepost {command} COMMAND --help"' in text
+        assert all(len(line) <= 100 for line in text.splitlines())
+    ended = run(mx, *words, "--bogus")
+    assert ended.returncode == (64 if command in MAIL else 2)
+    assert ended.stdout == b"" and b"bogus" in ended.stderr or command == "sendmail"
+    assert not os.path.exists(mx.queue)
+
+
+@pytest.mark.parametrize("command, arguments", [
+    ("serve", []), ("reload", []), ("stop", []), ("check", []), ("config", []), ("mailq", []),
+    ("queue list", []), ("queue show", ["1"]), ("queue hold", ["1"]), ("queue release", ["1"]),
+    ("queue retry", ["1"]), ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
+    ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
+    ("trigger wait", ["x"]), ("trigger release", ["x"])])
+def test_a_wrong_configuration(node, run, command, arguments):
+    """A missing file and one with an error: said, with its line; nothing is done."""
+    mx = node(start=False)
+    ended = run(mx, *command.split(), *arguments, "-c", mx.conf + ".none")
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr == f"{mx.conf}.none: No such file or directory\n".encode()
+    with open(mx.conf, "a", encoding="ascii") as conf:
+        conf.write("bogus = 1\n")
+    ended = run(mx, *command.split(), *arguments)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert re.match(rb"\S+stagepost\.conf:\d+: bogus: ", ended.stderr)
+    assert not os.path.exists(mx.queue)
+
+
+@pytest.mark.parametrize("words", [
+    ["queue", "list"], ["queue", "list", "--json"], ["queue", "show", "1"], ["queue", "stats"],
+    ["queue", "hold", "1"], ["queue", "repair"], ["queue", "adopt", "/"], ["trigger", "list"],
+    ["trigger", "wait", "x"], ["mailq"]])
+def test_without_a_queue(node, run, words):
+    mx = node(start=False)
+    ended = run(mx, *words)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    said = f'stagepost: {mx.queue}: there is no queue yet; "stagepost serve" makes it\n'
+    assert ended.stderr.decode() == said
+
+
+def test_an_empty_queue(node, run):
+    mx = node()
+    assert run(mx, "queue", "list").stdout == b"Mail queue is empty\n"
+    assert run(mx, "queue", "list", "--json").stdout == b""
+    assert run(mx, "trigger", "list", "--json").stdout == b""
+    for verb in ("hold", "release", "retry", "bounce", "remove"):
+        ended = run(mx, "queue", verb, "--all", "--yes")
+        assert (ended.returncode, ended.stdout) == (0, f"{verb}: 0 done, 0 refused\n".encode())
+        ended = run(mx, "queue", verb, "1", "x", "1-1", "--yes")
+        assert ended.returncode == 1 and b"no message id" in ended.stderr
+        assert f"{verb}: 0 done, 3 refused\n".encode() in ended.stdout
+
+
+@pytest.mark.parametrize("verb", ["retry", "bounce", "remove"])
+def test_without_a_daemon(node, run, ground, verb):
+    mx = node(start=False)
+    fill(ground, mx)
+    ended = run(mx, "queue", verb, "--all", "--yes")
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert f"stagepost queue {verb}: no manager runs".encode() in ended.stderr
+
+
+def test_unknown_names(node, run, ground):
+    mx = node(start=False)
+    fill(ground, mx)
+    for words in (["list", "--stage", "maildri"], ["hold", "--stage", "maildri"]):
+        ended = run(mx, "queue", *words)
+        assert ended.returncode == 2 and b"there is no stage maildri" in ended.stderr
+    for stage in ("submit", "arrive", "remote", "maildir"):
+        assert run(mx, "queue", "list", "--stage", stage).returncode == 0
+    assert run(mx, "queue", "show", "x").stderr == b"stagepost: x is no message id\n"
+    assert run(mx, "queue", "show", "1").stderr == b"stagepost: no message 1\n"
+    ended = run(mx, "bogus")
+    assert ended.returncode == 2 and b'no command "bogus"' in ended.stderr
+    assert run(mx, "help", "queue", "bogus").returncode == 2
+
+
+def test_an_argument_behind_an_equals_sign(node, run, ground):
+    mx = node(start=False)
+    fill(ground, mx, 2)
+    one = run(mx, "queue", "list", "--recipient=bob1@b.test", "--sender=anna@a.test", "--json")
+    assert one.returncode == 0 and len(one.stdout.splitlines()) == 1
+    assert run(mx, "queue", "list", "--json=yes").returncode == 2
+    assert b"needs a word" in run(mx, "queue", "list", "--sender=").stderr
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_what_cannot_be_printed_is_an_error(node, run, ground, command):
+    mx = node(start=False)
+    fill(ground, mx, 3)
+    assert run(mx, "trigger", "wait", "x").returncode == 0
+    with open("/dev/full", "wb") as full:
+        ended = run(mx, *command.split("/"), stdout=full)
+    assert ended.returncode == 1, ended
+    assert re.fullmatch(rb"stagepost: standard output: [^\n]+\n", ended.stderr)
+
+
+@pytest.mark.parametrize("command", ["queue list", "queue list --json", "manual"])
+def test_a_broken_pipe(node, run, ground, command):
+    """As every command does: it ends by the signal, and says nothing."""
+    mx = node(start=False)
+    fill(ground, mx)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = run(mx, *command.split(), stdout=writer)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_a_clean_stop_warns_of_nothing(node):
+    """On a busy machine the processes may see each other's end first: once in three."""
+    mx = node()
+    warnings = []
+    for _ in range(3):
+        mark = mx.log.mark()
+        mx.restart()
+        warnings.append([e for e in mx.log.read()[mark:] if e["level"] != "info"])
+    assert [] in warnings, warnings
