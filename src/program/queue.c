@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* queue - sole creator and remover of what is in pid, mess, intd and todo. */
+/* queue - sole creator and remover of what is in pid, mess and todo. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "program/child.h"

@@ -49,7 +49,7 @@ enum queue_protocol {
 
 enum queue_remove {
 	QUEUE_REMOVE_QUEUED, /* S4, all delivered: everything goes */
-	QUEUE_REMOVE_TODO,   /* info/ is durable: intd, then todo go */
+	QUEUE_REMOVE_TODO,   /* info/ is durable: todo goes */
 	QUEUE_REMOVE_DATA,   /* S2 at the end: mess goes */
 };
 
