@@ -41,6 +41,7 @@ struct message {
 	bool is_queued;        /* at S4; otherwise S5 */
 	enum mail_stage stage; /* of S4 */
 	enum message_order order;
+	bool has_names;           /* of S5, some of them, though it may be at S4 */
 	bool is_recorded;         /* its map block is in the control file */
 	bool has_todo;            /* at S5, and "queue" has not removed todo/ yet */
 	bool has_bounce;          /* bounce/ID may exist */
@@ -223,7 +224,6 @@ void message_sleep(struct manager *manager, struct message *message, int64_t due
 /* Puts it to sleep until WAITERS are woken, or LATEST_US. Consumes MESSAGE. */
 void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
 			int64_t latest_us);
-/* Forgets it. */
 void message_free(struct manager *manager, struct message *message);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);

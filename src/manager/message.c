@@ -36,6 +36,7 @@ struct message *message_take(struct manager *manager, struct sleeper *sleeper)
 					      (enum mail_stage)sleeper->stage);
 
 	message->has_todo = sleeper->has_todo;
+	message->has_names = sleeper->has_names;
 	message->order = (enum message_order)sleeper->order;
 	message->is_released = sleeper->is_released;
 	message->is_found = sleeper->is_found;
@@ -72,6 +73,7 @@ static struct sleeper *add_sleeper(struct manager *manager, const struct message
 	sleeper->is_queued = message->is_queued;
 	sleeper->stage = (unsigned)message->stage & 15U;
 	sleeper->has_todo = message->has_todo;
+	sleeper->has_names = message->has_names;
 	sleeper->order = (unsigned)message->order & 3U;
 	return sleeper;
 }
@@ -120,6 +122,7 @@ static void prepare_deliveries(struct message *message)
 {
 	message->unrecorded = memory_alloc_zero(message->control->delivery_count + 1, 1);
 	message->is_recorded = message->control->is_mapped;
+	message->has_names |= message->is_recorded;
 	message->has_bounce |= message->is_recorded;
 }
 
@@ -330,7 +333,7 @@ void message_continue(struct manager *manager, struct message *message)
 			record_later(manager, message);
 		return;
 	}
-	if (message->is_queued && !message->is_recorded && is_all_delivered(message))
+	if (message->is_queued && !message->has_names && is_all_delivered(message))
 		removal_ask(manager, message, QUEUE_REMOVE_QUEUED);
 	else if (!message_has_unrecorded(message) || is_over(message))
 		conclude(manager, message);

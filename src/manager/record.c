@@ -152,6 +152,7 @@ void record_write(struct manager *manager, struct message *message)
 		return;
 	}
 	message->state = MESSAGE_RECORDING;
+	message->has_names = true; /* also when this fails */
 	manager->updating++;
 	queue_group_add(manager->updates, record);
 }

@@ -35,6 +35,7 @@ struct sleeper {
 	unsigned is_queued : 1;   /* at S4; otherwise S5 */
 	unsigned stage : 4;       /* of S4 */
 	unsigned has_todo : 1;    /* at S5, and "queue" has not removed todo/ yet */
+	unsigned has_names : 1;   /* at S4, and some of S5 */
 	unsigned order : 2;       /* enum message_order */
 	unsigned is_released : 1; /* what it waited for happened */
 	unsigned is_found : 1;    /* by a scan, in todo/: nobody has logged it */

@@ -166,12 +166,26 @@ static int end_drop(const struct end_clean *clean, uint64_t number)
 	return make_durable(clean->store, clean->place, clean->service, number);
 }
 
-/* A preprocessed message without data has ended. */
+/* Whether it is S5, or will be when its name in todo/ goes: 1, 0 or -errno. */
+static int is_preprocessed(const struct queue_store *store, uint64_t number)
+{
+	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
+		int result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
+
+		if (result != 0)
+			return result < 0 ? result
+					  : queue_update_is_interrupted(store, stage, number);
+	}
+	return queue_store_has(store, QUEUE_MESS, NULL, number);
+}
+
 static int clean_info(void *context, uint64_t number)
 {
 	const struct end_clean *clean = context;
-	int result = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+	int result = is_preprocessed(clean->store, number);
 
+	if (result == -ENODATA) /* damaged: for people to look at */
+		return 0;
 	if (result != 0)
 		return result < 0 ? result : 0;
 	return end_drop(clean, number);
@@ -183,10 +197,11 @@ static int clean_intd(void *context, uint64_t number)
 	return end_drop(context, number);
 }
 
+/* What info/ has left is S5. */
 static int clean_side(void *context, uint64_t number)
 {
 	const struct end_clean *clean = context;
-	int result = queue_store_is_live(clean->store, number);
+	int result = queue_store_has(clean->store, QUEUE_INFO, NULL, number);
 
 	if (result != 0)
 		return result < 0 ? result : 0;

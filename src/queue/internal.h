@@ -144,6 +144,11 @@ void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_
 /* What is held back becomes ready (IS_SAFE), or is set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 
+/* update_end.c: whether a message at S4 has a control file that is whole, map and
+ * all, because only the removal from todo/ lacks: 1, 0 or -errno. */
+MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
+					   uint64_t number);
+
 /* trailer.c: writes TEXT behind OFFSET bytes of data; *END_OUT is where the file
  * ends then, once it is cut. */
 MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out);

@@ -288,6 +288,8 @@ static int make_control(struct group *group, size_t i)
 
 	if (result < 0)
 		return result;
+	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
+		buffer_append_byte(&text, '\n');
 	buffer_append_str(&text, update->control);
 	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, path);
 	group->files[i] = create(group, path);

@@ -53,15 +53,17 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
-/* Removes names in intd, and those in info, local, remote and bounce that a power failure brought
- * back after their message had ended. At start, after queue_intake_clean() ran.
+/* Removes names in intd, and those in info, local, remote and bounce of a message that
+ * is not at S5: a power failure brought them back after it had ended, or cut it off on
+ * its way there. At start, after queue_intake_clean() ran.
  * EACH, if not NULL, is told the path of everything removed. */
 MUST_CHECK int queue_update_clean(struct queue_store *store, const char *const *services,
 				  size_t service_count,
 				  void (*each)(void *context, const char *path), void *context);
 
-/* Reads the envelope of a message at todo/STAGE (STAGE not NULL) or its control
- * file in info into TEXT (appended). -ENOENT, -EFBIG; -ENODATA: there is none. */
+/* Reads what the queue says of a message at todo/STAGE (STAGE not NULL) or info into
+ * TEXT (appended): its control file, or before it has one the envelope. -ENOENT,
+ * -EFBIG; -ENODATA: there is none. */
 MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct buffer *text);
 /* The same, parsed; the number and the stage in it must be these: -EBADMSG when

@@ -81,6 +81,64 @@ static int read_envelope(const struct queue_store *store, enum mail_stage stage,
 	return result;
 }
 
+static bool is_mapped(struct str text)
+{
+	struct queue_control *control;
+	bool is_mapped;
+
+	if (queue_control_parse(text, &control, NULL) < 0)
+		return false;
+	is_mapped = control->is_mapped;
+	queue_control_free(control);
+	return is_mapped;
+}
+
+/* A message whose way from S4 to S5 was interrupted may have its control file:
+ * then that is in TEXT in place of its beginning, the envelope, and 1 is returned. A
+ * power failure may have left less than all of the file: then it is none. */
+static int read_progress(const struct queue_store *store, uint64_t number, struct buffer *text)
+{
+	struct buffer control CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	result = read_whole(store, path, &control);
+	if (result < 0)
+		return result == -ENOENT || result == -EFBIG ? 0 : result;
+	if (!str_starts_with(buffer_view(&control), buffer_view(text)) ||
+	    !is_mapped(buffer_view(&control)))
+		return 0;
+	buffer_reset(text);
+	buffer_append_str(text, buffer_view(&control));
+	return 1;
+}
+
+/* What is known of a message at S4. */
+static int read_queued(const struct queue_store *store, enum mail_stage stage, uint64_t number,
+		       struct buffer *text, uint64_t *offset_out)
+{
+	struct buffer own CLEANUP(buffer_clear) = {0};
+	int result = read_envelope(store, stage, number, &own, offset_out);
+
+	if (result == 0)
+		result = read_progress(store, number, &own);
+	if (result < 0)
+		return result;
+	buffer_append_str(text, buffer_view(&own));
+	return 0;
+}
+
+int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
+				uint64_t number)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	uint64_t offset;
+	int result = read_envelope(store, stage, number, &text, &offset);
+
+	return result == 0 ? read_progress(store, number, &text) : result;
+}
+
 int queue_update_read(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		      struct buffer *text)
 {
@@ -88,7 +146,7 @@ int queue_update_read(struct queue_store *store, const enum mail_stage *stage, u
 	uint64_t offset;
 
 	if (stage != NULL)
-		return read_envelope(store, *stage, number, text, &offset);
+		return read_queued(store, *stage, number, text, &offset);
 	queue_store_path(store, QUEUE_INFO, NULL, number, path);
 	return read_whole(store, path, text);
 }
@@ -99,7 +157,7 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control = NULL;
 	uint64_t size = 0;
-	int result = stage != NULL ? read_envelope(store, *stage, number, &text, &size)
+	int result = stage != NULL ? read_queued(store, *stage, number, &text, &size)
 				   : queue_update_read(store, NULL, number, &text);
 
 	if (line_out != NULL)

@@ -38,7 +38,8 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
-	smtp_client_reply_verdict(&client->reply, client->peer, verdict);
+	smtp_client_reply_verdict(&client->reply, client->peer, client->state == CLIENT_RECIPIENT,
+				  verdict);
 	return verdict;
 }
 

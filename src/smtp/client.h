@@ -103,8 +103,8 @@ unsigned smtp_client_reply_count(const struct smtp_client *client);
 /* Whether the server's greeting and EHLO succeeded. */
 bool smtp_client_is_greeted(const struct smtp_client *client);
 /* Whether the client is CLOSED because a server that had served an earlier
- * transaction ended the session before it accepted any command of this one:
- * nothing was decided, a new connection may do better. */
+ * transaction ended the session, or could not reset it, before it answered any command
+ * of this one: nothing was decided, a new connection may do better. */
 bool smtp_client_is_stale(const struct smtp_client *client);
 
 #endif

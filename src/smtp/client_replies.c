@@ -217,7 +217,8 @@ void client_on_reply(struct smtp_client *client)
 		on_early(client);
 		return;
 	}
-	client->is_answered = client->is_greeted;
+	/* RSET is the end of the transaction before */
+	client->is_answered = client->is_greeted && client->state != CLIENT_RESET;
 	if (first_digit == states[client->state].success)
 		states[client->state].succeeded(client);
 	else if (first_digit >= 4)

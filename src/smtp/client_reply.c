@@ -92,25 +92,29 @@ void smtp_client_reply_clear(struct smtp_client_reply *reply)
 }
 
 /* RFC 3463 and 5248, for servers that do not say it themselves. */
-static const char *detail_of_code(unsigned code)
+static const char *detail_of_code(unsigned code, bool is_to_rcpt)
 {
 	static const struct {
 		unsigned code;
 		const char *detail;
+		bool needs_rcpt; /* about an address */
 	} details[] = {
-		{421, ".3.2"}, {450, ".2.0"}, {451, ".3.0"},  {452, ".3.1"}, {500, ".5.2"},
-		{501, ".5.4"}, {502, ".5.1"}, {503, ".5.1"},  {504, ".5.4"}, {521, ".3.2"},
-		{530, ".7.0"}, {535, ".7.8"}, {550, ".1.1"},  {551, ".1.6"}, {552, ".3.4"},
-		{553, ".1.3"}, {555, ".5.4"}, {556, ".1.10"},
+		{421, ".3.2", false}, {450, ".2.0", true},  {451, ".3.0", false},
+		{452, ".3.1", false}, {500, ".5.2", false}, {501, ".5.4", false},
+		{502, ".5.1", false}, {503, ".5.1", false}, {504, ".5.4", false},
+		{521, ".3.2", false}, {530, ".7.0", false}, {535, ".7.8", false},
+		{550, ".1.1", true},  {551, ".1.6", true},  {552, ".3.4", false},
+		{553, ".1.3", true},  {555, ".5.4", false}, {556, ".1.10", true},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(details); i++)
-		if (details[i].code == code)
+		if (details[i].code == code && (is_to_rcpt || !details[i].needs_rcpt))
 			return details[i].detail;
 	return ".0.0";
 }
 
-static void find_status(const struct smtp_client_reply *reply, char status[MAIL_STATUS_SIZE])
+static void find_status(const struct smtp_client_reply *reply, bool is_to_rcpt,
+			char status[MAIL_STATUS_SIZE])
 {
 	char class = (char)('0' + reply->code / 100);
 	struct str word = buffer_view(&reply->text);
@@ -122,11 +126,12 @@ static void find_status(const struct smtp_client_reply *reply, char status[MAIL_
 	if (mail_status_is_valid(word) && word.data[0] == class)
 		snprintf(status, MAIL_STATUS_SIZE, STR_FORMAT, STR_ARGUMENTS(word));
 	else
-		snprintf(status, MAIL_STATUS_SIZE, "%c%s", class, detail_of_code(reply->code));
+		snprintf(status, MAIL_STATUS_SIZE, "%c%s", class,
+			 detail_of_code(reply->code, is_to_rcpt));
 }
 
 void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char *peer,
-			       struct mail_verdict *verdict)
+			       bool is_to_rcpt, struct mail_verdict *verdict)
 {
 	char status[MAIL_STATUS_SIZE];
 	char text[MAIL_TEXT_SIZE];
@@ -140,7 +145,7 @@ void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char
 			text[i] = text[i] == '\n' ? ' ' : '?';
 	}
 	text[said.length] = '\0';
-	find_status(reply, status);
+	find_status(reply, is_to_rcpt, status);
 	mail_verdict_set(verdict, status, "%s said: %u%s%s", peer, reply->code,
 			 said.length > 0 ? " " : "", text);
 }

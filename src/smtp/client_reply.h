@@ -40,8 +40,9 @@ void smtp_client_reply_clear(struct smtp_client_reply *reply);
 
 /* Fills *VERDICT from a complete reply of 2yz, 4yz or 5yz: "PEER said: ...". The
  * enhanced status is the reply's own when it is well formed and of the code's
- * class, otherwise made from the code. */
+ * class, otherwise made from the code. Only in reply to RCPT does a code say
+ * something of the recipient. */
 void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char *peer,
-			       struct mail_verdict *verdict);
+			       bool is_to_rcpt, struct mail_verdict *verdict);
 
 #endif

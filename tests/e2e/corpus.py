@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: ISC
-"""500 messages of every shape that mail may have, the same in each run."""
+"""2,000 messages of every shape that mail may have, the same in each run."""
 
 import random
 
 SEED = 20261120
-COUNT = 500
+COUNT = 2000
 LARGE = (2 << 20, 5 << 20, 20 << 20)
 
 
 class Sample:
-    """NUMBER, its NAME for a mailbox ("c017"), its DATA with CRLF lines, and whether
+    """NUMBER, its NAME for a mailbox ("c0017"), its DATA with CRLF lines, and whether
     it keeps the rules of RFC 5322 so well that other servers change nothing."""
 
     def __init__(self, number, data, is_proper=True):
         assert b"\n" not in data.replace(b"\r\n", b"") and b"\r" not in data.replace(b"\r\n", b"")
         assert data == b"" or data.endswith(b"\r\n")
         self.number = number
-        self.name = f"c{number:03}"
+        self.name = f"c{number:04}"
         self.data = data
         self.stored = data.replace(b"\r\n", b"\n")
         self.is_proper = is_proper
 
 
 def header(number, *more):
-    lines = [b"From: Sender <sender@client.test>", b"To: c%03d@a.test" % number,
+    lines = [b"From: Sender <sender@client.test>", b"To: c%04d@a.test" % number,
              b"Date: Fri, 20 Nov 2026 08:33:11 +0000",
              b"Subject: message %d of the corpus" % number,
              b"Message-ID: <corpus-%d@client.test>" % number, *more]
@@ -52,6 +52,21 @@ def multipart(source, number):
             + b"\r\n" + body + b"--" + boundary + b"--\r\n")
 
 
+def at_boundary(source, number):
+    """A line with a dot where a buffer may end."""
+    data = header(number) + b"\r\n"
+    size = source.choice((1024, 4096, 8192, 16384, 32768, 65536)) * source.randrange(1, 4)
+    wanted = size - len(data) - source.randrange(6)
+    filler = b"".join(b"y" * 61 + b"\r\n" for _ in range(wanted // 63))
+    return data + filler + b"z" * (wanted % 63) + b"\r\n.\r\n..\r\n"
+
+
+def of_any_size(source, number):
+    size = int(2 ** source.uniform(0, 17))
+    return header(number) + b"\r\n" + b"x" * (size % 70) + b"\r\n" + (
+        b"".join(bytes(source.choices(TEXT, k=68)) + b"\r\n" for _ in range(size // 70)))
+
+
 PROPER = [
     lambda s, n: header(n) + b"\r\n" + lines_of(s, s.randrange(1, 60), TEXT, 78),
     lambda s, n: header(n, b"MIME-Version: 1.0", b"Content-Type: text/plain; charset=iso-8859-1",
@@ -74,6 +89,8 @@ PROPER = [
     lambda s, n: header(n) + b"\r\n" + b"QUIT\r\nRSET\r\nDATA\r\nMAIL FROM:<x@y.test>\r\n",
     lambda s, n: header(n) + b"\r\n" + b" \t \r\n\t\r\n" * s.randrange(1, 9),
     multipart,
+    at_boundary,
+    of_any_size,
 ]
 
 IMPROPER = [  # what only a server that touches nothing carries as it is

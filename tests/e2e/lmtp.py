@@ -1,88 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""LMTP servers for tests: Dovecot's, and one that does as a test says."""
+"""An LMTP server for tests that does as a test says."""
 
-import grp
 import os
-import pwd
-import shutil
 import socketserver
-import subprocess
-import tempfile
 import threading
-
-from stagepost import Maildir, give_to_user, is_root, wait_until
-
-CONFIGURATION = """protocols = lmtp
-base_dir = {base}/run
-state_dir = {base}/state
-log_path = {base}/log
-ssl = no
-default_internal_user = {internal}
-default_internal_group = {internal_group}
-default_login_user = {login}
-mail_location = maildir:~/Maildir
-first_valid_uid = 1
-first_valid_gid = 1
-recipient_delimiter = +
-passdb {{
-  driver = passwd-file
-  args = {base}/users
-}}
-userdb {{
-  driver = passwd-file
-  args = {base}/users
-}}
-service anvil {{
-  chroot =
-}}
-service lmtp {{
-  unix_listener {base}/lmtp {{
-    mode = 0666
-  }}
-}}
-"""
-
-
-class Dovecot:
-    """Dovecot's LMTP server on a UNIX socket, with Maildirs for USERS."""
-
-    def __init__(self, users):
-        self.base = base = tempfile.mkdtemp(prefix="dovecot-")  # its path is short
-        os.chmod(base, 0o755)
-        self.path = os.path.join(base, "lmtp")
-        owner, group = ("nobody", "nogroup") if is_root() else (os.geteuid(), os.getegid())
-        ours = pwd.getpwuid(os.geteuid()).pw_name
-        text = CONFIGURATION.format(
-            base=base, internal="dovecot" if is_root() else ours,
-            internal_group="dovecot" if is_root()
-            else grp.getgrgid(os.getegid()).gr_name,
-            login="dovenull" if is_root() else ours)
-        with open(os.path.join(base, "dovecot.conf"), "w", encoding="ascii") as conf:
-            conf.write(text)
-        with open(os.path.join(base, "users"), "w", encoding="ascii") as file:
-            for user in users:
-                os.makedirs(self.home(user))
-                give_to_user(self.home(user))
-                file.write(f"{user}::{owner}:{group}::{self.home(user)}::\n")
-        os.chmod(os.path.join(base, "users"), 0o644)
-        self.process = subprocess.Popen(
-            [shutil.which("dovecot", path="/usr/sbin:/usr/bin"), "-F", "-c",
-             os.path.join(base, "dovecot.conf")],
-            stdin=subprocess.DEVNULL)
-        wait_until(lambda: os.path.exists(self.path) or self.process.poll() is not None,
-                   "dovecot listens")
-        assert self.process.poll() is None, "dovecot has ended"
-
-    def home(self, user):
-        return os.path.join(self.base, "home", user)
-
-    def maildir(self, user):
-        return Maildir(os.path.join(self.home(user), "Maildir"))
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(20)
-        shutil.rmtree(self.base, ignore_errors=True)
 
 
 class Cut(Exception):

@@ -3,6 +3,7 @@
 What cannot be started makes the test fail."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,48 +32,29 @@ header_size_limit = 10000000
 """
 
 
-class Postfix:
-    """Postfix with mailboxes for the USERS of DOMAIN; others get 550, and those whose
-    name begins with "later" or "full" 450 and 452. Other mail goes to TRANSPORT."""
+class MailSystem:
+    """One with mailboxes for some users of a domain, in DIRECTORY/mail/USER. Others get
+    550, and those whose name begins with "later" or "full" 450 and 452."""
 
     address = "127.0.0.1"
 
-    def __init__(self, directory, *, users=("bob",), domain="postfix.test",
-                 hostname="mx.postfix.test", transport="error:5.7.1 no way out"):
-        assert is_root(), "Postfix starts only as root"
+    def __init__(self, directory):
         self.directory = directory
         self.port = free_port()
         self.process = None
-        os.chmod(directory, 0o755)
-        os.chown(directory, 0, 0)
-        for name in ("spool", "data", "log", "mail", "etc"):
-            os.makedirs(os.path.join(directory, name), exist_ok=True)
-        subprocess.run(["chown", "postfix", os.path.join(directory, "data")], check=True)
-        give_to_user(os.path.join(directory, "mail"))
-        owner = os.stat(os.path.join(directory, "mail"))
-        self._write("etc/main.cf", MAIN_CF.format(
-            directory=directory, daemons=POSTFIX_DAEMONS, hostname=hostname, domain=domain,
-            transport=transport, uid=owner.st_uid, gid=owner.st_gid))
-        self._write("etc/master.cf", MASTER_CF.format(port=self.port))
-        self._write("mailboxes", "".join(f"{user}@{domain} {user}/\n" for user in users))
-        self._write("refuse", "/^later/ 450 4.2.0 come back later\n/^full/ 452 4.2.2 full\n")
-        self.start()
 
     def _write(self, name, text):
         with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def start(self):
-        conf = os.path.join(self.directory, "etc")
-        made = subprocess.run(["postfix", "-c", conf, "check"], capture_output=True, text=True,
-                              check=False, timeout=PATIENCE)
-        assert made.returncode == 0, f"postfix check: {made.stderr}\n{self.log()}"
-        with open(os.path.join(self.directory, "log/master"), "ab") as log:
+    def _run(self, name, command):
+        """The server, whose log is log/NAME."""
+        with open(os.path.join(self.directory, "log", name), "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.join(POSTFIX_DAEMONS, "master"), "-c", conf, "-d"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                command, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
         wait_until(lambda: listening(self.port) or self.process.poll() is not None,
-                   "Postfix listens")
+                   f"{type(self).__name__} listens")
         assert self.process.poll() is None, self.log()
 
     def stop(self):
@@ -83,17 +65,18 @@ class Postfix:
 
     def log(self):
         text = ""
-        for name in ("master", "mail"):
-            try:
-                with open(os.path.join(self.directory, "log", name), encoding="utf-8",
-                          errors="replace") as file:
-                    text += file.read()
-            except FileNotFoundError:
-                pass
+        folder = os.path.join(self.directory, "log")
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                text += file.read()
         return text
 
     def maildir(self, address):
         return Maildir(os.path.join(self.directory, "mail", address.partition("@")[0]))
+
+    def as_reported(self, xtext):
+        """What its reports make of an ENVID or ORCPT."""
+        return re.sub(r"\+([0-9A-F]{2})", lambda code: chr(int(code.group(1), 16)), xtext)
 
     def forget(self):
         """Empties its mailboxes, for the next test."""
@@ -106,6 +89,37 @@ class Postfix:
 
     def __exit__(self, *exception):
         self.stop()
+
+
+class Postfix(MailSystem):
+    """Has mailboxes for the USERS of DOMAIN. Other mail goes to NEXT_PORT."""
+
+    def __init__(self, directory, *, users=("bob",), domain="postfix.test",
+                 hostname="mx.postfix.test", next_port=None):
+        assert is_root(), "Postfix starts only as root"
+        super().__init__(directory)
+        os.chmod(directory, 0o755)
+        os.chown(directory, 0, 0)
+        for name in ("spool", "data", "log", "mail", "etc"):
+            os.makedirs(os.path.join(directory, name), exist_ok=True)
+        subprocess.run(["chown", "postfix", os.path.join(directory, "data")], check=True)
+        give_to_user(os.path.join(directory, "mail"))
+        owner = os.stat(os.path.join(directory, "mail"))
+        self._write("etc/main.cf", MAIN_CF.format(
+            directory=directory, daemons=POSTFIX_DAEMONS, hostname=hostname, domain=domain,
+            transport=f"smtp:[127.0.0.1]:{next_port}" if next_port else "error:5.7.1 no way out",
+            uid=owner.st_uid, gid=owner.st_gid))
+        self._write("etc/master.cf", MASTER_CF.format(port=self.port))
+        self._write("mailboxes", "".join(f"{user}@{domain} {user}/\n" for user in users))
+        self._write("refuse", "/^later/ 450 4.2.0 come back later\n/^full/ 452 4.2.2 full\n")
+        self.start()
+
+    def start(self):
+        conf = os.path.join(self.directory, "etc")
+        made = subprocess.run(["postfix", "-c", conf, "check"], capture_output=True, text=True,
+                              check=False, timeout=PATIENCE)
+        assert made.returncode == 0, f"postfix check: {made.stderr}\n{self.log()}"
+        self._run("master", [os.path.join(POSTFIX_DAEMONS, "master"), "-c", conf, "-d"])
 
 
 class Sink:
@@ -130,13 +144,20 @@ class Sink:
         return [os.path.join(self.directory, name) for name in os.listdir(self.directory)
                 if name.startswith("mail.")]
 
-    def messages(self):
-        """Without smtp-sink's own X- lines above them; LF lines."""
+    def transactions(self):
+        """[(recipients, message with LF lines)], without smtp-sink's own lines. Of what was
+        under way when it ended the message may be cut off."""
         found = []
         for path in self.files():
             with open(path, "rb") as file:
-                found.append(file.read().partition(b"\nReceived: from ")[2])
+                own, _, text = file.read().partition(b"\nReceived: from ")
+            recipients = re.findall(rb"^X-Rcpt-Args: <([^>]*)>", own, re.M)
+            message = b"".join(text.split(b"\n", 3)[3:]).removesuffix(b"\n")
+            found.append(([to.decode() for to in recipients], message))
         return found
+
+    def messages(self):
+        return [message for _, message in self.transactions()]
 
     def stop(self):
         if self.process is not None:

@@ -389,7 +389,9 @@ class Node:
             return file.read()[:size]
 
     def wait_empty(self, timeout=PATIENCE):
-        wait_until(lambda: not self.control_files(), "the queue is empty", timeout)
+        # twice: between the folders a bounce may be queued and its cause removed
+        wait_until(lambda: not self.control_files() and not self.control_files(),
+                   "the queue is empty", timeout)
 
     def make_due(self):
         """Makes every waiting delivery due. The node is stopped."""

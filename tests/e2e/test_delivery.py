@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from dns import NameServer
+from exim import Exim
 from peers import Lan, Postfix, Sink, smtp_source
 from smtp import Client, deliver
 from stagepost import as_user, free_port, split_trace
@@ -16,17 +17,17 @@ TEXT = b"Subject: hello\r\nMessage-ID: <1@client.test>\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
 
 
-@pytest.fixture(scope="module")
-def postfix_server(ground):
-    with Postfix(ground.directory("postfix")) as peer:
+@pytest.fixture(scope="module", params=[Postfix, Exim])
+def hop_server(request, ground):
+    with request.param(ground.directory("hop"), domain="hop.test") as peer:
         yield peer
 
 
 @pytest.fixture
-def postfix(postfix_server):
-    postfix_server.forget()
-    yield postfix_server
-    print(postfix_server.log())
+def hop(hop_server):
+    hop_server.forget()
+    yield hop_server
+    print(hop_server.log())
 
 
 def bounce_of(mx, address="anna@a.test"):
@@ -43,36 +44,36 @@ def parts_of(bounce):
     return text.get_content(), status.get_payload()[1], original
 
 
-def test_next_hop_takes_it(node, postfix):
-    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
-    deliver(mx, "bob@postfix.test", TEXT)
-    split_trace(postfix.maildir("bob@postfix.test").wait()[0], STORED)
-    assert mx.log.wait("delivered", to="bob@postfix.test")["by"] == "remote"
+def test_next_hop_takes_it(node, hop):
+    mx = node(routes=[f"hop.test:127.0.0.1;{hop.port}"])
+    deliver(mx, "bob@hop.test", TEXT)
+    split_trace(hop.maildir("bob@hop.test").wait()[0], STORED)
+    assert mx.log.wait("delivered", to="bob@hop.test")["by"] == "remote"
     mx.wait_empty()
 
 
-def test_next_hop_refuses(node, postfix):
-    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
-    deliver(mx, ["none@postfix.test", "bob@postfix.test"], TEXT, sender="anna@a.test")
+def test_next_hop_refuses(node, hop):
+    mx = node(routes=[f"hop.test:127.0.0.1;{hop.port}"])
+    deliver(mx, ["none@hop.test", "bob@hop.test"], TEXT, sender="anna@a.test")
     bounce = bounce_of(mx)
     text, status, original = parts_of(bounce)
     assert bounce["Return-Path"] == "<>" and bounce["To"] == "anna@a.test"
     assert "<MAILER-DAEMON@mx.stagepost.test>" in bounce["From"]
     assert text.startswith("Hi. This is the")  # QSBMF
-    assert "\n<none@postfix.test>:\n" in text and "bob@postfix.test" not in text
-    assert status["Final-Recipient"].replace(" ", "") == "rfc822;none@postfix.test"
+    assert "\n<none@hop.test>:\n" in text and "bob@hop.test" not in text
+    assert status["Final-Recipient"].replace(" ", "") == "rfc822;none@hop.test"
     assert status["Action"] == "failed" and status["Status"] == "5.1.1"
     assert "Subject: hello" in original.as_string()
-    postfix.maildir("bob@postfix.test").wait()
+    hop.maildir("bob@hop.test").wait()
     mx.wait_empty()
 
 
-def test_next_hop_defers(node, postfix):
-    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
-    deliver(mx, ["later@postfix.test", "bob@postfix.test", "full@postfix.test"], TEXT)
-    assert mx.log.wait("deferred", to="later@postfix.test")["status"] == "4.2.0"
-    assert mx.log.wait("deferred", to="full@postfix.test")["status"] == "4.2.2"
-    postfix.maildir("bob@postfix.test").wait()
+def test_next_hop_defers(node, hop):
+    mx = node(routes=[f"hop.test:127.0.0.1;{hop.port}"])
+    deliver(mx, ["later@hop.test", "bob@hop.test", "full@hop.test"], TEXT)
+    assert mx.log.wait("deferred", to="later@hop.test")["status"] == "4.2.0"
+    assert mx.log.wait("deferred", to="full@hop.test")["status"] == "4.2.2"
+    hop.maildir("bob@hop.test").wait()
     (control,) = mx.control_files().values()
     assert re.search(r"^done: \d+ .*2\.0\.0", control, re.M)
     assert len(re.findall(r"^wait: ", control, re.M)) == 2
@@ -114,10 +115,10 @@ def test_other_mail_passes_by_a_host_that_is_down(node):
     other.maildir("carl@c.test").wait(11)
 
 
-def test_mail_is_made_due(node, postfix):
+def test_mail_is_made_due(node, hop):
     """A refusal for the moment waits for its time, which a restart does not change."""
-    mx = node(routes=[f"postfix.test:127.0.0.1;{postfix.port}"])
-    deliver(mx, ["later@postfix.test"], TEXT)
+    mx = node(routes=[f"hop.test:127.0.0.1;{hop.port}"])
+    deliver(mx, ["later@hop.test"], TEXT)
     mx.log.wait("message_preprocessed")
     mark = mx.log.mark()
     mx.restart()
@@ -127,7 +128,7 @@ def test_mail_is_made_due(node, postfix):
     mx.stop()
     mx.make_due()
     mx.start()
-    assert mx.log.wait("deferred", since=mark)["to"] == "later@postfix.test"
+    assert mx.log.wait("deferred", since=mark)["to"] == "later@hop.test"
 
 
 def test_mail_is_returned_when_its_time_is_over(node):
@@ -138,9 +139,9 @@ def test_mail_is_returned_when_its_time_is_over(node):
     mx.wait_empty()
 
 
-def test_double_bounce(node, postfix):
-    mx = node(routes=[f":127.0.0.1;{postfix.port}"], domains=["a.test", "mx.stagepost.test"])
-    deliver(mx, "none@postfix.test", TEXT, sender="none-too@postfix.test")
+def test_double_bounce(node, hop):
+    mx = node(routes=[f":127.0.0.1;{hop.port}"], domains=["a.test", "mx.stagepost.test"])
+    deliver(mx, "none@hop.test", TEXT, sender="none-too@hop.test")
     double = bounce_of(mx, "postmaster@mx.stagepost.test")
     assert double["Return-Path"] == "<#@[]>"
     mx.wait_empty()

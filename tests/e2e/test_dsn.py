@@ -6,6 +6,7 @@ import email.policy
 import re
 
 import pytest
+from exim import Exim
 from peers import Postfix, Sink
 from smtp import Client
 from stagepost import free_port, wait_until
@@ -53,11 +54,12 @@ def sink(ground):
         yield peer
 
 
-@pytest.fixture
-def postfix(ground):
+@pytest.fixture(params=[Postfix, Exim])
+def hop(request, ground):
     """And the port of the node that it sends other mail to."""
     port = free_port()
-    with Postfix(ground.directory("postfix"), transport=f"smtp:[127.0.0.1]:{port}") as peer:
+    with request.param(ground.directory("hop"), domain="hop.test", hostname="mx.hop.test",
+                       next_port=port) as peer:
         yield peer, port
         print(peer.log())
 
@@ -90,43 +92,44 @@ def test_relaying_is_reported(node, sink):
     mx.wait_empty()
 
 
-def test_next_hop_reports(node, postfix):
-    peer, port = postfix
-    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
-    send(mx, {"bob@postfix.test": "NOTIFY=SUCCESS ORCPT=rfc822;b+2Bx@o.test"}, "ENVID=QQ+3D1")
+def test_next_hop_reports(node, hop):
+    peer, port = hop
+    mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}"])
+    send(mx, {"bob@hop.test": "NOTIFY=SUCCESS ORCPT=rfc822;b+2Bx@o.test"}, "ENVID=QQ+3D1")
     report = report_of(mx)
-    assert report.whole["Reporting-MTA"].endswith("mx.postfix.test")
-    assert report.whole["Original-Envelope-Id"] == "QQ=1"
-    assert report.actions() == {"bob@postfix.test": "delivered"}
-    assert report.fields["bob@postfix.test"]["Original-Recipient"] == "rfc822;b+x@o.test"
+    assert report.whole["Reporting-MTA"].endswith("mx.hop.test")
+    assert report.whole["Original-Envelope-Id"] == peer.as_reported("QQ+3D1")
+    assert report.actions() == {"bob@hop.test": "delivered"}
+    assert report.fields["bob@hop.test"]["Original-Recipient"] == \
+        peer.as_reported("rfc822;b+2Bx@o.test")
     mx.wait_empty()
     assert not mx.log.find("notified"), "it was reported twice"
 
 
-def test_next_hop_is_told_never(node, postfix):
+def test_next_hop_is_told_never(node, hop):
     """Also one that refuses; and whom it would tell is not told by us either."""
-    peer, port = postfix
-    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
-    send(mx, {"bob@postfix.test": "NOTIFY=NEVER", "none@postfix.test": "NOTIFY=NEVER",
-              "gone@postfix.test": "NOTIFY=SUCCESS"})
-    peer.maildir("bob@postfix.test").wait()
+    peer, port = hop
+    mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}"])
+    send(mx, {"bob@hop.test": "NOTIFY=NEVER", "none@hop.test": "NOTIFY=NEVER",
+              "gone@hop.test": "NOTIFY=SUCCESS"})
+    peer.maildir("bob@hop.test").wait()
     assert len(mx.log.wait("failed", count=2)) == 2
     mx.wait_empty()
     assert not mx.log.find("bounced") and not mx.log.find("notified")
     assert not mx.maildir("anna@a.test").files()
 
 
-def test_failure_names_what_the_sender_said(node, postfix):
-    peer, port = postfix
-    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}"])
-    send(mx, {"none@postfix.test": "NOTIFY=FAILURE ORCPT=rfc822;n+2Bx@o.test"},
+def test_failure_names_what_the_sender_said(node, hop):
+    peer, port = hop
+    mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}"])
+    send(mx, {"none@hop.test": "NOTIFY=FAILURE ORCPT=rfc822;n+2Bx@o.test"},
          "RET=HDRS ENVID=QQ+3D1")
     report = report_of(mx)
     assert report.whole["Original-Envelope-Id"] == "QQ=1"
-    assert report.actions() == {"none@postfix.test": "failed"}
-    assert report.fields["none@postfix.test"]["Original-Recipient"] == "rfc822;n+x@o.test"
-    assert report.fields["none@postfix.test"]["Remote-MTA"] == "dns; 127.0.0.1"
-    assert report.fields["none@postfix.test"]["Diagnostic-Code"].startswith("smtp; 550 5.1.1 ")
+    assert report.actions() == {"none@hop.test": "failed"}
+    assert report.fields["none@hop.test"]["Original-Recipient"] == "rfc822;n+x@o.test"
+    assert report.fields["none@hop.test"]["Remote-MTA"] == "dns; 127.0.0.1"
+    assert report.fields["none@hop.test"]["Diagnostic-Code"].startswith("smtp; 550 5.1.1 ")
     assert report.copy.get_content_type() == "text/rfc822-headers"
     assert report.text.startswith("Hi. This is the")
     assert mx.log.find("bounced") and not mx.log.find("notified")
@@ -161,22 +164,23 @@ def test_null_sender_is_told_nothing(node):
     assert len(mx.maildir("anna@a.test").wait()) == 1
 
 
-def test_success_is_remembered(node, postfix):
+def test_success_is_remembered(node, hop):
     """Over a crash, and also that somebody else reports it."""
-    peer, port = postfix
+    peer, port = hop
     other_port = free_port()
-    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}",
+    mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}",
                                  f"b.test:127.0.0.1;{other_port}"], settings="probe_delay = 1")
-    send(mx, {"carl@a.test": "NOTIFY=SUCCESS", "bob@postfix.test": "NOTIFY=SUCCESS",
+    send(mx, {"carl@a.test": "NOTIFY=SUCCESS", "bob@hop.test": "NOTIFY=SUCCESS",
               "dora@b.test": "NOTIFY=NEVER"})
-    assert report_of(mx).whole["Reporting-MTA"].endswith("mx.postfix.test")
+    assert report_of(mx).whole["Reporting-MTA"].endswith("mx.hop.test")
     mx.log.wait("deferred", to="dora@b.test")
     is_recorded = lambda: [len(re.findall("^done: ", text, re.M))
                            for text in mx.control_files().values()] == [2]
     wait_until(is_recorded, "both are recorded, and the report is gone")
     mx.kill_supervisor()
-    mx.start()
+    mx.make_due()
     other = node("other", domains=["b.test"], port=other_port)
+    mx.start()
     other.maildir("dora@b.test").wait()
     reports = [Report(raw) for raw in mx.maildir("anna@a.test").wait(2)]
     assert {"carl@a.test": "delivered"} in [one.actions() for one in reports]
@@ -270,13 +274,13 @@ def test_delay_is_not_reported_unasked(node):
     assert not mx.log.find("notified")
 
 
-def test_utf8_is_for_those_who_take_it(node, sink, postfix):
-    peer, port = postfix
-    mx = node(port=port, routes=[f"postfix.test:127.0.0.1;{peer.port}",
+def test_utf8_is_for_those_who_take_it(node, sink, hop):
+    peer, port = hop
+    mx = node(port=port, routes=[f"hop.test:127.0.0.1;{peer.port}",
                                  f"sink.test:127.0.0.1;{sink.port}"])
     text = TEXT.replace(b"hello", "h\u00e9llo".encode())
-    send(mx, {"bob@postfix.test": "", "bob@sink.test": ""}, "SMTPUTF8", text=text)
-    (got,) = peer.maildir("bob@postfix.test").wait()
+    send(mx, {"bob@hop.test": "", "bob@sink.test": ""}, "SMTPUTF8", text=text)
+    (got,) = peer.maildir("bob@hop.test").wait()
     assert "Subject: h\u00e9llo\n".encode() in got
     report = report_of(mx)
     assert report.actions() == {"bob@sink.test": "failed"}

@@ -6,7 +6,8 @@ import tempfile
 import time
 
 import pytest
-from lmtp import Cut, Dovecot, Server
+from dovecot import Dovecot
+from lmtp import Cut, Server
 from smtp import Client, deliver
 from stagepost import split_trace
 
@@ -87,8 +88,7 @@ def test_dovecot_takes_many_over_few_connections(node, dovecot):
             assert client.deliver("s@client.test", "anna@box.test", TEXT).startswith("250 ")
     dovecot.maildir("anna@box.test").wait(100)
     mx.wait_empty()
-    with open(os.path.join(dovecot.base, "log"), encoding="utf-8") as log:
-        assert log.read().count(": Connect from local") <= 5
+    assert dovecot.log().count(": Connect from local") <= 5
 
 
 @pytest.mark.parametrize("tcp", [False, True])

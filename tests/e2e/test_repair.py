@@ -140,7 +140,8 @@ def filled(node, run, listing):
         sent = lambda *to: run(mx, "sendmail", "-f", "anna@a.test", *to,
                                input=b"Subject: " + to[0].encode() + b"\n\nA line.\n")
         assert sent("bob@b.test", "none@a.test").returncode == 0
-        wait_until(lambda: glob.glob(mx.queue + "/bounce/*/*"), "a failure to report")
+        wait_until(lambda: glob.glob(mx.queue + "/bounce/*/*")
+                   and not glob.glob(mx.queue + "/todo/*/*/*"), "a failure to report, at S5")
         (first,) = listing(mx)
         assert run(mx, "queue", "hold", first["id"]).returncode == 0
         mx.stop()
@@ -331,6 +332,7 @@ def deliver(run, node, mx, port):
         run(mx, "trigger", "release", f"host.127.0.0.1:{port}")
         run(mx, "queue", "release", "--all")
         assert time.monotonic() < deadline, mx.control_files()
+    mx.wait_empty()
     hop.wait_empty()
     found = {}
     for path in glob.glob(hop.mail + "/*/*/new/*") + glob.glob(mx.mail + "/*/*/new/*"):
