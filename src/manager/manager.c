@@ -63,7 +63,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->record_timer = os_timer_new(loop, record_due, manager);
 	manager->trigger_timer = os_timer_new(loop, trigger_timer, manager);
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
-	manager->updates = queue_group_new(loop, &record_group_handler, 1, manager);
+	manager->updates = queue_group_new(loop, &record_group_handler, manager);
 	stage_configure_all(manager);
 	manager->helper_watch =
 		os_watch_new(loop, listening, OS_WATCH_READ, helper_on_connection, manager);

@@ -12,10 +12,6 @@
  * bytes and names of all, and every removal of what is held in quarantine since
  * before the group began, by whichever process. Without a new name, pid/ is the
  * directory: each file that is held went there after its names were removed.
- *
- * Groups may overlap. What one took out of quarantine may have been removed from
- * a directory that the group before it took it upon itself to sync, so a
- * group's files become usable only when all before it have ended well.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -35,7 +31,6 @@ struct group {
 	bool is_whole;                    /* the whole filesystem at the end */
 	const struct queue_message *last; /* whose todo/ name was made last; NULL: none */
 	bool has_lost; /* a sync failed that may have been to make a removal durable */
-	uint64_t turn; /* groups end in the order they began */
 };
 
 static void begin(struct group *group)
@@ -49,7 +44,6 @@ static void begin(struct group *group)
 	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
 	is_ordered = intake->store->sync == QUEUE_SYNC_ORDERED;
 	pthread_mutex_lock(&intake->mutex);
-	group->turn = intake->groups_begun++;
 	if (intake->quarantine.count > 0 && !intake->is_poisoned) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
@@ -221,21 +215,14 @@ static void undo(struct group *group, struct queue_message *message)
 static void finish(struct group *group, int result)
 {
 	struct queue_intake *intake = group->intake;
-	bool is_safe;
-
 	group->has_lost |= result < 0;
 	pthread_mutex_lock(&intake->mutex);
-	while (intake->groups_ended != group->turn)
-		pthread_cond_wait(&intake->group_ended, &intake->mutex);
 	if (group->has_lost)
 		intake->is_poisoned = true;
 	else if (group->is_whole)
 		intake->is_unknown = false;
-	is_safe = !intake->is_poisoned;
-	intake->groups_ended++;
-	pthread_cond_broadcast(&intake->group_ended);
 	pthread_mutex_unlock(&intake->mutex);
-	queue_spare_settle(intake, &group->held, is_safe);
+	queue_spare_settle(intake, &group->held, !group->has_lost);
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 

@@ -76,7 +76,6 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 	intake->kept_size = options->spares;
 	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
 	pthread_mutex_init(&intake->mutex, NULL);
-	pthread_cond_init(&intake->group_ended, NULL);
 	if (options->spares > 0)
 		result = load_spares(intake);
 	if (result < 0) {
@@ -98,7 +97,6 @@ void queue_intake_close(struct queue_intake *intake)
 	for (size_t i = 0; i < intake->kept_size; i++)
 		if (intake->kept[i].number != 0)
 			os_file_close(intake->kept[i].file);
-	pthread_cond_destroy(&intake->group_ended);
 	pthread_mutex_destroy(&intake->mutex);
 	free(intake->kept);
 	free(intake->dirty);

@@ -100,10 +100,7 @@ struct queue_intake {
 	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
 	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;
-	bool *dirty; /* [QUEUE_DIRTY_COUNT][split] */
-	uint64_t groups_begun;
-	uint64_t groups_ended; /* in the order they began */
-	pthread_cond_t group_ended;
+	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
 	bool is_unknown;         /* any directory may be dirty from a process before us */
 	bool is_poisoned;        /* a sync failed: no removal is sure any more */
 	struct queue_kept *kept; /* [kept_size], by number */

@@ -55,8 +55,8 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
  * reused. When RESULTS[i] is 0 the client may be told 250 and the power may fail. Consumes all
  * messages.
  *
- * May run in threads of their own, several at once, beside all other calls for
- * the same intake. With COUNT 0 it only makes removals durable (below). */
+ * May run in a thread of its own beside all other calls for the same intake; one
+ * call at a time. With COUNT 0 it only makes removals durable (below). */
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { COMMIT_THREADS = 2 };
-
 static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
@@ -140,7 +138,7 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->reserve = reserve;
 	server->listening = listening;
 	server->removed_task = (struct os_task){.call = server_removed_send, .context = server};
-	server->group = queue_group_new(loop, &server_group_handler, COMMIT_THREADS, server);
+	server->group = queue_group_new(loop, &server_group_handler, server);
 	server->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, server);
 	server->missed_timer = os_timer_new(loop, server_notice_missed, server);
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);
