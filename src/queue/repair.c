@@ -25,6 +25,15 @@ void repair_control_path(const struct repair *repair, unsigned place, uint64_t n
 		queue_store_path(repair->store, QUEUE_TODO, mail_stage_name(place), number, path);
 }
 
+void repair_data_path(const struct repair *repair, unsigned place, uint64_t number,
+		      char path[QUEUE_PATH_SIZE])
+{
+	if (place == REPAIR_INFO)
+		queue_store_path(repair->store, QUEUE_MESS, NULL, number, path);
+	else
+		repair_control_path(repair, place, number, path);
+}
+
 int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out)
 {
 	for (unsigned place = 0; place <= REPAIR_INFO; place++) {
@@ -196,34 +205,68 @@ static int add_move(struct repair *repair, struct repair_move move)
 	return repair->group_count == REPAIR_GROUP ? repair_out(repair) : 0;
 }
 
+static void tell_progress(struct repair *repair)
+{
+	if (repair->seen++ % PROGRESS_EVERY == 0)
+		repair->options->progress(repair->options->context, repair->seen - 1);
+}
+
+/* A message at S4 or S5 (PLACE), whose data file is INFO. */
+static int check_message(struct repair *repair, unsigned place, uint64_t number,
+			 const struct os_file_info *info)
+{
+	int error = 0;
+	const char *why = judge(repair, number, place, info->size, &error);
+
+	if (why != NULL || error < 0)
+		return error < 0 ? error : set_message_aside(repair, number, why);
+	return info->inode == number
+		       ? 0
+		       : add_move(repair, (struct repair_move){info->inode, number, place});
+}
+
+static int on_queued(void *context, uint64_t number)
+{
+	struct repair *repair = context;
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	tell_progress(repair);
+	repair_data_path(repair, repair->place, number, path);
+	result = os_file_info_at(repair->store->directory, path, &info);
+	if (result < 0)
+		return result == -ENOENT ? 0 : result;
+	return check_message(repair, repair->place, number, &info);
+}
+
 static int on_mess(void *context, uint64_t number)
 {
 	struct repair *repair = context;
-	struct repair_move move = {.old = number};
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
-	const char *why;
+	unsigned place;
 	int result;
-	int error = 0;
 
-	if (repair->seen++ % PROGRESS_EVERY == 0)
-		repair->options->progress(repair->options->context, repair->seen - 1);
+	tell_progress(repair);
 	queue_store_path(repair->store, QUEUE_MESS, NULL, number, path);
 	result = os_file_info_at(repair->store->directory, path, &info);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
-	result = repair_find(repair, number, &move.place);
-	if (result == -ENOENT) /* never queued: with its true number it is the cleaner's */
+	result = repair_find(repair, number, &place);
+	if (result == -ENOENT) /* it has ended: with its true number it is the cleaner's */
 		return info.inode == number
 			       ? 0
 			       : set_message_aside(repair, number, "it has no control file");
 	if (result < 0)
 		return result;
-	why = judge(repair, number, move.place, info.size, &error);
-	if (why != NULL || error < 0)
-		return error < 0 ? error : set_message_aside(repair, number, why);
-	move.number = info.inode;
-	return info.inode == number ? 0 : add_move(repair, move);
+	if (place == REPAIR_INFO)
+		return check_message(repair, place, number, &info);
+	/* on its way to S5: the name in todo/ is the one that counts */
+	if (info.inode == number || repair->options->dry_run)
+		return 0;
+	result = queue_store_drop(repair->store, QUEUE_MESS, NULL, number);
+	return result < 0 ? result : 0;
 }
 
 static int on_stray(void *context, const char *path)
@@ -242,11 +285,15 @@ struct side {
 static int on_side(void *context, uint64_t number)
 {
 	const struct side *side = context;
-	bool is_control = side->place == QUEUE_TODO || side->place == QUEUE_INFO;
-	int result = is_control || side->place == QUEUE_INTD
-			     ? queue_store_has(side->repair->store, QUEUE_MESS, NULL, number)
-			     : queue_store_is_live(side->repair->store, number);
+	const struct queue_store *store = side->repair->store;
+	int result = 0;
 
+	if (side->place == QUEUE_INFO) /* itself, it does not count */
+		result = queue_store_has(store, QUEUE_MESS, NULL, number);
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
+	if (result == 0 && side->place != QUEUE_INFO)
+		result = queue_store_has(store, QUEUE_INFO, NULL, number);
 	if (result != 0)
 		return result < 0 ? result : 0;
 	return set_place_aside(side->repair, side->place, side->name, number,
@@ -271,8 +318,6 @@ static int check_places(struct repair *repair)
 {
 	int result = check_place(repair, QUEUE_INTD, NULL);
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
-		result = check_place(repair, QUEUE_TODO, mail_stage_name(stage));
 	if (result == 0)
 		result = check_place(repair, QUEUE_INFO, NULL);
 	for (size_t i = 0; result == 0 && i < repair->service_count; i++)
@@ -315,6 +360,21 @@ int repair_learn_services(struct repair *repair)
 	return os_file_list(repair->store->directory, "local", on_service, repair);
 }
 
+static int check_messages(struct repair *repair)
+{
+	int result = 0;
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		repair->place = stage;
+		result = queue_store_each(repair->store, QUEUE_TODO, mail_stage_name(stage),
+					  on_queued, on_stray, repair);
+	}
+	if (result == 0)
+		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
+					  repair);
+	return result;
+}
+
 static int repair_all(struct repair *repair)
 {
 	bool is_real = !repair->options->dry_run;
@@ -326,8 +386,7 @@ static int repair_all(struct repair *repair)
 	if (result == 0 && is_real)
 		result = repair_resume_out(repair);
 	if (result == 0)
-		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
-					  repair);
+		result = check_messages(repair);
 	if (result == 0 && is_real)
 		result = repair_out(repair);
 	if (result == 0 && is_real)

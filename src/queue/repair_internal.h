@@ -29,6 +29,7 @@ struct repair {
 	size_t service_count;
 	struct repair_move group[REPAIR_GROUP];
 	size_t group_count;
+	unsigned place; /* that is being walked through */
 	uint64_t seen;
 };
 
@@ -39,6 +40,9 @@ MUST_CHECK int repair_barrier(struct repair *repair);
 /* The control file's name in the queue, and in repair/. */
 void repair_control_path(const struct repair *repair, unsigned place, uint64_t number,
 			 char path[QUEUE_PATH_SIZE]);
+/* Its data file's name in the queue. */
+void repair_data_path(const struct repair *repair, unsigned place, uint64_t number,
+		      char path[QUEUE_PATH_SIZE]);
 void repair_entry_path(const struct repair_move *move, char path[QUEUE_PATH_SIZE]);
 /* Where NUMBER's control file is: 0; -ENOENT. */
 MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out);
