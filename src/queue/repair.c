@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a queue's names, and what is beyond repair. */
+/* What is wrong with a queue's names. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/repair_internal.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PROGRESS_EVERY = 256, ASIDE_TRIES = 10000 };
+enum { PROGRESS_EVERY = 256 };
 
 int repair_barrier(struct repair *repair)
 {
@@ -74,104 +74,13 @@ int repair_load(const struct repair *repair, unsigned place, uint64_t number, st
 	return 0;
 }
 
-/* --- damaged/ --- */
-
-static int make_directory(struct repair *repair, const char *name)
-{
-	int result = os_file_make_directory(repair->store->directory, name);
-
-	if (result == -EEXIST)
-		return 0;
-	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
-}
-
-/* A name in damaged/ that is free: "info_7_457", or with ".2" behind it ... */
-static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
-{
-	struct os_file_info info;
-	size_t length;
-	int result = 0;
-
-	length = (size_t)snprintf(out, REPAIR_PATH_SIZE - 16, "damaged/%s", path);
-	if (length >= REPAIR_PATH_SIZE - 16)
-		return -ENAMETOOLONG;
-	for (char *c = out + sizeof "damaged/" - 1; *c != '\0'; c++)
-		if (*c == '/')
-			*c = '_';
-	for (unsigned i = 2; i < ASIDE_TRIES; i++) {
-		result = os_file_info_at(repair->store->directory, out, &info);
-		if (result != 0)
-			break;
-		snprintf(out + length, 16, ".%u", i);
-	}
-	return result == -ENOENT ? 0 : result < 0 ? result : -EEXIST;
-}
-
-int repair_set_aside(struct repair *repair, const char *path, const char *why)
-{
-	int directory = repair->store->directory;
-	char to[REPAIR_PATH_SIZE];
-	struct os_file_info info;
-	int result = os_file_info_at(directory, path, &info);
-
-	if (result < 0)
-		return result == -ENOENT ? 0 : result;
-	if (!repair->options->dry_run) {
-		result = make_directory(repair, "damaged");
-		if (result == 0)
-			result = free_name(repair, path, to);
-		if (result == 0)
-			result = os_file_rename(directory, path, to);
-	}
-	if (result == 0)
-		repair->options->set_aside(repair->options->context, path, why);
-	return result;
-}
-
-static int set_place_aside(struct repair *repair, enum queue_place place, const char *name,
-			   uint64_t number, const char *why)
-{
-	char path[QUEUE_PATH_SIZE];
-
-	queue_store_path(repair->store, place, name, number, path);
-	return repair_set_aside(repair, path, why);
-}
-
-int repair_drop_sides(const struct repair *repair, uint64_t number)
-{
-	int result = queue_store_drop(repair->store, QUEUE_REMOTE, NULL, number);
-
-	for (size_t i = 0; result >= 0 && i < repair->service_count; i++)
-		result = queue_store_drop(repair->store, QUEUE_LOCAL, repair->services[i], number);
-	return result < 0 ? result : 0;
-}
-
-int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why)
-{
-	int result = 0;
-
-	for (unsigned place = 0; result == 0 && place <= REPAIR_INFO; place++) {
-		char path[QUEUE_PATH_SIZE];
-
-		repair_control_path(repair, place, number, path);
-		result = repair_set_aside(repair, path, why);
-	}
-	if (result == 0)
-		result = set_place_aside(repair, QUEUE_BOUNCE, NULL, number, why);
-	if (result == 0)
-		result = set_place_aside(repair, QUEUE_INTD, NULL, number, why);
-	if (result == 0 && !repair->options->dry_run)
-		result = repair_drop_sides(repair, number);
-	return result;
-}
-
 /* --- messages --- */
 
 static int set_message_aside(struct repair *repair, uint64_t number, const char *why)
 {
 	int result = repair_set_names_aside(repair, number, why);
 
-	return result == 0 ? set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
+	return result == 0 ? repair_set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
 }
 
 /* Why the message cannot be kept; NULL: it can; or *ERROR_OUT. */
@@ -296,8 +205,8 @@ static int on_side(void *context, uint64_t number)
 		result = queue_store_has(store, QUEUE_INFO, NULL, number);
 	if (result != 0)
 		return result < 0 ? result : 0;
-	return set_place_aside(side->repair, side->place, side->name, number,
-			       "there is no message of that number");
+	return repair_set_place_aside(side->repair, side->place, side->name, number,
+				      "there is no message of that number");
 }
 
 static int on_side_stray(void *context, const char *path)
@@ -382,7 +291,7 @@ static int repair_all(struct repair *repair)
 	int result = repair_learn_services(repair);
 
 	if (result == 0 && is_real)
-		result = make_directory(repair, "repair");
+		result = repair_make_directory(repair, "repair");
 	if (result == 0 && is_real)
 		result = repair_resume_out(repair);
 	if (result == 0)

@@ -49,9 +49,14 @@ MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigne
 /* Reads and checks it; with PLACE and the number it must have. -EBADMSG: damaged. */
 MUST_CHECK int repair_load(const struct repair *repair, unsigned place, uint64_t number,
 			   struct buffer *text, struct queue_control **control_out);
+/* repair_aside.c: makes a directory of the queue, durably; no error when it is there. */
+MUST_CHECK int repair_make_directory(struct repair *repair, const char *name);
 /* Moves PATH to damaged/; no error when it is gone. */
 MUST_CHECK int repair_set_aside(struct repair *repair, const char *path, const char *why);
-/* The same for whatever NUMBER has in the queue but its data file. */
+/* The same for NUMBER's name in PLACE. */
+MUST_CHECK int repair_set_place_aside(struct repair *repair, enum queue_place place,
+				      const char *name, uint64_t number, const char *why);
+/* The same for whatever NUMBER has in the queue but its data file in mess/. */
 MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why);
 /* Takes local and remote names of NUMBER away. */
 MUST_CHECK int repair_drop_sides(const struct repair *repair, uint64_t number);
