@@ -150,6 +150,9 @@ struct wake {
 	int64_t timer_at_us;    /* wall clock; INT64_MAX: it does not run */
 	int64_t pause_until_us; /* monotonic, as the following */
 	int64_t new_mail_us;    /* when the last new message came */
+	int64_t window_us;      /* began then, by a new message */
+	uint32_t recent;        /* new messages in it */
+	uint32_t before;        /* and in the one before */
 	int64_t credited_us;    /* up to when CREDIT counts */
 	uint32_t credit;        /* for retries while new mail comes */
 	struct waiters first;   /* wake before anything else */

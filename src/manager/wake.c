@@ -23,7 +23,9 @@ enum {
 	SLICE_US = 2000,  /* of the loop's time without a pause */
 	PAUSE_US = 2000,
 	BUSY_PAUSE_US = 20000,
-	QUIET_US = 50000, /* without new mail */
+	QUIET_US = 50000, /* without new mail, where little of it comes */
+	WINDOW_US = 500000,
+	MUCH = 50, /* new messages in this window or the last one: then two windows without */
 	SOURCES = 3,
 };
 
@@ -46,13 +48,27 @@ void wake_new_mail(struct manager *manager)
 	struct wake *wake = &manager->wake;
 
 	wake->new_mail_us = os_clock_monotonic_us();
+	if (wake->new_mail_us - wake->window_us > WINDOW_US) {
+		wake->before = wake->new_mail_us - wake->window_us <= INT64_C(2) * WINDOW_US
+				       ? wake->recent
+				       : 0;
+		wake->recent = 0;
+		wake->window_us = wake->new_mail_us;
+	}
+	wake->recent++;
 	if (wake->credit < CREDIT_MAX)
 		wake->credit++;
 }
 
+/* A group that waits for a slow disk is a pause in a stream of mail, too: retries
+ * that use it would be what the next group waits for. */
 static bool is_quiet(const struct wake *wake, int64_t now_us)
 {
-	return wake->new_mail_us == 0 || now_us - wake->new_mail_us > QUIET_US;
+	int64_t since_us = now_us - wake->new_mail_us;
+
+	if (wake->new_mail_us == 0 || since_us > INT64_C(2) * WINDOW_US)
+		return true;
+	return since_us > QUIET_US && wake->before + wake->recent < MUCH;
 }
 
 bool wake_has_spare_time(const struct manager *manager)
