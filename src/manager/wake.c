@@ -5,11 +5,12 @@
  * so that the loop is never kept long.
  *
  * First attempts come first. Retries have what is left: as many as are wanted
- * while no new mail comes; otherwise one for every sixty-four new messages, and at
- * least twelve a second: half of the price is paid when one is read, half when it is
- * started. Only so many are awake together; a destination that has
- * enough of them (destination_is_crowded()) makes the others be woken slowly, and
- * one that cannot be reached has a trigger, behind which they sleep unread.
+ * while no new mail comes (after much of it, for a second); otherwise one for every
+ * sixty-four new messages, and at least twelve a second: half of the price is paid
+ * when one is read, half when it is started. Only so many are awake together; a
+ * destination that has enough of them (destination_is_crowded()) makes the others be
+ * woken slowly, and one that cannot be reached has a trigger, behind which they sleep
+ * unread.
  */
 #include "manager/internal.h"
 #include "os/clock.h"
