@@ -165,7 +165,18 @@ def test_sendmail_notify_and_return(node, run):
     assert run(mx, "sendmail", "-N", "success,delay", "-R", "hdrs", "-V", "x", "-f", "<>",
                "bob@a.test", input=TEXT).returncode == 0
     (text,) = mx.control_files().values()
-    assert "\nfrom: <> ret=hdrs\n" in text and "notify=success,delay" in text
+    assert "\nfrom: <> ret=hdrs envid=x\n" in text and "notify=success,delay" in text
+
+
+@pytest.mark.parametrize("given, envid", [
+    ("QQ+3D1", "QQ+3D1"), ("a=1", "a+3D1"), ("order no. 7+8", "order+20no.+207+2B8"),
+    ("x" * 100, "x" * 100)], ids=["xtext", "an equals sign", "spaces and a plus", "long"])
+def test_sendmail_names_the_message(node, run, given, envid):
+    """What is xtext stays; what is not becomes so."""
+    mx = node(start=False)
+    assert run(mx, "sendmail", "-V", given, "bob@a.test", input=TEXT).returncode == 0
+    (text,) = mx.control_files().values()
+    assert f" envid={envid}\n" in text
 
 
 @pytest.mark.parametrize("words, status, said", [
@@ -178,6 +189,9 @@ def test_sendmail_notify_and_return(node, run):
     (["two words"], 65, b"not an address of a recipient"),
     (["-f", "two words", "bob@a.test"], 65, b"not an address of a sender"),
     (["-N", "never,delay", "bob@a.test"], 64, b"never stands alone"),
+    (["-V", "x" * 101, "bob@a.test"], 64, b"wrong value of -V"),
+    (["-V", "two\nlines", "bob@a.test"], 64, b"wrong value of -V"),
+    (["-V", "", "bob@a.test"], 64, b"wrong value of -V"),
     (["-bi"], 0, b""),
     (["-q"], 0, b""),
 ])
