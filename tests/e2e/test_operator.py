@@ -161,7 +161,7 @@ def test_stats_in_bounded_memory(node, run):
 
 
 def test_hold_survives_a_restart(stuck, run, tell, listing):
-    mx, hop = stuck()
+    mx, hop = stuck(settings="probe_delay = 1\n")
     first = listing(mx)[0]
     assert tell(mx, "hold", first["id"]) == (
         0, {"command": "hold", "done": 1, "refused": 0, "reasons": {}})
