@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from stagepost import as_user, is_root, wait_until
@@ -166,6 +167,19 @@ def test_sendmail_notify_and_return(node, run):
                "bob@a.test", input=TEXT).returncode == 0
     (text,) = mx.control_files().values()
     assert "\nfrom: <> ret=hdrs envid=x\n" in text and "notify=success,delay" in text
+
+
+def test_several_make_the_queue_at_once(node, run):
+    """Each of them may be the first, and none is told to wait."""
+    count = 8
+    for _ in range(3):
+        mx = node(start=False)
+        send = lambda i, mx=mx: run(mx, "sendmail", f"user{i}@a.test", input=TEXT)
+        with ThreadPoolExecutor(count) as pool:
+            for ended in pool.map(send, range(count)):
+                assert ended.returncode == 0, ended.stderr
+        assert len(listing(run, mx)) == count
+        assert not os.path.exists(os.path.join(mx.queue, "format.new"))
 
 
 @pytest.mark.parametrize("given, envid", [
