@@ -35,7 +35,9 @@ def tell(run):
     def tell(mx, *words):
         ended = run(mx, "queue", *words, "--json")
         assert ended.returncode in (0, 1), ended.stderr
-        return ended.returncode, json.loads(ended.stdout)
+        *refusals, summary = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert len(refusals) == summary["refused"]
+        return ended.returncode, summary
 
     return tell
 
@@ -275,6 +277,11 @@ def test_refusals(node, run, tell):
     status, summary = tell(mx, "retry", "5", "x")
     assert status == 1 and summary["done"] == 0
     assert summary["reasons"] == {"no such message": 1, "that is no message id": 1}
+    ended = run(mx, "queue", "retry", "--json", "5", "x")
+    assert [json.loads(line) for line in ended.stdout.splitlines()[:-1]] == [
+        {"message": "5", "refused": "no such message"},
+        {"message": "x", "refused": "that is no message id"}]
+    assert not ended.stderr
     ended = run(mx, "queue", "retry", "5")
     assert b"5: no such message" in ended.stderr and b"0 done, 1 refused" in ended.stdout
 
