@@ -2,16 +2,16 @@
 #include "listing/listing.h"
 #include "mail/text.h"
 #include "os/file.h"
+#include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { HEAD_SIZE = 256 }; /* of a control file: its id is in it */
 
 struct counting {
 	struct queue_store *store;
 	struct listing_count count;
 	enum queue_place place;
+	enum mail_stage stage; /* QUEUE_TODO */
 	const char *name;
 	int64_t oldest_us;
 	int (*each)(void *context, const struct listing_count *count);
@@ -19,19 +19,17 @@ struct counting {
 };
 
 /* "stagepost 1\nid: NUMBER-BIRTH\n" */
-static bool read_birth(int directory, const char *path, int64_t *born_us_out)
+static bool read_birth(const struct counting *counting, uint64_t number, int64_t *born_us_out)
 {
-	char head[HEAD_SIZE];
-	int file = os_file_open(directory, path, OS_FILE_READ);
-	ssize_t length = file < 0 ? file : os_file_read(file, head, sizeof head, 0);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	const enum mail_stage *stage = counting->place == QUEUE_TODO ? &counting->stage : NULL;
 	struct mail_id id;
 	struct str rest;
 	struct str line;
 
-	os_file_close(file);
-	if (length < 0)
+	if (queue_update_read(counting->store, stage, number, &text) < 0)
 		return false;
-	rest = str_slice(head, (size_t)length);
+	rest = buffer_view(&text);
 	if (!str_split(&rest, '\n', &line) || !str_split(&rest, '\n', &line) ||
 	    !str_starts_with(line, STR("id: ")) || !mail_id_parse(str_skip(line, 4), &id))
 		return false;
@@ -48,13 +46,15 @@ static int count_message(void *context, uint64_t number)
 	int64_t born_us;
 
 	counting->count.messages++;
-	queue_store_path(counting->store, QUEUE_MESS, NULL, number, path);
+	if (counting->place == QUEUE_TODO)
+		queue_store_path(counting->store, QUEUE_TODO, counting->name, number, path);
+	else
+		queue_store_path(counting->store, QUEUE_MESS, NULL, number, path);
 	if (os_file_info_at(directory, path, &info) == 0)
 		counting->count.bytes += info.size;
 	if (counting->place != QUEUE_TODO && counting->place != QUEUE_INFO)
 		return 0;
-	queue_store_path(counting->store, counting->place, counting->name, number, path);
-	if (read_birth(directory, path, &born_us) &&
+	if (read_birth(counting, number, &born_us) &&
 	    (counting->oldest_us == 0 || born_us < counting->oldest_us))
 		counting->oldest_us = born_us;
 	return 0;
@@ -131,8 +131,10 @@ int listing_count(struct queue_store *store,
 	struct counting counting = {.store = store, .each = each, .context = context};
 	int result = 0;
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		counting.stage = (enum mail_stage)stage;
 		result = count_place(&counting, QUEUE_TODO, "queued", mail_stage_name(stage));
+	}
 	if (result == 0)
 		result = count_place(&counting, QUEUE_INFO, "preprocessed", NULL);
 	if (result == 0)

@@ -89,7 +89,8 @@ static int read_original(struct manager *manager, const struct message *message,
 {
 	enum { PIECE = 65536 };
 	uint64_t limit = message->control->envelope->size;
-	int file = queue_update_open_data(manager->store, message->number);
+	int file = queue_update_open_data(
+		manager->store, message->is_queued ? &message->stage : NULL, message->number);
 	ssize_t count = 1;
 
 	if (file < 0)

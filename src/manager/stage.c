@@ -121,7 +121,9 @@ static void cannot_start(struct manager *manager, struct job *job, int error)
 static void start_job(struct manager *manager, struct job *job, struct helper *helper)
 {
 	struct buffer body = {0};
-	int file = queue_update_open_data(manager->store, job->message->number);
+	const struct message *message = job->message;
+	int file = queue_update_open_data(
+		manager->store, message->is_queued ? &message->stage : NULL, message->number);
 
 	if (file < 0) {
 		cannot_start(manager, job, file);

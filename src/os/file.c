@@ -148,6 +148,17 @@ int os_file_link(int directory, const char *from, const char *to)
 	return RETRY(linkat(directory, from, directory, to, 0));
 }
 
+int os_file_rename_new(int directory, const char *from, const char *to)
+{
+	int result = RETRY(renameat2(directory, from, directory, to, RENAME_NOREPLACE));
+
+	if (result != -EINVAL && result != -ENOSYS)
+		return result;
+	/* a filesystem that does not know how */
+	result = os_file_link(directory, from, to);
+	return result == 0 ? os_file_unlink(directory, from) : result;
+}
+
 int os_file_rename(int directory, const char *from, const char *to)
 {
 	return RETRY(renameat(directory, from, directory, to));

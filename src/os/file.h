@@ -78,6 +78,8 @@ void os_file_sync_directories(int directory, const char *const *paths, size_t co
 MUST_CHECK int os_file_sync_filesystem(int file);
 
 MUST_CHECK int os_file_link(int directory, const char *from, const char *to);
+/* -EEXIST when TO exists. */
+MUST_CHECK int os_file_rename_new(int directory, const char *from, const char *to);
 /* Replaces TO if it exists. */
 MUST_CHECK int os_file_rename(int directory, const char *from, const char *to);
 MUST_CHECK int os_file_unlink(int directory, const char *path);

@@ -12,9 +12,11 @@
 enum { HEADER_MAX = 1 << 20, PIECE = 16 * 1024 };
 
 /* The data file up to its empty line. */
-static int read_header(struct queue_store *store, uint64_t number, struct buffer *out)
+static int read_header(struct queue_store *store, const struct listing_entry *entry,
+		       struct buffer *out)
 {
-	int file = queue_update_open_data(store, number);
+	int file = queue_update_open_data(store, entry->is_preprocessed ? NULL : &entry->stage,
+					  entry->number);
 	ssize_t count = 1;
 	const char *end = NULL;
 
@@ -94,7 +96,7 @@ static int show(struct queue_store *store, const char *id, bool json)
 	error = queue_update_read(store, entry.is_preprocessed ? NULL : &entry.stage, entry.number,
 				  &control);
 	if (error == 0)
-		error = read_header(store, entry.number, &header);
+		error = read_header(store, &entry, &header);
 	if (error == 0)
 		print_message(&entry, buffer_view(&control), buffer_view(&header), json);
 	queue_control_free(entry.control);

@@ -8,12 +8,12 @@
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 struct clean {
 	struct queue_intake *intake;
 	const struct queue_store *store;
 	int64_t before_us; /* what was changed before is old */
-	enum mail_stage stage;
 	void (*each)(void *context, const char *path);
 	void *context;
 };
@@ -22,20 +22,6 @@ static void tell(const struct clean *clean, const char *path)
 {
 	if (clean->each != NULL)
 		clean->each(clean->context, path);
-}
-
-/* 0 also when somebody else removed it first. */
-static int drop(const struct clean *clean, enum queue_place place, const char *name,
-		uint64_t number)
-{
-	char path[QUEUE_PATH_SIZE];
-	int result = queue_store_drop(clean->store, place, name, number);
-
-	if (result <= 0)
-		return result;
-	queue_store_path(clean->store, place, name, number, path);
-	tell(clean, path);
-	return 0;
 }
 
 /* Durable at once: the next new file may get this number. Rare, after a crash. */
@@ -48,72 +34,47 @@ static int make_durable(const struct queue_store *store, enum queue_place place,
 	return os_file_sync_directory(store->directory, path);
 }
 
-/* A queued name without data: its message ended, the name's removal was lost. It
- * is the file's own name, so until it has gone for good no other file has the
- * number. */
-static int clean_todo(void *context, uint64_t number)
+static bool is_old(const struct clean *clean, const char *path)
 {
-	const struct clean *clean = context;
-	int result = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+	struct os_file_info info;
 
-	if (result != 0)
-		return result < 0 ? result : 0;
-	return drop(clean, QUEUE_TODO, mail_stage_name(clean->stage), number);
+	return os_file_info_at(clean->store->directory, path, &info) == 0 &&
+	       info.modified_us < clean->before_us;
 }
 
-static bool is_ours(struct queue_intake *intake, uint64_t number)
-{
-	bool is_found = false;
-
-	pthread_mutex_lock(&intake->mutex);
-	for (const struct queue_message *m = intake->messages; m != NULL && !is_found; m = m->next)
-		is_found = m->number == number;
-	pthread_mutex_unlock(&intake->mutex);
-	return is_found;
-}
-
-static bool is_old(const struct clean *clean, const char *path, struct os_file_info *info)
-{
-	return os_file_info_at(clean->store->directory, path, info) == 0 &&
-	       info->modified_us < clean->before_us;
-}
-
-/* S2 and S3. Whether it is ours comes before whether it is queued: a message
- * that is being committed leaves our list only when its todo/ name stands. */
+/* Data of a message that is neither at S4 nor at S5: it has ended. */
 static int clean_mess(void *context, uint64_t number)
 {
 	const struct clean *clean = context;
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
-	int result;
+	int result = queue_store_is_live(clean->store, number);
 
-	if (is_ours(clean->intake, number))
-		return 0;
-	result = queue_store_is_live(clean->store, number);
 	if (result != 0)
 		return result < 0 ? result : 0;
 	queue_store_path(clean->store, QUEUE_MESS, NULL, number, path);
-	if (!is_old(clean, path, &info) || info.inode != number)
+	if (os_file_info_at(clean->store->directory, path, &info) < 0 || info.inode != number)
 		return 0;
-	/* it may have been queued once: its number is not free before a sync */
+	/* whichever names it had, its number is not free before a sync */
 	for (unsigned which = 0; which < QUEUE_DIRTY_COUNT; which++)
 		queue_spare_mark_dirty(clean->intake, which, number);
-	result = queue_retire_data(clean->intake, number, -1, false);
+	result = queue_retire(clean->intake, path, number, -1);
 	if (result == 0)
 		tell(clean, path);
 	return result;
 }
 
-/* What another process began and left. Spares, "m" and "c", are ours. */
+/* What another process began and left. Spares and our own new files are in use. */
 static int clean_pid(void *context, const char *name)
 {
 	const struct clean *clean = context;
 	char path[QUEUE_PATH_SIZE + 256];
-	struct os_file_info info;
+	char own[32];
 	int result;
 
+	snprintf(own, sizeof own, "n%ld-", (long)clean->intake->process);
 	snprintf(path, sizeof path, "pid/%s", name);
-	if (name[0] == 'm' || name[0] == 'c' || !is_old(clean, path, &info))
+	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old(clean, path))
 		return 0;
 	result = os_file_unlink(clean->store->directory, path);
 	if (result == 0)
@@ -124,29 +85,27 @@ static int clean_pid(void *context, const char *name)
 int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
 		       void (*each)(void *context, const char *path), void *context)
 {
-	struct queue_store *store = intake->store;
 	struct clean clean = {.intake = intake,
-			      .store = store,
+			      .store = intake->store,
 			      .before_us = now_us - age_us,
 			      .each = each,
 			      .context = context};
 	int result = 0;
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
-		clean.stage = (enum mail_stage)stage;
-		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(clean.stage),
-					  clean_todo, NULL, &clean);
-	}
-	if (result == 0)
-		result = queue_store_each(store, QUEUE_MESS, NULL, clean_mess, NULL, &clean);
-	if (result == 0)
-		result = os_file_list(store->directory, "pid", clean_pid, &clean);
-	return result;
+	/* later a message's end may be under way */
+	if (!intake->has_cleaned)
+		result =
+			queue_store_each(intake->store, QUEUE_MESS, NULL, clean_mess, NULL, &clean);
+	if (result < 0)
+		return result;
+	intake->has_cleaned = true;
+	return os_file_list(intake->store->directory, "pid", clean_pid, &clean);
 }
 
 struct end_clean {
 	struct queue_store *store;
 	enum queue_place place;
+	enum mail_stage stage;
 	const char *service;
 	void (*each)(void *context, const char *path);
 	void *context;
@@ -197,6 +156,17 @@ static int clean_intd(void *context, uint64_t number)
 	return end_drop(context, number);
 }
 
+/* A message that does not go on to S5 has no name there yet. */
+static int clean_queued(void *context, uint64_t number)
+{
+	const struct end_clean *clean = context;
+	int result = queue_store_has(clean->store, QUEUE_MESS, NULL, number);
+
+	if (result > 0)
+		result = queue_update_is_interrupted(clean->store, clean->stage, number) == 0;
+	return result > 0 ? end_drop(clean, number) : result;
+}
+
 /* What info/ has left is S5. */
 static int clean_side(void *context, uint64_t number)
 {
@@ -215,6 +185,12 @@ int queue_update_clean(struct queue_store *store, const char *const *services, s
 		.store = store, .place = QUEUE_INFO, .each = each, .context = context};
 	int result = queue_store_each(store, QUEUE_INFO, NULL, clean_info, NULL, &clean);
 
+	clean.place = QUEUE_MESS;
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		clean.stage = (enum mail_stage)stage;
+		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(clean.stage),
+					  clean_queued, NULL, &clean);
+	}
 	clean.place = QUEUE_INTD;
 	if (result == 0)
 		result = queue_store_each(store, QUEUE_INTD, NULL, clean_intd, NULL, &clean);

@@ -25,7 +25,7 @@ struct group {
 	struct queue_message **messages;
 	size_t count;
 	int *results;
-	bool *linked;                     /* [count]: the todo/ name was made */
+	bool *named;                      /* [count]: the todo/ name may have been made */
 	struct queue_spare_list held;     /* taken out of quarantine */
 	bool *dirty;                      /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
 	bool is_whole;                    /* the whole filesystem at the end */
@@ -39,7 +39,7 @@ static void begin(struct group *group)
 	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
 	bool is_ordered;
 
-	group->linked = memory_alloc_zero(group->count + 1, sizeof(bool));
+	group->named = memory_alloc_zero(group->count + 1, sizeof(bool));
 	group->dirty = memory_alloc_zero(directories, sizeof(bool));
 	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
 	is_ordered = intake->store->sync == QUEUE_SYNC_ORDERED;
@@ -64,7 +64,7 @@ static void for_each_file(struct group *group,
 
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
-			files[count++] = group->messages[i]->file;
+			files[count++] = group->messages[i]->data.file;
 	store_many(files, count, results);
 	count = 0;
 	for (size_t i = 0; i < group->count; i++)
@@ -98,7 +98,7 @@ static void sync_files(struct group *group)
 			group->results[i] = result;
 }
 
-static void link_todo(struct group *group)
+static void name_todo(struct group *group)
 {
 	struct queue_store *store = group->intake->store;
 
@@ -109,11 +109,12 @@ static void link_todo(struct group *group)
 
 		if (group->results[i] < 0)
 			continue;
-		queue_store_path(store, QUEUE_MESS, NULL, message->number, from);
+		queue_spare_path(group->intake, &message->data, from);
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(message->stage),
-				 message->number, to);
-		group->results[i] = os_file_link(store->directory, from, to);
-		group->linked[i] = true;
+				 message->data.number, to);
+		group->results[i] = os_file_rename_new(store->directory, from, to);
+		/* a name that is there: this is a copy of a queue that was not repaired */
+		group->named[i] = group->results[i] != -EEXIST;
 		if (group->results[i] == 0)
 			group->last = message;
 	}
@@ -136,30 +137,27 @@ static void add_dirty(const struct group *group, struct queue_directories *list)
 	}
 }
 
-/* Every directory with a new name in it or a removed one, once each; a message
- * fails with either of its two. */
+/* Every directory with a new name in it or a removed one, once each. */
 static int sync_each_directory(struct group *group)
 {
 	const struct queue_store *store = group->intake->store;
-	size_t(*own)[2] = memory_alloc((group->count + 1) * sizeof *own);
+	size_t *own = memory_alloc((group->count + 1) * sizeof *own);
 	struct queue_directories list CLEANUP(queue_directories_clear) = {0};
 	int result;
 
 	for (size_t i = 0; i < group->count; i++) {
 		const struct queue_message *message = group->messages[i];
 
-		if (group->results[i] < 0)
-			continue;
-		own[i][0] = queue_directories_add(&list, store, QUEUE_MESS, NULL, message->number);
-		own[i][1] = queue_directories_add(&list, store, QUEUE_TODO,
-						  mail_stage_name(message->stage), message->number);
+		if (group->results[i] == 0)
+			own[i] = queue_directories_add(&list, store, QUEUE_TODO,
+						       mail_stage_name(message->stage),
+						       message->data.number);
 	}
 	add_dirty(group, &list);
 	result = queue_directories_sync(&list, store);
 	for (size_t i = 0; i < group->count; i++)
-		for (size_t k = 0; k < 2; k++)
-			if (group->results[i] == 0)
-				group->results[i] = list.items[own[i][k]].result;
+		if (group->results[i] == 0)
+			group->results[i] = list.items[own[i]].result;
 	free(own);
 	return result;
 }
@@ -172,7 +170,7 @@ static int sync_newest_directory(const struct group *group)
 
 	if (group->last != NULL)
 		queue_store_directory_path(store, QUEUE_TODO, mail_stage_name(group->last->stage),
-					   group->last->number, path);
+					   group->last->data.number, path);
 	return os_file_sync_directory(store->directory, path);
 }
 
@@ -196,19 +194,16 @@ static int sync_directories(struct group *group)
 }
 
 /* A name in todo/ may be durable although we failed. Its message's number must
- * not be free before that name's removal is durable, so the data stay in mess/
- * for the cleaner. */
+ * not be free before that name's removal is durable, so the data stay. */
 static void undo(struct group *group, struct queue_message *message)
 {
-	struct queue_store *store = group->intake->store;
-	int result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(message->stage),
-				      message->number);
+	char path[QUEUE_PATH_SIZE];
 
-	if (result == 0) {
-		queue_message_discard(message);
-		return;
-	}
-	queue_spare_mark_dirty(group->intake, message->stage, message->number);
+	queue_store_path(group->intake->store, QUEUE_TODO, mail_stage_name(message->stage),
+			 message->data.number, path);
+	queue_spare_mark_dirty(group->intake, message->stage, message->data.number);
+	queue_spare_set_aside(group->intake, path, message->data);
+	message->data.file = -1;
 	queue_message_release(message);
 }
 
@@ -226,17 +221,17 @@ static void finish(struct group *group, int result)
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 
-		if (group->results[i] < 0 && group->linked[i]) {
+		if (group->results[i] < 0 && group->named[i]) {
 			undo(group, message);
 		} else if (group->results[i] < 0) {
 			queue_message_discard(message);
 		} else {
-			queue_kept_put(intake, message->number, message->file);
-			message->file = -1;
+			queue_kept_put(intake, message->data.number, message->data.file);
+			message->data.file = -1;
 			queue_message_release(message);
 		}
 	}
-	free(group->linked);
+	free(group->named);
 	free(group->dirty);
 }
 
@@ -248,6 +243,6 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 
 	begin(&group);
 	sync_files(&group);
-	link_todo(&group);
+	name_todo(&group);
 	finish(&group, sync_directories(&group));
 }

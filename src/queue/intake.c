@@ -34,7 +34,7 @@ static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_spare_path(&spare, path);
+	queue_spare_path(intake, &spare, path);
 	if (os_file_info_at(intake->store->directory, path, &info) < 0 || info.is_directory)
 		return;
 	if (info.links > 1) {
@@ -71,6 +71,7 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 	intake->store = store;
 	intake->options = *options;
 	intake->process = getpid();
+	intake->next_serial = 1;
 	intake->is_unknown = true;
 	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));
 	intake->kept_size = options->spares;

@@ -70,9 +70,11 @@ MUST_CHECK int queue_directories_sync(struct queue_directories *list,
 				      const struct queue_store *store);
 void queue_directories_clear(struct queue_directories *list);
 
-/* A data file that belongs to no message any more: pid/mNUMBER. */
+/* A data file in pid/: of no message, or of one that is being written. Its name is
+ * "mNUMBER" when it was a message's before, "nPROCESS-SERIAL" when it is new. */
 struct queue_spare {
 	uint64_t number; /* its inode */
+	uint64_t serial; /* 0: it was a message's */
 	int file;        /* open for writing, owned; -1: to be removed */
 };
 
@@ -96,7 +98,8 @@ struct queue_intake {
 	struct queue_store *store;
 	struct queue_intake_options options;
 	pid_t process;                 /* ours, for names */
-	uint64_t next_name;            /* of new files; main thread */
+	uint64_t next_serial;          /* of new files; main thread */
+	bool has_cleaned;              /* once; main thread */
 	bool is_clean;                 /* no name stands without its mess/; main thread */
 	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
 	struct queue_spare_list ready; /* for use */
@@ -113,20 +116,20 @@ struct queue_message {
 	struct queue_intake *intake;
 	struct queue_message *next;
 	struct queue_message **link; /* what points to this one */
-	uint64_t number;
+	struct queue_spare data;
 	enum mail_stage stage;
-	int file;
 	bool has_envelope; /* S3, whole */
 	bool has_failed;   /* its files are not used again */
 };
 
-/* message.c: closes and frees; the files stay. */
+/* message.c: closes and frees; the file stays. */
 void queue_message_release(struct queue_message *message);
-/* S2 or S3 to S1 by unlinking. Consumes MESSAGE. */
+/* Removes the file. Consumes MESSAGE. */
 void queue_message_discard(struct queue_message *message);
 
 /* spare.c */
-void queue_spare_path(const struct queue_spare *spare, char path[QUEUE_PATH_SIZE]);
+void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
+		      char path[QUEUE_PATH_SIZE]);
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare);
 bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out);
 /* Closes the descriptors; the files stay. */
@@ -153,10 +156,13 @@ MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, u
 /* Appends the text to TEXT. -ENODATA: the file does not end with one; -EFBIG. */
 MUST_CHECK int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out);
 
-/* remove.c: mess/X/ID goes to pid/ and waits there, to be reused with FILE (or
- * another descriptor when it is -1), or to be removed. Closes FILE at last. */
-MUST_CHECK int queue_retire_data(struct queue_intake *intake, uint64_t number, int file,
-				 bool is_reused);
+/* Out of the way under a name that no later process takes for a spare. Closes it. */
+void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare);
+
+/* remove.c: the data file FROM goes to pid/ and waits there, to be reused with FILE (or
+ * another descriptor when it is -1). Closes FILE at last. No error when it is gone. */
+MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
+			    int file);
 
 /* Keeps a committed message's descriptor, and gives it back (-1: not kept). */
 void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);

@@ -11,16 +11,18 @@
 enum { NEW_TRIES = 64 };
 
 /* A new file in pid/ under a name that no other process takes. */
-static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
+static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
 {
+	char path[QUEUE_PATH_SIZE];
 	int file = -EEXIST;
 
 	for (unsigned i = 0; file == -EEXIST && i < NEW_TRIES; i++) {
-		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
-			 intake->next_name++);
+		*spare_out = (struct queue_spare){.serial = intake->next_serial++};
+		queue_spare_path(intake, spare_out, path);
 		file = os_file_open(intake->store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	}
-	return file;
+	spare_out->file = file;
+	return file < 0 ? file : 0;
 }
 
 /* Whether a power failure brought back a name of the message that had NUMBER
@@ -28,35 +30,35 @@ static int make_file(struct queue_intake *intake, char path[QUEUE_PATH_SIZE])
 static int is_haunted(const struct queue_intake *intake, uint64_t number)
 {
 	const struct queue_store *store = intake->store;
-	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
+	int result;
 
-	if (result == 0 && !intake->is_clean)
-		result = queue_store_is_live(store, number);
-	if (result == 0 && !intake->is_clean)
+	if (intake->is_clean)
+		return 0;
+	result = queue_store_is_live(store, number);
+	if (result == 0)
+		result = queue_store_has(store, QUEUE_MESS, NULL, number);
+	if (result == 0)
 		result = queue_store_has(store, QUEUE_BOUNCE, NULL, number);
 	return result;
 }
 
 /* A new file under its own number. One whose number is not free stays in pid/,
  * so that the next one gets another, until the cleaner has been there. */
-static int take_new(struct queue_intake *intake, struct queue_spare *spare_out,
-		    char path[QUEUE_PATH_SIZE])
+static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	for (unsigned i = 0; i < NEW_TRIES; i++) {
 		struct os_file_info info = {0};
-		int file = make_file(intake, path);
-		int result;
+		int result = make_file(intake, spare_out);
 
-		if (file < 0)
-			return file;
-		result = os_file_info(file, &info);
+		if (result < 0)
+			return result;
+		result = os_file_info(spare_out->file, &info);
+		spare_out->number = info.inode;
 		if (result == 0)
 			result = is_haunted(intake, info.inode);
-		if (result == 0) {
-			*spare_out = (struct queue_spare){info.inode, file};
+		if (result == 0)
 			return 0;
-		}
-		os_file_close(file);
+		os_file_close(spare_out->file);
 		if (result < 0)
 			return result;
 	}
@@ -69,8 +71,7 @@ static struct queue_message *add_message(struct queue_intake *intake,
 	struct queue_message *message = memory_alloc_zero(1, sizeof *message);
 
 	message->intake = intake;
-	message->number = spare->number;
-	message->file = spare->file;
+	message->data = *spare;
 	pthread_mutex_lock(&intake->mutex);
 	message->next = intake->messages;
 	message->link = &intake->messages;
@@ -83,36 +84,22 @@ static struct queue_message *add_message(struct queue_intake *intake,
 
 int queue_message_new(struct queue_intake *intake, struct queue_message **message_out)
 {
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
 	struct queue_spare spare;
-	int result;
+	int result = queue_spare_take(intake, &spare) ? 0 : take_new(intake, &spare);
 
-	if (queue_spare_take(intake, &spare)) {
-		queue_spare_path(&spare, from);
-	} else {
-		result = take_new(intake, &spare, from);
-		if (result < 0)
-			return result;
-	}
-	queue_store_path(intake->store, QUEUE_MESS, NULL, spare.number, to);
-	result = os_file_rename(intake->store->directory, from, to);
-	if (result < 0) {
-		os_file_close(spare.file);
-		return result;
-	}
-	*message_out = add_message(intake, &spare);
-	return 0;
+	if (result == 0)
+		*message_out = add_message(intake, &spare);
+	return result;
 }
 
 uint64_t queue_message_number(const struct queue_message *message)
 {
-	return message->number;
+	return message->data.number;
 }
 
 int queue_message_file(const struct queue_message *message)
 {
-	return message->file;
+	return message->data.file;
 }
 
 /* The two records that say which file the envelope is for. */
@@ -131,7 +118,7 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 		if (str_starts_with(line, STR("size: ")))
 			has_size = str_to_u64(str_skip(line, 6), size_out);
 	}
-	return has_size && id.number == message->number ? 0 : -EINVAL;
+	return has_size && id.number == message->data.number ? 0 : -EINVAL;
 }
 
 /* A reused file may be longer than what was written to it. It is cut after that
@@ -146,13 +133,13 @@ static int write_envelope(const struct queue_message *message, struct str text)
 	int result = check_envelope(message, text, &size);
 
 	if (result == 0)
-		result = os_file_info(message->file, &info);
+		result = os_file_info(message->data.file, &info);
 	if (result < 0)
 		return result;
 	if (info.size < size)
 		return -EINVAL;
-	result = queue_trailer_write(message->file, size, text, &end);
-	return result == 0 && info.size > end ? os_file_truncate(message->file, end) : result;
+	result = queue_trailer_write(message->data.file, size, text, &end);
+	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
 }
 
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
@@ -180,40 +167,29 @@ static void forget(struct queue_message *message)
 
 void queue_message_release(struct queue_message *message)
 {
-	os_file_close(message->file);
+	os_file_close(message->data.file);
 	forget(message);
 }
 
 void queue_message_discard(struct queue_message *message)
 {
-	/* the cleaner finds what cannot be removed now */
-	int result = queue_store_drop(message->intake->store, QUEUE_MESS, NULL, message->number);
+	char path[QUEUE_PATH_SIZE];
+	int result;
 
+	queue_spare_path(message->intake, &message->data, path);
+	/* the cleaner finds what cannot be removed now */
+	result = os_file_unlink(message->intake->store->directory, path);
 	(void)result;
 	queue_message_release(message);
 }
 
 /* A file that was never queued under any name may be used again at once. */
-static void give_back(struct queue_message *message)
-{
-	struct queue_intake *intake = message->intake;
-	struct queue_spare spare = {message->number, message->file};
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
-
-	queue_store_path(intake->store, QUEUE_MESS, NULL, message->number, from);
-	queue_spare_path(&spare, to);
-	if (os_file_rename(intake->store->directory, from, to) == 0) {
-		message->file = -1;
-		queue_spare_give(intake, spare);
-	}
-	queue_message_release(message);
-}
-
 void queue_message_abandon(struct queue_message *message)
 {
-	if (message->has_failed || message->intake->options.spares == 0)
+	if (message->has_failed || message->intake->options.spares == 0) {
 		queue_message_discard(message);
-	else
-		give_back(message);
+		return;
+	}
+	queue_spare_give(message->intake, message->data);
+	forget(message);
 }

@@ -33,9 +33,8 @@ void queue_intake_close(struct queue_intake *intake);
 
 struct queue_message;
 
-/* S1 to S2: takes a spare or a new file from pid/ and renames it to mess/X/ID.
- * -ENOSPC, -EDQUOT, -EMFILE, -EIO ...: nothing is left behind but perhaps a
- * file in pid/ or at S2 for the cleaner. */
+/* S1 to S2: takes a spare or a new file in pid/. -ENOSPC, -EDQUOT, -EMFILE, -EIO ...:
+ * nothing is left behind but perhaps a file in pid/ for the cleaner. */
 MUST_CHECK int queue_message_new(struct queue_intake *intake, struct queue_message **message_out);
 uint64_t queue_message_number(const struct queue_message *message);
 /* The data file, open for writing at offset 0 (it may hold old bytes: the
@@ -49,7 +48,7 @@ int queue_message_file(const struct queue_message *message);
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);
 
-/* S3 to S4 for all of them, together: makes the files durable, links mess/X/ID to
+/* S3 to S4 for all of them, together: makes the files durable, renames them to
  * todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the first error met for
  * messages[i]: then it is not queued, and its files were removed or are left for the cleaner, never
  * reused. When RESULTS[i] is 0 the client may be told 250 and the power may fail. Consumes all
@@ -73,9 +72,8 @@ void queue_intake_trust_names(struct queue_intake *intake);
  * many do. Where no message comes, call it with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
 
-/* S4 (every recipient delivered) to S1: todo, then mess go; the file becomes a
- * spare. Only when nobody reads or writes them any more. No error when they
- * are gone already. */
+/* S4 (every recipient delivered) to S1: from todo to pid; the file becomes a spare. Only when
+ * nobody reads or writes them any more. No error when they are gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
 /* After preprocessing: todo goes. info/ must be durable. S4 to S5. */
@@ -85,11 +83,11 @@ MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_
  * No error when it is gone already. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 
-/* Removes what crashes left: names at S2 and S3 and new files in pid/ that are
- * older than AGE_US (36 hours in the sources) by the clock NOW_US; names in
- * todo/ without mess/ whose message had ended; never a message at
- * S4 or S5, never one this intake has handed out. EACH, if not NULL, is told
- * the path of everything removed. */
+/* Removes what crashes left: new files in pid/ that are older than AGE_US (36 hours
+ * in the sources) by the clock NOW_US, and the first time also data in mess/ whose
+ * message had ended: so before a manager is there. Never a message at S4 or S5, never
+ * one this intake has handed out. EACH, if not NULL, is told the path of everything
+ * removed. */
 MUST_CHECK int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
 				  void (*each)(void *context, const char *path), void *context);
 

@@ -12,57 +12,51 @@ static void open_spare(struct queue_intake *intake, struct queue_spare *spare, c
 		spare->file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
 }
 
-int queue_retire_data(struct queue_intake *intake, uint64_t number, int file, bool is_reused)
+int queue_retire(struct queue_intake *intake, const char *from, uint64_t number, int file)
 {
-	struct queue_spare spare = {number, file};
-	char from[QUEUE_PATH_SIZE];
+	struct queue_spare spare = {.number = number, .file = file};
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(intake->store, QUEUE_MESS, NULL, number, from);
-	queue_spare_path(&spare, to);
+	queue_spare_path(intake, &spare, to);
 	result = os_file_rename(intake->store->directory, from, to);
 	if (result < 0) {
 		os_file_close(file);
 		return result == -ENOENT ? 0 : result;
 	}
-	if (is_reused)
-		open_spare(intake, &spare, to);
+	open_spare(intake, &spare, to);
 	queue_spare_hold(intake, spare);
-	return 0;
-}
-
-/* Takes the name in todo/ away; from then on the message is not queued. */
-static int leave_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
-{
-	int result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
-
-	if (result < 0)
-		return result;
-	queue_spare_mark_dirty(intake, stage, number);
 	return 0;
 }
 
 int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
 {
 	int file = queue_kept_take(intake, number);
-	int result = leave_todo(intake, stage, number);
+	char path[QUEUE_PATH_SIZE];
 
-	if (result == 0)
-		return queue_retire_data(intake, number, file, true);
-	os_file_close(file);
-	return result;
+	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	queue_spare_mark_dirty(intake, stage, number);
+	return queue_retire(intake, path, number, file);
 }
 
 int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
 {
+	int result;
+
 	/* a message that goes to S5 may stay for days */
 	os_file_close(queue_kept_take(intake, number));
-	return leave_todo(intake, stage, number);
+	result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
+	if (result < 0)
+		return result;
+	queue_spare_mark_dirty(intake, stage, number);
+	return 0;
 }
 
 int queue_message_remove_data(struct queue_intake *intake, uint64_t number)
 {
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(intake->store, QUEUE_MESS, NULL, number, path);
 	queue_spare_mark_dirty(intake, QUEUE_DIRTY_INFO, number);
-	return queue_retire_data(intake, number, -1, true);
+	return queue_retire(intake, path, number, -1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a queue's names, and what is beyond repair. */
+/* What is wrong with a queue's names. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/repair_internal.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PROGRESS_EVERY = 256, ASIDE_TRIES = 10000 };
+enum { PROGRESS_EVERY = 256 };
 
 int repair_barrier(struct repair *repair)
 {
@@ -23,6 +23,15 @@ void repair_control_path(const struct repair *repair, unsigned place, uint64_t n
 		queue_store_path(repair->store, QUEUE_INFO, NULL, number, path);
 	else
 		queue_store_path(repair->store, QUEUE_TODO, mail_stage_name(place), number, path);
+}
+
+void repair_data_path(const struct repair *repair, unsigned place, uint64_t number,
+		      char path[QUEUE_PATH_SIZE])
+{
+	if (place == REPAIR_INFO)
+		queue_store_path(repair->store, QUEUE_MESS, NULL, number, path);
+	else
+		repair_control_path(repair, place, number, path);
 }
 
 int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out)
@@ -65,104 +74,13 @@ int repair_load(const struct repair *repair, unsigned place, uint64_t number, st
 	return 0;
 }
 
-/* --- damaged/ --- */
-
-static int make_directory(struct repair *repair, const char *name)
-{
-	int result = os_file_make_directory(repair->store->directory, name);
-
-	if (result == -EEXIST)
-		return 0;
-	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
-}
-
-/* A name in damaged/ that is free: "info_7_457", or with ".2" behind it ... */
-static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
-{
-	struct os_file_info info;
-	size_t length;
-	int result = 0;
-
-	length = (size_t)snprintf(out, REPAIR_PATH_SIZE - 16, "damaged/%s", path);
-	if (length >= REPAIR_PATH_SIZE - 16)
-		return -ENAMETOOLONG;
-	for (char *c = out + sizeof "damaged/" - 1; *c != '\0'; c++)
-		if (*c == '/')
-			*c = '_';
-	for (unsigned i = 2; i < ASIDE_TRIES; i++) {
-		result = os_file_info_at(repair->store->directory, out, &info);
-		if (result != 0)
-			break;
-		snprintf(out + length, 16, ".%u", i);
-	}
-	return result == -ENOENT ? 0 : result < 0 ? result : -EEXIST;
-}
-
-int repair_set_aside(struct repair *repair, const char *path, const char *why)
-{
-	int directory = repair->store->directory;
-	char to[REPAIR_PATH_SIZE];
-	struct os_file_info info;
-	int result = os_file_info_at(directory, path, &info);
-
-	if (result < 0)
-		return result == -ENOENT ? 0 : result;
-	if (!repair->options->dry_run) {
-		result = make_directory(repair, "damaged");
-		if (result == 0)
-			result = free_name(repair, path, to);
-		if (result == 0)
-			result = os_file_rename(directory, path, to);
-	}
-	if (result == 0)
-		repair->options->set_aside(repair->options->context, path, why);
-	return result;
-}
-
-static int set_place_aside(struct repair *repair, enum queue_place place, const char *name,
-			   uint64_t number, const char *why)
-{
-	char path[QUEUE_PATH_SIZE];
-
-	queue_store_path(repair->store, place, name, number, path);
-	return repair_set_aside(repair, path, why);
-}
-
-int repair_drop_sides(const struct repair *repair, uint64_t number)
-{
-	int result = queue_store_drop(repair->store, QUEUE_REMOTE, NULL, number);
-
-	for (size_t i = 0; result >= 0 && i < repair->service_count; i++)
-		result = queue_store_drop(repair->store, QUEUE_LOCAL, repair->services[i], number);
-	return result < 0 ? result : 0;
-}
-
-int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why)
-{
-	int result = 0;
-
-	for (unsigned place = 0; result == 0 && place <= REPAIR_INFO; place++) {
-		char path[QUEUE_PATH_SIZE];
-
-		repair_control_path(repair, place, number, path);
-		result = repair_set_aside(repair, path, why);
-	}
-	if (result == 0)
-		result = set_place_aside(repair, QUEUE_BOUNCE, NULL, number, why);
-	if (result == 0)
-		result = set_place_aside(repair, QUEUE_INTD, NULL, number, why);
-	if (result == 0 && !repair->options->dry_run)
-		result = repair_drop_sides(repair, number);
-	return result;
-}
-
 /* --- messages --- */
 
 static int set_message_aside(struct repair *repair, uint64_t number, const char *why)
 {
 	int result = repair_set_names_aside(repair, number, why);
 
-	return result == 0 ? set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
+	return result == 0 ? repair_set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
 }
 
 /* Why the message cannot be kept; NULL: it can; or *ERROR_OUT. */
@@ -196,34 +114,68 @@ static int add_move(struct repair *repair, struct repair_move move)
 	return repair->group_count == REPAIR_GROUP ? repair_out(repair) : 0;
 }
 
+static void tell_progress(struct repair *repair)
+{
+	if (repair->seen++ % PROGRESS_EVERY == 0)
+		repair->options->progress(repair->options->context, repair->seen - 1);
+}
+
+/* A message at S4 or S5 (PLACE), whose data file is INFO. */
+static int check_message(struct repair *repair, unsigned place, uint64_t number,
+			 const struct os_file_info *info)
+{
+	int error = 0;
+	const char *why = judge(repair, number, place, info->size, &error);
+
+	if (why != NULL || error < 0)
+		return error < 0 ? error : set_message_aside(repair, number, why);
+	return info->inode == number
+		       ? 0
+		       : add_move(repair, (struct repair_move){info->inode, number, place});
+}
+
+static int on_queued(void *context, uint64_t number)
+{
+	struct repair *repair = context;
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	tell_progress(repair);
+	repair_data_path(repair, repair->place, number, path);
+	result = os_file_info_at(repair->store->directory, path, &info);
+	if (result < 0)
+		return result == -ENOENT ? 0 : result;
+	return check_message(repair, repair->place, number, &info);
+}
+
 static int on_mess(void *context, uint64_t number)
 {
 	struct repair *repair = context;
-	struct repair_move move = {.old = number};
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
-	const char *why;
+	unsigned place;
 	int result;
-	int error = 0;
 
-	if (repair->seen++ % PROGRESS_EVERY == 0)
-		repair->options->progress(repair->options->context, repair->seen - 1);
+	tell_progress(repair);
 	queue_store_path(repair->store, QUEUE_MESS, NULL, number, path);
 	result = os_file_info_at(repair->store->directory, path, &info);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
-	result = repair_find(repair, number, &move.place);
-	if (result == -ENOENT) /* never queued: with its true number it is the cleaner's */
+	result = repair_find(repair, number, &place);
+	if (result == -ENOENT) /* it has ended: with its true number it is the cleaner's */
 		return info.inode == number
 			       ? 0
 			       : set_message_aside(repair, number, "it has no control file");
 	if (result < 0)
 		return result;
-	why = judge(repair, number, move.place, info.size, &error);
-	if (why != NULL || error < 0)
-		return error < 0 ? error : set_message_aside(repair, number, why);
-	move.number = info.inode;
-	return info.inode == number ? 0 : add_move(repair, move);
+	if (place == REPAIR_INFO)
+		return check_message(repair, place, number, &info);
+	/* on its way to S5: the name in todo/ is the one that counts */
+	if (info.inode == number || repair->options->dry_run)
+		return 0;
+	result = queue_store_drop(repair->store, QUEUE_MESS, NULL, number);
+	return result < 0 ? result : 0;
 }
 
 static int on_stray(void *context, const char *path)
@@ -242,15 +194,19 @@ struct side {
 static int on_side(void *context, uint64_t number)
 {
 	const struct side *side = context;
-	bool is_control = side->place == QUEUE_TODO || side->place == QUEUE_INFO;
-	int result = is_control || side->place == QUEUE_INTD
-			     ? queue_store_has(side->repair->store, QUEUE_MESS, NULL, number)
-			     : queue_store_is_live(side->repair->store, number);
+	const struct queue_store *store = side->repair->store;
+	int result = 0;
 
+	if (side->place == QUEUE_INFO) /* itself, it does not count */
+		result = queue_store_has(store, QUEUE_MESS, NULL, number);
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
+	if (result == 0 && side->place != QUEUE_INFO)
+		result = queue_store_has(store, QUEUE_INFO, NULL, number);
 	if (result != 0)
 		return result < 0 ? result : 0;
-	return set_place_aside(side->repair, side->place, side->name, number,
-			       "there is no message of that number");
+	return repair_set_place_aside(side->repair, side->place, side->name, number,
+				      "there is no message of that number");
 }
 
 static int on_side_stray(void *context, const char *path)
@@ -271,8 +227,6 @@ static int check_places(struct repair *repair)
 {
 	int result = check_place(repair, QUEUE_INTD, NULL);
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
-		result = check_place(repair, QUEUE_TODO, mail_stage_name(stage));
 	if (result == 0)
 		result = check_place(repair, QUEUE_INFO, NULL);
 	for (size_t i = 0; result == 0 && i < repair->service_count; i++)
@@ -315,6 +269,21 @@ int repair_learn_services(struct repair *repair)
 	return os_file_list(repair->store->directory, "local", on_service, repair);
 }
 
+static int check_messages(struct repair *repair)
+{
+	int result = 0;
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		repair->place = stage;
+		result = queue_store_each(repair->store, QUEUE_TODO, mail_stage_name(stage),
+					  on_queued, on_stray, repair);
+	}
+	if (result == 0)
+		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
+					  repair);
+	return result;
+}
+
 static int repair_all(struct repair *repair)
 {
 	bool is_real = !repair->options->dry_run;
@@ -322,12 +291,11 @@ static int repair_all(struct repair *repair)
 	int result = repair_learn_services(repair);
 
 	if (result == 0 && is_real)
-		result = make_directory(repair, "repair");
+		result = repair_make_directory(repair, "repair");
 	if (result == 0 && is_real)
 		result = repair_resume_out(repair);
 	if (result == 0)
-		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
-					  repair);
+		result = check_messages(repair);
 	if (result == 0 && is_real)
 		result = repair_out(repair);
 	if (result == 0 && is_real)

@@ -118,7 +118,7 @@ static int write_trailer(struct repair *repair, const struct repair_move *move, 
 	int result;
 	int file;
 
-	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, path);
+	part_path(move, "mess", path);
 	file = os_file_open(repair->store->directory, path, OS_FILE_WRITE);
 	if (file < 0)
 		return file;
@@ -126,21 +126,6 @@ static int write_trailer(struct repair *repair, const struct repair_move *move, 
 	if (result == 0)
 		result = os_file_truncate(file, end);
 	os_file_close(file);
-	return result;
-}
-
-static int place_envelope(struct repair *repair, const struct repair_move *move)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct queue_control *control;
-	int result = read_entry(repair, move, &text, &control);
-
-	if (result < 0)
-		return result;
-	result = move->place == REPAIR_INFO
-			 ? place_sides(repair, move, control)
-			 : write_trailer(repair, move, buffer_view(&text), control->envelope->size);
-	queue_control_free(control);
 	return result;
 }
 
@@ -167,8 +152,8 @@ static int check_controls(struct repair *repair, const struct repair_move *move)
 	return result;
 }
 
-/* Step 4. 1: it is done with 5 already; -ENODATA: there is no data file. */
-static int place(struct repair *repair, const struct repair_move *move)
+static int place_info(struct repair *repair, const struct repair_move *move,
+		      const struct queue_control *control)
 {
 	char path[QUEUE_PATH_SIZE];
 	uint64_t have;
@@ -180,16 +165,31 @@ static int place(struct repair *repair, const struct repair_move *move)
 		return result;
 	if (have != 0 && have != move->number)
 		return -EEXIST;
-	result = check_controls(repair, move);
+	result = place_part(repair, move, "mess", QUEUE_MESS);
+	if (result == -ENOENT && have == move->number)
+		result = 0;
+	return result == 0 ? place_sides(repair, move, control) : result;
+}
+
+/* Step 4. 1: it is done with 5 already; -ENODATA: there is no data file. */
+static int place(struct repair *repair, const struct repair_move *move)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_control *control;
+	int result = check_controls(repair, move);
+
+	if (result == 0)
+		result = read_entry(repair, move, &text, &control);
 	if (result != 0)
 		return result;
-	result = place_part(repair, move, "mess", QUEUE_MESS);
-	if (result == -ENOENT)
-		result = have == 0 ? -ENODATA : 0;
+	result = move->place == REPAIR_INFO
+			 ? place_info(repair, move, control)
+			 : write_trailer(repair, move, buffer_view(&text), control->envelope->size);
+	queue_control_free(control);
 	if (result < 0)
-		return result;
+		return result == -ENOENT ? -ENODATA : result;
 	result = place_part(repair, move, "bounce", QUEUE_BOUNCE);
-	return result == 0 || result == -ENOENT ? place_envelope(repair, move) : result;
+	return result == -ENOENT ? 0 : result;
 }
 
 static int link_control(struct repair *repair, const struct repair_move *move)
@@ -199,7 +199,7 @@ static int link_control(struct repair *repair, const struct repair_move *move)
 
 	if (move->place == REPAIR_INFO)
 		return link_to(repair, move, QUEUE_INFO, NULL);
-	queue_store_path(repair->store, QUEUE_MESS, NULL, move->number, from);
+	part_path(move, "mess", from);
 	queue_store_path(repair->store, QUEUE_TODO, mail_stage_name(move->place), move->number, to);
 	return link_as(repair, from, to);
 }

@@ -29,6 +29,7 @@ struct repair {
 	size_t service_count;
 	struct repair_move group[REPAIR_GROUP];
 	size_t group_count;
+	unsigned place; /* that is being walked through */
 	uint64_t seen;
 };
 
@@ -39,15 +40,23 @@ MUST_CHECK int repair_barrier(struct repair *repair);
 /* The control file's name in the queue, and in repair/. */
 void repair_control_path(const struct repair *repair, unsigned place, uint64_t number,
 			 char path[QUEUE_PATH_SIZE]);
+/* Its data file's name in the queue. */
+void repair_data_path(const struct repair *repair, unsigned place, uint64_t number,
+		      char path[QUEUE_PATH_SIZE]);
 void repair_entry_path(const struct repair_move *move, char path[QUEUE_PATH_SIZE]);
 /* Where NUMBER's control file is: 0; -ENOENT. */
 MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out);
 /* Reads and checks it; with PLACE and the number it must have. -EBADMSG: damaged. */
 MUST_CHECK int repair_load(const struct repair *repair, unsigned place, uint64_t number,
 			   struct buffer *text, struct queue_control **control_out);
+/* repair_aside.c: makes a directory of the queue, durably; no error when it is there. */
+MUST_CHECK int repair_make_directory(struct repair *repair, const char *name);
 /* Moves PATH to damaged/; no error when it is gone. */
 MUST_CHECK int repair_set_aside(struct repair *repair, const char *path, const char *why);
-/* The same for whatever NUMBER has in the queue but its data file. */
+/* The same for NUMBER's name in PLACE. */
+MUST_CHECK int repair_set_place_aside(struct repair *repair, enum queue_place place,
+				      const char *name, uint64_t number, const char *why);
+/* The same for whatever NUMBER has in the queue but its data file in mess/. */
 MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why);
 /* Takes local and remote names of NUMBER away. */
 MUST_CHECK int repair_drop_sides(const struct repair *repair, uint64_t number);

@@ -196,7 +196,10 @@ static int link_part(struct repair *repair, const struct repair_move *move, enum
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(repair->store, place, NULL, move->old, from);
+	if (place == QUEUE_MESS)
+		repair_data_path(repair, move->place, move->old, from);
+	else
+		queue_store_path(repair->store, place, NULL, move->old, from);
 	snprintf(to, sizeof to, "repair/%" PRIu64 ".%s", move->number, part);
 	result = os_file_link(repair->store->directory, from, to);
 	return result == -EEXIST || result == -ENOENT ? 0 : result;
@@ -222,12 +225,26 @@ static int drop_names(struct repair *repair, const struct repair_move *move)
 	int result = queue_store_drop(store, QUEUE_BOUNCE, NULL, move->old);
 
 	for (unsigned stage = 0; result >= 0 && stage < MAIL_STAGE_COUNT; stage++)
-		result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(stage), move->old);
+		if (stage != move->place)
+			result = queue_store_drop(store, QUEUE_TODO, mail_stage_name(stage),
+						  move->old);
+	if (result >= 0 && move->place != REPAIR_INFO)
+		result = queue_store_drop(store, QUEUE_MESS, NULL, move->old);
 	if (result >= 0)
 		result = queue_store_drop(store, QUEUE_INFO, NULL, move->old);
 	if (result >= 0)
 		result = queue_store_drop(store, QUEUE_INTD, NULL, move->old);
 	return result < 0 ? result : repair_drop_sides(repair, move->old);
+}
+
+static int drop_data(const struct repair *repair, const struct repair_move *move)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	repair_data_path(repair, move->place, move->old, path);
+	result = os_file_unlink(repair->store->directory, path);
+	return result == -ENOENT ? 0 : result;
 }
 
 /* The data file's old name goes last: it keeps the old number from others. */
@@ -239,9 +256,9 @@ static int leave(struct repair *repair)
 		result = drop_names(repair, &repair->group[i]);
 	if (result == 0)
 		result = repair_barrier(repair);
-	for (size_t i = 0; result >= 0 && i < repair->group_count; i++)
-		result = queue_store_drop(repair->store, QUEUE_MESS, NULL, repair->group[i].old);
-	if (result >= 0)
+	for (size_t i = 0; result == 0 && i < repair->group_count; i++)
+		result = drop_data(repair, &repair->group[i]);
+	if (result == 0)
 		result = repair_barrier(repair);
 	repair->group_count = 0;
 	return result;
@@ -264,7 +281,7 @@ static int resume(void *context, const struct repair_move *move)
 	struct os_file_info info;
 	int result;
 
-	queue_store_path(repair->store, QUEUE_MESS, NULL, move->old, path);
+	repair_data_path(repair, move->place, move->old, path);
 	result = os_file_info_at(repair->store->directory, path, &info);
 	if (result < 0 || info.inode != move->number)
 		return result == -ENOENT ? 0 : result;

@@ -16,9 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void queue_spare_path(const struct queue_spare *spare, char path[QUEUE_PATH_SIZE])
+void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
+		      char path[QUEUE_PATH_SIZE])
 {
-	snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
+	if (spare->serial != 0)
+		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
+			 spare->serial);
+	else
+		snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
 }
 
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
@@ -75,26 +80,31 @@ static void remove_spare(struct queue_intake *intake, struct queue_spare spare)
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_spare_path(&spare, path);
+	queue_spare_path(intake, &spare, path);
 	result = os_file_unlink(intake->store->directory, path);
 	(void)result;
 	os_file_close(spare.file);
 }
 
-/* Out of the way under a name that no later process takes for a spare: after a
- * sync that failed, a removal that is seen may still not be durable, and no
- * later sync can tell. The cleaner removes it when it is old. */
-static void set_aside(struct queue_intake *intake, struct queue_spare spare)
+/* After a sync that failed, a removal that is seen may still not be durable, and no
+ * later sync can tell. The cleaner removes the file when it is old. */
+void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare)
 {
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE + 8];
+	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_spare_path(&spare, from);
-	snprintf(to, sizeof to, "pid/x%s", from + sizeof "pid/" - 1);
-	result = os_file_rename(intake->store->directory, from, to);
+	snprintf(to, sizeof to, "pid/x%" PRIu64, spare.number);
+	result = os_file_rename(intake->store->directory, path, to);
 	(void)result;
 	os_file_close(spare.file);
+}
+
+static void set_aside(struct queue_intake *intake, struct queue_spare spare)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_spare_path(intake, &spare, path);
+	queue_spare_set_aside(intake, path, spare);
 }
 
 static int cut(const struct queue_intake *intake, const struct queue_spare *spare)

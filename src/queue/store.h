@@ -3,12 +3,13 @@
  * queue/store.h - the queue directory, format 1.
  *
  *   format               "stagepost-queue 1" and "split N"
- *   pid/NAME             a file not in use: new, or a spare kept for reuse
- *   mess/X/ID            the data file: the message (CRLF lines, trace headers
+ *   pid/NAME             a data file that is no message: new, a spare kept for
+ *                        reuse, or being written
+ *   todo/STAGE/X/ID      the data file: the message (CRLF lines, trace headers
  *                        first), then its envelope (queue/control.h, up to "end:"),
  *                        then a line that tells where the envelope begins,
- *                        "at: 00000000000000018233"
- *   todo/STAGE/X/ID      the data file: queued at STAGE
+ *                        "at: 00000000000000018233": queued at STAGE
+ *   mess/X/ID            the data file of a message that is preprocessed
  *   intd/X/ID            the control file, under construction
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
@@ -17,23 +18,23 @@
  *   trigger/NAME         triggers being waited on
  *   lock/trigger lock/queue lock/send
  *
- * X is ID modulo the split; ID is the inode number of mess/X/ID. The names in
- * mess and todo are hard links to the one data file; those in info, local and
- * remote to the one control file, which is made when the message has to wait.
+ * X is ID modulo the split; ID is the inode number of the data file. Names in todo
+ * and mess are hard links to that one file; those in info, local and remote to the
+ * one control file, which is made when the message has to wait.
  *
- *          mess todo intd info local remote bounce
- *   S1      -    -    -    -    -     -      -
- *   S2      +    -    -    -    -     -      -     being written
- *   S3      +    -    -    -    -     -      -     the envelope stands behind the data
- *   S4      +    +    ?    ?    ?     ?      -     queued
- *   S5      +    -    -    +    ?     ?      ?     preprocessed
+ *          pid todo intd mess info local remote bounce
+ *   S1      +   -    -    -    -    -     -      -     not in use
+ *   S2      +   -    -    -    -    -     -      -     being written
+ *   S3      +   -    -    -    -    -     -      -     the envelope stands behind the data
+ *   S4      -   +    ?    ?    ?    ?     ?      -     queued
+ *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
  *
  * (Sources: qmail internals, section 2; the hard links to one append-only
  * textual control file are from the distributed design.)
  *
- * The process "queue" is the sole creator and remover of names in pid, mess
- * and todo; "send" of names in intd, info, local, remote, bounce and trigger,
- * and it alone makes control files and appends to them.
+ * The process "queue" alone makes names in pid and todo, and removes those in pid,
+ * todo and mess; "send" makes those in mess, and makes and removes those in intd, info,
+ * local, remote, bounce and trigger; it alone writes control files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H

@@ -347,13 +347,31 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	return result;
 }
 
+/* The data file's second name. Another file's is that of a copy of a queue that was
+ * not repaired: -EEXIST. */
+static int name_data(struct group *group, size_t i)
+{
+	const struct queue_update *update = group->updates[i];
+	struct os_file_info info;
+	char from[QUEUE_PATH_SIZE];
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(group->store, QUEUE_TODO, mail_stage_name(update->stage), update->number,
+			 from);
+	queue_store_path(group->store, QUEUE_MESS, NULL, update->number, path);
+	if (os_file_info_at(group->store->directory, path, &info) == 0 &&
+	    info.inode != update->number)
+		return -EEXIST;
+	return link_place(group, i, from, QUEUE_MESS, NULL);
+}
+
 /* The name in info/ last, in place of any that is there. */
 static int name_all(struct group *group, size_t i)
 {
 	const struct queue_update *update = group->updates[i];
 	char from[QUEUE_PATH_SIZE];
 	char path[QUEUE_PATH_SIZE];
-	int result = 0;
+	int result = name_data(group, i);
 
 	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, from);
 	for (size_t k = 0; result == 0 && k < update->link_service_count; k++)

@@ -18,9 +18,10 @@ struct queue_update {
 	enum mail_stage stage; /* when is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
 	struct str control;    /* records for the control file; may be empty */
-	bool preprocess;       /* is_queued only: make the control file, with CONTROL behind
-				* the envelope, under the names in info/ and the places
-				* below: S5 but for todo, which "queue" removes when told */
+	bool preprocess;       /* is_queued only: link the data file to mess/, make the
+				* control file, with CONTROL behind the envelope, under the
+				* names in info/ and the places below: S5 but for todo, which
+				* "queue" removes when told */
 	bool link_remote;      /* with preprocess */
 	const char *const *link_services; /* with preprocess */
 	size_t link_service_count;
@@ -76,8 +77,10 @@ MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stag
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);
-/* Opens mess/X/ID for reading: a descriptor or -errno. */
-MUST_CHECK int queue_update_open_data(struct queue_store *store, uint64_t number);
+/* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for
+ * reading: a descriptor or -errno. */
+MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage,
+				      uint64_t number);
 
 /* Sets when the message is next due (the control file's modification time). */
 MUST_CHECK int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us);

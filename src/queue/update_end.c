@@ -184,11 +184,14 @@ int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct 
 	return read_whole(store, path, text);
 }
 
-int queue_update_open_data(struct queue_store *store, uint64_t number)
+int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, QUEUE_MESS, NULL, number, path);
+	if (stage != NULL)
+		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
+	else
+		queue_store_path(store, QUEUE_MESS, NULL, number, path);
 	return os_file_open(store->directory, path, OS_FILE_READ);
 }
 

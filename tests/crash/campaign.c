@@ -138,6 +138,9 @@ static void look_deep(void)
 		return;
 	try_with(disk, count, keep, false, count);
 	try_with(disk, count, keep, true, count);
+	/* a removal that a mutant did not sync, and all that came after it */
+	for (size_t i = 0; recorder.mutant != NULL && i < count && !campaign.is_broken; i++)
+		try_with(disk, count, keep, true, i);
 	try_samples(disk, count, keep, DEEP_SAMPLES);
 }
 
@@ -352,7 +355,7 @@ static unsigned run_faults(const struct scenario *scenario, enum queue_sync sync
 #define ALL     (FILES | WHOLE | ORDERED)
 
 static const struct mutant mutants[] = {
-	{"data not synced", MUTANT_SKIP, CALL_SYNC, "mess", 0, NULL, FILES},
+	{"data not synced", MUTANT_SKIP, CALL_SYNC, "pid", 0, NULL, FILES},
 	{"todo directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL,
 	 FILES | ORDERED},
 	{"mess directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, FILES},
@@ -374,10 +377,10 @@ static const struct mutant mutants[] = {
 	{"todo's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL, WHOLE},
 	{"mess's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, WHOLE},
 	{"local's directories not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "local", 0, NULL, ALL},
-	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "mess", 0, NULL, ALL},
-	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "mess", CALL_LINK, "todo", FILES},
-	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_LINK, "todo",
-	 WHOLE},
+	{"data not cut", MUTANT_SKIP, CALL_TRUNCATE, "pid", 0, NULL, ALL},
+	{"data synced after todo", MUTANT_DEFER, CALL_SYNC, "pid", CALL_RENAME, "todo", FILES},
+	{"bytes synced after todo", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bytes", CALL_RENAME,
+	 "todo", WHOLE},
 	{"bounce synced after outcome", MUTANT_DEFER, CALL_SYNC, "bounce", CALL_SYNC, "info",
 	 FILES | ORDERED},
 	{"bounce and its name synced after outcome", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "bounce",
@@ -389,16 +392,17 @@ static const struct mutant mutants[] = {
 	 "todo", FILES},
 	{"names synced after todo went", MUTANT_DEFER, CALL_SYNC_FILESYSTEM, "names", CALL_UNLINK,
 	 "todo", WHOLE},
-	{"cleaned info not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, WHOLE, true},
+	{"cleaned bounce not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "bounce", 0, NULL, FILES,
+	 true},
 	{"no quarantine after todo", MUTANT_FORGET_REMOVALS, 0, "todo", 0, NULL, ALL},
 	{"no quarantine after info", MUTANT_FORGET_REMOVALS, 0, "info", 0, NULL, ALL},
 	{"no quarantine after bounce", MUTANT_FORGET_REMOVALS, 0, "bounce", 0, NULL, ALL},
-	{"data not written out", MUTANT_SKIP, CALL_WRITE_OUT, "mess", 0, NULL, ORDERED},
+	{"data not written out", MUTANT_SKIP, CALL_WRITE_OUT, "pid", 0, NULL, ORDERED},
 	{"map not written out", MUTANT_SKIP, CALL_WRITE_OUT, "intd", 0, NULL, ORDERED},
-	{"data written out after todo", MUTANT_DEFER, CALL_WRITE_OUT, "mess", CALL_LINK, "todo",
+	{"data written out after todo", MUTANT_DEFER, CALL_WRITE_OUT, "pid", CALL_RENAME, "todo",
 	 ORDERED},
 	{"first directory of todo synced, not the last", MUTANT_FIRST, CALL_SYNC_DIRECTORY, "todo",
-	 CALL_LINK, "todo", ORDERED},
+	 CALL_RENAME, "todo", ORDERED},
 	{"map written out after todo went", MUTANT_DEFER, CALL_WRITE_OUT, "intd", CALL_UNLINK,
 	 "todo", ORDERED},
 	{"quarantine released without a sync", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "pid", 0, NULL,

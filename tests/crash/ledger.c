@@ -55,10 +55,10 @@ static int blame(const struct trial *trial, uint64_t number, const char *what)
 	return -EBADMSG;
 }
 
-static bool file_is(struct queue_store *store, uint64_t number, struct str expected)
+static bool file_is(const struct trial *trial, uint64_t number, struct str expected)
 {
 	char have[8192];
-	int file = queue_update_open_data(store, number);
+	int file = queue_update_open_data(trial->store, trial->stage, number);
 	ssize_t length;
 
 	if (file < 0)
@@ -140,7 +140,7 @@ static int check_control(struct trial *trial, uint64_t number, const struct queu
 	if (!str_starts_with(buffer_view(&text), buffer_view(&entry->control)) ||
 	    (!entry->is_updated && text.length != entry->control.length))
 		return blame(trial, number, "has another envelope");
-	if (!file_is(trial->store, number, buffer_view(&entry->data)))
+	if (!file_is(trial, number, buffer_view(&entry->data)))
 		return blame(trial, number, "has other bytes");
 	if (trial->stage == NULL && !control->is_mapped)
 		return blame(trial, number, "is preprocessed and has no map");
@@ -236,11 +236,11 @@ static int check_empty(struct trial *trial, bool also_of_queue)
 	static const struct {
 		enum queue_place place;
 		const char *name;
-	} places[] = {{QUEUE_INFO, NULL},     {QUEUE_LOCAL, "mailbox"}, {QUEUE_REMOTE, NULL},
-		      {QUEUE_BOUNCE, NULL},   {QUEUE_MESS, NULL},       {QUEUE_INTD, NULL},
+	} places[] = {{QUEUE_MESS, NULL},     {QUEUE_INFO, NULL},    {QUEUE_LOCAL, "mailbox"},
+		      {QUEUE_REMOTE, NULL},   {QUEUE_BOUNCE, NULL},  {QUEUE_INTD, NULL},
 		      {QUEUE_TODO, "submit"}, {QUEUE_TODO, "arrive"}};
 
-	for (size_t i = 0; i < (also_of_queue ? COUNT_OF(places) : 4); i++) {
+	for (size_t i = 0; i < (also_of_queue ? COUNT_OF(places) : 5); i++) {
 		int result = queue_store_each(trial->store, places[i].place, places[i].name,
 					      expect_none, NULL, trial);
 

@@ -519,6 +519,11 @@ int os_file_link(int directory, const char *from, const char *to)
 	return 0;
 }
 
+int os_file_rename_new(int directory, const char *from, const char *to)
+{
+	return look_up(directory, to) != NULL ? -EEXIST : os_file_rename(directory, from, to);
+}
+
 int os_file_rename(int directory, const char *from, const char *to)
 {
 	struct disk_node *node = look_up(directory, from);

@@ -383,26 +383,6 @@ static void cleaning(void)
 	stop();
 }
 
-/* A power failure took the name of an ended message's data, and only that. */
-static void stray(void)
-{
-	char path[QUEUE_PATH_SIZE];
-	struct entry *entry;
-	int result = 0;
-
-	start(false);
-	entry = enqueue_one(100, 1);
-	if (preprocess(entry, 1)) {
-		entry->is_ended = true;
-		look();
-		queue_store_path(store, QUEUE_MESS, NULL, entry->number, path);
-		result = os_file_unlink(queue_store_directory(store), path);
-	}
-	(void)result;
-	settle();
-	stop();
-}
-
 /* The kernel writes by itself what the check of the filesystem did: so numbers are
  * free to be used again at once. */
 static void forget_probes(void)
@@ -412,6 +392,28 @@ static void forget_probes(void)
 	if (result == 0)
 		result = os_file_sync_directory(queue_store_directory(store), "lock");
 	(void)result;
+}
+
+/* A power failure took the name of an ended message's data, and only that. */
+static void stray(void)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct entry *entry;
+	int result = 0;
+
+	start(false);
+	forget_probes();
+	entry = enqueue_one(100, 1);
+	if (preprocess(entry, 1)) {
+		mark(entry, 1, QUEUE_FAIL);
+		entry->is_ended = true;
+		look();
+		queue_store_path(store, QUEUE_MESS, NULL, entry->number, path);
+		result = os_file_unlink(queue_store_directory(store), path);
+	}
+	(void)result;
+	settle();
+	stop();
 }
 
 void scenario_aftermath(void)
@@ -426,6 +428,7 @@ void scenario_aftermath(void)
 	forget_probes();
 	clean();
 	enqueue(letters, 2, entries);
+	(void)preprocess(entries[0], 1);
 	settle();
 	enqueue(letters, 2, entries);
 	stop();

@@ -3,6 +3,7 @@
 
 Tests wait for events of the log and for files, always with a deadline."""
 
+import glob
 import os
 import re
 import shutil
@@ -380,13 +381,16 @@ class Node:
 
     def queued_message(self, number):
         """The bytes of a queued message, trace headers first."""
-        with open(os.path.join(self.queue, "format"), encoding="ascii") as file:
-            split = int(re.search(r"split (\d+)", file.read()).group(1))
         text = self.control_files()[number]
         size = int(re.search(r"^size: (\d+)$", text, re.M).group(1))
-        with open(os.path.join(self.queue, "mess", str(number % split), str(number)),
-                  "rb") as file:
+        with open(self.data_files()[number], "rb") as file:
             return file.read()[:size]
+
+    def data_files(self):
+        """{message number: path} of all that are queued."""
+        return {int(os.path.basename(path)): path
+                for place in ("mess/*/*", "todo/*/*/*")
+                for path in glob.glob(os.path.join(self.queue, place))}
 
     def wait_empty(self, timeout=PATIENCE):
         # twice: between the folders a bounce may be queued and its cause removed

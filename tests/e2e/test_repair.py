@@ -44,7 +44,7 @@ def listing(run):
 
 def names(mx):
     """{number: path} of all data files."""
-    return {int(os.path.basename(path)): path for path in glob.glob(mx.queue + "/mess/*/*")}
+    return mx.data_files()
 
 
 def data_files(mx):
@@ -121,9 +121,8 @@ def check_true(mx):
     assert sorted(controls) == sorted(names(mx))
     for number, text in controls.items():
         assert f"\nid: {number}-" in text
-        queued = glob.glob(f"{mx.queue}/todo/*/*/{number}")
-        (top,) = queued + glob.glob(f"{mx.queue}/info/*/{number}")
-        assert not queued or os.path.samefile(top, names(mx)[number])
+        (top,) = glob.glob(f"{mx.queue}/todo/*/*/{number}") + glob.glob(
+            f"{mx.queue}/info/*/{number}")
         for side in glob.glob(f"{mx.queue}/remote/*/{number}"):
             assert os.path.samefile(side, top)
 
@@ -201,16 +200,28 @@ def test_repair_is_for_a_queue_at_rest(node, run):
     assert ended.returncode == 1 and b"in use" in ended.stderr
 
 
+def preprocess(mx, path):
+    """From S4 to S5, by hand: its names in mess/ and info/."""
+    number = int(os.path.basename(path))
+    x = f"{number % split_of(mx)}/{number}"
+    with open(path, "rb") as file:
+        envelope = envelope_of(file.read())
+    with open(f"{mx.queue}/info/{x}", "wb") as file:
+        file.write(envelope + b"map: 1 remote <x@b.test>\nmapped: directory=1 count=1\n")
+    os.rename(path, f"{mx.queue}/mess/{x}")
+    return f"{mx.queue}/mess/{x}", f"{mx.queue}/info/{x}"
+
+
 def test_damage_is_set_aside(copied, run, listing):
     _, copy = copied(4)
     todo = sorted(glob.glob(copy.queue + "/todo/*/*/*"))
     with open(todo[0], "w", encoding="ascii") as file:
         file.write("stagepost 1\nid: x\n")  # damaged
-    number = os.path.basename(todo[1])
-    (data,) = glob.glob(f"{copy.queue}/mess/*/{number}")
+    data, _ = preprocess(copy, todo[1])
     os.truncate(data, 3)
-    os.unlink(todo[2])  # its data stays
-    (data,) = glob.glob(f"{copy.queue}/mess/*/{os.path.basename(todo[3])}")
+    _, control = preprocess(copy, todo[2])
+    os.unlink(control)  # its data stay
+    data, _ = preprocess(copy, todo[3])
     os.unlink(data)  # its control file stays
     with open(copy.queue + "/info/0/.#x~", "w", encoding="ascii"):
         pass
@@ -219,7 +230,7 @@ def test_damage_is_set_aside(copied, run, listing):
     for why in (b"control file is damaged", b"too short", b"no control file",
                 b"no message of that number", b"no message's name"):
         assert why in ended.stdout, ended.stdout
-    assert len(os.listdir(copy.queue + "/damaged")) == 7
+    assert len(os.listdir(copy.queue + "/damaged")) == 6
     check_true(copy)
     assert len(listing(copy)) == 1
     assert run(copy, "queue", "repair").returncode == 0
@@ -256,7 +267,7 @@ def test_repair_killed_at_every_call(filled, node, run, listing, start):
         if not was_killed:
             break
         step += 3
-    assert step > 60
+    assert step > 30
 
 
 def test_repair_killed_again_and_again(copied, run, listing):

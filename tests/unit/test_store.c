@@ -96,8 +96,9 @@ static uint64_t enqueue(struct queue_intake *intake, const char *data)
 
 static void expect_data(struct queue_store *store, uint64_t number, const char *data)
 {
+	const enum mail_stage stage = MAIL_STAGE_ARRIVE;
 	char have[8192];
-	int file = queue_update_open_data(store, number);
+	int file = queue_update_open_data(store, &stage, number);
 	ssize_t length;
 
 	assert_true(file >= 0);
@@ -209,7 +210,7 @@ static void pass_s4_and_reuse(enum queue_sync sync)
 	uint64_t second;
 
 	expect_data(store, first, "one, the longer message\r\n");
-	queue_store_path(store, QUEUE_MESS, NULL, first, name);
+	queue_store_path(store, QUEUE_TODO, "arrive", first, name);
 	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
 	assert_int_equal(info.inode, first);
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
@@ -344,7 +345,7 @@ static void envelope_stands_behind_the_data(void **state)
 	/* what looks like one in the data means nothing */
 	number = enqueue(intake, "stagepost 1\nend:\nat: 00000000000000000000\n");
 	assert_int_equal(load_queued(store, number, &recipients), 0);
-	queue_store_path(store, QUEUE_MESS, NULL, number, name);
+	queue_store_path(store, QUEUE_TODO, "arrive", number, name);
 	for (size_t i = 0; i < COUNT_OF(damages); i++) {
 		file = os_file_open(queue_store_directory(store), name, OS_FILE_WRITE);
 		assert_true(file >= 0);
@@ -411,38 +412,66 @@ static void preprocessed_message_ends(void **state)
 	queue_store_close(store);
 }
 
+static bool has_name(struct queue_store *store, const char *name)
+{
+	struct os_file_info info;
+
+	return os_file_info_at(queue_store_directory(store), name, &info) == 0;
+}
+
 static void cleaning_spares_the_living(void **state)
 {
 	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
 	struct queue_intake *intake = open_intake(store);
 	uint64_t queued = enqueue(intake, "queued\r\n");
 	struct queue_message *ours = write_message(intake, "ours\r\n");
-	struct queue_message *lost = NULL;
-	struct queue_intake *before;
-	uint64_t number;
+	int directory = queue_store_directory(store);
 	int64_t now_us = INT64_C(4102444800) * SECOND_US;
 	char name[QUEUE_PATH_SIZE];
+	char live[QUEUE_PATH_SIZE];
 	struct os_file_info info;
 
 	(void)state;
-	before = open_intake(store);
-	assert_int_equal(queue_message_new(before, &lost), 0);
-	number = queue_message_number(lost);
-	queue_intake_close(before);
-	queue_store_path(store, QUEUE_TODO, "submit", number + 3, name);
-	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
+	/* what other processes left: one was writing a message, one had ended one */
+	assert_int_equal(os_file_link(directory, "format", "pid/n1-1"), 0);
+	assert_int_equal(os_file_info_at(directory, "format", &info), 0);
+	queue_store_path(store, QUEUE_MESS, NULL, info.inode, name);
+	assert_int_equal(os_file_link(directory, "format", name), 0);
+	queue_store_path(store, QUEUE_TODO, "arrive", queued, live);
 	assert_int_equal(queue_intake_clean(intake, now_us, now_us, NULL, NULL), 0);
-	queue_store_path(store, QUEUE_MESS, NULL, number, name);
-	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	assert_true(has_name(store, "pid/n1-1"));
+	assert_false(has_name(store, name));
 	assert_int_equal(queue_intake_clean(intake, now_us, HOUR_US, NULL, NULL), 0);
-	queue_message_commit_group(intake, NULL, 0, NULL);
-	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), -ENOENT);
-	queue_store_path(store, QUEUE_TODO, "submit", number + 3, name);
-	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), -ENOENT);
-	assert_int_equal(names_in(store, "pid"), 0);
+	assert_false(has_name(store, "pid/n1-1"));
+	assert_true(has_name(store, live));
 	expect_data(store, queued, "queued\r\n");
-	expect_data(store, queue_message_number(ours), "ours\r\n");
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, queued), 0);
 	queue_message_abandon(ours);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* A copy of a queue has other inodes: a new file's number may be a message's. */
+static void a_copy_loses_nothing(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_message *message = write_message(intake, "new\r\n");
+	uint64_t number = queue_message_number(message);
+	char name[QUEUE_PATH_SIZE];
+	struct os_file_info before;
+	struct os_file_info after;
+	int result = 0;
+
+	(void)state;
+	queue_store_path(store, QUEUE_TODO, "arrive", number, name);
+	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &before), 0);
+	queue_message_commit_group(intake, &message, 1, &result);
+	assert_int_equal(result, -EEXIST);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &after), 0);
+	assert_int_equal(after.inode, before.inode);
+	assert_int_equal(names_in(store, "pid"), 0);
 	queue_intake_close(intake);
 	queue_store_close(store);
 }
@@ -549,6 +578,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(writer_thread_works_beside_the_main_thread, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(cleaning_spares_the_living, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_copy_loses_nothing, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
