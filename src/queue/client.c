@@ -22,7 +22,8 @@ struct queue_client {
 	size_t stock_count;
 	bool is_asking;                       /* an OPEN is unanswered */
 	struct queue_client_message *opening; /* in order */
-	struct queue_client_message *active;  /* OPEN or COMMITTING */
+	struct queue_client_message *open;
+	struct queue_client_message *committing; /* by number */
 };
 
 static void set_idle(struct queue_client_message *message)
@@ -31,8 +32,10 @@ static void set_idle(struct queue_client_message *message)
 
 	if (message->state == QUEUE_CLIENT_OPENING)
 		DL_DELETE2(client->opening, message, previous, next);
-	else if (message->state != QUEUE_CLIENT_IDLE)
-		DL_DELETE2(client->active, message, previous, next);
+	else if (message->state == QUEUE_CLIENT_OPEN)
+		DL_DELETE2(client->open, message, previous, next);
+	else if (message->state == QUEUE_CLIENT_COMMITTING)
+		HASH_DELETE(hh, client->committing, message);
 	if (message->state == QUEUE_CLIENT_OPEN)
 		os_file_close(message->file);
 	message->state = QUEUE_CLIENT_IDLE;
@@ -65,7 +68,7 @@ static void take_from_stock(struct queue_client *client, struct queue_client_mes
 	message->number = file->number;
 	message->file = file->file;
 	message->state = QUEUE_CLIENT_OPEN;
-	DL_APPEND2(client->active, message, previous, next);
+	DL_APPEND2(client->open, message, previous, next);
 }
 
 static void serve_waiting(struct queue_client *client)
@@ -113,12 +116,9 @@ static void on_committed(struct queue_client *client, uint64_t number, int resul
 {
 	struct queue_client_message *message;
 
-	DL_FOREACH2 (client->active, message, next) {
-		if (message->state == QUEUE_CLIENT_COMMITTING && message->number == number) {
-			finish(message, result);
-			return;
-		}
-	}
+	HASH_FIND(hh, client->committing, &number, sizeof number, message);
+	if (message != NULL)
+		finish(message, result);
 }
 
 static void on_message(void *context, struct ipc_message *message)
@@ -172,17 +172,10 @@ static void on_lost(void *context)
 
 	client->is_asking = false;
 	drop_stock(client);
-	DL_FOREACH2 (client->active, message, next)
-		if (message->state == QUEUE_CLIENT_OPEN)
-			message->number = 0;
-	for (;;) {
-		DL_FOREACH2 (client->active, message, next)
-			if (message->state == QUEUE_CLIENT_COMMITTING)
-				break;
-		if (message == NULL)
-			break;
-		finish(message, -ENOTCONN);
-	}
+	DL_FOREACH2 (client->open, message, next)
+		message->number = 0;
+	while (client->committing != NULL)
+		finish(client->committing, -ENOTCONN);
 	on_refused(client, -ENOTCONN);
 }
 
@@ -256,6 +249,8 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 		return;
 	}
 	os_file_close(message->file);
+	DL_DELETE2(message->client->open, message, previous, next);
+	HASH_ADD(hh, message->client->committing, number, sizeof message->number, message);
 	message->file = -1;
 	message->state = QUEUE_CLIENT_COMMITTING;
 	rest = buffer_view(&text);

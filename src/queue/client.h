@@ -9,6 +9,7 @@
 
 #include "mail/envelope.h"
 #include "os/loop.h"
+#include <uthash.h>
 
 struct queue_client;
 
@@ -35,7 +36,8 @@ struct queue_client_message {
 	uint64_t number; /* while OPEN or COMMITTING */
 	int file;        /* while OPEN: write the data here, from offset 0. Not owned */
 	struct queue_client *client;
-	struct queue_client_message *next, *previous;
+	struct queue_client_message *next, *previous; /* while OPENING or OPEN */
+	UT_hash_handle hh;                            /* while COMMITTING: by number */
 };
 
 /* Asks for a data file: IDLE to OPENING, then OPEN. */
