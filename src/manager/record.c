@@ -83,6 +83,19 @@ static int add_outcomes(struct record *record)
 	return message->is_delay_unrecorded ? add_delays(record) : 0;
 }
 
+/* Nothing but when to try again: without it that would be earlier. */
+static bool is_about_time(const struct record *record)
+{
+	const struct message *message = record->message;
+
+	if (message->is_queued || message->is_delay_unrecorded)
+		return false;
+	for (uint32_t i = 0; i < record->delivery_count; i++)
+		if (message->control->deliveries[record->deliveries[i]].outcome != QUEUE_WAIT)
+			return false;
+	return true;
+}
+
 static void record_free(struct record *record)
 {
 	buffer_clear(&record->control);
@@ -112,6 +125,7 @@ static int record_fill(struct manager *manager, struct record *record)
 		error = add_outcomes(record);
 	record->update.control = buffer_view(&record->control);
 	record->update.bounce = buffer_view(&record->bounce);
+	record->update.may_be_lost = is_about_time(record);
 	return error;
 }
 

@@ -64,7 +64,7 @@ static bool is_with_names(const struct group *group, size_t i)
 static bool is_to_store(const struct group *group, size_t i, bool with_names)
 {
 	return group->files[i] >= 0 && group->updates[i]->result == 0 &&
-	       is_with_names(group, i) == with_names;
+	       !group->updates[i]->may_be_lost && is_with_names(group, i) == with_names;
 }
 
 /* What was written to the open files, side by side. */
@@ -394,6 +394,8 @@ static int check(const struct queue_update *update)
 	if (update->control.length > 0 && update->control.data[update->control.length - 1] != '\n')
 		return -EINVAL;
 	if (update->bounce.length > 0 && update->bounce.data[update->bounce.length - 1] != '\n')
+		return -EINVAL;
+	if (update->may_be_lost && (update->is_queued || update->bounce.length > 0))
 		return -EINVAL;
 	return 0;
 }

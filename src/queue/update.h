@@ -18,6 +18,8 @@ struct queue_update {
 	enum mail_stage stage; /* when is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
 	struct str control;    /* records for the control file; may be empty */
+	bool may_be_lost;      /* CONTROL only says when to try again: no sync is spent on it.
+				* At S5, without bounce records */
 	bool preprocess;       /* is_queued only: link the data file to mess/, make the
 				* control file, with CONTROL behind the envelope, under the
 				* names in info/ and the places below: S5 but for todo, which
@@ -32,7 +34,10 @@ struct queue_update {
  * first; then control records are written, the names of preprocessing made, and
  * both durable. (With QUEUE_SYNC_ORDERED preprocessing is durable as soon as the
  * removal from todo/ that follows it is, and not before: a power failure leaves
- * S4 or the whole of S5.) An update that fails has no later step done.
+ * S4 or the whole of S5.) An update that may be lost becomes durable when the system
+ * pleases, or with the next one of its message that may not: a power failure before
+ * leaves the message as if it had not been tried. An update that fails has no later
+ * step done.
  * A file found with a torn last line (no newline) gets that line ended before
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an

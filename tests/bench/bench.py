@@ -18,10 +18,12 @@ from disk import Disk  # noqa: E402
 from floor import commits, sink_rate  # noqa: E402
 from idle import GOAL_SESSIONS, idle_memory  # noqa: E402
 from servers import DEAD_PORT, Sink, Stagepost  # noqa: E402
-from waiting import measure_waiting  # noqa: E402
+from waiting import measure_passes, measure_waiting  # noqa: E402
 
 POSTFIX_SESSIONS = 80  # idle; each is a process
 COUNTED_MESSAGES = 500
+SIZE_MIB = 2048
+MANY_MIB = 3072
 
 
 def note(text):
@@ -141,6 +143,8 @@ def measure_all(options, disk):
         measure_kind(options, disk, kind, report)
     if options.waiting and is_wanted(options, "waiting"):
         report["waiting"] = measure_waiting(options, disk, note)
+    if options.waiting and is_wanted(options, "waiting, due"):
+        report["passes"] = measure_passes(options, disk, note)
     reporting.finish(report)
     return report
 
@@ -155,7 +159,7 @@ def main():
     parser.add_argument("--messages", type=int, default=int(os.environ.get("BENCH_MESSAGES", 3000)))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="",
-                        help="only cases with this in their name; also: idle, waiting")
+                        help="only cases with this in their name; also: idle, waiting, due")
     parser.add_argument("--alone", action="store_true", help="without Postfix")
     parser.add_argument("--against", action="append", default=[], metavar="BUILD",
                         help="instead of Postfix: programs of another build")
@@ -171,7 +175,7 @@ def main():
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop_on_signal)
-    disk = Disk(options.plain)
+    disk = Disk(options.plain, SIZE_MIB + (MANY_MIB if options.waiting else 0))
     try:
         report = measure_all(options, disk)
     except KeyboardInterrupt:

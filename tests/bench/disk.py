@@ -10,7 +10,7 @@ class Disk:
     """A temporary directory: on an ext4 image of its own where root may mount
     one, else wherever temporary files are. Gone at the end, however it comes."""
 
-    def __init__(self, plain=False, size_mib=2048):
+    def __init__(self, plain, size_mib):
         self.base = tempfile.mkdtemp(prefix="stagepost-bench-", dir=os.environ.get("BENCH_DIR"))
         os.chmod(self.base, 0o755)
         self.path = os.path.join(self.base, "disk")

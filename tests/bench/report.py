@@ -64,11 +64,17 @@ def waiting_goals(result):
                   at_most=True)]
 
 
+def pass_goals(passes):
+    return [judge(f"retry pass, all {outcome}: accept rate / empty queue",
+                  of["due"] / of["empty"], waiting.GOAL_RATE) for outcome, of in passes.items()]
+
+
 def finish(report):
     """Adds what follows from the runs."""
     report["medians"] = medians(report["runs"])
     report["goals"] = (rate_goals(report["medians"]) + idle_goals(report.get("idle", {}))
-                       + waiting_goals(report.get("waiting")))
+                       + waiting_goals(report.get("waiting"))
+                       + pass_goals(report.get("passes", {})))
     rates = {case: statistics.median(of) for case, of in report["floor"]["sink"].items()}
     report["floor"]["reached"] = {
         case: {"rate": rate,
@@ -144,6 +150,13 @@ def print_waiting(result):
               f"a second, memory of send {of['send'] / MIB:.1f} MiB")
 
 
+def print_passes(passes):
+    for outcome, of in passes.items():
+        print(f"{'retry pass':14} all {outcome}: accept {of['due']:.0f} messages a second beside "
+              f"{of['retries']:.0f} retries a second, {of['left']} left; {of['empty']:.0f} with an "
+              "empty queue")
+
+
 def print_report(report):
     print(f"filesystem: {report['filesystem']}")
     print(f"{report['messages']} messages a run, {report['rounds']} rounds, medians and their "
@@ -159,6 +172,7 @@ def print_report(report):
         print(f"\n{name}: {memory['each'] / 1024:.1f} KiB for each of {memory['sessions']} idle "
               f"sessions; all processes {memory['total'] / MIB:.1f} MiB")
     print_waiting(report.get("waiting"))
+    print_passes(report.get("passes", {}))
     print_calls(report["calls"])
     print_instructions(report["instructions"])
     print_goals(report["goals"])

@@ -93,7 +93,11 @@ smtproutes = {{ "{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
             self.process = subprocess.Popen([os.path.join(build, "stagepost"), "serve", "-c", file],
                                             stderr=log)
         self.pid = self.process.pid
-        wait_until(self._is_ready, "stagepost is ready", 60)
+        try:
+            wait_until(self._is_ready, "stagepost is ready", 60)
+        except BaseException:
+            self.stop()
+            raise
 
     def _is_ready(self):
         if self.process.poll() is not None:

@@ -111,7 +111,8 @@ static int check_outcomes(const struct trial *trial, const struct queue_control 
 		if (delivery->number > LEDGER_DELIVERIES_MAX)
 			return blame(trial, entry->number, "has a delivery of another");
 		promise = &entry->deliveries[delivery->number];
-		if (delivery->outcome != promise->tried && delivery->outcome != promise->marked)
+		if (delivery->outcome != promise->tried && delivery->outcome != promise->marked &&
+		    !(delivery->outcome == QUEUE_WAIT && promise->may_wait))
 			return blame(trial, entry->number, "lost an outcome or invented one");
 	}
 	return check_bounce(trial, control, entry);

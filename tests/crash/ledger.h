@@ -14,6 +14,7 @@ enum { LEDGER_MESSAGES_MAX = 16, LEDGER_DELIVERIES_MAX = 40 };
 struct promise {                   /* of one delivery */
 	enum queue_outcome tried;  /* may be on the disk */
 	enum queue_outcome marked; /* must be on the disk, or what was tried later */
+	bool may_wait;             /* was noted so without a sync, before what was tried last */
 	bool is_reported;          /* its failure was: in bounce/, or by a bounce */
 };
 

@@ -212,7 +212,8 @@ static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcom
 					  .changed_us = 5 * SECOND_US,
 					  .until_us = 9 * SECOND_US,
 					  .status = STR("4.0.0")};
-	struct queue_update change = {.number = entry->number};
+	struct queue_update change = {.number = entry->number,
+				      .may_be_lost = outcome == QUEUE_WAIT};
 	char bounce[64];
 
 	if (queue_control_write_outcome(&text, &delivery) < 0)
@@ -222,8 +223,11 @@ static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcom
 	if (outcome == QUEUE_FAIL)
 		change.bounce = str_from(bounce);
 	entry->deliveries[number].tried = outcome;
-	if (update(&change))
+	entry->deliveries[number].may_wait |= change.may_be_lost;
+	if (update(&change) && !change.may_be_lost) {
 		entry->deliveries[number].marked = outcome;
+		entry->deliveries[number].may_wait = false;
+	}
 	look();
 }
 
@@ -316,6 +320,7 @@ static void whole_life(void)
 	if (preprocess(entry, 20)) {
 		mark(entry, 1, QUEUE_DONE);
 		mark(entry, 2, QUEUE_WAIT);
+		mark(entry, 4, QUEUE_WAIT);
 		mark(entry, 2, QUEUE_DONE);
 		mark(entry, 3, QUEUE_FAIL);
 		(void)!queue_update_leave(store, entry->number, "mailbox");
@@ -332,8 +337,10 @@ static void whole_life(void)
 	/* the same numbers again */
 	entry = enqueue_one(300, 2);
 	next = enqueue_one(30, 2);
-	if (preprocess(next, 2))
+	if (preprocess(next, 2)) {
+		mark(next, 1, QUEUE_WAIT);
 		mark(next, 2, QUEUE_FAIL);
+	}
 	if (preprocess(entry, 2))
 		mark(entry, 1, QUEUE_DONE);
 	stop();

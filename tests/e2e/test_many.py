@@ -4,6 +4,7 @@ leave to new mail. MANY=100000 and more is for `make big`."""
 
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -134,6 +135,43 @@ def test_a_host_that_is_dead_again_costs_few_attempts(node):
     assert len(mx.log.find("deferred", since=mark)) <= 200
     assert len(mx.control_files()) == FEW
     assert list(mx.trigger_files())[0].startswith("host.")
+
+
+@pytest.mark.parametrize("option, outcome, is_synced",
+                         [("-r", "deferred", False), ("-f", "failed", True)])
+def test_a_retry_that_is_put_off_costs_no_sync(node, ground, option, outcome, is_synced):
+    """What is lost in a power failure is only that there was a retry; a failure is not lost."""
+    if shutil.which("strace") is None:
+        pytest.fail("needs strace")
+    count = 20
+    calls = os.path.join(ground.directory("calls"), "strace")
+    with Sink(ground.directory("sink"), option, "rcpt") as server:
+        mx = released(node, server.port, count)
+        mark = mx.log.mark()
+        with subprocess.Popen(["strace", "-f", "-y", "-o", calls, "-e", "trace=/sync", "-p",
+                               *map(str, mx.pids("send"))], stderr=subprocess.PIPE) as tracer:
+            try:
+                assert b"attached" in tracer.stderr.readline()
+                command(mx, "trigger", "release", "later")
+                mx.log.wait(outcome, since=mark, count=count)
+                if is_synced:
+                    mx.log.wait("bounced", since=mark, count=count)
+                else:
+                    wait_until(lambda: records(mx, b"\nwait: ") == 2 * count, "it is recorded")
+            finally:
+                tracer.terminate()
+    with open(calls, encoding="utf-8") as file:
+        syncs = [line for line in file if "/info/" in line]
+    assert bool(syncs) == is_synced, syncs
+
+
+def records(mx, start):
+    found = 0
+    for folder, _, names in os.walk(os.path.join(mx.queue, "info")):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                found += file.read().count(start)
+    return found
 
 
 def test_those_that_are_due_do_not_delay_the_first_message(node, sink):

@@ -390,6 +390,10 @@ static void preprocessed_message_ends(void **state)
 	outcome.born_us = 4711; /* of another message that had this number */
 	queue_update_commit_group(store, &one, 1);
 	assert_int_equal(outcome.result, -ESTALE);
+	outcome.may_be_lost = true;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, -EINVAL); /* a failure must not be */
+	outcome.may_be_lost = false;
 	assert_int_equal(queue_update_read_bounce(store, update.number, &bounce), -ENOENT);
 	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
 	assert_false(queue_control_is_finished(control));
