@@ -21,6 +21,18 @@ static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
 	gmtime_r(&unix_time, tm_out);
 }
 
+/* Behind the seconds: ".482913Z" */
+static void put_fraction(int64_t fraction, char text[TIMESTAMP_SIZE])
+{
+	text[19] = '.';
+	for (size_t i = 25; i > 19; i--) {
+		text[i] = (char)('0' + fraction % 10);
+		fraction /= 10;
+	}
+	text[26] = 'Z';
+	text[27] = '\0';
+}
+
 void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE])
 {
 	int64_t fraction;
@@ -28,7 +40,20 @@ void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE])
 
 	split(time_us, &tm, &fraction);
 	strftime(text, TIMESTAMP_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + 19, TIMESTAMP_SIZE - 19, ".%06uZ", (unsigned)fraction % 1000000U);
+	put_fraction(fraction, text);
+}
+
+const char *timestamp_format_cached(int64_t time_us, struct timestamp_cache *cache)
+{
+	int64_t second = time_us / SECOND_US;
+
+	if (time_us >= 0 && second == cache->second && cache->text[0] != '\0') {
+		put_fraction(time_us % SECOND_US, cache->text);
+	} else {
+		timestamp_format(time_us, cache->text);
+		cache->second = second;
+	}
+	return cache->text;
 }
 
 void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE])

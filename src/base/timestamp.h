@@ -23,6 +23,14 @@ enum {
 /* RFC 3339 in UTC, with microseconds or with whole seconds. */
 void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE]);
 void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE]);
+/* The same as timestamp_format(), for times that follow each other closely: of a second
+ * that CACHE holds only the fraction is written. CACHE is zeroed at first; the result is
+ * in it. */
+struct timestamp_cache {
+	int64_t second;
+	char text[TIMESTAMP_SIZE];
+};
+const char *timestamp_format_cached(int64_t time_us, struct timestamp_cache *cache);
 /* The date of a mail header, RFC 5322 section 3.3, in UTC. */
 void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE]);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
+#include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
-#include "os/file.h"
 #include "queue/update.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct walk {
@@ -13,6 +14,9 @@ struct walk {
 	void *context;
 	bool in_info;
 	enum mail_stage stage;
+	uint64_t *shown; /* from todo/ of the X under way; sorted before info/ is read */
+	size_t shown_count;
+	size_t shown_capacity;
 };
 
 static bool address_passes(const struct listing_filter *filter, struct str address)
@@ -101,18 +105,37 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 	       trigger_passes(filter, entry);
 }
 
-/* On its way from todo/ to info/ a message has both names: seen there already. */
-static bool is_in_todo(const struct walk *walk, uint64_t number)
+static int by_value(const void *a, const void *b)
 {
-	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
-		char path[QUEUE_PATH_SIZE];
-		struct os_file_info info;
+	const uint64_t *one = a;
+	const uint64_t *other = b;
 
-		queue_store_path(walk->store, QUEUE_TODO, mail_stage_name(stage), number, path);
-		if (os_file_info_at(queue_store_directory(walk->store), path, &info) == 0)
-			return true;
+	return (*one > *other) - (*one < *other);
+}
+
+static bool was_shown(const struct walk *walk, uint64_t number)
+{
+	return walk->shown_count > 0 &&
+	       bsearch(&number, walk->shown, walk->shown_count, sizeof number, by_value) != NULL;
+}
+
+static void remember(struct walk *walk, uint64_t number)
+{
+	if (walk->shown_count == walk->shown_capacity) {
+		walk->shown_capacity = 2 * walk->shown_capacity + 64;
+		walk->shown =
+			memory_resize(walk->shown, walk->shown_capacity * sizeof *walk->shown);
 	}
-	return false;
+	walk->shown[walk->shown_count++] = number;
+}
+
+static int show(struct walk *walk, const struct listing_entry *entry)
+{
+	if (!passes(walk->filter, entry))
+		return 0;
+	if (!walk->in_info)
+		remember(walk, entry->number);
+	return walk->each(walk->context, entry);
 }
 
 static int visit(void *context, uint64_t number)
@@ -122,7 +145,7 @@ static int visit(void *context, uint64_t number)
 		.number = number, .is_preprocessed = walk->in_info, .stage = walk->stage};
 	int result;
 
-	if (walk->in_info && is_in_todo(walk, number))
+	if (walk->in_info && was_shown(walk, number))
 		return 0;
 	result = queue_update_load(walk->store, walk->in_info ? NULL : &walk->stage, number,
 				   &entry.control, &entry.line);
@@ -131,9 +154,30 @@ static int visit(void *context, uint64_t number)
 	if (result == -EACCES || result == -EIO || result == -EMFILE)
 		return result;
 	listing_learn_hold(walk->store, &entry);
-	result = passes(walk->filter, &entry) ? walk->each(walk->context, &entry) : 0;
+	result = show(walk, &entry);
 	queue_control_free(entry.control);
 	return result;
+}
+
+/* A message moves from todo/ to info/ within one X, and has both names for a while:
+ * looked for in this order it is found, and if it was shown, it is not shown again. */
+static int walk_part(struct walk *walk, uint32_t x)
+{
+	int result = 0;
+
+	walk->in_info = false;
+	walk->shown_count = 0;
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		walk->stage = stage;
+		result = queue_store_each_part(walk->store, QUEUE_TODO, mail_stage_name(stage), x,
+					       visit, NULL, walk);
+	}
+	if (result != 0)
+		return result;
+	if (walk->shown_count > 0)
+		qsort(walk->shown, walk->shown_count, sizeof *walk->shown, by_value);
+	walk->in_info = true;
+	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
 }
 
 int listing_each(struct queue_store *store, const struct listing_filter *filter,
@@ -142,13 +186,8 @@ int listing_each(struct queue_store *store, const struct listing_filter *filter,
 	struct walk walk = {.store = store, .filter = filter, .each = each, .context = context};
 	int result = 0;
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
-		walk.stage = stage;
-		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(stage), visit, NULL,
-					  &walk);
-	}
-	walk.in_info = true;
-	if (result == 0)
-		result = queue_store_each(store, QUEUE_INFO, NULL, visit, NULL, &walk);
+	for (uint32_t x = 0; result == 0 && x < queue_store_split(store); x++)
+		result = walk_part(&walk, x);
+	free(walk.shown);
 	return result;
 }

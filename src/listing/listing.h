@@ -2,10 +2,11 @@
 /*
  * listing/listing.h - what is in a queue, read from its directory as it stands:
  * no daemon is asked, nothing is locked or changed, one message at a time is in
- * memory.
+ * memory, and of one X of todo/ the numbers.
  *
- * A message that moves on meanwhile may be seen twice, or no more; one that stays
- * is seen.
+ * listing_each() shows a message that is there all the while once, also when it moves
+ * on; one that comes or goes meanwhile may be seen, or not. The sums of
+ * listing_count() are those of each place when it was read.
  */
 #ifndef LISTING_LISTING_H
 #define LISTING_LISTING_H

@@ -184,11 +184,12 @@ static void append_logfmt_line(struct buffer *lines, const char *time_text, enum
 
 static void append_line(struct buffer *lines, enum log_name name, const struct log_field *fields)
 {
-	char time_text[TIMESTAMP_SIZE];
+	static struct timestamp_cache cache;
+	const char *time_text;
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	timestamp_format(now.tv_sec * SECOND_US + now.tv_nsec / 1000, time_text);
+	time_text = timestamp_format_cached(now.tv_sec * SECOND_US + now.tv_nsec / 1000, &cache);
 	if (logger.is_journal)
 		buffer_append_format(lines, "<%d>", log_sink_priority(events[name].level));
 	if (logger.format == LOG_FORMAT_JSON)

@@ -31,6 +31,7 @@ struct trigger {
 	int64_t delay_us;                /* between the last attempt and the next */
 	int64_t probe_at_us;             /* INT64_MAX: never by itself */
 	bool is_seen;                    /* by the scan under way */
+	bool is_wanted;                  /* by a message that is awake */
 	struct trigger *next, *previous; /* among those released */
 	UT_hash_handle hh;
 };
@@ -225,12 +226,37 @@ void trigger_probe_ended(struct manager *manager, struct message *message)
 	}
 }
 
+/* A message that waits for a host may be busy with another. */
+static void find_wanted(struct manager *manager)
+{
+	const struct message *message;
+	struct trigger *trigger;
+
+	for (trigger = manager->triggers; trigger != NULL; trigger = trigger->hh.next)
+		trigger->is_wanted = false;
+	for (message = manager->messages; message != NULL; message = message->hh.next)
+		for (size_t i = 0; message->control != NULL && i < message->control->delivery_count;
+		     i++) {
+			const struct queue_delivery *delivery = &message->control->deliveries[i];
+
+			if (delivery->outcome != QUEUE_WAIT)
+				continue;
+			trigger = trigger_find(manager, delivery->trigger);
+			if (trigger != NULL)
+				trigger->is_wanted = true;
+		}
+}
+
 /* One message tries. A trigger that nobody waits for has no purpose. */
 static void probe(struct manager *manager, struct trigger *trigger)
 {
 	struct sleeper *sleeper = sleepers_waiting_first(&manager->sleepers, &trigger->waiters);
 	struct message *message;
 
+	if (sleeper == NULL && trigger->is_wanted) {
+		trigger->probe_at_us = os_clock_wall_us() + trigger->delay_us;
+		return;
+	}
 	if (sleeper == NULL) {
 		trigger_release_this(manager, trigger);
 		return;
@@ -246,14 +272,20 @@ void trigger_timer(void *context)
 {
 	struct manager *manager = context;
 	int64_t now_us = os_clock_wall_us();
+	bool was_searched = false;
 	struct trigger *trigger;
 	struct trigger *next;
 
 	if (manager->is_stopping)
 		return;
-	HASH_ITER (hh, manager->triggers, trigger, next)
-		if (trigger->probe == NULL && trigger->probe_at_us <= now_us)
-			probe(manager, trigger);
+	HASH_ITER (hh, manager->triggers, trigger, next) {
+		if (trigger->probe != NULL || trigger->probe_at_us > now_us)
+			continue;
+		if (trigger->waiters.count == 0 && !was_searched)
+			find_wanted(manager);
+		was_searched |= trigger->waiters.count == 0;
+		probe(manager, trigger);
+	}
 	schedule(manager);
 }
 

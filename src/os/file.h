@@ -118,5 +118,7 @@ void os_file_list_close(struct os_file_list *list);
 /* An exclusive lock on the whole file, held until it is closed or the process
  * ends; -EAGAIN when another process has it. */
 MUST_CHECK int os_file_lock(int file);
+/* The same, tried for that long where another has it. (file_lock.c, not of the disk) */
+MUST_CHECK int os_file_lock_within(int file, int milliseconds);
 
 #endif

@@ -3,17 +3,24 @@
 #include "program/command.h"
 #include <stdio.h>
 
+/* The configuration that the command line names; NULL: *STATUS_OUT says how to end. */
+static struct config *read_config(const struct command *command, int argc, char **argv,
+				  struct command_options *options, int *status_out)
+{
+	if (!command_parse_plain(command, argc, argv, options, status_out))
+		return NULL;
+	*status_out = COMMAND_FAILED;
+	return command_config(options->config_file);
+}
+
 int command_check(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
-	struct config *config;
 	int status;
+	struct config *config = read_config(command, argc, argv, &options, &status);
 
-	if (!command_parse_plain(command, argc, argv, &options, &status))
-		return status;
-	config = command_config(options.config_file);
 	if (config == NULL)
-		return COMMAND_FAILED;
+		return status;
 	printf("%s: ok\n", options.config_file);
 	config_free(config);
 	return COMMAND_OK;
@@ -22,15 +29,12 @@ int command_check(const struct command *command, int argc, char **argv)
 int command_config_print(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
-	struct config *config;
 	struct buffer text = {0};
 	int status;
+	struct config *config = read_config(command, argc, argv, &options, &status);
 
-	if (!command_parse_plain(command, argc, argv, &options, &status))
-		return status;
-	config = command_config(options.config_file);
 	if (config == NULL)
-		return COMMAND_FAILED;
+		return status;
 	config_print(config, &text);
 	fwrite(buffer_data(&text), 1, text.length, stdout);
 	buffer_clear(&text);

@@ -131,7 +131,7 @@ const struct command_option command_queue_order_options[] = {
 	{"--all", NULL, "every message", offsetof(struct order_options, all)},
 	{"--yes", NULL, "do not ask", offsetof(struct order_options, yes)},
 	{"-y", NULL, NULL, offsetof(struct order_options, yes)},
-	COMMAND_OPTION_JSON("print the sums as JSON"),
+	COMMAND_OPTION_JSON("print what is refused, and the sums, as JSON: an object a line"),
 	COMMAND_OPTION_END,
 };
 

@@ -198,6 +198,7 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 	int error;
 
 	sending.envelope->ret = options->ret;
+	sending.envelope->envid = str_from(options->envid);
 	error = send_message(&sending, argv);
 	if (error < 0)
 		status = command_mail_refused(NAME, config, caller, error, &sending.reason);

@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 24, LOCK_TRIES = 25 };
+enum { TEXT_SIZE = 24, LOCK_MS = 500 /* whoever reads the file has the lock for a moment */ };
 
 static int open_file(const char *run, unsigned flags)
 {
@@ -17,19 +16,6 @@ static int open_file(const char *run, unsigned flags)
 	if (snprintf(path, sizeof path, "%s/" PID_FILE_NAME, run) >= (int)sizeof path)
 		return -ENAMETOOLONG;
 	return os_file_open(OS_FILE_HERE, path, flags);
-}
-
-/* Whoever reads the file has the lock for a moment. */
-static int lock(int file)
-{
-	const struct timespec pause = {0, 20000000};
-	int error = os_file_lock(file);
-
-	for (int i = 0; error == -EAGAIN && i < LOCK_TRIES; i++) {
-		nanosleep(&pause, NULL);
-		error = os_file_lock(file);
-	}
-	return error;
 }
 
 int pid_file_write(const char *run)
@@ -43,7 +29,7 @@ int pid_file_write(const char *run)
 		file = open_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW);
 	if (file < 0)
 		return file;
-	error = lock(file);
+	error = os_file_lock_within(file, LOCK_MS);
 	if (error == 0)
 		error = os_file_truncate(file, 0);
 	if (error == 0)

@@ -47,7 +47,7 @@ void queue_order_answered(void *context, struct mail_id id, struct str reason);
 
 /* Tells on standard error, now and then, how far it is. (queue_order_result.c) */
 void queue_order_progress(struct queue_order *order);
-/* Counts a message called NAME as refused, and tells the first of them. */
+/* Counts a message called NAME as refused, and tells the first of them; as JSON all. */
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason);
 /* The sums, on standard output. */
 void queue_order_print_summary(const struct queue_order *order);

@@ -43,10 +43,25 @@ static void count_refusal(struct queue_order *order, struct str reason)
 	refusal->count++;
 }
 
+/* Each of them: a program that asks for JSON wants to know which, however many. */
+static void print_refusal(const char *name, struct str reason)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_byte(&text, '{');
+	json_field_text(&text, "message", str_from(name));
+	json_field_text(&text, "refused", reason);
+	buffer_append_string(&text, "}\n");
+	command_queue_flush(&text);
+}
+
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason)
 {
-	if (order->refused++ < SAID_MAX && !order->json)
+	if (order->json)
+		print_refusal(name, reason);
+	else if (order->refused < SAID_MAX)
 		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(reason));
+	order->refused++;
 	count_refusal(order, reason);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/sendmail_options.h"
+#include "mail/xtext.h"
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,7 @@ const struct command_option sendmail_option_rows[] = {
 	{"-F", "NAME", "full name, when the message has no From", 0},
 	{"-N", "NOTIFY", "never, or some of success,failure,delay (RFC 3461)", 0},
 	{"-R", "RETURN", "full or hdrs: what of the message a bounce returns", 0},
+	{"-V", "ENVID", "what reports call the message: xtext (RFC 3461), or is made so", 0},
 	{"-b", "MODE",
 	 "m: queue a message, as ever; p: list the queue, as mailq does; i: nothing, there is no "
 	 "table of aliases; s and d are refused",
@@ -36,7 +38,6 @@ const struct command_option sendmail_option_rows[] = {
 	{"-s", NULL, NULL, 0},
 	{"-T", NULL, NULL, 0},
 	{"-U", NULL, NULL, 0},
-	{"-V", "ENVID", NULL, 0},
 	{"-v", NULL, NULL, 0},
 	{"-X", "FILE", NULL, 0},
 	{"-x", NULL, NULL, 0},
@@ -125,6 +126,22 @@ static bool set_return(struct sendmail_options *options, const char *text)
 	return true;
 }
 
+/* Some programs give xtext, as they would have to in SMTP, and others plain text. */
+static bool set_envid(struct sendmail_options *options, const char *text)
+{
+	struct buffer xtext CLEANUP(buffer_clear) = {0};
+
+	if (mail_xtext_is_valid(str_from(text)))
+		buffer_append_string(&xtext, text);
+	else
+		mail_xtext_append(&xtext, str_from(text));
+	if (xtext.length > MAIL_ENVID_MAX || !mail_xtext_is_valid(buffer_view(&xtext)))
+		return refuse("wrong value of -V", "up to 100 printable characters of ASCII");
+	memcpy(options->envid, buffer_data(&xtext), xtext.length);
+	options->envid[xtext.length] = '\0';
+	return true;
+}
+
 static bool take(struct sendmail_options *options, int letter, const char *argument)
 {
 	switch (letter) {
@@ -153,6 +170,8 @@ static bool take(struct sendmail_options *options, int letter, const char *argum
 		return true;
 	case 'R':
 		return set_return(options, argument);
+	case 'V':
+		return set_envid(options, argument);
 	case 't':
 		options->from_header = true;
 		return true;

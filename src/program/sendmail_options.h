@@ -21,14 +21,15 @@ enum sendmail_mode {
 
 struct sendmail_options {
 	enum sendmail_mode mode;
-	const char *config_file; /* -C; NULL: the usual one */
-	const char *sender;      /* -f; NULL: the user */
-	const char *full_name;   /* -F; NULL: the user's */
-	bool from_header;        /* -t */
-	bool ignores_dot;        /* -i, -oi */
-	unsigned notify;         /* -N */
-	enum mail_ret ret;       /* -R */
-	int first;               /* index of the first recipient */
+	const char *config_file;        /* -C; NULL: the usual one */
+	const char *sender;             /* -f; NULL: the user */
+	const char *full_name;          /* -F; NULL: the user's */
+	bool from_header;               /* -t */
+	bool ignores_dot;               /* -i, -oi */
+	unsigned notify;                /* -N */
+	enum mail_ret ret;              /* -R */
+	char envid[MAIL_ENVID_MAX + 1]; /* -V, as xtext; empty: none */
+	int first;                      /* index of the first recipient */
 };
 
 /* The letters, for getopt(3) and for the help; "[LETTERS]" is an argument that may be

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LOCK_MS = 30000 };
+
 static const char *const plain_names[] = {"pid",   "mess",   "intd",   "todo",    "info",
 					  "local", "remote", "bounce", "trigger", "lock"};
 static const char *const split_names[] = {"mess", "intd",   "todo/submit", "todo/arrive",
@@ -120,11 +122,30 @@ int queue_create_lacking(int directory, uint32_t split)
 	return result == 0 ? os_file_sync_directory(directory, ".") : result;
 }
 
-int queue_create(int directory, uint32_t split)
+static int create_locked(int directory, uint32_t split)
 {
-	int result = os_file_list(directory, ".", refuse_foreign, NULL);
+	struct os_file_info info;
+	int result = os_file_info_at(directory, "format", &info);
 
+	if (result != -ENOENT)
+		return result == 0 ? -EEXIST : result;
+	result = os_file_list(directory, ".", refuse_foreign, NULL);
 	if (result == 0)
 		result = queue_create_lacking(directory, split);
 	return result == 0 ? write_format(directory, split) : result;
+}
+
+/* Several may be the first to use the queue: one makes it, the others wait. */
+int queue_create(int directory, uint32_t split)
+{
+	int lock = os_file_open_directory(directory, ".");
+	int result;
+
+	if (lock < 0)
+		return lock;
+	result = os_file_lock_within(lock, LOCK_MS);
+	if (result == 0)
+		result = create_locked(directory, split);
+	os_file_close(lock);
+	return result;
 }

@@ -26,7 +26,8 @@ MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
 /* The same, by trying it: needs the queue's directories. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
-/* create.c: makes what lacks of a queue in DIRECTORY; its format file last. */
+/* create.c: makes what lacks of a queue in DIRECTORY; its format file last. -EEXIST:
+ * somebody else has just done so. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also where other things stand. */
 MUST_CHECK int queue_create_lacking(int directory, uint32_t split);

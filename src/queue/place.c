@@ -109,24 +109,29 @@ static int visit(void *context, const char *name)
 	return walk->stray(walk->context, path);
 }
 
-int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
-		     int (*each)(void *context, uint64_t number),
-		     int (*stray)(void *context, const char *path), void *context)
+int queue_store_each_part(struct queue_store *store, enum queue_place place, const char *name,
+			  uint32_t x, int (*each)(void *context, uint64_t number),
+			  int (*stray)(void *context, const char *path), void *context)
 {
 	char path[QUEUE_PATH_SIZE];
 	struct walk walk = {.store = store,
 			    .directory = path,
+			    .x = x,
 			    .each = each,
 			    .stray = stray,
 			    .context = context};
 
-	for (walk.x = 0; walk.x < store->split; walk.x++) {
-		int result;
+	queue_store_part_path(place, name, x, path);
+	return os_file_list(store->directory, path, visit, &walk);
+}
 
-		queue_store_part_path(place, name, walk.x, path);
-		result = os_file_list(store->directory, path, visit, &walk);
-		if (result != 0)
-			return result;
-	}
-	return 0;
+int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
+		     int (*each)(void *context, uint64_t number),
+		     int (*stray)(void *context, const char *path), void *context)
+{
+	int result = 0;
+
+	for (uint32_t x = 0; result == 0 && x < store->split; x++)
+		result = queue_store_each_part(store, place, name, x, each, stray, context);
+	return result;
 }

@@ -64,7 +64,7 @@ static int open_or_create(const char *path, const struct queue_options *options,
 
 	if (directory == -ENOENT && options->create) {
 		result = os_file_make_directory(OS_FILE_HERE, path);
-		if (result < 0)
+		if (result < 0 && result != -EEXIST)
 			return explain(reason, result, "cannot make the queue directory");
 		directory = os_file_open_directory(OS_FILE_HERE, path);
 	}
@@ -74,7 +74,9 @@ static int open_or_create(const char *path, const struct queue_options *options,
 	if (result == -ENOENT && options->create) {
 		*split = options->split > 0 ? options->split : QUEUE_SPLIT_DEFAULT;
 		result = queue_create(directory, *split);
-		if (result < 0)
+		if (result == -EEXIST)
+			result = read_format(directory, split, reason);
+		else if (result < 0)
 			explain(reason, result, "cannot make a queue in the directory");
 	} else if (result == -ENOENT) {
 		if (reason != NULL)

@@ -110,6 +110,11 @@ void queue_store_path(const struct queue_store *store, enum queue_place place, c
 MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
 				int (*each)(void *context, uint64_t number),
 				int (*stray)(void *context, const char *path), void *context);
+/* The same for one X. */
+MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place place,
+				     const char *name, uint32_t x,
+				     int (*each)(void *context, uint64_t number),
+				     int (*stray)(void *context, const char *path), void *context);
 
 /* Takes lock/queue or lock/send until the store is closed; -EAGAIN when a
  * process of that kind runs already. */

@@ -3,12 +3,11 @@
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"
+#include "queue/update_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
 struct group {
 	struct queue_store *store;
@@ -117,34 +116,6 @@ static void sync_step(struct group *group)
 	group->owner_count = 0;
 }
 
-/* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
- * A crash or a full disk may have cut its last line. And what stands there may
- * be of an append whose sync failed, seen now but gone after a power failure:
- * then the line that it leaves must not swallow our first record. */
-static int needs_newline(const struct group *group, int file)
-{
-	struct os_file_info info;
-	char last;
-	ssize_t length;
-	int result = os_file_info(file, &info);
-
-	if (result < 0 || info.size == 0)
-		return result;
-	length = os_file_read(file, &last, 1, info.size - 1);
-	if (length < 0)
-		return (int)length;
-	return group->store->has_lost || length == 0 || last != '\n';
-}
-
-static int append(const struct group *group, int file, struct str records)
-{
-	int result = needs_newline(group, file);
-
-	if (result > 0)
-		result = os_file_append(file, "\n", 1);
-	return result == 0 ? os_file_append(file, records.data, records.length) : result;
-}
-
 static void bounce_path(const struct group *group, size_t i, char path[QUEUE_PATH_SIZE])
 {
 	queue_store_path(group->store, QUEUE_BOUNCE, NULL, group->updates[i]->number, path);
@@ -195,122 +166,14 @@ static void write_bounces(struct group *group)
 		}
 		/* also of a name that was there: an earlier process may have made it */
 		add_directory(group, i, QUEUE_BOUNCE, NULL);
-		fail(group, i, append(group, group->files[i], group->updates[i]->bounce));
+		fail(group, i,
+		     update_append(group->store, group->files[i], group->updates[i]->bounce));
 		count++;
 	}
 	if (count > 0)
 		sync_step(group);
 	drop_new_bounces(group, is_new);
 	free(is_new);
-}
-
-/* What a control file begins with that is the update's message's own. */
-static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
-{
-	char id[MAIL_ID_SIZE];
-
-	mail_id_format((struct mail_id){update->number, update->born_us}, id);
-	snprintf(head, HEAD_SIZE, "stagepost 1\nid: %s\n", id);
-	return str_from(head);
-}
-
-/* The envelope into TEXT. Numbers are used again: -ESTALE when it is another's. */
-static int read_envelope(const struct group *group, const struct queue_update *update,
-			 struct buffer *text)
-{
-	char head[HEAD_SIZE];
-	int result = queue_update_read(group->store, &update->stage, update->number, text);
-
-	if (result == 0 && update->born_us != 0 &&
-	    !str_starts_with(buffer_view(text), expected_head(update, head)))
-		result = -ESTALE;
-	return result;
-}
-
-/* The same for a message at S5, whose control file is FILE. */
-static int check_head(const struct queue_update *update, int file)
-{
-	char head[HEAD_SIZE];
-	char found[HEAD_SIZE];
-	struct str expected;
-	ssize_t length;
-
-	if (update->born_us == 0)
-		return 0;
-	expected = expected_head(update, head);
-	length = os_file_read(file, found, expected.length, 0);
-	if (length < 0)
-		return (int)length;
-	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
-}
-
-/* Before a failure is noted for it: whether the message is the one that is meant. */
-static int check_identity(const struct group *group, const struct queue_update *update)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	char path[QUEUE_PATH_SIZE];
-	int result;
-	int file;
-
-	if (update->bounce.length == 0 || update->born_us == 0)
-		return 0; /* seen to when the control file is open */
-	if (update->is_queued)
-		return read_envelope(group, update, &text);
-	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
-	file = os_file_open(group->store->directory, path, OS_FILE_READ);
-	if (file < 0)
-		return file;
-	result = check_head(update, file);
-	os_file_close(file);
-	return result;
-}
-
-static int create(const struct group *group, const char *path)
-{
-	int directory = group->store->directory;
-	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
-	int result;
-
-	if (file != -EEXIST)
-		return file;
-	/* of an attempt that failed */
-	result = os_file_unlink(directory, path);
-	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
-}
-
-/* The control file of a message that becomes S5, in intd/. */
-static int make_control(struct group *group, size_t i)
-{
-	const struct queue_update *update = group->updates[i];
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	char path[QUEUE_PATH_SIZE];
-	int result = read_envelope(group, update, &text);
-
-	if (result < 0)
-		return result;
-	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
-		buffer_append_byte(&text, '\n');
-	buffer_append_str(&text, update->control);
-	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, path);
-	group->files[i] = create(group, path);
-	if (group->files[i] < 0)
-		return group->files[i];
-	return os_file_write(group->files[i], buffer_data(&text), text.length, 0);
-}
-
-static int append_control(struct group *group, size_t i)
-{
-	const struct queue_update *update = group->updates[i];
-	char path[QUEUE_PATH_SIZE];
-	int result;
-
-	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
-	group->files[i] =
-		os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
-	if (group->files[i] < 0)
-		return group->files[i];
-	result = check_head(update, group->files[i]);
-	return result == 0 ? append(group, group->files[i], update->control) : result;
 }
 
 static void write_controls(struct group *group)
@@ -320,8 +183,10 @@ static void write_controls(struct group *group)
 
 		if (update->result < 0 || update->control.length == 0)
 			continue;
-		fail(group, i,
-		     update->preprocess ? make_control(group, i) : append_control(group, i));
+		group->files[i] = update->preprocess ? update_make_control(group->store, update)
+						     : update_append_control(group->store, update);
+		if (group->files[i] < 0)
+			fail(group, i, group->files[i]);
 	}
 }
 
@@ -410,7 +275,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 		group.files[i] = -1;
 		updates[i]->result = check(updates[i]);
 		if (updates[i]->result == 0)
-			updates[i]->result = check_identity(&group, updates[i]);
+			updates[i]->result = update_check_identity(store, updates[i]);
 	}
 	write_bounces(&group);
 	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;

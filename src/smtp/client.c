@@ -74,10 +74,19 @@ void client_end_transaction(struct smtp_client *client, enum client_state state)
 	client_enter(client, state);
 }
 
+static bool is_undecided(const struct smtp_client *client)
+{
+	for (size_t i = 0; i < client->message.recipient_count; i++)
+		if (client->message.recipients[i].verdict != NULL)
+			return false;
+	return true;
+}
+
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	client->is_stale = client->completed > 0 && client->message.recipient_count > 0 &&
 			   !client->is_answered && client->state != CLIENT_CLOSED;
+	client->is_unserved = client->state < CLIENT_BODY && is_undecided(client);
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_CLOSED);
 }
@@ -265,9 +274,9 @@ unsigned smtp_client_reply_count(const struct smtp_client *client)
 	return client->reply_count;
 }
 
-bool smtp_client_is_greeted(const struct smtp_client *client)
+bool smtp_client_is_unserved(const struct smtp_client *client)
 {
-	return client->is_greeted;
+	return client->is_unserved;
 }
 
 bool smtp_client_is_stale(const struct smtp_client *client)

@@ -100,8 +100,9 @@ void smtp_client_sent(struct smtp_client *client, size_t count);
 
 /* How many replies were acted upon: grows with the server's progress. */
 unsigned smtp_client_reply_count(const struct smtp_client *client);
-/* Whether the server's greeting and EHLO succeeded. */
-bool smtp_client_is_greeted(const struct smtp_client *client);
+/* Whether the client is CLOSED because the session ended before the server had decided
+ * about any recipient or was sent the message: another server may be asked at once. */
+bool smtp_client_is_unserved(const struct smtp_client *client);
 /* Whether the client is CLOSED because a server that had served an earlier
  * transaction ended the session, or could not reset it, before it answered any command
  * of this one: nothing was decided, a new connection may do better. */

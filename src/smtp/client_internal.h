@@ -36,6 +36,7 @@ struct smtp_client {
 	bool is_greeted;
 	bool needs_reset; /* the server is inside a transaction that we are done with */
 	bool is_stale;    /* see smtp_client_is_stale() */
+	bool is_unserved; /* see smtp_client_is_unserved() */
 	bool is_unsent;   /* nothing of the output was sent yet */
 	unsigned reply_count;
 	unsigned completed; /* transactions that came to an end */

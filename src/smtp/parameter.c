@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What may follow the address of MAIL and RCPT. */
 #include "base/utf8.h"
+#include "mail/xtext.h"
 #include "smtp/internal.h"
 
 /* Each is false when VALUE is wrong; its data is NULL when there was no '='. */
@@ -44,37 +45,16 @@ static bool parse_ret(struct str value, struct smtp_argument *argument)
 	return is_full || str_equal_nocase(value, STR("HDRS"));
 }
 
-static bool is_graphic(uint64_t byte)
-{
-	return byte > ' ' && byte <= '~';
-}
-
-/* The bytes at the start of TEXT that are one character of xtext (RFC 3461
- * section 4) which decodes to printable ASCII; 0: none. */
-static size_t xtext_length(struct str text)
-{
-	uint64_t byte;
-
-	if (!is_graphic((unsigned char)text.data[0]) || text.data[0] == '=')
-		return 0;
-	if (text.data[0] != '+')
-		return 1;
-	if (text.length < 3 || !str_to_u64_hex(str_slice(text.data + 1, 2), &byte))
-		return 0;
-	return is_graphic(byte) || byte == ' ' ? 3 : 0;
-}
-
-static bool is_xtext(struct str text, bool allow_utf8)
+/* Besides xtext also UTF-8 (RFC 6533 section 3). */
+static bool is_utf8_xtext(struct str text)
 {
 	size_t length = 0;
 
 	for (size_t i = 0; i < text.length; i += length) {
 		bool is_ascii = (unsigned char)text.data[i] < 0x80;
 
-		if (!is_ascii && !allow_utf8)
-			return false;
-		length =
-			is_ascii ? xtext_length(str_skip(text, i)) : utf8_length(str_skip(text, i));
+		length = is_ascii ? mail_xtext_length(str_skip(text, i))
+				  : utf8_length(str_skip(text, i));
 		if (length == 0)
 			return false;
 	}
@@ -84,7 +64,7 @@ static bool is_xtext(struct str text, bool allow_utf8)
 static bool parse_envid(struct str value, struct smtp_argument *argument)
 {
 	argument->envid = value;
-	return value.length <= MAIL_ENVID_MAX && is_xtext(value, false);
+	return value.length <= MAIL_ENVID_MAX && mail_xtext_is_valid(value);
 }
 
 static bool notify_flag(struct str word, unsigned *flag_out)
@@ -138,11 +118,12 @@ static bool is_address_type(struct str type)
 static bool parse_orcpt(struct str value, struct smtp_argument *argument)
 {
 	ptrdiff_t semicolon = str_find(value, ';');
+	struct str address = str_skip(value, (size_t)(semicolon + 1));
 
 	argument->original = value;
 	return value.length <= MAIL_ORCPT_MAX && semicolon > 0 &&
 	       is_address_type(str_slice(value.data, (size_t)semicolon)) &&
-	       is_xtext(str_skip(value, (size_t)semicolon + 1), argument->is_utf8);
+	       (argument->is_utf8 ? is_utf8_xtext(address) : mail_xtext_is_valid(address));
 }
 
 static const struct parameter mail_parameters[] = {

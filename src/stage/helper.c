@@ -62,6 +62,14 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	return unpack_is_whole(body);
 }
 
+/* The job ends without a report, to be tried again: otherwise it would be waited for. */
+static void refuse(struct stage_helper *helper, const struct ipc_message *message)
+{
+	log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+	ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_FINISH, message->tag, STR(""),
+			 NULL, 0);
+}
+
 static void on_start(struct stage_helper *helper, struct ipc_message *message)
 {
 	struct unpack body = {message->body, false};
@@ -72,7 +80,7 @@ static void on_start(struct stage_helper *helper, struct ipc_message *message)
 	job->public.tag = message->tag;
 	job->public.file = -1;
 	if (message->descriptor_count != 1 || !read_job(&job->public, &body)) {
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		refuse(helper, message);
 		arena_free(job->public.arena);
 		free(job);
 		return;

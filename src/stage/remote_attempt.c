@@ -142,6 +142,17 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 	}
 }
 
+static void pass_by(struct remote_attempt *attempt)
+{
+	attempt->was_connected = true;
+	keep_failure(attempt, attempt->recipients[attempt->first].verdict);
+	close_session(attempt);
+	if (attempt->server_count > 0)
+		try_next_server(attempt);
+	else /* the connection was one that had waited: no server was looked for yet */
+		attempt->finder->find(attempt->finder_context, attempt);
+}
+
 static void on_outcome(void *context, enum remote_outcome outcome)
 {
 	struct remote_attempt *attempt = context;
@@ -156,11 +167,8 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		close_session(attempt);
 		try_next_server(attempt);
 		break;
-	case REMOTE_UNGREETED:
-		attempt->was_connected = true;
-		keep_failure(attempt, attempt->recipients[attempt->first].verdict);
-		close_session(attempt);
-		try_next_server(attempt);
+	case REMOTE_UNSERVED:
+		pass_by(attempt);
 		break;
 	case REMOTE_STALE:
 		close_session(attempt);

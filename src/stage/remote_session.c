@@ -221,7 +221,7 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 {
 	if (smtp_client_is_stale(session->client))
 		return REMOTE_STALE;
-	return smtp_client_is_greeted(session->client) ? REMOTE_DECIDED : REMOTE_UNGREETED;
+	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
 /* Sends what can be sent; ends the transaction when it is over. */

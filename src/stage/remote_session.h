@@ -24,7 +24,7 @@ struct remote_session_settings {
 enum remote_outcome {
 	REMOTE_DECIDED,     /* every recipient has a verdict */
 	REMOTE_UNREACHABLE, /* there was no connection: see remote_session_failure() */
-	REMOTE_UNGREETED,   /* there was no service; every recipient has a verdict */
+	REMOTE_UNSERVED,    /* it ended before the server decided; every recipient has a verdict */
 	REMOTE_STALE,       /* the connection had ended meanwhile: nothing was decided */
 };
 

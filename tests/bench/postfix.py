@@ -6,7 +6,7 @@ import pwd
 import shutil
 import subprocess
 
-from common.net import free_port, wait_until
+from common.net import end, free_port, wait_until
 from common.postfix import BASE_CF, MASTER_CF, POSTFIX_DAEMONS, make_directories
 from servers import HELD, LMTP, LOCAL, MAILBOXES, answers, delivered
 
@@ -71,8 +71,4 @@ class Postfix:
         return delivered(self.mailboxes)
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        end(self.process, 30)

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 
-from common.net import free_port, wait_until
+from common.net import end, free_port, wait_until
 
 # A recipient's domain decides what happens to a message, in both systems.
 HELD = "held.example"
@@ -108,8 +108,4 @@ smtproutes = {{ "{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
         return delivered(self.mailboxes)
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(40)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+        end(self.process, 40)

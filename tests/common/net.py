@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: ISC
 """What tests and benchmarks need to start servers on loopback."""
 import socket
+import subprocess
 import time
 
 PATIENCE = 20  # seconds, for what takes milliseconds on an idle machine
 POLL = 0.01
+
+
+def end(process, seconds):
+    """Asks PROCESS to end, and makes it after SECONDS."""
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def free_port(address="127.0.0.1"):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from stagepost import as_user, is_root, wait_until
@@ -164,7 +165,31 @@ def test_sendmail_notify_and_return(node, run):
     assert run(mx, "sendmail", "-N", "success,delay", "-R", "hdrs", "-V", "x", "-f", "<>",
                "bob@a.test", input=TEXT).returncode == 0
     (text,) = mx.control_files().values()
-    assert "\nfrom: <> ret=hdrs\n" in text and "notify=success,delay" in text
+    assert "\nfrom: <> ret=hdrs envid=x\n" in text and "notify=success,delay" in text
+
+
+def test_several_make_the_queue_at_once(node, run):
+    """Each of them may be the first, and none is told to wait."""
+    count = 8
+    for _ in range(3):
+        mx = node(start=False)
+        send = lambda i, mx=mx: run(mx, "sendmail", f"user{i}@a.test", input=TEXT)
+        with ThreadPoolExecutor(count) as pool:
+            for ended in pool.map(send, range(count)):
+                assert ended.returncode == 0, ended.stderr
+        assert len(listing(run, mx)) == count
+        assert not os.path.exists(os.path.join(mx.queue, "format.new"))
+
+
+@pytest.mark.parametrize("given, envid", [
+    ("QQ+3D1", "QQ+3D1"), ("a=1", "a+3D1"), ("order no. 7+8", "order+20no.+207+2B8"),
+    ("x" * 100, "x" * 100)], ids=["xtext", "an equals sign", "spaces and a plus", "long"])
+def test_sendmail_names_the_message(node, run, given, envid):
+    """What is xtext stays; what is not becomes so."""
+    mx = node(start=False)
+    assert run(mx, "sendmail", "-V", given, "bob@a.test", input=TEXT).returncode == 0
+    (text,) = mx.control_files().values()
+    assert f" envid={envid}\n" in text
 
 
 @pytest.mark.parametrize("words, status, said", [
@@ -177,6 +202,9 @@ def test_sendmail_notify_and_return(node, run):
     (["two words"], 65, b"not an address of a recipient"),
     (["-f", "two words", "bob@a.test"], 65, b"not an address of a sender"),
     (["-N", "never,delay", "bob@a.test"], 64, b"never stands alone"),
+    (["-V", "x" * 101, "bob@a.test"], 64, b"wrong value of -V"),
+    (["-V", "two\nlines", "bob@a.test"], 64, b"wrong value of -V"),
+    (["-V", "", "bob@a.test"], 64, b"wrong value of -V"),
     (["-bi"], 0, b""),
     (["-q"], 0, b""),
 ])

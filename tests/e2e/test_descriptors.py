@@ -72,7 +72,7 @@ def test_process_without_descriptors(node, program):
     assert taken < 41 or program != "queue", "the limit did not bite"
     wait_until(lambda: takes(mx), "mail is taken again")
     taken += 1
-    mx.stop()
+    mx.stop(timeout=10)  # no job is left that nobody works on
     mx.make_due()
     mx.start()
     for text in mx.maildir("anna@a.test").wait(taken):

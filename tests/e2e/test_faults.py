@@ -2,6 +2,8 @@
 """smtp-sink as a next hop with faults: what Stagepost then retries, passes by, returns.
 Never is mail lost, nor sent again to a server that has taken it."""
 
+import contextlib
+import itertools
 import re
 
 import pytest
@@ -213,17 +215,38 @@ ZONE = {"two.test": "@ MX 10 first\n@ MX 20 second\n"
                     "first A 198.18.0.10\nsecond A 198.18.0.11\n"}
 
 
-@pytest.mark.parametrize("switch", ["-q", "-Q", "-r", "-f"])
-@pytest.mark.parametrize("command", ["CONNECT", "EHLO,HELO"])
-def test_the_next_exchanger_is_tried(node, ground, switch, command):
-    """When the first does not even greet."""
-    with Lan() as lan, NameServer(ZONE) as names, \
-            lan.sink(ground.directory("first"), 10, switch, command) as first, \
-            lan.sink(ground.directory("second"), 11) as second:
-        mx = node(settings=f'dns_server = "{names.dns_server}"')
-        for _ in range(3):
-            deliver(mx, "x@two.test", TEXT)
-        mx.log.wait("delivered", count=3)
-        mx.wait_empty()
-        assert not first.files() and len(second.files()) == 3
-        assert not mx.log.find("deferred") and not mx.log.find("failed")
+@pytest.fixture
+def two(node, ground):
+    """two(SWITCH, COMMAND) is (mx, first, second): a node, and two exchangers of which the
+    first has this fault."""
+    with Lan() as lan, NameServer(ZONE) as names, contextlib.ExitStack() as open_ones:
+
+        def two(switch, command):
+            sinks = [open_ones.enter_context(lan.sink(ground.directory(name), *words))
+                     for name, *words in (("first", 10, switch, command), ("second", 11))]
+            return node(settings=f'dns_server = "{names.dns_server}"'), *sinks
+
+        yield two
+
+
+@pytest.mark.parametrize("switch, command", [
+    *itertools.product(["-q", "-Q", "-r", "-f"], ["CONNECT", "EHLO,HELO"]),
+    *itertools.product(["-q", "-Q"], ["MAIL", "RCPT", "DATA"])])
+def test_the_next_exchanger_is_tried(two, switch, command):
+    """When the first does not even greet, or breaks off before it was sent the message."""
+    mx, first, second = two(switch, command)
+    for _ in range(3):
+        deliver(mx, "x@two.test", TEXT)
+    mx.log.wait("delivered", count=3)
+    mx.wait_empty()
+    assert not first.files() and len(second.files()) == 3
+    assert not mx.log.find("deferred") and not mx.log.find("failed")
+
+
+@pytest.mark.parametrize("switch, command", [("-q", "."), ("-f", "RCPT")])
+def test_the_next_exchanger_is_not_tried(two, switch, command):
+    """When the first may have the message, or has answered for the recipient."""
+    mx, _, second = two(switch, command)
+    deliver(mx, "x@two.test", TEXT)
+    mx.log.wait("failed" if switch == "-f" else "deferred")
+    assert not mx.log.find("delivered") and not second.files()

@@ -35,7 +35,9 @@ def tell(run):
     def tell(mx, *words):
         ended = run(mx, "queue", *words, "--json")
         assert ended.returncode in (0, 1), ended.stderr
-        return ended.returncode, json.loads(ended.stdout)
+        *refusals, summary = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert len(refusals) == summary["refused"]
+        return ended.returncode, summary
 
     return tell
 
@@ -161,7 +163,7 @@ def test_stats_in_bounded_memory(node, run):
 
 
 def test_hold_survives_a_restart(stuck, run, tell, listing):
-    mx, hop = stuck()
+    mx, hop = stuck(settings="probe_delay = 1\n")
     first = listing(mx)[0]
     assert tell(mx, "hold", first["id"]) == (
         0, {"command": "hold", "done": 1, "refused": 0, "reasons": {}})
@@ -275,6 +277,11 @@ def test_refusals(node, run, tell):
     status, summary = tell(mx, "retry", "5", "x")
     assert status == 1 and summary["done"] == 0
     assert summary["reasons"] == {"no such message": 1, "that is no message id": 1}
+    ended = run(mx, "queue", "retry", "--json", "5", "x")
+    assert [json.loads(line) for line in ended.stdout.splitlines()[:-1]] == [
+        {"message": "5", "refused": "no such message"},
+        {"message": "x", "refused": "that is no message id"}]
+    assert not ended.stderr
     ended = run(mx, "queue", "retry", "5")
     assert b"5: no such message" in ended.stderr and b"0 done, 1 refused" in ended.stdout
 

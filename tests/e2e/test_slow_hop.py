@@ -9,8 +9,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from smtp import Client
-from stagepost import wait_until
+from smtp import Client, deliver
+from stagepost import free_port, wait_until
 
 MESSAGES = 300
 RECORDED_AFTER = 0.25  # seconds: then "send" records what it knows
@@ -94,3 +94,20 @@ def test_nothing_is_recorded_of_a_message_that_is_being_removed(node):
         assert not mx.log.find("message_preprocessed")
         assert not mx.log.find("queue_error")
         server.shutdown()
+
+
+def test_what_is_under_way_waits_for_its_host(node):
+    """One host takes its time, the other is not there: it is tried again although nobody
+    sleeps that waits for it."""
+    port = free_port()
+    hop = node("hop", start=False, domains=["b.test"], port=port)
+    with Server(3, 3) as server:
+        mx = node(routes=[f"slow.test:127.0.0.1;{server.server_address[1]}",
+                          f"b.test:127.0.0.1;{port}"], settings="probe_delay = 1")
+        deliver(mx, ["x@slow.test", "y@b.test"], b"Subject: hello\r\n\r\nA line.\r\n")
+        mx.log.wait("deferred")
+        mx.log.wait("delivered")
+        assert len(mx.trigger_files()) == 1
+        hop.start()
+        mx.wait_empty()
+    assert not mx.trigger_files()

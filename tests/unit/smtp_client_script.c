@@ -141,6 +141,8 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	if (smtp_client_status(run.client) != scenario->status)
 		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run.client));
 	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
+	if (smtp_client_is_unserved(run.client) != scenario->is_unserved)
+		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);

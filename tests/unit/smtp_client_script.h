@@ -23,6 +23,7 @@ struct smtp_client_script {
 	bool is_8bit;
 	bool is_lmtp;
 	bool is_stale;
+	bool is_unserved;
 	uint64_t size; /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */

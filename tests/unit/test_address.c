@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/address.h"
+#include "mail/envelope.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>
@@ -127,11 +128,36 @@ static void domains_follow_the_grammar(void **state)
 	assert_false(mail_domain_is_valid(STR("\xc3\xbc.example")));
 }
 
+static void ids_are_written_and_read(void **state)
+{
+	static const struct {
+		struct mail_id id;
+		const char *text;
+	} ids[] = {
+		{{457, 0x63f1a2b3c4d5e}, "457-63f1a2b3c4d5e"},
+		{{0, 0}, "0-0"},
+		{{10, 16}, "10-10"},
+		{{UINT64_MAX, INT64_MAX}, "18446744073709551615-7fffffffffffffff"},
+	};
+	char text[MAIL_ID_SIZE];
+	struct mail_id id;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		mail_id_format(ids[i].id, text);
+		assert_string_equal(text, ids[i].text);
+		assert_true(mail_id_parse(str_from(text), &id));
+		assert_int_equal(id.number, ids[i].id.number);
+		assert_int_equal(id.born_us, ids[i].id.born_us);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_follow_the_grammar),
 		cmocka_unit_test(domains_follow_the_grammar),
+		cmocka_unit_test(ids_are_written_and_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

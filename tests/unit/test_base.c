@@ -109,6 +109,38 @@ static void timestamps_survive_a_round(void **state)
 	assert_false(timestamp_parse(STR(""), &parsed));
 }
 
+static void cached_timestamps_are_the_same(void **state)
+{
+	static const int64_t times[] = {
+		0,
+		1,
+		999999,
+		SECOND_US,
+		SECOND_US - 1,
+		1795163591482913,
+		1795163591000009,
+		1795163591999999,
+		1795163592000000,
+		1795163591482913,
+		-1,
+		-2 * SECOND_US,
+		INT64_C(253402300800000001),
+		INT64_C(253402300800000002),
+		INT64_MAX,
+		5,
+	};
+	struct timestamp_cache cache = {0};
+	char text[TIMESTAMP_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(times); i++) {
+		timestamp_format(times[i], text);
+		assert_string_equal(timestamp_format_cached(times[i], &cache), text);
+	}
+	timestamp_format(1795163591000009, text);
+	assert_string_equal(text, "2026-11-20T08:33:11.000009Z");
+}
+
 static void mdoc_text_holds_no_requests(void **state)
 {
 	static const struct {
@@ -164,6 +196,7 @@ int main(void)
 		cmocka_unit_test(buffer_keeps_bytes_in_order),
 		cmocka_unit_test(heap_orders_and_removes),
 		cmocka_unit_test(timestamps_survive_a_round),
+		cmocka_unit_test(cached_timestamps_are_the_same),
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
 	};

@@ -22,6 +22,7 @@ struct server {
 	uint16_t port;
 	const char *greeting;
 	unsigned close_after; /* messages, silently; 0: never */
+	bool drops_second;    /* closes at the RCPT of a connection's second message */
 	unsigned connections;
 	unsigned messages;
 	struct buffer last; /* message, as it came */
@@ -34,6 +35,7 @@ struct connection {
 	struct os_watch *watch;
 	struct buffer input;
 	bool in_data;
+	bool is_dropped;
 	size_t scanned; /* bytes of the input that hold no end of data */
 	unsigned messages;
 	struct connection *next;
@@ -120,6 +122,8 @@ static void answer(struct connection *connection, struct str line)
 	else
 		say(connection, "250 ok\r\n");
 	connection->in_data = str_starts_with(line, STR("DATA"));
+	connection->is_dropped = connection->server->drops_second && connection->messages == 1 &&
+				 str_starts_with(line, STR("MAIL"));
 }
 
 static bool take_message(struct connection *connection)
@@ -149,7 +153,7 @@ static bool take_line(struct connection *connection)
 {
 	ptrdiff_t end = str_find(buffer_view(&connection->input), '\n');
 
-	if (end < 0)
+	if (end < 0 || connection->is_dropped)
 		return false;
 	answer(connection, str_slice(buffer_data(&connection->input), (size_t)end));
 	buffer_consume(&connection->input, (size_t)end + 1);
@@ -171,7 +175,8 @@ static void on_connection(void *context, unsigned events)
 	buffer_commit(&connection->input, (size_t)count);
 	while (connection->in_data ? take_message(connection) : take_line(connection))
 		continue;
-	if (server->close_after > 0 && connection->messages >= server->close_after)
+	if (connection->is_dropped ||
+	    (server->close_after > 0 && connection->messages >= server->close_after))
 		hang_up(connection);
 }
 
@@ -329,6 +334,19 @@ static void stale_connections_are_replaced(void **state)
 	assert_int_equal(fixture->server.connections, 10);
 }
 
+/* A command of the message was answered already, but the message was not sent. */
+static void connections_that_break_early_are_replaced(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->server.drops_second = true;
+	deliver_in_turn(fixture, 6);
+	for (int i = 0; i < 6; i++)
+		assert_string_equal(outcomes[i].text, "ok 2.0.0;");
+	assert_int_equal(fixture->server.messages, 6);
+	assert_int_equal(fixture->server.connections, 6);
+}
+
 static void many_recipients_take_several_transactions(void **state)
 {
 	struct fixture *fixture = *state;
@@ -408,6 +426,7 @@ int main(void)
 		STAGE_TEST(messages_share_a_connection),
 		STAGE_TEST(connections_retire),
 		STAGE_TEST(stale_connections_are_replaced),
+		STAGE_TEST(connections_that_break_early_are_replaced),
 		STAGE_TEST(many_recipients_take_several_transactions),
 		STAGE_TEST(refused_servers_are_waited_for),
 		STAGE_TEST(refusing_greetings_are_told),

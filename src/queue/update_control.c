@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: ISC
+/* What the control file of a message says: made, appended to, told from another's. */
+#include "os/file.h"
+#include "queue/internal.h"
+#include "queue/update_internal.h"
+#include <errno.h>
+#include <stdio.h>
+
+enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
+
+/* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
+ * A crash or a full disk may have cut its last line. And what stands there may
+ * be of an append whose sync failed, seen now but gone after a power failure:
+ * then the line that it leaves must not swallow our first record. */
+static int needs_newline(const struct queue_store *store, int file)
+{
+	struct os_file_info info;
+	char last;
+	ssize_t length;
+	int result = os_file_info(file, &info);
+
+	if (result < 0 || info.size == 0)
+		return result;
+	length = os_file_read(file, &last, 1, info.size - 1);
+	if (length < 0)
+		return (int)length;
+	return store->has_lost || length == 0 || last != '\n';
+}
+
+int update_append(const struct queue_store *store, int file, struct str records)
+{
+	int result = needs_newline(store, file);
+
+	if (result > 0)
+		result = os_file_append(file, "\n", 1);
+	return result == 0 ? os_file_append(file, records.data, records.length) : result;
+}
+
+/* What a control file begins with that is the update's message's own. */
+static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
+{
+	char id[MAIL_ID_SIZE];
+
+	mail_id_format((struct mail_id){update->number, update->born_us}, id);
+	snprintf(head, HEAD_SIZE, "stagepost 1\nid: %s\n", id);
+	return str_from(head);
+}
+
+/* The envelope into TEXT. Numbers are used again: -ESTALE when it is another's. */
+static int read_envelope(struct queue_store *store, const struct queue_update *update,
+			 struct buffer *text)
+{
+	char head[HEAD_SIZE];
+	int result = queue_update_read(store, &update->stage, update->number, text);
+
+	if (result == 0 && update->born_us != 0 &&
+	    !str_starts_with(buffer_view(text), expected_head(update, head)))
+		result = -ESTALE;
+	return result;
+}
+
+/* The same for a message at S5, whose control file is FILE. */
+static int check_head(const struct queue_update *update, int file)
+{
+	char head[HEAD_SIZE];
+	char found[HEAD_SIZE];
+	struct str expected;
+	ssize_t length;
+
+	if (update->born_us == 0)
+		return 0;
+	expected = expected_head(update, head);
+	length = os_file_read(file, found, expected.length, 0);
+	if (length < 0)
+		return (int)length;
+	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
+}
+
+/* Before a failure is noted for it: whether the message is the one that is meant. */
+int update_check_identity(struct queue_store *store, const struct queue_update *update)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	if (update->bounce.length == 0 || update->born_us == 0)
+		return 0; /* seen to when the control file is open */
+	if (update->is_queued)
+		return read_envelope(store, update, &text);
+	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = check_head(update, file);
+	os_file_close(file);
+	return result;
+}
+
+static int create(const struct queue_store *store, const char *path)
+{
+	int directory = store->directory;
+	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+	int result;
+
+	if (file != -EEXIST)
+		return file;
+	/* of an attempt that failed */
+	result = os_file_unlink(directory, path);
+	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
+}
+
+int update_make_control(struct queue_store *store, const struct queue_update *update)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	char path[QUEUE_PATH_SIZE];
+	int result = read_envelope(store, update, &text);
+	int file;
+
+	if (result < 0)
+		return result;
+	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
+		buffer_append_byte(&text, '\n');
+	buffer_append_str(&text, update->control);
+	queue_store_path(store, QUEUE_INTD, NULL, update->number, path);
+	file = create(store, path);
+	if (file < 0)
+		return file;
+	result = os_file_write(file, buffer_data(&text), text.length, 0);
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
+}
+
+int update_append_control(struct queue_store *store, const struct queue_update *update)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
+	file = os_file_open(store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
+	if (file < 0)
+		return file;
+	result = check_head(update, file);
+	if (result == 0)
+		result = update_append(store, file, update->control);
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/update_internal.h - between the parts of the updates.
+ */
+#ifndef QUEUE_UPDATE_INTERNAL_H
+#define QUEUE_UPDATE_INTERNAL_H
+
+#include "queue/update.h"
+
+/* Appends RECORDS to a file opened for it, in a line of their own. */
+MUST_CHECK int update_append(const struct queue_store *store, int file, struct str records);
+
+/* Before a failure is noted for a message: -ESTALE when the update means another. */
+MUST_CHECK int update_check_identity(struct queue_store *store, const struct queue_update *update);
+
+/* Makes the control file of a message that becomes S5, in intd/: the file, open, or
+ * -errno. */
+MUST_CHECK int update_make_control(struct queue_store *store, const struct queue_update *update);
+
+/* Appends to that of a message at S5: the file, open, or -errno; -ESTALE as above. */
+MUST_CHECK int update_append_control(struct queue_store *store, const struct queue_update *update);
+
+#endif
