@@ -140,8 +140,10 @@ def measure_all(options, disk):
     if options.idle and is_wanted(options, "idle"):
         report["idle"] = measure_idle(options, disk)
     for kind in cases.SYSTEMS:
+        disk.clear()
         measure_kind(options, disk, kind, report)
     if options.waiting and is_wanted(options, "waiting"):
+        disk.clear()
         report["waiting"] = measure_waiting(options, disk, note)
     if options.waiting and is_wanted(options, "waiting, due"):
         report["passes"] = measure_passes(options, disk, note)

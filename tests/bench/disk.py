@@ -27,7 +27,12 @@ class Disk:
             for _ in range(size_mib):
                 file.write(bytes(1 << 20))
             os.fsync(file.fileno())
-        commands = (["mkfs.ext4", "-q", "-i", "2048", "-E",
+        self._format(image)
+        if not self.is_mounted:
+            os.unlink(image)
+
+    def _format(self, image):
+        commands = (["mkfs.ext4", "-q", "-F", "-i", "2048", "-E",
                      "nodiscard,lazy_itable_init=0,lazy_journal_init=0", image],
                     ["mount", "-o", "loop", image, self.path])
         try:
@@ -35,10 +40,21 @@ class Disk:
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
         except (OSError, subprocess.CalledProcessError):
-            os.unlink(image)
             return
         self.is_mounted = True
         os.chmod(self.path, 0o755)
+
+    def clear(self):
+        """As new: what one measurement left neither fills the disk of the next nor ages it."""
+        if not self.is_mounted:
+            shutil.rmtree(self.path)
+            os.mkdir(self.path)
+            return
+        subprocess.run(["umount", self.path], check=True)
+        self.is_mounted = False
+        self._format(os.path.join(self.base, "image"))
+        if not self.is_mounted:
+            raise RuntimeError("the disk image cannot be made anew")
 
     def _describe(self):
         answer = subprocess.run(["findmnt", "-no", "FSTYPE,OPTIONS", "-T", self.path],
