@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import tempfile
 
+from common.net import wait_until
+
 
 class Disk:
     """A temporary directory: on an ext4 image of its own where root may mount
@@ -50,7 +52,9 @@ class Disk:
             shutil.rmtree(self.path)
             os.mkdir(self.path)
             return
-        subprocess.run(["umount", self.path], check=True)
+        # what a server started may outlive it for a moment
+        wait_until(lambda: subprocess.run(["umount", self.path], stderr=subprocess.DEVNULL,
+                                          check=False).returncode == 0, "the disk is at rest", 30)
         self.is_mounted = False
         self._format(os.path.join(self.base, "image"))
         if not self.is_mounted:
