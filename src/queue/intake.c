@@ -27,7 +27,9 @@ static bool is_usable(const struct queue_intake *intake, const struct queue_spar
 	       queue_store_has(intake->store, QUEUE_BOUNCE, NULL, spare->number) == 0;
 }
 
-/* Its removals need not be durable, so it waits for a sync like all others. */
+/* It is removed, after a sync like all others, for the removal of its names need not be
+ * durable. It is not used again: whoever the process before us gave it to may still
+ * write to it. */
 static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 {
 	struct os_file_info info;
@@ -45,12 +47,11 @@ static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 	}
 	if (!is_usable(intake, &spare, &info))
 		return;
-	if (intake->quarantine.count < intake->options.spares)
-		spare.file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
 	queue_spare_list_add(&intake->quarantine, spare);
 }
 
-/* What an earlier process left in pid/. */
+/* What an earlier process left in pid/. That of an orderly end could be used, but the
+ * few files do not matter. */
 static int load_spares(struct queue_intake *intake)
 {
 	struct queue_spare_list found = {0};

@@ -124,8 +124,6 @@ struct queue_message {
 
 /* message.c: closes and frees; the file stays. */
 void queue_message_release(struct queue_message *message);
-/* Removes the file. Consumes MESSAGE. */
-void queue_message_discard(struct queue_message *message);
 
 /* spare.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,

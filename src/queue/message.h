@@ -24,7 +24,7 @@ struct queue_intake_options {
 	uint64_t spare_size; /* a larger file is cut to this when it becomes a spare */
 };
 
-/* Also takes over the spares that an earlier process left in pid/. Only the
+/* Also removes, after a sync, the spares that an earlier process left in pid/. Only the
  * daemon (which holds lock/queue) may have spares > 0. */
 MUST_CHECK int queue_intake_open(struct queue_store *store,
 				 const struct queue_intake_options *options,
@@ -61,6 +61,8 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 
 /* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
 void queue_message_abandon(struct queue_message *message);
+/* The same where somebody may: the file is removed, never used again. */
+void queue_message_discard(struct queue_message *message);
 
 /* From now on no message has a name that its number had before: what power
  * failures left was removed, by queue_intake_clean() and queue_update_clean(), both

@@ -36,8 +36,9 @@ static void client_close(struct server_client *client)
 
 	if (server->manager == client)
 		server->manager = NULL;
+	/* it may live on without its connection, and write */
 	HASH_ITER (hh, client->files, held, next)
-		server_held_abandon(client, held);
+		server_held_discard(client, held);
 	ipc_channel_close(client->channel);
 	client->channel = NULL;
 	client->is_gone = true;

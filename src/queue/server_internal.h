@@ -68,6 +68,8 @@ void server_open(struct server_client *client, uint32_t count);
 bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
+/* The same for a client that may still have the file open. */
+void server_held_discard(struct server_client *client, struct server_held *held);
 
 /* server_commit.c: groups on their way to the disk. */
 extern const struct queue_group_handler server_group_handler;

@@ -79,6 +79,13 @@ void server_held_abandon(struct server_client *client, struct server_held *held)
 	server_held_free(held);
 }
 
+void server_held_discard(struct server_client *client, struct server_held *held)
+{
+	HASH_DELETE(hh, client->files, held);
+	queue_message_discard(held->message);
+	server_held_free(held);
+}
+
 /* S2 to S3, or the reason why not. */
 static int write_envelope(struct server_held *held)
 {

@@ -6,6 +6,7 @@ import re
 import smtplib
 import subprocess
 import threading
+import time
 
 import pytest
 from smtp import Client, Wire, deliver
@@ -130,12 +131,48 @@ def test_process_is_killed(node, program):
     assert len(mx.log.find("process_ended")) == 1
 
 
-def send_with_patience(mx, recipients):
+def test_who_still_writes_spoils_nothing(node):
+    """A client sends on, into a file that a "queue" gave out that was killed; the next one
+    must not give it to anybody else."""
+    mx = node(domains=["a.test"], settings="stage maildir { paused = yes }\n")
+    with Client(mx) as client:
+        for number in range(120):
+            assert client.deliver("s@c.test", f"early{number}@a.test", TEXT).startswith("250 ")
+    mx.settings = ""
+    mx.write_configuration()
+    mx.reload()
+    mx.wait_empty()
+    time.sleep(2)  # their removal is durable after one: now there are spare files
+    writers = [Client(mx) for _ in range(100)]
+    for writer in writers:
+        assert writer.docmd("MAIL FROM:<s@c.test>")[0] == 250
+        assert writer.docmd("RCPT TO:<slow@a.test>")[0] == 250
+        assert writer.docmd("DATA")[0] == 354
+        writer.sock.sendall(b"written by somebody else\r\n" * 4000)
+    mx.kill_and_wait("queue")
+    for number in range(80):  # what "smtpd" had asked for ahead is used up
+        send_with_patience(mx, [f"early{number}@a.test"])
+    long = TEXT + b"A line of a long message.\r\n" * 20000
+    for number in range(30):
+        with Client(mx) as client:
+            reply = client.deliver("s@c.test", f"u{number}@a.test", long, before_dot=lambda: [
+                writer.sock.sendall(b"written by somebody else\r\n" * 200) for writer in writers])
+        assert reply.startswith("250 ")
+    for number in range(30):
+        for text in mx.maildir(f"u{number}@a.test").wait():
+            split_trace(text, long.replace(b"\r\n", b"\n"))
+    for writer in writers:
+        writer.sock.sendall(b"\r\n.\r\n")
+        assert writer.getreply()[0] == 451
+        writer.close()
+
+
+def send_with_patience(mx, recipients, text=TEXT):
     """As a client does: refused or cut off for the moment, it comes again."""
     def attempt():
         try:
             with Client(mx) as client:
-                reply = client.deliver("s@c.test", recipients, TEXT)
+                reply = client.deliver("s@c.test", recipients, text)
         except (OSError, smtplib.SMTPException):
             return False
         assert reply[0] in "24", reply
