@@ -4,11 +4,12 @@ prints: nothing fails silently, and the exit status tells."""
 
 import os
 import re
+import select
 import signal
 import subprocess
 
 import pytest
-from stagepost import PATIENCE, as_user
+from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """serve reload stop check config manual enqueue mailq trace sendmail completion
@@ -165,6 +166,10 @@ def test_a_broken_pipe(node, run, ground, command):
     fill(ground, mx)
     reader, writer = os.pipe()
     os.close(reader)
+    poll = select.poll()
+    poll.register(writer, 0)
+    # a process that was being started elsewhere has the other end, too, for a moment
+    wait_until(lambda: poll.poll(0), "nobody can read")
     ended = run(mx, *command.split(), stdout=writer)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, b"")
