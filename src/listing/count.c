@@ -11,7 +11,6 @@ struct counting {
 	struct queue_store *store;
 	struct listing_count count;
 	enum queue_place place;
-	enum mail_stage stage; /* QUEUE_TODO */
 	const char *name;
 	int64_t oldest_us;
 	int (*each)(void *context, const struct listing_count *count);
@@ -22,12 +21,14 @@ struct counting {
 static bool read_birth(const struct counting *counting, uint64_t number, int64_t *born_us_out)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	const enum mail_stage *stage = counting->place == QUEUE_TODO ? &counting->stage : NULL;
+	enum mail_stage stage;
+	bool is_queued =
+		counting->place == QUEUE_TODO && mail_stage_parse(str_from(counting->name), &stage);
 	struct mail_id id;
 	struct str rest;
 	struct str line;
 
-	if (queue_update_read(counting->store, stage, number, &text) < 0)
+	if (queue_update_read(counting->store, is_queued ? &stage : NULL, number, &text) < 0)
 		return false;
 	rest = buffer_view(&text);
 	if (!str_split(&rest, '\n', &line) || !str_split(&rest, '\n', &line) ||
@@ -131,10 +132,8 @@ int listing_count(struct queue_store *store,
 	struct counting counting = {.store = store, .each = each, .context = context};
 	int result = 0;
 
-	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
-		counting.stage = (enum mail_stage)stage;
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
 		result = count_place(&counting, QUEUE_TODO, "queued", mail_stage_name(stage));
-	}
 	if (result == 0)
 		result = count_place(&counting, QUEUE_INFO, "preprocessed", NULL);
 	if (result == 0)

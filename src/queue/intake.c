@@ -19,7 +19,7 @@ static int collect(void *context, const char *name)
 
 /* A data file whose number is not its inode was copied; one whose message is
  * still in todo/ or info/ after a power failure has not ended. */
-static bool is_usable(const struct queue_intake *intake, const struct queue_spare *spare,
+static bool has_ended(const struct queue_intake *intake, const struct queue_spare *spare,
 		      const struct os_file_info *info)
 {
 	return info->inode == spare->number &&
@@ -45,7 +45,7 @@ static void load_spare(struct queue_intake *intake, struct queue_spare spare)
 		(void)result;
 		return;
 	}
-	if (!is_usable(intake, &spare, &info))
+	if (!has_ended(intake, &spare, &info))
 		return;
 	queue_spare_list_add(&intake->quarantine, spare);
 }

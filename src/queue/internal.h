@@ -100,7 +100,7 @@ struct queue_intake {
 	pid_t process;                 /* ours, for names */
 	uint64_t next_serial;          /* of new files; main thread */
 	bool has_cleaned;              /* once; main thread */
-	bool is_clean;                 /* no name stands without its mess/; main thread */
+	bool is_clean;                 /* a new file's number has no old names; main thread */
 	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
 	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;

@@ -55,7 +55,7 @@ struct queue_server {
 	uint64_t reserve;
 	int listening;
 	bool is_full;
-	bool is_cleaned; /* pid, mess, intd and todo were, since the start */
+	bool is_cleaned; /* pid and mess were, since the start */
 	bool has_missed; /* the manager must be told to scan */
 	void (*stopped)(void *context);
 	void *stopped_context;

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+import json
 import os
 import shutil
 import sys
@@ -76,6 +77,17 @@ def pytest_runtest_makereport(item):
 @pytest.fixture(scope="session")
 def ground(pytestconfig):
     return pytestconfig.stagepost_ground
+
+
+@pytest.fixture
+def listing(run):
+    """What "queue list" tells, by the "run" of the tests that ask."""
+    def listing(mx, *words):
+        ended = run(mx, "queue", "list", "--json", *words)
+        assert ended.returncode == 0, ended.stderr
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    return listing
 
 
 @pytest.fixture

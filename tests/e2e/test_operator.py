@@ -42,16 +42,6 @@ def tell(run):
     return tell
 
 
-@pytest.fixture
-def listing(run):
-    def listing(mx, *words):
-        ended = run(mx, "queue", "list", "--json", *words)
-        assert ended.returncode == 0, ended.stderr
-        return [json.loads(line) for line in ended.stdout.splitlines()]
-
-    return listing
-
-
 def send(run, mx, *recipients, sender="anna@a.test"):
     for recipient in recipients:
         assert run(mx, "sendmail", "-f", sender, recipient, input=TEXT).returncode == 0

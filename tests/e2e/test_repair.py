@@ -32,16 +32,6 @@ def run(ground):
     return run
 
 
-@pytest.fixture
-def listing(run):
-    def listing(mx, *words):
-        ended = run(mx, "queue", "list", "--json", *words)
-        assert ended.returncode == 0, ended.stderr
-        return [json.loads(line) for line in ended.stdout.splitlines()]
-
-    return listing
-
-
 def names(mx):
     """{number: path} of all data files."""
     return mx.data_files()
