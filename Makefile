@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash fuzz install clean help packages
+.PHONY: all run test lint format coverage bench big crash fuzz reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -44,6 +44,10 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 crash: ## every crash state, at length
 	@tools/test --only crash
 
+reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
+	@tools/print-reliability > doc/reliability.md.new
+	@mv doc/reliability.md.new doc/reliability.md
+
 fuzz: ## search for inputs that break a parser, T seconds each
 	@tools/fuzz $(T)
 
@@ -56,4 +60,4 @@ clean: ## remove what was built
 	rm -rf build build-test build-clang build-fuzz build-coverage
 
 help: ## this text
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
