@@ -66,13 +66,26 @@ void helper_close(struct helper *helper)
 	manager_check_stopped(manager);
 }
 
+/* Whether the process that USER runs is the one for SERVICE. */
+static bool may_help(const struct manager *manager, struct str service, uid_t user)
+{
+	const struct config_service *found = config_service_find(manager->config, service);
+
+	if (str_equal(service, STR("resolve")))
+		return user == manager->peers.resolve;
+	if (str_equal(service, STR("remote")))
+		return user == manager->peers.remote;
+	return found != NULL && user == manager->peers.services[found->kind];
+}
+
 static bool on_hello(struct helper *helper, struct unpack *body)
 {
 	struct manager *manager = helper->manager;
 	struct str service = unpack_str(body);
 	uint32_t concurrency = unpack_u32(body);
 
-	if (!unpack_is_whole(body) || helper->stage != NULL || helper->is_resolve)
+	if (!unpack_is_whole(body) || helper->stage != NULL || helper->is_resolve ||
+	    !may_help(manager, service, helper->user))
 		return false;
 	helper->concurrency = concurrency;
 	if (str_equal(service, STR("resolve"))) {
@@ -157,13 +170,14 @@ void helper_on_connection(void *context, unsigned events)
 	struct manager *manager = context;
 	union os_socket_address peer;
 	struct helper *helper;
-	int socket = os_socket_accept(manager->helper_listening, &peer);
+	int socket = os_socket_accept(manager->peers.listening, &peer);
 
 	(void)events;
 	if (socket < 0)
 		return;
 	helper = memory_alloc_zero(1, sizeof *helper);
 	helper->manager = manager;
+	helper->user = os_socket_peer_user(socket);
 	helper->channel = ipc_channel_new(manager->loop, socket, &channel_handler, helper);
 	DL_APPEND2(manager->helpers, helper, previous, next);
 }

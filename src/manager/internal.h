@@ -138,6 +138,7 @@ struct helper {
 	struct ipc_channel *channel;
 	struct stage *stage; /* NULL before HELLO, and for resolve */
 	bool is_resolve;
+	uid_t user;
 	uint32_t concurrency;
 	uint32_t in_flight;
 	struct job *jobs;
@@ -178,7 +179,7 @@ struct manager {
 	struct job *jobs; /* in flight, by tag */
 	struct helper *helpers;
 	struct os_watch *helper_watch;
-	int helper_listening;
+	struct manager_peers peers;
 	uint32_t next_tag;
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
@@ -196,7 +197,6 @@ struct manager {
 	struct os_task removals_task;
 	struct queue_client *bounce_queue;
 	struct os_watch *notify_watch;
-	int notify;
 	struct os_watch *trigger_watch;
 	int trigger;
 	struct os_timer *rescan_timer;

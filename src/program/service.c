@@ -164,9 +164,10 @@ static void stop(struct child *child)
 	check_stop(NULL);
 }
 
-int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds)
+int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
+		 int (*open)(struct child *child))
 {
-	const struct child_program supervised = {name, start, reload, stop};
+	const struct child_program supervised = {name, open, start, reload, stop};
 
 	program.kinds = kinds;
 	return child_main(argc, argv, &supervised);

@@ -99,11 +99,19 @@ static void on_connection(void *context, unsigned events)
 	union os_socket_address peer;
 	struct server_client *client;
 	int socket = os_socket_accept(server->listening, &peer);
+	uid_t user;
 
 	(void)events;
 	if (socket < 0)
 		return;
+	user = os_socket_peer_user(socket);
+	if (user != server->peers.manager && user != server->peers.intake) {
+		log_event(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		os_socket_close(socket);
+		return;
+	}
 	client = memory_alloc_zero(1, sizeof *client);
+	client->user = user;
 	client->server = server;
 	client->channel = ipc_channel_new(server->loop, socket, &channel_handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
@@ -129,7 +137,8 @@ static void clean(void *context)
 }
 
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
-				      struct queue_intake *intake, int listening, uint64_t reserve)
+				      struct queue_intake *intake, int listening, uint64_t reserve,
+				      const struct queue_server_peers *peers)
 {
 	struct queue_server *server = memory_alloc_zero(1, sizeof *server);
 
@@ -137,6 +146,7 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->store = store;
 	server->intake = intake;
 	server->reserve = reserve;
+	server->peers = *peers;
 	server->listening = listening;
 	server->removed_task = (struct os_task){.call = server_removed_send, .context = server};
 	server->group = queue_group_new(loop, &server_group_handler, server);

@@ -32,6 +32,7 @@ struct server_client {
 	struct ipc_channel *channel;
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
+	uid_t user;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* freed when the last commit is done */
 	struct server_client *next, *previous;
@@ -53,6 +54,7 @@ struct queue_server {
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
 	uint64_t reserve;
+	struct queue_server_peers peers;
 	int listening;
 	bool is_full;
 	bool is_cleaned; /* pid and mess were, since the start */

@@ -159,6 +159,8 @@ bool server_manage(struct server_client *client)
 {
 	struct queue_server *server = client->server;
 
+	if (client->user != server->peers.manager)
+		return false;
 	server->manager = client;
 	server->has_missed = false;
 	buffer_reset(&server->notice);

@@ -15,7 +15,7 @@ from stagepost import wait_until
 
 SECONDS = float(os.environ.get("KILL_SECONDS", "60"))
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
-PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "local")
+PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "local", "pipe")
 MAILBOXES = 40
 
 
