@@ -11,6 +11,7 @@
 #include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -207,7 +208,7 @@ static int allow_sockets(scmp_filter_ctx filter, unsigned calls)
 }
 
 /* No memory that is executed can be made, no process, and no signal for another one;
- * limits can be read. */
+ * limits and terminals can be asked about. */
 static int allow_within(scmp_filter_ctx filter)
 {
 	const struct {
@@ -221,6 +222,7 @@ static int allow_within(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_A2(SCMP_CMP_EQ, 0)},
 		{"getrlimit", SCMP_A1(SCMP_CMP_NE, 0)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
+		{"ioctl", SCMP_A1(SCMP_CMP_EQ, TCGETS)}, /* isatty(3) */
 	};
 	int error = 0;
 

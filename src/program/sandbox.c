@@ -31,6 +31,7 @@ static const struct profile {
 	 {{BASE_QUEUE, "pid", KEEP},
 	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_MAKE},
 	  {BASE_QUEUE, "todo", KEEP},
+	  {BASE_QUEUE, "info", OS_SANDBOX_LIST}, /* is synced before a number is free */
 	  {BASE_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS}}},
 	{"send",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_ANSWER,

@@ -5,6 +5,7 @@ import glob
 import os
 import platform
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -379,6 +380,69 @@ def test_a_directory_in_place_of_another_is_noticed(node):
     mx.log.wait("process_stopped", program="local")
     deliver(mx, "anna@a.test", TEXT)
     mx.maildir("anna@a.test").wait()
+
+
+REFUSAL = re.compile(r"^\d+ +(\w+)\((.*)\) += -1 (EPERM|EACCES|ENOSYS) ")
+
+
+def refusals(mx, trace):
+    """[(call, arguments)] of what processes tried in vain, but for the directories above
+    all mailboxes, which are synced where that is allowed, and clone3()."""
+    found = []
+    with open(trace, encoding="utf-8", errors="replace") as lines:
+        for call, arguments, error in (m.groups() for m in map(REFUSAL.match, lines) if m):
+            path = re.search(r'AT_FDCWD, "([^"]*)", .*O_DIRECTORY', arguments)
+            is_above = path and (mx.mail + "/").startswith(path.group(1).rstrip("/") + "/")
+            if not (call == "clone3" and error == "ENOSYS") and not is_above:
+                found.append((call, arguments))
+    return found
+
+
+@pytest.mark.parametrize("sync", ["files", "filesystem", "ordered"])
+def test_nothing_that_is_done_is_refused(node, ground, sync):
+    """Whatever way a message takes, and after each process was killed."""
+    homes = ground.directory("homes")
+    os.chmod(homes, 0o777)
+    mx = node(switch_user=True, routes=[f"c.test:127.0.0.1;{free_port()}"],
+              domains=["a.test", 'domain "own.test" { service = own }',
+                       'domain "box.test" { service = box }'],
+              settings=PROCESSES + f'queue_sync = {sync}\nprobe_delay = 1\nspares = 2\n'
+              f'service box {{ kind = pipe command = "/bin/false" }}\n'
+              f'service own {{ kind = maildir path = "{homes}/%u" user = "%u" }}\n')
+    shutil.chown(mx.mail, USERS["local"])
+    trace = os.path.join(mx.directory, "trace")
+    pids = [word for pid in [mx.process.pid, *mx.pids()] for word in ("-p", str(pid))]
+    tracer = subprocess.Popen(["strace", "-f", "-Z", "-o", trace, *pids], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: status_of(mx.pids()[-1])["TracerPid"] != ["0"], "they are traced")
+        for program in (None, "queue", "send", "local", "remote", "smtpd"):
+            if program:
+                mx.kill_and_wait(program)
+            with Client(mx) as client:
+                for number in range(4):
+                    reply = client.deliver("", [f"u{number}@a.test", "late@c.test",
+                                                "games@own.test", "x@box.test"], TEXT)
+                    assert reply[0] in "24", reply
+        mx.reload()
+        for number in range(3):  # the first group of a "queue" is not like the others
+            name = f"late{number}@c.test"
+            deliver(mx, [name, f"anna{number}@a.test"], TEXT)
+            wait_until(lambda: any(name in text and "\nmapped:" in text
+                                   for text in mx.control_files().values()), "it waits")
+            for order in "hold", "remove":
+                subprocess.run([os.path.join(mx.programs, "stagepost"), "queue", order, "--all",
+                                "--yes", "-c", mx.conf], check=True, timeout=PATIENCE,
+                               stdout=subprocess.DEVNULL)
+            wait_until(lambda: not mx.control_files() and not mx.data_files(), "all is removed")
+            deliver(mx, f"bob{number}@a.test", TEXT)
+            mx.maildir(f"bob{number}@a.test").wait()
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(PATIENCE)
+    assert os.path.getsize(trace) > 0
+    assert not refusals(mx, trace)
+    assert not mx.log.find("queue_error") and not mx.log.find("process_error")
 
 
 @pytest.mark.parametrize("switch_user", [True, False], ids=["root", "user"])
