@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash fuzz smuggle reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -43,6 +43,9 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 
 crash: ## every crash state, at length
 	@tools/test --only crash
+
+smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
+	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new
