@@ -69,6 +69,7 @@ struct smtp_server {
 	bool chunk_is_last;
 	bool chunk_is_skipped; /* it is refused already */
 	uint32_t errors;
+	uint32_t deferrals;           /* 4yz replies to commands */
 	uint32_t commands;            /* that bring no message nearer */
 	enum smtp_state state_behind; /* the chunk, when it is skipped */
 	uint64_t chunk_left;          /* bytes of it still to come */
