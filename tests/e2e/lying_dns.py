@@ -25,7 +25,9 @@ def record(kind, data, name=QUESTION, ttl=60, length=None):
 
 
 def mx(preference, name):
-    return record(MX, struct.pack(">H", preference) + (name if name[-1:] == b"\0" else labels(name)))
+    """NAME: as text, or as it is transmitted."""
+    is_transmitted = name[-1:] == b"\0"
+    return record(MX, struct.pack(">H", preference) + (name if is_transmitted else labels(name)))
 
 
 def a(*addresses):

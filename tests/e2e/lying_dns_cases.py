@@ -9,6 +9,7 @@ from lying_dns import (A, AAAA, CNAME, FORMERR, MX, NO_DATA, NO_NAME, NOTIMP, NS
 
 LATER, NO_HOST, OURS, REFUSES, NO_DOMAIN = "4.4.3 ", "5.4.4 ", "5.4.6 ", "5.1.10 ", "5.1.2 "
 BROKEN = (LATER, NO_HOST)  # as the resolver library likes; nothing is connected to
+SILENT = 50  # names about which nothing is ever said
 GOOD = Answer(a("192.0.2.1"))
 TO_GOOD = b"\0\x0a" + labels("mx.good.test")
 LONG = ".".join(["l" * 63] * 3 + ["l" * 56, "test"])  # 253 bytes, 255 as transmitted
@@ -30,7 +31,8 @@ def domain_of(name):
 
 def answers_of(cases):
     return {question: answer for case in cases for question, answer in case.answers.items()} | \
-        {(f"silent{number}.silent.test", kind): None for number in range(50) for kind in (MX, A, AAAA)}
+        {(f"silent{number}.silent.test", kind): None
+         for number in range(SILENT) for kind in (MX, A, AAAA)}
 
 
 # --- answers to the question for MX records ---
@@ -88,6 +90,8 @@ EXCHANGERS = {
     "huge_text": ((TRUNCATED, Answer([mx(10, "mx.good.test")], additional=[
         record(TXT, (b"\xff" + b"t" * 255) * 10) for _ in range(20)])), ("mx.good.test=",)),
     "text_in_answer": (Answer([record(TXT, b"\x01a"), mx(10, "mx.good.test")]), ("mx.good.test=",)),
+    "exchangers_1000": ((TRUNCATED, Answer([mx(n, f"mx{n % 20}.good.test") for n in range(1000)])),
+                        ("mx0.good.test=192.0.2.1 ",), 10),
     "exchangers_1000_missing": ((TRUNCATED, Answer([mx(n, f"none{n}.good.test")
                                                     for n in range(1000)])), (NO_HOST,)),
     "exchangers_1000_ours": ((TRUNCATED, Answer([mx(n, "here.good.test") for n in range(1000)])),

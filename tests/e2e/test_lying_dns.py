@@ -8,7 +8,7 @@ import time
 
 import pytest
 from lying_dns import LyingServer, A, Answer, a, mx, MX
-from lying_dns_cases import ADDRESSES, CASES, answers_of, domain_of
+from lying_dns_cases import ADDRESSES, CASES, SILENT, answers_of, domain_of
 from smtp import deliver
 from stagepost import wait_until
 from test_dns import search
@@ -54,7 +54,8 @@ def test_the_next_exchanger_is_used_and_ours_never():
     """What is no host's is passed by; what is ours ends the list, as for a backup."""
     answers = {}
     for name, first in ("none", "169.254.1.1"), ("self", "127.0.0.1"):
-        answers |= {(f"{name}.test", MX): Answer([mx(20, f"b.{name}.test"), mx(10, f"a.{name}.test")]),
+        answers |= {(f"{name}.test", MX): Answer([mx(20, f"b.{name}.test"),
+                                                   mx(10, f"a.{name}.test")]),
                     (f"a.{name}.test", A): Answer(a(first)),
                     (f"b.{name}.test", A): Answer(a("192.0.2.1"))}
     with LyingServer(answers) as server:
@@ -67,7 +68,7 @@ def test_mail_is_put_off_or_returned(node):
     """With the reason; and other mail does not wait for those that are silent."""
     with LyingServer(answers_of(CASES)) as server:
         mx_node = node(settings=f'dns_server = "{server.dns_server}"', relay_from=["127.0.0.0/8"])
-        for number in range(50):
+        for number in range(SILENT):
             deliver(mx_node, f"x@silent{number}.silent.test", TEXT, sender="anna@a.test")
         for name in "link_local", "loopback", "null_mx", "servfail":
             deliver(mx_node, f"x@{domain_of(name)}", TEXT, sender="anna@a.test")
@@ -87,8 +88,8 @@ def test_mail_is_put_off_or_returned(node):
             failed = mx_node.log.wait("failed", to=to)
             assert (failed["status"], failed["text"]) == (status, text)
         assert mx_node.log.wait("deferred", to="x@servfail.test")["status"] == "4.4.3"
-        mx_node.log.wait("deferred", count=51, timeout=PATIENCE)
+        mx_node.log.wait("deferred", count=SILENT + 1, timeout=PATIENCE)
         assert {event["status"] for event in mx_node.log.find("deferred")} == {"4.4.3"}
-        wait_until(lambda: len(mx_node.control_files()) == 51, "what is put off is all that is left")
+        wait_until(lambda: len(mx_node.control_files()) == SILENT + 1, "the others are done")
         assert len(mx_node.maildir("anna@a.test").wait(8)) == 8
         assert not mx_node.log.find("process_ended")
