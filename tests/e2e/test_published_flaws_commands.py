@@ -9,9 +9,9 @@ import socket
 import subprocess
 
 import pytest
+from flaws import TEXT, unharmed  # noqa: F401  pylint: disable=unused-import
 from stagepost import give_to_user
 from test_commands import run  # noqa: F401  pylint: disable=unused-import
-from test_published_flaws import TEXT, unharmed  # noqa: F401  pylint: disable=unused-import
 
 # pylint: disable=redefined-outer-name
 MIB = 1 << 20
