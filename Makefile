@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash mutants fuzz reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -48,6 +48,9 @@ reliability-page: ## rewrite doc/reliability.md from the records of the campaign
 	@tools/print-reliability > doc/reliability.md.new
 	@mv doc/reliability.md.new doc/reliability.md
 
+mutants: ## take each check of the sources away in turn: a test must notice
+	@tests/mutants/run
+
 fuzz: ## search for inputs that break a parser, T seconds each
 	@tools/fuzz $(T)
 
@@ -57,7 +60,7 @@ install: all ## install below DESTDIR, prefix as given
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage
+	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants
 
 help: ## this text
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22
