@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash mutants fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill mutants fuzz reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -43,6 +43,10 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 
 crash: ## every crash state, at length
 	@tools/test --only crash
+
+kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
+	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new

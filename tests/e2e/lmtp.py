@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""An LMTP server for tests that does as a test says."""
+"""An LMTP server for tests that does as a test says; an SMTP server for who says EHLO."""
 
 import os
 import socketserver
@@ -44,11 +44,13 @@ class Server:
 
     def serve(self, rfile, wfile):
         recipients = []
+        is_lmtp = True
         say = lambda text: (wfile.write(text.encode() + b"\r\n"), wfile.flush())
         say("220 faulty LMTP")
         while line := rfile.readline().decode().rstrip("\r\n"):
             verb = line[:4].upper()
-            if verb == "LHLO":
+            if verb in ("LHLO", "EHLO"):
+                is_lmtp = verb == "LHLO"
                 self.greetings.append(line)
                 say("250-faulty\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n250 8BITMIME")
             elif verb == "RCPT":
@@ -69,9 +71,9 @@ class Server:
                     text += piece[1:] if piece.startswith(b".") else piece
                 answered = []
                 self.messages.append((answered, text))
-                for address in recipients:
+                for address in recipients if is_lmtp else recipients[:1]:
                     reply = self.final(address)
-                    answered.append(address)
+                    answered += [address] if is_lmtp else recipients
                     say(reply)
                 recipients = []
             elif verb == "QUIT":

@@ -4,14 +4,14 @@ or still queued, byte for byte; that it comes twice is allowed, and counted."""
 
 import os
 import random
-import re
 import tempfile
 import time
 
 import pytest
-from ledger import Generator, Ledger, judge, make_message
 from smtp import Client
 from stagepost import wait_until
+from common.holdings import all_delivered, all_queued
+from common.ledger import Generator, Ledger, judge, make_message
 
 SECONDS = float(os.environ.get("KILL_SECONDS", "60"))
 SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
@@ -86,27 +86,6 @@ def settle(mx, rounds=4):
             mx.stop()
             mx.make_due()
             mx.start()
-
-
-def all_delivered(*nodes):
-    for owner in nodes:
-        for domain in owner.domains:
-            folder = os.path.join(owner.mail, domain)
-            for box in os.listdir(folder) if os.path.isdir(folder) else []:
-                for text in owner.maildir(f"{box}@{domain}").messages():
-                    yield f"{box}@{domain}", text
-
-
-def all_queued(*nodes):
-    for owner in nodes:
-        for number, control in owner.control_files().items():
-            done = set(re.findall(r"^(?:done|fail): (\d+) ", control, re.M))
-            recipients = set(re.findall(r"^to: \d+ <(.*?)>", control, re.M))
-            for delivery, (_, address) in enumerate(re.findall(
-                    r"^map: (\d+) .*<(.*?)>", control, re.M), start=1):
-                if str(delivery) in done:
-                    recipients.discard(address)
-            yield recipients, owner.queued_message(number).replace(b"\r\n", b"\n")
 
 
 def test_kill_campaign(node, ledger, capsys):
