@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill mutants fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill mutants soak fuzz reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -51,6 +51,9 @@ kill: all ## kill -9 at every system call, and for ten minutes at random; about 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new
 	@mv doc/reliability.md.new doc/reliability.md
+
+soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
+	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/test_soak.py -s
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
