@@ -6,6 +6,7 @@
 #include "queue/control.h"
 #include "queue/internal.h"
 #include "queue/message.h"
+#include "queue/trailer.h"
 #include "queue/trigger.h"
 #include "test.h"
 #include <errno.h>
