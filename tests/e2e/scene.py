@@ -89,6 +89,7 @@ class Scene:
         self.ground = ground
         self.numbers = 0
         self.size = SMALL
+        self.environment = {}  # of commands
         self.ledger = None
         self.forget()
 
@@ -133,7 +134,7 @@ class Scene:
             env={**os.environ, "STAGEPOST_CONF": self.mx.conf}, cwd=self.mx.directory,
             capture_output=True, timeout=60, check=False, **options)
 
-    def enqueue(self, number, text, recipients, prefix=(), **options):
+    def enqueue(self, number, text, recipients, prefix=()):
         """The message from standard input, the envelope from descriptor 1: so the
         command's output is a file."""
         envelope = f"Fs@{SENDERS}\0" + "".join(f"T{to}\0" for to in recipients) + "\0"
@@ -145,7 +146,7 @@ class Scene:
             done = subprocess.run(
                 [*as_user(), *prefix, *command], input=text.replace(b"\r\n", b"\n"),
                 stdout=file, stderr=subprocess.PIPE, timeout=60, check=False, cwd=self.base,
-                env={**os.environ, "STAGEPOST_CONF": self.mx.conf, **options})
+                env={**os.environ, "STAGEPOST_CONF": self.mx.conf, **self.environment})
         if done.returncode == 0:
             self.ledger.write("accepted", number, reply="exit 0")
             return "250 exit 0"
