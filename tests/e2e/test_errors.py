@@ -221,6 +221,10 @@ def test_every_call_fails_once(scene, shim, campaign, way):
 FOUND = [
     ("pipe", Call("local", "write", "pipe"), 1, errno.EIO),
     ("large", Call("local", "write", "pipe"), 9, errno.EIO),
+    ("pipe", Call("local", "epoll_ctl", "other"), 2, errno.ENOMEM),
+    ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
+    ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
+    ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
 ]
 
 
