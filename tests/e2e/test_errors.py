@@ -225,6 +225,8 @@ FOUND = [
     ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
+    ("mixed", Call("queue", "renameat", ""), 1, errno.EIO),
+    ("mixed", Call("queue", "renameat", ""), 1, errno.EDQUOT),
 ]
 
 
