@@ -64,9 +64,10 @@ def answer(outcomes):
 
 
 class Scene:
-    """NODE and GROUND are the fixtures; OPTIONS those of the node."""
+    """NODE is the fixture; OPTIONS those of the node; what it runs is in SHIM's hands, if
+    there is one."""
 
-    def __init__(self, node, ground, more="", **options):
+    def __init__(self, node, more="", shim=None, start=True, **options):
         self.base = tempfile.mkdtemp(prefix="stagepost-scene-")
         os.chmod(self.base, 0o755)
         self.folder = os.path.join(self.base, "piped")
@@ -82,16 +83,18 @@ class Scene:
         self.far = lmtp.Server(recipient=answer({}))
         path = os.path.join(self.base, "lmtp")
         self.box = lmtp.Server(path, recipient=answer({}))
-        self.mx = node("scene", domains=DOMAINS,
+        self.mx = node("scene", start=False, domains=DOMAINS,
                        routes=[f"b.test:{self.far.address.replace(':', ';')}"],
                        settings=SETTINGS.format(socket=path, program=program,
                                                 folder=self.folder, more=more), **options)
-        self.ground = ground
         self.numbers = 0
         self.size = SMALL
-        self.environment = {}  # of commands
+        self.environment = shim.environment if shim else {}  # of commands
+        self.mx.prefix = shim.prefix if shim else []
         self.ledger = None
         self.forget()
+        if start:
+            self.mx.start()
 
     def close(self):
         self.far.close()

@@ -9,6 +9,7 @@ import mmap
 import os
 import shutil
 import tempfile
+import time
 
 from stagepost import ROOT, wait_until
 
@@ -87,13 +88,15 @@ class _Memory(ctypes.Structure):
     _fields_ = [("mode", ctypes.c_uint32), ("recorded", ctypes.c_uint32),
                 ("seen", ctypes.c_uint32), ("fired", ctypes.c_uint32),
                 ("number", ctypes.c_uint32), ("action", ctypes.c_int32),
-                ("clock_us", ctypes.c_int64), ("call", _Call), ("entries", _Call * ENTRIES)]
+                ("clock_us", ctypes.c_int64), ("passed_us", ctypes.c_int64),
+                ("wait_ms", ctypes.c_int32), ("call", _Call), ("entries", _Call * ENTRIES)]
 
 
 class Shim:
     """Its files are not on the disk of the nodes: they are mapped until we end."""
 
-    def __init__(self):
+    def __init__(self, wait_ms=0):
+        """Nobody waits longer than WAIT_MS for an event: who waits sees that time passes."""
         directory = tempfile.mkdtemp(prefix="stagepost-shim-")
         os.chmod(directory, 0o755)
         build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
@@ -109,6 +112,7 @@ class Shim:
         os.ftruncate(handle, ctypes.sizeof(_Memory))
         self.memory = _Memory.from_buffer(mmap.mmap(handle, ctypes.sizeof(_Memory)))
         os.close(handle)
+        self.memory.wait_ms = wait_ms
 
     def close(self):
         shutil.rmtree(os.path.dirname(self.path))
@@ -157,5 +161,12 @@ class Shim:
             return False
 
     def jump(self, seconds):
-        """The time of day of all processes, from the true one."""
+        """The time of day of all processes is that far from the true one."""
         self.memory.clock_us = seconds * 1000000
+
+    def pass_time(self, seconds, step=60):
+        """It passes for all processes, faster than for us."""
+        while seconds > 0:
+            self.memory.passed_us += min(step, seconds) * 1000000
+            seconds -= step
+            time.sleep(0.03)

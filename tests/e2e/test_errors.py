@@ -75,11 +75,8 @@ def shim():
 
 
 @pytest.fixture
-def scene(node, ground, shim):
-    made = Scene(node, ground, start=False)
-    made.mx.prefix = shim.prefix
-    made.environment = shim.environment
-    made.mx.start()
+def scene(node, shim):
+    made = Scene(node, shim=shim)
     yield made
     made.close()
 

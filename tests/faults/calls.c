@@ -169,7 +169,7 @@ CALL(shutdown, (int file, int how), (file, how), file)
 CALL(poll, (struct pollfd *files, nfds_t count, int milliseconds), (files, count, milliseconds), -1)
 CALL(epoll_create1, (int flags), (flags), -1)
 CALL(epoll_wait, (int file, struct epoll_event *events, int count, int milliseconds),
-     (file, events, count, milliseconds), file)
+     (file, events, count, shim_wait(milliseconds)), file)
 // clang-format on
 
 /* Only for what is new does the kernel need anything. */
@@ -208,7 +208,9 @@ int close(int file)
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	static typeof(clock_gettime) *real;
-	int64_t offset = clock == CLOCK_REALTIME ? shim_clock() : 0;
+	bool is_time_of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+	bool is_of_process = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+	int64_t offset = is_of_process ? 0 : shim_clock(is_time_of_day);
 	int result;
 
 	if (real == NULL)

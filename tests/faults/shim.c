@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,9 +40,18 @@ void *shim_next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-int64_t shim_clock(void)
+int64_t shim_clock(bool is_time_of_day)
 {
-	return shim == NULL ? 0 : atomic_load(&shim->clock_us);
+	if (shim == NULL)
+		return 0;
+	return atomic_load(&shim->passed_us) + (is_time_of_day ? atomic_load(&shim->clock_us) : 0);
+}
+
+int shim_wait(int milliseconds)
+{
+	int most = shim == NULL ? 0 : atomic_load(&shim->wait_ms);
+
+	return most != 0 && (milliseconds < 0 || milliseconds > most) ? most : milliseconds;
 }
 
 static const char *kind_of_socket(int file)

@@ -9,6 +9,7 @@
 #define FAULTS_SHIM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SHIM_ENTRIES = 8192, SHIM_NAME = 20 };
@@ -42,6 +43,8 @@ struct shim {
 	uint32_t number;           /* which of them is to fail, from 1 */
 	int32_t action;            /* an errno, or one of shim_action */
 	_Atomic int64_t clock_us;  /* added to the time of day */
+	_Atomic int64_t passed_us; /* added to every clock */
+	_Atomic int32_t wait_ms;   /* nobody waits longer for an event; 0: as he wants */
 	struct shim_call call;
 	struct shim_call entries[SHIM_ENTRIES];
 };
@@ -49,8 +52,10 @@ struct shim {
 /* What is to become of this call: 0 (it is made), or an action. FILE is its
  * descriptor, or -1. Leaves errno alone. */
 int shim_ask(const char *name, int file);
-/* Microseconds to be added to the time of day. */
-int64_t shim_clock(void);
+/* Microseconds to be added to the time of day, or to the other clocks. */
+int64_t shim_clock(bool is_time_of_day);
+/* How long somebody waits who would wait for MILLISECONDS, or for ever (-1). */
+int shim_wait(int milliseconds);
 /* The function of the next library. */
 void *shim_next(const char *name);
 
