@@ -8,7 +8,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill mutants soak fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill faults mutants soak fuzz reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -47,6 +47,9 @@ crash: ## every crash state, at length
 kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
+
+faults: all ## every call of every process fails once, with each error; about half an hour
+	@FAULTS=0 tests/e2e/run tests/e2e/test_errors.py -s
 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new

@@ -143,6 +143,7 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, server);
 	server->missed_timer = os_timer_new(loop, server_notice_missed, server);
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);
+	server->again_timer = os_timer_new(loop, server_remove_again, server);
 	server->clean_timer = os_timer_new(loop, clean, server);
 	clean(server); /* before a manager scans */
 	return server;
@@ -175,8 +176,10 @@ void queue_server_free(struct queue_server *server)
 	os_timer_free(server->clean_timer);
 	os_timer_free(server->missed_timer);
 	os_timer_free(server->settle_timer);
+	os_timer_free(server->again_timer);
 	os_task_cancel(server->loop, &server->removed_task);
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);
+	buffer_clear(&server->refused);
 	free(server);
 }

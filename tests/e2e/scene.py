@@ -64,9 +64,10 @@ def answer(outcomes):
 
 
 class Scene:
-    """NODE and GROUND are the fixtures; OPTIONS those of the node."""
+    """NODE is the fixture; OPTIONS those of the node; what it runs is in SHIM's hands, if
+    there is one."""
 
-    def __init__(self, node, ground, more="", **options):
+    def __init__(self, node, more="", shim=None, start=True, **options):
         self.base = tempfile.mkdtemp(prefix="stagepost-scene-")
         os.chmod(self.base, 0o755)
         self.folder = os.path.join(self.base, "piped")
@@ -82,15 +83,18 @@ class Scene:
         self.far = lmtp.Server(recipient=answer({}))
         path = os.path.join(self.base, "lmtp")
         self.box = lmtp.Server(path, recipient=answer({}))
-        self.mx = node("scene", domains=DOMAINS,
+        self.mx = node("scene", start=False, domains=DOMAINS,
                        routes=[f"b.test:{self.far.address.replace(':', ';')}"],
                        settings=SETTINGS.format(socket=path, program=program,
                                                 folder=self.folder, more=more), **options)
-        self.ground = ground
         self.numbers = 0
         self.size = SMALL
+        self.environment = shim.environment if shim else {}  # of commands
+        self.mx.prefix = shim.prefix if shim else []
         self.ledger = None
         self.forget()
+        if start:
+            self.mx.start()
 
     def close(self):
         self.far.close()
@@ -133,7 +137,7 @@ class Scene:
             env={**os.environ, "STAGEPOST_CONF": self.mx.conf}, cwd=self.mx.directory,
             capture_output=True, timeout=60, check=False, **options)
 
-    def enqueue(self, number, text, recipients, prefix=(), **options):
+    def enqueue(self, number, text, recipients, prefix=()):
         """The message from standard input, the envelope from descriptor 1: so the
         command's output is a file."""
         envelope = f"Fs@{SENDERS}\0" + "".join(f"T{to}\0" for to in recipients) + "\0"
@@ -145,7 +149,7 @@ class Scene:
             done = subprocess.run(
                 [*as_user(), *prefix, *command], input=text.replace(b"\r\n", b"\n"),
                 stdout=file, stderr=subprocess.PIPE, timeout=60, check=False, cwd=self.base,
-                env={**os.environ, "STAGEPOST_CONF": self.mx.conf, **options})
+                env={**os.environ, "STAGEPOST_CONF": self.mx.conf, **self.environment})
         if done.returncode == 0:
             self.ledger.write("accepted", number, reply="exit 0")
             return "250 exit 0"

@@ -90,8 +90,8 @@ def campaign():
 
 
 @pytest.fixture
-def scene(node, ground):
-    made = Scene(node, ground)
+def scene(node):
+    made = Scene(node)
     yield made
     made.close()
 
@@ -209,7 +209,7 @@ def test_kill_the_command(scene, campaign):
 
 
 @pytest.fixture
-def wrapped(node, ground):
+def wrapped(node):
     """A scene whose programs are begun by strace when a file beside them says so."""
     directory = tempfile.mkdtemp(prefix="stagepost-wrapped-")
     os.chmod(directory, 0o777)
@@ -220,7 +220,7 @@ def wrapped(node, ground):
         with open(path, "w", encoding="ascii") as file:
             file.write(WRAPPER)
         os.chmod(path, 0o755)
-    made = Scene(node, ground, start=False)
+    made = Scene(node, start=False)
     made.mx.programs = directory
     made.mx.start()
     yield made
