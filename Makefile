@@ -8,7 +8,8 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill faults mutants soak fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill faults smuggle mutants soak fuzz \
+	reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -50,6 +51,9 @@ kill: all ## kill -9 at every system call, and for ten minutes at random; about 
 
 faults: all ## every call of every process fails once, with each error; about half an hour
 	@FAULTS=0 tests/e2e/run tests/e2e/test_errors.py -s
+
+smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
+	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new
