@@ -275,11 +275,13 @@ static void start_thread(struct stage_local *local)
 {
 	sigset_t all;
 	sigset_t before;
+	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&local->thread, NULL, work, local) != 0)
-		panic("no thread for deliveries can be started");
+	error = pthread_create(&local->thread, NULL, work, local);
+	if (error != 0)
+		cannot_begin("no thread for deliveries", -error);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
