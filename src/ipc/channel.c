@@ -247,6 +247,12 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 		fail(channel, "send", (int)sent);
 }
 
+void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
+{
+	log_event(EVENT_IPC_REFUSED, log_number("type", type));
+	mark_lost(channel);
+}
+
 size_t ipc_channel_backlog(const struct ipc_channel *channel)
 {
 	return channel->backlog;

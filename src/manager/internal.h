@@ -16,6 +16,7 @@
 #define MANAGER_INTERNAL_H
 
 #include "ipc/channel.h"
+#include "ipc/job.h"
 #include "manager/manager.h"
 #include "manager/sleeper.h"
 #include "queue/client.h"
@@ -259,7 +260,8 @@ void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
-void resolver_answered(struct manager *manager, struct helper *helper, struct ipc_message *message);
+/* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
+MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);
@@ -300,14 +302,9 @@ struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);
 
 /* outcome.c */
-struct outcome {
-	uint32_t number; /* of the delivery */
-	unsigned flags;  /* enum ipc_job_flags */
-	struct str status;
-	struct str text;
-	struct str trigger;
-};
-void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
+/* False when the job has no such delivery, or it was reported before. */
+MUST_CHECK bool outcome_set(struct manager *manager, struct job *job,
+			    const struct ipc_job_report *report);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
 /* Tells the log of a delivery's outcome: once for each attempt, and for what was decided

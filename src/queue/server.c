@@ -55,8 +55,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	(void)channel;
 	switch (message->type) {
 	case QUEUE_PROTOCOL_OPEN:
-		server_open(client, unpack_u32(&body));
-		ok = true;
+		ok = server_open(client, &body);
 		break;
 	case QUEUE_PROTOCOL_ENVELOPE:
 		ok = server_envelope(client, &body, false);
@@ -68,10 +67,10 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ok = server_abandon(client, &body);
 		break;
 	case QUEUE_PROTOCOL_MANAGE:
-		ok = server_manage(client);
+		ok = message->body.length == 0 && server_manage(client);
 		break;
 	case QUEUE_PROTOCOL_CLEANED:
-		ok = server_cleaned(client);
+		ok = message->body.length == 0 && server_cleaned(client);
 		break;
 	case QUEUE_PROTOCOL_REMOVE:
 		ok = server_remove(client, &body);

@@ -66,7 +66,7 @@ struct queue_server {
 /* server_request.c: requests of those who add messages. False ends the connection. */
 /* 0, or -errno when there is too little room for more. */
 int server_check_room(struct queue_server *server);
-void server_open(struct server_client *client, uint32_t count);
+bool server_open(struct server_client *client, struct unpack *body);
 bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
