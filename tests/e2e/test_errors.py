@@ -171,11 +171,17 @@ class Attempt:
 
     def is_named(self, events):
         call, _, action = self.point
+        if self.is_harmless(events):
+            return True
         words = os.strerror(action), SAID.get(action, os.strerror(action))
         return (UNNAMED & {call.name, f"{call.name} {call.kind}", action,
                            f"{call.program} {call.name}"}
                 or any(word in value for event in events for value in event.values()
                        for word in words))
+
+    def is_harmless(self, events):
+        """What needs no line in the log."""
+        return False
 
     def run(self, way, late):
         campaign, scene = self.campaign, self.scene
@@ -251,6 +257,12 @@ def restart_with_faults(scene):
 
 class Start(Attempt):
     """Mail waits, and is delivered once the node has started."""
+
+    def is_harmless(self, events):
+        """Where all goes on there was another way, or a later time. What the child of a
+        fork has met its exit status tells, 71 and so on: it has no log."""
+        ended = [event for event in events if event["event"] == "process_ended"]
+        return not ended or self.point[0].program == "stagepost"
 
     def run(self, way, late):
         campaign, scene = self.campaign, self.scene
