@@ -147,7 +147,8 @@ def goes_on(mx, count, settings):
     mx.settings = settings
     mx.write_configuration()
     mx.reload()
-    wait_until(lambda: is_taken(mx), "mail is taken again", timeout=60)
+    for _ in range(40):  # more than were opened before
+        wait_until(lambda: is_taken(mx), "mail is taken again")
     mx.wait_empty(timeout=60)
     stored = sum(len(mx.maildir(f"u{number}@a.test").files()) for number in range(20))
     assert stored == count
