@@ -179,8 +179,7 @@ struct manager {
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
 	struct helper *helpers;
-	struct os_watch *helper_watch;
-	int helper_listening;
+	struct ipc_listener *helper_listener;
 	uint32_t next_tag;
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
@@ -297,7 +296,7 @@ struct trigger *stage_blocked_by(struct manager *manager, const struct message *
 void stage_pack_job(const struct job *job, struct buffer *body);
 
 /* helper.c */
-void helper_on_connection(void *context, unsigned events);
+void helper_on_connection(void *context, int socket);
 void helper_close(struct helper *helper);
 struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);

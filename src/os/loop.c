@@ -62,14 +62,14 @@ struct os_loop *os_loop_new(void)
 	struct event_config *config = event_config_new();
 
 	if (config == NULL)
-		panic("no event configuration");
+		cannot_begin("no event configuration", -ENOMEM);
 	/* No timer of ours needs more than milliseconds: precise ones would cost a
 	 * timerfd_settime(2) before every epoll_wait(2). */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (loop->base == NULL)
-		panic("no event loop");
+		cannot_begin("no event loop", -errno);
 	event_set_log_callback(keep_quiet);
 	evtimer_assign(&loop->refused_timer, loop->base, arm_refused, loop);
 	return loop;
@@ -332,7 +332,7 @@ struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(v
 	signal->context = context;
 	evsignal_assign(&signal->event, loop->base, number, signal_ready, signal);
 	if (evsignal_add(&signal->event, NULL) != 0)
-		panic("signal %d cannot be watched", number);
+		cannot_begin("signals cannot be watched", -errno);
 	return signal;
 }
 
@@ -360,7 +360,7 @@ struct os_wakeup *os_wakeup_new(struct os_loop *loop, void (*call)(void *context
 
 	wakeup->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wakeup->descriptor < 0)
-		panic("no eventfd: errno %d", errno);
+		cannot_begin("no descriptor for wakeups", -errno);
 	wakeup->call = call;
 	wakeup->context = context;
 	wakeup->watch = os_watch_new(loop, wakeup->descriptor, OS_WATCH_READ, wakeup_ready, wakeup);

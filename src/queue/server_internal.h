@@ -6,6 +6,7 @@
 #define QUEUE_SERVER_INTERNAL_H
 
 #include "ipc/channel.h"
+#include "ipc/listener.h"
 #include "ipc/pack.h"
 #include "queue/group.h"
 #include "queue/protocol.h"
@@ -41,7 +42,7 @@ struct queue_server {
 	struct os_loop *loop;
 	struct queue_store *store;
 	struct queue_intake *intake;
-	struct os_watch *watch;
+	struct ipc_listener *listener;
 	struct os_timer *clean_timer;
 	struct os_timer *missed_timer;
 	struct os_timer *settle_timer;
@@ -55,7 +56,6 @@ struct queue_server {
 	struct os_task removed_task;
 	struct buffer refused; /* REMOVE entries that the disk refused, to be tried again */
 	uint64_t reserve;
-	int listening;
 	bool is_full;
 	bool is_cleaned; /* pid and mess were, since the start */
 	bool has_missed; /* the manager must be told to scan */

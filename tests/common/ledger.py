@@ -155,11 +155,13 @@ class Generator:
     """Sends messages over a few connections until stop(), whatever happens to them.
     CONNECT() returns a new smtp.Client; RECIPIENTS(source) some recipients."""
 
-    def __init__(self, ledger, connect, recipients, *, connections=4, pause=0.05, seed=0):
+    def __init__(self, ledger, connect, recipients, *, connections=4, pause=0.05, seed=0,
+                 sender="s@client.test"):
         self.ledger = ledger
         self.connect = connect
         self.recipients = recipients
         self.pause = pause
+        self.sender = sender
         self._numbers = iter(range(1, 1 << 60))
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -189,7 +191,7 @@ class Generator:
         text, sha256 = make_message(number, source)
         recipients = self.recipients(source)
         self.ledger.write("begun", number, sha256=sha256, recipients=recipients)
-        reply = client.deliver("s@client.test", recipients, text,
+        reply = client.deliver(self.sender, recipients, text,
                                before_dot=lambda: self.ledger.write("dot", number))
         if reply.startswith("250 "):
             self.ledger.write("accepted", number, reply=reply)

@@ -4,6 +4,7 @@
 import os
 import socketserver
 import threading
+import time
 
 
 class Cut(Exception):
@@ -19,6 +20,7 @@ class Server:
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
+        self.times = []  # when they came, as time.time()
         self.greetings = []
         outer = self
 
@@ -71,6 +73,7 @@ class Server:
                     text += piece[1:] if piece.startswith(b".") else piece
                 answered = []
                 self.messages.append((answered, text))
+                self.times.append(time.time())
                 for address in recipients if is_lmtp else recipients[:1]:
                     reply = self.final(address)
                     answered += [address] if is_lmtp else recipients

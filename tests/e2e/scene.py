@@ -46,6 +46,15 @@ WAYS = {
 SMALL, LARGE = 7, 19
 
 
+def stored_in(node):
+    """(recipient, text, when it was written) of everything in its Maildirs."""
+    for domain in os.listdir(node.mail):
+        for box in os.listdir(os.path.join(node.mail, domain)):
+            for path in node.maildir(f"{box}@{domain}").files():
+                with open(path, "rb") as file:
+                    yield f"{box}@{domain}", file.read(), os.fstat(file.fileno()).st_mtime
+
+
 class Refused(Exception):
     """A reply that good mail must not get."""
 
@@ -183,25 +192,26 @@ class Scene:
                 raise AssertionError(f"the queue does not get empty: {now}\n{self.mx.log.tail()}")
             time.sleep(POLL / 2)
 
-    def delivered(self):
-        for domain in os.listdir(self.mx.mail):
-            folder = os.path.join(self.mx.mail, domain)
-            for box in os.listdir(folder) if domain != SENDERS else []:
-                for text in self.mx.maildir(f"{box}@{domain}").messages():
-                    yield f"{box}@{domain}", text
+    def copies(self):
+        """(recipient, text, when it came) of all that came out, but for reports."""
+        for copy in stored_in(self.mx):
+            if not copy[0].endswith("@" + SENDERS):
+                yield copy
         for server in self.far, self.box:
-            for recipients, text in server.messages:
+            for (recipients, text), when in zip(server.messages, server.times):
                 for recipient in recipients:
-                    yield recipient, text.replace(b"\r\n", b"\n")
+                    yield recipient, text.replace(b"\r\n", b"\n"), when
         for name in os.listdir(self.folder):
             if not name.startswith("new."):
                 with open(os.path.join(self.folder, name), "rb") as file:
                     recipient, _, text = file.read().partition(b"\n")
-                yield recipient.decode(), text
+                yield recipient.decode(), text, int(name.rpartition(".")[2]) / 1e9
+
+    def reports(self):
+        return self.mx.maildir(f"s@{SENDERS}").messages()
 
     def judge(self, queued=()):
-        return judge(self.ledger, self.delivered(), queued,
-                     self.mx.maildir(f"s@{SENDERS}").messages())
+        return judge(self.ledger, [copy[:2] for copy in self.copies()], queued, self.reports())
 
     def forget(self):
         """What came out, and what was to come: the next message begins anew."""
@@ -216,6 +226,7 @@ class Scene:
             os.unlink(os.path.join(self.folder, name))
         for server in self.far, self.box:
             server.messages.clear()
+            server.times.clear()
 
     def listing(self):
         """What "queue list" tells."""

@@ -43,7 +43,7 @@ ERRORS = {
     "fstat64": _LOOK, "fstatat64": _LOOK, "stat64": _LOOK, "lstat64": _LOOK,
     "fstatfs64": (*_FILE, errno.ENOMEM), "fstatvfs64": (*_FILE, errno.ENOMEM),
     "fdopendir": (errno.ENOMEM,), "readdir64": (errno.EIO,),
-    "flock": (errno.EINTR, errno.ENOMEM), "dup2": (errno.EINTR, errno.EMFILE),
+    "flock": (errno.EINTR, errno.ENOMEM), "dup": _DESCRIPTOR, "dup2": (errno.EINTR, errno.EMFILE),
     "close": (*_ROOM, errno.EINTR), "memfd_create": _DESCRIPTOR, "eventfd": _DESCRIPTOR,
     "pipe2": (errno.EMFILE, errno.ENFILE), "fork": (errno.ENOMEM,), "waitpid": (errno.EINTR,),
     "socket": _DESCRIPTOR, "socketpair": _DESCRIPTOR, "bind": (errno.ENOMEM,),

@@ -19,6 +19,14 @@ SEED = int(os.environ.get("FAULT_SEED", str(random.randrange(1 << 30))))
 SAMPLE = int(os.environ.get("FAULTS", "25"))  # for each way; 0: all
 WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command"]
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
+# What the log need not name, by the call, the call and its program, or the error: nothing
+# depends on a close, what was written is durable before; a line that the log cannot take is
+# counted as log_lost; a file that is not removed is found by the cleaner; clients come and
+# go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
+# sent is read again; and libevent knows other ways to wait.
+UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "remote pread64",
+           "lmtp pread64", errno.ECONNRESET, errno.EINTR}
+SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
 EVENTS = 200  # of the log, for one fault: more is a loop
 TICKS = 50  # hundredths of a second of the processor, for one fault
 
@@ -29,10 +37,16 @@ class Campaign:
         self.faults = collections.Counter()  # by the name of the error
         self.calls = set()
         self.restarts = collections.Counter()
-        self.quiet = collections.Counter()  # errors that no line of the log names
         self.missed = 0
         self.answered = self.refused = self.retries = 0
         self.wrong = []
+        self.checked = 0
+
+    def check(self):
+        """What went wrong since the last check fails the test."""
+        wrong, self.checked = self.wrong[self.checked:], len(self.wrong)
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
 
     def count(self, word):
         return sum(f": {word}" in line for line in self.wrong)
@@ -44,11 +58,11 @@ class Campaign:
             "messages answered 250": self.answered,
             "put off with 4yz or cut off": self.refused,
             "processes started again": sum(self.restarts.values()),
-            "errors that the log does not name": sum(self.quiet.values()),
             "lost": self.count("lost"), "corrupt": self.count("corrupt"),
             "duplicates without a reason": self.count("twice"),
             "refused for good": self.count("refused"), "panics": self.count("panic"),
             "loops": self.count("loop"), "stuck": self.count("stuck"),
+            "errors that the log does not name": self.count("unnamed"),
         }
 
 
@@ -61,10 +75,9 @@ def campaign():
                    command="make faults", counts=made.counts(),
                    seconds=time.monotonic() - made.begun, filesystem="ext4",
                    zero=("lost", "corrupt", "duplicates without a reason", "refused for good",
-                         "panics", "loops", "stuck")))
-    for name in "quiet", "restarts":
-        for what, count in sorted(getattr(made, name).items()):
-            print(f"  {name}: {what} {count}")
+                         "panics", "loops", "stuck", "errors that the log does not name")))
+    for what, count in sorted(made.restarts.items()):
+        print(f"  started again: {what} {count}")
 
 
 @pytest.fixture
@@ -153,9 +166,22 @@ class Attempt:
                 self.campaign.restarts[f"{call} {name_of(action)} {event['status']}"] += 1
         if len(events) > EVENTS:
             self.wrong(f"loop: {len(events)} events")
-        if action > 0 and action != errno.EINTR and not any(
-                os.strerror(action) in value for event in events for value in event.values()):
-            self.campaign.quiet[f"{call} {name_of(action)}"] += 1
+        if self.shim.fired and action > 0 and not self.is_named(events):
+            self.wrong(f"unnamed {[e for e in events if e['level'] != 'info'][:5]}")
+
+    def is_named(self, events):
+        call, _, action = self.point
+        if self.is_harmless(events):
+            return True
+        words = os.strerror(action), SAID.get(action, os.strerror(action))
+        return (UNNAMED & {call.name, f"{call.name} {call.kind}", action,
+                           f"{call.program} {call.name}"}
+                or any(word in value for event in events for value in event.values()
+                       for word in words))
+
+    def is_harmless(self, events):
+        """What needs no line in the log."""
+        return False
 
     def run(self, way, late):
         campaign, scene = self.campaign, self.scene
@@ -211,7 +237,75 @@ def test_every_call_fails_once(scene, shim, campaign, way):
         scene.forget()
         scene.mx.restart()
         Attempt(campaign, scene, shim, way, point).run(way, late=point[1] > early[point[0]])
-    assert not campaign.wrong, "\n".join(campaign.wrong[:40])
+    campaign.check()
+
+
+# --- the start ---
+
+
+def restart_with_faults(scene):
+    """A start whose calls may fail: that of the supervisor itself may be in vain, and then
+    has to say why and to work again at once. Whether it was not."""
+    scene.mx.stop()
+    try:
+        scene.mx.start(timeout=5)
+        return True
+    except AssertionError:
+        scene.mx.abandon()
+        return False
+
+
+class Start(Attempt):
+    """Mail waits, and is delivered once the node has started."""
+
+    def is_harmless(self, events):
+        """Where all goes on there was another way, or a later time. What the child of a
+        fork has met its exit status tells, 71 and so on: it has no log."""
+        ended = [event for event in events if event["event"] == "process_ended"]
+        return not ended or self.point[0].program == "stagepost"
+
+    def run(self, way, late):
+        campaign, scene = self.campaign, self.scene
+        assert send(scene, "later").startswith("250 ")
+        scene.mx.log.wait("message_preprocessed", since=self.mark)
+        self.mark = scene.mx.log.mark()
+        self.shim.arm(*self.point)
+        started = restart_with_faults(scene)
+        self.shim.off()
+        if not started and self.point[0].program != "stagepost":
+            self.wrong("stuck: no start")
+        if not started:
+            scene.mx.start()
+        try:
+            scene.wait_ready(self.mark)
+            wait_until(lambda: send(scene, "mixed")[:1] == "2", "a message is taken", timeout=5)
+            scene.settle(patience=0.15)
+        except Refused as refused:
+            self.wrong(f"refused {refused}")
+        except AssertionError as stuck:
+            self.wrong(f"stuck {stuck}")
+        if self.shim.fired:
+            campaign.faults[name_of(self.point[2])] += 1
+            campaign.calls.add((way, *self.point[:2]))
+        else:
+            campaign.missed += 1
+        self.judge()
+        self.look()
+
+
+def test_every_call_of_a_start_fails_once(scene, shim, campaign):
+    assert send(scene, "later").startswith("250 ")
+    scene.mx.log.wait("message_preprocessed")
+    shim.record()
+    scene.mx.restart()
+    time.sleep(LATE)
+    shim.off()
+    calls = [call for call in shim.recorded() if call.program in PROGRAMS]
+    scene.settle()
+    for point in some(points_of(calls)):
+        scene.forget()
+        Start(campaign, scene, shim, "start", point).run("start", late=True)
+    campaign.check()
 
 
 # What was found so, and is mended: (way, call, N, error).
@@ -235,4 +329,4 @@ def test_found_before(scene, shim, campaign, way, call, number, action):
     scene.mx.restart()
     Attempt(campaign, scene, shim, way, (call, number, action)).run(way, late=True)
     assert shim.fired
-    assert not campaign.wrong, "\n".join(campaign.wrong)
+    campaign.check()

@@ -80,23 +80,24 @@
 		return real arguments;                                                    \
 	}
 
-#define CONTROL(name)                                 \
-	int name(int file, int command, ...)          \
-	{                                             \
-		static int (*real)(int, int, ...);    \
-		int action = shim_ask(#name, file);   \
-		va_list list;                         \
-		void *argument;                       \
-		va_start(list, command);              \
-		argument = va_arg(list, void *);      \
-		va_end(list);                         \
-		if (action > 0) {                     \
-			errno = action;               \
-			return -1;                    \
-		}                                     \
-		if (real == NULL)                     \
-			real = shim_next(#name);      \
-		return real(file, command, argument); \
+#define CONTROL(name)                                                 \
+	int name(int file, int command, ...)                          \
+	{                                                             \
+		static int (*real)(int, int, ...);                    \
+		bool is_copy = command == F_DUPFD_CLOEXEC;            \
+		int action = shim_ask(is_copy ? "dup" : #name, file); \
+		va_list list;                                         \
+		void *argument;                                       \
+		va_start(list, command);                              \
+		argument = va_arg(list, void *);                      \
+		va_end(list);                                         \
+		if (action > 0) {                                     \
+			errno = action;                               \
+			return -1;                                    \
+		}                                                     \
+		if (real == NULL)                                     \
+			real = shim_next(#name);                      \
+		return real(file, command, argument);                 \
 	}
 
 // clang-format off
