@@ -11,12 +11,12 @@ import time
 
 import pytest
 from scene import LARGE, SMALL, Refused, Scene
-from shim import Call, Shim, name_of
+from shim import LIE, Call, Shim, name_of
 from stagepost import PROGRAMS, wait_until
 from common.record import record
 
 SEED = int(os.environ.get("FAULT_SEED", str(random.randrange(1 << 30))))
-SAMPLE = int(os.environ.get("FAULTS", "25"))  # for each way; 0: all
+SAMPLE = int(os.environ.get("FAULTS", "12"))  # for each way; 0: all
 WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command"]
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # What the log need not name, by the call, the call and its program, or the error: nothing
@@ -238,6 +238,30 @@ def test_every_call_fails_once(scene, shim, campaign, way):
         scene.mx.restart()
         Attempt(campaign, scene, shim, way, point).run(way, late=point[1] > early[point[0]])
     campaign.check()
+
+
+@pytest.mark.parametrize("way, call, number, action, seen", [
+    ("local", Call("queue", "renameat2", ""), 1, LIE, "lost"),
+    ("large", Call("local", "pwrite64", "file"), 2, LIE, "corrupt"),
+    ("local", Call("queue", "renameat", ""), 1, LIE, "twice")])
+def test_judge_sees_it(scene, shim, way, call, number, action, seen):
+    """A call that says it was made, and was not, does what no error may do."""
+    assert send(scene, way).startswith("250 ")
+    scene.settle()
+    scene.mx.restart()
+    scene.forget()
+    attempt = Attempt(Campaign(), scene, shim, way, (call, number, action))
+    attempt.may_double = lambda: False
+    shim.arm(call, number, action)
+    assert send(scene, way).startswith("250 ")
+    wait_until(lambda: shim.fired, "the lie was told")
+    wait_until(lambda: scene.mx.log.find("message_queued"), "it is queued")
+    time.sleep(0.3)
+    shim.off()
+    scene.mx.restart()
+    scene.settle()
+    attempt.judge()
+    assert attempt.campaign.count(seen) > 0
 
 
 # --- the start ---
