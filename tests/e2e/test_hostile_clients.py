@@ -210,6 +210,23 @@ def test_endless_lines(mx, begin, piece, last, reply):
     assert not mx.log.find("message_accepted")
 
 
+def test_recipients_over_the_limit_flood_no_log(node):
+    mx = node(settings="maxrecipients = 10\nmaxerrors = 5\n")
+    with Wire(mx) as wire:
+        wire.begin(with_data=False)
+        for _ in range(100):
+            wire.send(b"RCPT TO:<anna@a.test>\r\n" * 100)
+            codes = [wire.reply()[:3] for _ in range(100)]
+            assert set(codes) <= {"250", "452"}
+        assert wire.ask(b"DATA").startswith("354 ")
+        wire.send(TEXT + b".\r\n")
+        assert wire.reply().startswith("250 ")
+        assert wire.ask(b"QUIT").startswith("221 ")
+    mx.maildir("anna@a.test").wait(10)
+    assert len(mx.log.find("command_refused", code=452)) == 5
+    COUNTS["cases"] += 1
+
+
 @pytest.mark.parametrize("size, is_chunk", [
     ("0", True), ("00000000000000000001", True), ("9223372036854775807", True),
     ("9223372036854775808", True), ("18446744073709551615", True),

@@ -20,8 +20,8 @@ WAITING = 30  # messages that wait when stats and disk are compared
 
 
 @pytest.fixture
-def scene(node, ground):
-    made = Scene(node, ground)
+def scene(node):
+    made = Scene(node)
     yield made
     made.close()
 
