@@ -7,6 +7,7 @@ import collections
 import errno
 import os
 import random
+import signal
 import time
 
 import pytest
@@ -267,9 +268,9 @@ def test_judge_sees_it(scene, shim, way, call, number, action, seen):
 # --- the start ---
 
 
-def restart_with_faults(scene):
-    """A start whose calls may fail: that of the supervisor itself may be in vain, and then
-    has to say why and to work again at once. Whether it was not."""
+def restart(scene):
+    """That of the supervisor itself may be in vain, and then has to say why and to work
+    again at once. Whether it was not."""
     scene.mx.stop()
     try:
         scene.mx.start(timeout=5)
@@ -279,8 +280,24 @@ def restart_with_faults(scene):
         return False
 
 
-class Start(Attempt):
-    """Mail waits, and is delivered once the node has started."""
+def reload(scene):
+    """Taken over, or refused, or asked for in vain; the node works on."""
+    mark = scene.mx.log.mark()
+    scene.mx.process.send_signal(signal.SIGHUP)
+    try:
+        wait_until(lambda: scene.mx.log.find("config_reloaded", mark)
+                   or scene.mx.log.find("config_refused", mark), "an answer", timeout=2)
+    except AssertionError:
+        assert scene.mx.process.poll() is None, "the supervisor has ended"
+    return True
+
+
+class Change(Attempt):
+    """Of the node, a start or a reload; mail waits, and is delivered then."""
+
+    def __init__(self, change, *rest):
+        super().__init__(*rest)
+        self.change = change
 
     def is_harmless(self, events):
         """Where all goes on there was another way, or a later time. What the child of a
@@ -294,7 +311,7 @@ class Start(Attempt):
         scene.mx.log.wait("message_preprocessed", since=self.mark)
         self.mark = scene.mx.log.mark()
         self.shim.arm(*self.point)
-        started = restart_with_faults(scene)
+        started = self.change(scene)
         self.shim.off()
         if not started and self.point[0].program != "stagepost":
             self.wrong("stuck: no start")
@@ -317,18 +334,20 @@ class Start(Attempt):
         self.look()
 
 
-def test_every_call_of_a_start_fails_once(scene, shim, campaign):
+@pytest.mark.parametrize("change", [restart, reload])
+def test_every_call_of_a_change_fails_once(scene, shim, campaign, change):
     assert send(scene, "later").startswith("250 ")
     scene.mx.log.wait("message_preprocessed")
     shim.record()
-    scene.mx.restart()
+    change(scene)
     time.sleep(LATE)
     shim.off()
     calls = [call for call in shim.recorded() if call.program in PROGRAMS]
     scene.settle()
     for point in some(points_of(calls)):
         scene.forget()
-        Start(campaign, scene, shim, "start", point).run("start", late=True)
+        name = change.__name__
+        Change(change, campaign, scene, shim, name, point).run(name, late=True)
     campaign.check()
 
 
