@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/manager.h"
 #include "base/panic.h"
+#include "ipc/listener.h"
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/file.h"
@@ -64,8 +65,8 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
 	manager->updates = queue_group_new(loop, &record_group_handler, manager);
 	stage_configure_all(manager);
-	manager->helper_watch =
-		os_watch_new(loop, peers->listening, OS_WATCH_READ, helper_on_connection, manager);
+	manager->helper_listener =
+		ipc_listener_new(loop, peers->listening, helper_on_connection, manager);
 	manager->notify_watch =
 		os_watch_new(loop, peers->notify, OS_WATCH_READ, operator_on_notice, manager);
 	manager->bounce_queue = queue_client_new(loop, peers->queue_path, BOUNCE_STOCK);
@@ -120,7 +121,7 @@ void manager_free(struct manager *manager)
 	os_task_cancel(manager->loop, &manager->questions_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
 	os_task_cancel(manager->loop, &manager->scan_task);
-	os_watch_free(manager->helper_watch);
+	ipc_listener_free(manager->helper_listener);
 	os_watch_free(manager->notify_watch);
 	os_watch_free(manager->trigger_watch);
 	if (manager->trigger >= 0)

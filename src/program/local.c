@@ -15,6 +15,12 @@ static void *new_stage(struct os_loop *loop, const struct config *config,
 	return stage_local_new(loop, config, service);
 }
 
+static void configure(void *stage, const struct config *config,
+		      const struct config_service *service)
+{
+	stage_local_configure(stage, config, service);
+}
+
 static void deliver(void *stage, struct stage_helper_job *job)
 {
 	stage_local_deliver(stage, job);
@@ -58,7 +64,8 @@ static int open_local(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, NULL, deliver, lost, free_stage},
+		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, lost,
+		 free_stage},
 		{0},
 	};
 
