@@ -142,17 +142,11 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
-void helper_on_connection(void *context, unsigned events)
+void helper_on_connection(void *context, int socket)
 {
 	struct manager *manager = context;
-	union os_socket_address peer;
-	struct helper *helper;
-	int socket = os_socket_accept(manager->helper_listening, &peer);
+	struct helper *helper = memory_alloc_zero(1, sizeof *helper);
 
-	(void)events;
-	if (socket < 0)
-		return;
-	helper = memory_alloc_zero(1, sizeof *helper);
 	helper->manager = manager;
 	helper->channel = ipc_channel_new(manager->loop, socket, &channel_handler, helper);
 	DL_APPEND2(manager->helpers, helper, previous, next);

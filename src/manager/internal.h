@@ -149,6 +149,7 @@ struct helper {
 struct wake {
 	struct os_timer *timer;
 	int64_t timer_at_us;    /* wall clock; INT64_MAX: it does not run */
+	int64_t ahead_us;       /* the wall clock of the one that is never set; 0: not known */
 	int64_t pause_until_us; /* monotonic, as the following */
 	int64_t new_mail_us;    /* when the last new message came */
 	int64_t window_us;      /* began then, by a new message */
@@ -178,8 +179,7 @@ struct manager {
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
 	struct helper *helpers;
-	struct os_watch *helper_watch;
-	int helper_listening;
+	struct ipc_listener *helper_listener;
 	uint32_t next_tag;
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
@@ -252,6 +252,10 @@ void wake_first(struct manager *manager, struct sleeper *sleeper);
 void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries);
 /* After a change of what sleeps: the timer. */
 void wake_schedule(struct manager *manager);
+/* Before a time is compared with those of sleepers or put among them: where the wall
+ * clock was set meanwhile, theirs follow, so that who had to wait ten minutes more waits
+ * ten minutes more. */
+void wake_check_clock(struct manager *manager);
 void wake_due(void *context);
 
 /* resolver.c */
@@ -292,7 +296,7 @@ struct trigger *stage_blocked_by(struct manager *manager, const struct message *
 void stage_pack_job(const struct job *job, struct buffer *body);
 
 /* helper.c */
-void helper_on_connection(void *context, unsigned events);
+void helper_on_connection(void *context, int socket);
 void helper_close(struct helper *helper);
 struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);

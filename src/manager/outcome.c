@@ -50,7 +50,8 @@ static void defer(struct manager *manager, const struct message *message,
 
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
-	delivery->until_us = schedule_next(message->born_us, now_us, skip, os_random_u64());
+	delivery->until_us = schedule_next(message->born_us, now_us, skip, delivery->attempts - 1,
+					   os_random_u64());
 	if (now_us - message->born_us >= manager->config->queuelifetime_us)
 		outcome_expire(message, delivery);
 }
@@ -136,9 +137,9 @@ void outcome_lost(struct manager *manager, struct job *job)
 		delivery->changed_us = os_clock_wall_us();
 		delivery->until_us = delivery->changed_us + LOST_DELAY_US;
 		if (delivery->attempts > 3)
-			delivery->until_us =
-				schedule_next(message->born_us, delivery->changed_us,
-					      job->destination->stage->skip, os_random_u64());
+			delivery->until_us = schedule_next(message->born_us, delivery->changed_us,
+							   job->destination->stage->skip,
+							   delivery->attempts - 1, os_random_u64());
 		message->unrecorded[index] = true;
 		outcome_log(message, delivery);
 	}

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "ipc/channel.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/log_settings.h"
@@ -163,6 +164,19 @@ static void on_terminate(void *context)
 	stop(context);
 }
 
+/* Once a second at most: it may be so for all descriptors. */
+static void on_trouble(int error)
+{
+	static int64_t said_us;
+	int64_t now_us = os_clock_monotonic_us();
+
+	if (said_us != 0 && now_us - said_us < SECOND_US)
+		return;
+	said_us = now_us;
+	log_event(EVENT_PROCESS_ERROR, log_string("reason", "a descriptor cannot be watched yet"),
+		  log_error(error));
+}
+
 /* Ctrl-C goes to all processes of a terminal; it is the supervisor's to act on. */
 static void ignore(void *context)
 {
@@ -189,6 +203,7 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	}
 	child->loop = os_loop_new();
 	os_loop_set_idle(child->loop, log_flush);
+	os_loop_set_trouble(child->loop, on_trouble);
 	supervised.stop_timer = os_timer_new(child->loop, stop_now, &supervised);
 	supervised.control =
 		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);

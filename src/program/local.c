@@ -12,6 +12,12 @@ static void *maildir_new_stage(struct os_loop *loop, const struct config *config
 	return stage_local_new(loop, config, service);
 }
 
+static void maildir_configure(void *stage, const struct config *config,
+			      const struct config_service *service)
+{
+	stage_local_configure(stage, config, service);
+}
+
 static void maildir_deliver(void *stage, struct stage_helper_job *job)
 {
 	stage_local_deliver(stage, job);
@@ -57,7 +63,7 @@ static void pipe_free_stage(void *stage)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, MAILDIR_CONCURRENCY, maildir_new_stage, NULL,
+		{CONFIG_SERVICE_MAILDIR, MAILDIR_CONCURRENCY, maildir_new_stage, maildir_configure,
 		 maildir_deliver, maildir_lost, maildir_free_stage},
 		{CONFIG_SERVICE_PIPE, PIPE_CONCURRENCY, pipe_new_stage, pipe_configure,
 		 pipe_deliver, pipe_lost, pipe_free_stage},

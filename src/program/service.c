@@ -104,7 +104,7 @@ static bool keep_service(struct service *service)
 	const struct config *config = program.child->config;
 	const struct config_service *found = config_service_find(config, str_from(service->name));
 
-	if (found == NULL || found->kind != service->kind->kind || service->kind->configure == NULL)
+	if (found == NULL || found->kind != service->kind->kind)
 		return false;
 	service->kind->configure(service->stage, config, found);
 	return true;

@@ -17,7 +17,7 @@ struct service_kind {
 	uint32_t concurrency; /* jobs at once, at most */
 	void *(*new)(struct os_loop *loop, const struct config *config,
 		     const struct config_service *service);
-	/* NULL: after a change a new stage takes the place of the old one. */
+	/* What is in flight goes on. */
 	void (*configure)(void *stage, const struct config *config,
 			  const struct config_service *service);
 	void (*deliver)(void *stage, struct stage_helper_job *job);

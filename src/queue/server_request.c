@@ -19,6 +19,10 @@ int server_check_room(struct queue_server *server)
 {
 	int error = queue_store_has_room(server->store, server->reserve);
 
+	if (error == -ENOSPC) {
+		queue_intake_drop_spares(server->intake);
+		error = queue_store_has_room(server->store, server->reserve);
+	}
 	if (error < 0 && !server->is_full)
 		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
 			  log_error(error));

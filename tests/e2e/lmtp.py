@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""An LMTP server for tests that does as a test says."""
+"""An LMTP server for tests that does as a test says; an SMTP server for who says EHLO."""
 
 import os
 import socketserver
 import threading
+import time
 
 
 class Cut(Exception):
@@ -19,6 +20,7 @@ class Server:
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
+        self.times = []  # when they came, as time.time()
         self.greetings = []
         outer = self
 
@@ -44,11 +46,13 @@ class Server:
 
     def serve(self, rfile, wfile):
         recipients = []
+        is_lmtp = True
         say = lambda text: (wfile.write(text.encode() + b"\r\n"), wfile.flush())
         say("220 faulty LMTP")
         while line := rfile.readline().decode().rstrip("\r\n"):
             verb = line[:4].upper()
-            if verb == "LHLO":
+            if verb in ("LHLO", "EHLO"):
+                is_lmtp = verb == "LHLO"
                 self.greetings.append(line)
                 say("250-faulty\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n250 8BITMIME")
             elif verb == "RCPT":
@@ -69,9 +73,10 @@ class Server:
                     text += piece[1:] if piece.startswith(b".") else piece
                 answered = []
                 self.messages.append((answered, text))
-                for address in recipients:
+                self.times.append(time.time())
+                for address in recipients if is_lmtp else recipients[:1]:
                     reply = self.final(address)
-                    answered.append(address)
+                    answered += [address] if is_lmtp else recipients
                     say(reply)
                 recipients = []
             elif verb == "QUIT":

@@ -10,11 +10,11 @@ import tempfile
 
 import pytest
 from disk import Unavailable
-from ledger import MARK, Generator, Ledger, digest, judge
 from smtp import Client
 from stagepost import is_root
-from test_kill import all_delivered, all_queued
 from volatile import VolatileDisk, run
+from common.holdings import all_delivered, all_queued
+from common.ledger import MARK, Generator, Ledger, digest, judge
 
 SIZE = 96 << 20
 CUTS = int(os.environ.get("POWER_CUTS", "16"))
@@ -97,7 +97,7 @@ def cut_under_load(disk, node, ledger, settings, cuts):
 
 @pytest.fixture(autouse=True)
 def cheap_messages(monkeypatch):
-    monkeypatch.setattr("ledger.make_message", make_message)
+    monkeypatch.setattr("common.ledger.make_message", make_message)
 
 
 @pytest.mark.parametrize("settings", ["", "stage maildir { paused = yes }"],

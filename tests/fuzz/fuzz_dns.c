@@ -10,6 +10,7 @@
  */
 #include "base/panic.h"
 #include "dns/search.h"
+#include "dns/self.h"
 #include "input.h"
 #include "os/random.h"
 #include <arpa/inet.h>
@@ -128,8 +129,8 @@ static void check_servers(const struct dns_servers *servers, const struct dns_se
 		if ((family != AF_INET || ntohs(address->v4.sin_port) != PORT) &&
 		    (family != AF_INET6 || ntohs(address->v6.sin6_port) != PORT))
 			panic("a server's address is none");
-		if (self != NULL && dns_self_has(self, address))
-			panic("mail would come back to this host");
+		if (self != NULL && dns_self_target(self, address) != DNS_TARGET_HOST)
+			panic("mail would come back to this host, or go nowhere");
 	}
 }
 
