@@ -24,7 +24,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from common.record import record  # noqa: E402
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-SHORT = "log_level = debug\nsmtp_timeout = 1\nsmtp_data_timeout = 1\nsmtp_min_rate = 1000\nproxy_timeout = 1\n"
+SHORT = ("log_level = debug\nsmtp_timeout = 1\nsmtp_data_timeout = 1\nsmtp_min_rate = 1000\n"
+         "proxy_timeout = 1\n")
 PATIENCE = 15  # seconds, for what SHORT ends
 MEMORY = 32 << 10  # KiB, of any process
 HELLO = b"EHLO client.test\r\n"

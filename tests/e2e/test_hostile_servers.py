@@ -2,7 +2,13 @@
 """Hostile SMTP and LMTP servers as next hops: each case of hostile_cases.py is a message
 with three recipients. Whatever the server does: each recipient gets the
 right verdict, in time; when the server is mended, what was put off arrives, once; nothing is
-lost, no process ends, and memory stays small."""
+lost, no process ends, and memory stays small.
+
+Where the other cases of next hops are: test_faults.py and test_exim.py have servers that refuse,
+are slow or die, test_lmtp.py one that is cut between its replies, test_slow_hop.py one that is
+slow, test_full_disk.py a full disk of ours, test_lying_dns.py name servers that lie, test_dns.py
+what an honest one says, test_delivery.py hosts that are down; tests/unit/test_smtp_client.c has
+the engine's dialogues."""
 
 import os
 import re

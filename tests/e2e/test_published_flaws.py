@@ -9,12 +9,12 @@ import os
 import socket
 
 import pytest
-from flaws import TEXT, marker, shared, shared_node, unharmed  # noqa: F401  pylint: disable=unused-import
+from flaws import TEXT, marker, shared, shared_node, unharmed  # noqa: F401
 from hostile import GOOD, Server
 from smtp import Wire
 from stagepost import free_port, split_trace
 
-# pylint: disable=redefined-outer-name
+# pylint: disable=redefined-outer-name,unused-import
 
 
 # --- chunks ---

@@ -35,12 +35,14 @@ def test_cve_2020_28009_input_without_end(node, unharmed, run, text):
     assert ended.stderr and not mx.control_files()
 
 
-@pytest.mark.parametrize("name", ["", " ", "\\", "\"", "(", ")", "(" * 5000, "\\" * 5001, "\"" * 5000,
-                                  "\x7f" * 100, "ö" * 3000, "a" * 100_000, "a\nX-Evil: y", "=?x?q?",
-                                  "\r\nX-Evil: y", "<x@a.test>", "a, b"], ids=lambda name: f"{len(name)}-{ascii(name)[:20]}")
+@pytest.mark.parametrize("name", [
+    "", " ", "\\", "\"", "(", ")", "(" * 5000, "\\" * 5001, "\"" * 5000, "\x7f" * 100, "ö" * 3000,
+    "a" * 100_000, "a\nX-Evil: y", "=?x?q?", "\r\nX-Evil: y", "<x@a.test>", "a, b"],
+    ids=lambda name: f"{len(name)}-{ascii(name)[:20]}")
 def test_cve_2020_28013_and_28016_names_of_senders(node, unharmed, run, name):
     mx = unharmed(node())
-    ended = run(mx, "-F", name, "-f", "s@a.test", "anna@a.test", name="sendmail", input=b"\nhello\n")
+    ended = run(mx, "-F", name, "-f", "s@a.test", "anna@a.test", name="sendmail",
+                input=b"\nhello\n")
     if ended.returncode != 0:
         assert ended.returncode in (64, 65) and ended.stderr
         return
@@ -110,8 +112,8 @@ def test_cve_2025_62875_noise_on_the_local_socket(node, unharmed, run):
     mx = unharmed(node())
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.connect(os.path.join(mx.run, "notify"))
-        for noise in (b"", b"\0", b"\xff" * 10, bytes(60_000), os.urandom(60_000), b"hold", b"\0" * 4,
-                      b"\xff\xff\xff\xff" * 100, *(os.urandom(size) for size in range(1, 300))):
+        for noise in (b"", b"\0", b"\xff" * 10, bytes(60_000), os.urandom(60_000), b"hold",
+                      b"\0" * 4, b"\xff" * 400, *(os.urandom(size) for size in range(1, 300))):
             sender.send(noise)
     assert run(mx, "queue", "list").returncode == 0
     assert run(mx, "queue", "retry", "--all").returncode in (0, 1)
