@@ -32,7 +32,7 @@ lint: ## layout, static analysis, layers, scripts
 format: ## rewrite the C sources in the project's layout
 	@find src tests -name '*.[ch]' | xargs clang-format -i
 
-coverage: ## lines that the unit, transcript and fuzz tests reach
+coverage: ## lines and branches that the tests inside Meson reach
 	@tools/coverage
 
 bench: all ## measure beside Postfix
@@ -65,7 +65,7 @@ soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
 
-fuzz: ## search for inputs that break a parser, T seconds each
+fuzz: ## search for inputs that break a parser or an engine, T seconds each
 	@tools/fuzz $(T)
 
 install: all ## install below DESTDIR, prefix as given
