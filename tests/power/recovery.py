@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: ISC
+"""Starts the whole system on what a cut left, and lets it deliver everything."""
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+
+from judge import Level, read_boxes
+from recording import Mount, RecordingMount, check_filesystem
+from stagepost import as_user, wait_until
+from world import SENDER, Sinks, make_node
+from common.holdings import undone_recipients
+from common.ledger import Ledger
+from history import History
+
+DRAINED = 40  # seconds, at most
+ROUND = 0.5
+PLACES = ("todo", "mess", "intd", "info", "local", "remote", "bounce", "trigger")
+
+
+class Wrong(Exception):
+    """What a recovery must not do, beside losing mail."""
+
+
+def ask(node, *words, also=0):
+    """What the command prints; its exit status is 0, or ALSO."""
+    done = subprocess.run(
+        [*as_user(), os.path.join(node.programs, "stagepost"), *words, "-c", node.conf],
+        capture_output=True, text=True, check=False, timeout=DRAINED)
+    if done.returncode not in (0, also):
+        raise Wrong(f"{' '.join(words)}: exit status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def read_pending(node):
+    """How often (number, recipient) is to be delivered or reported, by the queue's files. A
+    message in the queue may yet report its failures; a report, those that it names."""
+    found = Counter()
+    for number, control in node.control_files().items():
+        sender = SENDER.match(re.search(r"^from: <(.*?)>", control, re.M).group(1))
+        if sender:
+            names = undone_recipients(control) | set(
+                re.findall(r"^to: \d+ <(fail-.*?)>", control, re.M))
+        else:
+            sender = SENDER.match(re.search(r"^to: 1 <(.*?)>", control, re.M).group(1))
+            names = re.findall(r"^Final-Recipient: rfc822; ?(\S+?)\r?$",
+                               node.queued_message(number).decode(), re.M | re.I)
+        found.update((int(sender.group(1)), name) for name in names)
+    return found
+
+
+def stored_in_boxes(node):
+    for box in os.listdir(os.path.join(node.mail, "a.test")) \
+            if os.path.isdir(os.path.join(node.mail, "a.test")) else []:
+        for path in node.maildir(f"{box}@a.test").files():
+            with open(path, "rb") as file:
+                yield f"{box}@a.test", file.read(), os.fstat(file.fileno()).st_mtime
+
+
+def leftovers(node):
+    return [os.path.join(folder, name) for place in PLACES
+            for folder, _, names in os.walk(os.path.join(node.queue, place)) for name in names]
+
+
+def drain(node):
+    """Everything that is queued goes out, what waited too."""
+    for _ in range(int(DRAINED / ROUND)):
+        ask(node, "queue", "retry", "--all", "--yes", also=1)  # some end meanwhile
+        try:
+            node.wait_empty(timeout=ROUND)
+            break
+        except AssertionError:
+            continue
+    else:
+        raise Wrong(f"not empty after {DRAINED} s: {node.control_files()}")
+    # files are removed after their message has ended
+    try:
+        wait_until(lambda: not leftovers(node), "nothing is left", timeout=ROUND)
+    except AssertionError:
+        raise Wrong(f"left behind: {leftovers(node)}") from None
+
+
+def check_commands(node):
+    if ask(node, "queue", "list", "--json"):
+        raise Wrong("queue list tells of messages, and there are none")
+    stats = json.loads(ask(node, "queue", "stats", "--json"))
+    counted = {name: place["messages"] for name, place in stats.items()
+               if name != "oldest" and place["messages"]}
+    spares = len(os.listdir(os.path.join(node.queue, "pid")))
+    if sum(counted.values()) != spares or set(counted) - {"spare files", "new files"}:
+        raise Wrong(f"queue stats tells of {counted}, and there are {spares} spares")
+
+
+def recover(recording, image, folder, entries, record):
+    """(the Level of this recovery, what the Maildirs hold at its end). IMAGE is changed. With
+    RECORD the disk records, and the Level can be cut."""
+    disk = os.path.join(folder, "disk")
+    options = {"filesystem": recording.filesystem, "image": image, "path": disk}
+    mount = RecordingMount(folder=folder, **options) if record else Mount(**options)
+    try:
+        position = mount.position if record else None
+        ledger = Ledger(os.path.join(folder, "ledger"), position, known=entries)
+        sinks = Sinks(folder, ledger, merciful=True)
+        try:
+            level, box = run_node(recording, folder, disk, sinks, entries)
+        finally:
+            sinks.close()
+            ledger.close()
+    finally:
+        mount.close()
+    check_filesystem(recording.filesystem, image)
+    level.events = list(ledger.events())
+    level.history = History(mount.log) if record else None
+    return level, box
+
+
+def run_node(recording, folder, disk, sinks, entries):
+    node = make_node(recording.programs, os.path.join(folder, "node"), disk, sinks,
+                     recording.sync)
+    level = Level([], pending=read_pending(node),
+                  box=read_boxes(stored_in_boxes(node), entries))
+    try:
+        node.start()
+        drain(node)
+        check_commands(node)
+        node.stop()
+        if node.log.find("message_damaged") or node.log.find("queue_error"):
+            raise Wrong("the log tells of damage: "
+                        + str(node.log.find("message_damaged") + node.log.find("queue_error")))
+    finally:
+        node.abandon()
+    return level, read_boxes(stored_in_boxes(node), entries)
