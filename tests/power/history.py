@@ -40,9 +40,6 @@ class History:
         """The last one up to NUMBER; 0: none."""
         return self.flushes[bisect.bisect_right(self.flushes, number) - 1]
 
-    def time_of(self, number):
-        return self.times[number - 1] if number > 0 else self.times[0]
-
     def apply(self, image, number, first=0, last=None):
         """Bytes FIRST to LAST of a record into the open file IMAGE."""
         kind, offset, length, at = self.records[number - 1]

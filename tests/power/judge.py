@@ -28,9 +28,12 @@ class Level:
     """What happened from one start of the system to the next cut or to the end."""
     events: list
     cut: int = None  # the number of the last record before the cut; None: none came
-    history: object = None  # of the disk, where there is one
+    times: list = None  # of the disk's records, where it recorded
     pending: Counter = field(default_factory=Counter)  # (number, recipient) at the start
     box: Box = field(default_factory=Box)  # at the start
+
+    def time_of(self, number):
+        return self.times[max(number, 1) - 1]
 
     def happened(self):
         return [event for event in self.events
@@ -58,7 +61,7 @@ class Chain:
         self.allowed = Counter()  # duplicates
         for before, level in zip([None, *levels], levels):
             if before is not None:
-                self._begin(level, before.history.time_of(before.cut))
+                self._begin(level, before.time_of(before.cut))
             self._follow(level)
         self._end(box)
 
@@ -94,8 +97,8 @@ class Chain:
             self.reported[key] += 1
         else:
             self.sent[key] += 1
-        if level.history is not None:
-            self.latest[key] = level.history.time_of(event["disk"])
+        if level.times is not None:
+            self.latest[key] = level.time_of(event["disk"])
 
     def _end(self, box):
         verdict = self.verdict

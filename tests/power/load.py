@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
 """The load, once, on a disk that records; and the cuts of it."""
 
+import json
 import os
+import pickle
 import random
 import shutil
 import time
@@ -20,51 +22,64 @@ NESTED = 0.25  # the share of recoveries that are cut again
 DEPTH = 3
 
 
-class Recording:
-    """FOLDER gets the load's ledger, the disk's log and "made", the disk before it."""
+def record_load(programs, folder, settings):
+    """SETTINGS: filesystem, sync, seconds, seed, forgetful (the disk is), environment (of the
+    node). FOLDER gets "settings", "made" (the disk before), "log" (the disk's), "ledger"."""
+    os.makedirs(folder)
+    made = os.path.join(folder, "made")
+    make_filesystem(settings["filesystem"], made)
+    image = os.path.join(folder, "image")
+    copy(made, image)
+    disk = RecordingMount(settings["filesystem"], image, folder, os.path.join(folder, "disk"),
+                          forgetful=settings["forgetful"])
+    ends = {"first": disk.position()}
+    try:
+        ends |= run_load(programs, folder, disk, settings)
+    finally:
+        disk.close()
+        os.unlink(image)
+    with open(os.path.join(folder, "settings"), "w", encoding="utf-8") as file:
+        json.dump(settings | ends, file)
 
-    def __init__(self, programs, folder, filesystem, *, sync="auto", seconds=8, seed=0,
-                 forgetful=False, environment=None):
+
+def run_load(programs, folder, disk, settings):
+    ledger = Ledger(os.path.join(folder, "ledger"), disk.position)
+    sinks = Sinks(folder, ledger)
+    node = make_node(programs, os.path.join(folder, "node"), disk.mount.path, sinks,
+                     settings["sync"])
+    node.prefix = ["env", *(f"{name}={value}" for name, value in settings["environment"].items())]
+    try:
+        node.start()
+        load = Load(node, ledger, CONNECTIONS, PAUSE, settings["seed"])
+        time.sleep(settings["seconds"])  # the load's length, nothing is waited for
+        last = disk.position()
+        load.stop()
+        node.stop()
+    finally:
+        node.abandon()
+        sinks.close()
+        ledger.close()
+    return {"last": last, "sync_in_force": node.log.find("queue_opened")[-1]["sync"]}
+
+
+class Recording:
+    """What record_load() left in FOLDER."""
+
+    def __init__(self, programs, folder):
         self.programs = programs
         self.folder = folder
-        self.filesystem = filesystem
-        self.sync = sync
-        self.source = random.Random(seed)
-        os.makedirs(folder)
-        made = os.path.join(folder, "made")
-        make_filesystem(filesystem, made)
-        image = os.path.join(folder, "image")
-        copy(made, image)
-        disk = RecordingMount(filesystem, image, folder, os.path.join(folder, "disk"),
-                              forgetful=forgetful)
-        self.first = disk.position()
-        try:
-            self._load(disk, seconds, seed, environment or {})
-        finally:
-            disk.close()
-            os.unlink(image)
-        self.history = History(disk.log)
-        self.platter = Platter(self.history, made)
-
-    def _load(self, disk, seconds, seed, environment):
-        ledger = Ledger(os.path.join(self.folder, "ledger"), disk.position)
-        sinks = Sinks(self.folder, ledger)
-        node = make_node(self.programs, os.path.join(self.folder, "node"), disk.mount.path, sinks,
-                         self.sync)
-        node.prefix = ["env", *(f"{name}={value}" for name, value in environment.items())]
-        try:
-            node.start()
-            load = Load(node, ledger, CONNECTIONS, PAUSE, seed)
-            time.sleep(seconds)  # the load's length, nothing is waited for
-            self.last = disk.position()
-            load.stop()
-            node.stop()
-        finally:
-            node.abandon()
-            sinks.close()
-            ledger.close()
-        self.sync_in_force = node.log.find("queue_opened")[-1]["sync"]
-        self.events = list(ledger.events())
+        with open(os.path.join(folder, "settings"), encoding="utf-8") as file:
+            self.settings = json.load(file)
+        self.filesystem = self.settings["filesystem"]
+        self.sync = self.settings["sync"]
+        self.source = random.Random(self.settings["seed"])
+        self.first, self.last = self.settings["first"], self.settings["last"]
+        with open(os.path.join(folder, "ledger"), encoding="utf-8") as file:
+            self.events = [json.loads(line) for line in file]
+        self.history = History(os.path.join(folder, "log"))
+        platter = os.path.join(folder, "platter")
+        copy(os.path.join(folder, "made"), platter)
+        self.platter = Platter(self.history, platter)
 
     def choose_cuts(self, count):
         """COUNT numbers of records, ascending; half of them right behind an answer."""
@@ -94,53 +109,62 @@ def scatter(history, number, path, kind, source):
 
 class Cut:
     """One cut of a recording, recovered, and perhaps cut again. results: (depth, verdict or
-    the exception) of each recovery."""
+    the exception) of each recovery; image: what the last cut left."""
 
-    def __init__(self, recording, number, seed, folder, index):
+    def __init__(self, recording, number, seed, folder):
         self.recording = recording
         self.number = number
-        self.seed = seed
         self.source = random.Random(seed)
         self.folder = folder
-        self.kind = KINDS[index % len(KINDS)]
         self.results = []
         self.image = os.path.join(folder, "image1")
         os.makedirs(folder)
-        recording.cut_at(number, self.image, self.kind, self.source)
-        self.levels = [Level(recording.events, number, recording.history)]
+        recording.cut_at(number, self.image, self.source.choice(KINDS), self.source)
+        self.levels = [Level(recording.events, number, recording.history.times)]
         self.entries = gather_entries(self.levels[0].happened())
 
+    def save(self, path):
+        with open(path, "wb") as file:
+            pickle.dump((self.number, self.levels, self.entries), file)
+
+    @classmethod
+    def load(cls, recording, path):
+        """As save() left it: levels and entries."""
+        cut = cls.__new__(cls)
+        cut.recording = recording
+        with open(path, "rb") as file:
+            cut.number, cut.levels, cut.entries = pickle.load(file)
+        return cut
+
     def run(self):
-        for depth in range(1, DEPTH + 1):
-            again = depth < DEPTH and self.source.random() < NESTED
-            if not self._recover(depth, again) or not again:
-                break
+        depth = 1
+        while self._recover(depth):
+            depth += 1
         return self
 
-    def _recover(self, depth, again):
-        """Whether there may be another cut."""
+    def _recover(self, depth):
+        """Whether it is cut again."""
+        again = depth < DEPTH and self.source.random() < NESTED
         folder = os.path.join(self.folder, f"level{depth}")
         os.makedirs(folder)
-        if again:
-            before = os.path.join(self.folder, f"image{depth + 1}")
-            copy(self.image, before)
+        changed = os.path.join(folder, "image")
+        copy(self.image, changed)
         try:
-            level, box = recover(self.recording, self.image, folder, self.entries, again)
-        except Exception as problem:  # whatever it is, it is told with the image kept
-            self.results.append((depth, problem))
-            return False
-        self.levels.append(level)
-        verdict = judge_chain(self.levels, box)
+            level, box, history = recover(self.recording, changed, folder, self.entries, again)
+            verdict = judge_chain([*self.levels, level], box)
+        except Exception as problem:  # whatever it is, it is told, and the image is kept
+            verdict = problem
         self.results.append((depth, verdict))
-        if not again or is_bad(verdict):
+        os.unlink(changed)
+        if not again or list(self.problems()):
             return False
-        os.unlink(self.image)
-        level.cut = self.source.randint(0, level.history.count)
-        platter = Platter(level.history, before)
+        level.cut = self.source.randint(0, history.count)
+        self.levels.append(level)
+        platter = Platter(history, self.image)
         platter.advance(level.cut)
         platter.close()
-        scatter(level.history, level.cut, before, self.source.choice(KINDS), self.source)
-        self.image = before
+        scatter(history, level.cut, self.image, self.source.choice(KINDS), self.source)
+        shutil.rmtree(folder)
         return True
 
     def problems(self):
@@ -152,7 +176,3 @@ class Cut:
             for what in ("lost", "corrupt", "unexcused"):
                 for line in getattr(verdict, what):
                     yield f"depth {depth}: {what}: {line}"
-
-
-def is_bad(verdict):
-    return bool(verdict.lost or verdict.corrupt or verdict.unexcused)

@@ -86,7 +86,12 @@ class RecordingMount:
             raise Broken("power_disk did not start")
         with open(position, "rb") as file:
             self._position = os.dup(file.fileno())
-        self.mount = Mount(filesystem, os.path.join(served, "image"), path, options, direct=True)
+        try:
+            self.mount = Mount(filesystem, os.path.join(served, "image"), path, options,
+                               direct=True)
+        except Broken:
+            self._stop()
+            raise
 
     def position(self):
         """The number of the last record."""
@@ -94,6 +99,9 @@ class RecordingMount:
 
     def close(self):
         self.mount.close()
+        self._stop()
+
+    def _stop(self):
         os.close(self._position)
         wait_until(lambda: subprocess.run(["umount", self.served], capture_output=True,
                                           check=False).returncode == 0,

@@ -94,8 +94,8 @@ def check_commands(node):
 
 
 def recover(recording, image, folder, entries, record):
-    """(the Level of this recovery, what the Maildirs hold at its end). IMAGE is changed. With
-    RECORD the disk records, and the Level can be cut."""
+    """(the Level of this recovery, what the Maildirs hold at its end, the disk's History if
+    it is to RECORD). IMAGE is changed."""
     disk = os.path.join(folder, "disk")
     options = {"filesystem": recording.filesystem, "image": image, "path": disk}
     mount = RecordingMount(folder=folder, **options) if record else Mount(**options)
@@ -112,8 +112,9 @@ def recover(recording, image, folder, entries, record):
         mount.close()
     check_filesystem(recording.filesystem, image)
     level.events = list(ledger.events())
-    level.history = History(mount.log) if record else None
-    return level, box
+    history = History(mount.log) if record else None
+    level.times = history.times if record else None
+    return level, box, history
 
 
 def run_node(recording, folder, disk, sinks, entries):
