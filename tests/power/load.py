@@ -8,7 +8,7 @@ import random
 import shutil
 import time
 
-from history import KINDS, History, Platter
+from history import KINDS, History, Platter, untorn_mark
 from judge import Level, judge_chain
 from recording import RecordingMount, copy, make_filesystem
 from recovery import recover
@@ -18,7 +18,7 @@ from common.ledger import Ledger, gather_entries
 CONNECTIONS = 8
 PAUSE = 0.01  # seconds, about, between a client's messages
 NEAR_ANSWER = 0.5  # the share of cuts right behind an answer
-NESTED = 0.25  # the share of recoveries that are cut again
+NESTED = float(os.environ.get('NEST','0.25'))  # the share of recoveries that are cut again
 DEPTH = 3
 
 
@@ -76,7 +76,8 @@ class Recording:
         self.first, self.last = self.settings["first"], self.settings["last"]
         with open(os.path.join(folder, "ledger"), encoding="utf-8") as file:
             self.events = [json.loads(line) for line in file]
-        self.history = History(os.path.join(folder, "log"))
+        self.mark = untorn_mark(self.filesystem, os.path.join(folder, "made"))
+        self.history = History(os.path.join(folder, "log"), self.mark)
         platter = os.path.join(folder, "platter")
         copy(os.path.join(folder, "made"), platter)
         self.platter = Platter(self.history, platter)

@@ -38,7 +38,7 @@ def run(*command):
 def make_filesystem(filesystem, path):
     with open(path, "wb") as file:
         file.truncate(SIZE)
-    run(*MAKE[filesystem], path)
+    run(*MAKE[filesystem], *os.environ.get("MKFS","").split(), path)
 
 
 def copy(source, target):

@@ -112,7 +112,7 @@ def recover(recording, image, folder, entries, record):
         mount.close()
     check_filesystem(recording.filesystem, image)
     level.events = list(ledger.events())
-    history = History(mount.log) if record else None
+    history = History(mount.log, recording.mark) if record else None
     level.times = history.times if record else None
     return level, box, history
 
