@@ -23,13 +23,16 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..")]
 from disk import image_directory  # noqa: E402
 from judge import judge_chain  # noqa: E402
 from load import Cut, Recording, record_load  # noqa: E402
-from recording import BUILD, MAKE, SIZE, copy  # noqa: E402
+from recording import BUILD, MAKE, SIZE, VARIANTS, copy  # noqa: E402
 from recovery import recover  # noqa: E402
 from stagepost import install_programs, is_root  # noqa: E402
 from tally import Tally  # noqa: E402
 
 STRATEGIES = ("auto", "filesystem", "files")  # by turns
-MUTANTS = ("forgetful", "no_sync")
+# What a mutant forgets: the disk its flushes; the programs some of their syncs (no_sync.c),
+# and the strategy that needs those. Mail must be seen to be lost.
+MUTANTS = {"flushes": None, "files": "files", "directories": "files",
+           "filesystems": "filesystem", "ranges": "ordered", "all": "auto"}
 
 
 def parse_arguments():
@@ -41,8 +44,10 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=8, help="how long a load runs")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--sync", choices=STRATEGIES, help="queue_sync (default: by turns)")
-    parser.add_argument("--mutant", choices=MUTANTS, help="a disk that forgets what it flushed, "
-                        "or programs whose syncs do nothing: mail must be seen to be lost")
+    parser.add_argument("--nested", type=float, default=0.25,
+                        help="share of recoveries that are cut again")
+    parser.add_argument("--mutant", choices=MUTANTS,
+                        help="what is forgotten: mail must be seen to be lost")
     parser.add_argument("--keep", default=os.path.join(BUILD, "power-failures"))
     parser.add_argument("--again", metavar="FOLDER", help="a cut that went wrong")
     parser.add_argument("--at", type=int, help="with --again: another place")
@@ -90,11 +95,13 @@ class Campaign:
 
     def _settings(self, turn):
         mutant = self.options.mutant
-        preload = {"LD_PRELOAD": os.path.join(self.programs, "no_sync.so")}
-        return {"filesystem": self.filesystem, "seconds": self.options.seconds,
-                "sync": self.options.sync or STRATEGIES[turn % len(STRATEGIES)],
-                "seed": self.options.seed + 1000 * turn, "forgetful": mutant == "forgetful",
-                "environment": preload if mutant == "no_sync" else {}}
+        sync = self.options.sync or MUTANTS.get(mutant) or STRATEGIES[turn % len(STRATEGIES)]
+        mkfs, mount = VARIANTS[self.filesystem][turn % len(VARIANTS[self.filesystem])]
+        preload = {"LD_PRELOAD": os.path.join(self.programs, "no_sync.so"), "NO_SYNC": mutant}
+        return {"filesystem": self.filesystem, "mkfs": mkfs, "mount": mount, "sync": sync,
+                "seconds": self.options.seconds, "nested": self.options.nested,
+                "seed": self.options.seed + 1000 * turn, "forgetful": mutant == "flushes",
+                "environment": preload if mutant not in (None, "flushes") else {}}
 
     def _run_recording(self, turn):
         folder = os.path.join(self.base, f"recording{turn}")
@@ -102,7 +109,8 @@ class Campaign:
         record_load(self.programs, folder, settings)
         recording = Recording(self.programs, folder)
         note(f"{self.filesystem}: {recording.history.count} records, syncs by "
-             f"{recording.settings['sync_in_force']}, seed {settings['seed']}")
+             f"{recording.settings['sync_in_force']}, seed {settings['seed']}, "
+             f"{' '.join([*settings['mkfs'], '-o', settings['mount']])}")
         wanted = min(self.options.each, self.options.cuts - self.tally.cuts)
         for i, number in enumerate(recording.choose_cuts(wanted)):
             seed = settings["seed"] + i
@@ -146,7 +154,7 @@ def do_again(options, base):
         level, box, _ = recover(recording, image, folder, cut.entries, False)
         verdict = judge_chain([*cut.levels, level], box)
         note(str(verdict))
-        problems = verdict.lost + verdict.corrupt + verdict.unexcused
+        problems = verdict.lost + verdict.corrupt + verdict.unexcused + verdict.wrong
     for line in problems:
         note(line)
     return 1 if problems else 0

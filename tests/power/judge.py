@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from common.ledger import Verdict, gather_entries, read_message
 
-WINDOW = 5.0  # seconds from the receiver's 250 to a durable mark
+WINDOW = 3.0  # seconds from the receiver's 250 to a durable mark
 
 
 @dataclass
@@ -31,6 +31,7 @@ class Level:
     times: list = None  # of the disk's records, where it recorded
     pending: Counter = field(default_factory=Counter)  # (number, recipient) at the start
     box: Box = field(default_factory=Box)  # at the start
+    wrong: str = ""  # beside what became of messages
 
     def time_of(self, number):
         return self.times[max(number, 1) - 1]
@@ -45,6 +46,7 @@ class PowerVerdict(Verdict):
         super().__init__()
         self.bounced = 0  # recipients
         self.unexcused = []
+        self.wrong = []
         self.oldest = 0.0  # seconds from a 250 to the cut, of the excused
 
 
@@ -64,6 +66,7 @@ class Chain:
                 self._begin(level, before.time_of(before.cut))
             self._follow(level)
         self._end(box)
+        self.verdict.wrong = [level.wrong for level in levels if level.wrong]
 
     def _begin(self, level, cut_time):
         for key, count in level.pending.items():

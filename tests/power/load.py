@@ -9,7 +9,7 @@ import shutil
 import time
 
 from history import KINDS, History, Platter, untorn_mark
-from judge import Level, judge_chain
+from judge import WINDOW, Level, judge_chain
 from recording import RecordingMount, copy, make_filesystem
 from recovery import recover
 from world import Load, Sinks, make_node
@@ -17,21 +17,21 @@ from common.ledger import Ledger, gather_entries
 
 CONNECTIONS = 8
 PAUSE = 0.01  # seconds, about, between a client's messages
-NEAR_ANSWER = 0.5  # the share of cuts right behind an answer
-NESTED = float(os.environ.get('NEST','0.25'))  # the share of recoveries that are cut again
+NEAR_ANSWER, AT_REST = 0.5, 0.1  # the shares of cuts right behind an answer, and at the end
 DEPTH = 3
 
 
 def record_load(programs, folder, settings):
-    """SETTINGS: filesystem, sync, seconds, seed, forgetful (the disk is), environment (of the
-    node). FOLDER gets "settings", "made" (the disk before), "log" (the disk's), "ledger"."""
+    """SETTINGS: filesystem, mkfs and mount (options), sync, seconds, seed, nested (a share),
+    forgetful (the disk is), environment (of the node). FOLDER gets "settings", "made" (the
+    disk before), "log" (the disk's) and "ledger"."""
     os.makedirs(folder)
     made = os.path.join(folder, "made")
-    make_filesystem(settings["filesystem"], made)
+    make_filesystem(settings["filesystem"], made, settings["mkfs"])
     image = os.path.join(folder, "image")
     copy(made, image)
     disk = RecordingMount(settings["filesystem"], image, folder, os.path.join(folder, "disk"),
-                          forgetful=settings["forgetful"])
+                          settings["mount"], settings["forgetful"])
     ends = {"first": disk.position()}
     try:
         ends |= run_load(programs, folder, disk, settings)
@@ -52,8 +52,9 @@ def run_load(programs, folder, disk, settings):
         node.start()
         load = Load(node, ledger, CONNECTIONS, PAUSE, settings["seed"])
         time.sleep(settings["seconds"])  # the load's length, nothing is waited for
-        last = disk.position()
         load.stop()
+        time.sleep(WINDOW + 1)  # what was delivered must be marked by then
+        last = disk.position()
         node.stop()
     finally:
         node.abandon()
@@ -71,6 +72,7 @@ class Recording:
         with open(os.path.join(folder, "settings"), encoding="utf-8") as file:
             self.settings = json.load(file)
         self.filesystem = self.settings["filesystem"]
+        self.mount_options = self.settings["mount"]
         self.sync = self.settings["sync"]
         self.source = random.Random(self.settings["seed"])
         self.first, self.last = self.settings["first"], self.settings["last"]
@@ -83,11 +85,17 @@ class Recording:
         self.platter = Platter(self.history, platter)
 
     def choose_cuts(self, count):
-        """COUNT numbers of records, ascending; half of them right behind an answer."""
+        """COUNT numbers of records, ascending."""
         answers = [event["disk"] for event in self.events
                    if event["what"] in ("accepted", "delivered", "bounced")]
-        return sorted(self.source.choice(answers) if self.source.random() < NEAR_ANSWER
-                      else self.source.randint(self.first, self.last) for _ in range(count))
+        return sorted(self._choose(self.source.random(), answers) for _ in range(count))
+
+    def _choose(self, chance, answers):
+        if chance < AT_REST:
+            return self.last
+        if chance < AT_REST + NEAR_ANSWER:
+            return self.source.choice(answers)
+        return self.source.randint(self.first, self.last)
 
     def cut_at(self, number, path, kind, source):
         """Makes the image PATH; numbers ascend from call to call."""
@@ -145,7 +153,7 @@ class Cut:
 
     def _recover(self, depth):
         """Whether it is cut again."""
-        again = depth < DEPTH and self.source.random() < NESTED
+        again = depth < DEPTH and self.source.random() < self.recording.settings["nested"]
         folder = os.path.join(self.folder, f"level{depth}")
         os.makedirs(folder)
         changed = os.path.join(folder, "image")
@@ -174,6 +182,6 @@ class Cut:
             if isinstance(verdict, Exception):
                 yield f"depth {depth}: {type(verdict).__name__}: {verdict}"
                 continue
-            for what in ("lost", "corrupt", "unexcused"):
+            for what in ("lost", "corrupt", "unexcused", "wrong"):
                 for line in getattr(verdict, what):
                     yield f"depth {depth}: {what}: {line}"

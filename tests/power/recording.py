@@ -11,6 +11,13 @@ from stagepost import ROOT, wait_until
 BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
 LONG = 60  # seconds; for a command that hangs
 
+# (options of mkfs, options of mount), by turns
+VARIANTS = {
+    "ext4": [([], "rw"), (["-O", "fast_commit"], "rw"), ([], "nodelalloc,dioread_lock"),
+             (["-b", "1024"], "rw")],
+    "xfs": [([], "rw"), (["-m", "bigtime=0,inobtcount=0", "-i", "sparse=0"], "rw")],
+    "btrfs": [([], "rw"), (["-m", "single"], "compress")],
+}
 MAKE = {
     "ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     "xfs": ["mkfs.xfs", "-q", "-f"],
@@ -35,10 +42,10 @@ def run(*command):
     return done.stdout.strip()
 
 
-def make_filesystem(filesystem, path):
+def make_filesystem(filesystem, path, options=()):
     with open(path, "wb") as file:
         file.truncate(SIZE)
-    run(*MAKE[filesystem], *os.environ.get("MKFS","").split(), path)
+    run(*MAKE[filesystem], *options, path)
 
 
 def copy(source, target):

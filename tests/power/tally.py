@@ -3,6 +3,7 @@
 
 import time
 
+from judge import WINDOW
 from common.record import record
 
 ZERO = ("lost", "corrupt", "unexcused duplicates", "not recovered")
@@ -11,7 +12,7 @@ WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and mail that waits, on a 
         "behind an answer: what was flushed is left, and any part of what was written since, in "
         "sectors of 512 bytes. The whole system is started on that and delivers everything; a "
         "share of the recoveries is cut again (nested). A duplicate is excused if the queue on "
-        "the disk still said, less than 5 s after it was delivered, that it was not.")
+        "the disk still said, less than {window:.0f} s after it was delivered, that it was not.")
 
 
 class Tally:
@@ -43,6 +44,7 @@ class Tally:
             counts["lost"] += len(verdict.lost)
             counts["corrupt"] += len(verdict.corrupt)
             counts["unexcused duplicates"] += len(verdict.unexcused)
+            counts["not recovered"] += len(verdict.wrong)
             self.oldest = max(self.oldest, verdict.oldest)
 
     def is_good(self):
@@ -67,7 +69,7 @@ class Tally:
         counts = {name: value for name, value in self.counts.items() if name not in ZERO}
         counts |= {name: self.counts[name] for name in ZERO}
         return record(f"power-{self.filesystem}", title=f"Power cuts on {self.filesystem}",
-                      what=WHAT.format(name=self.filesystem),
+                      what=WHAT.format(name=self.filesystem, window=WINDOW),
                       command=f"make crash (tests/power/run --filesystem {self.filesystem})",
                       counts=counts, seconds=seconds, filesystem=self.filesystem, zero=ZERO
                       ) + f" (oldest excused: {self.oldest:.1f} s; {seconds:.0f} s)"

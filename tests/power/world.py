@@ -7,11 +7,15 @@ behind SMTP; fail-NAME is refused for good, later-NAME put off until mercy() is 
 N comes from sN@s.test, where bounces are taken."""
 
 import os
+import random
 import re
+import subprocess
+import tempfile
+import threading
 
 from lmtp import Server
 from smtp import Client
-from stagepost import Node, give_to_user
+from stagepost import Node, as_user, give_to_user
 from common.ledger import MARK, Generator, gather_entries, make_message, read_message
 
 SIZES = (0, 0, 100, 3000, 3000, 8000, 8000, 20000, 40000, 300000)
@@ -20,6 +24,7 @@ domain "l.test" {{ service = lmtp }}
 service lmtp {{ kind = lmtp address = "{lmtp}" }}
 queue_sync = {sync}
 """
+ENQUEUE_PAUSE = 0.1  # seconds
 SENDER = re.compile(r"^s(\d+)@s\.test$")
 
 
@@ -83,12 +88,42 @@ class Sinks:
         self.lmtp.close()
 
 
+def enqueue(mx, text, sender, recipients):
+    """The command's exit status. Its descriptor 1 is the envelope."""
+    envelope = b"F%s\0" % sender.encode() + b"".join(
+        b"T%s\0" % name.encode() for name in recipients) + b"\0"
+    with tempfile.TemporaryFile() as file:
+        file.write(envelope)
+        file.seek(0)
+        return subprocess.run(
+            [*mx.prefix, *as_user(), os.path.join(mx.programs, "stagepost"), "enqueue", "-c",
+             mx.conf, "-s", "arrive"], input=text, stdout=file, check=False, timeout=60).returncode
+
+
 class Load(Generator):
-    """Sends messages; some end in the middle, some are refused after their final dot."""
+    """Sends messages; some end in the middle, some are refused after their final dot. One
+    thread queues messages by a command."""
 
     def __init__(self, mx, ledger, connections, pause, seed):
         super().__init__(ledger, lambda: Client(mx, timeout=20), None, connections=connections,
                          pause=pause, seed=seed)
+        self._enqueue_thread = threading.Thread(target=self._enqueue_some, args=(mx, seed))
+        self._enqueue_thread.start()
+
+    def stop(self):
+        super().stop()
+        self._enqueue_thread.join()
+
+    def _enqueue_some(self, mx, seed):
+        source = random.Random(seed - 1)
+        while not self._stop.wait(ENQUEUE_PAUSE):
+            number = self.next_number()
+            text, sha256 = make_message(number, source, SIZES)
+            recipients = some_recipients(number, source)
+            self.ledger.write("begun", number, sha256=sha256, recipients=recipients)
+            self.ledger.write("dot", number)
+            status = enqueue(mx, text, f"s{number}@s.test", recipients)
+            self.ledger.write("accepted" if status == 0 else "refused", number)
 
     def _send(self, client, source):
         number = self.next_number()
