@@ -3,6 +3,7 @@
 prefix = /usr/local
 DESTDIR =
 T = 60
+CUTS = 300
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
@@ -41,8 +42,9 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: ## every crash state, at length
+crash: all ## every crash state; CUTS power cuts on each filesystem, under an hour
 	@tools/test --only crash
+	@tests/power/run --cuts $(CUTS)
 
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new

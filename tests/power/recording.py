@@ -65,10 +65,12 @@ class Mount:
         self.path = path
         os.makedirs(path, exist_ok=True)
         device = run("losetup", "--find", "--show", *(["--direct-io=on"] if direct else []), image)
+        held = os.open(device, os.O_RDONLY)
         try:
+            run("losetup", "--detach", device)  # when nobody has it open any more
             run("mount", "-t", filesystem, "-o", options, device, path)
         finally:
-            run("losetup", "--detach", device)
+            os.close(held)
 
     def close(self):
         wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
