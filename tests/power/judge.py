@@ -4,9 +4,10 @@ the recovery that came to its end.
 
 A recipient may have a message twice only if the queue, as the cut left it on the disk and
 before anything recovered, still said that it was to be delivered, though it had been; and
-only if that was less than WINDOW seconds ago, so that a mark that never becomes durable is
-seen. A failure may be reported twice if the queue held the message and the report, or one
-of them though the report had been delivered. Everything else that comes twice is not excused."""
+only if that was less than WINDOW seconds before the cut, so that a mark that never becomes
+durable is seen. A failure may be reported twice if the queue held the message and the report,
+or one of them though the report had been delivered. Everything else that comes twice is not
+excused."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -63,22 +64,24 @@ class Chain:
         self.allowed = Counter()  # duplicates
         for before, level in zip([None, *levels], levels):
             if before is not None:
-                self._begin(level, before.time_of(before.cut))
+                self._begin(level, before)
             self._follow(level)
         self._end(box)
         self.verdict.wrong = [level.wrong for level in levels if level.wrong]
 
-    def _begin(self, level, cut_time):
+    def _begin(self, level, before):
+        """What is queued though it was delivered is allowed to come again, unless the mark of
+        a delivery that BEFORE had made was due at its cut."""
         for key, count in level.pending.items():
-            times = list(level.box.copies.get(key, ()))
-            times += [self.latest[key]] if key in self.latest else []
-            if not times:
-                self.allowed[key] += count - 1
-                continue
-            age = cut_time - max(times)
-            if age <= WINDOW:
-                self.allowed[key] += count
+            copies = level.box.copies.get(key, ())
+            done = self.sent[key] + self.reported[key] + len(copies)
+            latest = max([*copies, self.latest.get(key, 0)])
+            if latest >= before.times[0]:
+                age = before.time_of(before.cut) - latest
+                if age > WINDOW:
+                    continue
                 self.verdict.oldest = max(self.verdict.oldest, age)
+            self.allowed[key] = max(self.allowed[key], done + count - 1)
 
     def _follow(self, level):
         for event in level.happened():

@@ -68,6 +68,14 @@ def leftovers(node):
             for folder, _, names in os.walk(os.path.join(node.queue, place)) for name in names]
 
 
+def start(node):
+    try:
+        node.start()
+    except AssertionError as problem:
+        node.abandon()
+        raise Wrong(f"it does not start: {problem}") from None
+
+
 def drain(node):
     """Everything that is queued goes out, what waited too."""
     end = time.monotonic() + DRAINED
@@ -129,8 +137,8 @@ def run_node(recording, folder, disk, sinks, entries):
     level = Level([], pending=read_pending(node),
                   box=read_boxes(stored_in_boxes(node), entries))
     try:
-        node.start()
         try:
+            start(node)
             drain(node)
             check_commands(node)
             check_log(node)
