@@ -9,7 +9,8 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash fuzz reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill faults smuggle mutants soak fuzz \
+	reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -46,9 +47,25 @@ crash: all ## every crash state; CUTS power cuts on each filesystem, under an ho
 	@tools/test --only crash
 	@tests/power/run --cuts $(CUTS)
 
+kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
+	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
+
+faults: all ## every call of every process fails once, with each error; about half an hour
+	@FAULTS=0 tests/e2e/run tests/e2e/test_errors.py -s
+
+smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
+	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
+
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new
 	@mv doc/reliability.md.new doc/reliability.md
+
+soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
+	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/test_soak.py -s
+
+mutants: ## take each check of the sources away in turn: a test must notice
+	@tests/mutants/run
 
 fuzz: ## search for inputs that break a parser, T seconds each
 	@tools/fuzz $(T)
@@ -59,7 +76,7 @@ install: all ## install below DESTDIR, prefix as given
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage
+	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants
 
 help: ## this text
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22

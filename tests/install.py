@@ -41,6 +41,16 @@ def check_files(root, prefix, sysconfdir):
             assert bytes(root) not in path.read_bytes(), f"{path} contains DESTDIR"
 
 
+def check_users(root, prefix, sysconfdir):
+    """Who is named in the example is made."""
+    example = (root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf.example").read_text()
+    made = (root / prefix.lstrip("/") / "lib/sysusers.d/stagepost.conf").read_text()
+    named = re.findall(r'\buser *= "(stagepost[a-z-]*)"', example)
+    assert len(named) == 7
+    for user in named:
+        assert re.search(rf"^u {user} ", made, re.MULTILINE), f"sysusers.d makes no {user}"
+
+
 def check_manual(stagepost, root, prefix):
     """Every command has its page, and every program is in stagepost(8)."""
     folder = root / prefix.lstrip("/") / "share/man"
@@ -99,6 +109,7 @@ def main():
         subprocess.check_call([meson, "install", "-C", build, "--no-rebuild", "--quiet",
                                "--destdir", root], env=os.environ | {"DESTDIR": ""})
         check_files(root, prefix, sysconfdir)
+        check_users(root, prefix, sysconfdir)
         stagepost = root / prefix.lstrip("/") / "bin" / "stagepost"
         subprocess.check_call([stagepost, "check", "-c", root / sysconfdir.lstrip("/")
                                / "stagepost/stagepost.conf.example"])

@@ -17,6 +17,24 @@ void panic(const char *format, ...)
 	abort();
 }
 
+static void (*teller)(const char *what, int error);
+
+void cannot_begin_by(void (*tell)(const char *what, int error))
+{
+	teller = tell;
+}
+
+void cannot_begin(const char *what, int error)
+{
+	enum { SYSTEM_ERROR = 71 }; /* as in sysexits.h */
+
+	if (teller != NULL)
+		teller(what, error);
+	else
+		fprintf(stderr, "%s: %s\n", what, strerror(-error));
+	exit(SYSTEM_ERROR);
+}
+
 static void *check(void *memory)
 {
 	if (memory == NULL)

@@ -14,6 +14,12 @@
 /* Writes "panic: MESSAGE" to standard error and aborts. */
 _Noreturn void panic(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* The end of a process to which the system does not give what it needs to begin (WHAT: "no
+ * thread"; ERROR: -errno): tells it by the function of cannot_begin_by(), or on standard error,
+ * and exits with status 71. What starts it starts it again later. */
+_Noreturn void cannot_begin(const char *what, int error);
+void cannot_begin_by(void (*tell)(const char *what, int error));
+
 /* malloc, calloc and realloc that panic instead of returning NULL. */
 void *memory_alloc(size_t size);
 void *memory_alloc_zero(size_t count, size_t size);

@@ -140,6 +140,41 @@ static void add_services(struct config *config, const struct config_tree *tree,
 			set_stage(config, s, lines, problems);
 }
 
+static void set_process(struct config *config, const struct config_tree_section *section,
+			unsigned *lines, struct config_problems *problems)
+{
+	struct config_process ignored = {0};
+	size_t i = 0;
+
+	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
+		i++;
+	if (i == CONFIG_PROCESSES) {
+		report_title(section, "no such process",
+			     "smtpd, resolve, remote, lmtp, local, pipe", problems);
+		config_fill_section(config, section, &ignored, problems);
+		return;
+	}
+	if (lines[i] != 0)
+		report_twice(section, lines[i], problems);
+	else
+		lines[i] = section->line;
+	config_fill_section(config, section, &config->processes[i], problems);
+}
+
+static void add_processes(struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	static const char *const names[CONFIG_PROCESSES] = {"smtpd", "resolve", "remote",
+							    "lmtp",  "local",   "pipe"};
+	unsigned lines[CONFIG_PROCESSES] = {0};
+
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
+		config->processes[i] = (struct config_process){names[i], ""};
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+		if (s->kind == CONFIG_SECTION_PROCESS)
+			set_process(config, s, lines, problems);
+}
+
 static void add_listens(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems)
 {
@@ -179,6 +214,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 	config_fill_section(config, &tree->root, config, problems);
 	add_listens(config, tree, problems);
 	add_services(config, tree, problems);
+	add_processes(config, tree, problems);
 	add_domains(config, tree, problems);
 	config_check(config, tree, problems);
 }

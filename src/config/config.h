@@ -36,6 +36,7 @@ enum config_service_kind { /* 0: none that is known */
 			   CONFIG_SERVICE_MAILDIR = 1,
 			   CONFIG_SERVICE_LMTP,
 			   CONFIG_SERVICE_PIPE,
+			   CONFIG_SERVICE_KINDS,
 };
 
 struct config_service {
@@ -89,6 +90,13 @@ struct config_stage { /* stage remote { ... }, stage NAME-OF-A-SERVICE { ... } *
 	bool paused;                      /* keep its mail, try nothing */
 };
 
+struct config_process { /* process NAME { ... } */
+	const char *name;
+	const char *user; /* "": as setting user */
+};
+
+enum { CONFIG_PROCESSES = 6 };
+
 struct config {
 	struct arena *arena; /* owns everything here */
 	const char *file;
@@ -140,6 +148,7 @@ struct config {
 	size_t smtproute_count;
 	struct config_stage *stages; /* "remote" and each service, in that order; always all */
 	size_t stage_count;
+	struct config_process processes[CONFIG_PROCESSES]; /* those that can have a user */
 };
 
 /* One thing that is wrong with a configuration file. */
@@ -177,8 +186,15 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The stage called NAME, or NULL. */
 const struct config_stage *config_stage_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
-/* Whether a service delivers as a user of its own. */
-bool config_has_owners(const struct config *config);
+/* As whom the process called NAME runs, "": the user is not changed. */
+const char *config_process_user(const struct config *config, const char *name);
+/* Whether a process may have another user than the queue. */
+bool config_has_process_users(const struct config *config);
+/* Whether a service of that KIND delivers as a user of its own. */
+bool config_has_owners(const struct config *config, enum config_service_kind kind);
+/* The directory that all mailboxes of SERVICE, a maildir, are beneath: its path up to
+ * the last "/" before the first %, or before the end. */
+struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */

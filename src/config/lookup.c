@@ -18,12 +18,41 @@ const struct config_service *config_service_find(const struct config *config, st
 	return NULL;
 }
 
-bool config_has_owners(const struct config *config)
+const char *config_process_user(const struct config *config, const char *name)
 {
-	for (size_t i = 0; i < config->service_count; i++)
-		if (*config->services[i].user != '\0')
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
+		if (strcmp(config->processes[i].name, name) == 0 &&
+		    *config->processes[i].user != '\0')
+			return config->processes[i].user;
+	return config->user;
+}
+
+bool config_has_process_users(const struct config *config)
+{
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
+		if (*config->processes[i].user != '\0')
 			return true;
 	return false;
+}
+
+bool config_has_owners(const struct config *config, enum config_service_kind kind)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == kind && *config->services[i].user != '\0')
+			return true;
+	return false;
+}
+
+/* "%%" ends it as well: then it is a directory above, which does no harm. */
+struct str config_mailbox_base(const struct config_service *service)
+{
+	size_t length = strcspn(service->path, "%");
+
+	while (length > 0 && service->path[length - 1] != '/')
+		length--;
+	while (length > 1 && service->path[length - 1] == '/')
+		length--;
+	return str_slice(service->path, length);
 }
 
 /* Like strcmp(), for NAME in any case and OTHER in lower case. */

@@ -38,6 +38,11 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				  "How the mail of one queue is delivered. Every stage exists with "
 				  "the defaults; a section is only needed to change them.",
 				  sizeof(struct config_stage)},
+	[CONFIG_SECTION_PROCESS] = {"process", "NAME",
+				    "One of the processes smtpd, resolve, remote, lmtp, local and "
+				    "pipe. Those that have the queue, queue and send, run as "
+				    "setting user says.",
+				    sizeof(struct config_process)},
 };
 
 #define SETTING(where, label, kind, ...)                                                       \
@@ -71,8 +76,9 @@ static const struct config_setting settings[] = {
 		MEANING("The directory of the sockets by which the processes talk to each "
 			"other.")),
 	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),
-		MEANING("The user as whom the processes run when they are started by root; empty: "
-			"the user is not changed. Has no effect otherwise.")),
+		MEANING("The user as whom the processes run when they are started by root, and "
+			"who owns the queue; empty: the user is not changed. Has no effect "
+			"otherwise. See also section process.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
 	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
@@ -205,7 +211,9 @@ static const struct config_setting settings[] = {
 		MEANING("What the service does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
 		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
-			"percent sign.")),
+			"percent sign. All that the process that delivers may touch is beneath "
+			"the directory that the path names before its first %: a symbolic link "
+			"that leads elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
 		MEANING("The LMTP server (RFC 2033).")),
 	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
@@ -254,6 +262,14 @@ static const struct config_setting settings[] = {
 		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
 	SETTING(STAGE, "paused", boolean, AT(config_stage, paused), INITIAL("no"),
 		MEANING("Whether to keep the stage's mail and try nothing.")),
+
+	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
+		MEANING("The user as whom the process runs when it is started by root; empty: "
+			"the one of the whole. With a user of its own it has no rights on the "
+			"queue's files; the queue's directory is closed to its group then. It "
+			"also has the groups of its user, and the one by which the processes "
+			"reach each other's sockets. Maildirs belong to the user of local, "
+			"programs run as the one of pipe, unless their service has one.")),
 };
 
 const struct config_section_info *config_section_info(enum config_section section)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "dns/mx.h"
+#include "base/panic.h"
 #include "os/random.h"
 #include <stdlib.h>
 #include <string.h>
@@ -65,20 +66,26 @@ static void shuffle(struct dns_mx *list, size_t count)
 	}
 }
 
+/* A resolver gives records in any order: all are read, also when few are wanted. */
 size_t dns_mx_read(const struct dns_answer *answer, struct dns_mx *list)
 {
+	struct dns_mx *all = memory_alloc_zero(answer->count + 1, sizeof *all);
 	size_t count = 0;
 	size_t end;
 
-	for (size_t i = 0; i < answer->count && count < DNS_MX_MAX; i++)
+	for (size_t i = 0; i < answer->count; i++)
 		if (dns_mx_parse(str_slice(answer->data[i], (size_t)answer->lengths[i]),
-				 &list[count]))
+				 &all[count]))
 			count++;
-	qsort(list, count, sizeof *list, compare);
+	qsort(all, count, sizeof *all, compare);
 	for (size_t start = 0; start < count; start = end) {
-		for (end = start; end < count && list[end].preference == list[start].preference;)
+		for (end = start; end < count && all[end].preference == all[start].preference;)
 			end++;
-		shuffle(list + start, end - start);
+		shuffle(all + start, end - start);
 	}
+	if (count > DNS_MX_MAX)
+		count = DNS_MX_MAX;
+	memcpy(list, all, count * sizeof *list);
+	free(all);
 	return count;
 }

@@ -10,7 +10,7 @@
 
 enum {
 	DNS_NAME_SIZE = 256, /* a name as text, and a NUL */
-	DNS_MX_MAX = 100,    /* more are not looked at */
+	DNS_MX_MAX = 100,    /* worse ones are left out */
 };
 
 struct dns_mx {

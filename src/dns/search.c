@@ -34,32 +34,13 @@ struct dns_search {
 	size_t pending; /* address queries */
 	struct host *hosts;
 	size_t host_count;
+	bool is_none_met;         /* an address that is no host's */
 	bool is_self_met;         /* this host is among the exchangers, */
 	uint16_t self_preference; /* with this preference */
 	struct dns_servers servers;
 	void (*done)(void *context, const struct dns_servers *servers);
 	void *context;
 };
-
-bool dns_self_has(const struct dns_self *self, const union os_socket_address *address)
-{
-	struct in6_addr mapped = os_socket_address_mapped(address);
-	static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (memcmp(&mapped, v4_prefix, sizeof v4_prefix) == 0) {
-		unsigned first = mapped.s6_addr[12];
-
-		if (first == 0 || first == 127 || first >= 224)
-			return true;
-	}
-	if (IN6_IS_ADDR_LOOPBACK(&mapped) || IN6_IS_ADDR_UNSPECIFIED(&mapped) ||
-	    IN6_IS_ADDR_MULTICAST(&mapped))
-		return true;
-	for (size_t i = 0; i < self->address_count; i++)
-		if (memcmp(&mapped, &self->addresses[i], sizeof mapped) == 0)
-			return true;
-	return false;
-}
 
 static void meet_self(struct dns_search *search, uint16_t preference)
 {
@@ -102,6 +83,10 @@ static void explain_nothing(struct dns_search *search)
 				 search->domain);
 	else if (search->self == NULL)
 		mail_verdict_set(verdict, "4.4.3", "the relay %s has no address", search->domain);
+	else if (search->is_none_met)
+		mail_verdict_set(verdict, "5.4.4",
+				 "the mail exchangers of %s have no address of a host",
+				 search->domain);
 	else
 		mail_verdict_set(verdict, "5.4.4", "no mail exchanger of %s has an address",
 				 search->domain);
@@ -129,25 +114,40 @@ static void collect(struct dns_search *search)
 	finish(search);
 }
 
-static bool read_address(const struct dns_answer *answer, size_t index, uint16_t port,
+static bool read_address(const struct dns_answer *answer, size_t index, bool is_v6, uint16_t port,
 			 union os_socket_address *out)
 {
 	size_t length = (size_t)answer->lengths[index];
 
 	*out = (union os_socket_address){0};
-	if (length == sizeof out->v4.sin_addr) {
+	if (!is_v6 && length == sizeof out->v4.sin_addr) {
 		out->v4.sin_family = AF_INET;
 		out->v4.sin_port = htons(port);
 		memcpy(&out->v4.sin_addr, answer->data[index], length);
 		return true;
 	}
-	if (length == sizeof out->v6.sin6_addr) {
+	if (is_v6 && length == sizeof out->v6.sin6_addr) {
 		out->v6.sin6_family = AF_INET6;
 		out->v6.sin6_port = htons(port);
 		memcpy(&out->v6.sin6_addr, answer->data[index], length);
 		return true;
 	}
 	return false;
+}
+
+/* Whether mail may be sent there. */
+static bool is_acceptable(struct dns_search *search, const struct host *host,
+			  const union os_socket_address *address)
+{
+	enum dns_target target = DNS_TARGET_HOST;
+
+	if (search->self != NULL)
+		target = dns_self_target(search->self, address);
+	if (target == DNS_TARGET_SELF)
+		meet_self(search, host->mx.preference);
+	if (target == DNS_TARGET_NONE)
+		search->is_none_met = true;
+	return target == DNS_TARGET_HOST;
 }
 
 static void on_addresses(void *context, const struct dns_answer *answer)
@@ -161,11 +161,8 @@ static void on_addresses(void *context, const struct dns_answer *answer)
 	for (size_t i = 0; i < answer->count && addresses->count < ADDRESSES_MAX; i++) {
 		union os_socket_address *address = &addresses->list[addresses->count];
 
-		if (!read_address(answer, i, search->port, address))
-			continue;
-		if (search->self != NULL && dns_self_has(search->self, address))
-			meet_self(search, host->mx.preference);
-		else
+		if (read_address(answer, i, addresses == &host->v6, search->port, address) &&
+		    is_acceptable(search, host, address))
 			addresses->count++;
 	}
 	if (--search->pending == 0)

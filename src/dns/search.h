@@ -4,12 +4,13 @@
  *
  * A domain that says that it takes no mail (RFC 7505), that does not exist, or
  * whose mail would come back to this host is a permanent failure; what the DNS
- * cannot tell now is a temporary one.
+ * cannot tell now is a temporary one. Addresses that are no host's are passed by.
  */
 #ifndef DNS_SEARCH_H
 #define DNS_SEARCH_H
 
 #include "dns/mx.h"
+#include "dns/self.h"
 #include "mail/verdict.h"
 #include "os/socket.h"
 
@@ -26,18 +27,7 @@ struct dns_servers {
 	size_t count;
 };
 
-/* What is this host itself: no mail is sent there by MX. */
-struct dns_self {
-	const char *hostname;
-	const struct in6_addr *addresses; /* IPv4 mapped into ::ffff:0:0/96 */
-	size_t address_count;
-};
-
 struct dns_search;
-
-/* Whether ADDRESS is one that mail must not be sent to unless an operator said
- * so: this host, loopback, unspecified, multicast. */
-bool dns_self_has(const struct dns_self *self, const union os_socket_address *address);
 
 /* Searches the mail exchangers of DOMAIN. SELF is used during the call and until
  * DONE. DONE is called once, never before this returns; SERVERS are valid until

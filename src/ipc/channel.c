@@ -65,6 +65,14 @@ static void mark_lost(struct ipc_channel *channel)
 	os_loop_defer(channel->loop, &channel->lost_task);
 }
 
+/* That the other end has gone is told by who knows which one that is. */
+static void fail(struct ipc_channel *channel, const char *operation, int error)
+{
+	if (error != 0 && error != -EPIPE && error != -ECONNRESET)
+		log_event(EVENT_IPC_ERROR, log_string("operation", operation), log_error(error));
+	mark_lost(channel);
+}
+
 static void tell_lost(void *context)
 {
 	struct ipc_channel *channel = context;
@@ -94,7 +102,7 @@ static void flush(struct ipc_channel *channel)
 		if (sent == -EAGAIN)
 			break;
 		if (sent < 0) {
-			mark_lost(channel);
+			fail(channel, "send", (int)sent);
 			return;
 		}
 		drop_first(channel);
@@ -126,9 +134,12 @@ static bool receive(struct ipc_channel *channel)
 
 	if (length == -EAGAIN)
 		return false;
-	if (length <= 0 || !read_header(packet, (size_t)length, &message)) {
-		if (length > 0 || length == -EMSGSIZE)
-			log_event(EVENT_IPC_REFUSED, log_number("length", length));
+	if (length <= 0 && length != -EMSGSIZE) {
+		fail(channel, "receive", (int)length);
+		return false;
+	}
+	if (length < 0 || !read_header(packet, (size_t)length, &message)) {
+		log_event(EVENT_IPC_REFUSED, log_number("length", length));
 		close_all(message.descriptors, message.descriptor_count);
 		mark_lost(channel);
 		return false;
@@ -200,9 +211,9 @@ static void keep(struct ipc_channel *channel, const char *packet, size_t size,
 		int copy = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3);
 
 		if (copy < 0) {
+			fail(channel, "keep", -errno);
 			close_all(waiting->descriptors, waiting->descriptor_count);
 			free(waiting);
-			mark_lost(channel);
 			return;
 		}
 		waiting->descriptors[waiting->descriptor_count++] = copy;
@@ -233,7 +244,13 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	if (sent == -EAGAIN)
 		keep(channel, packet, size, descriptors, descriptor_count);
 	else if (sent < 0)
-		mark_lost(channel);
+		fail(channel, "send", (int)sent);
+}
+
+void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
+{
+	log_event(EVENT_IPC_REFUSED, log_number("type", type));
+	mark_lost(channel);
 }
 
 size_t ipc_channel_backlog(const struct ipc_channel *channel)

@@ -47,6 +47,9 @@ void ipc_channel_close(struct ipc_channel *channel);
  * when the message has to wait. A BODY over the bound is a broken invariant. */
 void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
 		      const int *descriptors, size_t descriptor_count);
+/* The message of TYPE that the handler has just been given is malformed: logs that and
+ * ends the connection, of which lost() is told. Nothing more comes from it. */
+void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
 /* Bytes that wait to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
 /* Stops or goes on reading. */

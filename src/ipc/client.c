@@ -4,6 +4,7 @@
 #include "ipc/channel.h"
 #include "log/event.h"
 #include "os/socket.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -52,6 +53,11 @@ static void try_connect(void *context)
 		log_event(EVENT_IPC_LOST, log_string("path", client->path));
 	client->is_loss_untold = false;
 	if (socket < 0) {
+		/* one that has not begun to listen is no error */
+		if (client->delay_us == FIRST_DELAY_US && socket != -ENOENT &&
+		    socket != -ECONNREFUSED)
+			log_event(EVENT_IPC_ERROR, log_string("operation", "connect"),
+				  log_string("path", client->path), log_error(socket));
 		os_timer_start(client->timer, client->delay_us);
 		client->delay_us *= 2;
 		if (client->delay_us > LONGEST_DELAY_US)

@@ -22,6 +22,8 @@
 #ifndef IPC_JOB_H
 #define IPC_JOB_H
 
+#include "ipc/pack.h"
+
 enum ipc_job {
 	IPC_JOB_HELLO = 1,
 	IPC_JOB_START,
@@ -41,6 +43,46 @@ enum {
 
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
+	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON,
 };
+
+/*
+ * What helpers say is not believed: they read what strangers send. What is read here is
+ * whole, and its texts are lines that can go into logs and files; whether numbers, routes,
+ * addresses and services exist is for the reader to find out. False: malformed. Strings are
+ * views into the body.
+ */
+struct ipc_job_hello {
+	struct str service;
+	uint32_t concurrency;
+};
+
+/* All of BODY. */
+MUST_CHECK bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out);
+void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello);
+
+struct ipc_job_report {
+	uint32_t number;    /* of the delivery */
+	uint32_t flags;     /* enum ipc_job_flags */
+	struct str status;  /* "2.0.0" */
+	struct str text;    /* shorter than MAIL_TEXT_SIZE, as all texts are */
+	struct str trigger; /* empty: none */
+};
+
+/* The next one off BODY, which is not empty. */
+MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
+void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
+
+struct ipc_job_target {
+	uint32_t recipient; /* of the envelope */
+	uint32_t route;     /* enum queue_route */
+	struct str service;
+	struct str address;
+	struct str status; /* empty: to be attempted */
+	struct str text;
+};
+
+MUST_CHECK bool ipc_job_take_target(struct unpack *body, struct ipc_job_target *target_out);
+void ipc_job_add_target(struct buffer *out, const struct ipc_job_target *target);
 
 #endif

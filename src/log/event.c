@@ -2,6 +2,7 @@
 #include "log/event.h"
 #include "base/buffer.h"
 #include "base/json.h"
+#include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/sink.h"
 #include <stdlib.h>
@@ -243,6 +244,11 @@ static void flush_at_exit(void)
 	logger.is_open = false;
 }
 
+static void tell_end(const char *what, int error)
+{
+	log_event(EVENT_PROCESS_ERROR, log_string("reason", what), log_error(error));
+}
+
 void log_open(const char *process, enum log_level lowest)
 {
 	static bool is_registered;
@@ -258,6 +264,7 @@ void log_open(const char *process, enum log_level lowest)
 	logger.is_journal = logger.target == LOG_TARGET_STDERR && log_sink_is_journal();
 	if (!is_registered)
 		atexit(flush_at_exit);
+	cannot_begin_by(tell_end);
 	is_registered = true;
 }
 

@@ -122,6 +122,14 @@ static int copy_path(struct maildir_path *out, struct str path)
 	return 0;
 }
 
+int maildir_make_base(struct str base)
+{
+	struct maildir_path path;
+	int result = copy_path(&path, base);
+
+	return result == 0 ? make_all(path.text) : result;
+}
+
 int maildir_create_names(struct maildir *maildir, struct str path)
 {
 	struct maildir_path whole;

@@ -51,6 +51,9 @@ struct maildir;
 struct maildir *maildir_new(const char *host, enum maildir_sync sync);
 void maildir_free(struct maildir *maildir);
 
+/* Makes the directory BASE and those above it, durably, where they lack. */
+MUST_CHECK int maildir_make_base(struct str base);
+
 /* Delivers all of them, each to its end: 2.0.0 stored; FAIL 5.4.6 when the
  * header has a Delivered-To of the same recipient already (a loop), 5.1.3 when
  * the path is too long; WAIT 4.2.2 (over quota), 4.3.1 (disk full) or 4.3.0

@@ -2,7 +2,6 @@
 /* The processes that do the work: their connections and their reports. */
 #include "base/panic.h"
 #include "ipc/job.h"
-#include "ipc/pack.h"
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/socket.h"
@@ -66,21 +65,33 @@ void helper_close(struct helper *helper)
 	manager_check_stopped(manager);
 }
 
-static bool on_hello(struct helper *helper, struct unpack *body)
+/* Whether the process that USER runs is the one for SERVICE. */
+static bool may_help(const struct manager *manager, struct str service, uid_t user)
+{
+	const struct config_service *found = config_service_find(manager->config, service);
+
+	if (str_equal(service, STR("resolve")))
+		return user == manager->peers.resolve;
+	if (str_equal(service, STR("remote")))
+		return user == manager->peers.remote;
+	return found != NULL && user == manager->peers.services[found->kind];
+}
+
+static bool on_hello(struct helper *helper, struct str body)
 {
 	struct manager *manager = helper->manager;
-	struct str service = unpack_str(body);
-	uint32_t concurrency = unpack_u32(body);
+	struct ipc_job_hello hello;
 
-	if (!unpack_is_whole(body) || helper->stage != NULL || helper->is_resolve)
+	if (!ipc_job_read_hello(body, &hello) || helper->stage != NULL || helper->is_resolve ||
+	    !may_help(manager, hello.service, helper->user))
 		return false;
-	helper->concurrency = concurrency;
-	if (str_equal(service, STR("resolve"))) {
+	helper->concurrency = hello.concurrency;
+	if (str_equal(hello.service, STR("resolve"))) {
 		helper->is_resolve = true;
 		resolver_connected(manager);
 		return true;
 	}
-	helper->stage = stage_find(manager, service);
+	helper->stage = stage_find(manager, hello.service);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 	return helper->stage != NULL;
 }
@@ -96,15 +107,10 @@ static bool on_report(struct helper *helper, struct ipc_message *ipc_message)
 	if (job == NULL || job->helper != helper)
 		return false;
 	while (body.rest.length > 0) {
-		uint32_t number = unpack_u32(&body);
-		uint32_t flags = unpack_u32(&body);
-		struct str status = unpack_str(&body);
-		struct str text = unpack_str(&body);
-		struct str trigger = unpack_str(&body);
+		struct ipc_job_report report;
 
-		if (body.failed)
+		if (!ipc_job_take_report(&body, &report) || !outcome_set(manager, job, &report))
 			return false;
-		outcome_set(manager, job, &(struct outcome){number, flags, status, text, trigger});
 	}
 	if (ipc_message->type == IPC_JOB_REPORT)
 		return true;
@@ -118,22 +124,19 @@ static bool on_report(struct helper *helper, struct ipc_message *ipc_message)
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
 {
 	struct helper *helper = context;
-	struct unpack body = {message->body, false};
 	bool ok = false;
 
 	(void)channel;
 	switch (message->type) {
 	case IPC_JOB_HELLO:
-		ok = on_hello(helper, &body);
+		ok = on_hello(helper, message->body);
 		break;
 	case IPC_JOB_REPORT:
 	case IPC_JOB_FINISH:
 		ok = on_report(helper, message);
 		break;
 	case IPC_JOB_RESOLVED:
-		ok = helper->is_resolve;
-		if (ok)
-			resolver_answered(helper->manager, helper, message);
+		ok = helper->is_resolve && resolver_answered(helper->manager, message->body);
 		break;
 	default:
 		break;
@@ -152,18 +155,13 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
-void helper_on_connection(void *context, unsigned events)
+void helper_on_connection(void *context, int socket)
 {
 	struct manager *manager = context;
-	union os_socket_address peer;
-	struct helper *helper;
-	int socket = os_socket_accept(manager->helper_listening, &peer);
+	struct helper *helper = memory_alloc_zero(1, sizeof *helper);
 
-	(void)events;
-	if (socket < 0)
-		return;
-	helper = memory_alloc_zero(1, sizeof *helper);
 	helper->manager = manager;
+	helper->user = os_socket_peer_user(socket);
 	helper->channel = ipc_channel_new(manager->loop, socket, &channel_handler, helper);
 	DL_APPEND2(manager->helpers, helper, previous, next);
 }

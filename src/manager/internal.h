@@ -16,6 +16,7 @@
 #define MANAGER_INTERNAL_H
 
 #include "ipc/channel.h"
+#include "ipc/job.h"
 #include "manager/manager.h"
 #include "manager/sleeper.h"
 #include "queue/client.h"
@@ -138,6 +139,7 @@ struct helper {
 	struct ipc_channel *channel;
 	struct stage *stage; /* NULL before HELLO, and for resolve */
 	bool is_resolve;
+	uid_t user;
 	uint32_t concurrency;
 	uint32_t in_flight;
 	struct job *jobs;
@@ -148,6 +150,7 @@ struct helper {
 struct wake {
 	struct os_timer *timer;
 	int64_t timer_at_us;    /* wall clock; INT64_MAX: it does not run */
+	int64_t ahead_us;       /* the wall clock of the one that is never set; 0: not known */
 	int64_t pause_until_us; /* monotonic, as the following */
 	int64_t new_mail_us;    /* when the last new message came */
 	int64_t window_us;      /* began then, by a new message */
@@ -177,8 +180,8 @@ struct manager {
 	struct stage *stages;
 	struct job *jobs; /* in flight, by tag */
 	struct helper *helpers;
-	struct os_watch *helper_watch;
-	int helper_listening;
+	struct ipc_listener *helper_listener;
+	struct manager_peers peers;
 	uint32_t next_tag;
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
@@ -196,7 +199,6 @@ struct manager {
 	struct os_task removals_task;
 	struct queue_client *bounce_queue;
 	struct os_watch *notify_watch;
-	int notify;
 	struct os_watch *trigger_watch;
 	int trigger;
 	struct os_timer *rescan_timer;
@@ -251,11 +253,16 @@ void wake_first(struct manager *manager, struct sleeper *sleeper);
 void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries);
 /* After a change of what sleeps: the timer. */
 void wake_schedule(struct manager *manager);
+/* Before a time is compared with those of sleepers or put among them: where the wall
+ * clock was set meanwhile, theirs follow, so that who had to wait ten minutes more waits
+ * ten minutes more. */
+void wake_check_clock(struct manager *manager);
 void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
-void resolver_answered(struct manager *manager, struct helper *helper, struct ipc_message *message);
+/* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
+MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);
@@ -290,20 +297,15 @@ struct trigger *stage_blocked_by(struct manager *manager, const struct message *
 void stage_pack_job(const struct job *job, struct buffer *body);
 
 /* helper.c */
-void helper_on_connection(void *context, unsigned events);
+void helper_on_connection(void *context, int socket);
 void helper_close(struct helper *helper);
 struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);
 
 /* outcome.c */
-struct outcome {
-	uint32_t number; /* of the delivery */
-	unsigned flags;  /* enum ipc_job_flags */
-	struct str status;
-	struct str text;
-	struct str trigger;
-};
-void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome);
+/* False when the job has no such delivery, or it was reported before. */
+MUST_CHECK bool outcome_set(struct manager *manager, struct job *job,
+			    const struct ipc_job_report *report);
 /* What nobody reported on: the helper ended, or finished without a word. */
 void outcome_lost(struct manager *manager, struct job *job);
 /* Tells the log of a delivery's outcome: once for each attempt, and for what was decided

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/manager.h"
 #include "base/panic.h"
+#include "ipc/listener.h"
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/file.h"
@@ -40,8 +41,8 @@ static void finish_stop(void *context)
 }
 
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
-			    const struct config *config, int listening, int notify,
-			    const char *queue_path, void (*ready)(void *context), void *context)
+			    const struct config *config, const struct manager_peers *peers,
+			    void (*ready)(void *context), void *context)
 {
 	struct manager *manager = memory_alloc_zero(1, sizeof *manager);
 
@@ -49,10 +50,9 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->store = store;
 	manager->config = config;
 	manager->trigger = -1;
-	manager->notify = notify;
+	manager->peers = *peers;
 	manager->ready = ready;
 	manager->ready_context = context;
-	manager->helper_listening = listening;
 	manager->dispatch_task = (struct os_task){.call = stage_dispatch, .context = manager};
 	manager->removals_task = (struct os_task){.call = removal_flush, .context = manager};
 	manager->questions_task = (struct os_task){.call = resolver_flush, .context = manager};
@@ -65,12 +65,12 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->rescan_timer = os_timer_new(loop, scan_timer, manager);
 	manager->updates = queue_group_new(loop, &record_group_handler, manager);
 	stage_configure_all(manager);
-	manager->helper_watch =
-		os_watch_new(loop, listening, OS_WATCH_READ, helper_on_connection, manager);
+	manager->helper_listener =
+		ipc_listener_new(loop, peers->listening, helper_on_connection, manager);
 	manager->notify_watch =
-		os_watch_new(loop, notify, OS_WATCH_READ, operator_on_notice, manager);
-	manager->bounce_queue = queue_client_new(loop, queue_path, BOUNCE_STOCK);
-	manager->queue = ipc_client_new(loop, queue_path, &removal_queue_handler, manager);
+		os_watch_new(loop, peers->notify, OS_WATCH_READ, operator_on_notice, manager);
+	manager->bounce_queue = queue_client_new(loop, peers->queue_path, BOUNCE_STOCK);
+	manager->queue = ipc_client_new(loop, peers->queue_path, &removal_queue_handler, manager);
 	scan_open_trigger(manager);
 	trigger_scan(manager);
 	os_timer_start(manager->rescan_timer, config->rescan_us);
@@ -121,7 +121,7 @@ void manager_free(struct manager *manager)
 	os_task_cancel(manager->loop, &manager->questions_task);
 	os_task_cancel(manager->loop, &manager->stop_task);
 	os_task_cancel(manager->loop, &manager->scan_task);
-	os_watch_free(manager->helper_watch);
+	ipc_listener_free(manager->helper_listener);
 	os_watch_free(manager->notify_watch);
 	os_watch_free(manager->trigger_watch);
 	if (manager->trigger >= 0)

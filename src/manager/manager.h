@@ -16,12 +16,21 @@
 
 struct manager;
 
-/* STORE is borrowed. LISTENING: the socket that helpers connect to. NOTIFY: a
- * datagram socket for operators and programs. QUEUE_PATH: the socket of "queue".
- * READY is called once, when all that waits in the queue is known. */
+/* What it is connected to, and who is heard there. */
+struct manager_peers {
+	int listening;          /* the socket that helpers connect to */
+	int notify;             /* a datagram socket for operators and programs */
+	const char *queue_path; /* the socket of "queue" */
+	uid_t resolve;
+	uid_t remote;
+	uid_t services[CONFIG_SERVICE_KINDS]; /* by kind: who delivers for services of it */
+	uid_t owner;                          /* who may give orders, besides root */
+};
+
+/* STORE is borrowed. READY is called once, when all that waits in the queue is known. */
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
-			    const struct config *config, int listening, int notify,
-			    const char *queue_path, void (*ready)(void *context), void *context);
+			    const struct config *config, const struct manager_peers *peers,
+			    void (*ready)(void *context), void *context);
 /* CONFIG outlives the manager, or the next call. */
 void manager_configure(struct manager *manager, const struct config *config);
 /* Starts no more deliveries; calls DONE when those in flight are recorded. */

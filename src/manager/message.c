@@ -2,6 +2,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/internal.h"
+#include "manager/schedule.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static struct sleeper *add_sleeper(struct manager *manager, const struct message
 	if (waiters == NULL && !message->is_queued && !message->has_todo &&
 	    message->order == MESSAGE_ORDER_NONE && scan_will_find(manager, due_us))
 		return NULL;
+	wake_check_clock(manager);
 	sleeper = sleepers_add(&manager->sleepers, message->number, due_us);
 	sleeper->is_queued = message->is_queued;
 	sleeper->stage = (unsigned)message->stage & 15U;
@@ -201,17 +203,21 @@ bool message_has_unrecorded(const struct message *message)
  * again after a while. */
 static int64_t next_due(struct manager *manager, const struct message *message)
 {
+	const int64_t now_us = os_clock_wall_us();
 	int64_t due_us = INT64_MAX;
 
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &message->control->deliveries[i];
-		int64_t until_us = delivery->outcome == QUEUE_WAIT ? delivery->until_us : 0;
+		int64_t until_us =
+			delivery->outcome == QUEUE_WAIT
+				? schedule_until(delivery->changed_us, delivery->until_us, now_us)
+				: 0;
 
 		if (delivery->outcome != QUEUE_WAIT && delivery->outcome != QUEUE_PENDING)
 			continue;
 		if (stage_blocked_by(manager, message, delivery) != NULL &&
-		    until_us < os_clock_wall_us() + BLOCKED_DELAY_US)
-			until_us = os_clock_wall_us() + BLOCKED_DELAY_US;
+		    until_us < now_us + BLOCKED_DELAY_US)
+			until_us = now_us + BLOCKED_DELAY_US;
 		if (until_us < due_us)
 			due_us = until_us;
 	}

@@ -245,15 +245,18 @@ void operator_on_notice(void *context, unsigned events)
 		struct os_socket_sender sender;
 		const char *reason;
 		ssize_t length =
-			os_socket_receive_from(manager->notify, text, sizeof text, &sender);
+			os_socket_receive_from(manager->peers.notify, text, sizeof text, &sender);
 
 		if (length < 0)
 			break;
-		reason = manager->is_managing
-				 ? on_notice(manager, str_trim(str_slice(text, (size_t)length)))
-				 : "the queue is not there yet";
+		if (sender.user != 0 && sender.user != manager->peers.owner)
+			reason = "only root and the queue's owner may give orders";
+		else if (!manager->is_managing)
+			reason = "the queue is not there yet";
+		else
+			reason = on_notice(manager, str_trim(str_slice(text, (size_t)length)));
 		if (reason != NULL)
 			snprintf(answer, sizeof answer, "err %s", reason);
-		os_socket_answer(manager->notify, answer, strlen(answer), &sender);
+		os_socket_answer(manager->peers.notify, answer, strlen(answer), &sender);
 	}
 }

@@ -50,7 +50,8 @@ static void defer(struct manager *manager, const struct message *message,
 
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
-	delivery->until_us = schedule_next(message->born_us, now_us, skip, os_random_u64());
+	delivery->until_us = schedule_next(message->born_us, now_us, skip, delivery->attempts - 1,
+					   os_random_u64());
 	if (now_us - message->born_us >= manager->config->queuelifetime_us)
 		outcome_expire(message, delivery);
 }
@@ -83,29 +84,26 @@ static void learn_trigger(struct manager *manager, struct job *job,
 		stage_destination_blocked(destination, trigger_find(manager, name));
 }
 
-void outcome_set(struct manager *manager, struct job *job, const struct outcome *outcome)
+bool outcome_set(struct manager *manager, struct job *job, const struct ipc_job_report *report)
 {
 	struct message *message = job->message;
 	struct arena *arena = message->control->envelope->arena;
-	struct job_delivery *of_job = find_delivery(job, outcome->number);
-	struct str status = outcome->status;
+	struct job_delivery *of_job = find_delivery(job, report->number);
 	struct queue_delivery *delivery;
 
 	if (of_job == NULL || of_job->is_reported)
-		return;
+		return false;
 	of_job->is_reported = true;
 	delivery = &message->control->deliveries[of_job->index];
-	learn_trigger(manager, job, delivery, outcome->trigger, outcome->text);
-	if (!mail_status_is_valid(status))
-		status = STR("4.3.0");
-	delivery->status = arena_copy_str(arena, status);
-	delivery->text = arena_copy_str(arena, outcome->text);
-	delivery->trigger = arena_copy_str(arena, outcome->trigger);
+	learn_trigger(manager, job, delivery, report->trigger, report->text);
+	delivery->status = arena_copy_str(arena, report->status);
+	delivery->text = arena_copy_str(arena, report->text);
+	delivery->trigger = arena_copy_str(arena, report->trigger);
 	delivery->is_quiet =
-		outcome->flags & IPC_JOB_PASSED_ON && notice_is_success_wanted(message, delivery);
+		report->flags & IPC_JOB_PASSED_ON && notice_is_success_wanted(message, delivery);
 	delivery->changed_us = os_clock_wall_us();
 	message->unrecorded[of_job->index] = true;
-	switch (status.data[0]) {
+	switch (report->status.data[0]) {
 	case '2':
 		delivery->outcome = QUEUE_DONE;
 		break;
@@ -116,6 +114,7 @@ void outcome_set(struct manager *manager, struct job *job, const struct outcome 
 		defer(manager, message, delivery, job->destination->stage->skip);
 	}
 	outcome_log(message, delivery);
+	return true;
 }
 
 void outcome_lost(struct manager *manager, struct job *job)
@@ -138,9 +137,9 @@ void outcome_lost(struct manager *manager, struct job *job)
 		delivery->changed_us = os_clock_wall_us();
 		delivery->until_us = delivery->changed_us + LOST_DELAY_US;
 		if (delivery->attempts > 3)
-			delivery->until_us =
-				schedule_next(message->born_us, delivery->changed_us,
-					      job->destination->stage->skip, os_random_u64());
+			delivery->until_us = schedule_next(message->born_us, delivery->changed_us,
+							   job->destination->stage->skip,
+							   delivery->attempts - 1, os_random_u64());
 		message->unrecorded[index] = true;
 		outcome_log(message, delivery);
 	}

@@ -186,7 +186,7 @@ static void add_new(struct manager *manager, uint64_t number, enum mail_stage st
 	wake_first(manager, sleeper);
 }
 
-static void on_queued(struct manager *manager, struct unpack *body)
+static bool on_queued(struct manager *manager, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint32_t stage = unpack_u32(body);
@@ -195,13 +195,14 @@ static void on_queued(struct manager *manager, struct unpack *body)
 		const struct message *message;
 
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
-			break;
+			return false;
 		message = message_find(manager, number);
 		if (message != NULL) /* found by a scan before */
 			check_is_same(message, text);
 		else
 			add_new(manager, number, (enum mail_stage)stage, text);
 	}
+	return true;
 }
 
 static void removed_asleep(struct manager *manager, uint64_t number)
@@ -212,14 +213,14 @@ static void removed_asleep(struct manager *manager, uint64_t number)
 		sleeper->has_todo = false;
 }
 
-static void on_removed(struct manager *manager, struct unpack *body)
+static bool on_removed(struct manager *manager, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint64_t number = unpack_u64(body);
 		struct message *message = message_find(manager, number);
 
 		if (body->failed)
-			break;
+			return false;
 		if (message == NULL) {
 			removed_asleep(manager, number);
 			continue;
@@ -231,29 +232,33 @@ static void on_removed(struct manager *manager, struct unpack *body)
 		} else if (message->state == MESSAGE_REMOVING)
 			message_free(manager, message);
 	}
+	return true;
 }
 
 static void on_message(void *context, struct ipc_message *message)
 {
 	struct manager *manager = context;
 	struct unpack body = {message->body, false};
+	bool is_good = true;
 
 	switch (message->type) {
 	case QUEUE_PROTOCOL_MANAGED:
 		on_managed(manager);
 		break;
 	case QUEUE_PROTOCOL_QUEUED:
-		on_queued(manager, &body);
+		is_good = on_queued(manager, &body);
 		break;
 	case QUEUE_PROTOCOL_MISSED:
 		scan_begin(manager, true);
 		break;
 	case QUEUE_PROTOCOL_REMOVED:
-		on_removed(manager, &body);
+		is_good = on_removed(manager, &body);
 		break;
 	default:
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		is_good = false;
 	}
+	if (!is_good)
+		ipc_channel_refuse(ipc_client_channel(manager->queue), message->type);
 }
 
 const struct ipc_client_handler removal_queue_handler = {on_connected, on_message, on_lost};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Asking resolve what becomes of a message's recipients, in parts. */
 #include "base/panic.h"
-#include "ipc/job.h"
 #include "ipc/pack.h"
-#include "log/event.h"
 #include "manager/internal.h"
 #include "os/clock.h"
 
@@ -116,40 +114,46 @@ static struct queue_delivery *add_delivery(struct message *message)
 	return &message->mapping[message->mapping_count++];
 }
 
-/* What the answer says of one target; nothing is done with it when MESSAGE is NULL. */
-static void read_delivery(struct message *message, struct unpack *body, int64_t now_us,
-			  bool *is_unknown)
+static enum queue_outcome outcome_of(struct str status)
 {
-	struct queue_delivery delivery = {.recipient = unpack_u32(body)};
-	struct arena *arena;
+	if (status.length == 0 || status.data[0] == '4')
+		return QUEUE_PENDING;
+	return status.data[0] == '2' ? QUEUE_DONE : QUEUE_FAIL;
+}
 
-	delivery.route = (enum queue_route)unpack_u32(body);
-	delivery.service = unpack_str(body);
-	delivery.address = unpack_str(body);
-	delivery.status = unpack_str(body);
-	delivery.text = unpack_str(body);
-	if (message == NULL || body->failed)
-		return;
-	if (mail_envelope_find(message->control->envelope, delivery.recipient) == NULL)
-		body->failed = true;
-	if (body->failed)
-		return;
-	arena = message->control->envelope->arena;
-	delivery.service = arena_copy_str(arena, delivery.service);
-	delivery.address = arena_copy_str(arena, delivery.address);
-	delivery.status = arena_copy_str(arena, delivery.status);
-	delivery.text = arena_copy_str(arena, delivery.text);
-	if (delivery.status.length > 0 && delivery.status.data[0] == '4')
-		*is_unknown = true;
-	if (delivery.status.length > 0 && delivery.status.data[0] == '5') {
-		delivery.outcome = QUEUE_FAIL;
-		delivery.changed_us = now_us;
-	}
-	if (delivery.status.length > 0 && delivery.status.data[0] == '2') {
-		delivery.outcome = QUEUE_DONE;
-		delivery.changed_us = now_us;
-	}
-	*add_delivery(message) = delivery;
+/* Whether TARGET is one of MESSAGE's, and a control file can hold it. What is decided goes
+ * nowhere, and nothing else does. */
+static bool is_acceptable(const struct message *message, const struct ipc_job_target *target)
+{
+	const struct queue_delivery delivery = {.number = target->recipient,
+						.recipient = target->recipient,
+						.route = (enum queue_route)target->route,
+						.service = target->service,
+						.address = target->address};
+
+	return target->route <= QUEUE_ROUTE_NONE &&
+	       (target->route == QUEUE_ROUTE_NONE) == (target->status.length > 0) &&
+	       (target->route == QUEUE_ROUTE_LOCAL) == (target->service.length > 0) &&
+	       queue_delivery_is_writable(&delivery) &&
+	       mail_envelope_find(message->control->envelope, target->recipient) != NULL;
+}
+
+static void take_target(struct message *message, const struct ipc_job_target *target)
+{
+	struct arena *arena = message->control->envelope->arena;
+	struct queue_delivery *delivery = add_delivery(message);
+
+	*delivery = (struct queue_delivery){
+		.recipient = target->recipient,
+		.route = (enum queue_route)target->route,
+		.service = arena_copy_str(arena, target->service),
+		.address = arena_copy_str(arena, target->address),
+		.outcome = outcome_of(target->status),
+		.status = arena_copy_str(arena, target->status),
+		.text = arena_copy_str(arena, target->text),
+	};
+	if (delivery->outcome != QUEUE_PENDING)
+		delivery->changed_us = os_clock_wall_us();
 }
 
 /* A recipient that becomes one delivery keeps its number; others get new ones. */
@@ -169,20 +173,39 @@ static void number_deliveries(struct message *message)
 	}
 }
 
-/* The deliveries of one part; the message may be mapped now. */
-static void take_answer(struct manager *manager, struct message *message, bool is_unknown,
-			uint64_t version)
+/* A recipient without a delivery would be forgotten. */
+static bool has_all_recipients(const struct message *message)
 {
+	const struct mail_envelope *envelope = message->control->envelope;
+	bool *is_there = arena_alloc(envelope->arena, envelope->recipient_count * sizeof *is_there);
+	size_t count = 0;
+
+	for (size_t i = 0; i < message->mapping_count; i++) {
+		const struct mail_recipient *recipient =
+			mail_envelope_find(envelope, message->mapping[i].recipient);
+		bool *is_this = &is_there[recipient - envelope->recipients];
+
+		count += !*is_this;
+		*is_this = true;
+	}
+	return count == envelope->recipient_count;
+}
+
+/* The deliveries of one part are taken; the message may be mapped now. */
+static bool finish_answer(struct manager *manager, struct message *message, bool is_unknown,
+			  uint64_t version)
+{
+	if (message->resolving == 1 && !is_unknown && !has_all_recipients(message))
+		return false;
 	message->directory_version = version;
 	message->resolving--;
 	if (is_unknown) {
 		message_sleep(manager, message, os_clock_wall_us() + ASK_AGAIN_US);
-		return;
+	} else if (message->resolving == 0) {
+		number_deliveries(message);
+		message_mapped(manager, message);
 	}
-	if (message->resolving > 0)
-		return;
-	number_deliveries(message);
-	message_mapped(manager, message);
+	return true;
 }
 
 /* False when it is malformed. What nobody waits for any more is passed over. */
@@ -191,29 +214,30 @@ static bool read_answer(struct manager *manager, struct unpack *body)
 	struct message *message = message_find(manager, unpack_u64(body));
 	uint64_t version = unpack_u64(body);
 	uint32_t count = unpack_u32(body);
-	int64_t now_us = os_clock_wall_us();
 	bool is_unknown = false;
 
 	if (message != NULL && (message->state != MESSAGE_RESOLVING || message->resolving == 0))
 		message = NULL;
-	for (uint32_t i = 0; i < count && !body->failed; i++)
-		read_delivery(message, body, now_us, &is_unknown);
-	if (body->failed)
-		return false;
-	if (message != NULL)
-		take_answer(manager, message, is_unknown, version);
-	return true;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ipc_job_target target;
+
+		if (!ipc_job_take_target(body, &target) ||
+		    (message != NULL && !is_acceptable(message, &target)))
+			return false;
+		is_unknown |= target.status.length > 0 && target.status.data[0] == '4';
+		if (message != NULL)
+			take_target(message, &target);
+	}
+	return !body->failed &&
+	       (message == NULL || finish_answer(manager, message, is_unknown, version));
 }
 
-void resolver_answered(struct manager *manager, struct helper *helper,
-		       struct ipc_message *ipc_message)
+bool resolver_answered(struct manager *manager, struct str text)
 {
-	struct unpack body = {ipc_message->body, false};
+	struct unpack body = {text, false};
+	bool is_good = true;
 
-	while (body.rest.length > 0)
-		if (!read_answer(manager, &body)) {
-			log_event(EVENT_IPC_REFUSED, log_number("type", ipc_message->type));
-			helper_close(helper);
-			return;
-		}
+	while (is_good && body.rest.length > 0)
+		is_good = read_answer(manager, &body);
+	return is_good;
 }

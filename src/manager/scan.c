@@ -11,6 +11,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/internal.h"
+#include "manager/schedule.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/walk.h"
@@ -69,14 +70,24 @@ static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage
 	return sleeper;
 }
 
+/* No message waits so long: the clock was set back since, and it may be late. */
+static bool is_absurd(const struct manager *manager, int64_t due_us)
+{
+	return due_us > os_clock_wall_us() + schedule_longest_us(manager->config->queuelifetime_us);
+}
+
 static struct sleeper *add_preprocessed(struct manager *manager, uint64_t number, bool is_wanted)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 
-	if (!stat_at(manager, QUEUE_INFO, NULL, number, &info) ||
-	    (!is_wanted && scan_will_find(manager, info.modified_us)))
+	if (!stat_at(manager, QUEUE_INFO, NULL, number, &info))
 		return NULL;
+	if (is_absurd(manager, info.modified_us))
+		info.modified_us = 0;
+	if (!is_wanted && scan_will_find(manager, info.modified_us))
+		return NULL;
+	wake_check_clock(manager);
 	sleeper = sleepers_add(&manager->sleepers, number, info.modified_us);
 	wake_schedule(manager);
 	return sleeper;

@@ -3,15 +3,24 @@
 #include "base/timestamp.h"
 #include <math.h>
 
-int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint64_t random)
+int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint32_t attempts,
+		      uint64_t random)
 {
-	int64_t age_us = now_us > born_us ? now_us - born_us : 0;
-	double root = sqrt((double)age_us / (double)SECOND_US) + skip;
-	int64_t next_us = born_us + (int64_t)(root * root * (double)SECOND_US);
-	int64_t wait_us;
+	double root = now_us > born_us ? sqrt((double)(now_us - born_us) / (double)SECOND_US)
+				       : (double)attempts * skip;
+	int64_t wait_us = (int64_t)((2 * root * skip + (double)skip * skip) * (double)SECOND_US);
 
-	if (next_us < now_us) /* born in the future: the clock was set back */
-		next_us = now_us + (int64_t)skip * skip * SECOND_US;
-	wait_us = next_us - now_us;
-	return next_us - (int64_t)(random % (uint64_t)(wait_us / 10 + 1));
+	return now_us + wait_us - (int64_t)(random % (uint64_t)(wait_us / 10 + 1));
+}
+
+int64_t schedule_longest_us(int64_t lifetime_us)
+{
+	return schedule_next(0, lifetime_us, SCHEDULE_SKIP_REMOTE, 0, 0) - lifetime_us;
+}
+
+/* What was said at a time to come was said before the clock was set back, and for how
+ * long it has waited nobody knows. */
+int64_t schedule_until(int64_t changed_us, int64_t until_us, int64_t now_us)
+{
+	return changed_us > now_us + MINUTE_US ? now_us : until_us;
 }

@@ -15,7 +15,14 @@ enum { SCHEDULE_SKIP_REMOTE = 20, SCHEDULE_SKIP_LOCAL = 10 };
 
 /* The next time after NOW_US for a message born at BORN_US. RANDOM (any value)
  * spreads it over the tenth of the wait before it, so that a burst does not come
- * back as a burst. */
-int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint64_t random);
+ * back as a burst. Where the clock was set back so far that the message is not born
+ * yet, the waits are those after as many ATTEMPTS. */
+int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint32_t attempts,
+		      uint64_t random);
+/* The longest wait of a message that may not become older than LIFETIME_US. */
+int64_t schedule_longest_us(int64_t lifetime_us);
+/* When a delivery is to be tried of which CHANGED_US, earlier by the clock, said to wait
+ * until UNTIL_US: by the clock's present time NOW_US, which may have been set back since. */
+int64_t schedule_until(int64_t changed_us, int64_t until_us, int64_t now_us);
 
 #endif

@@ -157,6 +157,12 @@ struct sleeper *sleepers_due_first(const struct sleepers *sleepers)
 	return sleepers->heap_count > 0 ? at(sleepers, sleepers->heap[1]) : NULL;
 }
 
+void sleepers_shift(struct sleepers *sleepers, int64_t by_us)
+{
+	for (uint32_t position = 1; position <= sleepers->heap_count; position++)
+		at(sleepers, sleepers->heap[position])->due_us += by_us;
+}
+
 /* --- by what they wait for --- */
 
 static void leave_waiters(struct sleepers *sleepers, struct sleeper *sleeper)

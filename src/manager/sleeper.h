@@ -62,6 +62,8 @@ void sleepers_remove(struct sleepers *sleepers, struct sleeper *sleeper);
 /* Who is due first, or NULL. */
 struct sleeper *sleepers_due_first(const struct sleepers *sleepers);
 void sleepers_set_due(struct sleepers *sleepers, struct sleeper *sleeper, int64_t due_us);
+/* All are due so much later, or earlier where BY_US is negative. */
+void sleepers_shift(struct sleepers *sleepers, int64_t by_us);
 /* SLEEPER waits with WAITERS, last, and nowhere else. */
 void sleepers_wait(struct sleepers *sleepers, struct sleeper *sleeper, struct waiters *waiters);
 /* The first of WAITERS, or NULL. */

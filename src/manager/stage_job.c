@@ -5,6 +5,7 @@
 #include "ipc/pack.h"
 #include "manager/destination.h"
 #include "manager/internal.h"
+#include "manager/schedule.h"
 #include "os/clock.h"
 #include <stdlib.h>
 
@@ -117,7 +118,8 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 	}
 	if (delivery->outcome == QUEUE_PENDING)
 		return true;
-	return delivery->until_us <= now_us || message->is_released;
+	return message->is_released ||
+	       schedule_until(delivery->changed_us, delivery->until_us, now_us) <= now_us;
 }
 
 /* A message with one delivery can sleep where its destination is crowded. */

@@ -29,7 +29,7 @@ struct trigger {
 	struct waiters waiters;
 	const struct message *probe;     /* the one that may try, or NULL */
 	int64_t delay_us;                /* between the last attempt and the next */
-	int64_t probe_at_us;             /* INT64_MAX: never by itself */
+	int64_t probe_at_us;             /* monotonic; INT64_MAX: never by itself */
 	bool is_seen;                    /* by the scan under way */
 	bool is_wanted;                  /* by a message that is awake */
 	struct trigger *next, *previous; /* among those released */
@@ -65,7 +65,7 @@ static void schedule(struct manager *manager)
 	if (next_us == INT64_MAX)
 		os_timer_stop(manager->trigger_timer);
 	else
-		os_timer_start(manager->trigger_timer, next_us - os_clock_wall_us());
+		os_timer_start(manager->trigger_timer, next_us - os_clock_monotonic_us());
 }
 
 static struct trigger *trigger_new(struct str name)
@@ -106,7 +106,7 @@ static struct trigger *add(struct manager *manager, struct str name)
 	trigger->delay_us = manager->config->probe_delay_us;
 	trigger->probe_at_us = INT64_MAX;
 	if (str_starts_with(name, STR("host.")))
-		trigger->probe_at_us = os_clock_wall_us() + trigger->delay_us;
+		trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us;
 	HASH_ADD_KEYPTR(hh, manager->triggers, trigger->name, name.length, trigger);
 	return trigger;
 }
@@ -119,7 +119,7 @@ static void put_off(const struct manager *manager, struct trigger *trigger)
 	trigger->delay_us *= 2;
 	if (trigger->delay_us > longest_us)
 		trigger->delay_us = longest_us;
-	trigger->probe_at_us = os_clock_wall_us() + trigger->delay_us -
+	trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us -
 			       (int64_t)os_random_below((uint64_t)trigger->delay_us / 10);
 }
 
@@ -254,7 +254,7 @@ static void probe(struct manager *manager, struct trigger *trigger)
 	struct message *message;
 
 	if (sleeper == NULL && trigger->is_wanted) {
-		trigger->probe_at_us = os_clock_wall_us() + trigger->delay_us;
+		trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us;
 		return;
 	}
 	if (sleeper == NULL) {
@@ -271,7 +271,7 @@ static void probe(struct manager *manager, struct trigger *trigger)
 void trigger_timer(void *context)
 {
 	struct manager *manager = context;
-	int64_t now_us = os_clock_wall_us();
+	int64_t now_us = os_clock_monotonic_us();
 	bool was_searched = false;
 	struct trigger *trigger;
 	struct trigger *next;

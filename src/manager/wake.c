@@ -12,6 +12,7 @@
  * woken slowly, and one that cannot be reached has a trigger, behind which they sleep
  * unread.
  */
+#include "log/event.h"
 #include "manager/internal.h"
 #include "os/clock.h"
 
@@ -30,6 +31,7 @@ enum {
 	SOURCES = 3,
 };
 
+static const int64_t JUMP_US = 10 * SECOND_US; /* less is not worth it */
 static const int64_t SLEEP_MAX_US = MINUTE_US; /* the clock may be set */
 
 bool wake_is_allowed(const struct manager *manager)
@@ -161,6 +163,23 @@ static bool wake_retry(struct manager *manager, int64_t now_us)
 	return true;
 }
 
+/* --- a clock that is set --- */
+
+void wake_check_clock(struct manager *manager)
+{
+	struct wake *wake = &manager->wake;
+	int64_t ahead_us = os_clock_wall_us() - os_clock_boot_us();
+	int64_t jump_us = wake->ahead_us != 0 ? ahead_us - wake->ahead_us : 0;
+
+	if (wake->ahead_us != 0 && jump_us < JUMP_US && jump_us > -JUMP_US)
+		return;
+	wake->ahead_us = ahead_us;
+	if (jump_us == 0)
+		return;
+	sleepers_shift(&manager->sleepers, jump_us);
+	log_event(EVENT_CLOCK_SET, log_number("seconds", jump_us / SECOND_US));
+}
+
 void wake_due(void *context)
 {
 	struct manager *manager = context;
@@ -168,6 +187,7 @@ void wake_due(void *context)
 	int64_t begin_us = os_clock_monotonic_us();
 	int64_t now_us = begin_us;
 
+	wake_check_clock(manager);
 	wake->timer_at_us = INT64_MAX;
 	wake->has_parked = false;
 	add_credit(wake, now_us);

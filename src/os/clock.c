@@ -19,3 +19,8 @@ int64_t os_clock_monotonic_us(void)
 {
 	return read_clock(CLOCK_MONOTONIC);
 }
+
+int64_t os_clock_boot_us(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}

@@ -11,5 +11,7 @@
 int64_t os_clock_wall_us(void);
 /* Microseconds since some moment; never goes back. */
 int64_t os_clock_monotonic_us(void);
+/* The same, and it goes on while the machine sleeps, as the wall clock does. */
+int64_t os_clock_boot_us(void);
 
 #endif

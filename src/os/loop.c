@@ -11,7 +11,10 @@
 struct os_loop {
 	struct event_base *base;
 	struct os_task *tasks;
+	struct os_watch *refused; /* the kernel had no room to watch them */
+	struct event refused_timer;
 	void (*idle)(void);
+	void (*trouble)(int error);
 	bool stopping;
 };
 
@@ -20,6 +23,7 @@ struct os_watch {
 	struct os_loop *loop;
 	unsigned events; /* wanted */
 	unsigned armed;  /* what the kernel tells of; may be more */
+	struct os_watch *next_refused;
 	void (*call)(void *context, unsigned events);
 	void *context;
 };
@@ -43,20 +47,31 @@ struct os_wakeup {
 	void *context;
 };
 
+/* What libevent would tell on standard error: our callers hear it as errors. */
+static void keep_quiet(int severity, const char *text)
+{
+	(void)severity;
+	(void)text;
+}
+
+static void arm_refused(evutil_socket_t descriptor, short what, void *context);
+
 struct os_loop *os_loop_new(void)
 {
 	struct os_loop *loop = memory_alloc_zero(1, sizeof *loop);
 	struct event_config *config = event_config_new();
 
 	if (config == NULL)
-		panic("no event configuration");
+		cannot_begin("no event configuration", -ENOMEM);
 	/* No timer of ours needs more than milliseconds: precise ones would cost a
 	 * timerfd_settime(2) before every epoll_wait(2). */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (loop->base == NULL)
-		panic("no event loop");
+		cannot_begin("no event loop", -errno);
+	event_set_log_callback(keep_quiet);
+	evtimer_assign(&loop->refused_timer, loop->base, arm_refused, loop);
 	return loop;
 }
 
@@ -98,6 +113,11 @@ void os_loop_stop(struct os_loop *loop)
 	event_base_loopbreak(loop->base);
 }
 
+void os_loop_set_trouble(struct os_loop *loop, void (*trouble)(int error))
+{
+	loop->trouble = trouble;
+}
+
 void os_loop_set_idle(struct os_loop *loop, void (*idle)(void))
 {
 	loop->idle = idle;
@@ -128,6 +148,34 @@ void os_task_cancel(struct os_loop *loop, struct os_task *task)
 
 static void watch_ready(evutil_socket_t descriptor, short what, void *context);
 
+static void forget_refused(struct os_watch *watch)
+{
+	struct os_watch **place = &watch->loop->refused;
+
+	while (*place != NULL && *place != watch)
+		place = &(*place)->next_refused;
+	if (*place == watch)
+		*place = watch->next_refused;
+}
+
+/* A process that ends for it would take down all that it has in hand. */
+static void refuse(struct os_watch *watch, int error)
+{
+	static const struct timeval soon = {.tv_usec = 100000};
+	struct os_loop *loop = watch->loop;
+
+	if (error != ENOMEM && error != ENOSPC)
+		panic("descriptor %d cannot be watched: errno %d", event_get_fd(&watch->event),
+		      error);
+	watch->armed = OS_WATCH_NONE;
+	watch->next_refused = loop->refused;
+	loop->refused = watch;
+	if (evtimer_add(&loop->refused_timer, &soon) != 0)
+		panic("a timer cannot be started");
+	if (loop->trouble != NULL)
+		loop->trouble(-error);
+}
+
 /* Tells the kernel what is wanted. */
 static void watch_arm(struct os_watch *watch, int descriptor)
 {
@@ -135,6 +183,8 @@ static void watch_arm(struct os_watch *watch, int descriptor)
 
 	if (watch->armed != OS_WATCH_NONE)
 		event_del(&watch->event);
+	else
+		forget_refused(watch);
 	watch->armed = watch->events;
 	if (watch->armed == OS_WATCH_NONE)
 		return;
@@ -143,9 +193,26 @@ static void watch_arm(struct os_watch *watch, int descriptor)
 	if (watch->armed & OS_WATCH_WRITE)
 		what |= EV_WRITE;
 	if (event_assign(&watch->event, watch->loop->base, descriptor, what, watch_ready, watch) !=
-		    0 ||
-	    event_add(&watch->event, NULL) != 0)
-		panic("descriptor %d cannot be watched", descriptor);
+	    0)
+		panic("descriptor %d is none", descriptor);
+	if (event_add(&watch->event, NULL) != 0)
+		refuse(watch, errno);
+}
+
+static void arm_refused(evutil_socket_t descriptor, short what, void *context)
+{
+	struct os_loop *loop = context;
+	struct os_watch *refused = loop->refused;
+
+	(void)descriptor;
+	(void)what;
+	loop->refused = NULL;
+	while (refused != NULL) {
+		struct os_watch *watch = refused;
+
+		refused = watch->next_refused;
+		watch_arm(watch, (int)event_get_fd(&watch->event));
+	}
 }
 
 static void watch_ready(evutil_socket_t descriptor, short what, void *context)
@@ -194,6 +261,7 @@ void os_watch_free(struct os_watch *watch)
 	if (watch == NULL)
 		return;
 	event_del(&watch->event);
+	forget_refused(watch);
 	free(watch);
 }
 
@@ -264,7 +332,7 @@ struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(v
 	signal->context = context;
 	evsignal_assign(&signal->event, loop->base, number, signal_ready, signal);
 	if (evsignal_add(&signal->event, NULL) != 0)
-		panic("signal %d cannot be watched", number);
+		cannot_begin("signals cannot be watched", -errno);
 	return signal;
 }
 
@@ -292,7 +360,7 @@ struct os_wakeup *os_wakeup_new(struct os_loop *loop, void (*call)(void *context
 
 	wakeup->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wakeup->descriptor < 0)
-		panic("no eventfd: errno %d", errno);
+		cannot_begin("no descriptor for wakeups", -errno);
 	wakeup->call = call;
 	wakeup->context = context;
 	wakeup->watch = os_watch_new(loop, wakeup->descriptor, OS_WATCH_READ, wakeup_ready, wakeup);
@@ -303,8 +371,13 @@ void os_wakeup_send(struct os_wakeup *wakeup)
 {
 	static const uint64_t one = 1;
 
+	ssize_t written;
+
+	do
+		written = write(wakeup->descriptor, &one, sizeof one);
+	while (written < 0 && errno == EINTR);
 	/* A full counter means that the call is due anyway. */
-	if (write(wakeup->descriptor, &one, sizeof one) < 0 && errno != EAGAIN)
+	if (written < 0 && errno != EAGAIN)
 		panic("a wakeup cannot be sent: errno %d", errno);
 }
 

@@ -28,6 +28,10 @@ void os_loop_stop(struct os_loop *loop);
 /* Called at the end of each turn, before the loop waits (log_flush). */
 void os_loop_set_idle(struct os_loop *loop, void (*idle)(void));
 
+/* Called when the kernel refuses to watch a descriptor, with -errno: -ENOMEM, -ENOSPC. The
+ * descriptor stays unheard until it lets it, a moment later. */
+void os_loop_set_trouble(struct os_loop *loop, void (*trouble)(int error));
+
 /* Calls once at the end of this turn. TASK is storage of the caller, zeroed at
  * first; deferring it again before it ran changes nothing. */
 struct os_task {

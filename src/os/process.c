@@ -24,15 +24,28 @@ int os_process_user_find(const char *name, struct os_process_user *out)
 	entry = getpwnam(name);
 	if (entry == NULL)
 		return errno != 0 ? -errno : -ENOENT;
-	*out = (struct os_process_user){true, false, entry->pw_uid, entry->pw_gid};
+	*out = (struct os_process_user){.change = true, .uid = entry->pw_uid, .gid = entry->pw_gid};
 	return 0;
+}
+
+size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX])
+{
+	int count = OS_PROCESS_GROUPS_MAX;
+	size_t kept = 0;
+
+	(void)getgrouplist(name, gid, groups, &count);
+	for (int i = 0; i < count && i < OS_PROCESS_GROUPS_MAX; i++)
+		if (groups[i] != gid)
+			groups[kept++] = groups[i];
+	return kept;
 }
 
 int os_process_become(const struct os_process_user *user)
 {
 	if (!user->change)
 		return 0;
-	if (setgroups(0, NULL) != 0 || setresgid(user->gid, user->gid, user->gid) != 0 ||
+	if (setgroups(user->group_count, user->groups) != 0 ||
+	    setresgid(user->gid, user->gid, user->gid) != 0 ||
 	    setresuid(user->uid, user->uid, user->uid) != 0)
 		return -errno;
 	return 0;

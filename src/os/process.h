@@ -12,6 +12,7 @@
 enum {
 	OS_PROCESS_CONTROL = 3, /* the descriptor a started process finds its control socket at */
 	OS_PROCESS_PATH_SIZE = 4096,
+	OS_PROCESS_GROUPS_MAX = 32,
 };
 
 struct os_process_user {
@@ -19,6 +20,8 @@ struct os_process_user {
 	bool may_gain; /* what it starts may gain rights: set-user-ID programs work */
 	uid_t uid;
 	gid_t gid;
+	const gid_t *groups; /* borrowed: the others that he has */
+	size_t group_count;
 };
 
 /* A user with what is known of him. */
@@ -30,9 +33,15 @@ struct os_process_account {
 
 /* Looks the account up; -ENOENT when there is none. */
 MUST_CHECK int os_process_account_find(const char *name, struct os_process_account *out);
-/* Looks the user up; -ENOENT when there is none. */
+/* Starts a process that does so for this one from now on, as USER, until this one
+ * ends: for who will not be able to open what it takes. */
+MUST_CHECK int os_process_account_helper(const struct os_process_user *user);
+/* Looks the user up, without groups but his own; -ENOENT when there is none. */
 MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *out);
-/* Becomes USER for good, with no other groups. */
+/* The groups of the user NAME besides his own, GID, as the system has them: how many;
+ * the first of them when there are more. */
+size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX]);
+/* Becomes USER for good, with his groups and no others. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 bool os_process_is_root(void);
 /* The user that this process acts as. */

@@ -45,7 +45,8 @@ static void limit_descriptors(void)
 }
 
 static _Noreturn void become(const char *const *arguments, const char *const *environment,
-			     const struct os_process_user *user, int input, int output)
+			     const struct os_process_user *user, int input, int output,
+			     pid_t parent)
 {
 	if (dup2(output, STDERR_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(input, STDIN_FILENO) < 0)
@@ -56,8 +57,11 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 	if (setsid() < 0 || syscall(SYS_close_range, 3, UINT_MAX, 0) != 0 || chdir("/") != 0 ||
 	    os_process_become(user) != 0)
 		fail(126);
-	/* after the change of user, which takes it back */
+	/* After the change of user, which takes it back. Who starts us and ends before we read
+	 * must not seem to have written all. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(126);
 	execve(arguments[0], (char *const *)(uintptr_t)arguments,
 	       (char *const *)(uintptr_t)environment);
 	fail(127);
@@ -91,6 +95,7 @@ static int open_pipes(int ends_out[4])
 int os_program_start(const char *const *arguments, const char *const *environment,
 		     const struct os_process_user *user, struct os_program *out)
 {
+	const pid_t parent = getpid();
 	int ends[4];
 	int ended;
 	pid_t pid;
@@ -102,7 +107,7 @@ int os_program_start(const char *const *arguments, const char *const *environmen
 	if (pid < 0)
 		return fail_to_start(ends, -errno);
 	if (pid == 0)
-		become(arguments, environment, user, ends[0], ends[1]);
+		become(arguments, environment, user, ends[0], ends[1], parent);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (ended < 0) {
 		error = -errno;

@@ -188,6 +188,7 @@ bool os_socket_address_of_path(const char *path, union os_socket_address *out)
 
 int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 {
+	static const int on = 1;
 	struct sockaddr_un address;
 	struct stat status;
 	int descriptor;
@@ -200,7 +201,9 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
 	if (descriptor < 0)
 		return -errno;
-	if (bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
+	if ((kind == SOCK_DGRAM &&
+	     setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) ||
+	    bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
 	    chmod(path, mode) != 0 || (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
 		return fail(descriptor);
 	return descriptor;
@@ -369,17 +372,55 @@ ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 	return count;
 }
 
+uid_t os_socket_peer_user(int socket)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		return (uid_t)-1;
+	return peer.uid;
+}
+
+/* There is room for no descriptors that somebody sends along. */
+static void read_credentials(struct msghdr *message, struct os_socket_sender *sender)
+{
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+	     header = CMSG_NXTHDR(message, header)) {
+		struct ucred credentials;
+
+		if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+			sender->user = credentials.uid;
+		}
+	}
+}
+
 ssize_t os_socket_receive_from(int socket, void *data, size_t size,
 			       struct os_socket_sender *sender_out)
 {
+	union {
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} space;
+	struct iovec part = {data, size};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_name = &sender_out->address,
+				 .msg_control = space.bytes};
 	ssize_t count;
 
 	do {
-		sender_out->size = sizeof sender_out->address;
-		count = recvfrom(socket, data, size, 0, (struct sockaddr *)&sender_out->address,
-				 &sender_out->size);
+		message.msg_namelen = sizeof sender_out->address;
+		message.msg_controllen = sizeof space.bytes;
+		count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 	} while (count < 0 && errno == EINTR);
-	return count < 0 ? -errno : count;
+	if (count < 0)
+		return -errno;
+	sender_out->size = message.msg_namelen;
+	sender_out->user = (uid_t)-1;
+	read_credentials(&message, sender_out);
+	return count;
 }
 
 void os_socket_answer(int socket, const void *data, size_t size,

@@ -50,7 +50,8 @@ MUST_CHECK int os_socket_accept(int listening, union os_socket_address *peer_out
 MUST_CHECK int os_socket_local_address(int socket, union os_socket_address *out);
 
 /* UNIX sockets of kind SOCK_SEQPACKET or SOCK_DGRAM. The path is replaced when
- * a socket stands there; mode is that of the new one. */
+ * a socket stands there; mode is that of the new one. At a datagram socket the
+ * kernel tells who sends. */
 MUST_CHECK int os_socket_listen_unix(const char *path, int kind, unsigned mode);
 MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 /* A SOCK_DGRAM socket that sends to the one at PATH and can be answered: the
@@ -78,11 +79,16 @@ MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, con
 MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 				     size_t *descriptor_count);
 
-/* A datagram and where it came from; and an answer to it, which is dropped when
+/* The user who made the connection, as the kernel knows him; -1, which is nobody's,
+ * when it does not. */
+uid_t os_socket_peer_user(int socket);
+
+/* A datagram, where it came from and whose it is; and an answer to it, which is dropped when
  * the sender has no address or does not listen. */
 struct os_socket_sender {
 	struct sockaddr_storage address;
 	socklen_t size;
+	uid_t user; /* -1: not known */
 };
 MUST_CHECK ssize_t os_socket_receive_from(int socket, void *data, size_t size,
 					  struct os_socket_sender *sender_out);

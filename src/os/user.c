@@ -14,22 +14,6 @@
 
 static volatile sig_atomic_t limit_status;
 
-int os_process_account_find(const char *name, struct os_process_account *out)
-{
-	const struct passwd *entry;
-
-	errno = 0;
-	entry = getpwnam(name);
-	if (entry == NULL)
-		return errno != 0 ? -errno : -ENOENT;
-	if (strlen(entry->pw_name) >= sizeof out->name || strlen(entry->pw_dir) >= sizeof out->home)
-		return -ENAMETOOLONG;
-	out->user = (struct os_process_user){true, false, entry->pw_uid, entry->pw_gid};
-	snprintf(out->name, sizeof out->name, "%s", entry->pw_name);
-	snprintf(out->home, sizeof out->home, "%s", entry->pw_dir);
-	return 0;
-}
-
 uid_t os_process_effective_user(void)
 {
 	return geteuid();

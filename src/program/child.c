@@ -2,10 +2,13 @@
 #include "program/child.h"
 #include "base/panic.h"
 #include "ipc/channel.h"
+#include "ipc/pack.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/log_settings.h"
+#include "program/sandbox.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,13 +18,20 @@
 
 enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20 };
 
+static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
+static const int64_t FIT_CHECK_US = 10 * SECOND_US;
+
 /* The child with what only this file needs. */
 struct supervised {
 	struct child child;
 	const struct child_program *program;
 	struct ipc_channel *control;
 	struct config *next; /* received, not in force yet */
+	struct sandbox *sandbox;
 	struct os_timer *stop_timer;
+	struct os_timer *open_timer; /* until it can open what it needs */
+	struct os_timer *fit_timer;
+	bool is_opening;
 	bool is_started;
 	bool is_stopping;
 	int exit_status;
@@ -40,6 +50,7 @@ static void stop(struct supervised *supervised)
 	if (supervised->is_stopping)
 		return;
 	supervised->is_stopping = true;
+	os_timer_stop(supervised->open_timer);
 	if (!supervised->is_started) {
 		os_loop_stop(supervised->child.loop);
 		return;
@@ -94,31 +105,103 @@ static void take_socket(struct supervised *supervised, struct ipc_message *messa
 	child->socket_count++;
 }
 
+static void take_users(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct child *child = &supervised->child;
+	struct unpack body = {message->body, false};
+
+	child->user_count = 0;
+	while (body.rest.length > 0 && child->user_count < CHILD_USERS_MAX) {
+		struct child_user *user = &child->users[child->user_count++];
+		struct str program = unpack_str(&body);
+
+		user->uid = unpack_u32(&body);
+		if (body.failed || program.length >= sizeof user->program) {
+			fail(supervised, -EBADMSG, "the users were not accepted");
+			return;
+		}
+		memcpy(user->program, program.data, program.length);
+		user->program[program.length] = '\0';
+	}
+}
+
 static void start(struct supervised *supervised)
 {
-	int error;
+	int error = sandbox_enter(supervised->program->name, supervised->child.config,
+				  &supervised->sandbox);
 
-	if (supervised->next == NULL || supervised->is_started)
+	if (error < 0) {
+		fail(supervised, error, "the sandbox cannot be entered");
 		return;
-	supervised->child.config = supervised->next;
-	supervised->next = NULL;
+	}
 	supervised->is_started = true;
-	log_settings_apply(supervised->program->name, supervised->child.config);
+	os_timer_start(supervised->fit_timer, FIT_CHECK_US);
 	error = supervised->program->start(&supervised->child);
 	if (error < 0)
 		fail(supervised, error, "cannot start");
+}
+
+static void open_and_start(void *context)
+{
+	struct supervised *supervised = context;
+	int error = 0;
+
+	if (supervised->program->open != NULL)
+		error = supervised->program->open(&supervised->child);
+	if (error == -EAGAIN)
+		os_timer_start(supervised->open_timer, OPEN_AGAIN_US);
+	else if (error < 0)
+		fail(supervised, error, "cannot start");
+	else
+		start(supervised);
+}
+
+static void begin(struct supervised *supervised)
+{
+	if (supervised->next == NULL || supervised->is_opening)
+		return;
+	supervised->child.config = supervised->next;
+	supervised->next = NULL;
+	supervised->is_opening = true;
+	log_settings_apply(supervised->program->name, supervised->child.config);
+	open_and_start(supervised);
+}
+
+/* Rights that are gone do not come back: another process must have them. */
+static void renew(struct supervised *supervised)
+{
+	log_event(EVENT_SANDBOX_OUTGROWN);
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_RENEW, 0, STR(""), NULL, 0);
+	stop(supervised);
+}
+
+static void check_fit(void *context)
+{
+	struct supervised *supervised = context;
+
+	if (supervised->is_stopping)
+		return;
+	if (sandbox_fits(supervised->sandbox, supervised->child.config))
+		os_timer_start(supervised->fit_timer, FIT_CHECK_US);
+	else
+		renew(supervised);
 }
 
 static void reload(struct supervised *supervised)
 {
 	struct config *old = supervised->child.config;
 
-	if (supervised->next == NULL || !supervised->is_started || supervised->is_stopping)
+	if (supervised->next == NULL || !supervised->is_opening || supervised->is_stopping)
 		return;
+	if (supervised->is_started && !sandbox_fits(supervised->sandbox, supervised->next)) {
+		renew(supervised);
+		return;
+	}
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
 	log_settings_apply(supervised->program->name, supervised->child.config);
-	if (supervised->program->reload != NULL)
+	if (supervised->is_started && supervised->program->reload != NULL)
 		supervised->program->reload(&supervised->child, old);
 	config_free(old);
 }
@@ -135,8 +218,11 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case CHILD_SOCKET:
 		take_socket(supervised, message);
 		break;
+	case CHILD_USERS:
+		take_users(supervised, message);
+		break;
 	case CHILD_START:
-		start(supervised);
+		begin(supervised);
 		break;
 	case CHILD_RELOAD:
 		reload(supervised);
@@ -161,6 +247,19 @@ static void on_lost(void *context, struct ipc_channel *channel)
 static void on_terminate(void *context)
 {
 	stop(context);
+}
+
+/* Once a second at most: it may be so for all descriptors. */
+static void on_trouble(int error)
+{
+	static int64_t said_us;
+	int64_t now_us = os_clock_monotonic_us();
+
+	if (said_us != 0 && now_us - said_us < SECOND_US)
+		return;
+	said_us = now_us;
+	log_event(EVENT_PROCESS_ERROR, log_string("reason", "a descriptor cannot be watched yet"),
+		  log_error(error));
 }
 
 /* Ctrl-C goes to all processes of a terminal; it is the supervisor's to act on. */
@@ -189,7 +288,10 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	}
 	child->loop = os_loop_new();
 	os_loop_set_idle(child->loop, log_flush);
+	os_loop_set_trouble(child->loop, on_trouble);
 	supervised.stop_timer = os_timer_new(child->loop, stop_now, &supervised);
+	supervised.open_timer = os_timer_new(child->loop, open_and_start, &supervised);
+	supervised.fit_timer = os_timer_new(child->loop, check_fit, &supervised);
 	supervised.control =
 		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);
 	signals[0] = os_signal_new(child->loop, SIGTERM, on_terminate, &supervised);
@@ -215,6 +317,14 @@ int child_socket(const struct child *child, const char *name)
 		if (strcmp(child->sockets[i - 1].name, name) == 0)
 			return child->sockets[i - 1].descriptor;
 	return -1;
+}
+
+uid_t child_user(const struct child *child, const char *program)
+{
+	for (size_t i = 0; i < child->user_count; i++)
+		if (strcmp(child->users[i].program, program) == 0)
+			return child->users[i].uid;
+	return (uid_t)-1;
 }
 
 void child_path(const struct child *child, const char *name, char path[108])

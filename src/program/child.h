@@ -6,7 +6,8 @@
  * configuration (a sealed memfd), the sockets the process works with, each by
  * name, and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, or CHILD_STOP; when it is gone the
- * process stops by itself.
+ * process stops by itself. One whose sandbox does not fit any more, because of the
+ * new configuration or of what was mounted, says CHILD_RENEW and stops.
  */
 #ifndef PROGRAM_CHILD_H
 #define PROGRAM_CHILD_H
@@ -17,10 +18,12 @@
 enum child_message {
 	CHILD_CONFIG = 1, /* descriptor: the file's text; body: its name */
 	CHILD_SOCKET,     /* descriptor; body: its name */
+	CHILD_USERS,      /* (str program, u32 uid)...: as whom each runs */
 	CHILD_START,      /* all is there */
 	CHILD_READY,      /* answer to CHILD_START */
 	CHILD_RELOAD,     /* a CHILD_CONFIG and its sockets have been sent: take them over */
 	CHILD_STOP,       /* finish what is in flight and end */
+	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
 };
 
 enum { CHILD_SOCKETS_MAX = 256 };
@@ -30,18 +33,31 @@ struct child_socket {
 	int descriptor;
 };
 
+enum { CHILD_USERS_MAX = 16 };
+
+struct child_user {
+	char program[16];
+	uid_t uid;
+};
+
 struct child {
 	struct os_loop *loop;
 	struct config *config; /* in force */
 	struct child_socket sockets[CHILD_SOCKETS_MAX];
 	size_t socket_count;
+	struct child_user users[CHILD_USERS_MAX];
+	size_t user_count;
 	void *state; /* of the program */
 };
 
 struct child_program {
-	const char *name; /* in logs */
-	/* All is there: build everything, then call child_ready(). -errno ends the
-	 * process; the reason is logged by then. */
+	const char *name; /* in logs, and of its sandbox */
+	/* Opens what the sandbox would not let it open, and reads nothing that came from
+	 * others. -EAGAIN: not yet, to be called again soon. Another -errno ends the
+	 * process; the reason is logged by then. May be NULL. */
+	int (*open)(struct child *child);
+	/* All is there, the sandbox is entered: build everything, then call child_ready().
+	 * -errno as above. */
 	int (*start)(struct child *child);
 	/* child->config is new; OLD lives until the call returns. */
 	void (*reload)(struct child *child, const struct config *old);
@@ -55,6 +71,8 @@ int child_main(int argc, char **argv, const struct child_program *program);
 void child_ready(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */
 int child_socket(const struct child *child, const char *name);
+/* As whom PROGRAM runs; -1, which is nobody's, when that was not told. */
+uid_t child_user(const struct child *child, const char *program);
 /* RUN/NAME as a path in PATH; exits when it is too long. */
 void child_path(const struct child *child, const char *name, char path[108]);
 

@@ -39,5 +39,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "lmtp", kinds);
+	return service_main(argc, argv, "lmtp", kinds, NULL);
 }

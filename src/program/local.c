@@ -1,68 +1,73 @@
 // SPDX-License-Identifier: ISC
-/* local - delivers into mailboxes and to programs: one helper for each service. */
+/* local - delivers into mailboxes: one helper for each maildir service. */
 #include "stage/local.h"
+#include "mailbox/maildir.h"
+#include "os/process.h"
+#include "program/child.h"
 #include "program/service.h"
-#include "stage/pipe.h"
+#include <sys/stat.h>
 
-enum { MAILDIR_CONCURRENCY = 1000, PIPE_CONCURRENCY = 1000 };
+enum { CONCURRENCY = 1000 };
 
-static void *maildir_new_stage(struct os_loop *loop, const struct config *config,
-			       const struct config_service *service)
+static void *new_stage(struct os_loop *loop, const struct config *config,
+		       const struct config_service *service)
 {
 	return stage_local_new(loop, config, service);
 }
 
-static void maildir_deliver(void *stage, struct stage_helper_job *job)
+static void configure(void *stage, const struct config *config,
+		      const struct config_service *service)
+{
+	stage_local_configure(stage, config, service);
+}
+
+static void deliver(void *stage, struct stage_helper_job *job)
 {
 	stage_local_deliver(stage, job);
 }
 
-static void maildir_lost(void *stage)
+static void lost(void *stage)
 {
 	stage_local_lost(stage);
 }
 
-static void maildir_free_stage(void *stage)
+static void free_stage(void *stage)
 {
 	stage_local_free(stage);
 }
 
-static void *pipe_new_stage(struct os_loop *loop, const struct config *config,
-			    const struct config_service *service)
+/* What mailboxes are in must be there to be let in; whoever may make it, does. Where
+ * that is not us, mail waits for it. */
+static void make_bases(const struct config *config)
 {
-	return stage_pipe_new(loop, config, service);
+	umask(077);
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR &&
+		    *config->services[i].user == '\0')
+			(void)!maildir_make_base(config_mailbox_base(&config->services[i]));
 }
 
-static void pipe_configure(void *stage, const struct config *config,
-			   const struct config_service *service)
+static int open_local(struct child *child)
 {
-	stage_pipe_configure(stage, config, service);
-}
+	const struct config *config = child->config;
+	struct os_process_user user = {0};
+	int error = 0;
 
-static void pipe_deliver(void *stage, struct stage_helper_job *job)
-{
-	stage_pipe_deliver(stage, job);
-}
-
-static void pipe_lost(void *stage)
-{
-	stage_pipe_lost(stage);
-}
-
-static void pipe_free_stage(void *stage)
-{
-	stage_pipe_free(stage);
+	make_bases(config);
+	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
+		return 0;
+	if (os_process_is_root() && *config_process_user(config, "local") != '\0')
+		error = os_process_user_find(config_process_user(config, "local"), &user);
+	return error == 0 ? os_process_account_helper(&user) : error;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, MAILDIR_CONCURRENCY, maildir_new_stage, NULL,
-		 maildir_deliver, maildir_lost, maildir_free_stage},
-		{CONFIG_SERVICE_PIPE, PIPE_CONCURRENCY, pipe_new_stage, pipe_configure,
-		 pipe_deliver, pipe_lost, pipe_free_stage},
+		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, lost,
+		 free_stage},
 		{0},
 	};
 
-	return service_main(argc, argv, "local", kinds);
+	return service_main(argc, argv, "local", kinds, open_local);
 }

@@ -57,19 +57,30 @@ static int refuse_half_repaired(struct queue_store *store)
 	return -EBUSY;
 }
 
-static int start(struct child *child)
+static int open_queue(struct child *child)
 {
 	struct queue_program *program = memory_alloc_zero(1, sizeof *program);
-	const struct config *config = child->config;
-	const struct queue_intake_options options = {config->spares, SPARE_SIZE};
-	int error = open_store(program, config);
+	int error;
 
 	child->state = program;
 	program->child = child;
+	error = open_store(program, child->config);
 	if (error == 0)
 		error = queue_store_lock(program->store, "queue");
 	if (error == 0)
 		error = refuse_half_repaired(program->store);
+	return error;
+}
+
+static int start(struct child *child)
+{
+	struct queue_program *program = child->state;
+	const struct config *config = child->config;
+	const struct queue_intake_options options = {config->spares, SPARE_SIZE};
+	const struct queue_server_peers peers = {.manager = child_user(child, "send"),
+						 .intake = child_user(child, "smtpd")};
+	int error = 0;
+
 	for (size_t i = 0; error == 0 && i < config->service_count; i++)
 		error = queue_store_add_service(program->store, config->services[i].name);
 	if (error == 0)
@@ -77,7 +88,7 @@ static int start(struct child *child)
 	if (error < 0)
 		return error;
 	program->server = queue_server_new(child->loop, program->store, program->intake,
-					   child_socket(child, "queue"), reserve(config));
+					   child_socket(child, "queue"), reserve(config), &peers);
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
 		  log_string("sync", queue_sync_name(queue_store_sync(program->store))));
 	child_ready(child);
@@ -118,7 +129,7 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"queue", start, reload, stop};
+	static const struct child_program program = {"queue", open_queue, start, reload, stop};
 
 	return child_main(argc, argv, &program);
 }

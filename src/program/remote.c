@@ -54,16 +54,19 @@ static void check_stop(void *context)
 		os_timer_start(program->stop_check, STOP_CHECK_US);
 }
 
+/* The system's files about the DNS are read here, once. */
+static int open_resolver(struct child *child)
+{
+	child->state = &program_state;
+	return stage_remote_new(child->loop, child->config, &program_state.remote);
+}
+
 static int start(struct child *child)
 {
-	struct remote_program *program = &program_state;
+	struct remote_program *program = child->state;
 	char path[108];
-	int error = stage_remote_new(child->loop, child->config, &program->remote);
 
-	if (error < 0)
-		return error;
 	child_path(child, "send", path);
-	child->state = program;
 	program->child = child;
 	program->stop_check = os_timer_new(child->loop, check_stop, program);
 	program->helper =
@@ -87,7 +90,7 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"remote", start, reload, stop};
+	static const struct child_program program = {"remote", open_resolver, start, reload, stop};
 
 	return child_main(argc, argv, &program);
 }

@@ -27,7 +27,7 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"resolve", start, reload, stop};
+	static const struct child_program program = {"resolve", NULL, start, reload, stop};
 
 	return child_main(argc, argv, &program);
 }

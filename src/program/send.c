@@ -11,7 +11,6 @@ struct send_program {
 	struct child *child;
 	struct queue_store *store;
 	struct manager *manager;
-	struct os_timer *retry; /* until "queue" has made the directory */
 };
 
 static int open_store(struct send_program *program)
@@ -35,37 +34,43 @@ static void ready(void *context)
 }
 
 /* On a new machine "queue" creates the queue while we start. */
-static void try_start(void *context)
+static int open_queue(struct child *child)
 {
-	struct send_program *program = context;
-	struct child *child = program->child;
-	char path[108];
-	int error = open_store(program);
+	struct send_program *program = child->state;
+	int error;
 
-	if (error == -ENOENT || error == -EPROTO) {
-		os_timer_start(program->retry, SECOND_US / 10);
-		return;
-	}
-	if (error < 0) {
+	if (program == NULL)
+		program = memory_alloc_zero(1, sizeof *program);
+	child->state = program;
+	program->child = child;
+	error = open_store(program);
+	if (error == -ENOENT || error == -EPROTO)
+		return -EAGAIN;
+	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("queue", child->config->queue),
 			  log_error(error));
-		os_loop_stop(child->loop);
-		return;
-	}
-	child_path(child, "queue", path);
-	program->manager =
-		manager_new(child->loop, program->store, child->config, child_socket(child, "send"),
-			    child_socket(child, "notify"), path, ready, child);
+	return error;
 }
 
 static int start(struct child *child)
 {
-	struct send_program *program = memory_alloc_zero(1, sizeof *program);
+	struct send_program *program = child->state;
+	char path[108];
+	const struct manager_peers peers = {
+		.listening = child_socket(child, "send"),
+		.notify = child_socket(child, "notify"),
+		.queue_path = path,
+		.resolve = child_user(child, "resolve"),
+		.remote = child_user(child, "remote"),
+		.services = {[CONFIG_SERVICE_MAILDIR] = child_user(child, "local"),
+			     [CONFIG_SERVICE_LMTP] = child_user(child, "lmtp"),
+			     [CONFIG_SERVICE_PIPE] = child_user(child, "pipe")},
+		.owner = child_user(child, "queue"),
+	};
 
-	child->state = program;
-	program->child = child;
-	program->retry = os_timer_new(child->loop, try_start, program);
-	try_start(program);
+	child_path(child, "queue", path);
+	program->manager =
+		manager_new(child->loop, program->store, child->config, &peers, ready, child);
 	return 0;
 }
 
@@ -74,8 +79,7 @@ static void reload(struct child *child, const struct config *old)
 	struct send_program *program = child->state;
 
 	(void)old;
-	if (program->manager != NULL)
-		manager_configure(program->manager, child->config);
+	manager_configure(program->manager, child->config);
 }
 
 static void stopped(void *context)
@@ -91,15 +95,12 @@ static void stop(struct child *child)
 {
 	struct send_program *program = child->state;
 
-	if (program->manager != NULL)
-		manager_stop(program->manager, stopped, program);
-	else
-		os_loop_stop(child->loop);
+	manager_stop(program->manager, stopped, program);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"send", start, reload, stop};
+	static const struct child_program program = {"send", open_queue, start, reload, stop};
 
 	return child_main(argc, argv, &program);
 }

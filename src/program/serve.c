@@ -2,8 +2,10 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/file.h"
+#include "os/sandbox.h"
 #include "program/log_settings.h"
 #include "program/pid_file.h"
+#include "program/sandbox.h"
 #include "program/serve_internal.h"
 #include <errno.h>
 #include <limits.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const int64_t STOP_PATIENCE_US = MINUTE_US;
@@ -87,6 +90,20 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
+/* The group is what processes with users of their own have in common with its owner. */
+static int prepare_queue(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->queue;
+	int error = prepare_directory(supervisor, path);
+
+	if (error == 0 && supervisor->user.change && config_has_process_users(supervisor->config) &&
+	    chmod(path, 0700) != 0) {
+		error = -errno;
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	}
+	return error;
+}
+
 /* The file stays open, and so locked, until the process ends. */
 static int write_pid_file(const struct config *config)
 {
@@ -104,21 +121,17 @@ static int write_pid_file(const struct config *config)
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
-	int error = 0;
+	int error = serve_find_users(supervisor);
 
-	if (os_process_is_root() && config->user[0] != '\0')
-		error = os_process_user_find(config->user, &supervisor->user);
-	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("user", config->user), log_error(error));
+	if (error < 0)
 		return error;
-	}
 	error = os_process_own_directory(supervisor->program_directory);
 	if (error == 0)
 		error = prepare_directory(supervisor, config->run);
 	if (error == 0)
 		error = write_pid_file(config);
 	if (error == 0)
-		error = prepare_directory(supervisor, config->queue);
+		error = prepare_queue(supervisor);
 	if (error == 0)
 		error = serve_bind_run_sockets(supervisor);
 	if (error == 0)
@@ -163,6 +176,7 @@ int serve(const char *file, struct str text, struct config *config)
 	if (prepare(&supervisor) < 0)
 		return 1;
 	find_programs(&supervisor);
+	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
 	signals[1] = os_signal_new(supervisor.loop, SIGTERM, stop_serving, &supervisor);
 	signals[2] = os_signal_new(supervisor.loop, SIGINT, stop_serving, &supervisor);

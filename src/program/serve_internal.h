@@ -24,6 +24,7 @@ struct process {
 	int64_t delay_us;
 	int64_t started_us;
 	bool is_ready;
+	bool is_renewed; /* it ends because it asked to be started again */
 };
 
 struct bound_socket {
@@ -32,12 +33,22 @@ struct bound_socket {
 	bool is_wanted;
 };
 
+/* As whom a program runs; its id is told to the others, who believe only him. */
+struct program_user {
+	const char *program;
+	struct os_process_user user;
+	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
+};
+
+enum { PROGRAMS = 8 };
+
 struct supervisor {
 	struct os_loop *loop;
 	const char *file;
 	struct buffer text; /* of the configuration in force */
 	struct config *config;
-	struct os_process_user user;
+	struct os_process_user user; /* of the whole: the queue's owner */
+	struct program_user users[PROGRAMS];
 	char program_directory[OS_PROCESS_PATH_SIZE];
 	struct process processes[PROCESSES_MAX];
 	size_t process_count;
@@ -56,6 +67,11 @@ MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct co
 MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
 /* Closes what is not marked. */
 void serve_drop_sockets(struct supervisor *supervisor);
+
+/* serve_user.c */
+/* Looks all users up, and logs which there is none of. */
+MUST_CHECK int serve_find_users(struct supervisor *supervisor);
+const struct program_user *serve_user(const struct supervisor *supervisor, const char *program);
 
 /* serve_process.c */
 void serve_add_processes(struct supervisor *supervisor);

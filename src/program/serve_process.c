@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The processes that the supervisor starts, watches and starts again. */
 #include "base/panic.h"
+#include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/socket.h"
@@ -26,6 +27,19 @@ static bool process_wants(const struct process *process, const char *name)
 	return false;
 }
 
+static void send_users(struct process *process)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	struct buffer body = {0};
+
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		pack_str(&body, str_from(supervisor->users[i].program));
+		pack_u32(&body, supervisor->users[i].user.uid);
+	}
+	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
 void serve_send_setup(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
@@ -38,6 +52,7 @@ void serve_send_setup(struct process *process)
 	}
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
 	close(text);
+	send_users(process);
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
@@ -68,6 +83,8 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 		process->is_ready = true;
 		announce_ready(process->supervisor);
 	}
+	if (message->type == CHILD_RENEW)
+		process->is_renewed = true;
 }
 
 static void on_control_lost(void *context, struct ipc_channel *channel)
@@ -80,26 +97,15 @@ static void on_control_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
 
-/* To deliver as somebody else, local must be able to become him; then so must be the
- * programs that it runs. */
-static bool stays_root(const struct process *process)
-{
-	return os_process_is_root() && strcmp(process->program, "local") == 0 &&
-	       config_has_owners(process->supervisor->config);
-}
-
 static pid_t start_program(const struct process *process, int control)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	static const struct os_process_user root = {.may_gain = true};
 	const char *arguments[] = {process->program, "--supervised", NULL};
-	const struct os_process_user *user = &supervisor->user;
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
 	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, process->program);
-	if (stays_root(process))
-		user = &root;
-	return os_process_start(path, arguments, user, control);
+	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
+				control);
 }
 
 void serve_process_start(void *context)
@@ -155,6 +161,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "remote", HELPERS);
 	add_process(supervisor, "lmtp", HELPERS);
 	add_process(supervisor, "local", HELPERS);
+	add_process(supervisor, "pipe", HELPERS);
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
 		add_process(supervisor, "smtpd", INTAKE);
 }
@@ -175,7 +182,8 @@ void serve_process_ended(struct process *process, int status)
 	char text[32];
 
 	os_process_status_format(status, text, sizeof text);
-	log_event(supervisor->is_stopping ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
+	log_event(supervisor->is_stopping || process->is_renewed ? EVENT_PROCESS_STOPPED
+								 : EVENT_PROCESS_ENDED,
 		  log_string("program", process->program), log_number("pid", process->pid),
 		  log_string("status", text));
 	process->pid = 0;
@@ -184,6 +192,11 @@ void serve_process_ended(struct process *process, int status)
 	process->control = NULL;
 	if (supervisor->is_stopping)
 		return;
+	if (process->is_renewed) {
+		process->is_renewed = false;
+		serve_process_start(process);
+		return;
+	}
 	if (lived_us > HEALTHY_US)
 		process->delay_us = RESTART_DELAY_US;
 	os_timer_start(process->restart, process->delay_us);

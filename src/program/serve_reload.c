@@ -23,6 +23,13 @@ static void log_problems(const struct supervisor *supervisor,
 	buffer_clear(&text);
 }
 
+/* Whether services of KIND begin or cease to deliver as others. */
+static bool has_changed(const struct config *old, const struct config *new,
+			enum config_service_kind kind)
+{
+	return config_has_owners(old, kind) != config_has_owners(new, kind);
+}
+
 /* What a running node cannot change: said, not ignored. */
 static const char *fixed_setting_changed(const struct config *old, const struct config *new)
 {
@@ -32,9 +39,13 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 		return "run";
 	if (strcmp(old->user, new->user) != 0)
 		return "user";
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
+		if (strcmp(old->processes[i].user, new->processes[i].user) != 0)
+			return "user of processes";
 	if (old->smtpd_workers != new->smtpd_workers)
 		return "smtpd_workers";
-	if (os_process_is_root() && config_has_owners(old) != config_has_owners(new))
+	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
+				     has_changed(old, new, CONFIG_SERVICE_PIPE)))
 		return "user of services";
 	return NULL;
 }

@@ -104,7 +104,7 @@ static bool keep_service(struct service *service)
 	const struct config *config = program.child->config;
 	const struct config_service *found = config_service_find(config, str_from(service->name));
 
-	if (found == NULL || found->kind != service->kind->kind || service->kind->configure == NULL)
+	if (found == NULL || found->kind != service->kind->kind)
 		return false;
 	service->kind->configure(service->stage, config, found);
 	return true;
@@ -164,9 +164,10 @@ static void stop(struct child *child)
 	check_stop(NULL);
 }
 
-int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds)
+int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
+		 int (*open)(struct child *child))
 {
-	const struct child_program supervised = {name, start, reload, stop};
+	const struct child_program supervised = {name, open, start, reload, stop};
 
 	program.kinds = kinds;
 	return child_main(argc, argv, &supervised);

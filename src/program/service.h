@@ -12,12 +12,13 @@
 
 /* What delivers for services of one kind. The functions are those of a stage, for
  * example stage/lmtp.h. */
+struct child;
 struct service_kind {
 	enum config_service_kind kind;
 	uint32_t concurrency; /* jobs at once, at most */
 	void *(*new)(struct os_loop *loop, const struct config *config,
 		     const struct config_service *service);
-	/* NULL: after a change a new stage takes the place of the old one. */
+	/* What is in flight goes on. */
 	void (*configure)(void *stage, const struct config *config,
 			  const struct config_service *service);
 	void (*deliver)(void *stage, struct stage_helper_job *job);
@@ -25,7 +26,9 @@ struct service_kind {
 	void (*free)(void *stage);
 };
 
-/* The whole of main(). KINDS ends with a zeroed one. */
-int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds);
+/* The whole of main(). KINDS ends with a zeroed one; OPEN is that of struct
+ * child_program (program/child.h). */
+int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
+		 int (*open)(struct child *child));
 
 #endif

@@ -278,7 +278,7 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"smtpd", start, reload, stop};
+	static const struct child_program program = {"smtpd", NULL, start, reload, stop};
 
 	return child_main(argc, argv, &program);
 }

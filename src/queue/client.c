@@ -83,21 +83,23 @@ static void serve_waiting(struct queue_client *client)
 	ask_for_files(client);
 }
 
-static void on_opened(struct queue_client *client, struct ipc_message *message)
+/* As many files as numbers, and no more than can have been asked for. */
+static bool on_opened(struct queue_client *client, struct ipc_message *message)
 {
 	struct unpack body = {message->body, false};
+	size_t room = COUNT_OF(client->stock) - client->stock_count;
 
+	if (message->descriptor_count == 0 || message->descriptor_count > room ||
+	    message->body.length != message->descriptor_count * sizeof(uint64_t))
+		return false;
 	client->is_asking = false;
 	for (size_t i = 0; i < message->descriptor_count; i++) {
-		uint64_t number = unpack_u64(&body);
-
-		if (body.failed || client->stock_count == COUNT_OF(client->stock))
-			break;
 		client->stock[client->stock_count++] =
-			(struct stock_file){number, message->descriptors[i]};
+			(struct stock_file){unpack_u64(&body), message->descriptors[i]};
 		message->descriptors[i] = -1;
 	}
 	serve_waiting(client);
+	return true;
 }
 
 /* Everybody who waits for a file is told; the next one asks again. */
@@ -121,32 +123,61 @@ static void on_committed(struct queue_client *client, uint64_t number, int resul
 		finish(message, result);
 }
 
+/* 0, or -errno, which is sent as errno. */
+static int unpack_result(struct unpack *body)
+{
+	enum { ERRNO_MAX = 4095 };
+	uint32_t number = unpack_u32(body);
+
+	if (number > ERRNO_MAX)
+		body->failed = true;
+	return body->failed ? -EPROTO : -(int)number;
+}
+
+static bool on_refusal(struct queue_client *client, struct unpack *body)
+{
+	int error = unpack_result(body);
+
+	if (!unpack_is_whole(body) || error == 0)
+		return false;
+	on_refused(client, error);
+	return true;
+}
+
+static bool on_results(struct queue_client *client, struct unpack *body)
+{
+	while (body->rest.length > 0) {
+		uint64_t number = unpack_u64(body);
+		int result = unpack_result(body);
+
+		if (body->failed)
+			return false;
+		on_committed(client, number, result);
+	}
+	return true;
+}
+
 static void on_message(void *context, struct ipc_message *message)
 {
 	struct queue_client *client = context;
 	struct unpack body = {message->body, false};
-	uint64_t number;
-	int error;
+	bool is_good = false;
 
 	switch (message->type) {
 	case QUEUE_PROTOCOL_OPENED:
-		on_opened(client, message);
+		is_good = on_opened(client, message);
 		break;
 	case QUEUE_PROTOCOL_REFUSED:
-		error = -(int)unpack_u32(&body);
-		on_refused(client, error);
+		is_good = on_refusal(client, &body);
 		break;
 	case QUEUE_PROTOCOL_COMMITTED:
-		while (body.rest.length > 0 && !body.failed) {
-			number = unpack_u64(&body);
-			error = -(int)unpack_u32(&body);
-			if (!body.failed)
-				on_committed(client, number, error);
-		}
+		is_good = on_results(client, &body);
 		break;
 	default:
 		break;
 	}
+	if (!is_good)
+		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
 }
 
 static void on_connected(void *context)

@@ -89,6 +89,8 @@ bool queue_service_is_valid(struct str name);
  * numbers do not ascend; then OUT is unchanged. */
 MUST_CHECK int queue_control_write_envelope(struct buffer *out,
 					    const struct mail_envelope *envelope);
+/* Whether queue_control_write_map() takes it. */
+bool queue_delivery_is_writable(const struct queue_delivery *delivery);
 /* Appends map records and the mapped record. */
 MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
 				       size_t count, uint64_t directory_version);

@@ -125,7 +125,7 @@ int queue_control_write_envelope(struct buffer *out, const struct mail_envelope 
 	return 0;
 }
 
-static bool delivery_is_writable(const struct queue_delivery *delivery)
+bool queue_delivery_is_writable(const struct queue_delivery *delivery)
 {
 	if (delivery->number == 0 || delivery->recipient == 0)
 		return false;
@@ -161,7 +161,7 @@ int queue_control_write_map(struct buffer *out, const struct queue_delivery *del
 			    size_t count, uint64_t directory_version)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!delivery_is_writable(&deliveries[i]))
+		if (!queue_delivery_is_writable(&deliveries[i]))
 			return -EINVAL;
 	for (size_t i = 0; i < count; i++)
 		write_delivery(out, &deliveries[i]);

@@ -81,6 +81,7 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 	struct queue_group *group = memory_alloc_zero(1, sizeof *group);
 	sigset_t all;
 	sigset_t before;
+	int error;
 
 	group->loop = loop;
 	group->handler = handler;
@@ -91,8 +92,9 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 	pthread_cond_init(&group->changed, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&group->thread, NULL, thread_main, group) != 0)
-		panic("a thread cannot be started");
+	error = pthread_create(&group->thread, NULL, thread_main, group);
+	if (error != 0)
+		cannot_begin("no thread for the disk", -error);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return group;
 }

@@ -148,12 +148,6 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
-/* trailer.c: writes TEXT behind OFFSET bytes of data; *END_OUT is where the file
- * ends then, once it is cut. */
-MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out);
-/* Appends the text to TEXT. -ENODATA: the file does not end with one; -EFBIG. */
-MUST_CHECK int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out);
-
 /* Out of the way under a name that no later process takes for a spare. Closes it. */
 void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare);
 

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"
+#include "queue/trailer.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -73,6 +73,8 @@ void queue_intake_trust_names(struct queue_intake *intake);
  * queue_message_commit_group() has made the removal of their names durable: how
  * many do. Where no message comes, call it with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
+/* Removes the spares: their room and their inodes are needed. */
+void queue_intake_drop_spares(struct queue_intake *intake);
 
 /* S4 (every recipient delivered) to S1: from todo to pid; the file becomes a spare. Only when
  * nobody reads or writes them any more. No error when they are gone already. */

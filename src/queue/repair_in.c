@@ -2,6 +2,7 @@
 /* Messages come back from repair/ with their true numbers: steps 4 to 6. */
 #include "os/file.h"
 #include "queue/repair_internal.h"
+#include "queue/trailer.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -55,8 +55,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	(void)channel;
 	switch (message->type) {
 	case QUEUE_PROTOCOL_OPEN:
-		server_open(client, unpack_u32(&body));
-		ok = true;
+		ok = server_open(client, &body);
 		break;
 	case QUEUE_PROTOCOL_ENVELOPE:
 		ok = server_envelope(client, &body, false);
@@ -68,10 +67,10 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ok = server_abandon(client, &body);
 		break;
 	case QUEUE_PROTOCOL_MANAGE:
-		ok = server_manage(client);
+		ok = message->body.length == 0 && server_manage(client);
 		break;
 	case QUEUE_PROTOCOL_CLEANED:
-		ok = server_cleaned(client);
+		ok = message->body.length == 0 && server_cleaned(client);
 		break;
 	case QUEUE_PROTOCOL_REMOVE:
 		ok = server_remove(client, &body);
@@ -93,17 +92,19 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
-static void on_connection(void *context, unsigned events)
+static void on_connection(void *context, int socket)
 {
 	struct queue_server *server = context;
-	union os_socket_address peer;
+	uid_t user = os_socket_peer_user(socket);
 	struct server_client *client;
-	int socket = os_socket_accept(server->listening, &peer);
 
-	(void)events;
-	if (socket < 0)
+	if (user != server->peers.manager && user != server->peers.intake) {
+		log_event(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		os_socket_close(socket);
 		return;
+	}
 	client = memory_alloc_zero(1, sizeof *client);
+	client->user = user;
 	client->server = server;
 	client->channel = ipc_channel_new(server->loop, socket, &channel_handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
@@ -129,7 +130,8 @@ static void clean(void *context)
 }
 
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
-				      struct queue_intake *intake, int listening, uint64_t reserve)
+				      struct queue_intake *intake, int listening, uint64_t reserve,
+				      const struct queue_server_peers *peers)
 {
 	struct queue_server *server = memory_alloc_zero(1, sizeof *server);
 
@@ -137,12 +139,13 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->store = store;
 	server->intake = intake;
 	server->reserve = reserve;
-	server->listening = listening;
+	server->peers = *peers;
 	server->removed_task = (struct os_task){.call = server_removed_send, .context = server};
 	server->group = queue_group_new(loop, &server_group_handler, server);
-	server->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, server);
+	server->listener = ipc_listener_new(loop, listening, on_connection, server);
 	server->missed_timer = os_timer_new(loop, server_notice_missed, server);
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);
+	server->again_timer = os_timer_new(loop, server_remove_again, server);
 	server->clean_timer = os_timer_new(loop, clean, server);
 	clean(server); /* before a manager scans */
 	return server;
@@ -155,7 +158,7 @@ void queue_server_set_reserve(struct queue_server *server, uint64_t reserve)
 
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)
 {
-	os_watch_set(server->watch, OS_WATCH_NONE);
+	ipc_listener_stop(server->listener);
 	server->stopped = done;
 	server->stopped_context = context;
 	server_finish_stop(server);
@@ -171,12 +174,14 @@ void queue_server_free(struct queue_server *server)
 	DL_FOREACH_SAFE2 (server->clients, client, next, next)
 		client_close(client);
 	queue_group_free(server->group);
-	os_watch_free(server->watch);
+	ipc_listener_free(server->listener);
 	os_timer_free(server->clean_timer);
 	os_timer_free(server->missed_timer);
 	os_timer_free(server->settle_timer);
+	os_timer_free(server->again_timer);
 	os_task_cancel(server->loop, &server->removed_task);
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);
+	buffer_clear(&server->refused);
 	free(server);
 }

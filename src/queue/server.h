@@ -15,10 +15,17 @@
 
 struct queue_server;
 
+/* Who is heard; connections of others are closed. */
+struct queue_server_peers {
+	uid_t manager; /* adds bounces, too */
+	uid_t intake;  /* only adds messages */
+};
+
 /* LISTENING: a SOCK_SEQPACKET socket that others connect to. RESERVE: bytes that
  * must be free for data files to be handed out. STORE and INTAKE are borrowed. */
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
-				      struct queue_intake *intake, int listening, uint64_t reserve);
+				      struct queue_intake *intake, int listening, uint64_t reserve,
+				      const struct queue_server_peers *peers);
 void queue_server_set_reserve(struct queue_server *server, uint64_t reserve);
 /* Takes nothing new; calls DONE when all groups are at rest. */
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context);

@@ -6,6 +6,7 @@
 #define QUEUE_SERVER_INTERNAL_H
 
 #include "ipc/channel.h"
+#include "ipc/listener.h"
 #include "ipc/pack.h"
 #include "queue/group.h"
 #include "queue/protocol.h"
@@ -32,6 +33,7 @@ struct server_client {
 	struct ipc_channel *channel;
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
+	uid_t user;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* freed when the last commit is done */
 	struct server_client *next, *previous;
@@ -41,10 +43,11 @@ struct queue_server {
 	struct os_loop *loop;
 	struct queue_store *store;
 	struct queue_intake *intake;
-	struct os_watch *watch;
+	struct ipc_listener *listener;
 	struct os_timer *clean_timer;
 	struct os_timer *missed_timer;
 	struct os_timer *settle_timer;
+	struct os_timer *again_timer;
 	struct queue_group *group;
 	struct server_client *clients;
 	struct server_client *manager;  /* one of the clients, or NULL */
@@ -52,8 +55,9 @@ struct queue_server {
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
+	struct buffer refused; /* REMOVE entries that the disk refused, to be tried again */
 	uint64_t reserve;
-	int listening;
+	struct queue_server_peers peers;
 	bool is_full;
 	bool is_cleaned; /* pid and mess were, since the start */
 	bool has_missed; /* the manager must be told to scan */
@@ -64,7 +68,7 @@ struct queue_server {
 /* server_request.c: requests of those who add messages. False ends the connection. */
 /* 0, or -errno when there is too little room for more. */
 int server_check_room(struct queue_server *server);
-void server_open(struct server_client *client, uint32_t count);
+bool server_open(struct server_client *client, struct unpack *body);
 bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
@@ -82,6 +86,7 @@ bool server_manage(struct server_client *client);
 bool server_cleaned(struct server_client *client);
 bool server_remove(struct server_client *client, struct unpack *body);
 void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
+void server_remove_again(void *context);
 void server_notice_add(struct queue_server *server, const struct server_held *held);
 void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);

@@ -7,6 +7,7 @@
 enum { MANAGER_BACKLOG_MAX = 4 << 20 };
 
 static const int64_t SETTLE_DELAY_US = SECOND_US;
+static const int64_t AGAIN_DELAY_US = SECOND_US;
 static const int64_t MISSED_RETRY_US = SECOND_US / 5;
 
 void server_notice_send(struct queue_server *server)
@@ -87,14 +88,56 @@ static void tell_removed(struct queue_server *server, uint64_t number)
 	os_loop_defer(server->loop, &server->removed_task);
 }
 
-void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
+static int remove_kind(struct queue_server *server, enum queue_remove kind, enum mail_stage stage,
+		       uint64_t number)
 {
-	int error = queue_message_remove_queued(server->intake, stage, number);
+	if (kind == QUEUE_REMOVE_QUEUED)
+		return queue_message_remove_queued(server->intake, stage, number);
+	if (kind == QUEUE_REMOVE_TODO)
+		return queue_message_remove_todo(server->intake, stage, number);
+	return queue_message_remove_data(server->intake, number);
+}
 
-	if (error < 0)
+/* What the disk does not let go is not told of as removed: the manager would find it
+ * again and deliver it again. */
+static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
+			   enum mail_stage stage, uint64_t number, bool is_logged)
+{
+	int error = remove_kind(server, kind, stage, number);
+
+	if (error == 0) {
+		tell_removed(server, number);
+		return;
+	}
+	if (is_logged)
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
 			  log_string("operation", "remove"), log_error(error));
-	tell_removed(server, number);
+	pack_u32(&server->refused, kind);
+	pack_u32(&server->refused, stage);
+	pack_u64(&server->refused, number);
+	if (!os_timer_is_running(server->again_timer))
+		os_timer_start(server->again_timer, AGAIN_DELAY_US);
+}
+
+void server_remove_again(void *context)
+{
+	struct queue_server *server = context;
+	struct buffer refused = server->refused;
+	struct unpack body = {buffer_view(&refused), false};
+
+	server->refused = (struct buffer){0};
+	while (body.rest.length > 0) {
+		uint32_t kind = unpack_u32(&body);
+		uint32_t stage = unpack_u32(&body);
+
+		remove_or_wait(server, kind, stage, unpack_u64(&body), false);
+	}
+	buffer_clear(&refused);
+}
+
+void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	remove_or_wait(server, QUEUE_REMOVE_QUEUED, stage, number, true);
 }
 
 /* The manager may find a message in todo/ before its group is done. Then it is
@@ -114,23 +157,11 @@ static bool remove_one(struct queue_server *server, struct unpack *body)
 	uint32_t kind = unpack_u32(body);
 	uint32_t stage = unpack_u32(body);
 	uint64_t number = unpack_u64(body);
-	int error;
 
 	if (body->failed || kind > QUEUE_REMOVE_DATA || stage >= MAIL_STAGE_COUNT)
 		return false;
-	if (kind == QUEUE_REMOVE_QUEUED) {
-		if (!is_committing(server, number))
-			server_remove_queued(server, (enum mail_stage)stage, number);
-		return true;
-	}
-	if (kind == QUEUE_REMOVE_TODO)
-		error = queue_message_remove_todo(server->intake, (enum mail_stage)stage, number);
-	else
-		error = queue_message_remove_data(server->intake, number);
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-			  log_string("operation", "remove"), log_error(error));
-	tell_removed(server, number);
+	if (kind != QUEUE_REMOVE_QUEUED || !is_committing(server, number))
+		remove_or_wait(server, kind, (enum mail_stage)stage, number, true);
 	return true;
 }
 
@@ -159,10 +190,13 @@ bool server_manage(struct server_client *client)
 {
 	struct queue_server *server = client->server;
 
+	if (client->user != server->peers.manager)
+		return false;
 	server->manager = client;
 	server->has_missed = false;
 	buffer_reset(&server->notice);
 	buffer_reset(&server->removed);
+	buffer_reset(&server->refused); /* it asks again */
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
 	return true;
 }

@@ -19,6 +19,10 @@ int server_check_room(struct queue_server *server)
 {
 	int error = queue_store_has_room(server->store, server->reserve);
 
+	if (error == -ENOSPC) {
+		queue_intake_drop_spares(server->intake);
+		error = queue_store_has_room(server->store, server->reserve);
+	}
 	if (error < 0 && !server->is_full)
 		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
 			  log_error(error));
@@ -28,16 +32,15 @@ int server_check_room(struct queue_server *server)
 	return error;
 }
 
-void server_open(struct server_client *client, uint32_t count)
+/* Their descriptors come into FILES, their numbers into NUMBERS; *OPENED_OUT is how many.
+ * -errno: why no more. */
+static int open_files(struct server_client *client, size_t count, int *files,
+		      struct buffer *numbers, size_t *opened_out)
 {
 	struct queue_server *server = client->server;
-	int files[QUEUE_OPEN_MAX];
-	struct buffer body = {0};
 	size_t opened = 0;
 	int error = server_check_room(server);
 
-	if (count > QUEUE_OPEN_MAX)
-		count = QUEUE_OPEN_MAX;
 	if (error == 0 && HASH_COUNT(client->files) + count > QUEUE_CLIENT_FILES_MAX)
 		error = -EMFILE;
 	while (error == 0 && opened < count) {
@@ -52,16 +55,33 @@ void server_open(struct server_client *client, uint32_t count)
 		held->number = queue_message_number(held->message);
 		HASH_ADD(hh, client->files, number, sizeof held->number, held);
 		files[opened++] = queue_message_file(held->message);
-		pack_u64(&body, held->number);
+		pack_u64(numbers, held->number);
 	}
+	*opened_out = opened;
+	return error;
+}
+
+bool server_open(struct server_client *client, struct unpack *body)
+{
+	int files[QUEUE_OPEN_MAX];
+	struct buffer numbers = {0};
+	uint32_t count = unpack_u32(body);
+	size_t opened;
+	int error;
+
+	if (!unpack_is_whole(body) || count == 0)
+		return false;
+	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, files, &numbers,
+			   &opened);
 	if (error < 0 && error != -ENOSPC)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open"), log_error(error));
 	if (opened > 0)
-		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&body),
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&numbers),
 				 files, opened);
 	else
-		refuse_open(client, error < 0 ? error : -EINVAL);
-	buffer_clear(&body);
+		refuse_open(client, error);
+	buffer_clear(&numbers);
+	return true;
 }
 
 static struct server_held *find_held(struct server_client *client, uint64_t number)

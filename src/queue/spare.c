@@ -124,6 +124,14 @@ void queue_spare_give(struct queue_intake *intake, struct queue_spare spare)
 	remove_spare(intake, spare);
 }
 
+void queue_intake_drop_spares(struct queue_intake *intake)
+{
+	struct queue_spare spare;
+
+	while (queue_spare_take(intake, &spare))
+		remove_spare(intake, spare);
+}
+
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
 {
 	bool is_poisoned;

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: ISC
-/*
- * The envelope behind the data.
- *
- * A message that is queued is one file: its data, then the text of the control
- * file, then a line of known length, "at: " and where the text begins. One file
- * is made, written out and named where there were two, and most messages are
- * gone before they need a control file of their own.
- */
+#include "queue/trailer.h"
 #include "os/file.h"
-#include "queue/internal.h"
+#include "queue/control.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

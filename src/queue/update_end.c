@@ -2,6 +2,7 @@
 /* Reading what is queued, and the steps of its end. */
 #include "os/file.h"
 #include "queue/internal.h"
+#include "queue/trailer.h"
 #include "queue/update.h"
 #include <errno.h>
 

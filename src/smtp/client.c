@@ -84,9 +84,12 @@ static bool is_undecided(const struct smtp_client *client)
 
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict)
 {
-	client->is_stale = client->completed > 0 && client->message.recipient_count > 0 &&
-			   !client->is_answered && client->state != CLIENT_CLOSED;
-	client->is_unserved = client->state < CLIENT_BODY && is_undecided(client);
+	/* what is lost between transactions takes nothing back */
+	bool is_under_way = client->message.recipient_count > 0;
+
+	client->is_stale = is_under_way && client->completed > 0 && !client->is_answered &&
+			   client->state != CLIENT_CLOSED;
+	client->is_unserved = is_under_way && client->state < CLIENT_BODY && is_undecided(client);
 	client_decide_rest(client, verdict);
 	client_end_transaction(client, CLIENT_CLOSED);
 }

@@ -160,8 +160,33 @@ static size_t take_behind_cr(struct smtp_server *s, char byte)
 	return 1;
 }
 
+static enum smtp_scan scan_byte(enum smtp_scan scan, char byte, bool is_chunked)
+{
+	if (byte == '\n' && scan == SMTP_SCAN_DOT_CR)
+		return SMTP_SCAN_END;
+	if (byte == '\n')
+		return scan == SMTP_SCAN_MIDDLE_CR ? SMTP_SCAN_START : SMTP_SCAN_MIDDLE;
+	if (byte == '\r')
+		return scan == SMTP_SCAN_DOT ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE_CR;
+	return byte == '.' && scan == SMTP_SCAN_START && !is_chunked ? SMTP_SCAN_DOT
+								     : SMTP_SCAN_MIDDLE;
+}
+
+/* Only the end is looked for, byte by byte: searching for each line's end would cost
+ * the square of bytes that are all CR. */
+static size_t take_refused(struct smtp_transaction *t, const char *data, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && t->scan != SMTP_SCAN_END)
+		t->scan = scan_byte(t->scan, data[i++], t->is_chunked);
+	return i;
+}
+
 static size_t take_some(struct smtp_server *s, const char *data, size_t length)
 {
+	if (s->transaction->has_bare_line_end)
+		return take_refused(s->transaction, data, length);
 	switch (s->transaction->scan) {
 	case SMTP_SCAN_START:
 		return take_at_start(s, data, length);

@@ -59,7 +59,7 @@ struct smtp_server {
 	struct smtp_peer peer;
 	enum smtp_state state;
 	bool is_extended;     /* greeted with EHLO or LHLO */
-	bool line_is_long;    /* the line coming in is over its bound */
+	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
 	bool line_has_cr;     /* its last byte was a CR */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
@@ -69,6 +69,7 @@ struct smtp_server {
 	bool chunk_is_last;
 	bool chunk_is_skipped; /* it is refused already */
 	uint32_t errors;
+	uint32_t deferrals;           /* 4yz replies to commands */
 	uint32_t commands;            /* that bring no message nearer */
 	enum smtp_state state_behind; /* the chunk, when it is skipped */
 	uint64_t chunk_left;          /* bytes of it still to come */

@@ -2,6 +2,8 @@
 #include "smtp/internal.h"
 #include <string.h>
 
+enum { VERB_LENGTH = 4 }; /* what is kept of a line that is too long */
+
 /* Only CRLF ends a line: the LF whose CR came just before it, perhaps with the
  * previous bytes. NULL when there is none. */
 static const char *find_line_feed(const struct smtp_server *s, const char *data, size_t length)
@@ -19,12 +21,15 @@ static const char *find_line_feed(const struct smtp_server *s, const char *data,
 
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
-	if (!s->line_is_long && s->line.length + length > s->service->limits.line) {
-		s->line_is_long = true;
-		buffer_reset(&s->line);
-	}
+	bool was_long = s->line_is_long;
+
+	s->line_is_long = was_long || s->line.length + length > s->service->limits.line;
 	if (!s->line_is_long)
 		buffer_append(&s->line, data, length);
+	else if (!was_long && s->line.length < VERB_LENGTH)
+		buffer_append(&s->line, data, length < VERB_LENGTH ? length : VERB_LENGTH);
+	if (s->line_is_long && s->line.length > VERB_LENGTH)
+		buffer_truncate(&s->line, VERB_LENGTH);
 	s->line_has_cr = data[length - 1] == '\r';
 }
 

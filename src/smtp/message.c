@@ -141,7 +141,7 @@ enum smtp_step smtp_message_end(struct smtp_server *s)
 	if (verdict == NULL && !smtp_ask_commit(s, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class == MAIL_OK)
-		s->errors = s->commands = 0;
+		s->errors = s->deferrals = s->commands = 0;
 	smtp_reply_message(s, verdict);
 	smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;

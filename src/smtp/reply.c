@@ -25,6 +25,13 @@ static void append_reply(struct smtp_server *s, unsigned code, const char *statu
 	buffer_append(&s->output, "\r\n", 2);
 }
 
+/* A client may be told to wait as often as it likes, but not fill the log with it. */
+static bool is_news(struct smtp_server *s, unsigned code)
+{
+	return code >= 500 || s->state == SMTP_STATE_END ||
+	       s->deferrals++ < s->service->limits.errors;
+}
+
 static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
 	struct smtp_refusal refusal = {code, status, text, buffer_view(&s->line),
@@ -49,7 +56,8 @@ enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *stat
 {
 	if (exceeds_errors(s, code))
 		return SMTP_STEP_DONE;
-	report(s, code, status, text);
+	if (code >= 400 && is_news(s, code))
+		report(s, code, status, text);
 	append_reply(s, code, status, text);
 	return SMTP_STEP_DONE;
 }

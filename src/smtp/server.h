@@ -64,7 +64,8 @@ struct smtp_service {
 	enum mail_stage stage;
 	const char *hostname;
 	struct smtp_server_limits limits;
-	/* Told of every refusal, for the log; it must not call the engine. NULL: nobody. */
+	/* Told of refusals, for the log: of every 5yz, and of as many 4yz to commands as 5yz
+	 * are allowed. It must not call the engine. NULL: nobody. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
 };
 

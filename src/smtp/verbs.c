@@ -218,15 +218,15 @@ static bool exceeds_commands(struct smtp_server *s)
 }
 
 /* After a BDAT that cannot be understood nobody knows where the commands go on. */
-static enum smtp_step refuse_line(struct smtp_server *s, struct str line)
+static enum smtp_step refuse_line(struct smtp_server *s, struct str line, const char *status,
+				  const char *text)
 {
 	const struct str chunk = STR("BDAT");
-	const char *text = "Control characters, or a CR or LF alone";
 
 	if (line.length >= chunk.length &&
 	    str_equal_nocase(str_slice(line.data, chunk.length), chunk))
-		return smtp_reply_last(s, 500, "5.5.2", text);
-	return smtp_reply(s, 500, "5.5.2", text);
+		return smtp_reply_last(s, 500, status, text);
+	return smtp_reply(s, 500, status, text);
 }
 
 static bool has_control_characters(struct str line)
@@ -246,9 +246,9 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	const struct verb *verb = find_verb(s, name);
 
 	if (s->line_is_long)
-		return smtp_reply(s, 500, "5.5.6", "The line is too long");
+		return refuse_line(s, line, "5.5.6", "The line is too long");
 	if (has_control_characters(line))
-		return refuse_line(s, line);
+		return refuse_line(s, line, "5.5.2", "Control characters, or a CR or LF alone");
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))

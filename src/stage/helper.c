@@ -4,7 +4,6 @@
 #include "ipc/channel.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"
-#include "log/event.h"
 #include "os/file.h"
 #include <stdlib.h>
 #include <utlist.h>
@@ -38,6 +37,7 @@ static struct str copy(struct stage_helper_job *job, struct unpack *body)
 
 static bool read_job(struct stage_helper_job *job, struct unpack *body)
 {
+	uint32_t ret;
 	size_t count;
 
 	job->id.number = unpack_u64(body);
@@ -45,11 +45,12 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	job->sender = copy(job, body);
 	job->size = unpack_u64(body);
 	job->utf8 = unpack_u32(body) != 0;
-	job->ret = (enum mail_ret)unpack_u32(body);
+	ret = unpack_u32(body);
+	job->ret = (enum mail_ret)ret;
 	job->envid = copy(job, body);
 	job->destination = copy(job, body);
 	count = unpack_u32(body);
-	if (body->failed || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
+	if (body->failed || ret > MAIL_RET_HEADERS || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
 		return false;
 	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
 	for (size_t i = 0; i < count; i++) {
@@ -62,14 +63,6 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	return unpack_is_whole(body);
 }
 
-/* The job ends without a report, to be tried again: otherwise it would be waited for. */
-static void refuse(struct stage_helper *helper, const struct ipc_message *message)
-{
-	log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
-	ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_FINISH, message->tag, STR(""),
-			 NULL, 0);
-}
-
 static void on_start(struct stage_helper *helper, struct ipc_message *message)
 {
 	struct unpack body = {message->body, false};
@@ -80,7 +73,7 @@ static void on_start(struct stage_helper *helper, struct ipc_message *message)
 	job->public.tag = message->tag;
 	job->public.file = -1;
 	if (message->descriptor_count != 1 || !read_job(&job->public, &body)) {
-		refuse(helper, message);
+		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 		arena_free(job->public.arena);
 		free(job);
 		return;
@@ -97,8 +90,8 @@ static void on_connected(void *context)
 	struct stage_helper *helper = context;
 	struct buffer body = {0};
 
-	pack_str(&body, str_from(helper->service));
-	pack_u32(&body, helper->concurrency);
+	ipc_job_add_hello(&body,
+			  &(struct ipc_job_hello){str_from(helper->service), helper->concurrency});
 	ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
 			 NULL, 0);
 	buffer_clear(&body);
@@ -106,10 +99,12 @@ static void on_connected(void *context)
 
 static void on_message(void *context, struct ipc_message *message)
 {
+	struct stage_helper *helper = context;
+
 	if (message->type == IPC_JOB_START)
-		on_start(context, message);
+		on_start(helper, message);
 	else
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 }
 
 static void on_lost(void *context)
@@ -165,15 +160,18 @@ void stage_helper_report(struct stage_helper_job *public, size_t index,
 	enum { FLUSH_AT = IPC_BODY_MAX - 2048 };
 	struct stage_helper_recipient *recipient = &public->recipients[index];
 	struct job *job = job_of(public);
+	struct ipc_job_report report = {
+		.number = recipient->number,
+		.flags = recipient->is_passed_on ? IPC_JOB_PASSED_ON : 0,
+		.status = str_from(verdict->status),
+		.text = str_from(verdict->text),
+		.trigger = str_from(trigger != NULL ? trigger : ""),
+	};
 
 	if (recipient->is_reported)
 		return;
 	recipient->is_reported = true;
-	pack_u32(&job->reports, recipient->number);
-	pack_u32(&job->reports, recipient->is_passed_on ? IPC_JOB_PASSED_ON : 0);
-	pack_str(&job->reports, str_from(verdict->status));
-	pack_str(&job->reports, str_from(verdict->text));
-	pack_str(&job->reports, str_from(trigger != NULL ? trigger : ""));
+	ipc_job_add_report(&job->reports, &report);
 	if (job->reports.length > FLUSH_AT)
 		send_reports(job, IPC_JOB_REPORT);
 }

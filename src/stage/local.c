@@ -38,6 +38,7 @@ struct group {
 
 struct stage_local {
 	struct maildir *maildir; /* the thread's while is_busy */
+	struct maildir *next;    /* takes its place when it is not; or NULL */
 	const struct config *config;
 	const struct config_service *service;
 	struct os_loop *loop;
@@ -236,11 +237,21 @@ static void start(void *context)
 	give(local);
 }
 
+static void take_next(struct stage_local *local)
+{
+	if (local->next == NULL)
+		return;
+	maildir_free(local->maildir);
+	local->maildir = local->next;
+	local->next = NULL;
+}
+
 static void come_back(struct stage_local *local)
 {
 	struct group group = local->group;
 
 	local->is_busy = false;
+	take_next(local);
 	local->group = (struct group){0};
 	for (size_t i = 0; i < group.count && !local->is_lost; i++)
 		stage_helper_report(group.targets[i].job, group.targets[i].index,
@@ -275,11 +286,13 @@ static void start_thread(struct stage_local *local)
 {
 	sigset_t all;
 	sigset_t before;
+	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&local->thread, NULL, work, local) != 0)
-		panic("no thread for deliveries can be started");
+	error = pthread_create(&local->thread, NULL, work, local);
+	if (error != 0)
+		cannot_begin("no thread for deliveries", -error);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -301,6 +314,17 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
 	return local;
 }
 
+void stage_local_configure(struct stage_local *local, const struct config *config,
+			   const struct config_service *service)
+{
+	maildir_free(local->next);
+	local->next = maildir_new(config->hostname, sync_of(config->queue_sync));
+	local->config = config;
+	local->service = service;
+	if (!local->is_busy)
+		take_next(local);
+}
+
 void stage_local_free(struct stage_local *local)
 {
 	if (local == NULL)
@@ -318,6 +342,7 @@ void stage_local_free(struct stage_local *local)
 	pthread_mutex_destroy(&local->mutex);
 	pthread_cond_destroy(&local->changed);
 	maildir_free(local->maildir);
+	maildir_free(local->next);
 	free(local);
 }
 

@@ -18,6 +18,10 @@ struct stage_local;
  * umask to 077: what is made from now on is private to its user. */
 struct stage_local *stage_local_new(struct os_loop *loop, const struct config *config,
 				    const struct config_service *service);
+/* From now on deliveries are made as CONFIG and SERVICE say; those at the disk, and who
+ * waits for them, do not notice. */
+void stage_local_configure(struct stage_local *local, const struct config *config,
+			   const struct config_service *service);
 /* Waits for the group at the disk; every job is finished, those that did not
  * come to be delivered without a report. Before stage_helper_free(). */
 void stage_local_free(struct stage_local *local);

@@ -55,6 +55,8 @@ bool owner_find(const struct config *config, const struct config_service *servic
 		struct mail_verdict *why_out)
 {
 	struct os_process_account owner = {0};
+	bool is_pipe = service->kind == CONFIG_SERVICE_PIPE;
+	const char *process_user = config_process_user(config, is_pipe ? "pipe" : "local");
 	const char *name = service->user;
 	bool is_found = true;
 
@@ -62,8 +64,8 @@ bool owner_find(const struct config *config, const struct config_service *servic
 		is_found = find_recipient(address, &owner, why_out);
 	else if (*name != '\0')
 		is_found = find_named(name, &owner, why_out);
-	else if (os_process_is_root() && *config->user != '\0')
-		is_found = find_named(config->user, &owner, why_out);
+	else if (os_process_is_root() && *process_user != '\0')
+		is_found = find_named(process_user, &owner, why_out);
 	if (!is_found)
 		return false;
 	if (owner.user.change && owner.user.uid == os_process_effective_user())

@@ -55,9 +55,9 @@ static void close_input(struct pipe_run *run)
 }
 
 /* An end of the input that is not the message's must never look like it. */
-static void give_up(struct pipe_run *run, int error)
+static void give_up(struct pipe_run *run, const char *what, int error)
 {
-	mail_verdict_set(&run->fault, "4.3.0", "The message cannot be read: %s", strerror(-error));
+	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, strerror(-error));
 	os_program_kill(&run->program);
 	os_watch_set(run->input_ready, OS_WATCH_NONE);
 }
@@ -75,7 +75,7 @@ static bool refill(struct pipe_run *run)
 	}
 	error = mailbox_copy_next(&run->copy, run->block, PIPE_BLOCK_SIZE, &run->input);
 	if (error < 0)
-		give_up(run, error);
+		give_up(run, "The message cannot be read", error);
 	return error == 0;
 }
 
@@ -92,8 +92,10 @@ static void on_input_ready(void *context, unsigned events)
 		if (count > 0)
 			buffer_consume(&run->input, (size_t)count);
 	}
-	if (count < 0 && count != -EAGAIN)
+	if (count == -EPIPE)
 		close_input(run);
+	else if (count < 0 && count != -EAGAIN)
+		give_up(run, "The program cannot be given the message", (int)count);
 }
 
 /* --- its output --- */

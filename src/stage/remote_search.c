@@ -63,18 +63,24 @@ static void learn_self(struct remote_search *search)
 
 static void try_address(struct remote_search *search)
 {
+	enum dns_target target = DNS_TARGET_HOST;
 	struct mail_verdict verdict;
 
 	search->single.address = search->hop.address;
 	search->single.host = search->hop.name;
-	if (search->hop.kind == REMOTE_HOP_LITERAL &&
-	    dns_self_has(&search->self, &search->single.address)) {
-		mail_verdict_set(&verdict, "5.4.6", "mail for [%s] loops back to this host",
-				 search->hop.name);
-		remote_attempt_fail(search->attempt, &verdict);
+	if (search->hop.kind == REMOTE_HOP_LITERAL)
+		target = dns_self_target(&search->self, &search->single.address);
+	if (target == DNS_TARGET_HOST) {
+		try(search, &search->single, 1);
 		return;
 	}
-	try(search, &search->single, 1);
+	if (target == DNS_TARGET_SELF)
+		mail_verdict_set(&verdict, "5.4.6", "mail for [%s] loops back to this host",
+				 search->hop.name);
+	else
+		mail_verdict_set(&verdict, "5.4.4", "[%s] is no address of a host",
+				 search->hop.name);
+	remote_attempt_fail(search->attempt, &verdict);
 }
 
 static void find(void *context, struct remote_attempt *attempt)

@@ -209,7 +209,11 @@ static void feed_message(struct remote_session *session)
 				     session->position);
 
 	if (count < 0 || (size_t)count < wanted) {
-		smtp_client_abandon(session->client, "4.3.0", "the message cannot be read");
+		char text[128];
+
+		snprintf(text, sizeof text, "the message cannot be read: %s",
+			 count < 0 ? strerror((int)-count) : "it is too short");
+		smtp_client_abandon(session->client, "4.3.0", text);
 		return;
 	}
 	session->position += wanted;

@@ -5,7 +5,6 @@
 #include "ipc/channel.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"
-#include "log/event.h"
 #include "queue/control.h"
 #include <stdlib.h>
 
@@ -17,12 +16,16 @@ struct stage_resolve {
 static void pack_target(struct buffer *out, uint32_t recipient, enum queue_route route,
 			struct str service, struct str address, const struct mail_verdict *verdict)
 {
-	pack_u32(out, recipient);
-	pack_u32(out, route);
-	pack_str(out, service);
-	pack_str(out, address);
-	pack_str(out, verdict != NULL ? str_from(verdict->status) : STR(""));
-	pack_str(out, verdict != NULL ? str_from(verdict->text) : STR(""));
+	struct ipc_job_target target = {
+		.recipient = recipient,
+		.route = route,
+		.service = service,
+		.address = address,
+		.status = str_from(verdict != NULL ? verdict->status : ""),
+		.text = str_from(verdict != NULL ? verdict->text : ""),
+	};
+
+	ipc_job_add_target(out, &target);
 }
 
 static uint32_t pack_targets(struct buffer *out, uint32_t recipient,
@@ -104,6 +107,8 @@ static bool answer(struct stage_resolve *resolve, struct unpack *body, struct bu
 	uint32_t count = 0;
 
 	(void)sender;
+	if (recipients > IPC_JOB_RECIPIENTS_MAX)
+		return false;
 	for (uint32_t i = 0; i < recipients && !body->failed; i++) {
 		uint32_t recipient = unpack_u32(body);
 		struct str address = unpack_str(body);
@@ -126,9 +131,10 @@ static void on_message(void *context, struct ipc_message *message)
 
 	while (is_good && body.rest.length > 0)
 		is_good = answer(resolve, &body, &answers);
-	if (!is_good)
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
-	send_answers(resolve, &answers);
+	if (is_good)
+		send_answers(resolve, &answers);
+	else
+		ipc_channel_refuse(ipc_client_channel(resolve->ipc), message->type);
 }
 
 static void on_connected(void *context)
@@ -136,8 +142,7 @@ static void on_connected(void *context)
 	struct stage_resolve *resolve = context;
 	struct buffer body = {0};
 
-	pack_str(&body, STR("resolve"));
-	pack_u32(&body, UINT32_MAX);
+	ipc_job_add_hello(&body, &(struct ipc_job_hello){STR("resolve"), UINT32_MAX});
 	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
 			 NULL, 0);
 	buffer_clear(&body);

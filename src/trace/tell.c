@@ -66,10 +66,15 @@ static void tell_sentence(const struct log_line *line, struct str sentence, stru
 /* An event without a sentence: its name and its fields. */
 static void tell_fields(const struct log_line *line, struct str event, struct buffer *out)
 {
-	const char *separator = ": ";
+	const char *separator = "";
+	struct str word;
 
-	for (size_t i = 0; i < event.length; i++)
-		buffer_append_byte(out, event.data[i] == '_' ? ' ' : event.data[i]);
+	while (str_split(&event, '_', &word)) {
+		buffer_append_string(out, separator);
+		mail_text_append(out, word, MAIL_TEXT_ASCII);
+		separator = " ";
+	}
+	separator = ": ";
 	for (size_t i = 0; i < line->count; i++) {
 		if (is_common(line->pairs[i].key))
 			continue;

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import threading
 
 MARK = b"X-Ledger: "
@@ -86,14 +87,16 @@ class Verdict:
         self.accepted = 0  # messages that were answered 250
         self.delivered = 0  # recipients of those
         self.queued = 0  # recipients of those that wait, their message whole
+        self.bounced = 0  # recipients of those that a report told the sender of
         self.duplicates = 0
+        self.twice = {}  # of those: (number, recipient) and how often
         self.lost = []
         self.corrupt = []
 
     def __str__(self):
         return (f"{self.accepted} messages answered 250: {self.delivered} recipients delivered, "
-                f"{self.queued} queued, {len(self.lost)} lost, {len(self.corrupt)} corrupt, "
-                f"{self.duplicates} duplicates")
+                f"{self.queued} queued, {self.bounced} bounced, {len(self.lost)} lost, "
+                f"{len(self.corrupt)} corrupt, {self.duplicates} duplicates")
 
 
 def read_message(stored, entries):
@@ -111,9 +114,21 @@ def read_message(stored, entries):
     return number, None
 
 
-def judge(ledger, delivered, queued):
+REPORTED = re.compile(rb"^Final-Recipient: rfc822; ?(\S+)\n(?:[A-Z][^\n]*\n)*?Action: failed$",
+                      re.M)
+
+
+def read_report(stored):
+    """(number, recipients that failed) by a report of a failure with LF lines, or None."""
+    found = re.search(rb"^" + MARK + rb"(\d+)$", stored, re.M)
+    recipients = {to.decode() for to in REPORTED.findall(stored)}
+    return (int(found.group(1)), recipients) if found and recipients else None
+
+
+def judge(ledger, delivered, queued, reports=()):
     """DELIVERED: (recipient, stored text) of everything in any mailbox. QUEUED: (set of
-    recipients that wait, text) of every message in a queue."""
+    recipients that wait, text) of every message in a queue. REPORTS: the stored texts of
+    all in the mailboxes of senders."""
     entries = ledger.entries()
     verdict = Verdict()
     found = {}
@@ -126,12 +141,23 @@ def judge(ledger, delivered, queued):
             verdict.corrupt.append(f"{recipient}, message {number}: {problem}")
             continue
         found[number, recipient] = found.get((number, recipient), 0) + 1
+    bounced = set()
+    reports = list(reports)
     for recipients, stored in queued:
+        if read_report(stored) is not None:
+            reports.append(stored)
+            continue
         number, problem = read_message(stored, entries)
         if problem is not None:
             verdict.corrupt.append(f"in the queue, message {number}: {problem}")
             continue
         waiting |= {(number, recipient) for recipient in recipients}
+    for stored in reports:
+        number, recipients = read_report(stored) or (None, ())
+        if number not in entries:
+            verdict.corrupt.append(f"in a sender's mailbox: {stored[:200]!r}")
+            continue
+        bounced |= {(number, recipient) for recipient in recipients}
     for number, entry in entries.items():
         if not entry["accepted"]:
             continue
@@ -141,9 +167,12 @@ def judge(ledger, delivered, queued):
                 verdict.delivered += 1
             elif (number, recipient) in waiting:
                 verdict.queued += 1
+            elif (number, recipient) in bounced:
+                verdict.bounced += 1
             else:
                 verdict.lost.append(f"{recipient}, message {number}")
-    verdict.duplicates = sum(count - 1 for count in found.values())
+    verdict.twice = {what: count for what, count in found.items() if count > 1}
+    verdict.duplicates = sum(count - 1 for count in verdict.twice.values())
     return verdict
 
 
@@ -151,11 +180,13 @@ class Generator:
     """Sends messages over a few connections until stop(), whatever happens to them.
     CONNECT() returns a new smtp.Client; RECIPIENTS(source) some recipients."""
 
-    def __init__(self, ledger, connect, recipients, *, connections=4, pause=0.05, seed=0):
+    def __init__(self, ledger, connect, recipients, *, connections=4, pause=0.05, seed=0,
+                 sender="s@client.test"):
         self.ledger = ledger
         self.connect = connect
         self.recipients = recipients
         self.pause = pause
+        self.sender = sender
         self._numbers = iter(range(1, 1 << 60))
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -188,7 +219,7 @@ class Generator:
         text, sha256 = make_message(number, source)
         recipients = self.recipients(source)
         self.ledger.write("begun", number, sha256=sha256, recipients=recipients)
-        self.send_whole(client, number, "s@client.test", recipients, text)
+        self.send_whole(client, number, self.sender, recipients, text)
 
     def send_whole(self, client, number, sender, recipients, text):
         """The message NUMBER has begun."""

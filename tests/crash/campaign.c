@@ -355,9 +355,9 @@ static unsigned run_faults(const struct scenario *scenario, enum queue_sync sync
 #define ALL     (FILES | WHOLE | ORDERED)
 
 static const struct mutant mutants[] = {
+	{"qmail's order: todo directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0,
+	 NULL, FILES | ORDERED},
 	{"data not synced", MUTANT_SKIP, CALL_SYNC, "pid", 0, NULL, FILES},
-	{"todo directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "todo", 0, NULL,
-	 FILES | ORDERED},
 	{"mess directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "mess", 0, NULL, FILES},
 	{"info directory not synced", MUTANT_SKIP, CALL_SYNC_DIRECTORY, "info", 0, NULL, FILES},
 	{"bytes of a group not synced", MUTANT_SKIP, CALL_SYNC_FILESYSTEM, "bytes", 0, NULL, WHOLE},

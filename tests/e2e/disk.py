@@ -26,22 +26,27 @@ def image_directory(size):
 class Image:
     """An ext4 filesystem of SIZE bytes, mounted at PATH until close()."""
 
+    kind = "ext4"
+
     def __init__(self, path, size, inodes=None):
         if not is_root():
             raise Unavailable("only root mounts images")
         self.path = path
-        handle, self.file = tempfile.mkstemp(prefix="stagepost-e2e-", suffix=".ext4",
+        handle, self.file = tempfile.mkstemp(prefix="stagepost-e2e-", suffix="." + self.kind,
                                              dir=image_directory(size))
         os.ftruncate(handle, size)
         os.close(handle)
         os.makedirs(path, exist_ok=True)
         try:
-            self._run("mkfs.ext4", "-q", "-F", "-m", "0",
-                      *(["-N", str(inodes)] if inodes else []), self.file)
-            self._run("mount", "-t", "ext4", "-o", "loop", self.file, path)
+            self.make(inodes)
+            self._run("mount", "-t", self.kind, "-o", "loop", self.file, path)
         finally:
             os.unlink(self.file)  # the mount keeps it: nothing is left even when we are killed
         give_to_user(path)
+
+    def make(self, inodes):
+        self._run("mkfs.ext4", "-q", "-F", "-m", "0",
+                  *(["-N", str(inodes)] if inodes else []), self.file)
 
     @staticmethod
     def _run(*command):
@@ -53,3 +58,26 @@ class Image:
         wait_until(lambda: subprocess.run(["umount", self.path], capture_output=True,
                                           check=False).returncode == 0,
                    f"{self.path} can be unmounted")
+
+
+class QuotaImage(Image):
+    """A subvolume of a btrfs that lets it hold SIZE bytes: quotas that no kernel of today
+    comes without, unlike ext4's."""
+
+    kind = "btrfs"
+
+    def __init__(self, path, size):
+        self.top = path + ".top"
+        super().__init__(self.top, 160 << 20)
+        self.path = os.path.join(self.top, "limited")
+        self._run("btrfs", "quota", "enable", self.top)
+        self._run("btrfs", "subvolume", "create", self.path)
+        self._run("btrfs", "qgroup", "limit", str(size), self.path)
+        give_to_user(self.path)
+
+    def make(self, inodes):
+        self._run("mkfs.btrfs", "-q", "-f", "--mixed", self.file)
+
+    def close(self):
+        self.path = self.top
+        super().close()

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT = 25, DOMAINS_MAX = 64 };
+enum { PORT = 25, DOMAINS_MAX = 200 };
 
 struct lookup {
 	const char *domain;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""An LMTP or SMTP server for tests that does as a test says."""
+"""An LMTP server for tests that does as a test says; an SMTP server for who says EHLO."""
 
 import os
 import socketserver
 import threading
+import time
 
 
 class Cut(Exception):
@@ -12,16 +13,16 @@ class Cut(Exception):
 
 class Server:
     """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time.
-    TAKEN(recipients, text) is told of each message before any FINAL. With SMTP=True there is
-    one FINAL(recipients) for all. On a UNIX socket at PATH, or on TCP at self.address."""
+    TAKEN(recipients, text) is told of each message before any FINAL.
+    On a UNIX socket at PATH, or on TCP at self.address."""
 
-    def __init__(self, path=None, recipient=None, final=None, *, taken=None, smtp=False):
+    def __init__(self, path=None, recipient=None, final=None, *, taken=None):
         self.recipient = recipient or (lambda address: "250 2.1.5 ok")
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
-        self.smtp = smtp
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
         self.taken = taken or self._keep
+        self.times = []  # when they came, as time.time()
         self.greetings = []
         outer = self
 
@@ -47,11 +48,13 @@ class Server:
 
     def serve(self, rfile, wfile):
         recipients = []
+        is_lmtp = True
         say = lambda text: (wfile.write(text.encode() + b"\r\n"), wfile.flush())
-        say("220 faulty server")
+        say("220 faulty LMTP")
         while line := rfile.readline().decode().rstrip("\r\n"):
             verb = line[:4].upper()
-            if verb == ("EHLO" if self.smtp else "LHLO"):
+            if verb in ("LHLO", "EHLO"):
+                is_lmtp = verb == "LHLO"
                 self.greetings.append(line)
                 say("250-faulty\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n250 8BITMIME")
             elif verb == "RCPT":
@@ -68,7 +71,12 @@ class Server:
                 text = self._read_text(rfile)
                 if text is None:
                     return
-                self._answer(recipients, text, say)
+                answered = self.taken(recipients, text)
+                for address in recipients if is_lmtp else recipients[:1]:
+                    reply = self.final(address)
+                    if answered is not None:
+                        answered += [address] if is_lmtp else recipients
+                    say(reply)
                 recipients = []
             elif verb == "QUIT":
                 say("221 bye")
@@ -90,21 +98,12 @@ class Server:
         return b"".join(lines)
 
     def _keep(self, recipients, text):
-        """Until each is answered for, RECIPIENTS stays empty."""
+        """The list of those that are answered for, which grows."""
+        del recipients
         answered = []
         self.messages.append((answered, text))
+        self.times.append(time.time())
         return answered
-
-    def _answer(self, recipients, text, say):
-        answered = self.taken(recipients, text)
-        if self.smtp:
-            say(self.final(recipients))
-            return
-        for address in recipients:
-            reply = self.final(address)
-            if answered is not None:
-                answered.append(address)
-            say(reply)
 
     def close(self):
         self.server.shutdown()

@@ -2,9 +2,11 @@
 """A queue whose filesystem is full: root's test, on an image of its own."""
 
 import os
+import shutil
 
 import pytest
-from disk import Image
+from disk import Image, QuotaImage
+from scene import Scene
 from smtp import Client, deliver
 from stagepost import give_to_user, split_trace, wait_until
 
@@ -110,3 +112,132 @@ def test_mailboxes_fill_up(small_disk, node):
             split_trace(text, STORED)
     assert len(mx.log.find("deferred")) == len(mx.control_files())
     mx.stop()
+
+
+# --- inodes, quotas, and who else writes ---
+
+
+@pytest.fixture
+def few_inodes(ground, request):
+    image = Image(os.path.join(ground.base, "inodes"), SIZE,
+                  inodes=getattr(request, "param", 400))
+    yield image
+    image.close()
+
+
+@pytest.fixture
+def quota(ground):
+    image = QuotaImage(os.path.join(ground.base, "quota"), 8 << 20)
+    yield image
+    image.close()
+
+
+def send_until_refused(mx, limit=600):
+    """Small messages: how many were taken, and the reply to the first that was not."""
+    with Client(mx) as client:
+        for count in range(limit):
+            reply = client.deliver("s@client.test", f"u{count % 20}@a.test", b"Subject: x\r\n")
+            if not reply.startswith("250 "):
+                return count, reply
+    raise AssertionError("there was always room")
+
+
+def goes_on(mx, count, settings):
+    """The node has room again as soon as it delivers."""
+    mx.settings = settings
+    mx.write_configuration()
+    mx.reload()
+    for _ in range(40):  # more than were opened before
+        wait_until(lambda: is_taken(mx), "mail is taken again")
+    mx.wait_empty(timeout=60)
+    stored = sum(len(mx.maildir(f"u{number}@a.test").files()) for number in range(20))
+    assert stored == count
+
+
+def test_queue_without_inodes(few_inodes, node):
+    mx = node(queue=os.path.join(few_inodes.path, "queue"),
+              settings="maxsize = 4M\nstage maildir { paused = yes }")
+    pids = mx.pids()
+    count, reply = send_until_refused(mx)
+    assert count > 20 and reply.startswith("452 4.3.1 "), (count, reply)
+    mx.log.wait("queue_full")
+    goes_on(mx, count, "maxsize = 4M")
+    assert mx.pids() == pids
+
+
+def test_queue_over_its_quota(quota, node):
+    mx = node(queue=os.path.join(quota.path, "queue"), unsafe=True,
+              settings="maxsize = 4M\nstage maildir { paused = yes }")
+    pids = mx.pids()
+    with Client(mx) as client:
+        for count in range(100):
+            reply = client.deliver("s@client.test", f"u{count % 20}@a.test", MESSAGE)
+            if not reply.startswith("250 "):
+                break
+    assert reply.startswith("452 4.3.1 "), reply
+    assert count > 3
+    goes_on(mx, count, "maxsize = 4M")
+    assert mx.pids() == pids
+
+
+@pytest.mark.parametrize("disk, status", [("few_inodes", "4.3.1"), ("quota", "4.2.2")])
+def test_mailboxes_without_room(request, node, disk, status):
+    mail = os.path.join(request.getfixturevalue(disk).path, "mail")
+    os.makedirs(mail, exist_ok=True)
+    give_to_user(mail)
+    mx = node(mail=mail)
+    with Client(mx) as client:
+        for number in range(120):
+            text = MESSAGE if disk == "quota" else b"Subject: x\r\n"
+            reply = client.deliver("s@client.test", f"u{number}@a.test", text)
+            assert reply.startswith("250 ")
+            if mx.log.find("deferred"):
+                break
+    assert mx.log.wait("deferred")["status"] == status
+    for event in mx.log.find("delivered"):
+        assert len(mx.maildir(event["to"]).files()) == 1
+
+
+def fill_up(path):
+    """The name of a file that leaves nothing free, not even an inode."""
+    filler = os.path.join(path, "filler")
+    os.makedirs(filler)
+    for number in range(100000):
+        try:
+            with open(os.path.join(filler, str(number)), "wb") as file:
+                for size in (1 << 20, 4096, 1) if number == 0 else ():
+                    try:
+                        while True:
+                            file.write(b"\0" * size)
+                            file.flush()
+                    except OSError:
+                        continue
+        except OSError:
+            return filler
+    raise AssertionError("inodes without end")
+
+
+@pytest.mark.parametrize("few_inodes", [2000], indirect=True)
+def test_nothing_is_left_for_anybody(few_inodes, node):
+    """Messages that wait, fail and are reported, and programs that queue: each says that it
+    cannot now, and comes through when there is room."""
+    scene = Scene(node, "maxsize = 4M\n", queue=os.path.join(few_inodes.path, "queue"),
+                  mail=os.path.join(few_inodes.path, "mail"))
+    give_to_user(scene.mx.mail)
+    pids = scene.mx.pids()
+    for way in "later", "bounce", "mixed":
+        assert scene.send(way).startswith("250 ")
+    scene.mx.log.wait("deferred")
+    filler = fill_up(few_inodes.path)
+    for way in "local", "bounce", "later", "mixed", "pipe":
+        assert scene.send(way)[:4] in ("250 ", "452 "), way
+    assert scene.send("command").startswith("4 exit 7")
+    scene.retry()
+    shutil.rmtree(filler)
+    wait_until(lambda: scene.send("mixed").startswith("250 "), "mail is taken again")
+    scene.settle(timeout=40)
+    verdict = scene.judge()
+    assert (verdict.lost, verdict.corrupt, verdict.twice) == ([], [], {})
+    assert scene.mx.pids() == pids
+    scene.mx.stop()
+    scene.close()

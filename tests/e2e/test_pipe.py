@@ -205,7 +205,7 @@ def test_a_program_ends_with_the_process_that_watches_it(node, program):
     mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
     deliver(mx, "anna@box.test", TEXT)
     pid = tool.report()[0]
-    mx.kill_and_wait("local")
+    mx.kill_and_wait("pipe")
     wait_until(lambda: not is_alive(pid), "the program is gone")
     mx.settings = 'service box { kind = lmtp address = "unix:/nowhere" }\n'
     mx.write_configuration()
@@ -231,7 +231,7 @@ def test_programs_run_as_their_user(node, program, user, who):
     assert seen["ids"] == [entry.pw_uid, entry.pw_uid, entry.pw_gid, entry.pw_gid, []]
     assert seen["environment"]["USER"] == who
     assert seen["environment"]["HOME"] == entry.pw_dir
-    for pid in set(mx.pids()) - set(mx.pids("local")):
+    for pid in set(mx.pids()) - set(mx.pids("local") + mx.pids("pipe")):
         with open(f"/proc/{pid}/status", encoding="ascii") as status:
             assert "\nUid:\t0" not in status.read()
 

@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import smtplib
 import subprocess
 import threading
@@ -39,6 +40,24 @@ def test_reload_takes_a_domain_on(node):
         split_trace(mx.maildir(mailbox).wait()[0], STORED)
     mx.wait_empty()
     assert not mx.log.find("process_ended")
+
+
+def test_reload_disturbs_no_delivery(node):
+    """What is on its way into mailboxes is neither stopped nor done again."""
+    mx = node()
+    count = 0
+    with Client(mx) as client:
+        for _ in range(20):
+            mark = mx.log.mark()
+            mx.process.send_signal(signal.SIGHUP)
+            while not mx.log.find("config_reloaded", since=mark):
+                recipients = [f"u{number}@a.test" for number in range(count, count + 20)]
+                assert client.deliver("s@c.test", recipients, TEXT).startswith("250 ")
+                count += 20
+    mx.wait_empty()
+    counts = [len(mx.maildir(f"u{number}@a.test").files()) for number in range(count)]
+    assert counts == [1] * count
+    assert not mx.log.find("helper_lost") and not mx.log.find("deferred")
 
 
 def test_reload_opens_and_closes_sockets(node):

@@ -45,7 +45,6 @@ class Level:
 class PowerVerdict(Verdict):
     def __init__(self):
         super().__init__()
-        self.bounced = 0  # recipients
         self.unexcused = []
         self.wrong = []
         self.oldest = 0.0  # seconds from a 250 to the cut, of the excused

@@ -13,7 +13,7 @@ from recording import Mount, RecordingMount, check_filesystem
 from stagepost import as_user, wait_until
 from world import Sinks, make_node
 from common.holdings import undone_recipients
-from common.ledger import Ledger
+from common.ledger import Ledger, read_report
 from history import History
 
 DRAINED = 40  # seconds, at most
@@ -49,9 +49,8 @@ def read_pending(node):
                 re.findall(r"^to: \d+ <(fail-.*?)>", control, re.M))
             found.update((int(sender.group(1)), name) for name in names)
         elif sender and recipient and recipient.group(1):
-            text = node.queued_message(number).decode("ascii", "replace")
-            names = re.findall(r"^Final-Recipient: rfc822; ?(\S+?)\r?$", text, re.M | re.I)
-            found.update((int(recipient.group(1)), name) for name in names)
+            report = read_report(node.queued_message(number).replace(b"\r\n", b"\n"))
+            found.update((int(recipient.group(1)), name) for name in (report or (0, ()))[1])
     return found
 
 

@@ -16,7 +16,7 @@ import threading
 from lmtp import Server
 from smtp import Client
 from stagepost import Node, as_user, give_to_user
-from common.ledger import MARK, Generator, gather_entries, make_message, read_message
+from common.ledger import Generator, make_message, read_message, read_report
 
 SIZES = (0, 0, 100, 3000, 3000, 8000, 8000, 20000, 40000, 300000)
 SETTINGS = """
@@ -48,7 +48,7 @@ class Sinks:
     def __init__(self, folder, ledger, merciful=False):
         self.ledger = ledger
         self.merciful = merciful
-        self.smtp = Server(recipient=self._reply, taken=self._taken, smtp=True)
+        self.smtp = Server(recipient=self._reply, taken=self._taken)
         path = os.path.join(folder, "lmtp")
         if os.path.exists(path):
             os.unlink(path)
@@ -75,13 +75,9 @@ class Sinks:
                 self.ledger.write("delivered", number, to=recipient, problem=problem)
 
     def _bounced(self, number, stored):
-        named = re.findall(rb"^Final-Recipient: rfc822; ?(\S+)$", stored, re.M | re.I)
-        about = re.search(rb"^" + MARK + rb"(\d+)$", stored, re.M)
-        problem = None
-        if not about or int(about.group(1)) != number or not named:
-            problem = "a report that is not about its message"
-        self.ledger.write("bounced", number, recipients=[name.decode() for name in named],
-                          problem=problem)
+        about, named = read_report(stored) or (None, ())
+        problem = None if about == number else "a report that is not about its message"
+        self.ledger.write("bounced", number, recipients=sorted(named), problem=problem)
 
     def close(self):
         self.smtp.close()

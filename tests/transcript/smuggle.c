@@ -4,7 +4,7 @@
  * dot, NUL and "a" at the start, in the middle and at the end of a message,
  * whole and split at every byte: the engine sees the message's end exactly
  * where CRLF.CRLF is, or with BDAT where its chunks end, and keeps the very bytes
- * or refuses.
+ * or refuses; SMTP and LMTP.
  *
  * What is right is found here in the plainest way, on the whole text.
  */
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct str BEFORE = STR("EHLO x\r\nMAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
+static const struct str BEFORE = STR("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
 static const struct str AFTER = STR("NOOP\r\n");
 
 static bool has_bare_line_end(struct str text)
@@ -108,18 +108,21 @@ static void judge_chunks(struct str text, const char *replies, struct buffer *ou
 }
 
 /* COMMAND and TEXT, split in two at SPLIT; 0: byte by byte. */
-static bool play(struct str command, struct str text, size_t split, struct str output,
-		 struct str message)
+static bool play_by(enum smtp_protocol protocol, struct str command, struct str text, size_t split,
+		    struct str output, struct str message)
 {
+	struct str hello = protocol == SMTP_PROTOCOL_LMTP ? STR("LHLO x\r\n") : STR("EHLO x\r\n");
 	struct session session;
 	size_t replies;
 	bool good;
 
 	session_init(&session);
+	session.service.protocol = protocol;
 	session.service.limits.errors = 1000;
 	session_start(&session);
 	smtp_server_start(session.server);
 	session_settle(&session);
+	session_feed(&session, hello.data, hello.length);
 	session_feed(&session, BEFORE.data, BEFORE.length);
 	replies = session.output.length;
 	session_feed(&session, command.data, command.length);
@@ -139,6 +142,13 @@ static bool play(struct str command, struct str text, size_t split, struct str o
 	}
 	session_clear(&session);
 	return good;
+}
+
+static bool play(struct str command, struct str text, size_t split, struct str output,
+		 struct str message)
+{
+	return play_by(SMTP_PROTOCOL_SMTP, command, text, split, output, message) &&
+	       play_by(SMTP_PROTOCOL_LMTP, command, text, split, output, message);
 }
 
 static bool try_data(const char *before, struct str tested, const char *after)

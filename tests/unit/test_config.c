@@ -171,6 +171,42 @@ static void services_have_their_settings(void **state)
 	config_free(c);
 }
 
+static void processes_have_their_users(void **state)
+{
+	struct config *c = parse(HOST "user = whole\nprocess pipe { user = own }\n");
+	struct config *one = parse(HOST "user = whole\nprocess pipe { user = \"\" }\n");
+
+	(void)state;
+	assert_string_equal(config_process_user(c, "pipe"), "own");
+	assert_string_equal(config_process_user(c, "local"), "whole");
+	assert_string_equal(config_process_user(c, "queue"), "whole");
+	assert_true(config_has_process_users(c));
+	assert_string_equal(config_process_user(one, "pipe"), "whole");
+	assert_false(config_has_process_users(one));
+	config_free(one);
+	config_free(c);
+}
+
+static void mailboxes_have_a_base(void **state)
+{
+	static const char *const cases[][2] = {
+		{"/var/mail/%d/%u", "/var/mail"},
+		{"/var/mail/box-%u", "/var/mail"},
+		{"/var/mail//%u", "/var/mail"},
+		{"/var/mail/box", "/var/mail"},
+		{"/%u", "/"},
+		{"/home/%u/Maildir", "/home"},
+		{"/a/b%%c/%u", "/a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct config_service service = {.path = cases[i][0]};
+
+		assert_true(str_equal(config_mailbox_base(&service), str_from(cases[i][1])));
+	}
+}
+
 static void names_are_found_in_any_case(void **state)
 {
 	struct config *c =
@@ -355,6 +391,8 @@ int main(void)
 		cmocka_unit_test(every_way_to_write_a_value_is_read),
 		cmocka_unit_test(what_is_printed_parses_to_the_same),
 		cmocka_unit_test(services_have_their_settings),
+		cmocka_unit_test(processes_have_their_users),
+		cmocka_unit_test(mailboxes_have_a_base),
 		cmocka_unit_test(names_are_found_in_any_case),
 		cmocka_unit_test(relaying_follows_the_networks),
 		cmocka_unit_test(proxies_are_on_this_machine_unless_said),

@@ -237,6 +237,11 @@ static const struct refusal sections_cases[] = {
 	 "t:3: domain x.org.addresses: not a local part: found \"a@x.org\"; allowed: the parts of "
 	 "mail addresses before their @\n"
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
+	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
+	 "t:2: process queue: no such process; allowed: smtpd, resolve, remote, lmtp, local, pipe\n"
+	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
+	 "empty\n"
+	 "t:4: process pipe: given twice: first in line 3\n"},
 	{HOST "stage nope { paused = 5 }",
 	 "t:2: stage nope: no such stage; allowed: remote, or the name of a service\n"
 	 "t:2: stage nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "

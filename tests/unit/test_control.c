@@ -296,6 +296,108 @@ static void damage_is_survived(void **state)
 	}
 }
 
+static int write_outcome(struct queue_delivery delivery)
+{
+	struct buffer text = {0};
+	int result = queue_control_write_outcome(&text, &delivery);
+
+	assert_true(result == 0 || text.length == 0);
+	buffer_clear(&text);
+	return result;
+}
+
+static void unsafe_outcomes_are_not_written(void **state)
+{
+	const struct queue_delivery good = {.number = 1,
+					    .outcome = QUEUE_WAIT,
+					    .changed_us = SECOND_US,
+					    .until_us = SECOND_US,
+					    .status = STR("4.4.1"),
+					    .trigger = STR("host.x"),
+					    .text = STR("not now")};
+	struct queue_delivery bad = good;
+
+	(void)state;
+	assert_int_equal(write_outcome(good), 0);
+	bad.number = 0;
+	assert_int_equal(write_outcome(bad), -EINVAL);
+	bad = good;
+	bad.status = STR("4.4.1 x");
+	assert_int_equal(write_outcome(bad), -EINVAL);
+	bad = good;
+	bad.trigger = STR("host x");
+	assert_int_equal(write_outcome(bad), -EINVAL);
+	bad.outcome = QUEUE_PENDING; /* nothing is written of it */
+	assert_int_equal(write_outcome(bad), 0);
+}
+
+static void unsafe_maps_are_not_written(void **state)
+{
+	const struct queue_delivery good = {.number = 3,
+					    .recipient = 1,
+					    .route = QUEUE_ROUTE_LOCAL,
+					    .service = STR("mailbox"),
+					    .address = STR("a@b")};
+	struct queue_delivery bad[] = {good, good, good, good, good};
+	struct buffer text = {0};
+
+	(void)state;
+	assert_int_equal(queue_control_write_map(&text, &good, 1, 7), 0);
+	assert_true(str_equal(buffer_view(&text), STR("map: 1 local mailbox 3 <a@b>\n"
+						      "mapped: directory=7 count=1\n")));
+	buffer_reset(&text);
+	bad[0].number = 0;
+	bad[1].recipient = 0;
+	bad[2].service = STR("mail box");
+	bad[3].address = STR("");
+	bad[4].address = STR("a>@b");
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_false(queue_delivery_is_writable(&bad[i]));
+		assert_int_equal(queue_control_write_map(&text, &bad[i], 1, 7), -EINVAL);
+		assert_int_equal(text.length, 0);
+	}
+	buffer_clear(&text);
+}
+
+static void envelopes_that_are_none_are_not_written(void **state)
+{
+	struct buffer text = {0};
+
+	(void)state;
+	for (unsigned fault = 0; fault < 6; fault++) {
+		struct mail_envelope *envelope = sample_envelope();
+
+		envelope->id.number = fault == 0 ? 0 : 457;
+		envelope->id.born_us = fault == 1 ? -1 : 5;
+		envelope->recipient_count = fault == 2 ? 0 : 2;
+		if (fault == 3)
+			envelope->recipients[1].number = 1;
+		if (fault == 4)
+			envelope->recipients[1].address = STR("");
+		if (fault == 5)
+			envelope->recipients[1].original = STR("a b");
+		assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+		assert_int_equal(text.length, 0);
+		mail_envelope_free(envelope);
+	}
+}
+
+static void the_whole_message_may_be_asked_for(void **state)
+{
+	struct mail_envelope *envelope = sample_envelope();
+	struct queue_control *control;
+	struct buffer text = {0};
+
+	(void)state;
+	envelope->ret = MAIL_RET_FULL;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
+	assert_int_equal(control->envelope->ret, MAIL_RET_FULL);
+	queue_control_free(control);
+	mail_envelope_free(envelope);
+	buffer_clear(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +409,10 @@ int main(void)
 		cmocka_unit_test(last_outcome_counts),
 		cmocka_unit_test(notices_are_remembered),
 		cmocka_unit_test(damage_is_survived),
+		cmocka_unit_test(unsafe_outcomes_are_not_written),
+		cmocka_unit_test(unsafe_maps_are_not_written),
+		cmocka_unit_test(envelopes_that_are_none_are_not_written),
+		cmocka_unit_test(the_whole_message_may_be_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,15 @@ static void fields_survive_a_round(void **state)
 	buffer_clear(&body);
 }
 
+static void what_is_too_much_is_noticed(void **state)
+{
+	struct unpack unpack = {STR("\x07\0\0\0x"), false};
+
+	(void)state;
+	assert_int_equal(unpack_u32(&unpack), 7);
+	assert_false(unpack_is_whole(&unpack));
+}
+
 /* Every prefix of a body is noticed, and so is a length that lies. */
 static void what_is_cut_is_noticed(void **state)
 {
@@ -181,10 +190,11 @@ static void expect_loss(const void *packet, size_t length)
 static void what_breaks_the_rules_ends_the_connection(void **state)
 {
 	static char large[IPC_BODY_MAX + 9] = {IPC_VERSION};
+	static const char headless[] = {IPC_VERSION, 0, 9, 0, 0, 0, 0};
 	static const char other_version[] = {99, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	(void)state;
-	expect_loss("short", 5);
+	expect_loss(headless, sizeof headless);
 	expect_loss(other_version, sizeof other_version);
 	expect_loss(large, sizeof large);
 }
@@ -207,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_survive_a_round),
 		cmocka_unit_test(what_is_cut_is_noticed),
+		cmocka_unit_test(what_is_too_much_is_noticed),
 		cmocka_unit_test(messages_arrive_in_order),
 		cmocka_unit_test(a_handler_may_close_its_channel),
 		cmocka_unit_test(what_breaks_the_rules_ends_the_connection),

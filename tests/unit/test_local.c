@@ -16,6 +16,7 @@ enum { JOBS = 300 };
 static char root[] = "/tmp/test_local.XXXXXX";
 static struct {
 	struct os_loop *loop;
+	struct config *config;
 	size_t reports;
 	size_t stored;
 	size_t refused;
@@ -63,17 +64,35 @@ static struct stage_helper_job *new_job(size_t number)
 	return job;
 }
 
+static struct config *new_config(void)
+{
+	struct config_problems problems;
+	struct config *config = NULL;
+	char text[200];
+
+	snprintf(text, sizeof text,
+		 "hostname = mx1.example.org\nuser = \"\"\n"
+		 "service maildir { kind = maildir path = \"%s/%%d/%%u\" }\n",
+		 root);
+	assert_int_equal(config_parse("t", str_from(text), &config, &problems), 0);
+	config_problems_clear(&problems);
+	return config;
+}
+
 static struct stage_local *set_up(void)
 {
-	static char path[100];
-	static const struct config config = {.hostname = "mx1.example.org", .user = ""};
-	static const struct config_service service = {.name = "maildir", .path = path, .user = ""};
-
-	snprintf(path, sizeof path, "%s/%%d/%%u", root);
 	memset(&play, 0, sizeof play);
 	play.loop = os_loop_new();
 	play.expected = JOBS;
-	return stage_local_new(play.loop, &config, &service);
+	play.config = new_config();
+	return stage_local_new(play.loop, play.config, &play.config->services[0]);
+}
+
+static void tear_down(struct stage_local *local)
+{
+	stage_local_free(local);
+	os_loop_free(play.loop);
+	config_free(play.config);
 }
 
 static void every_job_comes_to_its_end(void **state)
@@ -88,8 +107,7 @@ static void every_job_comes_to_its_end(void **state)
 	assert_int_equal(play.reports, 2 * JOBS);
 	assert_int_equal(play.refused, 2 * JOBS / 3);
 	assert_int_equal(play.stored, JOBS + JOBS / 3);
-	stage_local_free(local);
-	os_loop_free(play.loop);
+	tear_down(local);
 }
 
 static void lose(void *context)
@@ -110,8 +128,7 @@ static void lost_jobs_are_finished_without_a_report(void **state)
 	assert_int_equal(play.finished, JOBS);
 	assert_true(play.reports < JOBS);
 	os_timer_free(timer);
-	stage_local_free(local);
-	os_loop_free(play.loop);
+	tear_down(local);
 }
 
 static void jobs_are_finished_when_the_stage_ends(void **state)
@@ -124,6 +141,7 @@ static void jobs_are_finished_when_the_stage_ends(void **state)
 	stage_local_free(local);
 	assert_int_equal(play.finished, 10);
 	os_loop_free(play.loop);
+	config_free(play.config);
 }
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)

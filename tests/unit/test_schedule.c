@@ -12,19 +12,19 @@ static void remote_attempts_follow_the_squares(void **state)
 
 	(void)state;
 	for (int64_t n = 1; n <= 38; n++) {
-		now_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0);
+		now_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0, 0);
 		assert_in_range(now_us, BORN_US + n * n * 400 * SECOND_US - SECOND_US,
 				BORN_US + n * n * 400 * SECOND_US + SECOND_US);
 	}
 	/* the 39th would come after the week that a message may wait */
-	assert_true(schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0) - BORN_US >
+	assert_true(schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0, 0) - BORN_US >
 		    7 * DAY_US - 12 * HOUR_US);
 }
 
 static void local_attempts_come_sooner(void **state)
 {
 	(void)state;
-	assert_int_equal(schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_LOCAL, 0),
+	assert_int_equal(schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_LOCAL, 0, 0),
 			 BORN_US + 100 * SECOND_US);
 }
 
@@ -35,7 +35,7 @@ static void a_burst_is_spread_over_a_tenth_of_its_wait(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
-		int64_t next_us = schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_REMOTE,
+		int64_t next_us = schedule_next(BORN_US, BORN_US, SCHEDULE_SKIP_REMOTE, 0,
 						i * UINT64_C(0x9e3779b97f4a7c15));
 
 		assert_in_range(next_us, BORN_US + 360 * SECOND_US, BORN_US + 400 * SECOND_US);
@@ -53,11 +53,48 @@ static void a_clock_that_jumps_delays_no_message_for_long(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof jumps_us / sizeof jumps_us[0]; i++) {
 		int64_t now_us = BORN_US + jumps_us[i];
-		int64_t next_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 7);
+		int64_t next_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0, 7);
 
 		assert_true(next_us > now_us);
 		assert_true(next_us - now_us < 2 * DAY_US);
 	}
+}
+
+/* Set back behind a message's birth, the waits grow as they would have. */
+static void attempts_before_the_birth_are_no_more_than_after_it(void **state)
+{
+	int64_t now_us = BORN_US - DAY_US;
+	unsigned count = 0;
+
+	(void)state;
+	for (; now_us < BORN_US; count++)
+		now_us = schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, count, 0);
+	assert_in_range(count, 14, 16);
+}
+
+static void what_was_said_at_a_time_to_come_is_due(void **state)
+{
+	int64_t until_us = BORN_US + HOUR_US;
+
+	(void)state;
+	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US), until_us);
+	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US + DAY_US), until_us);
+	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US - SECOND_US), until_us);
+	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US - DAY_US), BORN_US - DAY_US);
+}
+
+static void no_wait_is_longer_than_the_longest(void **state)
+{
+	int64_t longest_us = schedule_longest_us(7 * DAY_US);
+
+	(void)state;
+	for (int64_t age_us = 0; age_us <= 7 * DAY_US; age_us += HOUR_US) {
+		int64_t now_us = BORN_US + age_us;
+
+		assert_true(schedule_next(BORN_US, now_us, SCHEDULE_SKIP_REMOTE, 0, 0) - now_us <=
+			    longest_us);
+	}
+	assert_in_range(longest_us, 8 * HOUR_US, 9 * HOUR_US);
 }
 
 int main(void)
@@ -67,6 +104,9 @@ int main(void)
 		cmocka_unit_test(local_attempts_come_sooner),
 		cmocka_unit_test(a_burst_is_spread_over_a_tenth_of_its_wait),
 		cmocka_unit_test(a_clock_that_jumps_delays_no_message_for_long),
+		cmocka_unit_test(attempts_before_the_birth_are_no_more_than_after_it),
+		cmocka_unit_test(what_was_said_at_a_time_to_come_is_due),
+		cmocka_unit_test(no_wait_is_longer_than_the_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,14 @@ static const struct smtp_client_script scenarios[] = {
 	 HELLO_PIPELINING "C: MAIL FROM:<s@s.example> SIZE=3\nC: RCPT TO:<a@d.example>\nC: DATA\n"
 			  "S: 250 ok\nS: 250 ok\nS: 354 go\nD\n",
 	 "fail 5.6.11", SMTP_CLIENT_CLOSED},
+	{"a second reply to the message", "a", "hi\r\n", SENT_A "S: 250 ok\nS: 250 ok\n",
+	 "ok 2.0.0", SMTP_CLIENT_CLOSED},
+	{"421 behind the reply to the message", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 250 ok\nS: 550 no\nS: 354 go\nD\nC: hi\nC: .\nS: 250 ok\nS: 421 bye\n",
+	 "ok 2.0.0 fail 5.1.1", SMTP_CLIENT_CLOSED},
+	{"lost behind the reply to the message", "a", "hi\r\n", SENT_A "S: 250 ok\nX\n", "ok 2.0.0",
+	 SMTP_CLIENT_CLOSED},
 	{"QUIT", "a", "hi\r\n", SENT_A "S: 250 ok\nQ\nC: QUIT\n", "ok 2.0.0", SMTP_CLIENT_CLOSED},
 	{"LMTP answers for each", "abc", "hi\r\n",
 	 "S: 220 mx\nC: LHLO us.example\nS: 250-mx\nS: 250 PIPELINING\nC: MAIL FROM:<s@s.example>\n"

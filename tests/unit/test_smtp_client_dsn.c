@@ -10,6 +10,8 @@
 #define BATCH(mail, rcpt) \
 	"C: MAIL FROM:<s@s.example>" mail "\nC: RCPT TO:<a@d.example>" rcpt "\nC: DATA\n"
 #define ACCEPTED "S: 250 ok\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n"
+#define TEN      "0123456789"
+#define HUNDRED  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 #define E_ACUTE  "\xc3\xa9"
 
 static const struct smtp_client_script scripts[] = {
@@ -40,6 +42,10 @@ static const struct smtp_client_script scripts[] = {
 	 .notify = MAIL_NOTIFY_SUCCESS},
 	{"what is no value is left out", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
 	 SMTP_CLIENT_WAITING, .envid = "a b", .original = "rfc822;x\r\nDATA", .is_passed_on = true},
+	{"a value as long as allowed", "a", "hi\r\n", HELLO("DSN") BATCH(" ENVID=" HUNDRED, ""), "",
+	 SMTP_CLIENT_WAITING, .envid = HUNDRED, .is_passed_on = true},
+	{"a value that is too long is left out", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
+	 SMTP_CLIENT_WAITING, .envid = HUNDRED "x", .is_passed_on = true},
 	{"a value with a sign of equality", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
 	 SMTP_CLIENT_WAITING, .envid = "a=b", .original = "rfc822;x=y", .is_passed_on = true},
 

@@ -158,6 +158,7 @@ static void test_tell(void **state)
 		&line));
 	trace_tell(&line, false, &out);
 	assert_text(&out, "T p: queue error: text a?[m\n");
+	assert_told("time=T process=p event=\"a\\x1b]0;x\\n_b\" id=7-a", "T p: a?]0;x? b\n");
 	trace_tell_json(&line, &out);
 	assert_text(&out,
 		    "{\"time\":\"T\",\"level\":\"x\",\"process\":\"p\",\"event\":\"queue_error\","

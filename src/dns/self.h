@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: ISC
+/*
+ * dns/self.h - which addresses a stranger cannot have mail sent to: this host's own, and
+ * those that are no host's. What an operator chose is not asked about here.
+ */
+#ifndef DNS_SELF_H
+#define DNS_SELF_H
+
+#include "os/socket.h"
+
+struct dns_self {
+	const char *hostname;
+	const struct in6_addr *addresses; /* IPv4 mapped into ::ffff:0:0/96 */
+	size_t address_count;
+};
+
+enum dns_target {
+	DNS_TARGET_HOST, /* another host, perhaps */
+	DNS_TARGET_SELF, /* one of SELF's addresses, loopback, unspecified ("this host") */
+	DNS_TARGET_NONE, /* multicast, broadcast, reserved, link-local: not one host of the Internet
+			  */
+};
+
+/* An IPv4 address counts the same inside an IPv6 one: mapped, compatible, of a
+ * translator (RFC 6052 section 2.1) or of 6to4 (RFC 3056). */
+enum dns_target dns_self_target(const struct dns_self *self,
+				const union os_socket_address *address);
+
+#endif

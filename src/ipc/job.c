@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: ISC
+#include "ipc/job.h"
+#include "mail/verdict.h"
+
+/* One line, for logs, control files and reports. */
+static bool is_line(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+			return false;
+	return text.length < MAIL_TEXT_SIZE;
+}
+
+static bool is_word(struct str word)
+{
+	return is_line(word) && str_find(word, ' ') < 0;
+}
+
+bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out)
+{
+	struct unpack unpack = {body, false};
+
+	hello_out->service = unpack_str(&unpack);
+	hello_out->concurrency = unpack_u32(&unpack);
+	return unpack_is_whole(&unpack);
+}
+
+void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello)
+{
+	pack_str(out, hello->service);
+	pack_u32(out, hello->concurrency);
+}
+
+bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)
+{
+	report_out->number = unpack_u32(body);
+	report_out->flags = unpack_u32(body);
+	report_out->status = unpack_str(body);
+	report_out->text = unpack_str(body);
+	report_out->trigger = unpack_str(body);
+	return !body->failed && (report_out->flags & ~(uint32_t)IPC_JOB_FLAGS) == 0 &&
+	       mail_status_is_valid(report_out->status) && is_line(report_out->text) &&
+	       is_word(report_out->trigger);
+}
+
+void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
+{
+	pack_u32(out, report->number);
+	pack_u32(out, report->flags);
+	pack_str(out, report->status);
+	pack_str(out, report->text);
+	pack_str(out, report->trigger);
+}
+
+bool ipc_job_take_target(struct unpack *body, struct ipc_job_target *target_out)
+{
+	target_out->recipient = unpack_u32(body);
+	target_out->route = unpack_u32(body);
+	target_out->service = unpack_str(body);
+	target_out->address = unpack_str(body);
+	target_out->status = unpack_str(body);
+	target_out->text = unpack_str(body);
+	return !body->failed && is_word(target_out->service) && is_line(target_out->address) &&
+	       (target_out->status.length == 0 || mail_status_is_valid(target_out->status)) &&
+	       is_line(target_out->text);
+}
+
+void ipc_job_add_target(struct buffer *out, const struct ipc_job_target *target)
+{
+	pack_u32(out, target->recipient);
+	pack_u32(out, target->route);
+	pack_str(out, target->service);
+	pack_str(out, target->address);
+	pack_str(out, target->status);
+	pack_str(out, target->text);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: ISC
+#include "os/sandbox_internal.h"
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+unsigned os_sandbox_lacks(void)
+{
+	unsigned lacks = 0;
+
+	if (!sandbox_has_landlock())
+		lacks |= OS_SANDBOX_NO_LANDLOCK;
+	if (!sandbox_has_seccomp())
+		lacks |= OS_SANDBOX_NO_SECCOMP;
+	return lacks;
+}
+
+/* That root keeps; who is somebody else has none to keep. */
+static uint32_t capabilities_for(unsigned calls)
+{
+	const uint32_t identity = 1U << CAP_SETUID | 1U << CAP_SETGID;
+
+	if ((calls & OS_SANDBOX_PROGRAMS) != 0)
+		return identity | 1U << CAP_KILL;
+	if ((calls & OS_SANDBOX_OWNERS) != 0)
+		return identity;
+	/* of a node that is all root's, the files may not be */
+	return (calls & OS_SANDBOX_CHANGE) != 0 ? 1U << CAP_DAC_OVERRIDE : 0;
+}
+
+static int limit_capabilities(unsigned calls)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	uint32_t kept = capabilities_for(calls);
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].permitted &= i == 0 ? kept : 0;
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, data) != 0 ? -errno : 0;
+}
+
+/* Adds LACK to *LACKS when RESULT says that the kernel has no such thing. */
+static int note_lack(int result, unsigned lack, unsigned *lacks)
+{
+	if (result != -ENOSYS)
+		return result;
+	*lacks |= lack;
+	return 0;
+}
+
+int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
+{
+	bool is_whole = (sandbox->calls & OS_SANDBOX_PROGRAMS) == 0;
+	unsigned lacks = 0;
+	int error = 0;
+
+	tzset(); /* reads a file, which local times in the log need */
+	if (prctl(is_whole ? PR_SET_NO_NEW_PRIVS : PR_SET_DUMPABLE, is_whole, 0, 0, 0) != 0)
+		return -errno;
+	if (is_whole)
+		error = note_lack(sandbox_limit_paths(sandbox), OS_SANDBOX_NO_LANDLOCK, &lacks);
+	if (error == 0)
+		error = limit_capabilities(sandbox->calls);
+	if (error == 0 && is_whole)
+		error = note_lack(sandbox_limit_calls(sandbox->calls), OS_SANDBOX_NO_SECCOMP,
+				  &lacks);
+	if (error == 0)
+		*lacks_out = lacks;
+	return error;
+}
+
+struct os_sandbox_place os_sandbox_place(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return (struct os_sandbox_place){0, 0};
+	return (struct os_sandbox_place){status.st_dev, status.st_ino};
+}

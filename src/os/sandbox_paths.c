@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Landlock, by its calls themselves: the C library has no functions for them, and
+ * the headers of the system may be older than its kernel. Each version of the
+ * kernel's interface ("ABI", landlock(7)) knows more rights; those of the first six
+ * are taken away, as many as the kernel has, and what a path is to have is given back
+ * beneath it.
+ */
+#include "os/sandbox_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The numbers are the same on every architecture. */
+enum {
+	CALL_CREATE_RULESET = 444,
+	CALL_ADD_RULE = 445,
+	CALL_RESTRICT_SELF = 446,
+};
+
+enum { CREATE_RULESET_VERSION = 1, RULE_PATH_BENEATH = 1 };
+
+enum right {
+	RIGHT_EXECUTE = 1 << 0,
+	RIGHT_WRITE_FILE = 1 << 1,
+	RIGHT_READ_FILE = 1 << 2,
+	RIGHT_READ_DIR = 1 << 3,
+	RIGHT_REMOVE_FILE = 1 << 5,
+	RIGHT_MAKE_DIR = 1 << 7,
+	RIGHT_MAKE_REG = 1 << 8,
+	RIGHTS_FIRST = (1 << 13) - 1, /* all of ABI 1 */
+	RIGHT_REFER = 1 << 13,        /* ABI 2: rename and link to another directory */
+	RIGHT_TRUNCATE = 1 << 14,     /* ABI 3 */
+	RIGHT_IOCTL_DEV = 1 << 15,    /* ABI 5 */
+	RIGHTS_OF_A_FILE = RIGHT_EXECUTE | RIGHT_WRITE_FILE | RIGHT_READ_FILE | RIGHT_TRUNCATE |
+			   RIGHT_IOCTL_DEV,
+};
+
+enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };     /* ABI 4 */
+enum { SCOPE_ABSTRACT_UNIX = 1 << 0, SCOPE_SIGNAL = 1 << 1 }; /* ABI 6 */
+
+struct ruleset {
+	uint64_t files;
+	uint64_t network;
+	uint64_t scopes;
+};
+
+struct path_rule {
+	uint64_t rights;
+	int32_t directory;
+} __attribute__((packed));
+
+/* 0: none. */
+static int abi(void)
+{
+	long version = syscall(CALL_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
+
+	return version > 0 ? (int)version : 0;
+}
+
+bool sandbox_has_landlock(void)
+{
+	return abi() > 0;
+}
+
+static struct ruleset everything(int version, unsigned calls)
+{
+	struct ruleset all = {.files = RIGHTS_FIRST};
+
+	if (version >= 2)
+		all.files |= RIGHT_REFER;
+	if (version >= 3)
+		all.files |= RIGHT_TRUNCATE;
+	if (version >= 4)
+		all.network = NET_BIND_TCP | NET_CONNECT_TCP;
+	if (version >= 5)
+		all.files |= RIGHT_IOCTL_DEV;
+	if (version >= 6)
+		all.scopes = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+	if ((calls & OS_SANDBOX_CONNECT) != 0)
+		all.network &= ~(uint64_t)NET_CONNECT_TCP;
+	if ((calls & OS_SANDBOX_ANSWER) != 0)
+		all.scopes &= ~(uint64_t)SCOPE_ABSTRACT_UNIX;
+	return all;
+}
+
+static uint64_t rights_of(unsigned access)
+{
+	static const struct {
+		unsigned access;
+		uint64_t rights;
+	} table[] = {
+		{OS_SANDBOX_READ, RIGHT_READ_FILE},
+		{OS_SANDBOX_LIST, RIGHT_READ_DIR},
+		{OS_SANDBOX_WRITE, RIGHT_WRITE_FILE | RIGHT_TRUNCATE},
+		{OS_SANDBOX_MAKE, RIGHT_MAKE_REG | RIGHT_REFER},
+		{OS_SANDBOX_REMOVE, RIGHT_REMOVE_FILE | RIGHT_REFER},
+		{OS_SANDBOX_LINK, RIGHT_REFER},
+		{OS_SANDBOX_FOLDERS, RIGHT_MAKE_DIR},
+	};
+	uint64_t rights = 0;
+
+	for (size_t i = 0; i < COUNT_OF(table); i++)
+		if ((access & table[i].access) != 0)
+			rights |= table[i].rights;
+	return rights;
+}
+
+/* The descriptor stays open: below /proc a directory that nobody holds can become
+ * another one, which the rule would not be about. */
+static int allow_path(int ruleset, const struct ruleset *all, const struct os_sandbox_path *path)
+{
+	struct path_rule rule = {.rights = rights_of(path->access) & all->files};
+	struct stat status;
+
+	rule.directory = open(path->path, O_PATH | O_CLOEXEC);
+	if (rule.directory < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+	if (fstat(rule.directory, &status) == 0 && !S_ISDIR(status.st_mode))
+		rule.rights &= RIGHTS_OF_A_FILE;
+	if (rule.rights != 0 && syscall(CALL_ADD_RULE, ruleset, RULE_PATH_BENEATH, &rule, 0) != 0) {
+		int error = -errno;
+
+		close(rule.directory);
+		return error;
+	}
+	if (strncmp(path->path, "/proc/", 6) != 0)
+		close(rule.directory);
+	return 0;
+}
+
+static int restrict_self(int ruleset, const struct ruleset *all, const struct os_sandbox *sandbox)
+{
+	for (size_t i = 0; i < sandbox->path_count; i++) {
+		int error = allow_path(ruleset, all, &sandbox->paths[i]);
+
+		if (error < 0)
+			return error;
+	}
+	return syscall(CALL_RESTRICT_SELF, ruleset, 0) != 0 ? -errno : 0;
+}
+
+/* ABI 1 lets nobody rename from one directory to another, whatever the rules say:
+ * to who must do that, it is as good as none. */
+static bool is_of_use(int version, const struct os_sandbox *sandbox)
+{
+	return version >= 2 || (version == 1 && (sandbox->calls & OS_SANDBOX_CHANGE) == 0);
+}
+
+int sandbox_limit_paths(const struct os_sandbox *sandbox)
+{
+	int version = abi();
+	struct ruleset all = everything(version, sandbox->calls);
+	int ruleset;
+	int error;
+
+	if (!is_of_use(version, sandbox))
+		return -ENOSYS;
+	ruleset = (int)syscall(CALL_CREATE_RULESET, &all, sizeof all, 0);
+	if (ruleset < 0)
+		return -errno;
+	error = restrict_self(ruleset, &all, sandbox);
+	close(ruleset);
+	return error;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: ISC
+#include "program/sandbox.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/process.h"
+#include "os/sandbox.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PLACES_MAX = 16,
+	KEEP = OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_WRITE | OS_SANDBOX_MAKE |
+	       OS_SANDBOX_REMOVE, /* all that is done to files */
+};
+
+enum base { BASE_SYSTEM = 1, BASE_QUEUE, BASE_MAILBOXES };
+
+static const struct profile {
+	const char *program;
+	unsigned calls;
+	struct place {
+		enum base base; /* 0: the end */
+		const char *path;
+		unsigned access;
+	} places[PLACES_MAX];
+} profiles[] = {
+	{"smtpd", OS_SANDBOX_ACCEPT, {{0}}},
+	{"queue",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
+	 {{BASE_QUEUE, "pid", KEEP},
+	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_MAKE},
+	  {BASE_QUEUE, "todo", KEEP},
+	  {BASE_QUEUE, "info", OS_SANDBOX_LIST}, /* is synced before a number is free */
+	  {BASE_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS}}},
+	{"send",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_ANSWER,
+	 {{BASE_QUEUE, "intd", KEEP},
+	  {BASE_QUEUE, "info", KEEP},
+	  {BASE_QUEUE, "local", KEEP | OS_SANDBOX_FOLDERS},
+	  {BASE_QUEUE, "remote", KEEP},
+	  {BASE_QUEUE, "bounce", KEEP},
+	  {BASE_QUEUE, "trigger", KEEP},
+	  {BASE_QUEUE, "todo", OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_LINK},
+	  /* removes only what was half made */
+	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_WRITE},
+	  {BASE_QUEUE, "lock/trigger", OS_SANDBOX_READ}}},
+	{"resolve", 0, {{0}}},
+	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
+	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
+	{"local",
+	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
+	 {{BASE_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
+	  /* os_file_is_ordered() */
+	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
+	{"pipe", OS_SANDBOX_PROGRAMS, {{0}}},
+};
+
+struct sandbox {
+	const struct profile *profile;
+	struct arena *arena;
+	unsigned calls;
+	struct os_sandbox_path *paths;
+	struct os_sandbox_place *places; /* where the paths led at the time */
+	size_t count;
+};
+
+static const struct profile *profile_find(const char *program)
+{
+	for (size_t i = 0; i < COUNT_OF(profiles); i++)
+		if (strcmp(profiles[i].program, program) == 0)
+			return &profiles[i];
+	panic("no sandbox for %s", program);
+}
+
+static void add_path(struct sandbox *sandbox, struct str path, unsigned access)
+{
+	sandbox->paths[sandbox->count++] =
+		(struct os_sandbox_path){arena_copy(sandbox->arena, path), access};
+}
+
+static void add_queue(struct sandbox *sandbox, const struct config *config,
+		      const struct place *place)
+{
+	struct buffer path = {0};
+
+	buffer_append_format(&path, "%s/%s", config->queue, place->path);
+	add_path(sandbox, buffer_view(&path), place->access);
+	buffer_clear(&path);
+}
+
+static void add_mailboxes(struct sandbox *sandbox, const struct config *config, unsigned access)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR)
+			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
+}
+
+static void add_places(struct sandbox *sandbox, const struct config *config)
+{
+	const struct place *place = sandbox->profile->places;
+
+	sandbox->paths = arena_alloc(sandbox->arena,
+				     (PLACES_MAX + config->service_count) * sizeof *sandbox->paths);
+	for (; place->base != 0; place++) {
+		if (place->base == BASE_QUEUE)
+			add_queue(sandbox, config, place);
+		else if (place->base == BASE_MAILBOXES)
+			add_mailboxes(sandbox, config, place->access);
+		else
+			add_path(sandbox, str_from(place->path), place->access);
+	}
+	sandbox->places = arena_alloc(sandbox->arena, sandbox->count * sizeof *sandbox->places);
+	for (size_t i = 0; i < sandbox->count; i++)
+		sandbox->places[i] = os_sandbox_place(sandbox->paths[i].path);
+}
+
+static struct sandbox *sandbox_new(const struct profile *profile, const struct config *config)
+{
+	struct arena *arena = arena_new();
+	struct sandbox *sandbox = arena_alloc(arena, sizeof *sandbox);
+
+	sandbox->arena = arena;
+	sandbox->profile = profile;
+	sandbox->calls = profile->calls;
+	if (strcmp(profile->program, "local") == 0 && os_process_is_root() &&
+	    config_has_owners(config, CONFIG_SERVICE_MAILDIR))
+		sandbox->calls |= OS_SANDBOX_OWNERS;
+	add_places(sandbox, config);
+	return sandbox;
+}
+
+void sandbox_log_lacks(unsigned lacks)
+{
+	if ((lacks & OS_SANDBOX_NO_LANDLOCK) != 0)
+		log_event(EVENT_SANDBOX_LACKS, log_string("feature", "landlock"));
+	if ((lacks & OS_SANDBOX_NO_SECCOMP) != 0)
+		log_event(EVENT_SANDBOX_LACKS, log_string("feature", "seccomp"));
+}
+
+int sandbox_enter(const char *name, const struct config *config, struct sandbox **sandbox_out)
+{
+	unsigned known = os_sandbox_lacks(); /* the supervisor has said so, once for all */
+	struct sandbox *sandbox = sandbox_new(profile_find(name), config);
+	const struct os_sandbox limits = {sandbox->calls, sandbox->paths, sandbox->count};
+	unsigned lacks = 0;
+	int error = os_sandbox_enter(&limits, &lacks);
+
+	if (error < 0) {
+		arena_free(sandbox->arena);
+		return error;
+	}
+	sandbox_log_lacks(lacks & ~known);
+	*sandbox_out = sandbox;
+	return 0;
+}
+
+static bool has_path(const struct sandbox *sandbox, const struct os_sandbox_path *wanted)
+{
+	for (size_t i = 0; i < sandbox->count; i++)
+		if (strcmp(sandbox->paths[i].path, wanted->path) == 0)
+			return true;
+	return false;
+}
+
+static bool is_same(struct os_sandbox_place a, struct os_sandbox_place b)
+{
+	return a.device == b.device && a.inode == b.inode;
+}
+
+bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
+{
+	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
+	bool fits = true;
+
+	for (size_t i = 0; i < wanted->count; i++)
+		fits &= has_path(sandbox, &wanted->paths[i]);
+	for (size_t i = 0; i < sandbox->count; i++)
+		fits &= is_same(sandbox->places[i], os_sandbox_place(sandbox->paths[i].path));
+	arena_free(wanted->arena);
+	return fits;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: ISC
+/*
+ * As whom the processes run. What they share is a group: that of the user of the
+ * whole, which may go through the run directory and connect to the sockets there.
+ */
+#include "base/panic.h"
+#include "log/event.h"
+#include "program/serve_internal.h"
+#include <string.h>
+
+static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve", "remote",
+					       "lmtp",  "local", "pipe",    "smtpd"};
+
+/* To deliver as somebody else, one must be able to become him. */
+static bool stays_root(const struct config *config, const char *program)
+{
+	if (strcmp(program, "local") == 0)
+		return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
+	return strcmp(program, "pipe") == 0 && config_has_owners(config, CONFIG_SERVICE_PIPE);
+}
+
+static int find_user(const char *name, struct os_process_user *out)
+{
+	int error = os_process_user_find(name, out);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("user", name), log_error(error));
+	return error;
+}
+
+static int find_for_program(const struct supervisor *supervisor, struct program_user *entry)
+{
+	const char *name = config_process_user(supervisor->config, entry->program);
+	bool is_root = stays_root(supervisor->config, entry->program);
+	struct os_process_user *user = &entry->user;
+	int error = *name != '\0' ? find_user(name, user) : 0;
+
+	if (error < 0)
+		return error;
+	if (is_root)
+		*user = (struct os_process_user){.change = true, .may_gain = true};
+	else if (user->change)
+		user->group_count = os_process_groups_find(name, user->gid, entry->groups);
+	if (supervisor->user.change && supervisor->user.gid != user->gid)
+		entry->groups[user->group_count++] = supervisor->user.gid;
+	user->groups = entry->groups;
+	return 0;
+}
+
+int serve_find_users(struct supervisor *supervisor)
+{
+	const struct config *config = supervisor->config;
+	int error = 0;
+
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		supervisor->users[i] = (struct program_user){.program = programs[i]};
+		supervisor->users[i].user.uid = os_process_effective_user();
+	}
+	if (!os_process_is_root())
+		return 0;
+	if (*config->user != '\0')
+		error = find_user(config->user, &supervisor->user);
+	for (size_t i = 0; error == 0 && i < PROGRAMS; i++)
+		error = find_for_program(supervisor, &supervisor->users[i]);
+	return error;
+}
+
+const struct program_user *serve_user(const struct supervisor *supervisor, const char *program)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (strcmp(supervisor->users[i].program, program) == 0)
+			return &supervisor->users[i];
+	panic("no user for %s", program);
+}

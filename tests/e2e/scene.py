@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: ISC
+"""A node with every way out, for campaigns that break something in it: mail goes in, a
+fault falls, and the ledger says whether what was answered 250 came out."""
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import lmtp
+from smtp import Client
+from stagepost import POLL, as_user, wait_until
+from common.ledger import Ledger, judge, make_message
+
+SENDERS = "from.test"
+DOMAINS = ["a.test", SENDERS, 'domain "l.test" { service = box }',
+           'domain "p.test" { service = run }']
+SETTINGS = """smtpd_workers = 1
+probe_delay = 1
+service box {{ kind = lmtp address = "unix:{socket}" }}
+service run {{ kind = pipe command = {{ "{program}", "{folder}" }} }}
+{more}"""
+PROGRAM = """#!/bin/sh
+# a file for each message, its first line the recipient
+{ echo "$RECIPIENT" && cat; } > "$1/new.$$" && mv "$1/new.$$" "$1/$QUEUE_ID.$(date +%s%N)"
+"""
+
+# what a message is sent to, for each way through the node
+WAYS = {
+    "local": ["u@a.test"],
+    "remote": ["u@b.test"],
+    "lmtp": ["u@l.test"],
+    "pipe": ["u@p.test"],
+    "mixed": ["u@a.test", "v@a.test", "u@b.test", "u@l.test", "u@p.test"],
+    "bounce": ["bad@b.test", "u@a.test"],
+    "later": ["later@b.test", "later@l.test", "u@a.test"],
+    "command": ["u@a.test"],
+}
+
+
+# of the source of a message: all of one size are the same but for their number
+SMALL, LARGE = 7, 19
+
+
+def stored_in(node):
+    """(recipient, text, when it was written) of everything in its Maildirs."""
+    for domain in os.listdir(node.mail):
+        for box in os.listdir(os.path.join(node.mail, domain)):
+            for path in node.maildir(f"{box}@{domain}").files():
+                with open(path, "rb") as file:
+                    yield f"{box}@{domain}", file.read(), os.fstat(file.fileno()).st_mtime
+
+
+class Refused(Exception):
+    """A reply that good mail must not get."""
+
+
+def answer(outcomes):
+    """Of a server, by how the address begins: "bad" for good, "later" the first time."""
+    def recipient(address):
+        if address.startswith("bad"):
+            return "550 5.1.1 nobody"
+        if address.startswith("later") and not outcomes.pop(address, False):
+            outcomes[address] = True
+            return "451 4.3.0 later"
+        return "250 2.1.5 ok"
+
+    return recipient
+
+
+class Scene:
+    """NODE is the fixture; OPTIONS those of the node; what it runs is in SHIM's hands, if
+    there is one."""
+
+    def __init__(self, node, more="", shim=None, start=True, **options):
+        self.base = tempfile.mkdtemp(prefix="stagepost-scene-")
+        os.chmod(self.base, 0o755)
+        self.folder = os.path.join(self.base, "piped")
+        os.mkdir(self.folder)
+        os.chmod(self.folder, 0o777)
+        self.traces = os.path.join(self.base, "traces")
+        os.mkdir(self.traces)
+        os.chmod(self.traces, 0o777)
+        program = os.path.join(self.base, "program")
+        with open(program, "w", encoding="ascii") as file:
+            file.write(PROGRAM)
+        os.chmod(program, 0o755)
+        self.far = lmtp.Server(recipient=answer({}))
+        path = os.path.join(self.base, "lmtp")
+        self.box = lmtp.Server(path, recipient=answer({}))
+        self.mx = node("scene", start=False, domains=DOMAINS,
+                       routes=[f"b.test:{self.far.address.replace(':', ';')}"],
+                       settings=SETTINGS.format(socket=path, program=program,
+                                                folder=self.folder, more=more), **options)
+        self.numbers = 0
+        self.size = SMALL
+        self.environment = shim.environment if shim else {}  # of commands
+        self.mx.prefix = shim.prefix if shim else []
+        self.ledger = None
+        self.forget()
+        if start:
+            self.mx.start()
+
+    def close(self):
+        self.far.close()
+        self.box.close()
+        self.ledger.close()
+        shutil.rmtree(self.base)
+
+    # --- mail in ---
+
+    def send(self, way, timeout=20):
+        """By SMTP, or by the command: the reply, "" where the connection broke. Raises
+        Refused at a reply that tells the client never to come again."""
+        number, text, recipients = self.begin(way)
+        if way == "command":
+            return self.enqueue(number, text, recipients)
+        try:
+            with Client(self.mx, timeout=timeout) as client:
+                client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                reply = client.deliver(f"s@{SENDERS}", recipients, text,
+                                       before_dot=lambda: self.ledger.write("dot", number))
+        except OSError:
+            return ""
+        if reply.startswith("250 "):
+            self.ledger.write("accepted", number, reply=reply)
+        elif not reply.startswith("4"):
+            raise Refused(reply)
+        return reply
+
+    def begin(self, way):
+        self.numbers += 1
+        text, sha256 = make_message(self.numbers, random.Random(self.size))
+        recipients = [f"{word.partition('@')[0]}{self.numbers}@{word.partition('@')[2]}"
+                      for word in WAYS[way]]
+        self.ledger.write("begun", self.numbers, sha256=sha256, recipients=recipients)
+        return self.numbers, text, recipients
+
+    def command(self, *words, **options):
+        return subprocess.run(
+            [*as_user(), os.path.join(self.mx.programs, "stagepost"), *words],
+            env={**os.environ, "STAGEPOST_CONF": self.mx.conf}, cwd=self.mx.directory,
+            capture_output=True, timeout=60, check=False, **options)
+
+    def enqueue(self, number, text, recipients, prefix=()):
+        """The message from standard input, the envelope from descriptor 1: so the
+        command's output is a file."""
+        envelope = f"Fs@{SENDERS}\0" + "".join(f"T{to}\0" for to in recipients) + "\0"
+        self.ledger.write("dot", number)
+        with tempfile.TemporaryFile() as file:
+            file.write(envelope.encode())
+            file.seek(0)
+            command = [os.path.join(self.mx.programs, "stagepost"), "enqueue"]
+            done = subprocess.run(
+                [*as_user(), *prefix, *command], input=text.replace(b"\r\n", b"\n"),
+                stdout=file, stderr=subprocess.PIPE, timeout=60, check=False, cwd=self.base,
+                env={**os.environ, "STAGEPOST_CONF": self.mx.conf, **self.environment})
+        if done.returncode == 0:
+            self.ledger.write("accepted", number, reply="exit 0")
+            return "250 exit 0"
+        if done.returncode < 0 or done.returncode in (70, 71, 74, 75, 137):
+            return f"4 exit {done.returncode}: {done.stderr.decode()}"
+        raise Refused(f"exit {done.returncode}: {done.stderr.decode()}")
+
+    # --- mail out ---
+
+    def retry(self):
+        """Has all that waits tried now, as an operator would."""
+        self.command("queue", "retry", "--all", "--yes")
+
+    def settle(self, timeout=20, patience=0.3):
+        """Until the queue is empty: what waits is retried, when nothing has gone for
+        PATIENCE. How often that was."""
+        end = time.monotonic() + timeout
+        retries = 0
+        waiting, since = None, time.monotonic()
+        while True:
+            now = self.mx.control_files()
+            if not now and not self.mx.control_files():
+                return retries
+            if now != waiting:
+                waiting, since = now, time.monotonic()
+            elif time.monotonic() - since > patience:
+                retries += 1
+                self.retry()
+                waiting, since = None, time.monotonic()
+            if time.monotonic() > end:
+                raise AssertionError(f"the queue does not get empty: {now}\n{self.mx.log.tail()}")
+            time.sleep(POLL / 2)
+
+    def copies(self):
+        """(recipient, text, when it came) of all that came out, but for reports."""
+        for copy in stored_in(self.mx):
+            if not copy[0].endswith("@" + SENDERS):
+                yield copy
+        for server in self.far, self.box:
+            for (recipients, text), when in zip(server.messages, server.times):
+                for recipient in recipients:
+                    yield recipient, text.replace(b"\r\n", b"\n"), when
+        for name in os.listdir(self.folder):
+            if not name.startswith("new."):
+                with open(os.path.join(self.folder, name), "rb") as file:
+                    recipient, _, text = file.read().partition(b"\n")
+                yield recipient.decode(), text, int(name.rpartition(".")[2]) / 1e9
+
+    def reports(self):
+        return self.mx.maildir(f"s@{SENDERS}").messages()
+
+    def judge(self, queued=()):
+        return judge(self.ledger, [copy[:2] for copy in self.copies()], queued, self.reports())
+
+    def forget(self):
+        """What came out, and what was to come: the next message begins anew."""
+        if self.ledger is not None:
+            self.ledger.close()
+        handle, path = tempfile.mkstemp(prefix="ledger", dir=self.base)
+        os.close(handle)
+        self.ledger = Ledger(path)
+        for domain in os.listdir(self.mx.mail):
+            shutil.rmtree(os.path.join(self.mx.mail, domain))
+        for name in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, name))
+        for server in self.far, self.box:
+            server.messages.clear()
+            server.times.clear()
+
+    def listing(self):
+        """What "queue list" tells."""
+        done = self.command("queue", "list", "--json")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def wait_ready(self, since):
+        """Until all that ended since that mark of the log was started again."""
+        def ready():
+            ended = self.mx.log.find("process_ended", since=since)
+            started = self.mx.log.find("process_started", since=since)
+            return len(started) >= len(ended)
+
+        wait_until(ready, "what was killed is started again")

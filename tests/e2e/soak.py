@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: ISC
+"""What the soak test is made of: a load of everything, faults at random, and what the
+processes and the disk hold when nothing is under way."""
+
+import os
+import random
+import signal
+import statistics
+import time
+
+from lmtp import Cut
+from smtp import Client
+from stagepost import is_alive
+from common.ledger import Generator
+
+BOXES = 40
+SENDER = "s@from.test"
+# recipients: most mail has one
+KINDS = (["{box}@a.test"], ["{box}@a.test"], ["{box}@b.test"], ["{box}@l.test"], ["{box}@p.test"],
+         ["{box}@a.test", "x{box}@a.test", "{box}@b.test", "{box}@l.test"],
+         ["bad{box}@b.test", "{box}@a.test"], ["later{box}@b.test", "later{box}@l.test"])
+WARM_UP = 90  # seconds in which a process may still grow
+SLACK_KIB = 1024
+SLACK_FILES = 30
+GROWTH = 1.1
+
+
+def some_recipients(source):
+    box = f"u{source.randrange(BOXES)}"
+    return [word.format(box=box) for word in source.choice(KINDS)]
+
+
+class Load(Generator):
+    """As the Generator's, and one client in thirty goes in the middle of its message."""
+
+    def _send(self, client, source):
+        if source.random() < 1 / 30:
+            client.send(f"MAIL FROM:<{SENDER}>\r\nRCPT TO:<u1@a.test>\r\nDATA\r\nbroken off")
+            client.sock.close()
+            raise ConnectionError("gone")
+        super()._send(client, source)
+
+
+class Sender(Client):
+    """To whom bounces come."""
+
+    def deliver(self, sender, recipients, message, before_dot=None):
+        return super().deliver(SENDER, recipients, message, before_dot)
+
+
+class Faults:
+    """Each method is one; count() says how often each fell."""
+
+    def __init__(self, scene, seed):
+        self.scene = scene
+        self.source = random.Random(seed)
+        self.fallen = {}
+        self.stopped = []
+        self.last_kill = time.monotonic()
+
+    def one(self):
+        fault = self.source.choice((self.pause, self.reload, self.far_says_later, self.far_cuts,
+                                    self.idle_clients, self.operator, self.kill))
+        fault()
+
+    def _count(self, name):
+        self.fallen[name] = self.fallen.get(name, 0) + 1
+
+    def kill(self, apart=120):
+        """Rarely: what leaks is to have time for it."""
+        if time.monotonic() - self.last_kill < apart:
+            return
+        self.last_kill = time.monotonic()
+        program = self.source.choice(("queue", "send", "smtpd", "resolve", "remote", "lmtp",
+                                      "local"))
+        self.scene.mx.kill_and_wait(program)
+        self._count("kills")
+
+    def pause(self):
+        pids = self.scene.mx.pids()
+        pid = self.source.choice(pids)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(self.source.uniform(0.1, 1.5))
+        os.kill(pid, signal.SIGCONT)
+        self._count("stopped processes")
+
+    def reload(self):
+        self.scene.mx.reload()
+        self._count("reloads")
+
+    def _far(self, name, **behaviour):
+        before = {key: getattr(self.scene.far, key) for key in behaviour}
+        for key, value in behaviour.items():
+            setattr(self.scene.far, key, value)
+        time.sleep(self.source.uniform(0.2, 2))
+        for key, value in before.items():
+            setattr(self.scene.far, key, value)
+        self._count(name)
+
+    def far_says_later(self):
+        self._far("servers that defer", recipient=lambda address: "451 4.3.0 not now")
+
+    def far_cuts(self):
+        def cut(address):
+            raise Cut
+
+        self._far("servers that hang up", final=cut)
+
+    def idle_clients(self):
+        clients = [Client(self.scene.mx, timeout=20) for _ in range(50)]
+        time.sleep(self.source.uniform(0.1, 1))
+        for client in clients:
+            client.sock.close()
+        self._count("crowds of idle clients")
+
+    def operator(self):
+        words = self.source.choice((("queue", "list"), ("queue", "stats"), ("trigger", "list"),
+                                    ("queue", "retry", "--all", "--yes")))
+        assert self.scene.command(*words).returncode == 0
+        self._count("commands")
+
+
+# --- what is held ---
+
+def anonymous_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1])
+    raise AssertionError(f"no RssAnon of {pid}")
+
+
+class Holdings:
+    """Of each process, whenever nothing is under way: [(age, KiB, descriptors)]."""
+
+    def __init__(self, mx):
+        self.mx = mx
+        self.born = {}
+        self.samples = {}  # by (program, pid)
+        self.files = []  # in the queue
+
+    def sample(self):
+        now = time.monotonic()
+        for event in self.mx.log.find("process_started"):
+            pid, key = int(event["pid"]), (event["program"], int(event["pid"]))
+            if pid not in self.mx.pids(event["program"]) or not is_alive(pid):
+                continue
+            self.born.setdefault(key, now)
+            descriptors = len(os.listdir(f"/proc/{pid}/fd"))
+            self.samples.setdefault(key, []).append(
+                (now - self.born[key], anonymous_kib(pid), descriptors))
+        self.files.append(sum(len(names) for _, _, names in os.walk(self.mx.queue)))
+
+    def growing(self):
+        """Lines about what is larger at the end than at the beginning."""
+        found = []
+        for (program, pid), samples in self.samples.items():
+            warm = [sample for sample in samples if sample[0] >= WARM_UP]
+            if len(warm) < 6:
+                continue
+            third = len(warm) // 3
+            for place, name, slack in ((1, "KiB", SLACK_KIB), (2, "descriptors", 0)):
+                early = statistics.median(sample[place] for sample in warm[:third])
+                late = statistics.median(sample[place] for sample in warm[-third:])
+                if late > early * (GROWTH if slack else 1) + slack:
+                    found.append(f"{program} {pid}: {early} {name}, later {late}")
+        warm = self.files[len(self.files) // 3:]  # at first there come to be spares
+        half = len(warm) // 2
+        if half >= 3 and max(warm[half:]) > max(warm[:half]) * GROWTH + SLACK_FILES:
+            found.append(f"files in the queue: {warm[:half]}, later {warm[half:]}")
+        return found
+
+    def judged(self):
+        """How many processes lived long enough to be judged."""
+        return sum(sum(sample[0] >= WARM_UP for sample in samples) >= 6
+                   for samples in self.samples.values())

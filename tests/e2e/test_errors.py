@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: ISC
+"""Every call of every process fails once, with each error that it can fail with, on each
+way of a message. Nothing is lost, nobody is told 5yz for it, nothing panics or spins, the
+log says what failed, and the next message goes through."""
+
+import collections
+import errno
+import os
+import random
+import signal
+import time
+
+import pytest
+from scene import LARGE, SMALL, Refused, Scene
+from shim import LIE, Call, Shim, name_of
+from stagepost import PROGRAMS, wait_until
+from common.record import record
+
+SEED = int(os.environ.get("FAULT_SEED", str(random.randrange(1 << 30))))
+SAMPLE = int(os.environ.get("FAULTS", "6"))  # for each way; 0: all
+WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command"]
+LATE = 0.8  # seconds; by then a removal is durable and its file a spare
+# What the log need not name, by the call, the call and its program, or the error: nothing
+# depends on a close, what was written is durable before; a line that the log cannot take is
+# counted as log_lost; a file that is not removed is found by the cleaner; clients come and
+# go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
+# sent is read again; a child of a fork has no log, but an exit status; and libevent knows other ways to wait.
+UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "remote pread64",
+           "lmtp pread64", "local dup2", errno.ECONNRESET, errno.EINTR}
+SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
+EVENTS = 200  # of the log, for one fault: more is a loop
+TICKS = 50  # hundredths of a second of the processor, for one fault
+
+
+class Campaign:
+    def __init__(self):
+        self.begun = time.monotonic()
+        self.faults = collections.Counter()  # by the name of the error
+        self.calls = set()
+        self.restarts = collections.Counter()
+        self.missed = 0
+        self.unnoticed = 0  # what had another way, and is not in the log either
+        self.answered = self.refused = self.retries = 0
+        self.wrong = []
+        self.checked = 0
+
+    def check(self):
+        """What went wrong since the last check fails the test."""
+        wrong, self.checked = self.wrong[self.checked:], len(self.wrong)
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def count(self, word):
+        return sum(f": {word}" in line for line in self.wrong)
+
+    def counts(self):
+        return {
+            "different calls": len(self.calls), "faults": sum(self.faults.values()),
+            **{f"of {name}": count for name, count in sorted(self.faults.items())},
+            "messages answered 250": self.answered,
+            "put off with 4yz or cut off": self.refused,
+            "of no consequence, and not in the log": self.unnoticed,
+            "processes started again": sum(self.restarts.values()),
+            "lost": self.count("lost"), "corrupt": self.count("corrupt"),
+            "duplicates without a reason": self.count("twice"),
+            "refused for good": self.count("refused"), "panics": self.count("panic"),
+            "loops": self.count("loop"), "stuck": self.count("stuck"),
+            "errors that the log does not name": self.count("unnamed"),
+        }
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    made = Campaign()
+    yield made
+    print(f"\n  FAULT_SEED={SEED} FAULTS={SAMPLE}, {made.missed} calls were not reached\n  "
+          + record("errors", title="Every call fails once", what=__doc__.replace("\n", " "),
+                   command="make faults", counts=made.counts(),
+                   seconds=time.monotonic() - made.begun, filesystem="ext4",
+                   zero=("lost", "corrupt", "duplicates without a reason", "refused for good",
+                         "panics", "loops", "stuck", "errors that the log does not name")))
+    for what, count in sorted(made.restarts.items()):
+        print(f"  started again: {what} {count}")
+
+
+@pytest.fixture
+def shim():
+    made = Shim()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def scene(node, shim):
+    made = Scene(node, shim=shim)
+    yield made
+    made.close()
+
+
+def send(scene, way):
+    scene.size = LARGE if way == "large" else SMALL
+    return scene.send("mixed" if way == "large" else way)
+
+
+def points_of(calls):
+    """[(call, N, error)], each once."""
+    often = collections.Counter(calls)
+    return [(call, n + 1, action) for call, count in sorted(often.items())
+            for n in range(count) for action in call.actions()]
+
+
+def some(points):
+    source = random.Random(SEED)
+    return points if SAMPLE == 0 else source.sample(points, min(SAMPLE, len(points)))
+
+
+def ticks(pids):
+    """Of the processor, that they have used."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+                words = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(words[11]) + int(words[12])
+    return total
+
+
+class Attempt:
+    """One fault, and what was seen of it."""
+
+    def __init__(self, campaign, scene, shim, what, point):
+        self.campaign, self.scene, self.shim, self.point = campaign, scene, shim, point
+        call, number, action = point
+        self.name = f"{what}, {call} {number} {name_of(action)}"
+        self.mark = scene.mx.log.mark()
+        self.went_on = True  # nobody was refused, nothing had to be tried again
+
+    def wrong(self, what):
+        self.campaign.wrong.append(f"{self.name}: {what}")
+
+    def judge(self):
+        verdict = self.scene.judge()
+        self.campaign.answered += verdict.accepted
+        for word in "lost", "corrupt":
+            for text in getattr(verdict, word):
+                self.wrong(f"{word} {text}")
+        for (_, recipient), count in verdict.twice.items():
+            if not self.may_double():
+                self.wrong(f"twice {recipient} ({count})")
+
+    def may_double(self):
+        """Where the report of a delivery was lost, or its record."""
+        call, _, _ = self.point
+        return call.program in ("local", "lmtp", "remote", "send")
+
+    def look(self):
+        """At the log, and at what runs."""
+        call, _, action = self.point
+        log = self.scene.mx.log
+        events = log.read()[self.mark:]
+        if log.strange:
+            self.wrong(f"panic {log.strange[:3]}")
+            log.strange.clear()
+        for event in events:
+            if event["event"] == "message_damaged":
+                self.wrong(f"corrupt {event}")
+            if event["event"] == "process_ended":
+                self.campaign.restarts[f"{call} {name_of(action)} {event['status']}"] += 1
+        if len(events) > EVENTS:
+            self.wrong(f"loop: {len(events)} events")
+        if not self.shim.fired or action <= 0 or self.is_named(events):
+            return
+        if self.is_harmless(events):
+            self.campaign.unnoticed += 1
+        else:
+            self.wrong(f"unnamed {[e for e in events if e['level'] != 'info'][:5]}")
+
+    def is_named(self, events):
+        call, _, action = self.point
+        words = os.strerror(action), SAID.get(action, os.strerror(action))
+        return (UNNAMED & {call.name, f"{call.name} {call.kind}", action,
+                           f"{call.program} {call.name}"}
+                or any(word in value for event in events for value in event.values()
+                       for word in words))
+
+    def is_harmless(self, events):
+        """What needs no line in the log: all went on as if nothing had been."""
+        return self.went_on and not any(event["event"] == "process_ended" for event in events)
+
+    def run(self, way, late):
+        campaign, scene = self.campaign, self.scene
+        before = ticks(scene.mx.pids())
+        self.shim.arm(*self.point)
+        try:
+            reply = send(scene, way)
+            retries = scene.settle(patience=0.15)
+            self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
+            if late and not self.shim.fired:
+                self.shim.wait_fired(LATE)
+            self.shim.off()
+            campaign.refused += not reply.startswith("250 ")
+            if ticks(scene.mx.pids()) - before > TICKS:
+                self.wrong("loop: busy")
+            scene.wait_ready(self.mark)
+            wait_until(lambda: send(scene, "mixed" if reply[:1] == "2" else way)[:1] == "2",
+                       "the message is taken afterwards", timeout=5)
+            scene.settle(patience=0.15)
+        except Refused as refused:
+            self.wrong(f"refused {refused}")
+        except AssertionError as stuck:
+            self.wrong(f"stuck {stuck}")
+        finally:
+            self.shim.off()
+        if self.shim.fired:
+            campaign.faults[name_of(self.point[2])] += 1
+            campaign.calls.add((way, *self.point[:2]))
+        else:
+            campaign.missed += 1
+        self.judge()
+        self.look()
+
+
+def learn(scene, shim, way):
+    """(all calls of a message on that way, how many of them are made before it is gone)"""
+    shim.record()
+    send(scene, way)
+    scene.settle()
+    early = len(shim.recorded())
+    time.sleep(LATE)
+    shim.off()
+    calls = [call for call in shim.recorded() if call.program in PROGRAMS]
+    return calls, collections.Counter(calls[:early])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_call_fails_once(scene, shim, campaign, way):
+    assert send(scene, way).startswith("250 ")
+    scene.settle()
+    scene.mx.restart()
+    calls, early = learn(scene, shim, way)
+    for point in some(points_of(calls)):
+        scene.forget()
+        scene.mx.restart()
+        Attempt(campaign, scene, shim, way, point).run(way, late=point[1] > early[point[0]])
+    campaign.check()
+
+
+@pytest.mark.parametrize("way, call, number, action, seen", [
+    ("local", Call("queue", "renameat2", ""), 1, LIE, "lost"),
+    ("large", Call("local", "pwrite64", "file"), 2, LIE, "corrupt"),
+    ("local", Call("queue", "renameat", ""), 1, LIE, "twice")])
+def test_judge_sees_it(scene, shim, way, call, number, action, seen):
+    """A call that says it was made, and was not, does what no error may do."""
+    assert send(scene, way).startswith("250 ")
+    scene.settle()
+    scene.mx.restart()
+    scene.forget()
+    attempt = Attempt(Campaign(), scene, shim, way, (call, number, action))
+    attempt.may_double = lambda: False
+    shim.arm(call, number, action)
+    assert send(scene, way).startswith("250 ")
+    wait_until(lambda: shim.fired, "the lie was told")
+    wait_until(lambda: scene.mx.log.find("message_queued"), "it is queued")
+    time.sleep(0.3)
+    shim.off()
+    scene.mx.restart()
+    scene.settle()
+    attempt.judge()
+    assert attempt.campaign.count(seen) > 0
+
+
+# --- the start ---
+
+
+def restart(scene):
+    """That of the supervisor itself may be in vain, and then has to say why and to work
+    again at once. Whether it was not."""
+    scene.mx.stop()
+    try:
+        scene.mx.start(timeout=5)
+        return True
+    except AssertionError:
+        scene.mx.abandon()
+        return False
+
+
+def reload(scene):
+    """Taken over, or refused, or asked for in vain; the node works on."""
+    mark = scene.mx.log.mark()
+    scene.mx.process.send_signal(signal.SIGHUP)
+    try:
+        wait_until(lambda: scene.mx.log.find("config_reloaded", mark)
+                   or scene.mx.log.find("config_refused", mark), "an answer", timeout=2)
+    except AssertionError:
+        assert scene.mx.process.poll() is None, "the supervisor has ended"
+    return True
+
+
+class Change(Attempt):
+    """Of the node, a start or a reload; mail waits, and is delivered then."""
+
+    def __init__(self, change, *rest):
+        super().__init__(*rest)
+        self.change = change
+
+    def is_harmless(self, events):
+        """Where all goes on there was another way, or a later time. What the child of a
+        fork has met its exit status tells, 71 and so on: it has no log."""
+        ended = [event for event in events if event["event"] == "process_ended"]
+        return not ended or self.point[0].program == "stagepost"
+
+    def run(self, way, late):
+        campaign, scene = self.campaign, self.scene
+        assert send(scene, "later").startswith("250 ")
+        scene.mx.log.wait("message_preprocessed", since=self.mark)
+        self.mark = scene.mx.log.mark()
+        self.shim.arm(*self.point)
+        started = self.change(scene)
+        self.shim.off()
+        if not started and self.point[0].program != "stagepost":
+            self.wrong("stuck: no start")
+        if not started:
+            scene.mx.start()
+        try:
+            scene.wait_ready(self.mark)
+            wait_until(lambda: send(scene, "mixed")[:1] == "2", "a message is taken", timeout=5)
+            scene.settle(patience=0.15)
+        except Refused as refused:
+            self.wrong(f"refused {refused}")
+        except AssertionError as stuck:
+            self.wrong(f"stuck {stuck}")
+        if self.shim.fired:
+            campaign.faults[name_of(self.point[2])] += 1
+            campaign.calls.add((way, *self.point[:2]))
+        else:
+            campaign.missed += 1
+        self.judge()
+        self.look()
+
+
+@pytest.mark.parametrize("change", [restart, reload])
+def test_every_call_of_a_change_fails_once(scene, shim, campaign, change):
+    assert send(scene, "later").startswith("250 ")
+    scene.mx.log.wait("message_preprocessed")
+    shim.record()
+    change(scene)
+    time.sleep(LATE)
+    shim.off()
+    calls = [call for call in shim.recorded() if call.program in PROGRAMS]
+    scene.settle()
+    for point in some(points_of(calls)):
+        scene.forget()
+        name = change.__name__
+        Change(change, campaign, scene, shim, name, point).run(name, late=True)
+    campaign.check()
+
+
+# What was found so, and is mended: (way, call, N, error).
+FOUND = [
+    ("pipe", Call("local", "write", "pipe"), 1, errno.EIO),
+    ("large", Call("local", "write", "pipe"), 9, errno.EIO),
+    ("pipe", Call("local", "epoll_ctl", "other"), 2, errno.ENOMEM),
+    ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
+    ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
+    ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),
+    ("mixed", Call("queue", "renameat", ""), 1, errno.EIO),
+    ("mixed", Call("queue", "renameat", ""), 1, errno.EDQUOT),
+]
+
+
+@pytest.mark.parametrize("way, call, number, action", FOUND)
+def test_found_before(scene, shim, campaign, way, call, number, action):
+    assert send(scene, way).startswith("250 ")
+    scene.settle()
+    scene.forget()
+    scene.mx.restart()
+    Attempt(campaign, scene, shim, way, (call, number, action)).run(way, late=True)
+    assert shim.fired
+    campaign.check()

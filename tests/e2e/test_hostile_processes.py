@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: ISC
+"""A process of the node itself that says what it must not: each of them reads what strangers
+send, and may be made to. What is malformed ends that connection, with an event, never the
+process that it was sent to; and the message is delivered by those who behave."""
+
+import random
+import socket
+import struct
+
+import pytest
+from smtp import deliver
+from stagepost import split_trace, wait_until
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+U32_MAX = 2**32 - 1
+
+HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED = range(1, 7)  # src/ipc/job.h
+OPEN, OPENED, REFUSED, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE = range(1, 9)
+REMOVE = 11  # src/queue/protocol.h
+
+
+def u32(value):
+    return struct.pack("<I", value)
+
+
+def u64(value):
+    return struct.pack("<Q", value)
+
+
+def text(value):
+    return u32(len(value)) + value
+
+
+class Peer:
+    """A connection to the socket NAME of MX, on which anything can be said."""
+
+    def __init__(self, mx, name):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(30)
+        self.socket.connect(f"{mx.run}/{name}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.socket.close()
+
+    def say(self, kind, body=b"", tag=0, version=1):
+        self.socket.send(struct.pack("<HHI", version, kind, tag) + body)
+
+    def hear(self, kind):
+        """The next message of that KIND: its tag and body."""
+        while True:
+            packet, ancillary, *_ = self.socket.recvmsg(65536, socket.CMSG_SPACE(16 * 4))
+            for _, _, data in ancillary:
+                for descriptor in struct.unpack(f"{len(data) // 4}i", data):
+                    socket.close(descriptor)
+            assert packet, "the connection was ended"
+            _, heard, tag = struct.unpack("<HHI", packet[:8])
+            if heard == kind:
+                return tag, packet[8:]
+
+    def is_ended(self):
+        """Reads what is still to come; whether the end is behind it."""
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        return True
+
+
+def processes(mx, *programs):
+    return {program: mx.pids(program) for program in programs}
+
+
+def judge(mx, pids, mailbox="anna@a.test", messages=1):
+    """Every process is the one it was, but for what the test ended, and the mail is there."""
+    assert processes(mx, *pids) == pids
+    for stored in mx.maildir(mailbox).wait(messages):
+        split_trace(stored, STORED)
+    mx.wait_empty()
+    assert not mx.log.strange, mx.log.strange
+
+
+def target(recipient=1, route=0, service=b"maildir", address=b"anna@a.test", status=b"", words=b""):
+    return (u32(recipient) + u32(route) + text(service) + text(address) + text(status) +
+            text(words))
+
+
+ANSWERS = {
+    "address that fills the packet": (1, target(address=b"x" * (60 * 1024 - 51 - 7) + b"@a.test")),
+    "address over its bound": (1, target(address=b"x" * 400 + b"@a.test")),
+    "address of two lines": (1, target(address=b"anna@a.test>\ndone: 1")),
+    "address that ends early": (1, target(address=b"anna>@a.test")),
+    "no address": (1, target(address=b"")),
+    "service of two lines": (1, target(service=b"mail\ndir")),
+    "service of none": (1, target(service=b"")),
+    "service of a remote one": (1, target(route=1)),
+    "unknown route": (1, target(route=7)),
+    "unknown recipient": (1, target(recipient=2)),
+    "no delivery": (0, b""),
+    "decided without a status": (1, target(route=2, service=b"")),
+    "status that is none": (1, target(route=2, service=b"", status=b"5")),
+    "status of something to be attempted": (1, target(status=b"5.1.1")),
+    "text of two lines": (1, target(route=2, service=b"", status=b"5.1.1", words=b"a\nb")),
+    "text over its bound": (1, target(route=2, service=b"", status=b"5.1.1", words=b"x" * 9000)),
+    "fewer than it says": (2, target()),
+    "many fewer than it says": (U32_MAX, target()),
+    "cut short": (1, target()[:-1]),
+    "more than it says": (1, target() + b"x"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_resolve_lies(node, name):
+    count, targets = ANSWERS[name]
+    mx = node()
+    pids = processes(mx, "send", "queue", "local", "smtpd")
+    with Peer(mx, "send") as peer:
+        peer.say(HELLO, text(b"resolve") + u32(1))
+        mark = mx.log.mark()
+        mx.kill("resolve")
+        mx.log.wait("helper_lost", since=mark, service="resolve")
+        deliver(mx, "anna@a.test", TEXT)
+        _, question = peer.hear(RESOLVE)
+        peer.say(RESOLVED, question[:8] + u64(1) + u32(count) + targets)
+        mx.log.wait("ipc_refused", since=mark)
+        assert peer.is_ended()
+    judge(mx, pids)
+
+
+def report(number=1, flags=0, status=b"2.0.0", words=b"stored", trigger=b""):
+    return u32(number) + u32(flags) + text(status) + text(words) + text(trigger)
+
+
+REPORTS = {
+    "text of two lines": report(words=b"a\nb"),
+    "text over its bound": report(words=b"x" * 50000),
+    "status that is none": report(status=b"2"),
+    "status of two lines": report(status=b"2.0.0\n"),
+    "trigger of two lines": report(status=b"4.4.1", trigger=b"host.x\ny"),
+    "unknown flags": report(flags=U32_MAX),
+    "unknown delivery": report(number=7),
+    "cut short": report()[:-1],
+    "length that lies": report()[:-4] + u32(U32_MAX),
+}
+
+
+def test_helper_lies(node):
+    """Each lie to a job of its own; what was interrupted is done by the helper that behaves."""
+    mx = node()
+    pids = processes(mx, "send", "queue", "local", "smtpd", "resolve")
+    for name, body in REPORTS.items():
+        for kind in REPORT, FINISH:
+            with Peer(mx, "send") as peer:
+                peer.say(HELLO, text(b"maildir") + u32(U32_MAX))
+                deliver(mx, "anna@a.test", TEXT)
+                tag, _ = peer.hear(START)
+                mark = mx.log.mark()
+                peer.say(kind, body, tag)
+                assert peer.is_ended() and mx.log.wait("ipc_refused", since=mark), name
+    judge(mx, pids, messages=2 * len(REPORTS))
+
+
+SENTENCES = {
+    "send": [
+        (HELLO, b""), (HELLO, text(b"maildir")), (HELLO, text(b"nobody") + u32(1)),
+        (HELLO, text(b"maildir") + u32(1) + b"x"), (START, b""), (REPORT, report()),
+        (FINISH, b""), (RESOLVE, b""), (RESOLVED, b""), (99, b"")],
+    "queue": [
+        (OPEN, b""), (OPEN, u32(1) + b"x"), (OPENED, b""), (ENVELOPE, u64(1) + text(b"x")),
+        (COMMIT, u64(1) + text(b"x")), (COMMIT, b""), (COMMITTED, b""), (ABANDON, u64(1)),
+        (ABANDON, b""), (REMOVE, u32(0) + u32(0) + u64(1)), (MANAGE, b"x"), (99, b"")],
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_first_word_is_wrong(node, name):
+    mx = node()
+    pids = processes(mx, "send", "queue", "smtpd", "resolve")
+    for kind, body in SENTENCES[name]:
+        mark = mx.log.mark()
+        with Peer(mx, name) as peer:
+            peer.say(kind, body)
+            mx.log.wait("ipc_refused", since=mark)
+            assert peer.is_ended(), (kind, body)
+    deliver(mx, "anna@a.test", TEXT)
+    judge(mx, pids)
+
+
+def test_envelope_is_none(node):
+    """What is committed with it is refused; a smaller number of bytes than it says is no
+    envelope either."""
+    mx = node()
+    pids = processes(mx, "send", "queue", "smtpd", "resolve")
+    with Peer(mx, "queue") as peer:
+        peer.say(OPEN, u32(1))
+        number = peer.hear(OPENED)[1][:8]
+        peer.say(COMMIT, number + text(b"stagepost 1\nid: 1-1\nend:\n"))
+        answer = peer.hear(COMMITTED)[1]
+        assert answer[:8] == number and answer[8:] != u32(0)
+    deliver(mx, "anna@a.test", TEXT)
+    judge(mx, pids)
+
+
+def mutate(rng, packet):
+    packet = bytearray(packet)
+    for _ in range(rng.randint(0, 4)):
+        place = rng.randrange(len(packet))
+        choice = rng.random()
+        if choice < 0.5:
+            packet[place] = rng.choice((0, 1, 10, 127, 128, 255, rng.randrange(256)))
+        elif choice < 0.7:
+            del packet[place:]
+            packet = packet or bytearray(b"\0")
+        else:
+            packet[place:place] = rng.randbytes(rng.choice((1, 4, 60)))
+    return bytes(packet)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_any_bytes(node, name):
+    """Packets that were right, mutated: whatever comes of them, the process lives on."""
+    mx = node()
+    pids = processes(mx, "send", "queue", "smtpd", "resolve")
+    rng = random.Random(name)
+    right = [(1, HELLO, text(b"resolve") + u32(9)), (1, RESOLVED, u64(7) + u64(1) + u32(1) + target()),
+             (1, HELLO, text(b"remote") + u32(0)), (1, REPORT, report()), (1, ENVELOPE, u64(1) + text(b"x")),
+             (1, OPEN, u32(3)), (1, COMMIT, u64(1) + text(b"stagepost 1\n")), (1, ABANDON, u64(1))]
+    for _ in range(600):
+        with Peer(mx, name) as peer:
+            try:
+                for _ in range(rng.randint(1, 4)):
+                    version, kind, body = rng.choice(right)
+                    peer.socket.send(mutate(rng, struct.pack("<HHI", version, kind, 1) + body))
+            except OSError:
+                pass  # ended already
+    wait_until(lambda: mx.log.find("ipc_refused"), "something was refused")
+    deliver(mx, "anna@a.test", TEXT)
+    judge(mx, pids)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: ISC
+"""kill -9 at every system call of every process that changes a file, makes it durable or
+talks, on each way of a message. What was answered 250 comes out, byte for byte; twice only
+where the process that died could not yet have told that it had delivered."""
+
+import os
+import random
+import shutil
+import tempfile
+import time
+
+import pytest
+import strace
+from scene import Refused, Scene
+from stagepost import POLL, PROGRAMS, install_programs, is_root, wait_until
+from common.record import record
+
+SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
+SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0: every one
+WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command"]
+LATE = 0.8  # seconds; by then a removal is durable and its file a spare
+# whose death may make a recipient get it twice: who delivers, and who records it
+MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("local", "send"),
+              "l.test": ("lmtp", "send"), "b.test": ("remote", "send")}
+COMMAND = "stagepost enqueue"
+WRAPPER = """#!/bin/sh
+if mv "$0.inject" "$0.now" 2>/dev/null; then
+	exec strace -D -f -qq -o "$0.trace" $(cat "$0.now") -- "$0.real" "$@"
+fi
+exec "$0.real" "$@"
+"""
+
+pytestmark = pytest.mark.skipif(not is_root(), reason="only root traces other users' processes")
+
+
+class Campaign:
+    """What was counted, and what went wrong."""
+
+    def __init__(self):
+        self.begun = time.monotonic()
+        self.points = 0  # (process, call, N) that were tried
+        self.kills = {}  # of those where the kill fell
+        self.answered = self.delivered = self.bounced = 0
+        self.excused = 0
+        self.wrong = []
+
+    def judge(self, scene, program, what):
+        verdict = scene.judge()
+        self.answered += verdict.accepted
+        self.delivered += verdict.delivered
+        self.bounced += verdict.bounced
+        for (_, recipient), count in verdict.twice.items():
+            if count == 2 and program in MAY_DOUBLE[recipient.partition("@")[2]]:
+                self.excused += 1
+            else:
+                self.wrong.append(f"{what}: {recipient} {count} times")
+        self.wrong += [f"{what}: lost: {text}" for text in verdict.lost]
+        self.wrong += [f"{what}: corrupt: {text}" for text in verdict.corrupt]
+        if scene.mx.log.find("message_damaged") or scene.mx.log.strange:
+            self.wrong.append(f"{what}: {scene.mx.log.strange[:20]} {scene.mx.log.tail(3)}")
+
+    def count(self, name):
+        return sum(name in line for line in self.wrong)
+
+    def counts(self):
+        return {
+            "processes, calls and their numbers": self.points,
+            "kills": sum(self.kills.values()),
+            **{f"of {name}": count for name, count in sorted(self.kills.items())},
+            "messages answered 250": self.answered, "recipients delivered": self.delivered,
+            "recipients bounced": self.bounced, "lost": self.count(": lost: "),
+            "corrupt": self.count(": corrupt: "),
+            "duplicates, excused": self.excused, "not excused": self.count(" times"),
+        }
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    made = Campaign()
+    yield made
+    print(f"\n  KILL_SEED={SEED} KILL_CALLS={SAMPLE}\n  " + record(
+        "kill-syscalls", title="kill -9 at every system call",
+        what="Each process is killed before its Nth call of a kind, for each call that changes "
+        "a file, makes it durable or talks, and each N, while one message takes one of the ways "
+        "through a node (mailbox, SMTP, LMTP, program, bounce, retry, the command, a start "
+        "with litter); then it is started again as it would be. A duplicate is excused where "
+        "who died had delivered, or was to record it.",
+        command="make kill", counts=made.counts(), seconds=time.monotonic() - made.begun,
+        filesystem="ext4", zero=("lost", "corrupt", "not excused")))
+
+
+@pytest.fixture
+def scene(node):
+    made = Scene(node)
+    yield made
+    made.close()
+
+
+def some(points, source):
+    """Those that are tried: all, or a sample."""
+    return points if SAMPLE == 0 else source.sample(points, min(len(points), SAMPLE))
+
+
+def send(scene, way):
+    """The reply. What is refused for ever is a failure of the test."""
+    try:
+        return scene.send(way)
+    except Refused as refused:
+        pytest.fail(f"a kill made it refuse good mail: {refused}")
+
+
+# --- processes that run ---
+
+
+def learn(scene, way):
+    """[(program, number of the thread, names of the call, N)] of one message on that WAY."""
+    pids = {scene.mx.pids(name)[0]: name for name in PROGRAMS if scene.mx.pids(name)}
+    tracers = [strace.Strace(pid, f"--trace={strace.ALL}", follow=True,
+                             output=os.path.join(scene.traces, name))
+               for pid, name in pids.items()]
+    send(scene, way)
+    scene.settle()
+    time.sleep(LATE)
+    for tracer in tracers:
+        tracer.end()
+    points = []
+    for pid, name in pids.items():
+        order = {thread: i for i, thread in enumerate(strace.threads(pid))}
+        counted = strace.count(os.path.join(scene.traces, name))
+        for (thread, names), often in sorted(counted.items()):
+            if thread in order:
+                points += [(name, order[thread], names, n + 1) for n in range(often)]
+    return points
+
+
+def kill_at(scene, way, point):
+    """Whether the process got to that call."""
+    name, thread, names, number = point
+    mark = scene.mx.log.mark()
+    (pid,) = scene.mx.pids(name)
+    tracer = strace.Strace(strace.threads(pid)[thread], *strace.death(names, number),
+                           output="/dev/null")
+    try:
+        send(scene, way)
+        scene.settle()
+        end = time.monotonic() + LATE
+        while not tracer.has_ended() and time.monotonic() < end:
+            time.sleep(POLL / 2)
+    finally:
+        killed = tracer.has_ended()
+        tracer.end()
+    if killed:
+        scene.mx.log.wait("process_ended", since=mark, program=name, status="signal 9")
+        scene.wait_ready(mark)
+    return killed
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_kill_at_every_call(scene, campaign, way):
+    send(scene, way)  # so that connections and mailboxes exist
+    scene.settle()
+    scene.mx.restart()
+    points = learn(scene, way)
+    scene.forget()
+    for point in some(points, random.Random(SEED)):
+        scene.mx.restart()  # no wait before a process is started again
+        campaign.points += 1
+        if kill_at(scene, way, point):
+            campaign.kills[point[0]] = campaign.kills.get(point[0], 0) + 1
+        scene.settle()
+        campaign.judge(scene, point[0], f"{way} {point}")
+        scene.forget()
+    assert not campaign.wrong, "\n".join(campaign.wrong[:20])
+
+
+# --- the command ---
+
+
+def trace_words(words, output):
+    return ["strace", "-f", "-qq", "-o", output, *words, "--"]
+
+
+def enqueue(scene, words, output):
+    number, text, recipients = scene.begin("command")
+    return scene.enqueue(number, text, recipients, prefix=trace_words(words, output))
+
+
+def test_kill_the_command(scene, campaign):
+    """Beside a daemon, which must not see half a message."""
+    output = os.path.join(scene.traces, "command")
+    assert enqueue(scene, [f"--trace={strace.ALL}"], output).startswith("250 ")
+    scene.settle()
+    points = [(names, n + 1) for (_, names), often in sorted(strace.count(output).items())
+              for n in range(often)]
+    for names, number in some(points, random.Random(SEED)):
+        scene.forget()
+        campaign.points += 1
+        reply = enqueue(scene, strace.death(names, number), "/dev/null")
+        if not reply.startswith("250 "):
+            assert "exit 137" in reply or "exit -9" in reply, reply
+            campaign.kills[COMMAND] = campaign.kills.get(COMMAND, 0) + 1
+        scene.mx.restart()  # nothing tells of what was queued when the trigger was not pulled
+        scene.settle()
+        campaign.judge(scene, "send", f"{COMMAND} {names} {number}")
+    assert not campaign.wrong, "\n".join(campaign.wrong[:20])
+
+
+# --- processes that start ---
+
+
+@pytest.fixture
+def wrapped(node):
+    """A scene whose programs are begun by strace when a file beside them says so."""
+    directory = tempfile.mkdtemp(prefix="stagepost-wrapped-")
+    os.chmod(directory, 0o777)
+    install_programs(directory)
+    for name in PROGRAMS[1:]:
+        path = os.path.join(directory, name)
+        os.rename(path, path + ".real")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(WRAPPER)
+        os.chmod(path, 0o755)
+    made = Scene(node, start=False)
+    made.mx.programs = directory
+    made.mx.start()
+    yield made
+    made.close()
+    made.mx.stop()
+    shutil.rmtree(directory)
+
+
+def start_with_litter(scene, name, words):
+    """A start with all that a start can find: S2, S4, S5, what waits. NAME's process is
+    begun with these WORDS for strace."""
+    send(scene, "later")
+    wait_until(lambda: [text.count(word) for text in scene.mx.control_files().values()
+                        for word in ("\ndone: ", "\nwait: ")] == [1, 2],
+               "a message is at S5, its outcomes recorded")
+    scene.mx.kill_supervisor()
+    send(scene, "command")
+    path = os.path.join(scene.mx.programs, name)
+    with open(path + ".inject", "w", encoding="ascii") as file:
+        file.write(" ".join(words))
+    mark = scene.mx.log.mark()
+    scene.mx.start()
+    wait_until(lambda: not os.path.exists(path + ".inject"), f"{name} is begun by strace")
+    return mark
+
+
+@pytest.mark.parametrize("name", PROGRAMS[1:])
+def test_kill_at_the_start(wrapped, campaign, name):
+    start_with_litter(wrapped, name, [f"--trace={strace.ALL}"])
+    wrapped.settle()
+    counted = strace.count(os.path.join(wrapped.mx.programs, name + ".trace"))
+    points = sorted({(names, n + 1) for (_, names), often in counted.items()
+                     for n in range(often)})
+    for names, number in some(points, random.Random(SEED)):
+        wrapped.forget()
+        campaign.points += 1
+        mark = start_with_litter(wrapped, name, strace.death(names, number))
+        wrapped.settle()
+        if wrapped.mx.log.find("process_ended", since=mark, program=name, status="signal 9"):
+            campaign.kills[name] = campaign.kills.get(name, 0) + 1
+        wrapped.wait_ready(mark)
+        campaign.judge(wrapped, name, f"start {name} {names} {number}")
+    assert not campaign.wrong, "\n".join(campaign.wrong[:20])

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: ISC
+"""Mixed load with faults for a long time ("make soak": an hour): nothing is lost, what the
+processes and the queue hold does not grow, and "queue stats" says what is on the disk."""
+
+import json
+import os
+import random
+import time
+
+import pytest
+from scene import Scene
+from soak import Faults, Holdings, Load, Sender, some_recipients
+from stagepost import PATIENCE, wait_until
+from common.record import record
+
+SECONDS = float(os.environ.get("SOAK_SECONDS", "30"))
+SEED = int(os.environ.get("SOAK_SEED", str(random.randrange(1 << 30))))
+ROUND = min(30, SECONDS / 3)  # seconds of load between two looks at everything
+WAITING = 30  # messages that wait when stats and disk are compared
+
+
+@pytest.fixture
+def scene(node):
+    made = Scene(node)
+    yield made
+    made.close()
+
+
+def one_round(scene, faults, seed):
+    load = Load(scene.ledger, lambda: Sender(scene.mx, timeout=PATIENCE), some_recipients,
+                connections=6, pause=0.01, seed=seed)
+    end = time.monotonic() + ROUND
+    try:
+        while time.monotonic() < end:
+            faults.one()
+            time.sleep(faults.source.uniform(0.2, 2))
+    finally:
+        load.stop()
+    scene.settle(timeout=60)
+    verdict = scene.judge()
+    assert not verdict.lost, verdict.lost[:20]
+    assert not verdict.corrupt, verdict.corrupt[:20]
+    assert verdict.accepted > ROUND, "the load was too small to mean anything"
+    scene.forget()
+    return verdict
+
+
+def on_disk(scene):
+    """What "queue stats" should say."""
+    def count(*folder):
+        return sum(len(names) for _, _, names in os.walk(os.path.join(scene.mx.queue, *folder)))
+
+    pid = os.listdir(os.path.join(scene.mx.queue, "pid"))
+    return {"queued submit": count("todo", "submit"), "queued arrive": count("todo", "arrive"),
+            "preprocessed": count("info"), "remote": count("remote"), "bounce": count("bounce"),
+            "local box": count("local", "box"), "local maildir": count("local", "maildir"),
+            "local run": count("local", "run"),
+            "spare files": sum(name.startswith("m") for name in pid)}
+
+
+def check_stats(scene):
+    """While some messages wait, and when none does."""
+    scene.far.recipient = scene.box.recipient = lambda address: "451 4.3.0 not now"
+    scene.size = 7
+    for _ in range(WAITING):
+        assert scene.send("mixed").startswith("250 ")
+    wait_until(lambda: on_disk(scene)["preprocessed"] == WAITING == on_disk(scene)["remote"]
+               == on_disk(scene)["local box"] and on_disk(scene)["queued arrive"] == 0
+               and on_disk(scene)["local maildir"] == on_disk(scene)["local run"] == 0,
+               "all wait")
+    for expected in WAITING, 0:
+        stats = json.loads(scene.command("queue", "stats", "--json").stdout)
+        assert {name: stats[name]["messages"] for name in on_disk(scene)} == on_disk(scene)
+        assert stats["preprocessed"]["messages"] == expected
+        scene.far.recipient = scene.box.recipient = lambda address: "250 2.1.5 ok"
+        scene.retry()
+        scene.settle(timeout=60)
+
+
+def test_soak(scene, capsys):
+    faults = Faults(scene, SEED)
+    held = Holdings(scene.mx)
+    totals = {"answered 250": 0, "delivered": 0, "bounced": 0, "lost": 0, "corrupt": 0,
+              "duplicates": 0}
+    begin = time.monotonic()
+    rounds = 0
+    while time.monotonic() - begin < SECONDS or rounds < 3:
+        verdict = one_round(scene, faults, SEED + rounds)
+        rounds += 1
+        held.sample()
+        totals["answered 250"] += verdict.accepted
+        for name in "delivered", "bounced", "duplicates":
+            totals[name] += getattr(verdict, name)
+        with capsys.disabled():
+            print(f"\n  {time.monotonic() - begin:.0f} of {SECONDS:.0f} s (SOAK_SEED={SEED}): "
+                  f"{totals['answered 250']} messages, {sum(faults.fallen.values())} faults",
+                  end="", flush=True)
+    check_stats(scene)
+    growing = held.growing()
+    counts = {**totals, **{f"faults: {name}": number
+                           for name, number in sorted(faults.fallen.items())},
+              "processes judged": held.judged(), "that grow": len(growing)}
+    with capsys.disabled():
+        print("\n  " + record(
+            "soak", title="Soak", command="make soak", counts=counts,
+            seconds=time.monotonic() - begin, filesystem="ext4",
+            zero=("lost", "corrupt", "that grow"),
+            what="Mixed load by every way in and out, with faults at random. Each half minute "
+                 "everything that was answered for must have come out; the memory, "
+                 "descriptors and files that are held then must not grow; at the end \"queue "
+                 "stats\" must agree with the disk."))
+    assert not growing, "\n".join(growing)
+    assert SECONDS < 600 or held.judged() >= 6, "too few processes lived long enough"

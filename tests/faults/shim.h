@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/*
+ * faults/shim.h - what a test and the processes it breaks share in memory.
+ *
+ * A file that the variable STAGEPOST_SHIM names is mapped when the shim is loaded, and
+ * nothing is opened later. tests/e2e/shim.py writes the same structure: change both.
+ */
+#ifndef FAULTS_SHIM_H
+#define FAULTS_SHIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SHIM_ENTRIES = 8192, SHIM_NAME = 20 };
+
+enum shim_mode {
+	SHIM_OFF = 0,
+	SHIM_RECORD = 1, /* calls are written down */
+	SHIM_ARMED = 2,  /* one call fails */
+};
+
+/* Instead of an errno. */
+enum shim_action {
+	SHIM_SHORT = -1, /* the call is made, for half of the bytes, or one */
+	SHIM_LIE = -2,   /* the call is not made, and says that it was */
+};
+
+/* A call, by the program that makes it, its name in the library, and what its
+ * descriptor is: "file", "directory", "stream", "packet", "datagram", "pipe", "other";
+ * "" where it takes none. */
+struct shim_call {
+	char program[SHIM_NAME];
+	char name[SHIM_NAME];
+	char kind[SHIM_NAME];
+};
+
+struct shim {
+	_Atomic uint32_t mode;
+	_Atomic uint32_t recorded; /* calls, of which the first SHIM_ENTRIES are kept */
+	_Atomic uint32_t seen;     /* calls like the one that is to fail */
+	_Atomic uint32_t fired;    /* how many of them failed */
+	uint32_t number;           /* which of them is to fail, from 1 */
+	int32_t action;            /* an errno, or one of shim_action */
+	_Atomic int64_t clock_us;  /* added to the time of day */
+	_Atomic int64_t passed_us; /* added to every clock */
+	_Atomic int32_t wait_ms;   /* nobody waits longer for an event; 0: as he wants */
+	struct shim_call call;
+	struct shim_call entries[SHIM_ENTRIES];
+};
+
+/* What is to become of this call: 0 (it is made), or an action. FILE is its
+ * descriptor, or -1. Leaves errno alone. */
+int shim_ask(const char *name, int file);
+/* Microseconds to be added to the time of day, or to the other clocks. */
+int64_t shim_clock(bool is_time_of_day);
+/* How long somebody waits who would wait for MILLISECONDS, or for ever (-1). */
+int shim_wait(int milliseconds);
+/* The function of the next library. */
+void *shim_next(const char *name);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: ISC
+#include "client_play.h"
+#include "base/panic.h"
+#include "input.h"
+#include <string.h>
+
+enum {
+	CHOICE_RECIPIENTS = 3 << 1,
+	CHOICE_MESSAGE = 3 << 3,
+	CHOICE_UTF8 = 1 << 5,
+	CHOICE_OWN_MESSAGE = 1 << 6, /* the replies' last line is the message, too */
+};
+
+static const char *const messages[] = {"a\r\n", ".\r\n.b", "", "a\n.\r\nRSET\r\n"};
+
+struct play {
+	struct smtp_client *client;
+	struct smtp_client_recipient recipients[4];
+	struct smtp_client_message message;
+	struct str text;
+	bool is_bytewise;
+	struct buffer log; /* what was sent and decided */
+};
+
+static void log_verdicts(struct play *play)
+{
+	for (size_t i = 0; i < play->message.recipient_count; i++) {
+		const struct mail_verdict *verdict = play->recipients[i].verdict;
+
+		if (verdict == NULL)
+			panic("a recipient without a verdict");
+		if (verdict->class != mail_verdict_class_of(verdict->status))
+			panic("class and status differ: %s", verdict->status);
+		if (!mail_status_is_valid(str_from(verdict->status)))
+			panic("no status: %s", verdict->status);
+		for (const char *c = verdict->text; *c != '\0'; c++)
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
+				panic("a verdict with a control character");
+		buffer_append_format(&play->log, "%s %s;", verdict->status, verdict->text);
+	}
+}
+
+static void give_message(struct play *play)
+{
+	size_t step = play->is_bytewise ? 1 : play->text.length;
+
+	for (size_t i = 0; i < play->text.length; i += step)
+		smtp_client_data(play->client, str_slice(play->text.data + i, step), false);
+	smtp_client_data(play->client, STR(""), true);
+}
+
+static void settle(struct play *play)
+{
+	struct str output;
+
+	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_DATA)
+		give_message(play);
+	output = smtp_client_output(play->client);
+	check_line_ends(output);
+	buffer_append_str(&play->log, output);
+	smtp_client_sent(play->client, output.length);
+	if (smtp_client_status(play->client) != SMTP_CLIENT_READY)
+		return;
+	log_verdicts(play);
+	smtp_client_begin(play->client, &play->message);
+}
+
+static void set_message(struct play *play, enum smtp_client_protocol protocol, unsigned choice)
+{
+	play->message = (struct smtp_client_message){
+		.sender = STR("s@s.example"),
+		.size = play->text.length,
+		.is_8bit = true,
+		.is_utf8 = (choice & CHOICE_UTF8) != 0,
+		.needs_utf8 = choice & CHOICE_UTF8 && protocol == SMTP_CLIENT_LMTP,
+		.ret = MAIL_RET_HEADERS,
+		.envid = STR("Q+3D1"),
+		.recipients = play->recipients,
+		.recipient_count = ((choice & CHOICE_RECIPIENTS) >> 1) + 1,
+	};
+	for (size_t i = 0; i < COUNT_OF(play->recipients); i++)
+		play->recipients[i] = (struct smtp_client_recipient){
+			.address = i == 2 ? STR("not>safe") : STR("a@d.example"),
+			.notify = (unsigned)i * 4 + 1,
+			.original = STR("utf-8;\xc3\xa9@o.example"),
+		};
+	if (choice & CHOICE_UTF8)
+		play->recipients[1].address = STR("\xc3\xa9@d.example");
+}
+
+static void begin(struct play *play, enum smtp_client_protocol protocol, unsigned choice,
+		  struct str replies)
+{
+	struct smtp_client_settings settings = {
+		.protocol = protocol,
+		.hostname = "us.example",
+		.peer = "mx.example",
+		.timeout_us = 1,
+	};
+
+	play->client = smtp_client_new(&settings);
+	play->text = str_from(messages[(choice & CHOICE_MESSAGE) >> 3]);
+	if (choice & CHOICE_OWN_MESSAGE)
+		play->text = str_skip(replies, (size_t)(str_find_last(replies, '\0') + 1));
+	set_message(play, protocol, choice);
+	smtp_client_begin(play->client, &play->message);
+}
+
+static struct buffer run(enum smtp_client_protocol protocol, unsigned choice, struct str input,
+			 bool is_bytewise)
+{
+	struct play play = {.is_bytewise = is_bytewise};
+	struct str turn;
+
+	begin(&play, protocol, choice, input);
+	while (input.length > 0 && str_split(&input, '\0', &turn)) {
+		size_t step = is_bytewise ? 1 : turn.length;
+
+		for (size_t i = 0; i < turn.length; i += step)
+			smtp_client_input(play.client, str_slice(turn.data + i, step));
+		settle(&play);
+	}
+	smtp_client_lost(play.client, "end");
+	if (smtp_client_status(play.client) != SMTP_CLIENT_CLOSED)
+		panic("open after it was lost");
+	log_verdicts(&play);
+	smtp_client_free(play.client);
+	return play.log;
+}
+
+void client_play_twice(enum smtp_client_protocol protocol, unsigned choice, struct str replies)
+{
+	struct buffer whole = run(protocol, choice, replies, false);
+	struct buffer bytewise = run(protocol, choice, replies, true);
+
+	check_equal(buffer_view(&whole), buffer_view(&bytewise), "whole and byte by byte");
+	buffer_clear(&whole);
+	buffer_clear(&bytewise);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/fuzz/client_play.h - a session of the client engine with a server that says
+ * what the fuzzer likes.
+ */
+#ifndef TESTS_FUZZ_CLIENT_PLAY_H
+#define TESTS_FUZZ_CLIENT_PLAY_H
+
+#include "smtp/client.h"
+
+/* CHOICE chooses recipients, message and SMTPUTF8; a zero byte in REPLIES is where the
+ * client's output is sent and its message given. Panics unless replies and message whole
+ * and byte by byte come to the same, every recipient gets a verdict, and nothing that
+ * ends a line early is sent. */
+void client_play_twice(enum smtp_client_protocol protocol, unsigned choice, struct str replies);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/fuzz/fuzz_stuffing.c - a message on its way out by DATA and in again.
+ *
+ * The first byte is the size of the pieces it is given in, the others are the message.
+ * What has no bare CR or LF arrives as it was sent, as one message, with no byte of it
+ * taken for a command; what has one is refused, in pieces as well as whole.
+ */
+#include "base/panic.h"
+#include "input.h"
+#include "server_play.h"
+#include "smtp/client_stuffing.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool stuff(struct str message, size_t step, struct buffer *out)
+{
+	struct smtp_stuffing stuffing = {0};
+
+	for (size_t i = 0; i < message.length; i += step) {
+		size_t left = message.length - i;
+
+		if (!smtp_stuffing_append(
+			    &stuffing, str_slice(message.data + i, left < step ? left : step), out))
+			return false;
+	}
+	return smtp_stuffing_end(&stuffing, out);
+}
+
+static void check_arrival(struct str message, struct str stuffed)
+{
+	static const struct str before =
+		STR("EHLO c\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<c@d.example>\r\nDATA\r\n");
+	struct buffer expected = {0};
+	struct session session;
+
+	server_play_begin(&session, 0, 0);
+	session.service.limits.hops = UINT32_MAX;
+	session_feed(&session, before.data, before.length);
+	session_feed(&session, stuffed.data, stuffed.length);
+	server_play_check(&session);
+	server_play_check_result(&session);
+	if (session.message_count != 1 || !smtp_server_is_ready(session.server) ||
+	    smtp_server_is_receiving(session.server) || session.kept.length > 0)
+		panic("the message's end is not where it was sent");
+	append_arrived(&expected, message);
+	check_equal(buffer_view(&session.messages), buffer_view(&expected), "sent and arrived");
+	buffer_clear(&expected);
+	session_clear(&session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buffer whole = {0};
+	struct buffer pieces = {0};
+	struct str message;
+	bool is_good;
+
+	if (size == 0)
+		return 0;
+	message = str_slice((const char *)data + 1, size - 1);
+	is_good = stuff(message, message.length + 1, &whole);
+	if (is_good != stuff(message, 1 + (data[0] & 15), &pieces))
+		panic("whole and in pieces differ");
+	if (is_good == has_bare_line_end(message))
+		panic("a bare CR or LF was overlooked, or seen where none is");
+	if (is_good) {
+		check_equal(buffer_view(&whole), buffer_view(&pieces), "whole and in pieces");
+		check_arrival(message, buffer_view(&whole));
+	}
+	buffer_clear(&whole);
+	buffer_clear(&pieces);
+	return 0;
+}

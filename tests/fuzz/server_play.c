@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: ISC
+#include "server_play.h"
+#include "base/panic.h"
+#include "input.h"
+#include <string.h>
+
+static const struct session_answer refusals[] = {
+	{SMTP_QUESTION_RECIPIENT, false, {MAIL_FAIL, "5.1.1", "No such user"}},
+	{SMTP_QUESTION_OPEN, false, {MAIL_WAIT, "4.3.1", "No space left"}},
+	{SMTP_QUESTION_COMMIT, false, {MAIL_WAIT, "4.3.0", "Write error"}},
+};
+
+static const struct session_answer *choose_answers(unsigned choice, size_t *count_out)
+{
+	static const unsigned bits[] = {SERVER_PLAY_REFUSE_RECIPIENT, SERVER_PLAY_REFUSE_OPEN,
+					SERVER_PLAY_REFUSE_COMMIT};
+
+	for (size_t i = 0; i < COUNT_OF(bits); i++) {
+		if (choice & bits[i]) {
+			*count_out = 1;
+			return &refusals[i];
+		}
+	}
+	*count_out = 0;
+	return NULL;
+}
+
+void server_play_begin(struct session *session, unsigned choice, size_t chunk)
+{
+	session_init(session);
+	if (choice & SERVER_PLAY_LMTP)
+		session->service.protocol = SMTP_PROTOCOL_LMTP;
+	if (choice & SERVER_PLAY_TIGHT)
+		session->service.limits = (struct smtp_server_limits){.message_size = 100,
+								      .recipients = 2,
+								      .errors = 3,
+								      .commands = 5,
+								      .hops = 1,
+								      .line = 40};
+	session->answers = choose_answers(choice, &session->answer_count);
+	session->chunk = chunk;
+	session->is_delayed = chunk > 0;
+	session_start(session);
+	smtp_server_start(session->server);
+	session_settle(session);
+}
+
+void server_play_check(const struct session *session)
+{
+	if (session->fault != NULL)
+		panic("%s", session->fault);
+}
+
+void server_play_check_equal(const struct session *a, const struct session *b)
+{
+	check_equal(buffer_view(&a->output), buffer_view(&b->output), "replies");
+	check_equal(buffer_view(&a->messages), buffer_view(&b->messages), "messages");
+	check_equal(buffer_view(&a->traces), buffer_view(&b->traces), "trace headers");
+	check_equal(buffer_view(&a->envelopes), buffer_view(&b->envelopes), "envelopes");
+}
+
+static void check_reply(struct str line)
+{
+	if (line.length < 6 || line.length > 511 || line.data[line.length - 1] != '\r' ||
+	    line.data[0] < '2' || line.data[0] > '5')
+		panic("a reply is malformed: " STR_FORMAT, STR_ARGUMENTS(line));
+	for (size_t i = 0; i + 1 < line.length; i++)
+		if (line.data[i] < ' ' || line.data[i] > '~')
+			panic("a reply has a control character");
+}
+
+/* How many replies said that a message was taken. */
+static size_t check_replies(struct str output)
+{
+	size_t taken = 0;
+	struct str line;
+
+	while (str_split(&output, '\n', &line) && line.length > 0) {
+		check_reply(line);
+		taken += str_equal(line, STR("250 2.0.0 queued\r"));
+	}
+	return taken;
+}
+
+/* Our own headers: the first lines of what is written, Received and its continuation. */
+static void check_traces(struct str traces, size_t messages)
+{
+	size_t headers = 0;
+	struct str line;
+
+	check_line_ends(traces);
+	while (str_split(&traces, '\n', &line) && line.length > 0) {
+		if (str_starts_with(line, STR("Received: from ")))
+			headers++;
+		else if (line.data[0] != '\t')
+			panic("a line of its own among the trace headers");
+	}
+	if (headers != messages)
+		panic("%zu trace headers of %zu messages", headers, messages);
+}
+
+static size_t count_recipients(struct str envelopes)
+{
+	size_t count = 0;
+	struct str line;
+
+	while (str_split(&envelopes, '\n', &line) && line.length > 0) {
+		const char *from = line.data;
+		const char *end = line.data + line.length;
+
+		while ((from = memmem(from, (size_t)(end - from), " <", 2)) != NULL) {
+			count++;
+			from += 2;
+		}
+	}
+	return count;
+}
+
+void server_play_check_result(const struct session *session)
+{
+	size_t taken = check_replies(buffer_view(&session->output));
+	bool is_lmtp = session->service.protocol == SMTP_PROTOCOL_LMTP;
+	struct str messages = buffer_view(&session->messages);
+
+	if (!is_lmtp && taken != session->message_count)
+		panic("%zu times 250 for %zu messages", taken, session->message_count);
+	/* a quoted local part may hold " <" */
+	if (is_lmtp && str_find(buffer_view(&session->envelopes), '"') < 0 &&
+	    taken != count_recipients(buffer_view(&session->envelopes)))
+		panic("%zu times 250 for %zu messages' recipients", taken, session->message_count);
+	check_line_ends(messages);
+	if (messages.length > 0 && messages.data[messages.length - 1] != '\n')
+		panic("a message without the end of its last line");
+	check_traces(buffer_view(&session->traces), session->message_count);
+}
+
+void server_play_twice(unsigned choice, struct str data)
+{
+	struct session whole;
+	struct session pieces;
+
+	server_play_begin(&whole, choice, 0);
+	session_feed(&whole, data.data, data.length);
+	server_play_check(&whole);
+	server_play_begin(&pieces, choice, 1 + (size_t)(choice >> 5));
+	session_feed(&pieces, data.data, data.length);
+	server_play_check(&pieces);
+	server_play_check_result(&whole);
+	server_play_check_equal(&whole, &pieces);
+	session_clear(&whole);
+	session_clear(&pieces);
+}

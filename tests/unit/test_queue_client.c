@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: ISC
+/* A client of the process "queue", which is played by a thread that need not be honest. */
+#include "base/panic.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include "queue/client.h"
+#include "queue/protocol.h"
+#include "queue_peer.h"
+#include "test.h"
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What "queue" does on one connection; then it is closed. */
+typedef void script(struct queue_peer *peer);
+
+enum { NUMBER = 457 };
+
+static struct {
+	struct os_loop *loop;
+	struct queue_client *client;
+	struct queue_client_message message;
+	int listening;
+	script *script;
+	pthread_t thread;
+	int results[4];
+	size_t result_count;
+	bool commits; /* once it is open */
+	unsigned recipients;
+	bool abandons; /* instead, once it is open */
+} play;
+
+static void *serve(void *context)
+{
+	union os_socket_address address;
+	struct queue_peer peer = {.socket = -EAGAIN};
+
+	while (peer.socket == -EAGAIN && os_socket_wait(play.listening, false, 10 * SECOND_US) == 0)
+		peer.socket = os_socket_accept(play.listening, &address);
+	assert_true(peer.socket >= 0);
+	play.script(&peer);
+	queue_peer_close(&peer);
+	return context;
+}
+
+static void commit(void)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	envelope->id = (struct mail_id){NUMBER, 1795163591482913};
+	envelope->size = 6;
+	for (unsigned i = 0; i < play.recipients; i++)
+		mail_envelope_add(envelope, STR("somebody@a-domain-with-a-long-name.example.org"));
+	queue_client_commit(&play.message, envelope);
+	mail_envelope_free(envelope);
+}
+
+static void on_done(void *context, int result)
+{
+	(void)context;
+	play.results[play.result_count++] = result;
+	if (play.message.state == QUEUE_CLIENT_OPEN && play.commits) {
+		commit();
+		return;
+	}
+	if (play.message.state == QUEUE_CLIENT_OPEN && play.abandons)
+		queue_client_abandon(&play.message);
+	os_loop_stop(play.loop);
+}
+
+static void try_open(void *context)
+{
+	(void)context;
+	if (play.result_count == 0 && play.message.state == QUEUE_CLIENT_IDLE)
+		queue_client_open(play.client, &play.message);
+}
+
+/* Opens a message, goes on as PLAY says, and leaves the results there. The connection may not
+ * stand yet: then it is tried again. */
+static void run(script *what)
+{
+	struct os_timer *timer;
+
+	log_open("test", LOG_ERROR_LEVEL);
+	play.script = what;
+	play.result_count = 0;
+	play.message = (struct queue_client_message){.done = on_done};
+	play.listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
+	assert_true(play.listening >= 0);
+	play.loop = os_loop_new();
+	play.client = queue_client_new(play.loop, queue_peer_path("socket"), 1);
+	assert_int_equal(pthread_create(&play.thread, NULL, serve, NULL), 0);
+	timer = os_timer_new(play.loop, try_open, NULL);
+	os_timer_start(timer, SECOND_US / 10);
+	os_loop_run(play.loop);
+	queue_client_abandon(&play.message);
+	os_timer_free(timer);
+	queue_client_free(play.client);
+	pthread_join(play.thread, NULL);
+	os_socket_close(play.listening);
+	os_loop_free(play.loop);
+}
+
+static void expect(size_t count, int first, int second)
+{
+	assert_int_equal(play.result_count, count);
+	assert_int_equal(play.results[0], first);
+	if (count > 1)
+		assert_int_equal(play.results[1], second);
+}
+
+static void give_file(struct queue_peer *peer)
+{
+	struct buffer body = {0};
+	int file = os_process_share_text(STR(""));
+
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	pack_u64(&body, NUMBER);
+	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, buffer_view(&body), &file, 1);
+	os_socket_close(file);
+	buffer_clear(&body);
+}
+
+/* Hears a commit, after all its parts, and the OPEN that is said meanwhile. */
+static size_t hear_commit(struct queue_peer *peer)
+{
+	size_t parts = 0;
+	unsigned type;
+
+	do {
+		type = queue_peer_hear(peer);
+		parts += type == QUEUE_PROTOCOL_ENVELOPE;
+	} while (type == QUEUE_PROTOCOL_ENVELOPE || type == QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(type, QUEUE_PROTOCOL_COMMIT);
+	return parts;
+}
+
+static void say_result(struct queue_peer *peer, uint64_t number, uint32_t result)
+{
+	struct buffer body = {0};
+
+	pack_u64(&body, number);
+	pack_u32(&body, result);
+	queue_peer_say(peer, QUEUE_PROTOCOL_COMMITTED, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void commit_well(struct queue_peer *peer)
+{
+	give_file(peer);
+	(void)hear_commit(peer);
+	say_result(peer, NUMBER + 1, EIO); /* of somebody else */
+	say_result(peer, NUMBER, 0);
+	(void)queue_peer_hear(peer);
+}
+
+static void commit_badly(struct queue_peer *peer)
+{
+	give_file(peer);
+	(void)hear_commit(peer);
+	say_result(peer, NUMBER, EIO);
+	(void)queue_peer_hear(peer);
+}
+
+static void commit_in_parts(struct queue_peer *peer)
+{
+	give_file(peer);
+	assert_int_equal(hear_commit(peer), 3);
+	say_result(peer, NUMBER, 0);
+	(void)queue_peer_hear(peer);
+}
+
+static void commits_are_answered(void **state)
+{
+	(void)state;
+	play.commits = true;
+	play.recipients = 1;
+	run(commit_well);
+	expect(2, 0, 0);
+	run(commit_badly);
+	expect(2, 0, -EIO);
+	play.recipients = 2000;
+	run(commit_in_parts);
+	expect(2, 0, 0);
+	play.commits = false;
+}
+
+static void wait_for_end(struct queue_peer *peer)
+{
+	unsigned type;
+
+	do
+		type = queue_peer_hear(peer);
+	while (type != 0);
+}
+
+static void answer_beyond_errno(struct queue_peer *peer)
+{
+	give_file(peer);
+	(void)hear_commit(peer);
+	say_result(peer, NUMBER, UINT32_MAX);
+	wait_for_end(peer);
+}
+
+static void answer_half(struct queue_peer *peer)
+{
+	give_file(peer);
+	(void)hear_commit(peer);
+	queue_peer_say(peer, QUEUE_PROTOCOL_COMMITTED, STR("\1\0\0\0\0\0\0\0"));
+	wait_for_end(peer);
+}
+
+static void hang_up(struct queue_peer *peer)
+{
+	give_file(peer);
+	(void)hear_commit(peer);
+}
+
+/* Queued or not: the owner must take it for not. */
+static void a_commit_without_an_answer_fails(void **state)
+{
+	static script *const scripts[] = {answer_beyond_errno, answer_half, hang_up};
+
+	(void)state;
+	play.commits = true;
+	play.recipients = 1;
+	for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+		run(scripts[i]);
+		expect(2, 0, -ENOTCONN);
+	}
+	play.commits = false;
+}
+
+static void refuse(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0); /* the message waits by then */
+	queue_peer_say(peer, QUEUE_PROTOCOL_REFUSED, STR("\x1c\0\0\0"));
+	(void)queue_peer_hear(peer);
+}
+
+static void refuse_without_reason(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_say(peer, QUEUE_PROTOCOL_REFUSED, STR("\0\0\0\0"));
+	wait_for_end(peer);
+}
+
+static void refuse_and_more(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_say(peer, QUEUE_PROTOCOL_REFUSED, STR("\x1c\0\0\0x"));
+	wait_for_end(peer);
+}
+
+static void open_without_a_file(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0\0\0\0\0\0\0"));
+	wait_for_end(peer);
+}
+
+static void open_without_a_number(struct queue_peer *peer)
+{
+	int file = os_process_share_text(STR(""));
+
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0"), &file, 1);
+	os_socket_close(file);
+	wait_for_end(peer);
+}
+
+static void talk_nonsense(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_say(peer, QUEUE_PROTOCOL_QUEUED, STR(""));
+	wait_for_end(peer);
+}
+
+static void what_breaks_the_rules_ends_the_connection(void **state)
+{
+	static script *const scripts[] = {refuse_without_reason, refuse_and_more,
+					  open_without_a_file, open_without_a_number,
+					  talk_nonsense};
+
+	(void)state;
+	run(refuse);
+	expect(1, -ENOSPC, 0);
+	for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+		run(scripts[i]);
+		expect(1, -ENOTCONN, 0);
+	}
+}
+
+static void take_back(struct queue_peer *peer)
+{
+	unsigned type;
+
+	give_file(peer);
+	do
+		type = queue_peer_hear(peer);
+	while (type == QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(type, QUEUE_PROTOCOL_ABANDON);
+	assert_true(str_equal(buffer_view(&peer->body), STR("\xc9\1\0\0\0\0\0\0")));
+}
+
+static void a_message_is_given_up(void **state)
+{
+	(void)state;
+	play.abandons = true;
+	run(take_back);
+	expect(1, 0, 0);
+	play.abandons = false;
+	play.commits = true;
+	play.recipients = 0; /* that is no envelope */
+	run(take_back);
+	expect(2, 0, -EINVAL);
+	play.commits = false;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(commits_are_answered),
+		TEST(a_commit_without_an_answer_fails),
+		TEST(what_breaks_the_rules_ends_the_connection),
+		TEST(a_message_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

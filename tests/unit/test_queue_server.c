@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: ISC
+/* The process "queue" in a thread, and its clients by hand. */
+#include "ipc/channel.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "mail/address.h"
+#include "os/file.h"
+#include "os/socket.h"
+#include "queue/control.h"
+#include "queue/protocol.h"
+#include "queue/server.h"
+#include "queue_peer.h"
+#include "test.h"
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct {
+	struct os_loop *loop;
+	struct queue_store *store;
+	struct queue_intake *intake;
+	struct queue_server *server;
+	struct os_wakeup *stop;
+	pthread_t thread;
+} node;
+
+static void on_stopped(void *context)
+{
+	os_loop_stop(context);
+}
+
+static void on_stop(void *context)
+{
+	queue_server_stop(node.server, on_stopped, context);
+}
+
+static void *run(void *context)
+{
+	os_loop_run(node.loop);
+	log_flush();
+	return context;
+}
+
+static void start_for(uint64_t reserve, const struct queue_server_peers *peers)
+{
+	struct queue_options options = {
+		.create = true, .split = 1, .unsafe = true, .sync = QUEUE_SYNC_FILES};
+	struct queue_intake_options intake_options = {.spares = 4, .spare_size = 4096};
+	int listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
+
+	assert_true(listening >= 0);
+	log_open("test", LOG_ERROR_LEVEL);
+	assert_int_equal(queue_store_open(queue_peer_path("queue"), &options, &node.store, NULL),
+			 0);
+	assert_int_equal(queue_intake_open(node.store, &intake_options, &node.intake), 0);
+	node.loop = os_loop_new();
+	node.server =
+		queue_server_new(node.loop, node.store, node.intake, listening, reserve, peers);
+	node.stop = os_wakeup_new(node.loop, on_stop, node.loop);
+	assert_int_equal(pthread_create(&node.thread, NULL, run, NULL), 0);
+}
+
+static void start(uint64_t reserve)
+{
+	const struct queue_server_peers peers = {.manager = geteuid(), .intake = geteuid()};
+
+	start_for(reserve, &peers);
+}
+
+static void stop(void)
+{
+	os_wakeup_send(node.stop);
+	pthread_join(node.thread, NULL);
+	os_wakeup_free(node.stop);
+	queue_server_free(node.server);
+	queue_intake_close(node.intake);
+	queue_store_close(node.store);
+	os_loop_free(node.loop);
+}
+
+static struct queue_peer connect_peer(void)
+{
+	return queue_peer_connect(queue_peer_path("socket"));
+}
+
+static void say_u32(struct queue_peer *peer, uint16_t type, uint32_t value)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, value);
+	queue_peer_say(peer, type, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+/* The first of the files that are asked for; the others are given back with the connection. */
+static uint64_t open_one(struct queue_peer *peer)
+{
+	struct unpack body;
+
+	say_u32(peer, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPENED);
+	assert_int_equal(peer->file_count, 1);
+	body = (struct unpack){buffer_view(&peer->body), false};
+	return unpack_u64(&body);
+}
+
+static void append_envelope(struct buffer *text, uint64_t number, unsigned recipients)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	char address[MAIL_ADDRESS_MAX];
+
+	memset(address, 'a', sizeof address);
+	memcpy(address + 300, "@b", 2);
+	envelope->id = (struct mail_id){number, 1795163591482913};
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->size = 6;
+	for (unsigned i = 0; i < recipients; i++)
+		mail_envelope_add(envelope, str_slice(address, 302));
+	assert_int_equal(queue_control_write_envelope(text, envelope), 0);
+	mail_envelope_free(envelope);
+}
+
+static void say_part(struct queue_peer *peer, uint16_t type, uint64_t number, struct str text)
+{
+	struct buffer body = {0};
+
+	pack_u64(&body, number);
+	pack_str(&body, text);
+	queue_peer_say(peer, type, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+/* The answer to a commit of TEXT: 0 or an errno. */
+static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
+{
+	struct unpack body;
+
+	assert_int_equal(os_file_write(peer->files[0], "data\r\n", 6, 0), 0);
+	while (text.length > QUEUE_ENVELOPE_PART) {
+		say_part(peer, QUEUE_PROTOCOL_ENVELOPE, number,
+			 str_slice(text.data, QUEUE_ENVELOPE_PART));
+		text = str_skip(text, QUEUE_ENVELOPE_PART);
+	}
+	say_part(peer, QUEUE_PROTOCOL_COMMIT, number, text);
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_COMMITTED);
+	body = (struct unpack){buffer_view(&peer->body), false};
+	assert_int_equal(unpack_u64(&body), number);
+	return unpack_u32(&body);
+}
+
+static uint64_t queue_one(struct queue_peer *peer, unsigned recipients)
+{
+	uint64_t number = open_one(peer);
+	struct buffer text = {0};
+
+	append_envelope(&text, number, recipients);
+	assert_int_equal(commit(peer, number, buffer_view(&text)), 0);
+	buffer_clear(&text);
+	return number;
+}
+
+static struct queue_peer manage(void)
+{
+	struct queue_peer manager = connect_peer();
+
+	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, STR(""));
+	assert_int_equal(queue_peer_hear(&manager), QUEUE_PROTOCOL_MANAGED);
+	queue_peer_say(&manager, QUEUE_PROTOCOL_CLEANED, STR(""));
+	return manager;
+}
+
+static void say_remove(struct queue_peer *peer, uint32_t kind, uint32_t stage, uint64_t number)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, kind);
+	pack_u32(&body, stage);
+	pack_u64(&body, number);
+	queue_peer_say(peer, QUEUE_PROTOCOL_REMOVE, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void expect_queued(struct queue_peer *manager, uint64_t number, bool has_text)
+{
+	struct unpack body;
+
+	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_QUEUED);
+	body = (struct unpack){buffer_view(&manager->body), false};
+	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
+	assert_int_equal(unpack_u64(&body), number);
+	assert_int_equal(unpack_str(&body).length > 0, has_text);
+	assert_true(unpack_is_whole(&body));
+}
+
+static void expect_removed(struct queue_peer *manager, uint64_t number)
+{
+	struct unpack body;
+
+	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_REMOVED);
+	body = (struct unpack){buffer_view(&manager->body), false};
+	assert_int_equal(unpack_u64(&body), number);
+	assert_true(unpack_is_whole(&body));
+}
+
+static void a_message_comes_and_goes(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = queue_one(&client, 1);
+	expect_queued(&manager, number, true);
+	say_remove(&manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
+	expect_removed(&manager, number);
+	for (uint32_t kind = QUEUE_REMOVE_QUEUED; kind <= QUEUE_REMOVE_DATA; kind++) {
+		say_remove(&manager, kind, MAIL_STAGE_SUBMIT, number); /* gone already */
+		expect_removed(&manager, number);
+	}
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+/* An envelope over a packet is told of, but not told. */
+static void a_large_envelope_comes_in_parts(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	expect_queued(&manager, queue_one(&client, 300), false);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+/* Who is too slow to be told of each message is told to look for itself. */
+static void a_slow_manager_is_told_to_scan(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	unsigned type;
+	unsigned told = 0;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	for (unsigned i = 0; i < 120; i++)
+		queue_one(&client, 180);
+	do {
+		type = queue_peer_hear(&manager);
+		told += type == QUEUE_PROTOCOL_QUEUED;
+	} while (type == QUEUE_PROTOCOL_QUEUED);
+	assert_int_equal(type, QUEUE_PROTOCOL_MISSED);
+	assert_in_range(told, 1, 119);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+/* What the client wrote is refused; it may go on. */
+static void an_envelope_must_be_its_own(void **state)
+{
+	struct queue_peer client;
+	struct buffer text = {0};
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	number = open_one(&client);
+	append_envelope(&text, number + 1, 1);
+	assert_int_equal(commit(&client, number, buffer_view(&text)), EBADMSG);
+	buffer_reset(&text);
+	number = open_one(&client);
+	append_envelope(&text, number, 1);
+	buffer_append_string(&text, "map: 1 remote <a@b>\nmapped: directory=1 count=1\n");
+	assert_int_equal(commit(&client, number, buffer_view(&text)), EBADMSG);
+	number = open_one(&client);
+	assert_int_equal(commit(&client, number, STR("stagepost 1\n")), ENODATA);
+	(void)queue_one(&client, 1);
+	buffer_clear(&text);
+	queue_peer_close(&client);
+	stop();
+}
+
+static void what_is_given_back_is_handed_out_again(void **state)
+{
+	struct queue_peer client;
+	struct buffer body = {0};
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	number = open_one(&client);
+	pack_u64(&body, number);
+	queue_peer_say(&client, QUEUE_PROTOCOL_ABANDON, buffer_view(&body));
+	assert_int_equal(open_one(&client), number);
+	buffer_clear(&body);
+	queue_peer_close(&client);
+	stop();
+}
+
+static void a_full_disk_gives_no_files(void **state)
+{
+	struct queue_peer client;
+	struct unpack body;
+
+	(void)state;
+	start(UINT64_MAX);
+	client = connect_peer();
+	for (unsigned i = 0; i < 2; i++) {
+		say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
+		assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
+		body = (struct unpack){buffer_view(&client.body), false};
+		assert_int_equal(unpack_u32(&body), ENOSPC);
+	}
+	queue_peer_close(&client);
+	stop();
+}
+
+/* The client is gone, its message is not. */
+static void a_commit_outlives_its_client(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	struct buffer text = {0};
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = open_one(&client);
+	assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
+	append_envelope(&text, number, 1);
+	say_part(&client, QUEUE_PROTOCOL_COMMIT, number, buffer_view(&text));
+	queue_peer_close(&client);
+	expect_queued(&manager, number, true);
+	buffer_clear(&text);
+	queue_peer_close(&manager);
+	stop();
+}
+
+struct wrong {
+	uint16_t type;
+	bool is_manager;
+	const char *body;
+	size_t length;
+};
+
+#define WRONG(type, is_manager, body)                    \
+	{                                                \
+		type, is_manager, body, sizeof(body) - 1 \
+	}
+#define ZEROES "\0\0\0\0\0\0\0\0"
+
+static void only_those_who_may_are_heard(void **state)
+{
+	const struct queue_server_peers others = {.manager = geteuid() + 1,
+						  .intake = geteuid() + 2};
+	const struct queue_server_peers intake = {.manager = geteuid() + 1, .intake = geteuid()};
+	struct queue_peer peer;
+
+	(void)state;
+	start_for(0, &others);
+	peer = connect_peer();
+	assert_int_equal(queue_peer_hear(&peer), 0);
+	queue_peer_close(&peer);
+	stop();
+	start_for(0, &intake);
+	peer = connect_peer();
+	open_one(&peer);
+	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, STR(""));
+	assert_int_equal(queue_peer_hear(&peer), 0);
+	queue_peer_close(&peer);
+	stop();
+}
+
+static void what_breaks_the_rules_ends_the_connection(void **state)
+{
+	static const struct wrong wrong[] = {
+		WRONG(QUEUE_PROTOCOL_OPEN, false, ""),
+		WRONG(QUEUE_PROTOCOL_OPEN, false, "\0\0\0\0"),
+		WRONG(QUEUE_PROTOCOL_OPEN, false, "\1\0\0\0x"),
+		WRONG(QUEUE_PROTOCOL_OPENED, false, ""),
+		WRONG(QUEUE_PROTOCOL_ENVELOPE, false, ZEROES "\1\0\0\0x"),
+		WRONG(QUEUE_PROTOCOL_COMMIT, false, ZEROES "\xff\xff\xff\xff"),
+		WRONG(QUEUE_PROTOCOL_ABANDON, false, ZEROES),
+		WRONG(QUEUE_PROTOCOL_ABANDON, false, ""),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "x"),
+		WRONG(QUEUE_PROTOCOL_CLEANED, false, ""),
+		WRONG(QUEUE_PROTOCOL_CLEANED, true, "x"),
+		WRONG(QUEUE_PROTOCOL_REMOVE, false, ZEROES ZEROES),
+		WRONG(QUEUE_PROTOCOL_REMOVE, true, ZEROES),
+		WRONG(QUEUE_PROTOCOL_REMOVE, true, "\7\0\0\0\0\0\0\0" ZEROES),
+		WRONG(QUEUE_PROTOCOL_REMOVE, true, "\0\0\0\0\7\0\0\0" ZEROES),
+		WRONG(99, false, ""),
+	};
+
+	(void)state;
+	start(0);
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct queue_peer peer = wrong[i].is_manager ? manage() : connect_peer();
+
+		queue_peer_say(&peer, wrong[i].type, str_slice(wrong[i].body, wrong[i].length));
+		assert_int_equal(queue_peer_hear(&peer), 0);
+		queue_peer_close(&peer);
+	}
+	stop();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_message_comes_and_goes),
+		TEST(a_large_envelope_comes_in_parts),
+		TEST(a_slow_manager_is_told_to_scan),
+		TEST(an_envelope_must_be_its_own),
+		TEST(what_is_given_back_is_handed_out_again),
+		TEST(a_full_disk_gives_no_files),
+		TEST(a_commit_outlives_its_client),
+		TEST(only_those_who_may_are_heard),
+		TEST(what_breaks_the_rules_ends_the_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

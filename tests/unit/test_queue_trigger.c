@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/trigger.h"
+#include "test.h"
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char base[64];
+static struct queue_store *store;
+
+static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
+{
+	(void)status;
+	(void)type;
+	(void)where;
+	return remove(name);
+}
+
+static int set_up(void **state)
+{
+	struct queue_options options = {.create = true, .split = 1, .unsafe = true};
+	char path[96];
+
+	(void)state;
+	snprintf(base, sizeof base, "/tmp/stagepost-test-XXXXXX");
+	if (mkdtemp(base) == NULL)
+		return -1;
+	snprintf(path, sizeof path, "%s/queue", base);
+	return queue_store_open(path, &options, &store, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	queue_store_close(store);
+	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int count(void *context, struct str name)
+{
+	struct buffer *names = context;
+
+	buffer_append_str(names, name);
+	buffer_append_byte(names, ';');
+	return 0;
+}
+
+static void expect_names(const char *expected)
+{
+	struct buffer names = {0};
+
+	assert_int_equal(queue_trigger_each(store, count, &names), 0);
+	assert_true(str_equal(buffer_view(&names), str_from(expected)));
+	buffer_clear(&names);
+}
+
+/* What stands in the file: no line but its own two, whatever the reason is. */
+static void expect_text(const char *name, const char *end)
+{
+	char path[256];
+	char text[256];
+	ssize_t length;
+	int file;
+
+	snprintf(path, sizeof path, "trigger/%s", name);
+	file = os_file_open(queue_store_directory(store), path, OS_FILE_READ);
+	assert_true(file >= 0);
+	length = os_file_read(file, text, sizeof text - 1, 0);
+	assert_true(length > 0);
+	text[length] = '\0';
+	assert_int_equal(strncmp(text, "since: 1970-01-01T00:00:01Z\n", 28), 0);
+	assert_string_equal(text + 28, end);
+	os_file_close(file);
+}
+
+static void an_event_is_waited_for_until_it_happens(void **state)
+{
+	(void)state;
+	assert_int_equal(queue_trigger_set(store, STR("host.x"), 1000000, STR("no answer")), 0);
+	expect_names("host.x;");
+	expect_text("host.x", "reason: no answer\n");
+	/* set again it stays as it is */
+	assert_int_equal(queue_trigger_set(store, STR("host.x"), 2000000, STR("other")), 0);
+	expect_text("host.x", "reason: no answer\n");
+	assert_int_equal(queue_trigger_release(store, STR("host.x")), 0);
+	assert_int_equal(queue_trigger_release(store, STR("host.x")), 0);
+	expect_names("");
+}
+
+static void a_reason_stays_one_line(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		queue_trigger_set(store, STR("host.x"), 1000000, STR("a\nb\x7f\rreason: c")), 0);
+	expect_text("host.x", "reason: a?b??reason: c\n");
+}
+
+static void names_that_are_paths_are_refused(void **state)
+{
+	static char longest[QUEUE_TRIGGER_MAX + 1];
+	static const struct str bad[] = {STR(""),       STR("."),   STR(".x"),   STR("a/b"),
+					 STR("Host.x"), STR("a b"), STR("a\0b"), STR("a\n")};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		assert_false(queue_trigger_name_is_valid(bad[i]));
+		assert_int_equal(queue_trigger_set(store, bad[i], 0, STR("x")), -EINVAL);
+		assert_int_equal(queue_trigger_release(store, bad[i]), -EINVAL);
+	}
+	memset(longest, 'a', sizeof longest);
+	assert_true(queue_trigger_name_is_valid(str_slice(longest, QUEUE_TRIGGER_MAX)));
+	assert_false(queue_trigger_name_is_valid(str_slice(longest, sizeof longest)));
+	assert_true(queue_trigger_name_is_valid(STR("host.[2001:db8::7]:25")));
+	assert_true(queue_trigger_name_is_valid(STR("a-b_9")));
+}
+
+/* What an editor leaves there is nobody's event. */
+static void other_files_are_passed_over(void **state)
+{
+	int file = os_file_open(queue_store_directory(store), "trigger/Host.x~",
+				OS_FILE_WRITE | OS_FILE_CREATE);
+
+	(void)state;
+	assert_true(file >= 0);
+	os_file_close(file);
+	expect_names("");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(an_event_is_waited_for_until_it_happens, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_reason_stays_one_line, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_that_are_paths_are_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(other_files_are_passed_over, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
