@@ -3,6 +3,7 @@
 prefix = /usr/local
 DESTDIR =
 T = 60
+CUTS = 300
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
@@ -42,8 +43,9 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: ## every crash state, at length
+crash: all ## every crash state; CUTS power cuts on each filesystem, under an hour
 	@tools/test --only crash
+	@tests/power/run --cuts $(CUTS)
 
 kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
