@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: ISC
+"""Nodes each of whose processes has a user of its own, and what these can do from inside:
+tests/sandbox/inside.c stops a process and makes it call the system."""
+
+import os
+import platform
+import subprocess
+
+import pytest
+from stagepost import PATIENCE, ROOT, is_root
+
+BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
+INSIDE = os.path.join(BUILD, "tests/sandbox/inside")
+WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
+# Who plays whom: users whom the system has anyway. "nobody" owns the queue.
+USERS = {"smtpd": "games", "resolve": "daemon", "remote": "man", "lmtp": "lp", "local": "mail",
+         "pipe": "news"}
+OWNER = "nobody"
+PROCESSES = "".join(f"process {name} {{ user = {user} }}\n" for name, user in USERS.items())
+
+NEEDS = [
+    pytest.mark.skipif(not is_root(), reason="only root can become others, and trace them"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="inside.c knows one machine")]
+
+
+def inside(pid, call, *arguments):
+    """What the CALL returns to the process: a number, or "-EPERM"."""
+    ended = subprocess.run([INSIDE, str(pid), call, *map(str, arguments)], check=False,
+                           capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0, f"{call} in {pid}: {ended.stderr}"
+    return ended.stdout.strip()
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return {name: value.split() for name, _, value in
+                (line.partition(":") for line in status)}
