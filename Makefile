@@ -3,13 +3,14 @@
 prefix = /usr/local
 DESTDIR =
 T = 60
+CUTS = 300
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill faults smuggle mutants soak fuzz \
-	reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench big crash kill faults smuggle hostile mutants soak \
+	fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -32,7 +33,7 @@ lint: ## layout, static analysis, layers, scripts
 format: ## rewrite the C sources in the project's layout
 	@find src tests -name '*.[ch]' | xargs clang-format -i
 
-coverage: ## lines that the unit, transcript and fuzz tests reach
+coverage: ## lines and branches that the tests inside Meson reach
 	@tools/coverage
 
 bench: all ## measure beside Postfix
@@ -42,8 +43,9 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: ## every crash state, at length
-	@tools/test --only crash
+crash: all ## every crash state; CUTS power cuts on each filesystem, under an hour
+	@tests/crash/run
+	@tests/power/run --cuts $(CUTS)
 
 kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
@@ -55,6 +57,17 @@ faults: all ## every call of every process fails once, with each error; about ha
 smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
 	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
 
+hostile: all ## hostile clients, servers and name servers, published flaws, the sandbox, the clock
+	@tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_dns.py \
+		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
+
+reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
+	@mkdir -p doc/reliability
+	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
+		$(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) mutants && \
+		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
+	@$(MAKE) reliability-page
+
 reliability-page: ## rewrite doc/reliability.md from the records of the campaigns
 	@tools/print-reliability > doc/reliability.md.new
 	@mv doc/reliability.md.new doc/reliability.md
@@ -65,7 +78,7 @@ soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
 
-fuzz: ## search for inputs that break a parser, T seconds each
+fuzz: ## search for inputs that break a parser or an engine, T seconds each
 	@tools/fuzz $(T)
 
 install: all ## install below DESTDIR, prefix as given

@@ -13,42 +13,67 @@ MARK = b"X-Ledger: "
 
 
 class Ledger:
-    def __init__(self, path):
+    """POSITION(), if given, is read for each line: how far a disk was when it was written.
+    KNOWN: the entries that another ledger began."""
+
+    def __init__(self, path, position=None, known=None):
         self.path = path
+        self.position = position
+        self.known = {} if known is None else known
         self._file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self._lock = threading.Lock()
 
     def write(self, what, number, **fields):
         """WHAT: begun (with sha256 and recipients), dot (about to be sent), accepted
-        or refused."""
-        line = json.dumps({"what": what, "number": number, **fields}) + "\n"
+        or refused; or what a campaign adds to these."""
+        if self.position is not None:
+            fields["disk"] = self.position()
+        event = {"what": what, "number": number, **fields}
+        line = json.dumps(event) + "\n"
         with self._lock:
+            note_event(self.known, event)
             os.write(self._file, line.encode())
             os.fdatasync(self._file)
 
     def close(self):
         os.close(self._file)
 
-    def entries(self):
-        """{number: {"sha256", "recipients", "dot", "accepted"}}"""
-        found = {}
+    def events(self):
+        """Every line, in order."""
         with open(self.path, encoding="utf-8") as file:
             for line in file:
-                entry = json.loads(line)
-                number = entry.pop("number")
-                what = entry.pop("what")
-                if what == "begun":
-                    found[number] = {"dot": False, "accepted": False, **entry}
-                elif what in ("dot", "accepted"):
-                    found[number][what] = True
-        return found
+                yield json.loads(line)
+
+    def entries(self):
+        return gather_entries(self.events())
 
 
-def make_message(number, source):
+def note_event(entries, event):
+    number, what = event["number"], event["what"]
+    if what == "begun":
+        entries[number] = {"dot": False, "accepted": False, "sha256": event["sha256"],
+                           "recipients": event["recipients"]}
+    elif what in ("dot", "accepted"):
+        entries[number][what] = True
+
+
+def gather_entries(events):
+    """{number: {"sha256", "recipients", "dot", "accepted"}}"""
+    found = {}
+    for event in events:
+        note_event(found, event)
+    return found
+
+
+SIZES = (0, 100, 3000, 8000, 40000, 300000)
+LINE = 60
+LETTERS = bytes(b"....abcdefgh ijkl"[byte % 17] for byte in range(256))
+
+
+def make_message(number, source, sizes=SIZES):
     """A message that can be recognised, with CRLF lines, and the digest of it with LF."""
-    size = source.choice((0, 100, 3000, 8000, 40000, 300000))
-    alphabet = b"....abcdefgh ijkl"
-    body = b"".join(bytes(source.choices(alphabet, k=60)) + b"\r\n" for _ in range(size // 60))
+    letters = source.randbytes(source.choice(sizes) // LINE * LINE).translate(LETTERS)
+    body = b"".join(letters[i:i + LINE] + b"\r\n" for i in range(0, len(letters), LINE))
     text = MARK + b"%d\r\nSubject: number %d\r\n\r\n" % (number, number) + body
     return text, digest(text.replace(b"\r\n", b"\n"))
 
@@ -185,13 +210,20 @@ class Generator:
             except OSError:  # smtplib's exceptions are OSErrors, too
                 self._stop.wait(self.pause)
 
-    def _send(self, client, source):
+    def next_number(self):
         with self._lock:
-            number = next(self._numbers)
+            return next(self._numbers)
+
+    def _send(self, client, source):
+        number = self.next_number()
         text, sha256 = make_message(number, source)
         recipients = self.recipients(source)
         self.ledger.write("begun", number, sha256=sha256, recipients=recipients)
-        reply = client.deliver(self.sender, recipients, text,
+        self.send_whole(client, number, self.sender, recipients, text)
+
+    def send_whole(self, client, number, sender, recipients, text):
+        """The message NUMBER has begun."""
+        reply = client.deliver(sender, recipients, text,
                                before_dot=lambda: self.ledger.write("dot", number))
         if reply.startswith("250 "):
             self.ledger.write("accepted", number, reply=reply)

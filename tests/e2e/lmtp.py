@@ -13,13 +13,15 @@ class Cut(Exception):
 
 class Server:
     """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time.
+    TAKEN(recipients, text) is told of each message before any FINAL.
     On a UNIX socket at PATH, or on TCP at self.address."""
 
-    def __init__(self, path=None, recipient=None, final=None):
+    def __init__(self, path=None, recipient=None, final=None, *, taken=None):
         self.recipient = recipient or (lambda address: "250 2.1.5 ok")
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
+        self.taken = taken or self._keep
         self.times = []  # when they came, as time.time()
         self.greetings = []
         outer = self
@@ -66,17 +68,14 @@ class Server:
                     say("503 5.5.1 no recipients")
                     continue
                 say("354 go")
-                text = b""
-                while (piece := rfile.readline()) != b".\r\n":
-                    if not piece:
-                        return
-                    text += piece[1:] if piece.startswith(b".") else piece
-                answered = []
-                self.messages.append((answered, text))
-                self.times.append(time.time())
+                text = self._read_text(rfile)
+                if text is None:
+                    return
+                answered = self.taken(recipients, text)
                 for address in recipients if is_lmtp else recipients[:1]:
                     reply = self.final(address)
-                    answered += [address] if is_lmtp else recipients
+                    if answered is not None:
+                        answered += [address] if is_lmtp else recipients
                     say(reply)
                 recipients = []
             elif verb == "QUIT":
@@ -87,6 +86,24 @@ class Server:
                 say("250 ok")
             else:
                 say("500 5.5.2 what?")
+
+    @staticmethod
+    def _read_text(rfile):
+        """None: the client went away."""
+        lines = []
+        while (line := rfile.readline()) != b".\r\n":
+            if not line:
+                return None
+            lines.append(line[1:] if line.startswith(b".") else line)
+        return b"".join(lines)
+
+    def _keep(self, recipients, text):
+        """The list of those that are answered for, which grows."""
+        del recipients
+        answered = []
+        self.messages.append((answered, text))
+        self.times.append(time.time())
+        return answered
 
     def close(self):
         self.server.shutdown()

@@ -367,16 +367,19 @@ class Node:
         return found
 
     def control_files(self):
-        """{message number: its envelope or control file} of all that are queued."""
+        """{message number: its envelope or control file} of all that are queued. While it is
+        in todo/, a power cut may have left less of the control file than the envelope."""
         found = {}
         for top in ("todo", "info"):
             for folder, _, names in os.walk(os.path.join(self.queue, top)):
                 for name in names:
                     try:
                         with open(os.path.join(folder, name), "rb") as file:
-                            found[int(name)] = envelope_of(file.read()).decode()
+                            text = envelope_of(file.read()).decode("ascii", "replace")
                     except FileNotFoundError:
                         continue  # it was finished meanwhile
+                    if text.startswith(found.get(int(name), "")):
+                        found[int(name)] = text
         return found
 
     def queued_message(self, number):

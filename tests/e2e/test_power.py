@@ -1,128 +1,159 @@
 # SPDX-License-Identifier: ISC
-"""Power cuts under load, on a disk whose cache forgets. What was answered 250 is in a
-mailbox or in the queue, byte for byte, once the journal is replayed; nothing else is queued
-but what was sent to its end. The kernel's own order is what is tested here."""
+"""Power cuts of the whole system under load, the short form of the campaign (tests/power),
+and whether its parts see what they are there to see."""
 
-import copy
 import os
 import random
-import tempfile
+import subprocess
+import sys
 
 import pytest
-from disk import Unavailable
-from smtp import Client
-from stagepost import is_root
-from volatile import VolatileDisk, run
-from common.holdings import all_delivered, all_queued
-from common.ledger import MARK, Generator, Ledger, digest, judge
+from stagepost import ROOT, give_to_user, is_root
 
-SIZE = 96 << 20
-CUTS = int(os.environ.get("POWER_CUTS", "16"))
-CHANCES = (0, 0.5, 0, 0.9, 0, 0.1)  # of each undecided piece, by turns
-SEED = int(os.environ.get("POWER_SEED", str(random.randrange(1 << 30))))
+POWER = os.path.join(ROOT, "tests", "power")
+sys.path.append(POWER)
+from history import ALL, FLUSH, HEADER, NEWEST, NONE, PREFIX, SOME, WRITE, History, Platter  # noqa: E402
+from judge import Box, Level, judge_chain, read_boxes  # noqa: E402
+from recording import RecordingMount, make_filesystem  # noqa: E402
+from common.ledger import make_message  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not is_root(), reason="only root mounts disks")
+SEED = os.environ.get("POWER_SEED", str(random.randrange(1 << 30)))
 
-
-class Frozen:
-    """The ledger of a cut: what was answered before it, what was sent until after it."""
-
-    def __init__(self, before, after):
-        self.found = after
-        for number, entry in after.items():
-            entry["accepted"] = number in before and before[number]["accepted"]
-
-    def entries(self):
-        return self.found
+needs_root = pytest.mark.skipif(not is_root(), reason="only root mounts disks")
 
 
-@pytest.fixture
-def ledger():
-    with tempfile.TemporaryDirectory(prefix="stagepost-ledger-", dir="/dev/shm") as directory:
-        made = Ledger(os.path.join(directory, "ledger"))
-        yield made
-        made.close()
-
-
-@pytest.fixture
-def volatile_disk(ground, request):
-    path = os.path.join(ground.base, f"volatile{id(request)}")
-    try:
-        made = VolatileDisk(path, SIZE, getattr(request, "param", "rw"))
-    except Unavailable as why:
-        pytest.fail(f"root cannot make the disk: {why}")
-    yield made
-    made.close()
-
-
-def make_message(number, source):
-    """As the ledger's, cheaper: the disk is to be busy, not we."""
-    body = b"".join(b"%064x\r\n" % source.getrandbits(256)
-                    for _ in range(source.choice((0, 2, 40, 100, 250))))
-    text = MARK + b"%d\r\nSubject: number %d\r\n\r\n" % (number, number) + body
-    return text, digest(text.replace(b"\r\n", b"\n"))
-
-
-def verdict_of_cut(mx, disk, ledger, seed, chance):
-    before = ledger.entries()
-    image, pieces = disk.cut(1 + seed % 61, seed, chance)
-    frozen = Frozen(before, ledger.entries())
-    there = image + ".mounted"
-    os.mkdir(there)
-    run("mount", "-t", "ext4", "-o", "loop", image, there)
-    try:
-        node = copy.copy(mx)
-        node.queue = os.path.join(there, os.path.relpath(mx.queue, disk.path))
-        node.mail = os.path.join(there, os.path.relpath(mx.mail, disk.path))
-        controls = node.control_files()
-        node.control_files = lambda: controls  # nothing changes there
-        return judge(frozen, all_delivered(node), all_queued(node)), pieces
-    finally:
-        run("umount", there)
-        os.unlink(image)
-
-
-def cut_under_load(disk, node, ledger, settings, cuts):
-    mx = node(queue=os.path.join(disk.path, "queue"), mail=os.path.join(disk.path, "mail"),
-              settings=settings)
-    generator = Generator(ledger, lambda: Client(mx, timeout=20),
-                          lambda source: [f"box{source.randrange(8)}@a.test"], connections=6,
-                          pause=0.002, seed=SEED)
-    try:
-        return mx, [verdict_of_cut(mx, disk, ledger, SEED + 7 * i, CHANCES[i % len(CHANCES)])
-                    for i in range(cuts)]
-    finally:
-        generator.stop()
-
-
-@pytest.fixture(autouse=True)
-def cheap_messages(monkeypatch):
-    monkeypatch.setattr("common.ledger.make_message", make_message)
-
-
-@pytest.mark.parametrize("settings", ["", "stage maildir { paused = yes }"],
-                         ids=["delivering", "waiting"])
-def test_power_cuts(volatile_disk, node, ledger, settings, capsys):
-    mx, verdicts = cut_under_load(volatile_disk, node, ledger, settings, CUTS)
-    assert mx.log.find("queue_opened")[-1]["sync"] == "ordered"
+def campaign(capsys, *words):
+    done = subprocess.run(
+        [sys.executable, "-B", os.path.join(POWER, "campaign.py"), "--seed", SEED, *words],
+        capture_output=True, text=True, check=False, timeout=300)
     with capsys.disabled():
-        print(f"\n  {len(verdicts)} cuts (POWER_SEED={SEED}), undecided pieces: "
-              f"{[pieces for _, pieces in verdicts]}\n  {verdicts[-1][0]}")
-    assert verdicts[-1][0].accepted > 50, "the load was too small to mean anything"
-    for verdict, _ in verdicts:
-        assert not verdict.lost, verdict.lost[:20]
-        assert not verdict.corrupt, verdict.corrupt[:20]
+        for line in done.stdout.splitlines():
+            if line.startswith("Power cuts") or "mutant" in line:
+                print(f"\n  {line}", end="")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("volatile_disk", ["barrier=0", "data=writeback", "data=journal"],
-                         indirect=True)
-def test_order_is_not_assumed(volatile_disk, node):
-    mx = node(queue=os.path.join(volatile_disk.path, "queue"))
-    assert mx.log.find("queue_opened")[-1]["sync"] in ("filesystem", "files")
+@needs_root
+def test_power_cuts(capsys):
+    campaign(capsys, "--cuts", "7", "--each", "7", "--seconds", "3", "--nested", "0.4")
 
 
-@pytest.mark.parametrize("volatile_disk", ["barrier=0"], indirect=True)
-def test_a_disk_that_is_not_flushed_loses_mail(volatile_disk, node, ledger):
-    """The judge sees it: on such a disk nothing can be promised."""
-    _, verdicts = cut_under_load(volatile_disk, node, ledger, "queue_sync = ordered", 2)
-    assert any(verdict.lost or verdict.corrupt for verdict, _ in verdicts)
+@needs_root
+@pytest.mark.parametrize("mutant", ["flushes", "all"])
+def test_what_is_forgotten_is_seen(capsys, mutant):
+    """A disk that forgets its flushes, programs that forget their syncs."""
+    campaign(capsys, "--mutant", mutant, "--cuts", "10", "--seconds", "2")
+
+
+@needs_root
+@pytest.mark.parametrize("options, strategy", [
+    ("rw", "ordered"), ("barrier=0", "files"), ("data=writeback", "files"),
+    ("data=journal", "files")])
+def test_order_is_assumed_where_it_is_kept(node, ground, options, strategy):
+    folder = ground.directory("power")
+    image = os.path.join(folder, "image")
+    make_filesystem("ext4", image)
+    disk = RecordingMount("ext4", image, folder, os.path.join(folder, "mounted"), options)
+    try:
+        give_to_user(disk.mount.path)
+        mx = node(queue=os.path.join(disk.mount.path, "queue"))
+        assert mx.log.find("queue_opened")[-1]["sync"] == strategy
+        mx.stop()
+    finally:
+        disk.close()
+
+
+# --- what a cut leaves ---
+
+def write_log(path, records):
+    """(offset, bytes) or FLUSH."""
+    with open(path, "wb") as file:
+        for record in records:
+            offset, data = (0, b"") if record == FLUSH else record
+            kind = FLUSH if record == FLUSH else WRITE
+            file.write(HEADER.pack(kind, 0, offset, len(data), 0) + data)
+
+
+@pytest.mark.parametrize("kind, possible", [
+    (NONE, {b"A.."}), (ALL, {b"ABC"}), (PREFIX, {b"A..", b"AB.", b"ABC"}),
+    (NEWEST, {b"A.C", b"ABC"}), (SOME, {b"A..", b"AB.", b"A.C", b"ABC"})])
+def test_what_was_flushed_is_left(tmp_path, kind, possible):
+    log = tmp_path / "log"
+    write_log(log, [(0, b"A" * 512), FLUSH, (512, b"B" * 512), (1024, b"C" * 512),
+                    (0, b"x" * 512)])
+    found = set()
+    for seed in range(60):
+        image = tmp_path / "image"
+        image.write_bytes(b"." * 1536)
+        history = History(str(log))
+        platter = Platter(history, str(image))
+        platter.advance(4)
+        platter.close()
+        with open(image, "r+b") as file:
+            assert history.scatter(file.fileno(), 4, kind, random.Random(seed)) == 2
+        found.add(image.read_bytes()[::512])
+    assert found <= possible and len(found) >= min(2, len(possible)), found
+
+
+def test_a_write_is_torn_into_sectors(tmp_path):
+    log = tmp_path / "log"
+    write_log(log, [(0, b"A" * 2048)])
+    found = set()
+    for seed in range(100):
+        image = tmp_path / "image"
+        image.write_bytes(b"." * 2048)
+        with open(image, "r+b") as file:
+            History(str(log)).scatter(file.fileno(), 1, PREFIX, random.Random(seed))
+        found.add(image.read_bytes()[::512])
+    assert len(found) == 16
+
+
+# --- the judge ---
+
+def event(what, number, disk, **fields):
+    return {"what": what, "number": number, "disk": disk, "problem": None, **fields}
+
+
+def chain_of(spoil):
+    """A message to a Maildir, an SMTP server and one that refuses it. The power is cut at 10,
+    and the recovery delivers what the queue still has. In SPOIL something is wrong."""
+    text, sha256 = make_message(1, random.Random(1))
+    names = ["box@a.test", "u@r.test", "fail-1@r.test"]
+    load = [event("begun", 1, 1, sha256=sha256, recipients=names), event("dot", 1, 2),
+            event("accepted", 1, 5), event("delivered", 1, 6, to="u@r.test"),
+            event("bounced", 1, 12, recipients=["fail-1@r.test"])]
+    after = [event("bounced", 1, 0, recipients=["fail-1@r.test"])]
+    pending = {(1, "box@a.test"): 1, (1, "fail-1@r.test"): 1}
+    stored = text.replace(b"\r\n", b"\n")
+    times = [100.0] * 20
+    if spoil == "too late":
+        load[2]["disk"] = 11
+    if spoil == "not reported":
+        after.clear()
+    if spoil in ("twice", "excused", "old"):
+        after.append(event("delivered", 1, 0, to="u@r.test"))
+    if spoil in ("excused", "old"):
+        pending[1, "u@r.test"] = 1
+    if spoil == "old":
+        times[9] = 200.0
+    if spoil == "not sent":
+        load[1]["disk"] = 11
+    if spoil == "for nothing":
+        after.append(event("bounced", 1, 0, recipients=["box@a.test"]))
+    levels = [Level(load, 10, times), Level(after, pending=pending)]
+    entries = {1: {"dot": spoil != "not sent", "accepted": True, "sha256": sha256,
+                   "recipients": names}}
+    box = Box() if spoil == "no copy" else read_boxes(
+        [("box@a.test", stored[:-1] if spoil == "cut" else stored, 100.0)], entries)
+    return levels, box
+
+
+@pytest.mark.parametrize("spoil, counts", [
+    (None, (1, 0, 0, 0, 0)), ("no copy", (1, 1, 0, 0, 0)), ("not reported", (1, 1, 0, 0, 0)),
+    ("cut", (1, 1, 1, 0, 0)), ("twice", (1, 0, 0, 1, 1)), ("excused", (1, 0, 0, 1, 0)),
+    ("old", (1, 0, 0, 1, 1)), ("too late", (0, 0, 0, 0, 0)), ("not sent", (1, 1, 1, 0, 0)),
+    ("for nothing", (1, 0, 1, 1, 1))])
+def test_judge_sees_it(spoil, counts):
+    verdict = judge_chain(*chain_of(spoil))
+    assert (verdict.accepted, len(verdict.lost), len(verdict.corrupt), verdict.duplicates,
+            len(verdict.unexcused)) == counts

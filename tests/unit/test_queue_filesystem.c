@@ -13,15 +13,11 @@
 
 enum { EXT4 = 0xef53, TMPFS = 0x01021994, OVERLAY = 0x794c7630 };
 
-int __real_os_file_open(int directory, const char *path, unsigned flags);
-int __wrap_os_file_open(int directory, const char *path, unsigned flags);
-int __wrap_os_file_filesystem_type(int file, uint64_t *type_out);
-int __real_os_file_link(int directory, const char *from, const char *to);
-int __wrap_os_file_link(int directory, const char *from, const char *to);
-int __real_os_file_rename(int directory, const char *from, const char *to);
-int __wrap_os_file_rename(int directory, const char *from, const char *to);
-int __real_os_file_info_at(int directory, const char *path, struct os_file_info *info_out);
-int __wrap_os_file_info_at(int directory, const char *path, struct os_file_info *info_out);
+/* Of the linker's --wrap: the real function, and the one that is called instead. */
+#define WRAPPED(type, name, ...)         \
+	type __real_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__)
 
 static struct {
 	uint64_t type;
@@ -35,7 +31,7 @@ static struct {
 	unsigned taken; /* names of the probe that somebody else has */
 } kernel;
 
-int __wrap_os_file_open(int directory, const char *path, unsigned flags)
+WRAPPED(int, os_file_open, int directory, const char *path, unsigned flags)
 {
 	if (strncmp(path, "pid/probe", 9) == 0 && kernel.taken > 0) {
 		kernel.taken--;
@@ -48,28 +44,28 @@ int __wrap_os_file_open(int directory, const char *path, unsigned flags)
 	return __real_os_file_open(directory, kernel.mountinfo, flags);
 }
 
-int __wrap_os_file_filesystem_type(int file, uint64_t *type_out)
+WRAPPED(int, os_file_filesystem_type, int file, uint64_t *type_out)
 {
 	(void)file;
 	*type_out = kernel.type;
 	return kernel.type_error;
 }
 
-int __wrap_os_file_link(int directory, const char *from, const char *to)
+WRAPPED(int, os_file_link, int directory, const char *from, const char *to)
 {
 	return kernel.link_error < 0 && strstr(from, "probe") != NULL
 		       ? kernel.link_error
 		       : __real_os_file_link(directory, from, to);
 }
 
-int __wrap_os_file_rename(int directory, const char *from, const char *to)
+WRAPPED(int, os_file_rename, int directory, const char *from, const char *to)
 {
 	return kernel.rename_error < 0 && strstr(from, "probe") != NULL
 		       ? kernel.rename_error
 		       : __real_os_file_rename(directory, from, to);
 }
 
-int __wrap_os_file_info_at(int directory, const char *path, struct os_file_info *info_out)
+WRAPPED(int, os_file_info_at, int directory, const char *path, struct os_file_info *info_out)
 {
 	int result = __real_os_file_info_at(directory, path, info_out);
 
