@@ -26,7 +26,7 @@ LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
 # sent is read again; a child of a fork has no log, but an exit status; and libevent knows other ways to wait.
 UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "remote pread64",
-           "lmtp pread64", "local dup2", errno.ECONNRESET, errno.EINTR}
+           "lmtp pread64", "pipe dup2", errno.ECONNRESET, errno.EINTR}
 SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
 EVENTS = 200  # of the log, for one fault: more is a loop
 TICKS = 50  # hundredths of a second of the processor, for one fault
@@ -359,9 +359,9 @@ def test_every_call_of_a_change_fails_once(scene, shim, campaign, change):
 
 # What was found so, and is mended: (way, call, N, error).
 FOUND = [
-    ("pipe", Call("local", "write", "pipe"), 1, errno.EIO),
-    ("large", Call("local", "write", "pipe"), 9, errno.EIO),
-    ("pipe", Call("local", "epoll_ctl", "other"), 2, errno.ENOMEM),
+    ("pipe", Call("pipe", "write", "pipe"), 1, errno.EIO),
+    ("large", Call("pipe", "write", "pipe"), 9, errno.EIO),
+    ("pipe", Call("pipe", "epoll_ctl", "other"), 2, errno.ENOMEM),
     ("remote", Call("remote", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("lmtp", Call("smtpd", "epoll_ctl", "other"), 1, errno.ENOSPC),
     ("mixed", Call("queue", "write", "other"), 1, errno.EINTR),

@@ -3,6 +3,7 @@
 send, and may be made to. What is malformed ends that connection, with an event, never the
 process that it was sent to; and the message is delivered by those who behave."""
 
+import os
 import random
 import socket
 import struct
@@ -33,12 +34,19 @@ def text(value):
 
 
 class Peer:
-    """A connection to the socket NAME of MX, on which anything can be said."""
+    """A connection to the socket NAME of MX, on which anything can be said: as the user of
+    its processes, or nobody would listen."""
 
     def __init__(self, mx, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(30)
-        self.socket.connect(f"{mx.run}/{name}")
+        user = os.stat(mx.queue).st_uid
+        before = os.geteuid()
+        os.seteuid(user)
+        try:
+            self.socket.connect(f"{mx.run}/{name}")
+        finally:
+            os.seteuid(before)
 
     def __enter__(self):
         return self
