@@ -43,12 +43,9 @@ struct disk {
 	bool is_forgetful;
 };
 
-struct request {
-	size_t length;
-	union {
-		struct fuse_in_header header;
-		unsigned char bytes[REQUEST_MAX];
-	};
+union request {
+	struct fuse_in_header header;
+	unsigned char bytes[REQUEST_MAX];
 };
 
 static void die(const char *what)
@@ -57,12 +54,12 @@ static void die(const char *what)
 	exit(1);
 }
 
-static const void *body_of(const struct request *request)
+static const void *body_of(const union request *request)
 {
 	return request->bytes + sizeof request->header;
 }
 
-static void reply(const struct disk *disk, const struct request *request, int error,
+static void reply(const struct disk *disk, const union request *request, int error,
 		  const void *body, size_t length)
 {
 	struct fuse_out_header header = {.len = (uint32_t)(sizeof header + length),
@@ -87,7 +84,7 @@ static struct fuse_attr attributes_of(const struct disk *disk, uint64_t inode)
 				  .nlink = 1};
 }
 
-static void on_init(const struct disk *disk, const struct request *request)
+static void on_init(const struct disk *disk, const union request *request)
 {
 	const struct fuse_init_in *in = body_of(request);
 	struct fuse_init_out out = {
@@ -105,7 +102,7 @@ static void on_init(const struct disk *disk, const struct request *request)
 	reply(disk, request, 0, &out, sizeof out);
 }
 
-static void on_lookup(const struct disk *disk, const struct request *request)
+static void on_lookup(const struct disk *disk, const union request *request)
 {
 	struct fuse_entry_out out = {.nodeid = IMAGE,
 				     .entry_valid = HOUR,
@@ -118,7 +115,7 @@ static void on_lookup(const struct disk *disk, const struct request *request)
 		reply(disk, request, 0, &out, sizeof out);
 }
 
-static void on_attributes(const struct disk *disk, const struct request *request)
+static void on_attributes(const struct disk *disk, const union request *request)
 {
 	struct fuse_attr_out out = {.attr_valid = HOUR,
 				    .attr = attributes_of(disk, request->header.nodeid)};
@@ -126,14 +123,14 @@ static void on_attributes(const struct disk *disk, const struct request *request
 	reply(disk, request, 0, &out, sizeof out);
 }
 
-static void on_open(const struct disk *disk, const struct request *request)
+static void on_open(const struct disk *disk, const union request *request)
 {
 	struct fuse_open_out out = {.open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES};
 
 	reply(disk, request, 0, &out, sizeof out);
 }
 
-static void on_read(const struct disk *disk, const struct request *request)
+static void on_read(const struct disk *disk, const union request *request)
 {
 	static unsigned char bytes[WRITE_MAX];
 	const struct fuse_read_in *in = body_of(request);
@@ -145,7 +142,7 @@ static void on_read(const struct disk *disk, const struct request *request)
 	reply(disk, request, 0, bytes, (size_t)length);
 }
 
-static void on_write(struct disk *disk, const struct request *request)
+static void on_write(struct disk *disk, const union request *request)
 {
 	const struct fuse_write_in *in = body_of(request);
 	struct fuse_write_out out = {.size = in->size};
@@ -159,7 +156,7 @@ static void on_write(struct disk *disk, const struct request *request)
 }
 
 /* Discards, and zeros that are not sent as bytes. */
-static void on_allocate(struct disk *disk, const struct request *request)
+static void on_allocate(struct disk *disk, const union request *request)
 {
 	const struct fuse_fallocate_in *in = body_of(request);
 	int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
@@ -176,7 +173,7 @@ static void on_allocate(struct disk *disk, const struct request *request)
 	reply(disk, request, 0, NULL, 0);
 }
 
-static void answer(struct disk *disk, const struct request *request)
+static void answer(struct disk *disk, const union request *request)
 {
 	switch (request->header.opcode) {
 	case FUSE_INIT:
@@ -216,7 +213,7 @@ static void answer(struct disk *disk, const struct request *request)
 }
 
 /* All requests that wait, at least one; 0: unmounted. */
-static size_t read_batch(const struct disk *disk, struct request *batch)
+static size_t read_batch(const struct disk *disk, union request *batch)
 {
 	size_t count = 0;
 
@@ -225,7 +222,7 @@ static size_t read_batch(const struct disk *disk, struct request *batch)
 		ssize_t length = read(disk->device, batch[count].bytes, REQUEST_MAX);
 
 		if (length >= 0)
-			batch[count++].length = (size_t)length;
+			count++;
 		else if (errno == EAGAIN && count > 0)
 			break;
 		else if (errno == EAGAIN)
@@ -240,7 +237,7 @@ static size_t read_batch(const struct disk *disk, struct request *batch)
 
 static void serve(struct disk *disk)
 {
-	static struct request batch[BATCH_MAX];
+	static union request batch[BATCH_MAX];
 	size_t count;
 
 	while ((count = read_batch(disk, batch)) > 0) {

@@ -8,7 +8,7 @@ import subprocess
 
 from stagepost import ROOT, wait_until
 
-BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
+BUILD = os.path.abspath(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")))
 LONG = 60  # seconds; for a command that hangs
 
 # (options of mkfs, options of mount), by turns
