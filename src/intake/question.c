@@ -140,7 +140,9 @@ void intake_question_see_to_body(struct intake_session *session)
 		queue_client_abandon(&session->message);
 		return;
 	}
+	/* of a message that is whole, the rest is written when COMMIT is seen to */
 	if (session->message.state != QUEUE_CLIENT_OPEN ||
+	    smtp_server_question(session->server) != NULL ||
 	    smtp_server_body(session->server)->length < SMTP_SERVER_BODY_MAX)
 		return;
 	error = write_body(session);

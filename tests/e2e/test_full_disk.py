@@ -180,6 +180,23 @@ def test_queue_over_its_quota(quota, node):
     assert mx.pids() == pids
 
 
+def test_the_last_block_is_over_the_quota(quota, node):
+    """The message is whole, but as much of it as fits in one block is not written yet."""
+    mx = node(queue=os.path.join(quota.path, "queue"), unsafe=True,
+              settings="maxsize = 4M\nstage maildir { paused = yes }")
+    pids = mx.pids()
+    with Client(mx) as client:
+        while client.deliver("s@client.test", "u@a.test", MESSAGE).startswith("250 "):
+            pass
+        while client.deliver("s@client.test", "u@a.test", b"x" * 70 + b"\r\n").startswith("250 "):
+            pass
+        for size in range(64_000, 66_000, 20):
+            text = b"Subject: x\r\n\r\n" + (b"x" * 70 + b"\r\n") * (size // 72)
+            reply = client.deliver("s@client.test", "u@a.test", text)
+            assert reply.startswith("452 4.3.1 "), reply
+    assert mx.pids() == pids
+
+
 @pytest.mark.parametrize("disk, status", [("few_inodes", "4.3.1"), ("quota", "4.2.2")])
 def test_mailboxes_without_room(request, node, disk, status):
     mail = os.path.join(request.getfixturevalue(disk).path, "mail")
