@@ -79,11 +79,14 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	return error;
 }
 
-struct os_sandbox_place os_sandbox_place(const char *path)
+int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
 {
 	struct stat status;
 
-	if (stat(path, &status) != 0)
-		return (struct os_sandbox_place){0, 0};
-	return (struct os_sandbox_place){status.st_dev, status.st_ino};
+	*place_out = (struct os_sandbox_place){0, 0};
+	if (stat(path, &status) == 0)
+		*place_out = (struct os_sandbox_place){status.st_dev, status.st_ino};
+	else if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+		return -errno;
+	return 0;
 }

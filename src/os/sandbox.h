@@ -74,6 +74,7 @@ struct os_sandbox_place {
 	uint64_t device;
 	uint64_t inode;
 };
-struct os_sandbox_place os_sandbox_place(const char *path);
+/* -errno when that cannot be told now. */
+MUST_CHECK int os_sandbox_place(const char *path, struct os_sandbox_place *place_out);
 
 #endif

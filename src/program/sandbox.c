@@ -111,9 +111,6 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}
-	sandbox->places = arena_alloc(sandbox->arena, sandbox->count * sizeof *sandbox->places);
-	for (size_t i = 0; i < sandbox->count; i++)
-		sandbox->places[i] = os_sandbox_place(sandbox->paths[i].path);
 }
 
 static struct sandbox *sandbox_new(const struct profile *profile, const struct config *config)
@@ -139,14 +136,26 @@ void sandbox_log_lacks(unsigned lacks)
 		log_event(EVENT_SANDBOX_LACKS, log_string("feature", "seccomp"));
 }
 
+static int remember_places(struct sandbox *sandbox)
+{
+	int error = 0;
+
+	sandbox->places = arena_alloc(sandbox->arena, sandbox->count * sizeof *sandbox->places);
+	for (size_t i = 0; error == 0 && i < sandbox->count; i++)
+		error = os_sandbox_place(sandbox->paths[i].path, &sandbox->places[i]);
+	return error;
+}
+
 int sandbox_enter(const char *name, const struct config *config, struct sandbox **sandbox_out)
 {
 	unsigned known = os_sandbox_lacks(); /* the supervisor has said so, once for all */
 	struct sandbox *sandbox = sandbox_new(profile_find(name), config);
 	const struct os_sandbox limits = {sandbox->calls, sandbox->paths, sandbox->count};
 	unsigned lacks = 0;
-	int error = os_sandbox_enter(&limits, &lacks);
+	int error = remember_places(sandbox);
 
+	if (error == 0)
+		error = os_sandbox_enter(&limits, &lacks);
 	if (error < 0) {
 		arena_free(sandbox->arena);
 		return error;
@@ -164,9 +173,13 @@ static bool has_path(const struct sandbox *sandbox, const struct os_sandbox_path
 	return false;
 }
 
-static bool is_same(struct os_sandbox_place a, struct os_sandbox_place b)
+/* Whether the path leads where it did, or that cannot be told now. */
+static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 {
-	return a.device == b.device && a.inode == b.inode;
+	struct os_sandbox_place now;
+
+	return os_sandbox_place(path, &now) < 0 ||
+	       (now.device == place->device && now.inode == place->inode);
 }
 
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
@@ -177,7 +190,7 @@ bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);
 	for (size_t i = 0; i < sandbox->count; i++)
-		fits &= is_same(sandbox->places[i], os_sandbox_place(sandbox->paths[i].path));
+		fits &= is_in_place(sandbox->paths[i].path, &sandbox->places[i]);
 	arena_free(wanted->arena);
 	return fits;
 }
