@@ -36,6 +36,7 @@ class Server:
 
         kind = socketserver.ThreadingUnixStreamServer if path else socketserver.ThreadingTCPServer
         kind.daemon_threads = True
+        kind.request_queue_size = 128  # or else connections are lost before they are accepted
         kind.block_on_close = False
         self.server = kind(path or ("127.0.0.1", 0), Handler)
         if path:

@@ -27,11 +27,14 @@ static char base[64];
 static bool reads_are_cut;
 
 /* A file that another process cuts while it is read. */
-ssize_t __real_os_file_read(int file, void *data, size_t length, uint64_t offset);
-ssize_t __wrap_os_file_read(int file, void *data, size_t length, uint64_t offset);
-ssize_t __wrap_os_file_read(int file, void *data, size_t length, uint64_t offset)
+ssize_t real_read(int file, void *data, size_t length,
+		  uint64_t offset) __asm__("__real_os_file_read");
+ssize_t wrap_read(int file, void *data, size_t length,
+		  uint64_t offset) __asm__("__wrap_os_file_read");
+
+ssize_t wrap_read(int file, void *data, size_t length, uint64_t offset)
 {
-	ssize_t count = __real_os_file_read(file, data, length, offset);
+	ssize_t count = real_read(file, data, length, offset);
 
 	return reads_are_cut && count > 0 ? count - 1 : count;
 }
