@@ -96,6 +96,7 @@ void queue_intake_close(struct queue_intake *intake)
 		queue_message_release(intake->messages);
 	queue_spare_list_clear(&intake->ready);
 	queue_spare_list_clear(&intake->quarantine);
+	free(intake->stuck.items); /* the cleaner of the next process finds them */
 	for (size_t i = 0; i < intake->kept_size; i++)
 		if (intake->kept[i].number != 0)
 			os_file_close(intake->kept[i].file);

@@ -104,6 +104,7 @@ struct queue_intake {
 	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
 	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;
+	struct queue_spare_list stuck; /* the disk did not let them be removed; no descriptors */
 	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
 	bool is_unknown;         /* any directory may be dirty from a process before us */
 	bool is_poisoned;        /* a sync failed: no removal is sure any more */
@@ -132,6 +133,8 @@ void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spar
 bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out);
 /* Closes the descriptors; the files stay. */
 void queue_spare_list_clear(struct queue_spare_list *list);
+/* Removes the file and closes its descriptor; see queue_intake_remove_stuck(). */
+void queue_spare_remove(struct queue_intake *intake, struct queue_spare spare);
 /* Takes a ready spare off; false when there is none. */
 bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out);
 /* Adds a file that may be used again at once; cuts or removes it first where it

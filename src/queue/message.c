@@ -174,14 +174,8 @@ void queue_message_release(struct queue_message *message)
 
 void queue_message_discard(struct queue_message *message)
 {
-	char path[QUEUE_PATH_SIZE];
-	int result;
-
-	queue_spare_path(message->intake, &message->data, path);
-	/* the cleaner finds what cannot be removed now */
-	result = os_file_unlink(message->intake->store->directory, path);
-	(void)result;
-	queue_message_release(message);
+	queue_spare_remove(message->intake, message->data);
+	forget(message);
 }
 
 /* A file that was never queued under any name may be used again at once. */

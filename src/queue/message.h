@@ -21,7 +21,7 @@ struct queue_intake_options {
 	uint32_t spares;     /* kept at most; 0: reuse nothing. Each spare and each of as
 			      * many queued messages holds its descriptor open: up to
 			      * 3 * spares in all */
-	uint64_t spare_size; /* a larger file is cut to this when it becomes a spare */
+	uint64_t spare_size; /* a larger file is emptied when it becomes a spare */
 };
 
 /* Also removes, after a sync, the spares that an earlier process left in pid/. Only the
@@ -73,6 +73,8 @@ void queue_intake_trust_names(struct queue_intake *intake);
  * queue_message_commit_group() has made the removal of their names durable: how
  * many do. Where no message comes, call it with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
+/* Tries again to remove the files that the disk did not let go: a full quota may not. */
+void queue_intake_remove_stuck(struct queue_intake *intake);
 /* Removes the spares: their room and their inodes are needed. */
 void queue_intake_drop_spares(struct queue_intake *intake);
 

@@ -19,6 +19,7 @@ int server_check_room(struct queue_server *server)
 {
 	int error = queue_store_has_room(server->store, server->reserve);
 
+	queue_intake_remove_stuck(server->intake);
 	if (error == -ENOSPC) {
 		queue_intake_drop_spares(server->intake);
 		error = queue_store_has_room(server->store, server->reserve);
@@ -57,6 +58,8 @@ static int open_files(struct server_client *client, size_t count, int *files,
 		files[opened++] = queue_message_file(held->message);
 		pack_u64(numbers, held->number);
 	}
+	if (error == -EDQUOT)
+		queue_intake_drop_spares(server->intake);
 	*opened_out = opened;
 	return error;
 }

@@ -12,6 +12,7 @@
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,16 +75,34 @@ static bool make_ready(struct queue_intake *intake, struct queue_spare spare)
 	return has_room;
 }
 
-/* Nobody needs to know when this fails: the cleaner finds the name. */
-static void remove_spare(struct queue_intake *intake, struct queue_spare spare)
+void queue_spare_remove(struct queue_intake *intake, struct queue_spare spare)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
 	queue_spare_path(intake, &spare, path);
 	result = os_file_unlink(intake->store->directory, path);
-	(void)result;
 	os_file_close(spare.file);
+	if (result == 0 || result == -ENOENT)
+		return;
+	spare.file = -1;
+	pthread_mutex_lock(&intake->mutex);
+	queue_spare_list_add(&intake->stuck, spare);
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+void queue_intake_remove_stuck(struct queue_intake *intake)
+{
+	struct queue_spare_list stuck;
+	struct queue_spare spare;
+
+	pthread_mutex_lock(&intake->mutex);
+	stuck = intake->stuck;
+	intake->stuck = (struct queue_spare_list){0};
+	pthread_mutex_unlock(&intake->mutex);
+	while (queue_spare_list_take(&stuck, &spare))
+		queue_spare_remove(intake, spare);
+	queue_spare_list_clear(&stuck);
 }
 
 /* After a sync that failed, a removal that is seen may still not be durable, and no
@@ -107,29 +126,32 @@ static void set_aside(struct queue_intake *intake, struct queue_spare spare)
 	queue_spare_set_aside(intake, path, spare);
 }
 
-static int cut(const struct queue_intake *intake, const struct queue_spare *spare)
+/* A large file is emptied, not cut to that size: btrfs keeps all of an extent of which
+ * a part is left. */
+static int empty_large(const struct queue_intake *intake, const struct queue_spare *spare)
 {
 	struct os_file_info info;
 	int result = os_file_info(spare->file, &info);
 
 	if (result == 0 && info.size > intake->options.spare_size)
-		result = os_file_truncate(spare->file, intake->options.spare_size);
+		result = os_file_truncate(spare->file, 0);
 	return result;
 }
 
 void queue_spare_give(struct queue_intake *intake, struct queue_spare spare)
 {
-	if (spare.file >= 0 && cut(intake, &spare) == 0 && make_ready(intake, spare))
+	if (spare.file >= 0 && empty_large(intake, &spare) == 0 && make_ready(intake, spare))
 		return;
-	remove_spare(intake, spare);
+	queue_spare_remove(intake, spare);
 }
 
 void queue_intake_drop_spares(struct queue_intake *intake)
 {
 	struct queue_spare spare;
 
+	queue_intake_remove_stuck(intake);
 	while (queue_spare_take(intake, &spare))
-		remove_spare(intake, spare);
+		queue_spare_remove(intake, spare);
 }
 
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)

@@ -27,6 +27,7 @@ class Image:
     """An ext4 filesystem of SIZE bytes, mounted at PATH until close()."""
 
     kind = "ext4"
+    options = "loop"
 
     def __init__(self, path, size, inodes=None):
         if not is_root():
@@ -39,7 +40,7 @@ class Image:
         os.makedirs(path, exist_ok=True)
         try:
             self.make(inodes)
-            self._run("mount", "-t", self.kind, "-o", "loop", self.file, path)
+            self._run("mount", "-t", self.kind, "-o", self.options, self.file, path)
         finally:
             os.unlink(self.file)  # the mount keeps it: nothing is left even when we are killed
         give_to_user(path)
@@ -65,6 +66,7 @@ class QuotaImage(Image):
     comes without, unlike ext4's."""
 
     kind = "btrfs"
+    options = "loop,commit=1"  # what was removed counts until then, and that is 30 s by default
 
     def __init__(self, path, size):
         self.top = path + ".top"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What is read from a queue, whoever wrote it there, is just as long as allowed, or
- * longer, or other than we would have written it. */
+ * longer, or other than we would have written it; and a disk that lets nothing go. */
 #include "mail/address.h"
 #include "os/file.h"
 #include "queue/control.h"
@@ -9,6 +9,7 @@
 #include "queue/trailer.h"
 #include "queue/trigger.h"
 #include "test.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -25,6 +26,7 @@
 
 static char base[64];
 static bool reads_are_cut;
+static bool unlinks_fail;
 
 /* A file that another process cuts while it is read. */
 ssize_t real_read(int file, void *data, size_t length,
@@ -37,6 +39,15 @@ ssize_t wrap_read(int file, void *data, size_t length, uint64_t offset)
 	ssize_t count = real_read(file, data, length, offset);
 
 	return reads_are_cut && count > 0 ? count - 1 : count;
+}
+
+/* A disk that lets nothing go: a full quota may not. */
+int real_unlink(int directory, const char *path) __asm__("__real_os_file_unlink");
+int wrap_unlink(int directory, const char *path) __asm__("__wrap_os_file_unlink");
+
+int wrap_unlink(int directory, const char *path)
+{
+	return unlinks_fail ? -EDQUOT : real_unlink(directory, path);
 }
 
 static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
@@ -275,6 +286,46 @@ static void an_envelope(void **state)
 	buffer_clear(&reason);
 }
 
+static size_t files_in_pid(void)
+{
+	char path[96];
+	size_t count = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof path, "%s/queue/pid", base);
+	folder = opendir(path);
+	assert_non_null(folder);
+	for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	return count;
+}
+
+/* What cannot be removed now is, as soon as it can be. */
+static void a_file_that_the_disk_keeps(void **state)
+{
+	struct queue_intake_options options = {.spares = 0};
+	struct buffer reason = {0};
+	struct queue_store *store = open_store("queue", &reason);
+	struct queue_intake *intake;
+	struct queue_message *message;
+
+	(void)state;
+	assert_non_null(store);
+	assert_int_equal(queue_intake_open(store, &options, &intake), 0);
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	unlinks_fail = true;
+	queue_message_discard(message);
+	queue_intake_remove_stuck(intake);
+	assert_int_equal(files_in_pid(), 1);
+	unlinks_fail = false;
+	queue_intake_remove_stuck(intake);
+	assert_int_equal(files_in_pid(), 0);
+	queue_intake_close(intake);
+	queue_store_close(store);
+	buffer_clear(&reason);
+}
+
 static void the_split(void **state)
 {
 	static const struct {
@@ -331,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_control_file),
 		cmocka_unit_test_setup_teardown(a_trailer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_envelope, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_the_disk_keeps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_split, set_up, tear_down),
 		cmocka_unit_test(the_name_of_a_trigger),
 	};
