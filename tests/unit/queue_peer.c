@@ -5,34 +5,24 @@
 #include "os/socket.h"
 #include "test.h"
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-char queue_peer_base[64];
+char queue_peer_base[SCRATCH_SIZE];
 
 int queue_peer_set_up(void **state)
 {
 	(void)state;
-	snprintf(queue_peer_base, sizeof queue_peer_base, "/tmp/stagepost-test-XXXXXX");
-	return mkdtemp(queue_peer_base) != NULL ? 0 : -1;
-}
-
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(name);
+	return scratch_make(queue_peer_base);
 }
 
 int queue_peer_tear_down(void **state)
 {
 	(void)state;
-	return nftw(queue_peer_base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(queue_peer_base);
 }
 
 const char *queue_peer_path(const char *name)

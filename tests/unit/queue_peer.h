@@ -7,6 +7,7 @@
 #define TESTS_UNIT_QUEUE_PEER_H
 
 #include "base/buffer.h"
+#include "scratch.h"
 
 struct queue_peer {
 	int socket;
@@ -16,7 +17,7 @@ struct queue_peer {
 };
 
 /* A directory of its own, and its removal; for cmocka. */
-extern char queue_peer_base[64];
+extern char queue_peer_base[SCRATCH_SIZE];
 int queue_peer_set_up(void **state);
 int queue_peer_tear_down(void **state);
 

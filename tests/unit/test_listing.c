@@ -4,8 +4,8 @@
 #include "os/file.h"
 #include "queue/message.h"
 #include "queue/update.h"
+#include "scratch.h"
 #include "test.h"
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +13,13 @@
 enum { MESSAGES = 12 };
 
 struct fixture {
-	char base[64];
+	char base[SCRATCH_SIZE];
 	struct queue_store *store;
 	struct queue_intake *intake;
 	uint64_t numbers[MESSAGES];
 	unsigned seen[MESSAGES];
 	unsigned calls;
 };
-
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(name);
-}
 
 static uint64_t enqueue(struct queue_intake *intake)
 {
@@ -59,8 +51,7 @@ static int set_up(void **state)
 	char path[96];
 
 	assert_non_null(fixture);
-	snprintf(fixture->base, sizeof fixture->base, "/tmp/stagepost-test-XXXXXX");
-	assert_non_null(mkdtemp(fixture->base));
+	assert_int_equal(scratch_make(fixture->base), 0);
 	snprintf(path, sizeof path, "%s/queue", fixture->base);
 	assert_int_equal(queue_store_open(path, &options, &fixture->store, NULL), 0);
 	assert_int_equal(queue_intake_open(fixture->store, &intake_options, &fixture->intake), 0);
@@ -76,7 +67,7 @@ static int tear_down(void **state)
 
 	queue_intake_close(fixture->intake);
 	queue_store_close(fixture->store);
-	nftw(fixture->base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(fixture->base);
 	free(fixture);
 	return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* The local stage on a real loop and disk; the helper's side is played here. */
 #include "base/panic.h"
+#include "scratch.h"
 #include "stage/local.h"
 #include "test.h"
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { JOBS = 300 };
 
-static char root[] = "/tmp/test_local.XXXXXX";
+static char root[SCRATCH_SIZE];
 static struct {
 	struct os_loop *loop;
 	struct config *config;
@@ -144,14 +144,6 @@ static void jobs_are_finished_when_the_stage_ends(void **state)
 	config_free(play.config);
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-	(void)info;
-	(void)type;
-	(void)place;
-	return remove(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,7 +153,7 @@ int main(void)
 	};
 	int failed;
 
-	assert_non_null(mkdtemp(root));
+	assert_int_equal(scratch_make(root), 0);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0 ? 1 : failed;
+	return scratch_remove(root) < 0 ? 1 : failed;
 }

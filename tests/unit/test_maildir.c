@@ -6,11 +6,11 @@
 #include "mailbox/maildir.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "scratch.h"
 #include "test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,17 +108,9 @@ static struct mail_verdict deliver_text(const char *below, const char *message)
 	return deliver(MAILDIR_SYNC_FILES, below, message, strlen(message));
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
-{
-	(void)info;
-	(void)type;
-	(void)place;
-	return remove(path);
-}
-
 static void remove_root(void)
 {
-	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(root), 0);
 }
 
 static void set_up_root(void)

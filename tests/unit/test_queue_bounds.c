@@ -8,11 +8,11 @@
 #include "queue/message.h"
 #include "queue/trailer.h"
 #include "queue/trigger.h"
+#include "scratch.h"
 #include "test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 	"from: <a@example.org>\nsize: 10\n"
 #define ENVELOPE HEAD "to: 1 <b@example.net>\nend:\n"
 
-static char base[64];
+static char base[SCRATCH_SIZE];
 static bool reads_are_cut;
 static bool unlinks_fail;
 
@@ -50,26 +50,17 @@ int wrap_unlink(int directory, const char *path)
 	return unlinks_fail ? -EDQUOT : real_unlink(directory, path);
 }
 
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(name);
-}
-
 static int set_up(void **state)
 {
 	(void)state;
 	reads_are_cut = false;
-	snprintf(base, sizeof base, "/tmp/stagepost-test-XXXXXX");
-	return mkdtemp(base) != NULL ? 0 : -1;
+	return scratch_make(base);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(base);
 }
 
 /* Appends COUNT times BYTE. */

@@ -2,23 +2,15 @@
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/trigger.h"
+#include "scratch.h"
 #include "test.h"
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char base[64];
+static char base[SCRATCH_SIZE];
 static struct queue_store *store;
-
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(name);
-}
 
 static int set_up(void **state)
 {
@@ -26,8 +18,7 @@ static int set_up(void **state)
 	char path[96];
 
 	(void)state;
-	snprintf(base, sizeof base, "/tmp/stagepost-test-XXXXXX");
-	if (mkdtemp(base) == NULL)
+	if (scratch_make(base) < 0)
 		return -1;
 	snprintf(path, sizeof path, "%s/queue", base);
 	return queue_store_open(path, &options, &store, NULL);
@@ -37,7 +28,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	queue_store_close(store);
-	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(base);
 }
 
 static int count(void *context, struct str name)

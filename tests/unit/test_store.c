@@ -2,10 +2,10 @@
 #include "os/file.h"
 #include "queue/message.h"
 #include "queue/update.h"
+#include "scratch.h"
 #include "test.h"
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,22 +15,13 @@
 
 enum { SPARES = 8, SPARE_SIZE = 4096 };
 
-static char base[64];
+static char base[SCRATCH_SIZE];
 static char path[96];
-
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
-{
-	(void)status;
-	(void)type;
-	(void)where;
-	return remove(name);
-}
 
 static int set_up(void **state)
 {
 	(void)state;
-	snprintf(base, sizeof base, "/tmp/stagepost-test-XXXXXX");
-	if (mkdtemp(base) == NULL)
+	if (scratch_make(base) < 0)
 		return -1;
 	snprintf(path, sizeof path, "%s/queue", base);
 	return 0;
@@ -39,7 +30,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(base);
 }
 
 static struct queue_store *open_store(enum queue_sync sync)
@@ -180,7 +171,7 @@ static void unsafe_filesystems_are_refused(void **state)
 		queue_store_close(store);
 	}
 	buffer_clear(&reason);
-	nftw(name, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(name);
 }
 
 static void locks_exclude(void **state)

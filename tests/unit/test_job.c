@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+/* What helpers say to "send": one that was broken into says anything. */
+#include "ipc/job.h"
+#include "mail/verdict.h"
+#include "test.h"
+#include <string.h>
+
+static bool is_taken(struct ipc_job_report report)
+{
+	struct buffer body = {0};
+	struct ipc_job_report taken;
+	struct unpack unpack;
+	bool is_good;
+
+	ipc_job_add_report(&body, &report);
+	unpack = (struct unpack){buffer_view(&body), false};
+	is_good = ipc_job_take_report(&unpack, &taken);
+	if (is_good) {
+		assert_true(str_equal(taken.text, report.text));
+		assert_int_equal(unpack.rest.length, 0);
+	}
+	buffer_clear(&body);
+	return is_good;
+}
+
+static const struct ipc_job_report good = {1, IPC_JOB_PASSED_ON, STR("2.0.0"),
+					   STR("stored at last"), STR("host.mx.test")};
+
+static struct ipc_job_report with_text(struct str text)
+{
+	struct ipc_job_report report = good;
+
+	report.text = text;
+	return report;
+}
+
+static void texts_are_lines(void **state)
+{
+	char longest[MAIL_TEXT_SIZE];
+
+	(void)state;
+	memset(longest, 'x', sizeof longest);
+	assert_true(is_taken(good));
+	assert_true(is_taken(with_text(STR(""))));
+	assert_true(is_taken(with_text(STR("gr\xc3\xbc\xc3\x9f"
+					   "e"))));
+	assert_true(is_taken(with_text(str_slice(longest, sizeof longest - 1))));
+	assert_false(is_taken(with_text(str_slice(longest, sizeof longest))));
+	assert_false(is_taken(with_text(STR("one\ndone: 2"))));
+	assert_false(is_taken(with_text(STR("one\r"))));
+	assert_false(is_taken(with_text(STR("\0"))));
+	assert_false(is_taken(with_text(STR("\x7f"))));
+}
+
+static void words_have_no_spaces(void **state)
+{
+	struct ipc_job_report report = good;
+
+	(void)state;
+	report.trigger = STR("host.mx.test 4.0.0");
+	assert_false(is_taken(report));
+	report.trigger = STR("host.mx.test\n");
+	assert_false(is_taken(report));
+	report.trigger = STR("");
+	assert_true(is_taken(report));
+}
+
+static void status_and_flags_are_known(void **state)
+{
+	struct ipc_job_report report = good;
+
+	(void)state;
+	report.status = STR("3.0.0");
+	assert_false(is_taken(report));
+	report.status = STR("");
+	assert_false(is_taken(report));
+	report = good;
+	report.flags = IPC_JOB_FLAGS << 1;
+	assert_false(is_taken(report));
+	report.flags = UINT32_MAX;
+	assert_false(is_taken(report));
+}
+
+static bool is_target(struct ipc_job_target target)
+{
+	struct buffer body = {0};
+	struct ipc_job_target taken;
+	struct unpack unpack;
+	bool is_good;
+
+	ipc_job_add_target(&body, &target);
+	unpack = (struct unpack){buffer_view(&body), false};
+	is_good = ipc_job_take_target(&unpack, &taken);
+	buffer_clear(&body);
+	return is_good;
+}
+
+static void targets_are_lines(void **state)
+{
+	(void)state;
+	assert_true(is_target((struct ipc_job_target){1, 0, STR("mailbox"), STR("\"a b\"@c.test"),
+						      STR(""), STR("")}));
+	assert_true(is_target((struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("5.1.1"),
+						      STR("no such user")}));
+	assert_false(is_target(
+		(struct ipc_job_target){1, 0, STR("mail box"), STR("a@c.test"), STR(""), STR("")}));
+	assert_false(is_target((struct ipc_job_target){1, 0, STR("mailbox"), STR("a\n@c.test"),
+						       STR(""), STR("")}));
+	assert_false(is_target(
+		(struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("x"), STR("")}));
+	assert_false(is_target((struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("5.1.1"),
+						       STR("no\nsuch user")}));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_are_lines),
+		cmocka_unit_test(words_have_no_spaces),
+		cmocka_unit_test(status_and_flags_are_known),
+		cmocka_unit_test(targets_are_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
