@@ -7,13 +7,13 @@ from judge import WINDOW
 from common.record import record
 
 ZERO = ("lost", "corrupt", "unexcused duplicates", "not recovered")
-WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and mail that waits, on a {name} filesystem "
+WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and mail that waits, on {name}, on a disk "
         "that records every write and flush. The power is cut at random, half of the times right "
         "behind an answer: what was flushed is left, and any part of what was written since, in "
-        "sectors of 512 bytes (but for blocks without which XFS and btrfs themselves cannot be "
-        "mounted: they are left old or new). The whole system is started on that and delivers everything; a "
-        "share of the recoveries is cut again (nested). A duplicate is excused if the queue on "
-        "the disk still said, less than {window:.0f} s after it was delivered, that it was not.")
+        "sectors of 512 bytes (but for blocks that ext4, XFS and btrfs themselves do not survive "
+        "torn, their superblocks: they are left old or new). The whole system is started on that "
+        "and delivers everything; a share of the recoveries is cut again (nested). A duplicate "
+        "is excused if the queue on the disk still said, less than {window:.0f} s after it was delivered, that it was not.")
 
 
 class Tally:
