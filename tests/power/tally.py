@@ -13,7 +13,8 @@ WHAT = ("SMTP in, SMTP, LMTP and Maildir out, bounces and mail that waits, on {n
         "sectors of 512 bytes (but for blocks that ext4, XFS and btrfs themselves do not survive "
         "torn, their superblocks: they are left old or new). The whole system is started on that "
         "and delivers everything; a share of the recoveries is cut again (nested). A duplicate "
-        "is excused if the queue on the disk still said, less than {window:.0f} s after it was delivered, that it was not.")
+        "is excused if the queue on the disk still said, less than {window:.0f} s after it was "
+        "delivered, that it was not.")
 
 
 class Tally:
