@@ -6,7 +6,7 @@ import socket
 import time
 from dataclasses import dataclass, field
 
-from hostile import GOOD, PIPELINING
+from hostile import GOOD, PIPELINING, Cut
 
 MODES = {"plain": (GOOD, False), "pipelined": (PIPELINING, False), "lmtp": (PIPELINING, True)}
 STATES = ("greeting", "EHLO", "MAIL", "RCPT", "DATA", "END")
@@ -149,9 +149,11 @@ def refuse(letter, reply, good):
 
 
 def say_and_close(reply):
+    """And hears no more, whatever has come meanwhile."""
     def say(peer):
         peer.say(reply)
         close(peer)
+        raise Cut
 
     return say
 

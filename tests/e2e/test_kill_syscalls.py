@@ -232,7 +232,8 @@ def wrapped(node):
 def start_with_litter(scene, name, words):
     """A start with all that a start can find: S2, S4, S5, what waits. NAME's process is
     begun with these WORDS for strace."""
-    send(scene, "later")
+    # a process that was killed just before may not be there again
+    wait_until(lambda: send(scene, "later").startswith("250 "), "a message is accepted")
     wait_until(lambda: [text.count(word) for text in scene.mx.control_files().values()
                         for word in ("\ndone: ", "\nwait: ")] == [1, 2],
                "a message is at S5, its outcomes recorded")
