@@ -66,7 +66,7 @@ def test_judge_sees_it(ledger, spoil, counts):
 
 RECORDED = 1.0  # seconds; after that an outcome that was logged is on the disk
 RESTARTED = 12.0  # and then the longest wait until "queue" runs again
-HELPERS = {"a.test": "local", "p.test": "local", "l.test": "lmtp", "b.test": "remote"}
+HELPERS = {"a.test": "local", "p.test": "pipe", "l.test": "lmtp", "b.test": "remote"}
 
 
 def some_recipients(source):
