@@ -105,10 +105,10 @@ struct queue_intake {
 	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;
 	struct queue_spare_list stuck; /* the disk did not let them be removed; no descriptors */
-	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
-	bool is_unknown;         /* any directory may be dirty from a process before us */
-	bool is_poisoned;        /* a sync failed: no removal is sure any more */
-	struct queue_kept *kept; /* [kept_size], by number */
+	bool *dirty;                   /* [QUEUE_DIRTY_COUNT][split] */
+	bool is_unknown;               /* any directory may be dirty from a process before us */
+	bool is_poisoned;              /* a sync failed: no removal is sure any more */
+	struct queue_kept *kept;       /* [kept_size], by number */
 	size_t kept_size;
 	struct queue_message *messages; /* handed out, not committed */
 };
