@@ -15,7 +15,7 @@ import time
 import pytest
 from scene import SENDERS, Scene, stored_in
 from smtp import Client
-from stagepost import wait_until
+from stagepost import is_alive, wait_until
 from common.holdings import all_queued
 from common.ledger import MARK, Generator, Ledger, judge, make_message
 from common.record import record
@@ -105,6 +105,7 @@ class Killer:
             os.kill(pid, signal.SIGKILL)
         node.process.wait(20)
         node.process = None
+        wait_until(lambda: not any(is_alive(pid) for pid in pids), "their sockets are closed")
         node.start()
 
     def supervisor(self, name):
