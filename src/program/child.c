@@ -5,6 +5,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/log_settings.h"
@@ -88,6 +89,18 @@ static void take_config(struct supervised *supervised, struct ipc_message *messa
 	buffer_clear(&text);
 }
 
+/* At each reload all sockets come again: most are held already. */
+static bool is_held(const struct child *child, const char *name, int descriptor)
+{
+	struct os_file_info held;
+	struct os_file_info info;
+
+	return child_socket(child, name) >= 0 &&
+	       os_file_info(child_socket(child, name), &held) == 0 &&
+	       os_file_info(descriptor, &info) == 0 && held.inode == info.inode &&
+	       held.device == info.device;
+}
+
 static void take_socket(struct supervised *supervised, struct ipc_message *message)
 {
 	struct child *child = &supervised->child;
@@ -100,6 +113,8 @@ static void take_socket(struct supervised *supervised, struct ipc_message *messa
 	}
 	memcpy(entry->name, message->body.data, message->body.length);
 	entry->name[message->body.length] = '\0';
+	if (is_held(child, entry->name, message->descriptors[0]))
+		return; /* who calls closes what is not taken */
 	entry->descriptor = message->descriptors[0];
 	message->descriptors[0] = -1;
 	child->socket_count++;

@@ -154,7 +154,7 @@ class Attempt:
     def may_double(self):
         """Where the report of a delivery was lost, or its record."""
         call, _, _ = self.point
-        return call.program in ("local", "lmtp", "remote", "send")
+        return call.program in ("local", "pipe", "lmtp", "remote", "send")
 
     def look(self):
         """At the log, and at what runs."""

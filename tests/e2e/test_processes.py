@@ -280,3 +280,16 @@ def test_control_file_can_be_read(node):
                     r"^wait: \d \S+ until=\S+ trigger=host\.127\.0\.0\.1:\d+ 4\.4\.1 "):
         assert re.search(pattern, control, re.M), f"{pattern} in\n{control}"
     split_trace(mx.queued_message(number).replace(b"\r\n", b"\n"), STORED)
+
+
+def test_reloads_hold_no_descriptors(node):
+    mx = node()
+
+    def held():
+        return {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in mx.pids()}
+
+    mx.reload()
+    before = held()
+    for _ in range(10):
+        mx.reload()
+    wait_until(lambda: held() == before, "all have what they had", timeout=5)
