@@ -16,7 +16,7 @@ from shim import LIE, Call, Shim, name_of
 from stagepost import PROGRAMS, wait_until
 from common.record import record
 
-SEED = int(os.environ.get("FAULT_SEED", str(random.randrange(1 << 30))))
+SEED = int(os.environ.get("FAULT_SEED", "1"))  # "make test" tries the same calls each time
 SAMPLE = int(os.environ.get("FAULTS", "6"))  # for each way; 0: all
 COMMAND = f"FAULTS={SAMPLE} tests/e2e/run tests/e2e/test_errors.py" if SAMPLE else "make faults"
 WAYS = ["local", "remote", "lmtp", "pipe", "mixed", "large", "bounce", "later", "command"]
