@@ -137,6 +137,7 @@ class Attempt:
         self.name = f"{what}, {call} {number} {name_of(action)}"
         self.mark = scene.mx.log.mark()
         self.went_on = True  # nobody was refused, nothing had to be tried again
+        self.said = ""  # by a command, to who called it
 
     def wrong(self, what):
         self.campaign.wrong.append(f"{self.name}: {what}")
@@ -184,7 +185,8 @@ class Attempt:
         return (UNNAMED & {call.name, f"{call.name} {call.kind}", action,
                            f"{call.program} {call.name}"}
                 or any(word in value for event in events for value in event.values()
-                       for word in words))
+                       for word in words)
+                or any(word in self.said for word in words))
 
     def is_harmless(self, events):
         """What needs no line in the log: all went on as if nothing had been."""
@@ -196,6 +198,8 @@ class Attempt:
         self.shim.arm(*self.point)
         try:
             reply = send(scene, way)
+            if self.point[0].program == "stagepost":
+                self.said = reply
             retries = scene.settle(patience=0.15)
             self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
             if late and not self.shim.fired:
