@@ -23,6 +23,7 @@ WARM_UP = 90  # seconds in which a process may still grow
 SLACK_KIB = 1024
 SLACK_FILES = 30
 GROWTH = 1.1
+REST = 6  # seconds; a connection that waits for the next message is closed after 5
 
 
 def some_recipients(source):
@@ -130,6 +131,23 @@ def anonymous_kib(pid):
     raise AssertionError(f"no RssAnon of {pid}")
 
 
+def held_descriptors(pid, queue):
+    """How many, but for one of each data file that is no message's: "queue" keeps spares
+    open, "smtpd" a stock of them, so that a message need not wait. How many that are says
+    how much came at once, up to the setting "spares", and the files themselves are counted in
+    the queue. A second one of the same file, or one of a file that is gone, is a leak."""
+    links = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    unused = os.path.join(os.path.realpath(queue), "pid") + os.sep
+    stock = {link for link in links
+             if link.startswith(unused) and not link.endswith(" (deleted)")}
+    return len(links) - len(stock)
+
+
 class Holdings:
     """Of each process, whenever nothing is under way: [(age, KiB, descriptors)]."""
 
@@ -139,16 +157,19 @@ class Holdings:
         self.samples = {}  # by (program, pid)
         self.files = []  # in the queue
 
-    def sample(self):
+    def sample(self, rest=REST):
+        """After REST: until then connections are kept for mail that may come, as many as there
+        were messages at once."""
+        time.sleep(rest)
         now = time.monotonic()
         for event in self.mx.log.find("process_started"):
             pid, key = int(event["pid"]), (event["program"], int(event["pid"]))
             if pid not in self.mx.pids(event["program"]) or not is_alive(pid):
                 continue
             self.born.setdefault(key, now)
-            descriptors = len(os.listdir(f"/proc/{pid}/fd"))
             self.samples.setdefault(key, []).append(
-                (now - self.born[key], anonymous_kib(pid), descriptors))
+                (now - self.born[key], anonymous_kib(pid),
+                 held_descriptors(pid, self.mx.queue)))
         self.files.append(sum(len(names) for _, _, names in os.walk(self.mx.queue)))
 
     def growing(self):

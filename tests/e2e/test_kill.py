@@ -66,8 +66,12 @@ def test_judge_sees_it(ledger, spoil, counts):
 
 RECORDED = 1.0  # seconds; after that an outcome that was logged is on the disk
 RESTARTED = 12.0  # and then the longest wait until "queue" runs again
-# seconds after a helper's death in which what it began may still be written: by a program that
-# it started, by the next host
+# Seconds after a helper's death in which what it began may still be written. "pipe" has started a
+# program: that is another process, which has the message in its pipe and goes on when its
+# parent is killed. "remote" has handed the message to the kernel: bytes in a socket are sent
+# though the process is gone, and the next host, which has the final dot, queues and writes
+# it. For the others it is only what two clocks, of a kill and of a file, differ by: "local" makes
+# the file itself, and the LMTP server is ours and notes at once what has come.
 OUTLIVES = {"pipe": 0.5, "remote": 0.5}
 HELPERS = {"a.test": "local", "p.test": "pipe", "l.test": "lmtp", "b.test": "remote"}
 
@@ -227,6 +231,13 @@ def copy_of(seconds, *hosts):
     ("u@a.test", (copy_of(1), copy_of(9)), [(2, "mx", "smtpd"), (2, "mx", "lmtp"),
                                             (2, "mx", "queue"), (2, "other", "local")], False),
     ("u@a.test", (copy_of(1), copy_of(9)), [(0.5, "mx", "local"), (9.1, "mx", "local")], False),
+    *((f"u@{domain}.test", (copy_of(1), copy_of(9)), [(1 - before, "mx", program)], excused)
+      for domain, program, before, excused in (
+          ("p", "pipe", 0.4, True), ("p", "pipe", 0.6, False), ("p", "local", 0.4, False),
+          ("a", "local", 0.04, True), ("a", "local", 0.06, False), ("a", "local", 0.4, False),
+          ("l", "lmtp", 0.4, False))),
+    *(("u@b.test", (copy_of(3, ("other", 3)), copy_of(9, ("other", 8))),
+       [(3 - before, "mx", "remote")], excused) for before, excused in ((0.4, True), (0.6, False))),
     ("told@a.test", (copy_of(1), copy_of(9)), [(2.5, "mx", "send")], True),
     ("told@a.test", (copy_of(1), copy_of(9)), [(4, "mx", "send")], False),
     ("u@b.test", (copy_of(3, ("other", 1)), copy_of(9, ("other", 8))),

@@ -9,7 +9,8 @@ import time
 
 import pytest
 from scene import Scene
-from soak import Faults, Holdings, Load, Sender, some_recipients
+from soak import (REST, WARM_UP, Faults, Holdings, Load, Sender, held_descriptors,
+                  some_recipients)
 from stagepost import PATIENCE, wait_until
 from common.record import record
 
@@ -18,6 +19,44 @@ SEED = int(os.environ.get("SOAK_SEED", str(random.randrange(1 << 30))))
 ROUND = min(30, SECONDS / 3)  # seconds of load between two looks at everything
 WAITING = 30  # messages that wait when stats and disk are compared
 
+
+# --- the judge ---
+
+@pytest.mark.parametrize("kib, descriptors, files, found", [
+    (lambda i: 3000, lambda i: 20, lambda i: 500, 0),
+    (lambda i: 3000 + 90 * (i % 8), lambda i: 20 + i % 2, lambda i: 500 + 9 * (i % 8), 0),
+    (lambda i: 3000 + 100 * i, lambda i: 20, lambda i: 500, 1),  # 100 KiB a round
+    (lambda i: 3000, lambda i: 20 + i // 8, lambda i: 500, 1),  # a descriptor in 8 rounds
+    (lambda i: 3000, lambda i: 20, lambda i: 500 + 10 * i, 1),
+    (lambda i: 9000 if i < 2 else 3000, lambda i: 40 if i < 2 else 20, lambda i: 50 * min(i, 9), 0),
+])
+def test_holdings_see_a_leak(kib, descriptors, files, found):
+    """Made up: a look each half minute; before WARM_UP a process may hold what it likes."""
+    held = Holdings(None)
+    held.samples["send", 1] = [(WARM_UP - 60 + 30 * i, kib(i), descriptors(i)) for i in range(32)]
+    held.files = [files(i) for i in range(32)]
+    assert held.judged() == 1
+    assert len(held.growing()) == found, held.growing()
+
+
+def test_descriptors_that_are_no_leak(tmp_path):
+    """One of each data file that is in stock; not its second, nor one of what is gone."""
+    (tmp_path / "pid").mkdir()
+    (tmp_path / "todo").mkdir()
+    before = held_descriptors(os.getpid(), tmp_path)
+    paths = [tmp_path / "pid/m1", tmp_path / "pid/m2", tmp_path / "pid/m1", tmp_path / "todo/3"]
+    leaks = [0, 0, 1, 2]
+    files = []
+    for path, expected in zip(paths, leaks):
+        files.append(open(path, "ab"))
+        assert held_descriptors(os.getpid(), tmp_path) - before == expected
+    paths[1].unlink()
+    assert held_descriptors(os.getpid(), tmp_path) - before == 3
+    for file in files:
+        file.close()
+
+
+# --- the campaign ---
 
 @pytest.fixture
 def scene(node):
@@ -87,7 +126,7 @@ def test_soak(scene, capsys):
     while time.monotonic() - begin < SECONDS or rounds < 3:
         verdict = one_round(scene, faults, SEED + rounds)
         rounds += 1
-        held.sample()
+        held.sample(REST if SECONDS > 600 else 0)
         totals["answered 250"] += verdict.accepted
         for name in "delivered", "bounced", "duplicates":
             totals[name] += getattr(verdict, name)
