@@ -34,12 +34,6 @@ struct os_timer {
 	void *context;
 };
 
-struct os_signal {
-	struct event event;
-	void (*call)(void *context);
-	void *context;
-};
-
 struct os_wakeup {
 	struct os_watch *watch;
 	int descriptor;
@@ -47,11 +41,12 @@ struct os_wakeup {
 	void *context;
 };
 
-/* What libevent would tell on standard error: our callers hear it as errors. */
-static void keep_quiet(int severity, const char *text)
+/* What libevent would tell on standard error: our callers hear it as errors, but for that
+ * after which it calls exit(). */
+static void hear(int severity, const char *text)
 {
-	(void)severity;
-	(void)text;
+	if (severity == EVENT_LOG_ERR)
+		panic("%s", text);
 }
 
 static void arm_refused(evutil_socket_t descriptor, short what, void *context);
@@ -70,7 +65,7 @@ struct os_loop *os_loop_new(void)
 	event_config_free(config);
 	if (loop->base == NULL)
 		cannot_begin("no event loop", -errno);
-	event_set_log_callback(keep_quiet);
+	event_set_log_callback(hear);
 	evtimer_assign(&loop->refused_timer, loop->base, arm_refused, loop);
 	return loop;
 }
@@ -312,36 +307,6 @@ void os_timer_free(struct os_timer *timer)
 		return;
 	evtimer_del(&timer->event);
 	free(timer);
-}
-
-static void signal_ready(evutil_socket_t number, short what, void *context)
-{
-	struct os_signal *signal = context;
-
-	(void)number;
-	(void)what;
-	signal->call(signal->context);
-}
-
-struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(void *context),
-				void *context)
-{
-	struct os_signal *signal = memory_alloc_zero(1, sizeof *signal);
-
-	signal->call = call;
-	signal->context = context;
-	evsignal_assign(&signal->event, loop->base, number, signal_ready, signal);
-	if (evsignal_add(&signal->event, NULL) != 0)
-		cannot_begin("signals cannot be watched", -errno);
-	return signal;
-}
-
-void os_signal_free(struct os_signal *signal)
-{
-	if (signal == NULL)
-		return;
-	evsignal_del(&signal->event);
-	free(signal);
 }
 
 static void wakeup_ready(void *context, unsigned events)

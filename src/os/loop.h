@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * os/loop.h - the event loop of a process: descriptors, timers, signals, and
- * work put off to the end of a turn. (libevent does the waiting.)
+ * os/loop.h - the event loop of a process: descriptors, timers, and work
+ * put off to the end of a turn. (libevent does the waiting.)
  *
  * A turn: wait, call what is ready, then call what was deferred. A callback may
  * free any watch or timer, its own included. One thread only, but for
@@ -17,7 +17,6 @@
 struct os_loop;
 struct os_watch;
 struct os_timer;
-struct os_signal;
 struct os_wakeup;
 
 struct os_loop *os_loop_new(void);
@@ -61,12 +60,8 @@ void os_timer_stop(struct os_timer *timer);
 bool os_timer_is_running(const struct os_timer *timer);
 void os_timer_free(struct os_timer *timer);
 
-struct os_signal *os_signal_new(struct os_loop *loop, int number, void (*call)(void *context),
-				void *context);
-void os_signal_free(struct os_signal *signal);
-
-/* Lets another thread cause a call in the loop's thread. Several sends before
- * the call may become one. */
+/* Lets another thread, or a signal's handler, cause a call in the loop's thread. Several sends
+ * before the call may become one. */
 struct os_wakeup *os_wakeup_new(struct os_loop *loop, void (*call)(void *context), void *context);
 void os_wakeup_send(struct os_wakeup *wakeup);
 void os_wakeup_free(struct os_wakeup *wakeup);

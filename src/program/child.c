@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/signal_watch.h"
 #include "os/socket.h"
 #include "program/log_settings.h"
 #include "program/sandbox.h"
@@ -289,7 +290,7 @@ int child_main(int argc, char **argv, const struct child_program *program)
 {
 	static struct supervised supervised;
 	struct child *child = &supervised.child;
-	struct os_signal *signals[2];
+	struct os_signal_watch *signals[2];
 
 	(void)argv;
 	log_open(program->name, LOG_INFO_LEVEL);
@@ -309,12 +310,12 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	supervised.fit_timer = os_timer_new(child->loop, check_fit, &supervised);
 	supervised.control =
 		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);
-	signals[0] = os_signal_new(child->loop, SIGTERM, on_terminate, &supervised);
-	signals[1] = os_signal_new(child->loop, SIGINT, ignore, &supervised);
+	signals[0] = os_signal_watch_new(child->loop, SIGTERM, on_terminate, &supervised);
+	signals[1] = os_signal_watch_new(child->loop, SIGINT, ignore, &supervised);
 	os_loop_run(child->loop);
 	log_flush();
-	os_signal_free(signals[0]);
-	os_signal_free(signals[1]);
+	os_signal_watch_free(signals[0]);
+	os_signal_watch_free(signals[1]);
 	return supervised.exit_status;
 }
 

@@ -3,6 +3,7 @@
 #include "log/event.h"
 #include "os/file.h"
 #include "os/sandbox.h"
+#include "os/signal_watch.h"
 #include "program/log_settings.h"
 #include "program/pid_file.h"
 #include "program/sandbox.h"
@@ -162,7 +163,7 @@ static void find_programs(struct supervisor *supervisor)
 int serve(const char *file, struct str text, struct config *config)
 {
 	static struct supervisor supervisor;
-	struct os_signal *signals[4];
+	struct os_signal_watch *signals[4];
 
 	log_settings_apply("stagepost", config);
 	os_process_ignore_pipe_signal();
@@ -177,10 +178,10 @@ int serve(const char *file, struct str text, struct config *config)
 		return 1;
 	find_programs(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
-	signals[0] = os_signal_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
-	signals[1] = os_signal_new(supervisor.loop, SIGTERM, stop_serving, &supervisor);
-	signals[2] = os_signal_new(supervisor.loop, SIGINT, stop_serving, &supervisor);
-	signals[3] = os_signal_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
+	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
+	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, stop_serving, &supervisor);
+	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, stop_serving, &supervisor);
+	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
 		serve_process_start(&supervisor.processes[i]);
@@ -188,7 +189,7 @@ int serve(const char *file, struct str text, struct config *config)
 	log_event(EVENT_SERVE_STOPPED);
 	log_flush();
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
-		os_signal_free(signals[i]);
+		os_signal_watch_free(signals[i]);
 	config_free(supervisor.config);
 	buffer_clear(&supervisor.text);
 	return supervisor.exit_status;
