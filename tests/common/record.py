@@ -37,10 +37,31 @@ def record(name, *, title, what, command, counts, seconds, filesystem="", zero=(
         "filesystem": filesystem, "seconds": round(seconds), "counts": dict(counts),
         "zero": list(zero),
     }
+    return keep(name, entry)
+
+
+def keep(name, entry):
     directory = os.environ.get("STAGEPOST_RECORD")
     if directory:
         os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, name + ".json"), "w", encoding="utf-8") as file:
             json.dump(entry, file, indent="\t")
             file.write("\n")
-    return f"{title}: " + ", ".join(f"{value} {key}" for key, value in counts.items())
+    return f"{entry['title']}: " + ", ".join(
+        f"{value} {key}" for key, value in entry["counts"].items())
+
+
+def join(name, entries, seconds):
+    """One record of ENTRIES, the parts of a campaign that have nothing in common: the same
+    in all but what they counted, else AssertionError. SECONDS: how long it took."""
+    for key in entries[0].keys() - {"counts", "seconds", "date"}:
+        assert all(entry[key] == entries[0][key] for entry in entries), f"parts differ: {key}"
+    names = []
+    for entry in entries:
+        place = 0
+        for count in entry["counts"]:
+            if count not in names:
+                names.insert(place, count)
+            place = names.index(count) + 1
+    counts = {count: sum(entry["counts"].get(count, 0) for entry in entries) for count in names}
+    return keep(name, {**entries[-1], "seconds": round(seconds), "counts": counts})

@@ -251,6 +251,7 @@ def test_every_call_fails_once(scene, shim, campaign, capsys, way):
     calls, early = learn(scene, shim, way)
     for point in some(points_of(calls), capsys):
         scene.forget()
+        scene.mx.forget_past()
         scene.mx.restart()
         Attempt(campaign, scene, shim, way, point).run(way, late=point[1] > early[point[0]])
     campaign.check()
@@ -366,6 +367,7 @@ def test_every_call_of_a_change_fails_once(scene, shim, campaign, capsys, change
     scene.settle()
     for point in some(points_of(calls), capsys):
         scene.forget()
+        scene.mx.forget_past()
         name = change.__name__
         Change(change, campaign, scene, shim, name, point).run(name, late=True)
     campaign.check()
