@@ -328,7 +328,7 @@ extern const struct queue_group_handler record_group_handler;
 
 /* trigger.c */
 struct trigger *trigger_find(struct manager *manager, struct str name);
-/* NAME is to be waited for: makes trigger/NAME. What waits for a host is tried
+/* NAME is to be waited for: makes trigger/NAME. What waits for a host or a service is tried
  * now and then, one message at a time, less and less often. */
 void trigger_set(struct manager *manager, struct str name, struct str reason);
 /* Its event happened: removes trigger/NAME, wakes all who wait. */

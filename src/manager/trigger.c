@@ -2,8 +2,9 @@
 /*
  * Triggers: events worth waiting for, each a file while it is waited for.
  *
- * trigger/host.NAME is made when a host cannot be reached. While it stands, one
- * message at a time tries the host, after probe_delay, twice that, four times ...;
+ * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
+ * service's server cannot. While it stands, one message at a time tries, after probe_delay,
+ * twice that, four times ...;
  * all others sleep without a cost. Any answer releases them all: they are woken by
  * and by, and if it happens again meanwhile, those who still sleep go on waiting.
  * Triggers of other names are operators' and programs', who release them.
@@ -97,6 +98,12 @@ static struct trigger *take_back(struct manager *manager, struct str name)
 	return NULL;
 }
 
+/* Whether it is for a server, which nobody but a message can find back. */
+static bool is_probed(struct str name)
+{
+	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service."));
+}
+
 static struct trigger *add(struct manager *manager, struct str name)
 {
 	struct trigger *trigger = take_back(manager, name);
@@ -105,7 +112,7 @@ static struct trigger *add(struct manager *manager, struct str name)
 		trigger = trigger_new(name);
 	trigger->delay_us = manager->config->probe_delay_us;
 	trigger->probe_at_us = INT64_MAX;
-	if (str_starts_with(name, STR("host.")))
+	if (is_probed(name))
 		trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us;
 	HASH_ADD_KEYPTR(hh, manager->triggers, trigger->name, name.length, trigger);
 	return trigger;

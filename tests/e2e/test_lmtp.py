@@ -169,6 +169,23 @@ def test_a_server_that_is_not_there_is_waited_for(node, socket_path):
     assert [answered for answered, _ in late.messages] == [["a@box.test"]]
 
 
+def test_a_server_that_comes_back_is_found(node, socket_path):
+    """Without an operator, and one message tries for all."""
+    mx = node(domains=[DOMAIN], settings=service(f"unix:{socket_path}") + "\nprobe_delay = 1\n")
+    for name in "a", "b", "c":
+        deliver(mx, [f"{name}@box.test"], TEXT)
+    mx.log.wait("trigger_set", trigger="service.box")
+    outcomes(mx, 3)
+    mark = mx.log.mark()
+    mx.log.wait("deferred", since=mark)
+    late = Server(socket_path)
+    mx.wait_empty()
+    late.close()
+    assert not mx.trigger_files()
+    assert sorted(answered for answered, _ in late.messages) == [
+        ["a@box.test"], ["b@box.test"], ["c@box.test"]]
+
+
 def test_a_reload_changes_the_server(node, server):
     first, second = server(), server(tcp=True)
     mx = node(domains=[DOMAIN], settings=service(first.address))
