@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 static const int64_t STOP_PATIENCE_US = MINUTE_US;
+/* When a supervisor was killed its processes take a moment to notice and to let go. */
+static const int64_t BIND_PATIENCE_US = 5 * SECOND_US;
 
 /* --- stopping --- */
 
@@ -136,7 +138,7 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = serve_bind_run_sockets(supervisor);
 	if (error == 0)
-		error = serve_bind_sockets(supervisor, config);
+		error = serve_bind_sockets(supervisor, config, BIND_PATIENCE_US);
 	return error;
 }
 

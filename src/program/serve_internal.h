@@ -61,8 +61,10 @@ struct supervisor {
 };
 
 /* serve_socket.c */
-/* Binds what CONFIG wants and marks it; what was bound before stays. */
-MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct config *config);
+/* Binds what CONFIG wants and marks it; what was bound before stays. For PATIENCE_US it tries
+ * again, and blocks, where an address is in use. */
+MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct config *config,
+				  int64_t patience_us);
 /* The sockets in the run directory. */
 MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
 /* Closes what is not marked. */

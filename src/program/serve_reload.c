@@ -104,10 +104,10 @@ void serve_reload(void *context)
 	} else if (fixed != NULL) {
 		log_event(EVENT_CONFIG_REFUSED, log_string("setting", fixed),
 			  log_string("problem", "can only be changed by a restart"));
-	} else if (serve_bind_sockets(supervisor, config) < 0) {
+	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
 		log_event(EVENT_CONFIG_REFUSED,
 			  log_string("problem", "a listening socket cannot be bound"));
-		(void)!serve_bind_sockets(supervisor, supervisor->config);
+		(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
 		serve_drop_sockets(supervisor);
 	} else {
 		take_over(supervisor, config, &text);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: ISC
 /* The sockets that the supervisor binds and hands out. */
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/socket.h"
 #include "program/serve_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* As the kernel allows: a burst of clients beyond it would each wait a second for their
@@ -69,7 +71,23 @@ static int bind_endpoint(const struct config_endpoint *endpoint)
 	return os_socket_listen(&address, LISTEN_BACKLOG);
 }
 
-static int bind_listen(struct supervisor *supervisor, const struct config_endpoint *endpoint)
+static int bind_until(const struct config_endpoint *endpoint, int64_t until_us)
+{
+	static const struct timespec pause = {.tv_nsec = 50000000};
+	int descriptor = bind_endpoint(endpoint);
+
+	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < until_us)
+		log_event(EVENT_LISTEN_WAITS, log_string("address", endpoint->text),
+			  log_error(descriptor));
+	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < until_us) {
+		nanosleep(&pause, NULL);
+		descriptor = bind_endpoint(endpoint);
+	}
+	return descriptor;
+}
+
+static int bind_listen(struct supervisor *supervisor, const struct config_endpoint *endpoint,
+		       int64_t until_us)
 {
 	char name[192];
 	struct bound_socket *bound;
@@ -81,7 +99,7 @@ static int bind_listen(struct supervisor *supervisor, const struct config_endpoi
 		bound->is_wanted = true;
 		return 0;
 	}
-	error = socket_keep(supervisor, name, bind_endpoint(endpoint));
+	error = socket_keep(supervisor, name, bind_until(endpoint, until_us));
 	if (error == 0)
 		log_event(EVENT_LISTENING, log_string("address", endpoint->text));
 	return error;
@@ -100,14 +118,18 @@ void serve_drop_sockets(struct supervisor *supervisor)
 	supervisor->socket_count = kept;
 }
 
-int serve_bind_sockets(struct supervisor *supervisor, const struct config *config)
+int serve_bind_sockets(struct supervisor *supervisor, const struct config *config,
+		       int64_t patience_us)
 {
+	int64_t until_us = os_clock_monotonic_us() + patience_us;
+
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		supervisor->sockets[i].is_wanted =
 			strncmp(supervisor->sockets[i].name, "listen ", 7) != 0;
 	for (size_t i = 0; i < config->listen_count; i++) {
 		for (size_t j = 0; j < config->listens[i].address_count; j++) {
-			int error = bind_listen(supervisor, &config->listens[i].addresses[j]);
+			int error =
+				bind_listen(supervisor, &config->listens[i].addresses[j], until_us);
 
 			if (error < 0)
 				return error;

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import smtplib
+import socket
 import subprocess
 import threading
 import time
@@ -15,6 +16,45 @@ from stagepost import PROGRAMS, as_user, free_port, is_alive, split_trace, wait_
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
+
+
+# --- start ---
+
+def test_start_waits_for_who_was_killed(node):
+    """A supervisor that was killed is started again at once: its processes still hold the
+    port. One that is slow to notice is stopped here."""
+    mx = node()
+    pids = mx.pids()
+    slow = mx.pids("smtpd")
+    for pid in slow:
+        os.kill(pid, signal.SIGSTOP)
+    mx.process.kill()
+    mx.process.wait()
+    wait_until(lambda: not any(is_alive(pid) for pid in pids if pid not in slow), "others end")
+    mark = mx.log.mark()
+
+    def let_go():
+        mx.log.wait("listen_waits", since=mark)
+        for pid in slow:
+            os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    mx.start()
+    thread.join()
+    deliver(mx, "anna@a.test", TEXT)
+    split_trace(mx.maildir("anna@a.test").wait()[0], STORED)
+
+
+def test_start_ends_where_another_one_listens(node):
+    """It says so, and does not wait for ever."""
+    mx = node(start=False)
+    with socket.create_server((mx.address, mx.port)):
+        with pytest.raises(AssertionError, match="exit status 1"):
+            mx.start()
+    assert mx.log.find("listen_waits", address=f"{mx.address}:{mx.port}")
+    assert mx.log.find("process_error", socket=f"listen {mx.address}:{mx.port}",
+                       error="Address already in use")
 
 
 # --- reload ---
