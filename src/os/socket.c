@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "os/socket.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -10,74 +9,6 @@
 #include <unistd.h>
 
 enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK, POLITE_READS_MAX = 16 };
-
-bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out)
-{
-	union os_socket_address address = {0};
-
-	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1) {
-		address.v4.sin_family = AF_INET;
-		address.v4.sin_port = htons(port);
-	} else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1) {
-		address.v6.sin6_family = AF_INET6;
-		address.v6.sin6_port = htons(port);
-	} else {
-		return false;
-	}
-	*out = address;
-	return true;
-}
-
-socklen_t os_socket_address_size(const union os_socket_address *address)
-{
-	if (address->any.sa_family == AF_UNIX)
-		return sizeof address->local;
-	return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
-}
-
-void os_socket_address_format_host(const union os_socket_address *address,
-				   char text[OS_SOCKET_TEXT_SIZE])
-{
-	const void *bytes = &address->v4.sin_addr;
-
-	if (address->any.sa_family == AF_INET6)
-		bytes = &address->v6.sin6_addr;
-	if (address->any.sa_family != AF_INET && address->any.sa_family != AF_INET6)
-		snprintf(text, OS_SOCKET_TEXT_SIZE, "unix");
-	else
-		inet_ntop(address->any.sa_family, bytes, text, OS_SOCKET_TEXT_SIZE);
-}
-
-void os_socket_address_format(const union os_socket_address *address,
-			      char text[OS_SOCKET_TEXT_SIZE])
-{
-	char host[OS_SOCKET_TEXT_SIZE];
-
-	os_socket_address_format_host(address, host);
-	if (address->any.sa_family == AF_INET6)
-		snprintf(text, OS_SOCKET_TEXT_SIZE, "[%s]:%u", host,
-			 os_socket_address_port(address));
-	else
-		snprintf(text, OS_SOCKET_TEXT_SIZE, "%s:%u", host, os_socket_address_port(address));
-}
-
-uint16_t os_socket_address_port(const union os_socket_address *address)
-{
-	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
-							: address->v4.sin_port);
-}
-
-struct in6_addr os_socket_address_mapped(const union os_socket_address *address)
-{
-	struct in6_addr mapped = {0};
-
-	if (address->any.sa_family == AF_INET6)
-		return address->v6.sin6_addr;
-	mapped.s6_addr[10] = 0xff;
-	mapped.s6_addr[11] = 0xff;
-	memcpy(&mapped.s6_addr[12], &address->v4.sin_addr, 4);
-	return mapped;
-}
 
 static int fail(int socket)
 {
@@ -172,24 +103,15 @@ int os_socket_local_address(int socket, union os_socket_address *out)
 	return 0;
 }
 
-static int unix_address(const char *path, struct sockaddr_un *out)
+static int unix_address(const char *path, union os_socket_address *out)
 {
-	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof out->sun_path)
-		return -ENAMETOOLONG;
-	memcpy(out->sun_path, path, strlen(path));
-	return 0;
-}
-
-bool os_socket_address_of_path(const char *path, union os_socket_address *out)
-{
-	return unix_address(path, &out->local) == 0;
+	return os_socket_address_of_path(path, out) ? 0 : -ENAMETOOLONG;
 }
 
 int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 {
 	static const int on = 1;
-	struct sockaddr_un address;
+	union os_socket_address address;
 	struct stat status;
 	int descriptor;
 	int error = unix_address(path, &address);
@@ -203,15 +125,15 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 		return -errno;
 	if ((kind == SOCK_DGRAM &&
 	     setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) ||
-	    bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ||
-	    chmod(path, mode) != 0 || (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
+	    bind(descriptor, &address.any, sizeof address.local) != 0 || chmod(path, mode) != 0 ||
+	    (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
 		return fail(descriptor);
 	return descriptor;
 }
 
 int os_socket_connect_unix(const char *path, int kind)
 {
-	struct sockaddr_un address;
+	union os_socket_address address;
 	int descriptor;
 	int error = unix_address(path, &address);
 
@@ -220,7 +142,7 @@ int os_socket_connect_unix(const char *path, int kind)
 	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
 	if (descriptor < 0)
 		return -errno;
-	if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0)
+	if (connect(descriptor, &address.any, sizeof address.local) != 0)
 		return fail(descriptor);
 	return descriptor;
 }
@@ -228,7 +150,7 @@ int os_socket_connect_unix(const char *path, int kind)
 int os_socket_ask_unix(const char *path)
 {
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
-	struct sockaddr_un address;
+	union os_socket_address address;
 	int descriptor;
 	int error = unix_address(path, &address);
 
@@ -239,7 +161,7 @@ int os_socket_ask_unix(const char *path)
 		return -errno;
 	/* an address without a name: the kernel chooses one */
 	if (bind(descriptor, (const struct sockaddr *)&any, sizeof any.sun_family) != 0 ||
-	    connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0)
+	    connect(descriptor, &address.any, sizeof address.local) != 0)
 		return fail(descriptor);
 	return descriptor;
 }

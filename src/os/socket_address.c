@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: ISC
+#include "os/socket_address.h"
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out)
+{
+	union os_socket_address address = {0};
+
+	if (inet_pton(AF_INET, host, &address.v4.sin_addr) == 1) {
+		address.v4.sin_family = AF_INET;
+		address.v4.sin_port = htons(port);
+	} else if (inet_pton(AF_INET6, host, &address.v6.sin6_addr) == 1) {
+		address.v6.sin6_family = AF_INET6;
+		address.v6.sin6_port = htons(port);
+	} else {
+		return false;
+	}
+	*out = address;
+	return true;
+}
+
+socklen_t os_socket_address_size(const union os_socket_address *address)
+{
+	if (address->any.sa_family == AF_UNIX)
+		return sizeof address->local;
+	return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+void os_socket_address_format_host(const union os_socket_address *address,
+				   char text[OS_SOCKET_TEXT_SIZE])
+{
+	const void *bytes = &address->v4.sin_addr;
+
+	if (address->any.sa_family == AF_INET6)
+		bytes = &address->v6.sin6_addr;
+	if (address->any.sa_family != AF_INET && address->any.sa_family != AF_INET6)
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "unix");
+	else
+		inet_ntop(address->any.sa_family, bytes, text, OS_SOCKET_TEXT_SIZE);
+}
+
+void os_socket_address_format(const union os_socket_address *address,
+			      char text[OS_SOCKET_TEXT_SIZE])
+{
+	char host[OS_SOCKET_TEXT_SIZE];
+
+	os_socket_address_format_host(address, host);
+	if (address->any.sa_family == AF_INET6)
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "[%s]:%u", host,
+			 os_socket_address_port(address));
+	else
+		snprintf(text, OS_SOCKET_TEXT_SIZE, "%s:%u", host, os_socket_address_port(address));
+}
+
+uint16_t os_socket_address_port(const union os_socket_address *address)
+{
+	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
+							: address->v4.sin_port);
+}
+
+struct in6_addr os_socket_address_mapped(const union os_socket_address *address)
+{
+	struct in6_addr mapped = {0};
+
+	if (address->any.sa_family == AF_INET6)
+		return address->v6.sin6_addr;
+	mapped.s6_addr[10] = 0xff;
+	mapped.s6_addr[11] = 0xff;
+	memcpy(&mapped.s6_addr[12], &address->v4.sin_addr, 4);
+	return mapped;
+}
+
+bool os_socket_address_of_path(const char *path, union os_socket_address *out)
+{
+	struct sockaddr_un local = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof local.sun_path)
+		return false;
+	memcpy(local.sun_path, path, strlen(path));
+	out->local = local;
+	return true;
+}

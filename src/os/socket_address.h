@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/socket_address.h - addresses of sockets, and their text.
+ */
+#ifndef OS_SOCKET_ADDRESS_H
+#define OS_SOCKET_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum { OS_SOCKET_TEXT_SIZE = 64 }; /* "[2001:db8::7]:53112" and a NUL */
+
+union os_socket_address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	struct sockaddr_un local; /* only where it is said */
+};
+
+/* HOST is an address literal without brackets; false when it is none. */
+bool os_socket_address_parse(const char *host, uint16_t port, union os_socket_address *out);
+/* The address of the UNIX socket at PATH; false when that is too long. */
+bool os_socket_address_of_path(const char *path, union os_socket_address *out);
+socklen_t os_socket_address_size(const union os_socket_address *address);
+/* "192.0.2.7:53112" or "[2001:db8::7]:53112" */
+void os_socket_address_format(const union os_socket_address *address,
+			      char text[OS_SOCKET_TEXT_SIZE]);
+/* "192.0.2.7" or "2001:db8::7" */
+void os_socket_address_format_host(const union os_socket_address *address,
+				   char text[OS_SOCKET_TEXT_SIZE]);
+uint16_t os_socket_address_port(const union os_socket_address *address);
+/* The address as IPv6, an IPv4 one mapped into ::ffff:0:0/96. */
+struct in6_addr os_socket_address_mapped(const union os_socket_address *address);
+
+#endif
