@@ -41,20 +41,6 @@ void check_equal(struct str a, struct str b, const char *what)
 		      STR_ARGUMENTS(b));
 }
 
-bool has_bare_line_end(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++) {
-		bool is_pair =
-			text.data[i] == '\r' && i + 1 < text.length && text.data[i + 1] == '\n';
-
-		if (is_pair)
-			i++;
-		else if (text.data[i] == '\r' || text.data[i] == '\n')
-			return true;
-	}
-	return false;
-}
-
 void check_line_ends(struct str text)
 {
 	if (has_bare_line_end(text))

@@ -7,6 +7,7 @@
 #define TESTS_FUZZ_INPUT_H
 
 #include "base/buffer.h"
+#include "common/line_ends.h"
 
 struct input {
 	struct str rest;
@@ -24,7 +25,6 @@ struct str input_text(struct input *input);
 void check_equal(struct str a, struct str b, const char *what);
 /* Panics at a CR without LF or an LF without CR. */
 void check_line_ends(struct str text);
-bool has_bare_line_end(struct str text);
 /* Panics unless TEXT is lines that end in LF and hold nothing but printable ASCII. */
 void check_printable_lines(struct str text);
 

@@ -8,9 +8,9 @@
  * no CR or LF stands alone on the wire either way.
  */
 #include "base/buffer.h"
+#include "common/line_ends.h"
 #include "smtp/client.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct str EVIL =
@@ -74,16 +74,12 @@ static bool receive(struct str wire, struct buffer *message)
 	return false;
 }
 
-/* A CR at the very end is followed by nothing: the connection is closed. */
-static bool has_bare_line_end(struct str wire)
+/* Up to where the connection is closed: a CR there is followed by nothing. */
+static struct str before_last_cr(struct str wire)
 {
-	for (size_t i = 0; i < wire.length; i++) {
-		if (wire.data[i] == '\r' && i + 1 < wire.length && wire.data[i + 1] != '\n')
-			return true;
-		if (wire.data[i] == '\n' && (i == 0 || wire.data[i - 1] != '\r'))
-			return true;
-	}
-	return false;
+	if (wire.length > 0 && wire.data[wire.length - 1] == '\r')
+		wire.length--;
+	return wire;
 }
 
 static bool has_end(struct str wire)
@@ -111,9 +107,9 @@ static bool is_whole(struct str text, struct str wire)
 static bool is_right(struct str text, const struct sent *sent)
 {
 	struct str wire = buffer_view(&sent->wire);
-	bool is_bad = has_bare_line_end(text) || text.data[text.length - 1] == '\r';
+	bool is_bad = has_bare_line_end(text);
 
-	if (has_bare_line_end(wire) || sent->is_cut != is_bad)
+	if (has_bare_line_end(before_last_cr(wire)) || sent->is_cut != is_bad)
 		return false;
 	if (!is_bad)
 		return is_whole(text, wire) && sent->verdict->class == MAIL_OK;
@@ -166,28 +162,13 @@ static bool try_splits(struct str before, struct str tested, struct str after)
 	return good;
 }
 
+static bool try_all(struct str tested)
+{
+	return try_splits(STR(""), tested, STR("")) && try_splits(STR("x"), tested, STR("y\r\n")) &&
+	       try_splits(STR("x\r\n"), tested, EVIL) && try_splits(STR("x"), tested, EVIL);
+}
+
 int main(void)
 {
-	static const char alphabet[5] = {'\r', '\n', '.', '\0', 'a'};
-	unsigned tried = 0;
-	unsigned failed = 0;
-
-	for (size_t length = 1, count = 5; length <= 5; length++, count *= 5) {
-		for (size_t number = 0; number < count; number++) {
-			char bytes[5];
-			struct str tested = str_slice(bytes, length);
-			size_t rest = number;
-
-			for (size_t i = 0; i < length; i++, rest /= 5)
-				bytes[i] = alphabet[rest % 5];
-			tried++;
-			if (!try_splits(STR(""), tested, STR("")) ||
-			    !try_splits(STR("x"), tested, STR("y\r\n")) ||
-			    !try_splits(STR("x\r\n"), tested, EVIL) ||
-			    !try_splits(STR("x"), tested, EVIL))
-				failed++;
-		}
-	}
-	printf("%u of %u strings as they should be\n", tried - failed, tried);
-	return failed > 0 || tried != 3905 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return try_short_strings(try_all);
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/common/line_ends.h - what smuggling is about: CR and LF that stand alone, and short
+ * strings with dots among them.
+ */
+#ifndef TESTS_COMMON_LINE_ENDS_H
+#define TESTS_COMMON_LINE_ENDS_H
+
+#include "base/str.h"
+#include <stdbool.h>
+
+/* A CR without LF behind it, at the end of TEXT too, or an LF without CR in front. */
+bool has_bare_line_end(struct str text);
+
+/* Calls TRY with each string of one to five bytes out of CR, LF, dot, NUL and "a", and prints
+ * for how many it was true. main()'s status: whether for all. */
+int try_short_strings(bool (*try)(struct str tested));
+
+#endif
