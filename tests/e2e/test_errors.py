@@ -197,25 +197,13 @@ class Attempt:
         return self.went_on and not any(event["event"] == "process_ended" for event in events)
 
     def run(self, way, late):
-        campaign, scene = self.campaign, self.scene
-        before = ticks(scene.mx.pids())
-        self.shim.arm(*self.point)
+        """The fault falls while perform() does its part; then all has to go on."""
         try:
-            reply = send(scene, way)
-            if self.point[0].program == "stagepost":
-                self.said = reply
-            retries = scene.settle(patience=0.15)
-            self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
-            if late and not self.shim.fired:
-                self.shim.wait_fired(LATE)
-            self.shim.off()
-            campaign.refused += not reply.startswith("250 ")
-            if ticks(scene.mx.pids()) - before > TICKS:
-                self.wrong("loop: busy")
-            scene.wait_ready(self.mark)
-            wait_until(lambda: send(scene, "mixed" if reply[:1] == "2" else way)[:1] == "2",
+            taken_by = self.perform(way, late)
+            self.scene.wait_ready(self.mark)
+            wait_until(lambda: send(self.scene, taken_by)[:1] == "2",
                        "the message is taken afterwards", timeout=5)
-            scene.settle(patience=0.15)
+            self.scene.settle(patience=0.15)
         except Refused as refused:
             self.wrong(f"refused {refused}")
         except AssertionError as stuck:
@@ -223,12 +211,37 @@ class Attempt:
         finally:
             self.shim.off()
         if self.shim.fired:
-            campaign.faults[name_of(self.point[2])] += 1
-            campaign.calls.add((way, *self.point[:2]))
+            self.campaign.faults[name_of(self.point[2])] += 1
+            self.campaign.calls.add((way, *self.point[:2]))
         else:
-            campaign.missed += 1
+            self.campaign.missed += 1
         self.judge()
         self.look()
+
+    def perform(self, way, late):
+        """The way of a message that is to be taken afterwards."""
+        before = ticks(self.scene.mx.pids())
+        self.shim.arm(*self.point)
+        reply = send(self.scene, way)
+        if self.point[0].program == "stagepost":
+            self.said = reply
+        retries = self.scene.settle(patience=0.15)
+        self.went_on = reply[:1] == "2" and (retries == 0 or way == "later")
+        if late and not self.shim.fired:
+            self.shim.wait_fired(LATE)
+        self.shim.off()
+        self.campaign.refused += not reply.startswith("250 ")
+        if ticks(self.scene.mx.pids()) - before > TICKS:
+            self.wrong("loop: busy")
+        return "mixed" if reply[:1] == "2" else way
+
+
+def begin_anew(scene, way):
+    """With directories and spares as they are when mail has gone that way before."""
+    assert send(scene, way).startswith("250 ")
+    scene.settle()
+    scene.forget()
+    scene.mx.restart()
 
 
 def learn(scene, shim, way):
@@ -245,9 +258,7 @@ def learn(scene, shim, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_call_fails_once(scene, shim, campaign, capsys, way):
-    assert send(scene, way).startswith("250 ")
-    scene.settle()
-    scene.mx.restart()
+    begin_anew(scene, way)
     calls, early = learn(scene, shim, way)
     for point in some(points_of(calls), capsys):
         scene.forget()
@@ -263,10 +274,7 @@ def test_every_call_fails_once(scene, shim, campaign, capsys, way):
     ("local", Call("queue", "renameat", ""), 1, LIE, "twice")])
 def test_judge_sees_it(scene, shim, way, call, number, action, seen):
     """A call that says it was made, and was not, does what no error may do."""
-    assert send(scene, way).startswith("250 ")
-    scene.settle()
-    scene.mx.restart()
-    scene.forget()
+    begin_anew(scene, way)
     attempt = Attempt(Campaign(), scene, shim, way, (call, number, action))
     attempt.may_double = lambda: False
     shim.arm(call, number, action)
@@ -310,6 +318,13 @@ def reload(scene):
     return True
 
 
+def let_wait(scene):
+    """A message, at S5."""
+    mark = scene.mx.log.mark()
+    assert send(scene, "later").startswith("250 ")
+    scene.mx.log.wait("message_preprocessed", since=mark)
+
+
 class Change(Attempt):
     """Of the node, a start or a reload; mail waits, and is delivered then."""
 
@@ -326,10 +341,9 @@ class Change(Attempt):
         ended = [event for event in events if event["event"] == "process_ended"]
         return not ended or self.point[0].program == "stagepost"
 
-    def run(self, way, late):
-        campaign, scene = self.campaign, self.scene
-        assert send(scene, "later").startswith("250 ")
-        scene.mx.log.wait("message_preprocessed", since=self.mark)
+    def perform(self, way, late):
+        scene = self.scene
+        let_wait(scene)
         self.mark = scene.mx.log.mark()
         self.shim.arm(*self.point)
         started = self.went_on = self.change(scene)
@@ -338,27 +352,12 @@ class Change(Attempt):
             self.wrong(f"stuck: no {way}")
         if not started:
             scene.mx.start()
-        try:
-            scene.wait_ready(self.mark)
-            wait_until(lambda: send(scene, "mixed")[:1] == "2", "a message is taken", timeout=5)
-            scene.settle(patience=0.15)
-        except Refused as refused:
-            self.wrong(f"refused {refused}")
-        except AssertionError as stuck:
-            self.wrong(f"stuck {stuck}")
-        if self.shim.fired:
-            campaign.faults[name_of(self.point[2])] += 1
-            campaign.calls.add((way, *self.point[:2]))
-        else:
-            campaign.missed += 1
-        self.judge()
-        self.look()
+        return "mixed"
 
 
 @pytest.mark.parametrize("change", [restart, reload])
 def test_every_call_of_a_change_fails_once(scene, shim, campaign, capsys, change):
-    assert send(scene, "later").startswith("250 ")
-    scene.mx.log.wait("message_preprocessed")
+    let_wait(scene)
     shim.record()
     change(scene)
     time.sleep(LATE)
@@ -388,10 +387,7 @@ FOUND = [
 
 @pytest.mark.parametrize("way, call, number, action", FOUND)
 def test_found_before(scene, shim, campaign, way, call, number, action):
-    assert send(scene, way).startswith("250 ")
-    scene.settle()
-    scene.forget()
-    scene.mx.restart()
+    begin_anew(scene, way)
     Attempt(campaign, scene, shim, way, (call, number, action)).run(way, late=True)
     assert shim.fired
     campaign.check()

@@ -12,6 +12,7 @@ from stagepost import give_to_user, split_trace, wait_until
 
 SIZE = 48 << 20
 MESSAGE = b"Subject: filler\r\n\r\n" + (b"x" * 70 + b"\r\n") * 14000
+SMALL = b"Subject: x\r\n"
 STORED = MESSAGE.replace(b"\r\n", b"\n")
 
 
@@ -22,14 +23,15 @@ def small_disk(ground):
     image.close()
 
 
-def fill(mx, name, limit=200):
-    """Sends until a message is not taken: how many were, and the reply."""
+def send_until_refused(mx, text, mailboxes=200, limit=600):
+    """To "u0@a.test" and so on, in turn: how many were taken, and the reply to the first that
+    was not."""
     with Client(mx) as client:
         for count in range(limit):
-            reply = client.deliver("s@client.test", f"{name}{count}@a.test", MESSAGE)
+            reply = client.deliver("s@client.test", f"u{count % mailboxes}@a.test", text)
             if not reply.startswith("250 "):
                 return count, reply
-    raise AssertionError("the disk never was full")
+    raise AssertionError("there was always room")
 
 
 def is_taken(mx):
@@ -42,7 +44,7 @@ def test_queue_fills_up(small_disk, node):
     queue = os.path.join(small_disk.path, "queue")
     mx = node(queue=queue, settings="maxsize = 4M\nstage maildir { paused = yes }")
     pids = mx.pids()
-    count, reply = fill(mx, "u")
+    count, reply = send_until_refused(mx, MESSAGE)
     assert reply.startswith("452 4.3.1 "), reply
     assert count > 5
     mx.log.wait("queue_full")
@@ -132,16 +134,6 @@ def quota(ground):
     image.close()
 
 
-def send_until_refused(mx, limit=600):
-    """Small messages: how many were taken, and the reply to the first that was not."""
-    with Client(mx) as client:
-        for count in range(limit):
-            reply = client.deliver("s@client.test", f"u{count % 20}@a.test", b"Subject: x\r\n")
-            if not reply.startswith("250 "):
-                return count, reply
-    raise AssertionError("there was always room")
-
-
 def goes_on(mx, count, settings):
     """The node has room again as soon as it delivers."""
     mx.settings = settings
@@ -158,7 +150,7 @@ def test_queue_without_inodes(few_inodes, node):
     mx = node(queue=os.path.join(few_inodes.path, "queue"),
               settings="maxsize = 4M\nstage maildir { paused = yes }")
     pids = mx.pids()
-    count, reply = send_until_refused(mx)
+    count, reply = send_until_refused(mx, SMALL, mailboxes=20)
     assert count > 20 and reply.startswith("452 4.3.1 "), (count, reply)
     mx.log.wait("queue_full")
     goes_on(mx, count, "maxsize = 4M")
@@ -169,13 +161,8 @@ def test_queue_over_its_quota(quota, node):
     mx = node(queue=os.path.join(quota.path, "queue"), unsafe=True,
               settings="maxsize = 4M\nstage maildir { paused = yes }")
     pids = mx.pids()
-    with Client(mx) as client:
-        for count in range(100):
-            reply = client.deliver("s@client.test", f"u{count % 20}@a.test", MESSAGE)
-            if not reply.startswith("250 "):
-                break
-    assert reply.startswith("452 4.3.1 "), reply
-    assert count > 3
+    count, reply = send_until_refused(mx, MESSAGE, mailboxes=20)
+    assert count > 3 and reply.startswith("452 4.3.1 "), (count, reply)
     goes_on(mx, count, "maxsize = 4M")
     assert mx.pids() == pids
 
@@ -205,7 +192,7 @@ def test_mailboxes_without_room(request, node, disk, status):
     mx = node(mail=mail)
     with Client(mx) as client:
         for number in range(120):
-            text = MESSAGE if disk == "quota" else b"Subject: x\r\n"
+            text = MESSAGE if disk == "quota" else SMALL
             reply = client.deliver("s@client.test", f"u{number}@a.test", text)
             assert reply.startswith("250 ")
             if mx.log.find("deferred"):
