@@ -6,19 +6,20 @@
  * which may come more than once and what may stand in them is one table in record.c;
  * backends, protocol, tools and manual go by it.
  *
- *   table    key                        fields (* required, + any number of times)
- *   domain   DOMAIN                     kind* = local | relay | alias
- *                                       alias:   target* (a domain of ours)
- *                                       local:   service (for its mailboxes)
- *   address  LOCAL@DOMAIN, or @DOMAIN   kind* = mailbox | forward | alias | list | program |
- * refused for all that have no       mailbox: service, or user (then the user's server says),
- *            record of their own                 or neither (the domain's); mailbox = the
- *                                                address that the service is told
- *                                       forward: target*+ (addresses; itself: its mailbox, too)
- *                                       alias:   target* (one address of ours)
- *                                       list:    owner* (address), verp = yes | no
- *                                       program: service* (of kind pipe)
- *                                       refused: text*, status (5.x.x or 4.x.x; 5.7.1)
+ * Fields marked * are required, those with + may come more than once:
+ *
+ *   domain   DOMAIN
+ *       kind* = local | relay | alias
+ *       local: service, for its mailboxes; alias: target*, a domain of ours
+ *   address  LOCAL@DOMAIN; or @DOMAIN, for all that have no record of their own
+ *       kind* = mailbox | forward | alias | list | program | refused
+ *       mailbox: service; or user, whose server then says; or neither: the domain's.
+ *                mailbox: the address that the service is told
+ *       forward: target*+, addresses; its own: its mailbox, too
+ *       alias:   target*, one address of ours
+ *       list:    owner*, an address; verp = yes | no
+ *       program: service*, of kind pipe
+ *       refused: text*; status, 5.x.x or 4.x.x, 5.7.1 at first
  *   member   LIST MEMBER                none; two addresses and a space between
  *   user     NAME                       password+ (crypt(5) or {SCRAM-...}), server, name
  *   server   NAME                       service*
