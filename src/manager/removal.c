@@ -155,7 +155,9 @@ static void on_lost(void *context)
 /* --- what it says --- */
 
 /* A number is used again only after its removal was answered. If we still had an
- * older message by that name, its records would get into this one's file. */
+ * older message by that name, its records would get into this one's file. An smtpd that was
+ * broken into can pretend so: it may write into a file until it closes it, before we read it
+ * and after. To look again decides nothing then, and to end loses nothing. */
 static void check_is_same(const struct message *message, struct str text)
 {
 	struct queue_control *control;
