@@ -105,9 +105,12 @@ static int read_all(int descriptor, struct buffer *text)
 
 static int read_file(const char *file, struct buffer *text)
 {
-	int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	int descriptor;
 	int result;
 
+	do
+		descriptor = open(file, O_RDONLY | O_CLOEXEC);
+	while (descriptor < 0 && errno == EINTR);
 	if (descriptor < 0)
 		return -errno;
 	result = read_all(descriptor, text);

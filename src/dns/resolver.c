@@ -43,6 +43,18 @@ static const struct {
 	{"target-fetch-policy:", "0 0 0 0 0"},
 };
 
+/* ERROR is libunbound's; what it says less exactly than the system did. */
+static int error_of(int error)
+{
+	bool is_of_system = error == UB_READFILE || error == UB_PIPE || error == UB_SOCKET;
+
+	if (error == UB_NOERROR)
+		return 0;
+	if (is_of_system && errno != 0)
+		return -errno;
+	return error == UB_NOMEM ? -ENOMEM : -EINVAL;
+}
+
 static int configure(struct ub_ctx *unbound, const char *server)
 {
 	for (size_t i = 0; i < COUNT_OF(options); i++)
@@ -50,10 +62,15 @@ static int configure(struct ub_ctx *unbound, const char *server)
 			return -EINVAL;
 	if (*server != '\0' && ub_ctx_set_fwd(unbound, server) != 0)
 		return -EINVAL;
-	if (*server == '\0' && ub_ctx_resolvconf(unbound, NULL) != 0)
-		return -EINVAL;
-	if (*server == '\0')
+	if (*server == '\0') {
+		int error;
+
+		errno = 0;
+		error = error_of(ub_ctx_resolvconf(unbound, NULL));
+		if (error < 0)
+			return error;
 		(void)ub_ctx_hosts(unbound, NULL);
+	}
 	/* libunbound itself would deny the names under "test" */
 	if (ub_ctx_async(unbound, 1) != 0 || ub_ctx_zone_remove(unbound, "test.") != 0)
 		return -EINVAL;
@@ -70,12 +87,14 @@ static void on_readable(void *context, unsigned events)
 
 int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolver **resolver_out)
 {
-	struct ub_ctx *unbound = ub_ctx_create();
 	struct dns_resolver *resolver;
+	struct ub_ctx *unbound;
 	int result;
 
+	errno = 0;
+	unbound = ub_ctx_create();
 	if (unbound == NULL)
-		return -ENOMEM;
+		return errno != 0 ? -errno : -ENOMEM;
 	result = configure(unbound, server);
 	if (result < 0) {
 		ub_ctx_delete(unbound);

@@ -102,6 +102,12 @@ void message_free(struct manager *manager, struct message *message)
 	manager_check_stopped(manager);
 }
 
+/* The message's text is at fault, and not the disk or this process. */
+static bool is_damage(int error)
+{
+	return error == -EBADMSG || error == -ENODATA || error == -EFBIG || error == -EINVAL;
+}
+
 /* From TEXT, or when that is empty from the disk: 0 or -errno. */
 static int load(struct manager *manager, struct message *message, struct str text)
 {
@@ -114,9 +120,12 @@ static int load(struct manager *manager, struct message *message, struct str tex
 		error = queue_update_load(manager->store,
 					  message->is_queued ? &message->stage : NULL,
 					  message->number, &message->control, &line);
-	if (error < 0 && error != -ENOENT)
+	if (is_damage(error))
 		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->number),
 			  log_number("line", line), log_error(error));
+	else if (error < 0 && error != -ENOENT)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->number),
+			  log_string("operation", "read message"), log_error(error));
 	return error;
 }
 

@@ -15,6 +15,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/walk.h"
+#include <errno.h>
 #include <stdlib.h>
 
 enum { KEPT_MAX = 500000, SLICE_US = 2000, PAUSE_US = 2000, BUSY_PAUSE_US = 10000 };
@@ -45,14 +46,22 @@ static bool is_known(struct manager *manager, uint64_t number)
 	       sleepers_find(&manager->sleepers, number) != NULL;
 }
 
-/* Looks at the name itself: what a directory's list told may be over. */
+/* Looks at the name itself: what a directory's list told may be over. What cannot be looked at
+ * is taken to be there, and due: whoever reads it finds out. */
 static bool stat_at(struct manager *manager, enum queue_place place, const char *name,
 		    uint64_t number, struct os_file_info *info)
 {
 	char path[QUEUE_PATH_SIZE];
+	int error;
 
 	queue_store_path(manager->store, place, name, number, path);
-	return os_file_info_at(queue_store_directory(manager->store), path, info) == 0;
+	error = os_file_info_at(queue_store_directory(manager->store), path, info);
+	if (error < 0 && error != -ENOENT) {
+		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+		*info = (struct os_file_info){.inode = number};
+		return true;
+	}
+	return error == 0;
 }
 
 static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage, uint64_t number)

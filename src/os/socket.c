@@ -118,8 +118,12 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 
 	if (error < 0)
 		return error;
-	if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode) && unlink(path) != 0)
+	if (lstat(path, &status) != 0) {
+		if (errno != ENOENT)
+			return -errno;
+	} else if (S_ISSOCK(status.st_mode) && unlink(path) != 0) {
 		return -errno;
+	}
 	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
 	if (descriptor < 0)
 		return -errno;

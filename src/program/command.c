@@ -190,15 +190,22 @@ bool command_parse_plain(const struct command *command, int argc, char **argv,
 
 struct config *command_config(const char *file)
 {
-	struct config_problems problems = {0};
 	struct config *config = NULL;
-	struct buffer text = {0};
 
-	if (config_load(file, &config, &problems) < 0) {
+	return command_config_load(file, &config) < 0 ? NULL : config;
+}
+
+int command_config_load(const char *file, struct config **config_out)
+{
+	struct config_problems problems = {0};
+	struct buffer text = {0};
+	int error = config_load(file, config_out, &problems);
+
+	if (error < 0) {
 		config_problems_print(&problems, file, &text);
 		fwrite(buffer_data(&text), 1, text.length, stderr);
 	}
 	buffer_clear(&text);
 	config_problems_clear(&problems);
-	return config;
+	return error;
 }

@@ -105,6 +105,8 @@ int command_usage(const struct command *command, const char *message);
 const char *command_config_file(const char *file);
 /* The configuration; or NULL, and every problem is on standard error. */
 struct config *command_config(const char *file);
+/* The same, and -errno tells why not; -EINVAL: the file is wrong. */
+MUST_CHECK int command_config_load(const char *file, struct config **config_out);
 
 int command_serve(const struct command *command, int argc, char **argv);
 int command_check(const struct command *command, int argc, char **argv);

@@ -91,10 +91,29 @@ static int check_owner(const char *name, const struct config *config)
 	return INJECT_NO_PERMISSION;
 }
 
+/* What is no fault of the file is over another time, and the message may come again. */
+static int config_status(int error)
+{
+	switch (-error) {
+	case EINVAL:
+	case ENOENT:
+	case ENOTDIR:
+	case EISDIR:
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case ENAMETOOLONG:
+		return INJECT_CONFIG;
+	default:
+		return inject_exit_status(error);
+	}
+}
+
 struct config *command_mail_begin(const char *name, const char *file, int *status_out)
 {
-	struct config *config = command_config(file);
-	int status = INJECT_CONFIG;
+	struct config *config = NULL;
+	int error = command_config_load(file, &config);
+	int status = config_status(error);
 
 	os_process_own_mask();
 	if (config != NULL && os_process_limit_time(TIME_LIMIT_SECONDS, INJECT_TRY_LATER) < 0)

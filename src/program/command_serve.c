@@ -5,6 +5,7 @@
 #include "program/command.h"
 #include "program/serve.h"
 #include <stdio.h>
+#include <string.h>
 
 enum { CONFIG_MAX = 4 << 20 }; /* as config_load() has it */
 
@@ -14,6 +15,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 	struct config *config;
 	struct buffer text = {0};
 	bool logs_elsewhere;
+	int error;
 	int status;
 	int file;
 
@@ -23,8 +25,10 @@ int command_serve(const struct command *command, int argc, char **argv)
 	if (config == NULL)
 		return COMMAND_FAILED;
 	file = os_file_open(OS_FILE_HERE, options.config_file, OS_FILE_READ);
-	if (file < 0 || os_process_read_text(file, CONFIG_MAX, &text) < 0) {
-		fprintf(stderr, "stagepost serve: %s cannot be read again\n", options.config_file);
+	error = file < 0 ? file : os_process_read_text(file, CONFIG_MAX, &text);
+	if (error < 0) {
+		fprintf(stderr, "stagepost serve: %s cannot be read again: %s\n",
+			options.config_file, strerror(-error));
 		return COMMAND_FAILED;
 	}
 	os_file_close(file);

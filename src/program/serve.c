@@ -121,14 +121,24 @@ static int write_pid_file(const struct config *config)
 	return file;
 }
 
+static int find_own_directory(struct supervisor *supervisor)
+{
+	int error = os_process_own_directory(supervisor->program_directory);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR,
+			  log_string("reason", "its own directory is not known"), log_error(error));
+	return error;
+}
+
+/* Who fails has told the log. */
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
 	int error = serve_find_users(supervisor);
 
-	if (error < 0)
-		return error;
-	error = os_process_own_directory(supervisor->program_directory);
+	if (error == 0)
+		error = find_own_directory(supervisor);
 	if (error == 0)
 		error = prepare_directory(supervisor, config->run);
 	if (error == 0)

@@ -27,13 +27,13 @@ static int socket_keep(struct supervisor *supervisor, const char *name, int desc
 {
 	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
 
+	if (descriptor >= 0 && supervisor->socket_count == CHILD_SOCKETS_MAX) {
+		os_socket_close(descriptor);
+		descriptor = -EMFILE;
+	}
 	if (descriptor < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("socket", name), log_error(descriptor));
 		return descriptor;
-	}
-	if (supervisor->socket_count == CHILD_SOCKETS_MAX) {
-		os_socket_close(descriptor);
-		return -EMFILE;
 	}
 	snprintf(bound->name, sizeof bound->name, "%s", name);
 	bound->descriptor = descriptor;
@@ -50,7 +50,7 @@ static int bind_unix(struct supervisor *supervisor, const char *name, int kind)
 	if (socket_find(supervisor, name) != NULL)
 		return 0;
 	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, name) >= (int)sizeof path)
-		return -ENAMETOOLONG;
+		return socket_keep(supervisor, name, -ENAMETOOLONG);
 	descriptor = os_socket_listen_unix(path, kind, 0660);
 	if (descriptor >= 0 && supervisor->user.change &&
 	    chown(path, supervisor->user.uid, supervisor->user.gid) != 0) {

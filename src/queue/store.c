@@ -223,16 +223,29 @@ int queue_store_lock(struct queue_store *store, const char *name)
 	return 0;
 }
 
-void queue_store_pull_trigger(struct queue_store *store)
+static int pull_trigger(const struct queue_store *store)
 {
 	int file = os_file_open(store->directory, "lock/trigger", OS_FILE_WRITE | OS_FILE_NO_BLOCK);
+	int result = file;
 
-	/* a full pipe wakes its reader as well as one more byte would */
-	if (file < 0 || os_file_append(file, "", 1) < 0) {
-		os_file_close(file);
-		return;
-	}
+	if (file >= 0)
+		result = os_file_append(file, "", 1);
 	os_file_close(file);
+	return result;
+}
+
+/* Who is not told now finds out at the next rescan only. A full pipe wakes its reader as
+ * well as one more byte would; -ENXIO: nobody listens. */
+void queue_store_pull_trigger(struct queue_store *store)
+{
+	enum { TRIES = 3 };
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		int result = pull_trigger(store);
+
+		if (result >= 0 || result == -EAGAIN || result == -ENXIO || result == -ENOENT)
+			return;
+	}
 }
 
 int queue_store_has_room(struct queue_store *store, uint64_t bytes)
