@@ -328,8 +328,16 @@ def test_reloads_hold_no_descriptors(node):
     def held():
         return {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in mx.pids()}
 
+    def steady():
+        """Each process takes a new configuration over by itself."""
+        looks = [held()]
+        for _ in range(4):
+            time.sleep(0.05)
+            looks.append(held())
+        return looks[0] if looks == looks[:1] * 5 else None
+
     mx.reload()
-    before = held()
+    before = wait_until(steady, "the first reload is over")
     for _ in range(10):
         mx.reload()
     wait_until(lambda: held() == before, "all have what they had", timeout=5)

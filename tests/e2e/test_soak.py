@@ -146,7 +146,7 @@ def test_soak(scene, capsys):
             zero=("lost", "corrupt", "that grow"),
             what="Mixed load by every way in and out, with faults at random. Each half minute "
                  "everything that was answered for must have come out; the memory, "
-                 "descriptors and files that are held then must not grow; at the end \"queue "
-                 "stats\" must agree with the disk."))
+                 "descriptors (but for one of each data file in stock) and files that are held "
+                 "then must not grow; at the end \"queue stats\" must agree with the disk."))
     assert not growing, "\n".join(growing)
     assert SECONDS < 600 or held.judged() >= 6, "too few processes lived long enough"
