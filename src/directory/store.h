@@ -82,8 +82,9 @@ struct directory_store {
 	void *context;
 	char identity[64]; /* empty until it is known */
 	uint64_t version;  /* the newest that was seen */
-	int64_t fresh_us;  /* by os_clock_us(): the data were certainly in line then; what is read
-			    * may be used from then on for its TTL. INT64_MAX: always in line. */
+	int64_t fresh_us;  /* by os_clock_boot_us(): the data were certainly in line then; what is
+			    * read  may be used from then on for its TTL. INT64_MAX: always in line.
+			    */
 	bool is_up;
 };
 
