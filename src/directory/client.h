@@ -27,6 +27,8 @@ struct directory_answer_text {
 	bool exists;               /* false: none */
 	const struct str *results; /* without "on ..."; valid during the call */
 	size_t result_count;
+	const struct str *dependencies; /* of "on ...": "TABLE KEY"; as long valid */
+	size_t dependency_count;
 	int64_t ttl_us; /* left */
 	uint64_t version;
 };
@@ -73,7 +75,10 @@ void directory_client_list(struct directory_client *client, const char *table, s
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 uint64_t directory_client_version(const struct directory_client *client);
-/* Called for each "new" and, with TABLE empty, "reset". */
+/* Of the data of the server that was greeted last; empty before the first. */
+struct str directory_client_identity(const struct directory_client *client);
+/* Called for each "new" and, with TABLE empty, "reset", after what is kept has been dropped for
+ * it. The client says "watch" on each connection, before "since", so no change is missed. */
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),

@@ -40,10 +40,6 @@ struct directory_expansion {
 	uint64_t version; /* all it saw were at least this new */
 };
 
-/* ERROR as directory_got's. */
-typedef void directory_expanded(void *context, int error,
-				const struct directory_expansion *expansion);
-
 struct directory_expander;
 
 /* STORE may be NULL: only the configuration. It tells the expander itself of nothing; see below. */

@@ -22,6 +22,8 @@
  *   server            part..., val ID 0 VERSION RESULT... "= KEY", then its fields; fewer
  *                                                         than LIMIT: it was the last
  *   client            ping ID        server: ok ID VERSION
+ *   client            watch          from now on every change is pushed, whatever the client
+ *                                    may hold; no answer
  *   server, any time  new VERSION TABLE KEY               what you hold of it is old
  *                     reset IDENTITY VERSION              all that you hold is old
  *
