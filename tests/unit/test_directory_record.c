@@ -289,7 +289,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_have_one_form), cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(there_are_bounds),      cmocka_unit_test(tables_have_names),
-		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_are_described),
+		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_have_fields),
+		cmocka_unit_test(tables_are_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
