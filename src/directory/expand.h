@@ -12,8 +12,8 @@
  * Results, in order and each once:
  *   local SERVICE ADDRESS      mailboxes, programs
  *   remote ADDRESS             not ours
- *   list ADDRESS               to its members, see table "member"; owner OWNER and verp yes stand
- *                              behind it where they are to be used
+ *   list ADDRESS owner OWNER   to its members, see table "member", as from OWNER; where each
+ *                              member has a sender of its own, " verp yes" follows
  *   refuse STATUS ADDRESS TEXT cannot be delivered there; TEXT for people
  *   elsewhere                  the address itself is of a domain that is not ours
  *   on TABLE KEY               it depends on

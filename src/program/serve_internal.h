@@ -40,7 +40,7 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
-enum { PROGRAMS = 8 };
+enum { PROGRAMS = 9 };
 
 struct supervisor {
 	struct os_loop *loop;
