@@ -35,8 +35,8 @@ struct store_ldap_settings {
 	const char *base;          /* DN of the subtree that is followed */
 	const char *bind_dn;       /* or NULL: anonymous */
 	const char *password_file; /* its first line; or NULL */
-	const char *authority;     /* PEM; who signs the servers' certificates. NULL: the system's */
-	const char **map;          /* "FIELD=ATTRIBUTE ..."; see store_ldap_describe_map() */
+	const char *authority; /* PEM; who signs the servers' certificates. NULL: the system's */
+	const char **map;      /* "FIELD=ATTRIBUTE ..."; see store_ldap_describe_map() */
 	size_t map_count;
 	int64_t ttl_us;
 };

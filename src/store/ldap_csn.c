@@ -41,17 +41,14 @@ void csn_set_add_cookie(struct csn_set *set, struct str cookie)
 {
 	struct str field;
 	struct str csn;
-	bool more;
 
-	do {
-		more = str_split(&cookie, ',', &field);
+	while (str_split(&cookie, ',', &field)) {
 		if (!str_starts_with(field, STR("csn=")))
 			continue;
 		field = str_skip(field, 4);
 		while (str_split(&field, ';', &csn))
 			csn_set_add(set, csn);
-		csn_set_add(set, csn);
-	} while (more);
+	}
 }
 
 bool csn_set_covers(const struct csn_set *set, const struct csn_set *other)

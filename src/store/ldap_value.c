@@ -21,6 +21,23 @@ static BerElement *ber_begin(struct str data)
 	return data.length == 0 ? NULL : ber_init(&value);
 }
 
+/* LBER_DEFAULT follows where nothing does, or nothing that is whole. */
+static bool follows(BerElement *ber, ber_tag_t tag)
+{
+	ber_len_t length;
+
+	return ber_peek_tag(ber, &length) == tag;
+}
+
+/* What is left could be an element that we do not know, but is none that is whole. */
+static bool is_broken(BerElement *ber)
+{
+	ber_len_t left = 0;
+
+	return ber_get_option(ber, LBER_OPT_BER_REMAINING_BYTES, &left) == LBER_OPT_SUCCESS &&
+	       left > 0 && follows(ber, LBER_DEFAULT);
+}
+
 static struct str copy(struct arena *arena, const struct berval *value)
 {
 	return arena_copy_str(arena, str_slice(value->bv_val, value->bv_len));
@@ -38,7 +55,8 @@ void sync_request_encode(struct str cookie, struct buffer *out)
 	if (error >= 0 && cookie.length > 0)
 		error = ber_printf(ber, "o", cookie.data, (ber_len_t)cookie.length);
 	if (error >= 0)
-		error = ber_printf(ber, "b}", 1); /* reloadHint: rather all anew than an error */
+		error = ber_printf(ber,
+				   "}"); /* no reloadHint: a cookie that is too old is an error */
 	if (error < 0 || ber_flatten2(ber, &value, 0) < 0)
 		panic("out of memory");
 	buffer_append(out, value.bv_val, value.bv_len);
@@ -51,19 +69,18 @@ int sync_state_decode(struct str data, struct arena *arena, struct sync_state_va
 	struct berval uuid;
 	struct berval cookie;
 	ber_int_t state;
-	ber_len_t length;
 
 	if (ber == NULL || ber_scanf(ber, "{em", &state, &uuid) == LBER_ERROR ||
 	    state < SYNC_PRESENT || state > SYNC_DELETE || uuid.bv_len != SYNC_UUID_SIZE)
 		return -EBADMSG;
 	value.state = (enum sync_state)state;
 	memcpy(value.uuid.bytes, uuid.bv_val, SYNC_UUID_SIZE);
-	if (ber_peek_tag(ber, &length) == LDAP_TAG_SYNC_COOKIE) {
+	if (follows(ber, LDAP_TAG_SYNC_COOKIE)) {
 		if (ber_scanf(ber, "m", &cookie) == LBER_ERROR)
 			return -EBADMSG;
 		value.cookie = copy(arena, &cookie);
 	}
-	if (ber_scanf(ber, "}") == LBER_ERROR)
+	if (is_broken(ber))
 		return -EBADMSG;
 	*value_out = value;
 	return 0;
@@ -74,14 +91,13 @@ static int decode_cookie(BerElement *ber, struct arena *arena, struct str *cooki
 {
 	struct berval cookie;
 	ber_int_t truth;
-	ber_len_t length;
 
-	if (ber_peek_tag(ber, &length) == LDAP_TAG_SYNC_COOKIE) {
+	if (follows(ber, LDAP_TAG_SYNC_COOKIE)) {
 		if (ber_scanf(ber, "m", &cookie) == LBER_ERROR)
 			return -EBADMSG;
 		*cookie_out = copy(arena, &cookie);
 	}
-	if (ber_peek_tag(ber, &length) == LBER_BOOLEAN) {
+	if (follows(ber, LBER_BOOLEAN)) {
 		if (ber_scanf(ber, "b", &truth) == LBER_ERROR)
 			return -EBADMSG;
 		*flag = truth != 0;
@@ -142,7 +158,7 @@ static int decode_sequence(BerElement *ber, ber_tag_t tag, struct arena *arena,
 		value->is_refresh_done = true;
 		error = decode_cookie(ber, arena, &value->cookie, &value->is_refresh_done);
 	}
-	if (error == 0 && ber_scanf(ber, "}") == LBER_ERROR)
+	if (error == 0 && is_broken(ber))
 		error = -EBADMSG;
 	return error;
 }

@@ -35,8 +35,8 @@ enum sync_info {
 struct sync_info_value {
 	enum sync_info info;
 	struct str cookie;
-	bool is_refresh_done;       /* of the second and third */
-	bool are_deleted;           /* of the last: UUIDS were deleted, or else are present */
+	bool is_refresh_done; /* of the second and third */
+	bool are_deleted;     /* of the last: UUIDS were deleted, or else are present */
 	const struct sync_uuid *uuids;
 	size_t uuid_count;
 };
