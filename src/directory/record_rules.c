@@ -9,6 +9,7 @@
 enum {
 	TEXT_MAX = 400, /* bytes: fits into a reply of SMTP with what stands around it */
 	SERVICE_MAX = 32,
+	SOURCE_MAX = 32,
 };
 
 #define VALUE(type) DIRECTORY_VALUE_##type
@@ -38,6 +39,8 @@ const struct directory_rule directory_rules[] = {
 	 "a service of kind pipe"},
 	{DIRECTORY_ADDRESS, "refused", "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
 	{DIRECTORY_ADDRESS, "refused", "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
+	{DIRECTORY_ADDRESS, NULL, "source", VALUE(SOURCE), 0,
+	 "what made the record and may remove it again"},
 	{DIRECTORY_USER, NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
 	{DIRECTORY_USER, NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
 	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
@@ -94,16 +97,30 @@ static int text(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
-/* "$ID$..." of crypt(5), or "{SCRAM-HASH}...": printable ASCII without spaces and colons. */
+/* "$ID$..." of crypt(5), or "SCRAM-SHA-256$..." (RFC 5803): printable ASCII without spaces, and
+ * of crypt(5) without colons. */
 static int password(struct str text, struct buffer *out)
 {
-	bool is_valid = (text.length >= 4 && text.data[0] == '$' &&
-			 str_find(str_skip(text, 2), '$') >= 0) ||
-			(str_starts_with(text, STR("{SCRAM-SHA-")) && str_find(text, '}') > 0);
+	bool is_crypt =
+		text.length >= 4 && text.data[0] == '$' && str_find(str_skip(text, 2), '$') >= 0;
+	bool is_valid = is_crypt || str_starts_with(text, STR("SCRAM-SHA-256$")) ||
+			str_starts_with(text, STR("SCRAM-SHA-1$"));
 
 	for (size_t i = 0; is_valid && i < text.length; i++)
 		is_valid = text.data[i] > ' ' && text.data[i] < 0x7f &&
-			   (text.data[i] != ':' || text.data[0] == '{');
+			   (text.data[i] != ':' || !is_crypt);
+	return copy_if(is_valid, text, out);
+}
+
+static int source(struct str text, struct buffer *out)
+{
+	bool is_valid = text.length > 0 && text.length <= SOURCE_MAX;
+
+	for (size_t i = 0; is_valid && i < text.length; i++) {
+		char c = text.data[i];
+
+		is_valid = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+	}
 	return copy_if(is_valid, text, out);
 }
 
@@ -118,8 +135,9 @@ static const struct {
 	[VALUE(FLAG)] = {flag, "yes, no"},
 	[VALUE(STATUS)] = {status, "4.x.x or 5.x.x"},
 	[VALUE(TEXT)] = {text, "a line of text, at most 400 bytes"},
-	[VALUE(PASSWORD)] = {password, "a hash of crypt(5), or {SCRAM-SHA-256} or {SCRAM-SHA-1} "
-				       "and a key"},
+	[VALUE(PASSWORD)] = {password, "a hash of crypt(5), or SCRAM-SHA-256$... or "
+				       "SCRAM-SHA-1$..., RFC 5803"},
+	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
 };
 
 const char *directory_value_allowed(enum directory_value value)
@@ -130,6 +148,41 @@ const char *directory_value_allowed(enum directory_value value)
 int directory_value_normalize(enum directory_value value, struct str text, struct buffer *out)
 {
 	return VALUES[value].normalize(text, out);
+}
+
+/* Whether an earlier rule of the same table has the name. */
+static bool is_repeated(size_t rule)
+{
+	for (size_t i = 0; i < rule; i++)
+		if (directory_rules[i].table == directory_rules[rule].table &&
+		    directory_rules[i].name != NULL &&
+		    strcmp(directory_rules[i].name, directory_rules[rule].name) == 0)
+			return true;
+	return false;
+}
+
+const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out)
+{
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+
+		if (rule->table != table || rule->name == NULL || is_repeated(i) || position-- > 0)
+			continue;
+		if (is_many_out != NULL)
+			*is_many_out = directory_table_field_is_many(table, str_from(rule->name));
+		return rule->name;
+	}
+	return NULL;
+}
+
+bool directory_table_field_is_many(enum directory_table table, struct str name)
+{
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (directory_rules[i].table == table && directory_rules[i].name != NULL &&
+		    (directory_rules[i].flags & SEVERAL) &&
+		    str_equal(name, str_from(directory_rules[i].name)))
+			return true;
+	return false;
 }
 
 static void describe_flags(const struct directory_rule *rule, struct buffer *out)

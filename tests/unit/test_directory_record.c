@@ -77,6 +77,8 @@ static void records_have_one_form(void **state)
 		{"address a@d.example|kind list|verp yes|owner O@d.example",
 		 "address a@d.example|kind list|owner o@d.example|verp yes"},
 		{"address a@d.example|kind program|service filter", NULL},
+		{"address a@d.example|source aliases|kind forward|target b@d.example",
+		 "address a@d.example|kind forward|target b@d.example|source aliases"},
 		{"address a@d.example|kind refused|text Gone to b\xc3\xbc"
 		 "cher",
 		 NULL},
@@ -84,8 +86,9 @@ static void records_have_one_form(void **state)
 		{"member L@d.example M@e.example", "member l@d.example m@e.example"},
 		{"user Ann|server S1|password $y$j9T$x$y|name Ann B\xc3\xbc"
 		 "cher|password "
-		 "{SCRAM-SHA-256}4096,c2FsdA==,a:b",
-		 "user ann|password $y$j9T$x$y|password {SCRAM-SHA-256}4096,c2FsdA==,a:b|server s1"
+		 "SCRAM-SHA-256$4096:c2FsdA==$YQ==:Yg==",
+		 "user ann|password $y$j9T$x$y|password "
+		 "SCRAM-SHA-256$4096:c2FsdA==$YQ==:Yg==|server s1"
 		 "|name Ann B\xc3\xbc"
 		 "cher"},
 		{"user ann@example.org", NULL},
@@ -162,9 +165,11 @@ static void what_is_wrong_is_named(void **state)
 		 "the list is its own member; allowed: another address"},
 		{"member a@d.example b@d.example|kind x",
 		 "there is no field \"kind\"; there are no fields"},
-		{"user ann|password secret",
-		 "field password is \"secret\"; allowed: a hash of crypt(5), or {SCRAM-SHA-256} or "
-		 "{SCRAM-SHA-1} and a key"},
+		{"address a@d.example|kind mailbox|source A b",
+		 "field source is \"A b\"; allowed: a word: 1 to 32 of a-z, 0-9 and -"},
+		{"user ann|password secret", "field password is \"secret\"; allowed: a hash of "
+					     "crypt(5), or SCRAM-SHA-256$... or "
+					     "SCRAM-SHA-1$..., RFC 5803"},
 		{"user ann|passwort x",
 		 "there is no field \"passwort\"; allowed: password, server, name"},
 		{"server s1",
@@ -241,6 +246,26 @@ static void fields_are_found(void **state)
 	arena_free(arena);
 }
 
+/* Names that several kinds have come once. */
+static void tables_have_fields(void **state)
+{
+	struct buffer names = {0};
+	const char *name;
+	bool is_many;
+
+	(void)state;
+	for (size_t i = 0; (name = directory_table_field(DIRECTORY_ADDRESS, i, &is_many)) != NULL;
+	     i++)
+		buffer_append_format(&names, "%s%s ", name, is_many ? "+" : "");
+	assert_true(
+		str_equal(buffer_view(&names),
+			  STR("kind service user mailbox target+ owner verp text status source ")));
+	assert_null(directory_table_field(DIRECTORY_MEMBER, 0, NULL));
+	assert_true(directory_table_field_is_many(DIRECTORY_USER, STR("password")));
+	assert_false(directory_table_field_is_many(DIRECTORY_USER, STR("target")));
+	buffer_clear(&names);
+}
+
 static void tables_are_described(void **state)
 {
 	struct buffer out = {0};
@@ -264,7 +289,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_have_one_form), cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(there_are_bounds),      cmocka_unit_test(tables_have_names),
-		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_are_described),
+		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_have_fields),
+		cmocka_unit_test(tables_are_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
