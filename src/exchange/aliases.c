@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* aliases(5), as sendmail reads it and Postfix does. */
+#include "directory/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <string.h>
@@ -67,23 +68,29 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 }
 
 /* The list itself; its members follow. */
-static int take_list(struct exchange_reader *reader, struct exchange_entry *entry, struct str name,
-		     struct str address)
+static int take_list(struct exchange_reader *reader, struct exchange_entry *entry, struct str list)
 {
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct str owner;
-	const char *problem;
+	struct buffer owner CLEANUP(buffer_clear) = {0};
 
-	buffer_append_string(&text, "owner-");
-	buffer_append_str(&text, name);
-	problem =
-		exchange_address(reader, arena_copy_str(reader->arena, buffer_view(&text)), &owner);
-	if (problem != NULL)
-		return exchange_problem(reader, entry, "the owner's name %s", problem);
+	if (exchange_owner_address(list, &owner) < 0)
+		return exchange_problem(reader, entry, "the name of its owner is too long");
 	if (exchange_add_field(reader, "kind", STR("list")) < 0 ||
-	    exchange_add_field(reader, "owner", owner) < 0)
+	    exchange_add_field(reader, "owner",
+			       arena_copy_str(reader->arena, buffer_view(&owner))) < 0)
 		return -E2BIG;
-	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
+	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, list);
+}
+
+/* Whether the alias ADDRESS is a list, and then its address as a key. */
+static bool is_list(struct exchange_reader *reader, struct str address, struct str *list_out)
+{
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	if (directory_key_address(address, &key) < 0 ||
+	    !exchange_owners_have(reader->owners, buffer_view(&key)))
+		return false;
+	*list_out = arena_copy_str(reader->arena, buffer_view(&key));
+	return true;
 }
 
 static int take_line(struct exchange_reader *reader, struct exchange_entry *entry, struct str line)
@@ -92,6 +99,7 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 	struct exchange_values *values;
 	struct str name;
 	struct str address;
+	struct str list;
 	const char *problem;
 	int result;
 
@@ -106,10 +114,9 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 					name.length < 100 ? (int)name.length : 100, name.data,
 					problem);
 	values = exchange_values_new(reader, name, str_skip(line, (size_t)colon + 1));
-	if (exchange_owners_have(reader->owners, name)) {
-		result = take_list(reader, entry, name, address);
+	if (is_list(reader, address, &list)) {
 		reader->members = values;
-		return result;
+		return take_list(reader, entry, list);
 	}
 	result = take_forward(reader, entry, address, values);
 	exchange_values_free(values);

@@ -60,11 +60,15 @@ bool exchange_split(struct str *rest, struct str *piece_out);
 /* The position of the first byte of SET outside of quotes, or -1. */
 ptrdiff_t exchange_find_bare(struct str text, const char *set);
 
-/* The names whose owner-NAME is in FILE: exchange_owners.c. */
+/* Whose owner-NAME is in the file: exchange/owners.c. Lists are addresses, as keys. */
 MUST_CHECK int exchange_owners_read(struct exchange_reader *reader,
 				    struct exchange_owners **owners_out);
-bool exchange_owners_have(const struct exchange_owners *owners, struct str name);
+bool exchange_owners_have(const struct exchange_owners *owners, struct str list);
 void exchange_owners_free(struct exchange_owners *owners);
+
+/* Appends the owner that LIST has by its name, as a key: owner-LIST. -EINVAL when it is too long.
+ */
+MUST_CHECK int exchange_owner_address(struct str list, struct buffer *out);
 
 /* The values of an alias, those of included files too: exchange/values.c. */
 enum exchange_value_kind { EXCHANGE_VALUE_ADDRESS, EXCHANGE_VALUE_SELF };

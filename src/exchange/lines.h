@@ -8,7 +8,7 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
-enum { EXCHANGE_LINE_MAX = 1024 * 1024 }; /* bytes of one, with what continues it */
+enum { EXCHANGE_LINE_MAX = 16 * 1024 * 1024 }; /* bytes of one, with what continues it */
 
 struct exchange_lines {
 	int descriptor; /* read from where it stands; not owned */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Which aliases are lists: those that have an owner-NAME. */
 #include "base/panic.h"
+#include "directory/key.h"
 #include "exchange/internal.h"
 #include "os/stream.h"
 #include <errno.h>
@@ -13,38 +14,70 @@ static const struct str PREFIX = {"owner-", 6};
 struct owner {
 	UT_hash_handle hh;
 	size_t length;
-	char name[]; /* of the list, ASCII in lower case */
+	char name[]; /* of the list: its address as a key */
 };
 
 struct exchange_owners {
 	struct owner *names;
 };
 
-static void add(struct exchange_owners *owners, struct str name)
+int exchange_owner_address(struct str list, struct buffer *out)
 {
-	struct owner *owner = memory_alloc_zero(1, sizeof *owner + name.length + 1);
+	struct buffer owner CLEANUP(buffer_clear) = {0};
+	bool is_quoted = list.length > 0 && list.data[0] == '"';
 
-	owner->length = name.length;
-	memcpy(owner->name, name.data, name.length);
-	str_lower(owner->name, name.length);
-	if (exchange_owners_have(owners, str_slice(owner->name, name.length)))
-		free(owner);
-	else
-		HASH_ADD(hh, owners->names, name, (unsigned)owner->length, owner);
+	if (is_quoted)
+		buffer_append_byte(&owner, '"');
+	buffer_append_str(&owner, PREFIX);
+	buffer_append_str(&owner, str_skip(list, is_quoted));
+	return directory_key_address(buffer_view(&owner), out);
+}
+
+/* Whose owner the address OWNER, a key, is by its name; -EINVAL: of none. */
+static int list_address(struct str owner, struct buffer *out)
+{
+	struct buffer list CLEANUP(buffer_clear) = {0};
+	bool is_quoted = owner.data[0] == '"';
+	struct str rest = str_skip(owner, is_quoted);
+
+	if (!str_starts_with(rest, PREFIX))
+		return -EINVAL;
+	if (is_quoted)
+		buffer_append_byte(&list, '"');
+	buffer_append_str(&list, str_skip(rest, PREFIX.length));
+	return directory_key_address(buffer_view(&list), out);
+}
+
+static void add(struct exchange_owners *owners, struct str list)
+{
+	struct owner *owner;
+
+	if (exchange_owners_have(owners, list))
+		return;
+	owner = memory_alloc_zero(1, sizeof *owner + list.length + 1);
+	owner->length = list.length;
+	memcpy(owner->name, list.data, list.length);
+	HASH_ADD(hh, owners->names, name, (unsigned)owner->length, owner);
 }
 
 /* Of the logical line LINE. */
-static void take_line(struct exchange_owners *owners, struct str line)
+static void take_line(struct exchange_reader *reader, struct exchange_owners *owners,
+		      struct str line)
 {
+	struct buffer owner CLEANUP(buffer_clear) = {0};
+	struct buffer list CLEANUP(buffer_clear) = {0};
 	ptrdiff_t colon = exchange_find_bare(line, ":");
 	struct str name;
+	struct str address;
 
-	if (colon < 0)
+	if (colon <= 0)
 		return;
 	name = str_trim(str_slice(line.data, (size_t)colon));
-	if (name.length > PREFIX.length &&
-	    str_equal_nocase(str_slice(name.data, PREFIX.length), PREFIX))
-		add(owners, str_skip(name, PREFIX.length));
+	if (exchange_address(reader, name, &address) == NULL &&
+	    directory_key_address(address, &owner) == 0 &&
+	    list_address(buffer_view(&owner), &list) == 0)
+		add(owners, buffer_view(&list));
+	arena_reset(reader->arena);
 }
 
 int exchange_owners_read(struct exchange_reader *reader, struct exchange_owners **owners_out)
@@ -56,7 +89,7 @@ int exchange_owners_read(struct exchange_reader *reader, struct exchange_owners 
 
 	while ((result = exchange_lines_next_logical(&lines, &line)) != 0) {
 		if (result > 0)
-			take_line(owners, line);
+			take_line(reader, owners, line);
 		else if (result != -EMSGSIZE)
 			break;
 	}
@@ -70,16 +103,11 @@ int exchange_owners_read(struct exchange_reader *reader, struct exchange_owners 
 	return result;
 }
 
-bool exchange_owners_have(const struct exchange_owners *owners, struct str name)
+bool exchange_owners_have(const struct exchange_owners *owners, struct str list)
 {
-	char lower[DIRECTORY_KEY_MAX];
 	struct owner *found = NULL;
 
-	if (name.length >= sizeof lower)
-		return false;
-	memcpy(lower, name.data, name.length);
-	str_lower(lower, name.length);
-	HASH_FIND(hh, owners->names, lower, (unsigned)name.length, found);
+	HASH_FIND(hh, owners->names, list.data, (unsigned)list.length, found);
 	return found != NULL;
 }
 
