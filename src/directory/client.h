@@ -78,7 +78,8 @@ uint64_t directory_client_version(const struct directory_client *client);
 /* Of the data of the server that was greeted last; empty before the first. */
 struct str directory_client_identity(const struct directory_client *client);
 /* Called for each "new" and, with TABLE empty, "reset", after what is kept has been dropped for
- * it. The client says "watch" on each connection, before "since", so no change is missed. */
+ * it. On each connection the client then says "watch" and after it "since", on the first one with
+ * the version of its hello: so no change behind that is missed. */
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
