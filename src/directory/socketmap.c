@@ -10,7 +10,6 @@
 #include <utlist.h>
 
 enum {
-	LENGTH_DIGITS = 6, /* of DIRECTORY_SOCKETMAP_MAX */
 	READ_SIZE = 4096,
 	ACCEPTS_A_TURN = 32,
 	REQUESTS_A_TURN = 64, /* of a connection */
@@ -39,67 +38,28 @@ struct directory_socketmap {
 	struct directory_store *store;
 	const struct config *config;
 	struct directory_expander *expander;
-	int listening;
-	struct os_watch *watch;
+	struct listener {
+		struct directory_socketmap *socketmap;
+		int socket;
+		struct os_watch *watch;
+	} listeners[DIRECTORY_SOCKETMAP_SOCKETS];
+	size_t listener_count;
 	struct os_timer *pause;
 	struct os_timer *tick;
 	struct connection *connections; /* that are open */
 	size_t connection_count;
 	size_t orphans; /* closed, but waiting for an answer */
 	bool is_freed;
+	struct os_task end; /* the last orphan has its answer */
 };
-
-/* --- netstrings --- */
-
-int socketmap_take(struct str input, struct str *content_out, size_t *length_out)
-{
-	size_t digits = 0;
-	size_t length = 0;
-
-	while (digits < input.length && input.data[digits] >= '0' && input.data[digits] <= '9') {
-		if (digits == LENGTH_DIGITS)
-			return -EMSGSIZE;
-		if (digits > 0 && length == 0)
-			return -EINVAL; /* a zero in front */
-		length = length * 10 + (size_t)(input.data[digits++] - '0');
-	}
-	if (digits == input.length)
-		return 0;
-	if (digits == 0 || input.data[digits] != ':')
-		return -EINVAL;
-	if (length > DIRECTORY_SOCKETMAP_MAX)
-		return -EMSGSIZE;
-	if (input.length < digits + 1 + length + 1)
-		return 0;
-	if (input.data[digits + 1 + length] != ',')
-		return -EINVAL;
-	*content_out = str_slice(input.data + digits + 1, length);
-	*length_out = digits + 1 + length + 1;
-	return 1;
-}
-
-void socketmap_append(struct buffer *out, const char *word, struct str text)
-{
-	struct str name = str_from(word);
-
-	if (name.length + 1 + text.length > DIRECTORY_SOCKETMAP_MAX) {
-		name = STR("PERM");
-		text = STR("the answer is too long for this protocol");
-	}
-	buffer_append_number(out, name.length + 1 + text.length);
-	buffer_append_byte(out, ':');
-	buffer_append_str(out, name);
-	buffer_append_byte(out, ' ');
-	buffer_append_str(out, text);
-	buffer_append_byte(out, ',');
-}
 
 /* --- a connection --- */
 
-static void finish(struct directory_socketmap *socketmap)
+/* Not inside of a call of its expander. */
+static void free_all(void *context)
 {
-	if (!socketmap->is_freed || socketmap->orphans > 0)
-		return;
+	struct directory_socketmap *socketmap = context;
+
 	directory_expander_free(socketmap->expander);
 	free(socketmap);
 }
@@ -128,11 +88,17 @@ static void close_connection(struct connection *connection)
 		free_connection(connection);
 }
 
-static void refuse(struct connection *connection, const char *reason)
+static bool fail(struct connection *connection)
+{
+	close_connection(connection);
+	return false;
+}
+
+static bool refuse(struct connection *connection, const char *reason)
 {
 	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", "socketmap"),
 		  log_string("reason", reason));
-	close_connection(connection);
+	return fail(connection);
 }
 
 static void on_answer(struct socketmap_question *question, const char *word, struct str text)
@@ -144,33 +110,33 @@ static void on_answer(struct socketmap_question *question, const char *word, str
 	if (connection->socket < 0) {
 		socketmap->orphans--;
 		free_connection(connection);
-		finish(socketmap);
+		if (socketmap->is_freed && socketmap->orphans == 0)
+			os_loop_defer(socketmap->loop, &socketmap->end);
 		return;
 	}
 	socketmap_append(&connection->output, word, text);
 	os_loop_defer(socketmap->loop, &connection->task);
 }
 
-static void use(struct connection *connection)
+static void ask(struct connection *connection, struct str request)
 {
 	struct directory_socketmap *socketmap = connection->socketmap;
 
 	connection->used_us = os_clock_monotonic_us();
 	DL_DELETE2(socketmap->connections, connection, previous, next);
 	DL_APPEND2(socketmap->connections, connection, previous, next);
-}
-
-static void ask(struct connection *connection, struct str request)
-{
-	struct directory_socketmap *socketmap = connection->socketmap;
-
-	use(connection);
 	connection->is_waiting = true;
 	connection->question.store = socketmap->store;
 	connection->question.expander = socketmap->expander;
 	connection->question.config = &socketmap->config;
 	connection->question.answered = on_answer;
 	socketmap_ask(&connection->question, request);
+}
+
+static void trim(struct buffer *buffer)
+{
+	if (buffer->length == 0 && buffer->capacity > READ_SIZE)
+		buffer_clear(buffer);
 }
 
 /* False when the connection is broken, and closed. */
@@ -183,14 +149,11 @@ static bool write_out(struct connection *connection)
 
 		if (count == -EAGAIN)
 			return true;
-		if (count < 0) {
-			close_connection(connection);
-			return false;
-		}
+		if (count < 0)
+			return fail(connection);
 		buffer_consume(&connection->output, (size_t)count);
 	}
-	if (connection->output.capacity > READ_SIZE)
-		buffer_clear(&connection->output);
+	trim(&connection->output);
 	return true;
 }
 
@@ -202,10 +165,8 @@ static bool read_in(struct connection *connection)
 
 	if (count == -EAGAIN)
 		return true;
-	if (count < 0) {
-		close_connection(connection);
-		return false;
-	}
+	if (count < 0)
+		return fail(connection);
 	buffer_commit(&connection->input, (size_t)count);
 	connection->has_ended = count == 0;
 	return true;
@@ -222,11 +183,9 @@ static bool take_requests(struct connection *connection)
 
 		if (result == 0)
 			break;
-		if (result < 0) {
-			refuse(connection, result == -EMSGSIZE ? "the request is too long"
-							       : "that is no netstring");
-			return false;
-		}
+		if (result < 0)
+			return refuse(connection, result == -EMSGSIZE ? "the request is too long"
+								      : "that is no netstring");
 		if (i == REQUESTS_A_TURN) {
 			os_loop_defer(connection->socketmap->loop, &connection->task);
 			break;
@@ -234,8 +193,7 @@ static bool take_requests(struct connection *connection)
 		ask(connection, request);
 		buffer_consume(&connection->input, length);
 	}
-	if (connection->input.length == 0 && connection->input.capacity > READ_SIZE)
-		buffer_clear(&connection->input);
+	trim(&connection->input);
 	return true;
 }
 
@@ -308,23 +266,29 @@ static void add_connection(struct directory_socketmap *socketmap, int socket)
 	socketmap->connection_count++;
 }
 
+static void watch_all(struct directory_socketmap *socketmap, unsigned events)
+{
+	for (size_t i = 0; i < socketmap->listener_count; i++)
+		os_watch_set(socketmap->listeners[i].watch, events);
+}
+
 static void on_connection(void *context, unsigned events)
 {
-	struct directory_socketmap *socketmap = context;
+	struct listener *listener = context;
 
 	(void)events;
 	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
 		union os_socket_address peer;
-		int socket = os_socket_accept(socketmap->listening, &peer);
+		int socket = os_socket_accept(listener->socket, &peer);
 
 		if (socket == -EAGAIN)
 			return;
 		if (socket >= 0) {
-			add_connection(socketmap, socket);
+			add_connection(listener->socketmap, socket);
 		} else if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS ||
 			   socket == -ENOMEM) {
-			os_watch_set(socketmap->watch, OS_WATCH_NONE);
-			os_timer_start(socketmap->pause, PAUSE_US);
+			watch_all(listener->socketmap, OS_WATCH_NONE);
+			os_timer_start(listener->socketmap->pause, PAUSE_US);
 			return;
 		}
 	}
@@ -332,9 +296,7 @@ static void on_connection(void *context, unsigned events)
 
 static void on_pause(void *context)
 {
-	struct directory_socketmap *socketmap = context;
-
-	os_watch_set(socketmap->watch, OS_WATCH_READ);
+	watch_all(context, OS_WATCH_READ);
 }
 
 static void on_tick(void *context)
@@ -353,23 +315,62 @@ static void on_tick(void *context)
 	os_timer_start(socketmap->tick, TICK_US);
 }
 
-struct directory_socketmap *directory_socketmap_new(struct os_loop *loop, int listening,
+struct directory_socketmap *directory_socketmap_new(struct os_loop *loop,
 						    struct directory_store *store,
 						    const struct config *config)
 {
 	struct directory_socketmap *socketmap = memory_alloc_zero(1, sizeof *socketmap);
+	bool is_expanded_here = store != NULL && store->operations->route == NULL;
 
 	socketmap->loop = loop;
 	socketmap->store = store;
 	socketmap->config = config;
-	socketmap->expander = directory_expander_new(store, config);
-	socketmap->listening = listening;
-	socketmap->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, socketmap);
+	socketmap->expander = directory_expander_new(is_expanded_here ? store : NULL, config);
+	socketmap->end = (struct os_task){.call = free_all, .context = socketmap};
 	socketmap->pause = os_timer_new(loop, on_pause, socketmap);
 	socketmap->tick = os_timer_new(loop, on_tick, socketmap);
 	os_timer_start(socketmap->tick, TICK_US);
 	return socketmap;
 }
+
+bool directory_socketmap_listen(struct directory_socketmap *socketmap, int listening)
+{
+	struct listener *listener = &socketmap->listeners[socketmap->listener_count];
+
+	if (socketmap->listener_count == DIRECTORY_SOCKETMAP_SOCKETS)
+		return false;
+	listener->socketmap = socketmap;
+	listener->socket = listening;
+	listener->watch =
+		os_watch_new(socketmap->loop, listening, OS_WATCH_READ, on_connection, listener);
+	socketmap->listener_count++;
+	return true;
+}
+
+static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
+		       size_t count)
+{
+	struct directory_socketmap *socketmap = context;
+
+	(void)versions;
+	for (size_t i = 0; i < count; i++)
+		directory_expander_changed(socketmap->expander, &keys[i]);
+}
+
+static void on_reset(void *context)
+{
+	struct directory_socketmap *socketmap = context;
+
+	directory_expander_reset(socketmap->expander);
+}
+
+static void on_state(void *context, bool is_up)
+{
+	(void)context;
+	(void)is_up;
+}
+
+const struct directory_store_handler directory_socketmap_handler = {on_changed, on_reset, on_state};
 
 void directory_socketmap_configure(struct directory_socketmap *socketmap,
 				   const struct config *config)
@@ -387,9 +388,11 @@ void directory_socketmap_free(struct directory_socketmap *socketmap)
 		return;
 	DL_FOREACH_SAFE (socketmap->connections, one, next)
 		close_connection(one);
-	os_watch_free(socketmap->watch);
+	for (size_t i = 0; i < socketmap->listener_count; i++)
+		os_watch_free(socketmap->listeners[i].watch);
 	os_timer_free(socketmap->pause);
 	os_timer_free(socketmap->tick);
 	socketmap->is_freed = true;
-	finish(socketmap);
+	if (socketmap->orphans == 0)
+		free_all(socketmap);
 }

@@ -265,6 +265,20 @@ static bool set_key(struct socketmap_question *question, struct str key)
 	return true;
 }
 
+/* Domains of the configuration are expanded here, whoever computes the others' routes. */
+static void ask_route(struct socketmap_question *question)
+{
+	struct directory_store *store = question->store;
+	struct str key = key_of(question);
+	struct str domain = str_skip(key, (size_t)str_find_last(key, '@') + 1);
+
+	if (store != NULL && store->operations->route != NULL &&
+	    config_domain_find(*question->config, domain) == NULL)
+		store->operations->route(store, key, on_route, question);
+	else
+		directory_expand(question->expander, key, on_route, question);
+}
+
 void socketmap_ask(struct socketmap_question *question, struct str request)
 {
 	struct str key = request;
@@ -279,9 +293,6 @@ void socketmap_ask(struct socketmap_question *question, struct str request)
 		answer_none(question);
 	else if (question->row->is_domain)
 		ask_domain(question);
-	else if (question->store != NULL && question->store->operations->route != NULL)
-		question->store->operations->route(question->store, key_of(question), on_route,
-						   question);
 	else
-		directory_expand(question->expander, key_of(question), on_route, question);
+		ask_route(question);
 }

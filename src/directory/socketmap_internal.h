@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* directory/socketmap_internal.h - between the parts of the socketmap: connections and netstrings
- * in socketmap.c, what the maps answer in socketmap_answer.c. */
+/* directory/socketmap_internal.h - between the parts of the socketmap: connections in
+ * socketmap.c, netstrings in socketmap_netstring.c, what the maps answer in socketmap_answer.c. */
 #ifndef DIRECTORY_SOCKETMAP_INTERNAL_H
 #define DIRECTORY_SOCKETMAP_INTERNAL_H
 

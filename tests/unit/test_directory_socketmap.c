@@ -84,6 +84,16 @@ static int connect_client(struct world *world)
 	return client;
 }
 
+/* The store tells the socketmap alone. */
+static void start(struct world *world, bool has_store)
+{
+	world->socketmap = directory_socketmap_new(
+		world->loop, has_store ? &world->store->base : NULL, world->config);
+	world->store->base.handler = &directory_socketmap_handler;
+	world->store->base.context = world->socketmap;
+	assert_true(directory_socketmap_listen(world->socketmap, world->listening));
+}
+
 static void setup(struct world *world, bool has_store)
 {
 	struct config_problems problems = {0};
@@ -93,13 +103,12 @@ static void setup(struct world *world, bool has_store)
 	world->loop = os_loop_new();
 	world->store = memory_store_new(world->loop);
 	assert_int_equal(config_parse("f", str_from(CONFIG), &world->config, &problems), 0);
+	config_problems_clear(&problems);
 	assert_true(os_socket_address_parse("127.0.0.1", 0, &any));
 	world->listening = os_socket_listen(&any, 100);
 	assert_true(world->listening >= 0);
 	assert_int_equal(os_socket_local_address(world->listening, &world->address), 0);
-	world->socketmap =
-		directory_socketmap_new(world->loop, world->listening,
-					has_store ? &world->store->base : NULL, world->config);
+	start(world, has_store);
 	world->client = connect_client(world);
 }
 
@@ -171,8 +180,7 @@ static const char *const RECORDS[] = {
 	"address loop@e.example|kind forward|target loop2@e.example",
 	"address loop2@e.example|kind forward|target loop@e.example",
 	"address list@e.example|kind list|owner ann@e.example|verp yes",
-	"address root@d.example|kind forward|target ann@e.example",
-	"domain d.example|kind local|service maildir",
+	"address root@c.example|kind forward|target ann@e.example",
 };
 
 static const struct {
@@ -193,7 +201,7 @@ static const struct {
 	{"virtual gone@e.example", "NOTFOUND "},
 	{"virtual later@e.example", "TEMP Not yet"},
 	{"virtual z@x.example", "NOTFOUND "},
-	{"virtual z@r.example", "NOTFOUND "},
+	{"virtual z@r.example", "OK z@r.example"},
 	{"virtual @e.example", "NOTFOUND "},
 	{"virtual e.example", "NOTFOUND "},
 	{"virtual ", "NOTFOUND "},
@@ -359,8 +367,7 @@ static void test_gone(void **state)
 		world.store = memory_store_new(NULL); /* answers by hand */
 		fill(&world);
 		world.store->is_late = true;
-		world.socketmap = directory_socketmap_new(world.loop, world.listening,
-							  &world.store->base, world.config);
+		start(&world, true);
 		os_socket_close(world.client);
 		world.client = connect_client(&world);
 		send_text(&world, "21:virtual ann@e.example,");
@@ -377,6 +384,30 @@ static void test_gone(void **state)
 		directory_peer_turn(world.loop, 5000);
 		teardown(&world);
 	}
+}
+
+/* A domain that was asked for comes and goes. */
+static void test_changes(void **state)
+{
+	struct world world;
+
+	(void)state;
+	setup(&world, true);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(ask(&world, "virtual ann@e.example"), "NOTFOUND ");
+		assert_string_equal(ask(&world, "domain e.example"), "NOTFOUND ");
+		memory_store_put(world.store, "domain e.example|kind local|service maildir");
+		assert_string_equal(ask(&world, "virtual ann@e.example"), "NOTFOUND ");
+		memory_store_put(world.store, "address ann@e.example|kind mailbox");
+		assert_string_equal(ask(&world, "virtual ann@e.example"), "OK ann@e.example");
+		assert_string_equal(ask(&world, "domain e.example"), "OK local");
+		memory_store_remove(world.store, "domain e.example");
+		memory_store_remove(world.store, "address ann@e.example");
+	}
+	memory_store_replace(world.store, "other");
+	fill(&world);
+	assert_string_equal(ask(&world, "virtual ann@e.example"), "OK ann@e.example");
+	teardown(&world);
 }
 
 static void fill_places(struct world *world, int *clients, size_t count)
@@ -421,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_rubbish),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_many),
 	};
