@@ -52,19 +52,22 @@ void exchange_import_reset(struct exchange_import *import)
 {
 	memset(import->counts, 0, sizeof import->counts);
 	import->records = 0;
+	import->applied = 0;
 }
 
 /* A key that comes again has no say; a member that does is the same member. */
 static void check_entry(struct exchange_import *import, const struct exchange_entry *entry)
 {
-	unsigned first = exchange_seen_add(import->seen, &entry->record.key, entry->line);
+	const struct exchange_place here = {.file = import->checked, .line = entry->line};
+	struct exchange_place first = exchange_seen_add(import->seen, &entry->record.key, here);
 	char text[64];
 
-	if (first == 0 || entry->record.key.table == DIRECTORY_MEMBER) {
+	if (first.line == 0 || entry->record.key.table == DIRECTORY_MEMBER) {
 		import->records++;
 		return;
 	}
-	snprintf(text, sizeof text, "the same key stands in line %u", first);
+	snprintf(text, sizeof text, "the same key stands in line %u%s", first.line,
+		 first.file == here.file ? "" : " of a file before");
 	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
 }
 
@@ -73,6 +76,7 @@ int exchange_import_check(struct exchange_import *import, struct exchange_reader
 	struct exchange_entry entry;
 	int result;
 
+	import->checked++;
 	while ((result = exchange_reader_next(reader, &entry)) != 0) {
 		if (result > 0)
 			check_entry(import, &entry);

@@ -48,8 +48,8 @@ struct exchange_import *exchange_import_new(struct exchange_server *server,
 /* Reads READER to its end. 0, though lines may be wrong; or -errno of the reading. */
 MUST_CHECK int exchange_import_check(struct exchange_import *import,
 				     struct exchange_reader *reader);
-/* The same file from its start, which was checked. 0; or -errno of the reading, or of
- * exchange_server_errno(), for which exchange_server_problem() has the words. */
+/* The same file from its start; several in the order in which they were checked. 0; or -errno of
+ * the reading, or of exchange_server_errno(), for which exchange_server_problem() has the words. */
 MUST_CHECK int exchange_import_apply(struct exchange_import *import,
 				     struct exchange_reader *reader);
 /* Removes what no file that was checked has. DRY_RUN: only counts and tells. Results as above. */
@@ -58,7 +58,7 @@ MUST_CHECK int exchange_import_remove(struct exchange_import *import, bool dry_r
 uint64_t exchange_import_count(const struct exchange_import *import, enum exchange_event event);
 /* Records that were read and are right. */
 uint64_t exchange_import_records(const struct exchange_import *import);
-/* Forgets what was counted, not which keys were seen. */
+/* Forgets what was counted and applied, not which keys were seen. */
 void exchange_import_reset(struct exchange_import *import);
 void exchange_import_free(struct exchange_import *import);
 

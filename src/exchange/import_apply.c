@@ -160,7 +160,8 @@ static void keep_foreign(struct slot *slot, struct str source)
 	buffer_append_format(&text, " is in the directory already, made by %s" STR_FORMAT,
 			     source.length > 0 ? "" : "hand", STR_ARGUMENTS(source));
 	if (is_list(&slot->record))
-		(void)exchange_seen_add(import->foreign, &slot->record.key, 1);
+		(void)exchange_seen_add(import->foreign, &slot->record.key,
+					(struct exchange_place){.line = 1});
 	tell_text(slot, EXCHANGE_KEPT, buffer_view(&text));
 	release(slot);
 }
@@ -193,10 +194,13 @@ static bool is_wanted(struct apply *apply, const struct exchange_entry *entry)
 	struct directory_key list = {.table = DIRECTORY_ADDRESS};
 	struct str member;
 
-	if (key->table != DIRECTORY_MEMBER)
-		return exchange_seen_line(apply->import->seen, key) == entry->line;
+	if (key->table != DIRECTORY_MEMBER) {
+		struct exchange_place place = exchange_seen_find(apply->import->seen, key);
+
+		return place.file == apply->import->applied && place.line == entry->line;
+	}
 	directory_key_member(key->name, &list.name, &member);
-	return exchange_seen_line(apply->import->foreign, &list) == 0;
+	return exchange_seen_find(apply->import->foreign, &list).line == 0;
 }
 
 static void begin(struct apply *apply, const struct exchange_entry *entry)
@@ -254,6 +258,7 @@ int exchange_import_apply(struct exchange_import *import, struct exchange_reader
 	struct apply *apply = memory_alloc_zero(1, sizeof *apply);
 	int error;
 
+	import->applied++;
 	apply->import = import;
 	apply->reader = reader;
 	for (size_t i = 0; i < IMPORT_WINDOW; i++) {

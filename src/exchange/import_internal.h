@@ -17,6 +17,8 @@ struct exchange_import {
 	struct exchange_seen *seen;
 	uint64_t counts[EXCHANGE_EVENTS];
 	uint64_t records;
+	unsigned checked; /* files */
+	unsigned applied;
 	struct exchange_seen *foreign; /* lists that belong to somebody else, by their address */
 };
 

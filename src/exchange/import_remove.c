@@ -101,7 +101,7 @@ static int remove_from(struct removal *removal, enum directory_table table, stru
 		}
 		for (size_t i = 0; i < count && removal->error == 0; i++)
 			if (is_ours(removal, &records[i]) &&
-			    exchange_seen_line(removal->import->seen, &records[i].key) == 0)
+			    exchange_seen_find(removal->import->seen, &records[i].key).line == 0)
 				remove_key(removal, arena, &records[i].key);
 		while (removal->under_way > 0)
 			os_loop_run(removal->import->server->loop);

@@ -57,8 +57,7 @@ const char *exchange_server_problem(const struct exchange_server *server)
 	case DIRECTORY_ERROR_STORAGE:
 		break;
 	}
-	return server->error_text[0] != '\0' ? server->error_text
-					     : directory_error_name(server->error);
+	return server->error_text[0] != '\0' ? server->error_text : "the directory has failed";
 }
 
 int exchange_server_errno(const struct exchange_server *server)

@@ -9,7 +9,8 @@ enum { FIRST_CAPACITY = 1024 };
 
 struct entry {
 	uint64_t low;
-	uint32_t high;
+	uint32_t high : 24;
+	uint32_t file : 8;
 	uint32_t line; /* 0: nothing is here */
 };
 
@@ -32,7 +33,8 @@ static struct entry hash(const struct exchange_seen *seen, const struct director
 	state = (state ^ (unsigned)key->table) * PRIME;
 	for (size_t i = 0; i < key->name.length; i++)
 		state = (state ^ (unsigned char)key->name.data[i]) * PRIME;
-	return (struct entry){.low = (uint64_t)(state >> 32), .high = (uint32_t)(state >> 96)};
+	return (struct entry){.low = (uint64_t)(state >> 32),
+			      .high = (uint32_t)(state >> 96) & 0xffffff};
 }
 
 /* The entry that is WANTED's, or the place for it. */
@@ -70,27 +72,34 @@ struct exchange_seen *exchange_seen_new(void)
 	return seen;
 }
 
-unsigned exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
-			   unsigned line)
+static struct exchange_place place_of(const struct entry *entry)
+{
+	return (struct exchange_place){.file = entry->file, .line = entry->line};
+}
+
+struct exchange_place exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
+					struct exchange_place place)
 {
 	struct entry wanted = hash(seen, key);
 	struct entry *entry = find(seen, &wanted);
 
 	if (entry->line != 0)
-		return entry->line;
-	wanted.line = line;
+		return place_of(entry);
+	wanted.file = place.file & 0xff;
+	wanted.line = place.line;
 	*entry = wanted;
 	seen->counts[key->table]++;
 	if (++seen->count > seen->capacity / 4 * 3)
 		grow(seen);
-	return 0;
+	return (struct exchange_place){.line = 0};
 }
 
-unsigned exchange_seen_line(const struct exchange_seen *seen, const struct directory_key *key)
+struct exchange_place exchange_seen_find(const struct exchange_seen *seen,
+					 const struct directory_key *key)
 {
 	struct entry wanted = hash(seen, key);
 
-	return find(seen, &wanted)->line;
+	return place_of(find(seen, &wanted));
 }
 
 size_t exchange_seen_count(const struct exchange_seen *seen, enum directory_table table)

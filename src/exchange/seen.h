@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * exchange/seen.h - which keys a file has, in 16 bytes each: a hash of 96 bits by a secret of
- * the process, and the line. That two keys have the same is so unlikely (a million of them: one in
- * 10^17) that it counts as never.
+ * exchange/seen.h - which keys files have, in 16 bytes each: a hash of 88 bits by a secret of
+ * the process, and the place. That two keys have the same is so unlikely (a million of them: one
+ * in 10^14) that it counts as never.
  */
 #ifndef EXCHANGE_SEEN_H
 #define EXCHANGE_SEEN_H
@@ -12,11 +12,17 @@
 struct exchange_seen;
 
 struct exchange_seen *exchange_seen_new(void);
-/* The line in which KEY was added; 0: it was not, and is now, with LINE. */
-unsigned exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
-			   unsigned line);
-/* The line in which KEY was added; 0: it was not. */
-unsigned exchange_seen_line(const struct exchange_seen *seen, const struct directory_key *key);
+/* Where a key stands. */
+struct exchange_place {
+	unsigned file; /* its number, up to 255 */
+	unsigned line; /* from 1 on; 0: nowhere */
+};
+
+/* Where KEY was added; nowhere: it was not, and is now, at PLACE. */
+struct exchange_place exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
+					struct exchange_place place);
+struct exchange_place exchange_seen_find(const struct exchange_seen *seen,
+					 const struct directory_key *key);
 /* How many there are of TABLE. */
 size_t exchange_seen_count(const struct exchange_seen *seen, enum directory_table table);
 /* NULL is allowed. */
