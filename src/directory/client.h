@@ -86,6 +86,8 @@ void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
 			    void *context);
+/* Whether changes that were missed are still being told of: "since" has no answer yet. */
+bool directory_client_is_syncing(const struct directory_client *client);
 void directory_client_free(struct directory_client *client);
 
 #endif
