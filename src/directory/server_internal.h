@@ -117,6 +117,8 @@ struct directory_server {
 	struct os_loop *loop;
 	struct directory_store *store;
 	const struct config *config;
+	const struct directory_store_handler *listener; /* NULL: nobody */
+	void *listener_context;
 	struct directory_expander *expander;
 	char identity[SERVER_IDENTITY_SIZE];
 	char config_digest[17];
