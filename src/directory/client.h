@@ -72,6 +72,8 @@ void directory_client_remove(struct directory_client *client, const char *table,
 /* Results: "= KEY", then its fields, for each. */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
+/* What the server says of itself: results "NAME VALUE", for people. */
+void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 uint64_t directory_client_version(const struct directory_client *client);

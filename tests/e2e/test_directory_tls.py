@@ -284,11 +284,12 @@ def test_a_relay_passes_all_on(trio):
     with client:
         assert hello[2] == identity
         answer = client.ask("get", "route", "ann@example.org")
-        assert answer[3:] == expected[3:] and answer[0] == expected[0]
+        assert answer[0] == expected[0] and sorted(answer[3:]) == sorted(expected[3:])
         assert 0 < int(answer[1]) <= int(expected[1])
         assert client.ask("get", "address", "ann@example.org")[0] == "val"
         assert client.ask("get", "address", "gone@example.org")[0] == "none"
-        assert client.ask("get", "route", "gone@example.org")[0] == "none"
+        gone = client.ask("get", "route", "gone@example.org")
+        assert any(word.startswith("refuse 5.1.1 gone@example.org ") for word in gone), gone
         listed = client.ask("list", "address", "", "", 10)
         assert "= ann@example.org" in listed
         assert client.ask("put", "address", "x@example.org", "kind mailbox")[:2] == \
