@@ -119,8 +119,7 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 
 	/* those of the run directory have no address in their names */
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		supervisor->sockets[i].is_wanted =
-			strchr(supervisor->sockets[i].name, ' ') == NULL;
+		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;
 	for (size_t i = 0; error == 0 && i < config->listen_count; i++)
 		error = bind_listens(supervisor, "listen", config->listens[i].addresses,
 				     config->listens[i].address_count);
