@@ -380,6 +380,11 @@ void directory_client_watch(struct directory_client *client,
 	}
 }
 
+bool directory_client_is_syncing(const struct directory_client *client)
+{
+	return client->is_syncing;
+}
+
 void directory_client_free(struct directory_client *client)
 {
 	if (client == NULL)
