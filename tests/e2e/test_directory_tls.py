@@ -451,6 +451,32 @@ def test_a_server_is_found_by_its_name(node, keys):
         names.stop()
 
 
+def test_other_servers_are_asked_after_a_reload(node, keys):
+    first = Server(node, keys, "dir1")
+    second = Server(node, keys, "dir2")
+    with second.client("changer.example.org") as changer:
+        changer.receive()
+        put_address(changer, "ann@example.org")
+    relay = Server(node, keys, "relay", ports=(first.port,), certificate="relay.example.org")
+    client, hello = greet(relay)
+    with client:
+        assert client.ask("get", "address", "ann@example.org")[0] == "none"
+    relay.node.settings = relay.node.settings.replace(str(first.port), str(second.port))
+    relay.node.write_configuration()
+    relay.node.reload()
+
+    def is_there():
+        try:
+            client, again = greet(relay)
+            with client:
+                return client.ask("get", "address", "ann@example.org")[0] == "val" \
+                    and again[2] != hello[2]
+        except (ssl.SSLError, ConnectionError, Closed):
+            return False
+
+    wait_until(is_there, "the other one is asked")
+
+
 # --- files ---
 
 def test_new_certificates_are_taken(node, keys, ground):
