@@ -150,7 +150,7 @@ static void set_process(struct config *config, const struct config_tree_section 
 		i++;
 	if (i == CONFIG_PROCESSES) {
 		report_title(section, "no such process",
-			     "smtpd, resolve, remote, lmtp, local, pipe", problems);
+			     "smtpd, resolve, remote, lmtp, local, pipe, directory", problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -164,8 +164,8 @@ static void set_process(struct config *config, const struct config_tree_section 
 static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
-	static const char *const names[CONFIG_PROCESSES] = {"smtpd", "resolve", "remote",
-							    "lmtp",  "local",   "pipe"};
+	static const char *const names[CONFIG_PROCESSES] = {"smtpd", "resolve", "remote",   "lmtp",
+							    "local", "pipe",    "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -208,6 +208,24 @@ static void add_domains(struct config *config, const struct config_tree *tree,
 	}
 }
 
+static void set_directory(struct config *config, const struct config_tree *tree,
+			  struct config_problems *problems)
+{
+	const struct config_tree_section *first = NULL;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct config_directory ignored = {0};
+
+		if (s->kind != CONFIG_SECTION_DIRECTORY)
+			continue;
+		if (first != NULL)
+			report_twice(s, first->line, problems);
+		config_fill_section(config, s, first == NULL ? &config->directory : &ignored,
+				    problems);
+		first = first == NULL ? s : first;
+	}
+}
+
 void config_build(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -216,5 +234,6 @@ void config_build(struct config *config, const struct config_tree *tree,
 	add_services(config, tree, problems);
 	add_processes(config, tree, problems);
 	add_domains(config, tree, problems);
+	set_directory(config, tree, problems);
 	config_check(config, tree, problems);
 }

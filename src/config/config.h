@@ -95,7 +95,44 @@ struct config_process { /* process NAME { ... } */
 	const char *user; /* "": as setting user */
 };
 
-enum { CONFIG_PROCESSES = 6 };
+enum config_backend {
+	CONFIG_BACKEND_NONE, /* there is no section directory */
+	CONFIG_BACKEND_SQLITE,
+	CONFIG_BACKEND_POSTGRESQL,
+	CONFIG_BACKEND_LDAP,
+	CONFIG_BACKEND_SERVERS, /* others are asked */
+};
+
+struct config_directory { /* directory { ... } */
+	enum config_backend backend;
+	const char *path;      /* sqlite, ldap: the database's file */
+	const char **database; /* postgresql: connection strings of libpq */
+	size_t database_count;
+	const char **urls; /* ldap: "ldap://HOST" and the like */
+	size_t url_count;
+	const char *bind_dn;       /* ldap: "" is nobody */
+	const char *base;          /* ldap: DN beneath which everything is */
+	const char *password_file; /* ldap: "" without one */
+	const char **map;          /* ldap: "TABLE.FIELD=ATTRIBUTE" */
+	size_t map_count;
+	const char **servers; /* servers: "HOST:PORT", "unix:/PATH" */
+	size_t server_count;
+	struct config_endpoint *listens; /* mutual TLS */
+	size_t listen_count;
+	struct config_endpoint *socketmaps;
+	size_t socketmap_count;
+	const char *certificate; /* files in PEM form; "" without one */
+	const char *key;
+	const char *authority;
+	const char **readers; /* names of certificates */
+	size_t reader_count;
+	const char **changers;
+	size_t changer_count;
+	int64_t ttl_us;
+	int64_t negative_ttl_us; /* of what does not exist */
+};
+
+enum { CONFIG_PROCESSES = 7 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -149,6 +186,7 @@ struct config {
 	struct config_stage *stages; /* "remote" and each service, in that order; always all */
 	size_t stage_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those that can have a user */
+	struct config_directory directory;
 };
 
 /* One thing that is wrong with a configuration file. */
@@ -197,6 +235,9 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
+/* Of names without a domain: the host name where that is a domain of ours or the configuration
+ * has none, else its first domain. */
+const char *config_default_domain(const struct config *config);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */

@@ -27,6 +27,8 @@ struct directory_answer_text {
 	bool exists;               /* false: none */
 	const struct str *results; /* without "on ..."; valid during the call */
 	size_t result_count;
+	const struct str *dependencies; /* of "on ...": "TABLE KEY"; as long valid */
+	size_t dependency_count;
 	int64_t ttl_us; /* left */
 	uint64_t version;
 };
@@ -70,14 +72,22 @@ void directory_client_remove(struct directory_client *client, const char *table,
 /* Results: "= KEY", then its fields, for each. */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
+/* What the server says of itself: results "NAME VALUE", for people. */
+void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 uint64_t directory_client_version(const struct directory_client *client);
-/* Called for each "new" and, with TABLE empty, "reset". */
+/* Of the data of the server that was greeted last; empty before the first. */
+struct str directory_client_identity(const struct directory_client *client);
+/* Called for each "new" and, with TABLE empty, "reset", after what is kept has been dropped for
+ * it. On each connection the client then says "watch" and after it "since", on the first one with
+ * the version of its hello: so no change behind that is missed. */
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
 			    void *context);
+/* Whether changes that were missed are still being told of: "since" has no answer yet. */
+bool directory_client_is_syncing(const struct directory_client *client);
 void directory_client_free(struct directory_client *client);
 
 #endif

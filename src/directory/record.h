@@ -20,8 +20,12 @@
  *       list:    owner*, an address; verp = yes | no
  *       program: service*, of kind pipe
  *       refused: text*; status, 5.x.x or 4.x.x, 5.7.1 at first
+ *       all: source, a word of a-z, 0-9 and '-', at most 32: what made the record and
+ *            may remove it again ("aliases": newaliases(1)); SQL column source
  *   member   LIST MEMBER                none; two addresses and a space between
- *   user     NAME                       password+ (crypt(5) or {SCRAM-...}), server, name
+ *   user     NAME                       password+, server, name
+ *            password: crypt(5), "$ID$..."; or as RFC 5803 has it, "SCRAM-SHA-256$..." and
+ *            "SCRAM-SHA-1$..." (directory/password.h)
  *   server   NAME                       service*
  *
  * Keys are kept in one form (directory/key.h), so two ways to write an address are one
@@ -69,6 +73,12 @@ struct directory_record {
 const char *directory_table_name(enum directory_table table);
 /* DIRECTORY_NO_TABLE when there is none of that NAME. */
 enum directory_table directory_table_find(struct str name);
+
+/* The names of TABLE's fields, whatever the kind, in their order: POSITION from 0 on, NULL behind
+ * the last. *IS_MANY_OUT may be NULL. */
+const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out);
+/* Whether it may come more than once in a record. */
+bool directory_table_field_is_many(enum directory_table table, struct str name);
 
 /* The first field called NAME; empty when there is none. */
 struct str directory_record_field(const struct directory_record *record, const char *name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * directory/transport.h - how the bytes of a connection come and go: a UNIX socket, or
- * TLS around TCP. One for both sides of the protocol.
+ * TLS around TCP. One for both sides of the protocol. What is here is connected; by TLS
+ * both sides know by now who the other is.
  */
 #ifndef DIRECTORY_TRANSPORT_H
 #define DIRECTORY_TRANSPORT_H
@@ -12,8 +13,9 @@
 #include <sys/types.h>
 
 struct directory_transport {
-	/* As os_socket_read() and os_socket_write(). While a connection or handshake is being
-	 * made: -EAGAIN; it has failed: -errno, -EACCES for a peer who is not whom he has to be. */
+	/* As os_socket_read() and os_socket_write(). When SIZE bytes were read there may be more
+	 * that the descriptor does not tell of: read again before you wait. -EACCES: the peer does
+	 * not take us for whom we have to be. */
 	ssize_t (*read)(void *state, void *data, size_t size);
 	ssize_t (*write)(void *state, const void *data, size_t size);
 	/* Frees STATE and closes the descriptor. */
@@ -27,10 +29,20 @@ struct directory_transport {
 /* Around SOCKET, which it owns from now on. */
 void directory_transport_plain(int socket, struct directory_transport *transport_out);
 
-/* Begins connections; for those of the client that are not UNIX sockets. */
+/* ERROR 0 and a TRANSPORT, which belongs to who is called; or -errno, TRANSPORT NULL, and REASON
+ * for the log, valid during the call. */
+typedef void directory_dialed(void *context, int error, const char *reason,
+			      const struct directory_transport *transport);
+
+/* Makes connections; for those of the client that are not UNIX sockets. A dial ends by
+ * itself after a bounded time. */
+struct directory_dial;
 struct directory_dialer {
-	/* To "HOST:PORT": 0; or -errno when it cannot be begun. */
-	int (*dial)(void *context, const char *server, struct directory_transport *transport_out);
+	/* To "HOST:PORT", whose name is looked up. DIALED is called once, never before this
+	 * returns, unless it was cancelled. The dial is no longer valid then. */
+	struct directory_dial *(*dial)(void *context, const char *server, directory_dialed *dialed,
+				       void *dialed_context);
+	void (*cancel)(struct directory_dial *dial);
 	void *context;
 };
 
