@@ -67,6 +67,15 @@ class Judge:
             if value not in possible:
                 self.stale.append(f"{where}: {key} is {value!r}, not one of {possible!r}")
 
+    def existed(self, key, exists, asked, where):
+        """The same, where only that is told."""
+        possible = self.truth.possible(key, asked - self.ttl - self.slack, time.monotonic())
+        with self._lock:
+            self.counts["answers"] += 1
+            if exists not in {value is not ABSENT for value in possible}:
+                self.stale.append(f"{where}: {key} {'exists' if exists else 'does not exist'}, "
+                                  f"among {possible!r}")
+
     def put_off(self):
         with self._lock:
             self.counts["put off"] += 1

@@ -4,7 +4,6 @@ server a wire, a port at the bridge through which clients reach it and on which 
 delay, hold, halve and cut what goes by."""
 
 import os
-import random
 import select
 import socket
 import subprocess
@@ -158,22 +157,3 @@ class Wire:
         self._is_closed = True
         self.listening.close()
         self.cut()
-
-
-def some_fault(wire, source):
-    """One thing that may happen to a wire: its name."""
-    faults = {
-        "delayed": lambda: setattr(wire, "delay", source.uniform(0.05, 1.0)),
-        "held": lambda: setattr(wire, "is_held", True),
-        "cut": wire.cut,
-        "refused": lambda: (setattr(wire, "refuses", True), wire.cut()),
-        "half an answer, then silence": lambda: wire.halve(source.randrange(1, 400), "held"),
-        "half an answer, then cut": lambda: wire.halve(source.randrange(1, 400), "cut"),
-    }
-    name = source.choice(sorted(faults))
-    faults[name]()
-    return name
-
-
-def seed_of(variable):
-    return int(os.environ.get(variable, str(random.randrange(1 << 30))))
