@@ -39,11 +39,15 @@ class Cluster:
     def __init__(self, node, directory, database_directories):
         self.net = Net()
         self.wires = {}
+        self.databases = []
         self.keys = make_certificates(directory, "bridge-dir.example.org", "mx.example.org")
-        self._make_databases(database_directories)
-        self._make_directories(node)
-        self._make_mail(node)
-        self.all_wires = list(self.wires.values())
+        try:
+            self._make_databases(database_directories)
+            self._make_directories(node)
+            self._make_mail(node)
+        except BaseException:
+            self.close()
+            raise
 
     def _wire(self, name, address, port):
         self.wires[name] = Wire(address, port)
@@ -53,8 +57,10 @@ class Cluster:
         network = "10.77.0.0/24"
         self.db1 = Server(directories[0], "db1", machine=("db1", self.net.add("db1")),
                           network=network)
+        self.databases.append(self.db1)
         self.db2 = Server(directories[1], "db2", machine=("db2", self.net.add("db2")),
                           network=network, standby_of=self.db1)
+        self.databases.append(self.db2)
 
     def _make_directories(self, node):
         """Each has wires of its own to both databases."""
@@ -94,9 +100,9 @@ class Cluster:
         return made
 
     def close(self):
-        for wire in self.all_wires:
+        for wire in self.wires.values():
             wire.close()
-        for server in self.db1, self.db2:
+        for server in self.databases:
             server.stop()
         self.net.close()
 

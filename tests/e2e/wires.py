@@ -23,6 +23,7 @@ class Net:
 
     def __init__(self):
         os.makedirs("/run/netns", exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "netns", "/run/netns"], check=True, timeout=10)
         ip("link", "add", "stagepost0", "type", "bridge")
         ip("addr", "add", f"{BRIDGE}/24", "dev", "stagepost0")
         ip("link", "set", "stagepost0", "up")
@@ -50,6 +51,7 @@ class Net:
         for name in self.addresses:
             ip("netns", "del", name)
         ip("link", "del", "stagepost0")
+        subprocess.run(["umount", "/run/netns"], check=True, timeout=10)
 
 
 class Wire:
