@@ -204,7 +204,7 @@ class Asker:
             self.socket.sendall(frame(verb, number, *words))
             while True:
                 words = self._receive()
-                if len(words) > 1 and words[1] == number:
+                if words[0] != "hello" and len(words) > 1 and words[1] == number:
                     return [words[0]] + words[2:]
         except OSError:
             self.close()
