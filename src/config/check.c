@@ -216,28 +216,46 @@ static void check_bound(const struct bound *all, size_t index, struct config_pro
 
 enum { BOUND_MAX = 256 };
 
-/* The addresses of one listen section; those that were refused are left out. */
-static size_t add_bounds(const struct config_listen *listen,
-			 const struct config_tree_section *section, struct bound *bounds,
-			 size_t room, struct config_problems *problems)
+/* The addresses of one setting; those that were refused are left out. */
+static size_t add_bounds(const struct config_endpoint *endpoints, size_t endpoint_count,
+			 const struct config_tree_section *section, const char *setting,
+			 struct bound *bounds, size_t room, struct config_problems *problems)
 {
-	const struct config_tree_use *use = config_tree_use(section, "address");
-	const char *name = config_problem_name(problems, section->kind, section->title, "address");
+	const struct config_tree_use *use = config_tree_use(section, setting);
+	const char *name = config_problem_name(problems, section->kind, section->title, setting);
 	size_t count = 0;
 
 	for (const struct config_tree_value *v = use->first; v != NULL; v = v->next) {
-		if (count == listen->address_count ||
-		    !str_equal(v->text, str_from(listen->addresses[count].text)))
+		if (count == endpoint_count || !str_equal(v->text, str_from(endpoints[count].text)))
 			continue;
 		if (count == room) {
 			config_problem_add(problems, v->line, name, STR(""), "too many addresses",
 					   "at most 256 in all listen sections");
 			break;
 		}
-		bounds[count] = (struct bound){&listen->addresses[count], name, v->line};
+		bounds[count] = (struct bound){&endpoints[count], name, v->line};
 		count++;
 	}
 	return count;
+}
+
+static size_t add_listen_bounds(const struct config_listen *listen,
+				const struct config_tree_section *section, struct bound *bounds,
+				size_t room, struct config_problems *problems)
+{
+	return add_bounds(listen->addresses, listen->address_count, section, "address", bounds,
+			  room, problems);
+}
+
+static size_t add_directory_bounds(const struct config_directory *directory,
+				   const struct config_tree_section *section, struct bound *bounds,
+				   size_t room, struct config_problems *problems)
+{
+	size_t count = add_bounds(directory->listens, directory->listen_count, section, "listen",
+				  bounds, room, problems);
+
+	return count + add_bounds(directory->socketmaps, directory->socketmap_count, section,
+				  "socketmap", bounds + count, room - count, problems);
 }
 
 static void check_listens(const struct config *config, const struct config_tree *tree,
@@ -247,38 +265,18 @@ static void check_listens(const struct config *config, const struct config_tree 
 	size_t count = 0;
 	size_t index = 0;
 
-	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		struct bound *next = bounds + count;
+
 		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
-			count += add_bounds(&config->listens[index++], s, bounds + count,
-					    BOUND_MAX - count, problems);
+			count += add_listen_bounds(&config->listens[index++], s, next,
+						   BOUND_MAX - count, problems);
+		else if (s == config_directory_section(tree))
+			count += add_directory_bounds(&config->directory, s, next,
+						      BOUND_MAX - count, problems);
+	}
 	for (size_t i = 1; i < count; i++)
 		check_bound(bounds, i, problems);
-}
-
-/* A setting of one service that other kinds have, or that this kind must have. */
-static void check_kind(const struct config_service *service,
-		       const struct config_tree_section *section,
-		       const struct config_setting *setting, struct config_problems *problems)
-{
-	const struct config_tree_use *use = config_tree_use(section, setting->name);
-	const char *name =
-		config_problem_name(problems, section->kind, section->title, setting->name);
-	bool applies = config_setting_applies(setting, service);
-	struct buffer allowed = {0};
-
-	if (!applies && use->line > 0) {
-		buffer_append_string(&allowed, "with kind = ");
-		config_setting_kinds(setting, &allowed);
-		buffer_append_byte(&allowed, '\0');
-		config_problem_add(problems, use->line, name, STR(""),
-				   "means nothing for this kind of service", buffer_data(&allowed));
-	} else if (applies && setting->kinds != 0 && setting->initial == NULL && use->line == 0) {
-		config_setting_allowed(setting, &allowed);
-		buffer_append_byte(&allowed, '\0');
-		config_problem_add(problems, section->line, name, STR(""), "must be set",
-				   buffer_data(&allowed));
-	}
-	buffer_clear(&allowed);
 }
 
 /* What is run does not depend on the message. */
@@ -301,8 +299,6 @@ static void check_services(const struct config *config, const struct config_tree
 			   struct config_problems *problems)
 {
 	size_t index = 0;
-	size_t count;
-	const struct config_setting *rows = config_section_settings(CONFIG_SECTION_SERVICE, &count);
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
 		const struct config_service *service = &config->services[index];
@@ -310,8 +306,8 @@ static void check_services(const struct config *config, const struct config_tree
 		if (s->kind != CONFIG_SECTION_SERVICE || index == config->service_count)
 			continue;
 		index++;
-		for (size_t i = 0; i < count && service->kind != 0; i++)
-			check_kind(service, s, &rows[i], problems);
+		if (service->kind != 0)
+			config_check_kinds(service, s, problems);
 		if (service->kind == CONFIG_SERVICE_PIPE)
 			check_program(service, s, problems);
 	}
@@ -326,6 +322,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_listens(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_services(config, tree, problems);
+	config_check_directory(config, tree, problems);
 	check_domains(config, tree, problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_DOMAIN)

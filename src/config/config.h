@@ -39,8 +39,12 @@ enum config_service_kind { /* 0: none that is known */
 			   CONFIG_SERVICE_KINDS,
 };
 
+/* The service that is always there: it sends on to the members of lists. */
+#define CONFIG_LIST_SERVICE "list"
+
 struct config_service {
-	const char *name; /* [a-z0-9_-]{1,32}, not "remote"; a directory name in the queue */
+	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; a directory name in the
+			   * queue */
 	enum config_service_kind kind;
 	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
 	struct config_endpoint address; /* lmtp */
@@ -95,7 +99,44 @@ struct config_process { /* process NAME { ... } */
 	const char *user; /* "": as setting user */
 };
 
-enum { CONFIG_PROCESSES = 6 };
+enum config_backend {
+	CONFIG_BACKEND_NONE, /* there is no section directory */
+	CONFIG_BACKEND_SQLITE,
+	CONFIG_BACKEND_POSTGRESQL,
+	CONFIG_BACKEND_LDAP,
+	CONFIG_BACKEND_SERVERS, /* others are asked */
+};
+
+struct config_directory { /* directory { ... } */
+	enum config_backend backend;
+	const char *path;      /* sqlite, ldap: the database's file */
+	const char **database; /* postgresql: connection strings of libpq */
+	size_t database_count;
+	const char **urls; /* ldap: "ldap://HOST" and the like */
+	size_t url_count;
+	const char *bind_dn;       /* ldap: "" is nobody */
+	const char *base;          /* ldap: DN beneath which everything is */
+	const char *password_file; /* ldap: "" without one */
+	const char **map;          /* ldap: "TABLE.FIELD=ATTRIBUTE" */
+	size_t map_count;
+	const char **servers; /* servers: "HOST:PORT", "unix:/PATH" */
+	size_t server_count;
+	struct config_endpoint *listens; /* mutual TLS */
+	size_t listen_count;
+	struct config_endpoint *socketmaps;
+	size_t socketmap_count;
+	const char *certificate; /* files in PEM form; "" without one */
+	const char *key;
+	const char *authority;
+	const char **readers; /* names of certificates */
+	size_t reader_count;
+	const char **changers;
+	size_t changer_count;
+	int64_t ttl_us;
+	int64_t negative_ttl_us; /* of what does not exist */
+};
+
+enum { CONFIG_PROCESSES = 8 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -146,9 +187,10 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
-	struct config_stage *stages; /* "remote" and each service, in that order; always all */
+	struct config_stage *stages; /* "remote", each service, "list"; always all */
 	size_t stage_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those that can have a user */
+	struct config_directory directory;
 };
 
 /* One thing that is wrong with a configuration file. */
@@ -197,6 +239,9 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
+/* Of names without a domain: the host name where that is a domain of ours or the configuration
+ * has none, else its first domain. */
+const char *config_default_domain(const struct config *config);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */

@@ -88,4 +88,13 @@ void config_fill_section(struct config *config, const struct config_tree_section
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems);
 
+/* check_kind.c: the settings of a section by the kind of which the struct at BASE is. */
+void config_check_kinds(const void *base, const struct config_tree_section *section,
+			struct config_problems *problems);
+/* check_directory.c */
+void config_check_directory(const struct config *config, const struct config_tree *tree,
+			    struct config_problems *problems);
+/* The first section directory, which counts, or NULL. */
+const struct config_tree_section *config_directory_section(const struct config_tree *tree);
+
 #endif

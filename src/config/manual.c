@@ -24,7 +24,7 @@ static void print_kinds(const struct config_setting *setting, struct buffer *out
 {
 	struct buffer text = {0};
 
-	buffer_append_string(&text, "For kind = ");
+	buffer_append_string(&text, "For ");
 	config_setting_kinds(setting, &text);
 	buffer_append_string(&text, ".");
 	buffer_append_byte(&text, '\0');
@@ -58,7 +58,8 @@ static void print_section(enum config_section section, struct buffer *out)
 	if (section == CONFIG_SECTION_ROOT)
 		buffer_append_string(out, ".Ss Outside of every section\n");
 	else
-		buffer_append_format(out, ".Ss %s %s { ... }\n", info->name, info->title);
+		buffer_append_format(out, ".Ss %s%s%s { ... }\n", info->name,
+				     *info->title != '\0' ? " " : "", info->title);
 	mdoc_append_text(out, info->meaning);
 	buffer_append_string(out, ".Bl -tag -width Ds\n");
 	for (size_t i = 0; i < count; i++)

@@ -124,7 +124,8 @@ static int on_section_end(cfg_t *cfg, cfg_opt_t *option)
 		return -1;
 	section->number = number;
 	section->line = tree->lines[number];
-	section->title = arena_copy(tree->arena, str_from(cfg_title(parsed)));
+	section->title =
+		arena_copy(tree->arena, str_from(parsed->title != NULL ? parsed->title : ""));
 	if (tree->first == NULL)
 		tree->first = section;
 	else
@@ -171,10 +172,14 @@ static cfg_t *new_parser(struct context *context)
 	cfg_t *cfg;
 
 	for (unsigned i = CONFIG_SECTION_LISTEN; i < CONFIG_SECTION_COUNT; i++) {
+		const struct config_section_info *info =
+			config_section_info((enum config_section)i);
+
 		add_options(inner[i], (enum config_section)i, context);
-		*next = (cfg_opt_t){.name = config_section_info((enum config_section)i)->name,
+		*next = (cfg_opt_t){.name = info->name,
 				    .type = CFGT_SEC,
-				    .flags = CFGF_MULTI | CFGF_TITLE,
+				    .flags = *info->title != '\0' ? CFGF_MULTI | CFGF_TITLE
+								  : CFGF_MULTI,
 				    .subopts = inner[i],
 				    .validcb = on_section_end};
 		next->def.number = (long)(intptr_t)context;

@@ -76,8 +76,10 @@ static void print_section(enum config_section section, const char *title, const 
 {
 	buffer_append_byte(out, '\n');
 	buffer_append_string(out, config_section_info(section)->name);
-	buffer_append_byte(out, ' ');
-	print_quoted(str_from(title), out);
+	if (title != NULL) {
+		buffer_append_byte(out, ' ');
+		print_quoted(str_from(title), out);
+	}
 	buffer_append_string(out, " {\n");
 	print_settings(section, base, out);
 	buffer_append_string(out, "}\n");
@@ -102,4 +104,6 @@ void config_print(const struct config *config, struct buffer *out)
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
 		print_section(CONFIG_SECTION_PROCESS, config->processes[i].name,
 			      &config->processes[i], out);
+	if (config->directory.backend != CONFIG_BACKEND_NONE)
+		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
 }

@@ -104,8 +104,10 @@ const char *config_problem_name(struct config_problems *problems, enum config_se
 		problems->arena = arena_new();
 	if (section != CONFIG_SECTION_ROOT) {
 		buffer_append_string(&name, config_section_info(section)->name);
-		buffer_append_byte(&name, ' ');
-		buffer_append_string(&name, title);
+		if (*config_section_info(section)->title != '\0') {
+			buffer_append_byte(&name, ' ');
+			buffer_append_string(&name, title);
+		}
 		if (setting != NULL)
 			buffer_append_byte(&name, '.');
 	}

@@ -132,11 +132,26 @@ static bool scan_body(struct scan *s, enum config_section section, const char *t
 	return true;
 }
 
+/* A title that is lacking, or one too many. */
+static void report_title(struct scan *s, const struct config_token *name,
+			 enum config_section section)
+{
+	const struct config_section_info *info = config_section_info(section);
+
+	if (*info->title != '\0')
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section without its name", info->title);
+	else
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section with a name, which it does not have", "{");
+}
+
 /* NAME { ... } or NAME TITLE { ... }; behind the name. */
 static bool scan_section(struct scan *s, const struct config_token *name)
 {
 	enum config_section section = config_section_find(config_token_text(&s->in, name));
 	const char *title = NULL;
+	bool has_title;
 
 	if (s->in.token.kind != TOKEN_OPEN) {
 		title = config_token_value(&s->in, &s->in.token, s->tree->arena);
@@ -144,8 +159,10 @@ static bool scan_section(struct scan *s, const struct config_token *name)
 		if (s->in.token.kind != TOKEN_OPEN)
 			return false;
 	}
-	if (section != CONFIG_SECTION_COUNT && s->section == CONFIG_SECTION_ROOT && title != NULL)
-		return scan_body(s, section, title, name);
+	has_title = section != CONFIG_SECTION_COUNT && *config_section_info(section)->title != '\0';
+	if (section != CONFIG_SECTION_COUNT && s->section == CONFIG_SECTION_ROOT &&
+	    (title != NULL) == has_title)
+		return scan_body(s, section, has_title ? title : "", name);
 	if (section == CONFIG_SECTION_COUNT)
 		config_suggest(s->in.problems, name->line, name_text(s, name), s->section,
 			       config_token_text(&s->in, name), true);
@@ -153,9 +170,7 @@ static bool scan_section(struct scan *s, const struct config_token *name)
 		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
 				   "a section inside of another", NULL);
 	else
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "a section without its name",
-				   config_section_info(section)->title);
+		report_title(s, name, section);
 	return skip_section(s, name);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "config/schema.h"
 #include <inttypes.h>
+#include <string.h>
 
 static const struct config_word sync_words[] = {
 	{"auto", CONFIG_SYNC_AUTO},
@@ -19,6 +20,11 @@ static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILD
 						{"lmtp", CONFIG_SERVICE_LMTP},
 						{"pipe", CONFIG_SERVICE_PIPE},
 						{NULL, 0}};
+static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
+						   {"postgresql", CONFIG_BACKEND_POSTGRESQL},
+						   {"ldap", CONFIG_BACKEND_LDAP},
+						   {"servers", CONFIG_BACKEND_SERVERS},
+						   {NULL, 0}};
 
 static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_ROOT] = {"", "", "Settings outside of every section.",
@@ -29,20 +35,28 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				   sizeof(struct config_listen)},
 	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
 				    "A way to deliver mail on this machine. The name is 1 to 32 of "
-				    "a-z, 0-9, '-' and '_', and not \"remote\".",
-				    sizeof(struct config_service)},
+				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
+				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
 				   "A mail domain whose mailboxes are on this machine.",
 				   sizeof(struct config_domain)},
-	[CONFIG_SECTION_STAGE] = {"stage", "remote or a service's NAME",
+	[CONFIG_SECTION_STAGE] = {"stage", "remote, list or a service's NAME",
 				  "How the mail of one queue is delivered. Every stage exists with "
-				  "the defaults; a section is only needed to change them.",
+				  "the defaults; a section is only needed to change them. That of "
+				  "list sends on to the members of mailing lists.",
 				  sizeof(struct config_stage)},
-	[CONFIG_SECTION_PROCESS] = {"process", "NAME",
-				    "One of the processes smtpd, resolve, remote, lmtp, local and "
-				    "pipe. Those that have the queue, queue and send, run as "
-				    "setting user says.",
-				    sizeof(struct config_process)},
+	[CONFIG_SECTION_PROCESS] =
+		{"process", "NAME",
+		 "One of the processes smtpd, resolve, remote, lmtp, local, pipe, "
+		 "list and directory. Those that have the queue, queue and send, run as "
+		 "setting user says.",
+		 sizeof(struct config_process)},
+	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
+				      "Where addresses, domains, lists and users are kept that are "
+				      "not in this file, see stagepost-directory(7). Without this "
+				      "section the domain sections are all there is; with it they "
+				      "come first.",
+				      sizeof(struct config_directory), "backend"},
 };
 
 #define SETTING(where, label, kind, ...)                                                       \
@@ -58,6 +72,7 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 #define RANGE(least, most) .min = (least), .max = (most)
 #define WORDS(list)        .words = (list)
 #define KIND(name)         (1u << CONFIG_SERVICE_##name)
+#define BACKEND(name)      (1u << CONFIG_BACKEND_##name)
 #define KINDS(bits)        .kinds = (bits)
 #define MEANING(text)      .meaning = (text)
 
@@ -270,6 +285,69 @@ static const struct config_setting settings[] = {
 			"also has the groups of its user, and the one by which the processes "
 			"reach each other's sockets. Maildirs belong to the user of local, "
 			"programs run as the one of pipe, unless their service has one.")),
+
+	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
+		WORDS(backend_words),
+		MEANING("What keeps the data: a file of SQLite on this machine, PostgreSQL, "
+			"LDAP, or other Stagepost directory servers.")),
+	SETTING(DIRECTORY, "path", path, AT(config_directory, path),
+		INITIAL("/var/lib/stagepost/directory.db"), RANGE(1, 4000),
+		KINDS(BACKEND(SQLITE) | BACKEND(LDAP)),
+		MEANING("The database's file; it is made where there is none, and other files "
+			"beside it. ldap: a copy of what the LDAP servers said, by which a "
+			"restart goes on.")),
+	SETTING(DIRECTORY, "database", texts, LIST(config_directory, database, database_count),
+		KINDS(BACKEND(POSTGRESQL)),
+		MEANING("Connection strings of libpq, one for each server: the first that answers "
+			"is read, whichever is the primary is changed.")),
+	SETTING(DIRECTORY, "url", urls, LIST(config_directory, urls, url_count),
+		KINDS(BACKEND(LDAP)), MEANING("The LDAP servers; the first that answers is used.")),
+	SETTING(DIRECTORY, "bind_dn", text, AT(config_directory, bind_dn), INITIAL(""),
+		KINDS(BACKEND(LDAP)),
+		MEANING("As whom the LDAP servers are read; empty: as nobody.")),
+	SETTING(DIRECTORY, "base", text, AT(config_directory, base), KINDS(BACKEND(LDAP)),
+		MEANING("The entry beneath which everything is.")),
+	SETTING(DIRECTORY, "password_file", optional_path, AT(config_directory, password_file),
+		INITIAL(""), RANGE(0, 4000), KINDS(BACKEND(LDAP)),
+		MEANING("The file whose first line is the password of bind_dn.")),
+	SETTING(DIRECTORY, "map", mappings, LIST(config_directory, map, map_count), INITIAL(""),
+		KINDS(BACKEND(LDAP)),
+		MEANING("Which LDAP attributes are which fields, where the defaults do not fit; "
+			"see stagepost-directory(7).")),
+	SETTING(DIRECTORY, "servers", servers, LIST(config_directory, servers, server_count),
+		KINDS(BACKEND(SERVERS)),
+		MEANING("The directory servers that are asked; the first that answers is used. "
+			"They and this one show each other their certificates.")),
+	SETTING(DIRECTORY, "listen", endpoints, LIST(config_directory, listens, listen_count),
+		INITIAL(""),
+		MEANING("Where other machines may ask, by TLS, with a certificate that is named "
+			"in readers or changers.")),
+	SETTING(DIRECTORY, "socketmap", endpoints,
+		LIST(config_directory, socketmaps, socketmap_count), INITIAL(""),
+		MEANING("Where other mail systems may ask by the socketmap protocol. Whoever "
+			"reaches this address may read.")),
+	SETTING(DIRECTORY, "certificate", optional_path, AT(config_directory, certificate),
+		INITIAL(""), RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the certificate by which this machine shows "
+			"who it is, and of those between it and the authority.")),
+	SETTING(DIRECTORY, "key", optional_path, AT(config_directory, key), INITIAL(""),
+		RANGE(0, 4000), MEANING("The file of the certificate's private key.")),
+	SETTING(DIRECTORY, "authority", optional_path, AT(config_directory, authority), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the certificates of who must have signed those of others.")),
+	SETTING(DIRECTORY, "readers", names, LIST(config_directory, readers, reader_count),
+		INITIAL(""),
+		MEANING("The names of certificates (subjectAltName, or else common name) whose "
+			"owners may read all but passwords.")),
+	SETTING(DIRECTORY, "changers", names, LIST(config_directory, changers, changer_count),
+		INITIAL(""), MEANING("The names of those who may read all, and change it.")),
+	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
+		RANGE(0, 7 * 86400),
+		MEANING("How long an answer may be used by whoever got it while he cannot be told "
+			"that it has changed.")),
+	SETTING(DIRECTORY, "negative_ttl", duration, AT(config_directory, negative_ttl_us),
+		INITIAL("5m"), RANGE(0, 7 * 86400),
+		MEANING("The same for the answer that something does not exist.")),
 };
 
 const struct config_section_info *config_section_info(enum config_section section)
@@ -309,11 +387,19 @@ const struct config_setting *config_setting_find(enum config_section section, st
 	return NULL;
 }
 
+static const struct config_setting *kind_setting(const struct config_setting *setting)
+{
+	return config_setting_find(setting->section,
+				   str_from(config_section_info(setting->section)->kind));
+}
+
 void config_setting_kinds(const struct config_setting *setting, struct buffer *out)
 {
+	const struct config_setting *kind = kind_setting(setting);
 	bool is_first = true;
 
-	for (const struct config_word *word = kind_words; word->name != NULL; word++) {
+	buffer_append_format(out, "%s = ", kind->name);
+	for (const struct config_word *word = kind->words; word->name != NULL; word++) {
 		if ((setting->kinds & 1u << word->value) == 0)
 			continue;
 		buffer_append_string(out, is_first ? "" : ", ");
@@ -324,9 +410,12 @@ void config_setting_kinds(const struct config_setting *setting, struct buffer *o
 
 bool config_setting_applies(const struct config_setting *setting, const void *base)
 {
-	const struct config_service *service = base;
+	unsigned kind;
 
-	return setting->kinds == 0 || (setting->kinds & 1u << service->kind) != 0;
+	if (setting->kinds == 0)
+		return true;
+	memcpy(&kind, (const char *)base + kind_setting(setting)->offset, sizeof kind);
+	return (setting->kinds & 1u << kind) != 0;
 }
 
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out)

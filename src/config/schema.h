@@ -17,6 +17,7 @@ enum config_section {
 	CONFIG_SECTION_DOMAIN,
 	CONFIG_SECTION_STAGE,
 	CONFIG_SECTION_PROCESS,
+	CONFIG_SECTION_DIRECTORY,
 	CONFIG_SECTION_COUNT,
 };
 
@@ -60,17 +61,18 @@ struct config_setting {
 	uint64_t min;                    /* of a number; in seconds for a duration */
 	uint64_t max;                    /* the same; of a path: its length */
 	const struct config_word *words; /* of a word */
-	unsigned kinds;      /* of services that it is for, a bit each; 0: all. Without a
-			      * default it must be set for these */
+	unsigned kinds;      /* of services or backends that it is for, a bit each; 0: all.
+			      * Without a default it must be set for these */
 	const char *meaning; /* for the manual: sentences */
 };
 
 /* What a section is: "listen smtp { ... }". */
 struct config_section_info {
 	const char *name;    /* "" for the root */
-	const char *title;   /* what stands behind the name, for people */
+	const char *title;   /* what stands behind the name, for people; "" where nothing does */
 	const char *meaning; /* for the manual */
-	size_t size;         /* bytes of its struct */
+	size_t size;         /* bytes of its struct, which begins zeroed */
+	const char *kind;    /* the word on which it depends what else has a meaning; NULL */
 };
 
 const struct config_section_info *config_section_info(enum config_section section);
@@ -84,9 +86,9 @@ const struct config_setting *config_setting_find(enum config_section section, st
 
 /* The allowed values in words, for messages and the manual. */
 void config_setting_allowed(const struct config_setting *setting, struct buffer *out);
-/* The kinds of services that a setting is for, in words: "lmtp, pipe". */
+/* The kinds that a setting is for, in words: "kind = lmtp, pipe". */
 void config_setting_kinds(const struct config_setting *setting, struct buffer *out);
-/* Whether the setting is one for the kind of service that the struct at BASE is. */
+/* Whether the setting is one for the kind of which the struct at BASE is. */
 bool config_setting_applies(const struct config_setting *setting, const void *base);
 
 extern const struct config_type config_type_number;   /* uint32_t */
@@ -98,7 +100,9 @@ extern const struct config_type config_type_word; /* an enum */
 extern const struct config_type config_type_log_level;
 extern const struct config_type config_type_host;
 extern const struct config_type config_type_path;
+extern const struct config_type config_type_optional_path;
 extern const struct config_type config_type_mailbox_path;
+extern const struct config_type config_type_text;
 extern const struct config_type config_type_user;
 extern const struct config_type config_type_local_part;
 extern const struct config_type config_type_address;
@@ -111,5 +115,10 @@ extern const struct config_type config_type_endpoints;
 extern const struct config_type config_type_networks;
 extern const struct config_type config_type_routes;
 extern const struct config_type config_type_arguments;
+extern const struct config_type config_type_texts;
+extern const struct config_type config_type_names;
+extern const struct config_type config_type_urls;
+extern const struct config_type config_type_mappings;
+extern const struct config_type config_type_servers;
 
 #endif

@@ -71,6 +71,11 @@ static enum config_section home_of(struct str name)
 	return (enum config_section)i;
 }
 
+static bool has_title(struct str section)
+{
+	return *config_section_info(config_section_find(section))->title != '\0';
+}
+
 /* What there is in SECTION; the root has too much to be listed. */
 static const char *list_of(enum config_section section, struct buffer *list)
 {
@@ -104,8 +109,8 @@ void config_suggest(struct config_problems *problems, unsigned line, const char 
 	if (home == section && is_section)
 		buffer_append_string(&message, "a setting, not a section: an '=' is missing");
 	else if (config_section_find(name) != CONFIG_SECTION_COUNT)
-		buffer_append_format(&message, "a section, not a setting: %.*s NAME { ... }",
-				     STR_ARGUMENTS(name));
+		buffer_append_format(&message, "a section, not a setting: %.*s%s { ... }",
+				     STR_ARGUMENTS(name), has_title(name) ? " NAME" : "");
 	else if (home == CONFIG_SECTION_ROOT)
 		buffer_append_string(&message, "belongs outside of every section");
 	else if (home != CONFIG_SECTION_COUNT)
@@ -115,7 +120,8 @@ void config_suggest(struct config_problems *problems, unsigned line, const char 
 		buffer_append_format(&message, "unknown %s: did you mean \"%s\"?", what, best);
 	else
 		buffer_append_format(&message, "unknown %s", what);
-	if (best == NULL && home == CONFIG_SECTION_COUNT)
+	if (best == NULL &&
+	    (home == CONFIG_SECTION_COUNT || config_section_find(name) != CONFIG_SECTION_COUNT))
 		allowed = list_of(section, &list);
 	buffer_append_byte(&message, '\0');
 	config_problem_add(problems, line, setting, STR(""), buffer_data(&message), allowed);

@@ -83,6 +83,20 @@ const struct config_type config_type_path = {.name = "path",
 					     .parse = parse_path,
 					     .print = print_text};
 
+static struct config_complaint parse_optional_path(const struct config_setting *setting,
+						   const struct config *config, struct str text,
+						   void *place)
+{
+	return text.length == 0 ? keep(config, text, place)
+				: parse_path(setting, config, text, place);
+}
+
+const struct config_type config_type_optional_path = {.name = "path",
+						      .allowed = "an absolute path, or empty",
+						      .size = sizeof(char *),
+						      .parse = parse_optional_path,
+						      .print = print_text};
+
 static struct config_complaint parse_mailbox_path(const struct config_setting *setting,
 						  const struct config *config, struct str text,
 						  void *place)

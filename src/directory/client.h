@@ -72,17 +72,22 @@ void directory_client_remove(struct directory_client *client, const char *table,
 /* Results: "= KEY", then its fields, for each. */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
+/* What the server says of itself: results "NAME VALUE", for people. */
+void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 uint64_t directory_client_version(const struct directory_client *client);
 /* Of the data of the server that was greeted last; empty before the first. */
 struct str directory_client_identity(const struct directory_client *client);
 /* Called for each "new" and, with TABLE empty, "reset", after what is kept has been dropped for
- * it. The client says "watch" on each connection, before "since", so no change is missed. */
+ * it. On each connection the client then says "watch" and after it "since", on the first one with
+ * the version of its hello: so no change behind that is missed. */
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
 			    void *context);
+/* Whether changes that were missed are still being told of: "since" has no answer yet. */
+bool directory_client_is_syncing(const struct directory_client *client);
 void directory_client_free(struct directory_client *client);
 
 #endif

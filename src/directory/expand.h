@@ -12,14 +12,19 @@
  * Results, in order and each once:
  *   local SERVICE ADDRESS      mailboxes, programs
  *   remote ADDRESS             not ours
- *   list ADDRESS               to its members, see table "member"; owner OWNER and verp yes stand
- *                              behind it where they are to be used
+ *   list ADDRESS owner OWNER   to its members, see table "member", as from OWNER; where each
+ *                              member has a sender of its own, " verp yes" follows
  *   refuse STATUS ADDRESS TEXT cannot be delivered there; TEXT for people
  *   elsewhere                  the address itself is of a domain that is not ours
  *   on TABLE KEY               it depends on
  * An address that is asked for and does not exist, or whose record refuses, is one "refuse".
  * A loop is "refuse 5.4.6", and the text names it: a@d > b@d > a@d. So is more than
- * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps.
+ * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps. What names a user, server or
+ * service that there is not is "refuse 4.3.5". ADDRESS is as it was asked for where that is
+ * plain ASCII, else in its one form.
+ *
+ * While data change, an address that exists before and after is never refused: what was
+ * seen in part before and in part after is found out again, a few times; then it is -ETIMEDOUT.
  */
 #ifndef DIRECTORY_EXPAND_H
 #define DIRECTORY_EXPAND_H

@@ -74,9 +74,11 @@ const char *directory_table_name(enum directory_table table);
 /* DIRECTORY_NO_TABLE when there is none of that NAME. */
 enum directory_table directory_table_find(struct str name);
 
-/* The fields of TABLE in their order, POSITION from 0 on; NULL behind the last. *IS_MANY_OUT,
- * which may be NULL: whether it may come more than once. */
+/* The names of TABLE's fields, whatever the kind, in their order: POSITION from 0 on, NULL behind
+ * the last. *IS_MANY_OUT may be NULL. */
 const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out);
+/* Whether it may come more than once in a record. */
+bool directory_table_field_is_many(enum directory_table table, struct str name);
 
 /* The first field called NAME; empty when there is none. */
 struct str directory_record_field(const struct directory_record *record, const char *name);

@@ -29,18 +29,18 @@ struct directory_transport {
 /* Around SOCKET, which it owns from now on. */
 void directory_transport_plain(int socket, struct directory_transport *transport_out);
 
+/* ERROR 0 and a TRANSPORT, which belongs to who is called; or -errno, TRANSPORT NULL, and REASON
+ * for the log, valid during the call. */
+typedef void directory_dialed(void *context, int error, const char *reason,
+			      const struct directory_transport *transport);
+
 /* Makes connections; for those of the client that are not UNIX sockets. A dial ends by
  * itself after a bounded time. */
 struct directory_dial;
 struct directory_dialer {
 	/* To "HOST:PORT", whose name is looked up. DIALED is called once, never before this
-	 * returns, unless it was cancelled: with a TRANSPORT, which belongs to who is called, and
-	 * error 0; or -errno, TRANSPORT NULL, and REASON for the log, valid during the call. The
-	 * dial is no longer valid then. */
-	struct directory_dial *(*dial)(void *context, const char *server,
-				       void (*dialed)(void *dialed_context, int error,
-						      const char *reason,
-						      const struct directory_transport *transport),
+	 * returns, unless it was cancelled. The dial is no longer valid then. */
+	struct directory_dial *(*dial)(void *context, const char *server, directory_dialed *dialed,
 				       void *dialed_context);
 	void (*cancel)(struct directory_dial *dial);
 	void *context;

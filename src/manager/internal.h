@@ -58,6 +58,10 @@ void wake_due(void *context);
 void resolver_ask(struct manager *manager, struct message *message);
 /* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
 MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
+/* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
+void resolver_await(struct manager *manager);
+/* It does. */
+void resolver_back(struct manager *manager);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);

@@ -4,10 +4,11 @@
  *
  * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
  * service's server cannot. While it stands, one message at a time tries, after probe_delay,
- * twice that, four times ...;
- * all others sleep without a cost. Any answer releases them all: they are woken by
- * and by, and if it happens again meanwhile, those who still sleep go on waiting.
- * Triggers of other names are operators' and programs', who release them.
+ * twice that, four times ...; all others sleep without a cost. Any answer releases them
+ * all: they are woken by and by, and if it happens again meanwhile, those who still sleep
+ * go on waiting.
+ * So it is with trigger/directory, for which resolve looks out besides: once it is back
+ * nobody waits. Triggers of other names are operators' and programs', who release them.
  */
 #include "queue/trigger.h"
 #include "base/panic.h"
@@ -98,10 +99,11 @@ static struct trigger *take_back(struct manager *manager, struct str name)
 	return NULL;
 }
 
-/* Whether it is for a server, which nobody but a message can find back. */
+/* Whether it is for a server, which a message finds back. */
 static bool is_probed(struct str name)
 {
-	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service."));
+	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service.")) ||
+	       str_equal(name, STR("directory"));
 }
 
 static struct trigger *add(struct manager *manager, struct str name)
@@ -156,7 +158,8 @@ static void drop(struct manager *manager, struct trigger *trigger)
 	HASH_DELETE(hh, manager->triggers, trigger);
 	stage_unblock(manager, trigger);
 	trigger->probe = NULL;
-	if (count <= FEW) {
+	/* what waits for the directory has not been tried yet: it is new mail */
+	if (count <= FEW || strcmp(trigger->name, "directory") == 0) {
 		wake_waiters(manager, &trigger->waiters, count, false);
 		trigger_free(trigger);
 	} else {

@@ -100,6 +100,7 @@ void os_loop_run(struct os_loop *loop)
 	run_tasks(loop);
 	if (loop->idle != NULL)
 		loop->idle();
+	loop->stopping = false;
 }
 
 void os_loop_stop(struct os_loop *loop)

@@ -21,7 +21,7 @@ struct os_wakeup;
 
 struct os_loop *os_loop_new(void);
 void os_loop_free(struct os_loop *loop);
-/* Turns until os_loop_stop() is called. */
+/* Turns until os_loop_stop() is called. It may be run again then. */
 void os_loop_run(struct os_loop *loop);
 void os_loop_stop(struct os_loop *loop);
 /* Called at the end of each turn, before the loop waits (log_flush). */

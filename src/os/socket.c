@@ -67,6 +67,22 @@ int os_socket_connect(const union os_socket_address *address)
 	return descriptor;
 }
 
+void os_socket_keep_alive(int socket)
+{
+	static const int on = 1;
+	static const int idle_s = 20;
+	static const int interval_s = 10;
+	static const int probes = 3;
+	static const unsigned unanswered_ms = 30000;
+
+	(void)setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms,
+			 sizeof unanswered_ms);
+}
+
 int os_socket_error(int socket)
 {
 	int error = 0;

@@ -17,6 +17,9 @@ MUST_CHECK int os_socket_listen(const union os_socket_address *address, int back
  * writable when it is decided; ask os_socket_error() then. -EAGAIN when too many
  * wait at a UNIX socket. */
 MUST_CHECK int os_socket_connect(const union os_socket_address *address);
+/* For connections by TCP that are held for long: one whose peer is gone without a word fails
+ * within a minute, whether anything is said on it or not (-ETIMEDOUT). */
+void os_socket_keep_alive(int socket);
 /* 0 or -errno of the last asynchronous operation. */
 MUST_CHECK int os_socket_error(int socket);
 /* -EAGAIN when nobody waits. */

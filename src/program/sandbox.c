@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "os/process.h"
 #include "os/sandbox.h"
+#include "program/conninfo_files.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,14 @@ enum {
 	       OS_SANDBOX_REMOVE, /* all that is done to files */
 };
 
-enum base { BASE_SYSTEM = 1, BASE_QUEUE, BASE_MAILBOXES };
+enum base {
+	BASE_SYSTEM = 1,
+	BASE_QUEUE,
+	BASE_MAILBOXES,
+	BASE_DATABASE,
+	BASE_CERTIFICATES,
+	BASE_CONNINFO, /* files that connection strings name */
+};
 
 static const struct profile {
 	const char *program;
@@ -46,6 +54,7 @@ static const struct profile {
 	  {BASE_QUEUE, "mess", KEEP & ~OS_SANDBOX_WRITE},
 	  {BASE_QUEUE, "lock/trigger", OS_SANDBOX_READ}}},
 	{"resolve", 0, {{0}}},
+	{"list", 0, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
 	{"local",
@@ -55,6 +64,14 @@ static const struct profile {
 	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
 	{"pipe", OS_SANDBOX_PROGRAMS, {{0}}},
+	{"directory",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE,
+	 {{BASE_DATABASE, "", KEEP},
+	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}},
+	{"directory-postgresql",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
+	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}}},
 };
 
 struct sandbox {
@@ -64,6 +81,7 @@ struct sandbox {
 	struct os_sandbox_path *paths;
 	struct os_sandbox_place *places; /* where the paths led at the time */
 	size_t count;
+	struct str backend; /* whose data the directory has: as whom, from where */
 };
 
 static const struct profile *profile_find(const char *program)
@@ -97,20 +115,93 @@ static void add_mailboxes(struct sandbox *sandbox, const struct config *config, 
 			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
 }
 
+/* The directory in which the file at PATH is: others appear beside it, or in its place. */
+static void add_parent(struct sandbox *sandbox, const char *path, unsigned access)
+{
+	struct str text = str_from(path != NULL ? path : "");
+	ptrdiff_t slash = str_find_last(text, '/');
+
+	if (slash >= 0)
+		add_path(sandbox, str_slice(text.data, slash > 0 ? (size_t)slash : 1), access);
+}
+
+static void add_database(struct sandbox *sandbox, const struct config_directory *directory,
+			 unsigned access)
+{
+	if (directory->backend == CONFIG_BACKEND_SQLITE ||
+	    directory->backend == CONFIG_BACKEND_LDAP)
+		add_parent(sandbox, directory->path, access);
+}
+
+/* They are read again when the configuration is. */
+static void add_certificates(struct sandbox *sandbox, const struct config_directory *directory,
+			     unsigned access)
+{
+	add_parent(sandbox, directory->certificate, access);
+	add_parent(sandbox, directory->key, access);
+	add_parent(sandbox, directory->authority, access);
+}
+
+static void count_file(void *context, struct str path)
+{
+	(void)path;
+	++*(size_t *)context;
+}
+
+static size_t count_conninfo(const struct config_directory *directory)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < directory->database_count; i++)
+		conninfo_files(directory->database[i], count_file, &count);
+	return count;
+}
+
+static void add_file(void *context, struct str path)
+{
+	add_path(context, path, OS_SANDBOX_READ);
+}
+
+static void add_conninfo(struct sandbox *sandbox, const struct config_directory *directory)
+{
+	for (size_t i = 0; i < directory->database_count; i++)
+		conninfo_files(directory->database[i], add_file, sandbox);
+}
+
 static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
+	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory);
 
-	sandbox->paths = arena_alloc(sandbox->arena,
-				     (PLACES_MAX + config->service_count) * sizeof *sandbox->paths);
+	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
 		if (place->base == BASE_QUEUE)
 			add_queue(sandbox, config, place);
 		else if (place->base == BASE_MAILBOXES)
 			add_mailboxes(sandbox, config, place->access);
+		else if (place->base == BASE_DATABASE)
+			add_database(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_CERTIFICATES)
+			add_certificates(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_CONNINFO)
+			add_conninfo(sandbox, &config->directory);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}
+}
+
+/* A process that has once talked to a database, with what it was told and what it waits for,
+ * does not turn to another one: a new one does. */
+static struct str tell_backend(struct arena *arena, const struct config_directory *directory)
+{
+	struct buffer text = {0};
+	struct str copy;
+
+	for (size_t i = 0; i < directory->database_count; i++)
+		buffer_append_format(&text, "%s\n", directory->database[i]);
+	copy = arena_copy_str(arena, buffer_view(&text));
+	buffer_clear(&text);
+	return copy;
 }
 
 static struct sandbox *sandbox_new(const struct profile *profile, const struct config *config)
@@ -124,7 +215,12 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	if (strcmp(profile->program, "local") == 0 && os_process_is_root() &&
 	    config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		sandbox->calls |= OS_SANDBOX_OWNERS;
+	if (strcmp(profile->program, "directory") == 0 &&
+	    config->directory.backend == CONFIG_BACKEND_SERVERS)
+		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
 	add_places(sandbox, config);
+	if (strcmp(profile->program, "directory-postgresql") == 0)
+		sandbox->backend = tell_backend(arena, &config->directory);
 	return sandbox;
 }
 
@@ -185,7 +281,7 @@ static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 {
 	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
-	bool fits = true;
+	bool fits = str_equal(sandbox->backend, wanted->backend);
 
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);

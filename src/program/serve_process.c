@@ -24,6 +24,8 @@ static bool process_wants(const struct process *process, const char *name)
 		return strcmp(name, "queue") == 0;
 	if (strcmp(process->program, "send") == 0)
 		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	if (strcmp(process->program, "directory") == 0)
+		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
 	return false;
 }
 
@@ -64,13 +66,19 @@ void serve_send_setup(struct process *process)
 
 static void announce_ready(struct supervisor *supervisor)
 {
+	int64_t wanted = 0;
+
 	if (supervisor->was_ready || supervisor->is_stopping)
 		return;
-	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (!supervisor->processes[i].is_ready)
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->is_wanted && !process->is_ready)
 			return;
+		wanted += process->is_wanted;
+	}
 	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number("processes", (int64_t)supervisor->process_count));
+	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
 }
 
 static void on_control_message(void *context, struct ipc_channel *channel,
@@ -97,13 +105,30 @@ static void on_control_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
 
+/* That of the directory depends on what keeps the data: who needs no library of a database
+ * does not load it. */
+static const char *program_file(const struct process *process)
+{
+	if (strcmp(process->program, "directory") != 0)
+		return process->program;
+	switch (process->supervisor->config->directory.backend) {
+	case CONFIG_BACKEND_POSTGRESQL:
+		return "directory-postgresql";
+	case CONFIG_BACKEND_LDAP:
+		return "directory-ldap";
+	default:
+		return "directory";
+	}
+}
+
 static pid_t start_program(const struct process *process, int control)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	const char *arguments[] = {process->program, "--supervised", NULL};
+	const char *file = program_file(process);
+	const char *arguments[] = {file, "--supervised", NULL};
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
-	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, process->program);
+	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
 	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
 				control);
 }
@@ -138,6 +163,13 @@ void serve_process_start(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
+/* Those for the directory are there while it is. */
+static bool is_wanted(const struct config *config, const char *program)
+{
+	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
+	       config->directory.backend != CONFIG_BACKEND_NONE;
+}
+
 static void add_process(struct supervisor *supervisor, const char *program, unsigned turn)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
@@ -145,25 +177,49 @@ static void add_process(struct supervisor *supervisor, const char *program, unsi
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
 	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->is_wanted = is_wanted(supervisor->config, program);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
 }
 
 /* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; "queue" last. */
+ * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
 void serve_add_processes(struct supervisor *supervisor)
 {
-	enum { INTAKE, MANAGER, HELPERS, LAST };
+	enum { INTAKE, MANAGER, HELPERS, DIRECTORY, LAST };
 
 	add_process(supervisor, "queue", LAST);
+	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
+		add_process(supervisor, "directory", DIRECTORY);
 	add_process(supervisor, "send", MANAGER);
 	add_process(supervisor, "resolve", HELPERS);
 	add_process(supervisor, "remote", HELPERS);
 	add_process(supervisor, "lmtp", HELPERS);
 	add_process(supervisor, "local", HELPERS);
 	add_process(supervisor, "pipe", HELPERS);
+	add_process(supervisor, "list", HELPERS);
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
 		add_process(supervisor, "smtpd", INTAKE);
+}
+
+void serve_choose_processes(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		struct process *process = &supervisor->processes[i];
+		bool was_wanted = process->is_wanted;
+
+		process->is_wanted = is_wanted(supervisor->config, process->program);
+		if (process->is_wanted == was_wanted)
+			continue;
+		if (process->is_wanted && process->pid == 0)
+			serve_process_start(process);
+		else if (!process->is_wanted)
+			os_timer_stop(process->restart);
+		if (!process->is_wanted && process->control != NULL) {
+			process->is_stopped = true;
+			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
+		}
+	}
 }
 
 size_t serve_running(const struct supervisor *supervisor)
@@ -179,21 +235,23 @@ void serve_process_ended(struct process *process, int status)
 {
 	struct supervisor *supervisor = process->supervisor;
 	int64_t lived_us = os_clock_monotonic_us() - process->started_us;
+	bool is_expected;
 	char text[32];
 
 	os_process_status_format(status, text, sizeof text);
-	log_event(supervisor->is_stopping || process->is_renewed ? EVENT_PROCESS_STOPPED
-								 : EVENT_PROCESS_ENDED,
+	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
+	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
 		  log_string("program", process->program), log_number("pid", process->pid),
 		  log_string("status", text));
 	process->pid = 0;
 	process->is_ready = false;
+	process->is_stopped = false;
+	process->is_renewed = false;
 	ipc_channel_close(process->control);
 	process->control = NULL;
-	if (supervisor->is_stopping)
+	if (supervisor->is_stopping || !process->is_wanted)
 		return;
-	if (process->is_renewed) {
-		process->is_renewed = false;
+	if (is_expected) { /* perhaps wanted again meanwhile */
 		serve_process_start(process);
 		return;
 	}

@@ -42,6 +42,8 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
 		if (strcmp(old->processes[i].user, new->processes[i].user) != 0)
 			return "user of processes";
+	if (old->directory.backend != new->directory.backend)
+		return "backend of the directory";
 	if (old->smtpd_workers != new->smtpd_workers)
 		return "smtpd_workers";
 	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
@@ -79,6 +81,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 		serve_send_setup(process);
 		ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
 	}
+	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
 	config_free(old);
 	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: ISC
+#include "config/internal.h"
+#include <string.h>
+
+const struct config_tree_section *config_directory_section(const struct config_tree *tree)
+{
+	const struct config_tree_section *section = tree->first;
+
+	while (section != NULL && section->kind != CONFIG_SECTION_DIRECTORY)
+		section = section->next;
+	return section;
+}
+
+/* Those that are not on this machine are asked by TLS. */
+static bool has_remote_server(const struct config_directory *directory)
+{
+	for (size_t i = 0; i < directory->server_count; i++)
+		if (strncmp(directory->servers[i], "unix:", 5) != 0)
+			return true;
+	return false;
+}
+
+static void report(const struct config_tree_section *section, const char *setting,
+		   const char *message, const char *allowed, struct config_problems *problems)
+{
+	const struct config_tree_use *use = config_tree_use(section, setting);
+
+	config_problem_add(problems, use->line > 0 ? use->line : section->line,
+			   config_problem_name(problems, section->kind, section->title, setting),
+			   STR(""), message, allowed);
+}
+
+/* The files of TLS come together; who listens or asks elsewhere needs them. */
+static void check_tls(const struct config_directory *directory,
+		      const struct config_tree_section *section, struct config_problems *problems)
+{
+	const struct {
+		const char *setting;
+		const char *value;
+	} files[] = {
+		{"certificate", directory->certificate},
+		{"key", directory->key},
+		{"authority", directory->authority},
+	};
+	bool is_needed = directory->listen_count > 0 || has_remote_server(directory);
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		count += files[i].value != NULL && *files[i].value != '\0';
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		if ((is_needed || count > 0) && files[i].value != NULL && *files[i].value == '\0')
+			report(section, files[i].setting,
+			       is_needed
+				       ? "must be set: machines show each other who they are"
+				       : "must be set: certificate, key and authority go together",
+			       "an absolute path", problems);
+}
+
+static void check_listen(const struct config_directory *directory,
+			 const struct config_tree_section *section,
+			 struct config_problems *problems)
+{
+	for (size_t i = 0; i < directory->listen_count; i++)
+		if (directory->listens[i].port == 0)
+			report(section, "listen", "a UNIX socket, which RUN/directory is already",
+			       "IPV4:PORT, [IPV6]:PORT", problems);
+	if (directory->listen_count > 0 && directory->reader_count + directory->changer_count == 0)
+		report(section, "readers", "must be set: nobody may ask at listen",
+		       "names of certificates, in readers or changers", problems);
+	if (directory->listen_count == 0 && directory->reader_count > 0)
+		report(section, "readers", "means nothing without listen", "with listen", problems);
+	if (directory->listen_count == 0 && directory->changer_count > 0)
+		report(section, "changers", "means nothing without listen", "with listen",
+		       problems);
+}
+
+void config_check_directory(const struct config *config, const struct config_tree *tree,
+			    struct config_problems *problems)
+{
+	const struct config_tree_section *section = config_directory_section(tree);
+	const struct config_directory *directory = &config->directory;
+
+	if (section == NULL || directory->backend == CONFIG_BACKEND_NONE)
+		return;
+	config_check_kinds(directory, section, problems);
+	check_tls(directory, section, problems);
+	check_listen(directory, section, problems);
+}

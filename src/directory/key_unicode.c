@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+#include "base/utf8.h"
+#include "directory/key_internal.h"
+#include "mail/address.h"
+#include <errno.h>
+#include <idn2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicase.h>
+#include <uninorm.h>
+
+enum {
+	NAME_MAX_BYTES = 1024, /* of a domain in U-labels: 253 of them, at most 4 bytes each */
+	IDNA_FLAGS = IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL,
+};
+
+static void free_bytes(uint8_t **bytes)
+{
+	free(*bytes);
+}
+
+/* NAME, with a NUL behind it, to A-labels: malloc'd, or NULL. */
+static uint8_t *to_a_labels(const uint8_t *name)
+{
+	uint8_t *result = NULL;
+
+	if (idn2_lookup_u8(name, &result, IDNA_FLAGS) != IDN2_OK) {
+		free(result);
+		return NULL;
+	}
+	return result;
+}
+
+int directory_unicode_domain(struct str name, struct buffer *out)
+{
+	uint8_t text[NAME_MAX_BYTES + 1];
+	CLEANUP(free_bytes) uint8_t *first = NULL;
+	CLEANUP(free_bytes) uint8_t *second = NULL;
+	struct str result;
+
+	if (name.length == 0 || name.length > NAME_MAX_BYTES ||
+	    memchr(name.data, '\0', name.length) != NULL)
+		return -EINVAL;
+	memcpy(text, name.data, name.length);
+	text[name.length] = '\0';
+	first = to_a_labels(text);
+	if (first == NULL)
+		return -EINVAL;
+	result = str_from((char *)first);
+	str_lower((char *)first, result.length);
+	/* what has no stable form would be found under one name and kept under another */
+	second = to_a_labels(first);
+	if (second == NULL || strcmp((char *)first, (char *)second) != 0 ||
+	    !mail_domain_is_valid(result))
+		return -EINVAL;
+	buffer_append_str(out, result);
+	return 0;
+}
+
+static bool is_text(struct str s)
+{
+	while (s.length > 0) {
+		size_t length = utf8_length(s);
+		uint32_t code = utf8_code_point(s);
+
+		/* C0, C1, and the separators that end a line */
+		if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
+		    code == 0x2029)
+			return false;
+		s = str_skip(s, length);
+	}
+	return true;
+}
+
+/* In lower case and NFC; malloc'd, NULL: no memory or not UTF-8. */
+static uint8_t *to_lower(const uint8_t *text, size_t length, size_t *length_out)
+{
+	CLEANUP(free_bytes)
+	uint8_t *composed = u8_normalize(UNINORM_NFC, text, length, NULL, length_out);
+
+	if (composed == NULL)
+		return NULL;
+	/* "" : no language's own rules (Turkish), so that it is one form everywhere */
+	return u8_tolower(composed, *length_out, "", UNINORM_NFC, NULL, length_out);
+}
+
+int directory_unicode_local(struct str local, struct buffer *out)
+{
+	CLEANUP(free_bytes) uint8_t *first = NULL;
+	CLEANUP(free_bytes) uint8_t *second = NULL;
+	size_t first_length;
+	size_t second_length;
+
+	if (local.length == 0 || !is_text(local))
+		return -EINVAL;
+	first = to_lower((const uint8_t *)local.data, local.length, &first_length);
+	if (first == NULL)
+		return -EINVAL;
+	second = to_lower(first, first_length, &second_length);
+	if (second == NULL || first_length != second_length ||
+	    memcmp(first, second, first_length) != 0 ||
+	    !is_text(str_slice((char *)first, first_length)))
+		return -EINVAL;
+	buffer_append(out, first, first_length);
+	return 0;
+}
+
+void directory_unicode_display(struct str name, struct buffer *out)
+{
+	char text[MAIL_DOMAIN_MAX + 1];
+	char *shown = NULL;
+
+	if (name.length < sizeof text) {
+		memcpy(text, name.data, name.length);
+		text[name.length] = '\0';
+		if (idn2_to_unicode_8z8z(text, &shown, 0) != IDN2_OK) {
+			free(shown);
+			shown = NULL;
+		}
+	}
+	if (shown != NULL && is_text(str_from(shown)))
+		buffer_append_string(out, shown);
+	else
+		buffer_append_str(out, name);
+	free(shown);
+}

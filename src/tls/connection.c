@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: ISC
+#include "tls/connection.h"
+#include "base/panic.h"
+#include "os/loop.h"
+#include "os/socket.h"
+#include "tls/internal.h"
+#include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tls_connection {
+	SSL *openssl;
+	struct tls_socket socket;
+	bool is_made; /* the handshake is done */
+	int failure;  /* -errno; nothing can be done any more */
+	bool has_said_end;
+	unsigned read_wants; /* also of the handshake */
+	unsigned write_wants;
+	struct buffer reason; /* ends in a NUL, when there is one */
+	struct arena *arena;
+	const char *const *names;
+	size_t name_count;
+};
+
+/* A literal is compared with the addresses of the certificate, and not told as a name. */
+static void expect_name(SSL *openssl, const char *name)
+{
+	union os_socket_address address;
+	X509_VERIFY_PARAM *rules = SSL_get0_param(openssl);
+	int is_set;
+
+	if (os_socket_address_parse(name, 0, &address)) {
+		is_set = X509_VERIFY_PARAM_set1_ip_asc(rules, name);
+	} else {
+		X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+		is_set = X509_VERIFY_PARAM_set1_host(rules, name, 0) == 1 &&
+			 SSL_set_tlsext_host_name(openssl, name) == 1;
+	}
+	if (is_set != 1)
+		panic("no memory for TLS");
+}
+
+struct tls_connection *tls_connection_new(const struct tls_context *context, int socket,
+					  const char *name)
+{
+	struct tls_connection *connection = memory_alloc_zero(1, sizeof *connection);
+	BIO *bio;
+
+	tls_errors_clear();
+	connection->socket.descriptor = socket;
+	connection->openssl = SSL_new(context->openssl);
+	if (connection->openssl == NULL)
+		panic("no memory for TLS");
+	bio = tls_socket_bio(&connection->socket);
+	SSL_set_bio(connection->openssl, bio, bio);
+	if (context->side == TLS_SERVER) {
+		SSL_set_accept_state(connection->openssl);
+		connection->read_wants = OS_WATCH_READ;
+	} else {
+		SSL_set_connect_state(connection->openssl);
+		connection->read_wants = OS_WATCH_WRITE;
+		if (name != NULL)
+			expect_name(connection->openssl, name);
+	}
+	connection->write_wants = OS_WATCH_WRITE;
+	return connection;
+}
+
+void tls_connection_free(struct tls_connection *connection)
+{
+	if (connection == NULL)
+		return;
+	if (connection->is_made && connection->failure == 0 && !connection->has_said_end)
+		(void)!tls_connection_close_notify(connection);
+	SSL_free(connection->openssl);
+	/* why it was refused the peer has to be able to read */
+	os_socket_close_politely(connection->socket.descriptor);
+	buffer_clear(&connection->reason);
+	arena_free(connection->arena);
+	free(connection);
+	tls_errors_clear();
+}
+
+/* What one side says to the other about its certificate. */
+static bool is_refusal(unsigned long error)
+{
+	switch (ERR_GET_REASON(error)) {
+	case SSL_R_CERTIFICATE_VERIFY_FAILED:
+	case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+	case SSL_R_NO_CERTIFICATES_RETURNED:
+	case SSL_R_SSLV3_ALERT_NO_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+	case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void explain(struct tls_connection *connection, const char *text)
+{
+	struct buffer *reason = &connection->reason;
+
+	if (text != NULL)
+		buffer_append_string(reason, text);
+	else
+		tls_errors_take(reason);
+	buffer_append_byte(reason, '\0');
+}
+
+static int fail_by_protocol(struct tls_connection *connection)
+{
+	unsigned long error = ERR_peek_error();
+	long verified = SSL_get_verify_result(connection->openssl);
+
+	if (connection->socket.error < 0) {
+		explain(connection, strerror(-connection->socket.error));
+		return connection->socket.error;
+	}
+	if (error == 0 || ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+		explain(connection, "the other side has closed the connection");
+		return -ECONNRESET;
+	}
+	if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED && verified != X509_V_OK)
+		explain(connection, X509_verify_cert_error_string(verified));
+	else
+		explain(connection, NULL);
+	return is_refusal(error) ? -EACCES : -EPROTO;
+}
+
+/* What came of a call that returned COUNT: that; -EAGAIN, and *WANTS says for what; or the end
+ * of all. */
+static int conclude(struct tls_connection *connection, int count, unsigned *wants)
+{
+	int status = SSL_get_error(connection->openssl, count);
+	int result;
+
+	if (count <= 0 && connection->socket.error < 0)
+		status = SSL_ERROR_SYSCALL; /* also once the other has said its end */
+	switch (status) {
+	case SSL_ERROR_NONE:
+		result = count;
+		break;
+	case SSL_ERROR_WANT_READ:
+		*wants = OS_WATCH_READ;
+		result = -EAGAIN;
+		break;
+	case SSL_ERROR_WANT_WRITE:
+		*wants = OS_WATCH_WRITE;
+		result = -EAGAIN;
+		break;
+	case SSL_ERROR_ZERO_RETURN:
+		result = 0;
+		break;
+	default:
+		connection->failure = fail_by_protocol(connection);
+		result = connection->failure;
+	}
+	tls_errors_clear();
+	return result;
+}
+
+static void read_names(struct tls_connection *connection)
+{
+	const X509 *certificate = SSL_get0_peer_certificate(connection->openssl);
+
+	if (certificate == NULL || SSL_get_verify_mode(connection->openssl) == SSL_VERIFY_NONE)
+		return;
+	connection->arena = arena_new();
+	connection->names = tls_names_read(certificate, connection->arena, &connection->name_count);
+}
+
+int tls_connection_handshake(struct tls_connection *connection)
+{
+	int result;
+
+	if (connection->failure < 0 || connection->is_made)
+		return connection->failure;
+	tls_errors_clear();
+	result = conclude(connection, SSL_do_handshake(connection->openssl),
+			  &connection->read_wants);
+	if (result == 0) { /* close_notify, instead of a handshake */
+		explain(connection, "the other side has closed the connection");
+		connection->failure = -ECONNRESET;
+	}
+	if (result <= 0)
+		return connection->failure < 0 ? connection->failure : result;
+	connection->is_made = true;
+	connection->read_wants = OS_WATCH_READ;
+	read_names(connection);
+	return 0;
+}
+
+static int at_most(size_t size)
+{
+	return size < INT_MAX ? (int)size : INT_MAX;
+}
+
+ssize_t tls_connection_read(struct tls_connection *connection, void *data, size_t size)
+{
+	int error = tls_connection_handshake(connection);
+
+	if (error < 0)
+		return error;
+	connection->read_wants = OS_WATCH_READ;
+	return conclude(connection, SSL_read(connection->openssl, data, at_most(size)),
+			&connection->read_wants);
+}
+
+int tls_connection_peek(struct tls_connection *connection)
+{
+	int error = tls_connection_handshake(connection);
+	char byte;
+
+	if (error < 0)
+		return error;
+	connection->read_wants = OS_WATCH_READ;
+	return conclude(connection, SSL_peek(connection->openssl, &byte, 1),
+			&connection->read_wants);
+}
+
+ssize_t tls_connection_write(struct tls_connection *connection, const void *data, size_t size)
+{
+	int error = tls_connection_handshake(connection);
+
+	if (error < 0 || size == 0)
+		return error;
+	connection->write_wants = OS_WATCH_WRITE;
+	return conclude(connection, SSL_write(connection->openssl, data, at_most(size)),
+			&connection->write_wants);
+}
+
+int tls_connection_close_notify(struct tls_connection *connection)
+{
+	int error = tls_connection_handshake(connection);
+	int said;
+
+	if (error < 0)
+		return error;
+	connection->has_said_end = true;
+	said = SSL_shutdown(connection->openssl);
+	if (said >= 0) { /* 0: the other has not said it yet, and need not */
+		tls_errors_clear();
+		return 0;
+	}
+	error = conclude(connection, said, &connection->write_wants);
+	return error < 0 ? error : 0;
+}
+
+unsigned tls_connection_wants(const struct tls_connection *connection, bool has_output)
+{
+	bool is_writing = has_output && connection->is_made;
+
+	return connection->read_wants | (is_writing ? connection->write_wants : OS_WATCH_NONE);
+}
+
+int tls_connection_socket(const struct tls_connection *connection)
+{
+	return connection->socket.descriptor;
+}
+
+const char *tls_connection_reason(const struct tls_connection *connection)
+{
+	return connection->reason.length > 0 ? buffer_data(&connection->reason) : "";
+}
+
+const char *const *tls_connection_names(const struct tls_connection *connection, size_t *count_out)
+{
+	*count_out = connection->name_count;
+	return connection->names;
+}
+
+bool tls_connection_has_name(const struct tls_connection *connection, const char *name)
+{
+	for (size_t i = 0; i < connection->name_count; i++)
+		if (str_equal_nocase(str_from(connection->names[i]), str_from(name)))
+			return true;
+	return false;
+}
+
+const char *tls_connection_version(const struct tls_connection *connection)
+{
+	return SSL_get_version(connection->openssl);
+}
+
+const char *tls_connection_cipher(const struct tls_connection *connection)
+{
+	return SSL_get_cipher_name(connection->openssl);
+}
+
+bool tls_connection_has_protocol(const struct tls_connection *connection)
+{
+	const unsigned char *protocol;
+	unsigned length;
+
+	SSL_get0_alpn_selected(connection->openssl, &protocol, &length);
+	return length > 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "tls/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
+
+enum { CHAIN_MAX = 8 }; /* certificates between a peer's and its authority */
+
+/* RFC 7301 section 3.2: who offers protocols and not ours is refused. */
+static int select_protocol(SSL *openssl, const unsigned char **selected, unsigned char *length,
+			   const unsigned char *offered, unsigned offered_length, void *context)
+{
+	const struct tls_context *own = context;
+	unsigned char *found;
+
+	(void)openssl;
+	if (SSL_select_next_proto(&found, length, own->protocol, own->protocol[0] + 1u, offered,
+				  offered_length) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;
+	*selected = found;
+	return SSL_TLSEXT_ERR_OK;
+}
+
+static void set_protocol(struct tls_context *context, const char *protocol)
+{
+	size_t length = protocol != NULL ? strlen(protocol) : 0;
+
+	if (length == 0)
+		return;
+	if (length >= sizeof context->protocol)
+		panic("the name of a protocol is too long");
+	context->protocol[0] = (unsigned char)length;
+	memcpy(context->protocol + 1, protocol, length);
+	if (context->side == TLS_SERVER)
+		SSL_CTX_set_alpn_select_cb(context->openssl, select_protocol, context);
+	else if (SSL_CTX_set_alpn_protos(context->openssl, context->protocol,
+					 (unsigned)length + 1) != 0)
+		panic("no memory for TLS");
+}
+
+static void set_rules(SSL_CTX *openssl)
+{
+	(void)SSL_CTX_set_options(openssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+						   SSL_OP_NO_TICKET |
+						   SSL_OP_CIPHER_SERVER_PREFERENCE);
+	(void)SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
+	(void)SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
+						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+						SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
+	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
+	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||
+	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1)
+		panic("this OpenSSL has no ciphers for TLS 1.2");
+}
+
+int tls_context_open(enum tls_side side, const struct tls_settings *settings,
+		     struct tls_context **context_out, struct buffer *reason)
+{
+	struct tls_context *context = memory_alloc_zero(1, sizeof *context);
+	int error;
+
+	context->side = side;
+	context->openssl =
+		SSL_CTX_new(side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
+	if (context->openssl == NULL)
+		panic("no memory for TLS");
+	set_rules(context->openssl);
+	set_protocol(context, settings->protocol);
+	error = tls_files_read(context, settings, reason);
+	if (error < 0) {
+		tls_context_free(context);
+		return error;
+	}
+	SSL_CTX_set_verify(context->openssl,
+			   context->has_authority
+				   ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+				   : SSL_VERIFY_NONE,
+			   NULL);
+	*context_out = context;
+	return 0;
+}
+
+void tls_context_free(struct tls_context *context)
+{
+	if (context == NULL)
+		return;
+	SSL_CTX_free(context->openssl);
+	free(context);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+#include "tls/internal.h"
+#include <openssl/err.h>
+#include <string.h>
+
+void tls_errors_clear(void)
+{
+	ERR_clear_error();
+}
+
+static void append_error(struct buffer *out, unsigned long error, const char *data)
+{
+	const char *text = ERR_reason_error_string(error);
+
+	if (ERR_SYSTEM_ERROR(error))
+		text = strerror(ERR_GET_REASON(error));
+	if (text != NULL)
+		buffer_append_string(out, text);
+	else
+		buffer_append_format(out, "error %lx of OpenSSL", error);
+	if (data[0] != '\0' && !ERR_SYSTEM_ERROR(error))
+		buffer_append_format(out, " (%s)", data);
+}
+
+void tls_errors_take(struct buffer *out)
+{
+	const char *data = "";
+	int flags = 0;
+	bool is_first = true;
+	unsigned long error;
+
+	while ((error = ERR_get_error_all(NULL, NULL, NULL, &data, &flags)) != 0) {
+		if (!is_first)
+			buffer_append_string(out, ", ");
+		append_error(out, error, (flags & ERR_TXT_STRING) != 0 ? data : "");
+		is_first = false;
+	}
+}

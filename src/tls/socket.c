@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: ISC
+/* OpenSSL's way to bytes, over our sockets. */
+#include "os/socket.h"
+#include "base/panic.h"
+#include "tls/internal.h"
+#include <errno.h>
+
+static int note(BIO *bio, ssize_t count, int retry)
+{
+	struct tls_socket *socket = BIO_get_data(bio);
+
+	if (count >= 0)
+		return (int)count;
+	if (count == -EAGAIN)
+		BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
+	else
+		socket->error = (int)count;
+	return -1;
+}
+
+static int read_socket(BIO *bio, char *data, int size)
+{
+	struct tls_socket *socket = BIO_get_data(bio);
+	ssize_t count;
+
+	BIO_clear_retry_flags(bio);
+	count = os_socket_read(socket->descriptor, data, (size_t)size);
+	socket->has_ended = count == 0;
+	return note(bio, count, BIO_FLAGS_READ);
+}
+
+static int write_socket(BIO *bio, const char *data, int size)
+{
+	struct tls_socket *socket = BIO_get_data(bio);
+
+	BIO_clear_retry_flags(bio);
+	return note(bio, os_socket_write(socket->descriptor, data, (size_t)size), BIO_FLAGS_WRITE);
+}
+
+static long control(BIO *bio, int command, long number, void *pointer)
+{
+	const struct tls_socket *socket = BIO_get_data(bio);
+
+	(void)number;
+	(void)pointer;
+	if (command == BIO_CTRL_EOF)
+		return socket->has_ended;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static int create(BIO *bio)
+{
+	BIO_set_init(bio, 1);
+	return 1;
+}
+
+static const BIO_METHOD *method(void)
+{
+	static BIO_METHOD *made;
+
+	if (made != NULL)
+		return made;
+	made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+	if (made == NULL || BIO_meth_set_read(made, read_socket) != 1 ||
+	    BIO_meth_set_write(made, write_socket) != 1 || BIO_meth_set_ctrl(made, control) != 1 ||
+	    BIO_meth_set_create(made, create) != 1)
+		panic("no memory for TLS");
+	return made;
+}
+
+BIO *tls_socket_bio(struct tls_socket *socket)
+{
+	BIO *bio = BIO_new(method());
+
+	if (bio == NULL)
+		panic("no memory for TLS");
+	BIO_set_data(bio, socket);
+	return bio;
+}
