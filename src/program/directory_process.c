@@ -128,6 +128,33 @@ static int start(struct child *child)
 	return 0;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_same_list(const char *const *a, size_t a_count, const char *const *b, size_t b_count)
+{
+	if (a_count != b_count)
+		return false;
+	for (size_t i = 0; i < a_count; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Whether the data come from where they did. */
+static bool has_same_store(const struct config_directory *a, const struct config_directory *b)
+{
+	return a->backend == b->backend && is_same_text(a->path, b->path) &&
+	       is_same_text(a->bind_dn, b->bind_dn) && is_same_text(a->base, b->base) &&
+	       is_same_text(a->password_file, b->password_file) &&
+	       is_same_list(a->database, a->database_count, b->database, b->database_count) &&
+	       is_same_list(a->urls, a->url_count, b->urls, b->url_count) &&
+	       is_same_list(a->map, a->map_count, b->map, b->map_count) &&
+	       is_same_list(a->servers, a->server_count, b->servers, b->server_count);
+}
+
 static void reload(struct child *child, const struct config *old)
 {
 	directory_server_configure(process.server, child->config);
@@ -137,6 +164,8 @@ static void reload(struct child *child, const struct config *old)
 	else
 		start_socketmap(child->config);
 	directory_network_configure(process.network);
+	if (!has_same_store(&old->directory, &child->config->directory))
+		child_renew(child);
 }
 
 static void end(void)
