@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory - asks and changes the address directory. */
 #include "program/command_directory.h"
-#include "base/panic.h"
+#include "log/event.h"
 #include "os/loop.h"
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +52,7 @@ bool command_directory_open(const char *file, struct command_directory *director
 		config_free(directory.config);
 		return false;
 	}
+	log_open("stagepost", LOG_ERROR_LEVEL); /* what does not answer is said by the command */
 	buffer_append_format(&path, "unix:%s/directory", directory.config->run);
 	buffer_append_byte(&path, '\0');
 	server = buffer_data(&path);
