@@ -12,12 +12,14 @@ import time
 import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, inside, status_of
 from peers import Sink
+from records import Records
 from smtp import deliver
 from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe", "list",
+            "directory")
 CONFINED = tuple(name for name in PROGRAMS if name != "pipe")
 REFUSED = ("-EPERM", "-EACCES")
 
@@ -32,15 +34,19 @@ def world(ground):
     with open(program, "w", encoding="ascii") as file:
         file.write("#!/bin/sh\ncat > /dev/null\n")
     os.chmod(program, 0o755)
+    data = os.path.join(ground.directory("data"), "directory.db")
+    shutil.chown(os.path.dirname(data), USERS["directory"])
     with Sink(ground.directory("sink")) as sink:
         mx = Node(
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "box.test" { service = box }',
                      'domain "l.test" { service = other }'],
-            settings=PROCESSES + f'service box {{ kind = pipe command = "{program}" }}\n'
+            settings=PROCESSES + f'directory {{ path = "{data}" }}\n'
+            f'service box {{ kind = pipe command = "{program}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n')
         shutil.chown(mx.mail, USERS["local"])
+        mx.data = data
         mx.start()
         try:
             deliver(mx, ["anna@a.test", "bob@b.test", "eve@box.test", "late@c.test"], TEXT)
@@ -76,6 +82,18 @@ def test_the_queue_is_closed_to_all_but_its_owner(world):
     assert os.stat(world.queue).st_uid == pwd.getpwnam(OWNER).pw_uid
 
 
+def test_lists_are_sent_on(world):
+    """By "list", who reads one message and writes others, with no right on any file."""
+    with Records(world) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("address", "ann@d.test", "kind mailbox")
+        records.list("list@d.test", ["ann@d.test", "bob@a.test"], "ann@d.test")
+    deliver(world, "list@d.test", TEXT)
+    for address in "ann@d.test", "bob@a.test":
+        world.maildir(address).wait()
+    assert not world.log.find("failed")
+
+
 # --- what they may do ---
 
 O_CREATE = os.O_WRONLY | os.O_CREAT
@@ -105,6 +123,10 @@ def attempts(mx, sibling):
         ("read the queue's format", root(mx.queue + "/format"), []),
         ("list the spare files", root(mx.queue + "/pid", os.O_DIRECTORY), ["queue"]),
         ("read somebody's mail", root(mail), ["local"]),
+        ("read the directory's data", root(mx.data), ["directory"]),
+        ("change the directory's data", root(mx.data, os.O_WRONLY), ["directory"]),
+        ("make a file beside the directory's", root(mx.data + ".made", O_CREATE, 0o600),
+         ["directory"]),
         ("make a file in the queue", root(mx.queue + "/pid/made", O_CREATE, 0o600), ["queue"]),
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
         ("make a file beside the queue", root(mx.queue + "/made", O_CREATE, 0o600), []),
@@ -262,6 +284,7 @@ def test_no_server_can_be_opened(world):
 MANAGE = "0100080000000000"      # ipc/channel.h: version 1, queue/protocol.h: MANAGE
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000"
+HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000"
 SEQPACKET, DATAGRAM = 5, 2
 
 
@@ -277,7 +300,8 @@ def say(pid, path, kind, packet):
     ("smtpd", "queue", MANAGE), ("remote", "queue", MANAGE), ("local", "queue", MANAGE),
     ("resolve", "queue", "0100010000000000" + "01000000"),
     ("smtpd", "send", HELLO_REMOTE), ("local", "send", HELLO_REMOTE),
-    ("pipe", "send", HELLO_REMOTE)])
+    ("pipe", "send", HELLO_REMOTE), ("list", "queue", MANAGE), ("list", "send", HELLO_REMOTE),
+    ("smtpd", "send", HELLO_LIST), ("directory", "send", HELLO_LIST)])
 def test_nobody_speaks_as_another(world, program, socket, packet):
     mark = world.log.mark()
     pid = world.pids(program)[0]
