@@ -306,7 +306,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seen),  cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_twice), cmocka_unit_test(test_source),
-		cmocka_unit_test(test_many),  cmocka_unit_test(test_refused), cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_many),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
