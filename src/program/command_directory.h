@@ -26,6 +26,20 @@ int command_directory_failed(const struct command *command,
 
 extern const struct command command_directory_subcommands[];
 
+/* The directory did not answer, or has refused. */
+enum { COMMAND_DIRECTORY_UNANSWERED = 3 };
+
+extern const struct command_option command_directory_get_options[];
+int command_directory_get(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_change_options[];
+int command_directory_put(const struct command *command, int argc, char **argv);
+int command_directory_del(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_list_options[];
+int command_directory_list(const struct command *command, int argc, char **argv);
+int command_directory_watch(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_stats_options[];
+int command_directory_stats(const struct command *command, int argc, char **argv);
+
 extern const struct command_option command_directory_import_options[];
 int command_directory_import(const struct command *command, int argc, char **argv);
 extern const struct command_option command_directory_export_options[];

@@ -78,13 +78,13 @@ const struct command commands[] = {
 	 NULL, NULL, command_queue_subcommands},
 	{"trigger", "[ARGUMENT ...]", "Shows and changes what messages wait for.", "",
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
+	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
+	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
 	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
 	 "\"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
-	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
-	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
 	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"
