@@ -567,9 +567,15 @@ def test_files_that_cannot_be_used_are_named(node, keys, ground):
         shutil.copy(os.path.join(keys, name), own)
         give_to_user(os.path.join(own, name))
     os.unlink(f"{own}/loopback-dir1.example.org.key")
-    server = Server(node, own, start=False)
-    with pytest.raises(AssertionError):
-        server.node.start(timeout=3)
-    found = server.log.find("directory_error")
-    assert found and found[0]["reason"] == \
-        f"{own}/loopback-dir1.example.org.key: No such file or directory"
+    server = Server(node, own)  # this machine's own clients are served
+    found = server.log.wait("directory_error")
+    assert found["reason"] == f"{own}/loopback-dir1.example.org.key: No such file or directory"
+    with pytest.raises((ssl.SSLError, ConnectionError, TimeoutError)):
+        server.client(patience=1)
+    path = os.path.join(own, "loopback-dir1.example.org.key")
+    shutil.copy(os.path.join(keys, os.path.basename(path)), path + ".new")
+    give_to_user(path + ".new")
+    os.rename(path + ".new", path)
+    with server.client() as client:  # without a word to it
+        assert client.receive()[0] == "hello"
+    assert len(server.log.find("directory_error")) == 1
