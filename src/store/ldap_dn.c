@@ -59,16 +59,13 @@ static int compare(const void *a, const void *b)
 static void append_parts(struct buffer *out, LDAPRDN rdn, size_t count)
 {
 	struct buffer text = {0};
-	char **parts = calloc(count, sizeof(*parts));
+	char **parts = memory_alloc_zero(count, sizeof(*parts));
 
-	if (parts == NULL)
-		panic("out of memory");
 	for (size_t i = 0; i < count; i++) {
 		buffer_reset(&text);
 		append_part(&text, rdn[i]);
-		parts[i] = strndup(buffer_data(&text), text.length);
-		if (parts[i] == NULL)
-			panic("out of memory");
+		buffer_append_byte(&text, '\0');
+		parts[i] = memory_copy_string(buffer_data(&text));
 	}
 	qsort(parts, count, sizeof(*parts), compare);
 	for (size_t i = 0; i < count; i++) {
