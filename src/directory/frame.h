@@ -22,14 +22,24 @@
  *   server            part..., val ID 0 VERSION RESULT... "= KEY", then its fields; fewer
  *                                                         than LIMIT: it was the last
  *   client            ping ID        server: ok ID VERSION
+ *                     stats ID       server: val ID 0 VERSION RESULT... "NAME VALUE", for people
  *   client            watch          from now on every change is pushed, whatever the client
  *                                    may hold; no answer
  *   server, any time  new VERSION TABLE KEY               what you hold of it is old
  *                     reset IDENTITY VERSION              all that you hold is old
+ *                     down                                the data cannot be read now: questions
+ *                                                         will be answered "err ID later"
+ *                     up                                  they can again
+ *                     err 0 CODE TEXT                     why it ends the connection
+ *
+ * IDENTITY is compared whole; its part before the first "+" names the data, by which alone
+ * VERSIONs can be compared, what follows the configuration that answers depend on. It
+ * is "-" while the data were never read.
  *
  * A RESULT is a word, a space and the rest: of a record its fields "NAME VALUE", and of the
  * table that is computed, "route" (KEY: an address), see directory/expand.h. Results
- * "on TABLE KEY" say on which records an answer depends: "new" of one of these ends it.
+ * "on TABLE KEY" say on which records an answer depends: "new" of one of these ends it. To a
+ * get of a record there is one, with KEY in its one form.
  * Answers come in any order; a "new" comes after all answers that were made before the
  * change, and before any that was made after it.
  */

@@ -22,3 +22,8 @@ ssize_t os_stream_write(int descriptor, const void *data, size_t size)
 	while (count < 0 && errno == EINTR);
 	return count < 0 ? -errno : count;
 }
+
+int os_stream_rewind(int descriptor)
+{
+	return lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : 0;
+}

@@ -13,6 +13,9 @@
  * where DESCRIPTOR does not block. EINTR never comes out. */
 MUST_CHECK ssize_t os_stream_read(int descriptor, void *data, size_t size);
 
+/* Back to the start of a file; -ESPIPE for what is none. */
+MUST_CHECK int os_stream_rewind(int descriptor);
+
 /* What a pipe takes of SIZE bytes, -EAGAIN, or -errno; SIGPIPE is ignored. */
 MUST_CHECK ssize_t os_stream_write(int descriptor, const void *data, size_t size);
 

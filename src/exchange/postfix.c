@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: ISC
+/* virtual(5), and the same form of maps that name mailboxes. */
+#include "exchange/internal.h"
+#include <errno.h>
+#include <string.h>
+
+static int quote_problem(struct exchange_reader *reader, struct exchange_entry *entry,
+			 struct str text, const char *problem)
+{
+	return exchange_problem(reader, entry, "\"%.*s\" %s",
+				text.length < 100 ? (int)text.length : 100, text.data, problem);
+}
+
+static bool is_domain(struct str text)
+{
+	return text.length > 0 && text.data[0] == '@';
+}
+
+/* "@a.example @b.example": each address of the one is that of the other. */
+static int take_alias_domain(struct exchange_reader *reader, struct exchange_entry *entry,
+			     struct str domain, struct str target)
+{
+	if (exchange_add_field(reader, "kind", STR("alias")) < 0 ||
+	    exchange_add_field(reader, "target", str_skip(target, 1)) < 0)
+		return -E2BIG;
+	return exchange_finish(reader, entry, DIRECTORY_DOMAIN, str_skip(domain, 1));
+}
+
+static int add_service(struct exchange_reader *reader)
+{
+	const char *service = reader->settings->service;
+
+	return service != NULL ? exchange_add_field(reader, "service", str_from(service)) : 0;
+}
+
+/* "a.example anything": the domain is ours. */
+static int take_domain(struct exchange_reader *reader, struct exchange_entry *entry,
+		       struct str domain)
+{
+	if (exchange_add_field(reader, "kind", STR("local")) < 0 || add_service(reader) < 0)
+		return -E2BIG;
+	return exchange_finish(reader, entry, DIRECTORY_DOMAIN, domain);
+}
+
+static int take_mailbox(struct exchange_reader *reader, struct exchange_entry *entry,
+			struct str address)
+{
+	if (exchange_add_field(reader, "kind", STR("mailbox")) < 0 || add_service(reader) < 0)
+		return -E2BIG;
+	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
+}
+
+static int take_forward(struct exchange_reader *reader, struct exchange_entry *entry,
+			struct str address, struct str targets)
+{
+	struct str piece;
+
+	if (exchange_add_field(reader, "kind", STR("forward")) < 0)
+		return -E2BIG;
+	while (exchange_split(&targets, &piece)) {
+		const char *problem;
+		struct str target;
+
+		if (piece.length == 0)
+			continue;
+		if (is_domain(piece))
+			return quote_problem(
+				reader, entry, piece,
+				"is a domain, and may only stand alone behind another: "
+				"@DOMAIN @DOMAIN");
+		problem = exchange_address(reader, piece, &target);
+		if (problem != NULL)
+			return quote_problem(reader, entry, piece, problem);
+		if (exchange_add_field(reader, "target", target) < 0)
+			return exchange_problem(reader, entry, "more than %d addresses",
+						DIRECTORY_FIELDS_MAX - 2);
+	}
+	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
+}
+
+/* The key, where it is an address: with a domain. */
+static const char *complete(struct exchange_reader *reader, struct str key, struct str *address_out)
+{
+	if (is_domain(key)) {
+		*address_out = key;
+		return NULL;
+	}
+	return exchange_address(reader, key, address_out);
+}
+
+static int take_pair(struct exchange_reader *reader, struct exchange_entry *entry, struct str key,
+		     struct str value)
+{
+	bool has_at = exchange_find_bare(key, "@") >= 0;
+	bool is_address = exchange_find_bare(value, "@") >= 0;
+	const char *problem;
+	struct str address;
+
+	if (is_domain(key) && is_domain(value) && exchange_find_bare(value, ",") < 0 &&
+	    reader->format == EXCHANGE_POSTFIX)
+		return take_alias_domain(reader, entry, key, value);
+	if (!has_at && exchange_find_bare(key, ".") >= 0) {
+		if (is_address && reader->format == EXCHANGE_POSTFIX)
+			return quote_problem(
+				reader, entry, key,
+				"could be a domain or a user: write @DOMAIN or "
+				"USER@DOMAIN; behind a domain of ours stands no address");
+		return take_domain(reader, entry, key);
+	}
+	problem = complete(reader, key, &address);
+	if (problem != NULL)
+		return quote_problem(reader, entry, key, problem);
+	if (reader->format == EXCHANGE_MAILBOXES)
+		return take_mailbox(reader, entry, address);
+	return take_forward(reader, entry, address, value);
+}
+
+int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry *entry)
+{
+	struct str line;
+	ptrdiff_t space;
+	int result = exchange_lines_next_logical(&reader->lines, &line);
+
+	entry->line = reader->lines.line;
+	if (result <= 0)
+		return exchange_line_problem(reader, entry, result);
+	if (line.data[0] == ' ' || line.data[0] == '\t')
+		return exchange_problem(reader, entry, "the line continues nothing");
+	space = exchange_find_bare(line, " \t");
+	if (line.data[0] == '/')
+		return quote_problem(
+			reader, entry, line,
+			"is a pattern; the keys of these maps are addresses and domains");
+	if (space < 0 || str_trim(str_skip(line, (size_t)space)).length == 0)
+		return quote_problem(reader, entry, line,
+				     "has nothing behind it: \"key value, value\"");
+	return take_pair(reader, entry, str_slice(line.data, (size_t)space),
+			 str_trim(str_skip(line, (size_t)space)));
+}

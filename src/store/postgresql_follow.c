@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Asks for the rows of "change" behind what was told last: when a notification
+ * comes, ten times a second at a standby, and once a second anyway, which also finds a
+ * connection that is dead. It is asked on the connection of the gets: so what they
+ * answer and what is told are in order.
+ */
+#include "base/panic.h"
+#include "directory/key.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "store/postgresql_internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CHANGES_MAX = 1000, /* of a poll */
+	BEHIND_MAX = 20000, /* of them that wait: then everything has changed */
+};
+
+static const int64_t STANDBY_US = SECOND_US / 10;
+static const int64_t STALE_US = 10 * SECOND_US;
+
+static const char changes_sql[] =
+	"SELECT version, table_name, key, " POSTGRESQL_MARK
+	" FROM change WHERE version > $1::bigint ORDER BY version LIMIT 1000";
+
+/* Who may not see the state of the receiver sees that there is one. */
+static const char state_sql[] =
+	"SELECT identity, version, pg_is_in_recovery(),"
+	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
+	" coalesce(pg_last_wal_receive_lsn() - '0/0', 0),"
+	" coalesce(pg_last_wal_replay_lsn() - '0/0', 0),"
+	" EXISTS (SELECT 1 FROM pg_stat_wal_receiver"
+	"  WHERE pid IS NOT NULL AND coalesce(status, 'streaming') = 'streaming')"
+	" FROM meta";
+
+static struct postgresql_store *store_of(struct postgresql_request *request)
+{
+	return request->context;
+}
+
+bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out)
+{
+	enum directory_table found = directory_table_find(str_from(table));
+	struct buffer form = {0};
+	bool is_ours = found != DIRECTORY_NO_TABLE &&
+		       directory_key_normalize(found, key, &form) == 0 &&
+		       str_equal(buffer_view(&form), key);
+
+	buffer_clear(&form);
+	if (is_ours)
+		*key_out = (struct directory_key){found, key};
+	return is_ours;
+}
+
+static void take_changes(struct postgresql_follower *follower, const PGresult *result)
+{
+	int rows = PQntuples(result);
+
+	follower->is_full = rows == CHANGES_MAX;
+	for (int row = 0; row < rows; row++) {
+		const char *table = PQgetvalue(result, row, 1);
+		const struct str name =
+			str_slice(PQgetvalue(result, row, 2), (size_t)PQgetlength(result, row, 2));
+		struct directory_key *key = &follower->keys[follower->count];
+
+		if (strcmp(table, "*") == 0)
+			follower->is_everything = true;
+		follower->about.oldest = strtoull(PQgetvalue(result, row, 0), NULL, 10);
+		snprintf(follower->about.seen_mark, sizeof follower->about.seen_mark, "%s",
+			 PQgetvalue(result, row, 3));
+		if (!postgresql_change_key(table, name, key))
+			continue;
+		key->name = arena_copy_str(follower->arena, name);
+		follower->versions[follower->count++] = follower->about.oldest;
+	}
+}
+
+static void take_state(struct postgresql_follower *follower, const PGresult *result)
+{
+	struct postgresql_about *about = &follower->about;
+
+	if (PQntuples(result) != 1)
+		return;
+	snprintf(about->identity, sizeof about->identity, "%s", PQgetvalue(result, 0, 0));
+	about->version = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
+	about->is_standby = *PQgetvalue(result, 0, 2) == 't';
+	snprintf(about->newest_mark, sizeof about->newest_mark, "%s", PQgetvalue(result, 0, 3));
+	follower->received = strtoull(PQgetvalue(result, 0, 4), NULL, 10);
+	follower->replayed = strtoull(PQgetvalue(result, 0, 5), NULL, 10);
+	follower->is_streaming = *PQgetvalue(result, 0, 6) == 't';
+}
+
+static void on_result(struct postgresql_request *request, unsigned statement,
+		      const PGresult *result)
+{
+	if (statement == 0)
+		take_changes(&store_of(request)->follower, result);
+	else
+		take_state(&store_of(request)->follower, result);
+}
+
+/* ---- what is told ---- */
+
+static void set_version(struct postgresql_store *store, uint64_t version, const char *mark)
+{
+	store->base.version = version;
+	memcpy(store->follower.mark, mark, sizeof store->follower.mark);
+}
+
+static void tell_everything(struct postgresql_store *store, const struct postgresql_about *about)
+{
+	bool was_told = store->base.identity[0] != '\0';
+
+	memcpy(store->base.identity, about->identity, sizeof store->base.identity);
+	set_version(store, about->version, about->newest_mark);
+	if (was_told && store->base.handler != NULL)
+		store->base.handler->reset(store->base.context);
+}
+
+static void tell(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+	const struct postgresql_about *about = &follower->about;
+
+	if (strcmp(about->identity, store->base.identity) != 0 || follower->is_everything ||
+	    about->version > store->base.version + BEHIND_MAX) {
+		tell_everything(store, about);
+		return;
+	}
+	if (about->oldest == 0)
+		return;
+	set_version(store, about->oldest, about->seen_mark);
+	if (follower->count > 0 && store->base.handler != NULL)
+		store->base.handler->changed(store->base.context, follower->keys,
+					     follower->versions, follower->count);
+}
+
+/* A standby's data were in line with the primary's when it had replayed all that it had
+ * received by then, while it was connected. */
+static void note_freshness(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (!follower->is_standby) {
+		store->base.fresh_us = follower->asked_us;
+		return;
+	}
+	if (!follower->is_streaming) {
+		follower->awaited_us = 0;
+		return;
+	}
+	if (follower->awaited_us != 0 && follower->replayed >= follower->awaited)
+		store->base.fresh_us = follower->awaited_us;
+	if (follower->replayed >= follower->received)
+		store->base.fresh_us = follower->asked_us;
+	if (follower->awaited_us == 0 || follower->replayed >= follower->awaited) {
+		follower->awaited = follower->received;
+		follower->awaited_us = follower->asked_us;
+	}
+}
+
+/* A standby that stays behind the primary that we know is left for it. */
+static bool leave_stale(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+	const struct postgresql_writer *writer = &store->writer;
+
+	if (!follower->is_standby || !postgresql_link_is_accepted(writer->link) ||
+	    writer->version <= store->base.version) {
+		follower->stale_since_us = 0;
+		return false;
+	}
+	if (follower->stale_since_us == 0)
+		follower->stale_since_us = follower->asked_us;
+	if (follower->asked_us - follower->stale_since_us < STALE_US)
+		return false;
+	follower->stale_since_us = 0;
+	postgresql_link_move(store->reader.link, postgresql_link_position(writer->link),
+			     "it has been behind the primary for 10 seconds");
+	return true;
+}
+
+/* ---- asking ---- */
+
+static void request_free(struct postgresql_request *request,
+			 const struct postgresql_failure *failure)
+{
+	(void)failure;
+	free(request);
+}
+
+static void listen_here(struct postgresql_store *store)
+{
+	struct postgresql_request *request = memory_alloc_zero(1, sizeof *request);
+
+	request->done = request_free;
+	postgresql_link_query(store->reader.link, "LISTEN stagepost_directory", NULL, 0);
+	postgresql_link_end(store->reader.link, request);
+}
+
+static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure);
+
+static void ask(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+	char version[24];
+	const struct postgresql_parameter parameter = {.text = version};
+
+	if (follower->is_asking) {
+		follower->ask_again = true;
+		return;
+	}
+	snprintf(version, sizeof version, "%llu", (unsigned long long)store->base.version);
+	follower->is_asking = true;
+	follower->ask_again = false;
+	follower->asked_us = os_clock_monotonic_us();
+	follower->arena = arena_new();
+	follower->keys = arena_alloc(follower->arena, CHANGES_MAX * sizeof *follower->keys);
+	follower->versions = arena_alloc(follower->arena, CHANGES_MAX * sizeof *follower->versions);
+	follower->count = 0;
+	follower->is_everything = false;
+	follower->about = (struct postgresql_about){0};
+	follower->request = (struct postgresql_request){
+		.result = on_result, .done = poll_done, .context = store};
+	postgresql_link_query(store->reader.link, changes_sql, &parameter, 1);
+	postgresql_link_query(store->reader.link, state_sql, NULL, 0);
+	postgresql_link_end(store->reader.link, &follower->request);
+}
+
+static void ask_later(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (follower->ask_again || follower->is_full)
+		ask(store);
+	else
+		os_timer_start(follower->timer, follower->is_standby ? STANDBY_US : SECOND_US);
+}
+
+static void take_place(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+	bool was_standby = follower->is_standby;
+
+	follower->is_standby = follower->about.is_standby;
+	if (was_standby && !follower->is_standby) { /* it was promoted */
+		listen_here(store);
+		follower->ask_again = true;
+	}
+	note_freshness(store);
+}
+
+static bool went_back(const struct postgresql_store *store)
+{
+	const struct postgresql_about *about = &store->follower.about;
+
+	return strcmp(about->identity, store->base.identity) == 0 &&
+	       about->version < store->base.version;
+}
+
+static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure)
+{
+	struct postgresql_store *store = store_of(request);
+	struct postgresql_follower *follower = &store->follower;
+
+	follower->is_asking = false;
+	if (failure != NULL && !failure->is_lost)
+		postgresql_link_refuse(store->reader.link, failure->text);
+	else if (failure == NULL && follower->about.identity[0] == '\0')
+		postgresql_link_refuse(store->reader.link, "directory_data has no row");
+	else if (failure == NULL && went_back(store))
+		postgresql_link_refuse(store->reader.link, "its versions went back");
+	else if (failure == NULL) {
+		take_place(store);
+		tell(store);
+		postgresql_writer_seen(store);
+		if (!leave_stale(store)) {
+			if (!follower->is_full)
+				postgresql_reader_followed(store);
+			arena_free(follower->arena);
+			follower->arena = NULL;
+			ask_later(store);
+			return;
+		}
+	}
+	arena_free(follower->arena);
+	follower->arena = NULL;
+}
+
+static void on_time(void *context)
+{
+	ask(context);
+}
+
+void postgresql_follow_notified(struct postgresql_store *store)
+{
+	if (!store->follower.is_asking)
+		os_timer_stop(store->follower.timer);
+	ask(store);
+}
+
+/* Whether what was told before cannot be gone on from: another's data, a change of the same
+ * version that is not the one that was told, or one that is not known any more. */
+static bool is_parted(const struct postgresql_store *store, const struct postgresql_about *about)
+{
+	const char *mark = store->follower.mark;
+
+	return strcmp(about->identity, store->base.identity) != 0 ||
+	       (about->seen_mark[0] != '\0' && mark[0] != '\0' &&
+		strcmp(about->seen_mark, mark) != 0) ||
+	       store->base.version + 1 < about->oldest;
+}
+
+void postgresql_follow_prepare(struct postgresql_store *store)
+{
+	store->follower.timer = os_timer_new(store->loop, on_time, store);
+}
+
+void postgresql_follow_start(struct postgresql_store *store, const struct postgresql_about *about)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	follower->is_standby = about->is_standby;
+	follower->awaited_us = 0;
+	if (is_parted(store, about)) {
+		if (strcmp(about->identity, store->base.identity) == 0)
+			log_event(EVENT_STORE_PARTED,
+				  log_string("database", postgresql_link_label(store->reader.link)),
+				  log_number("version", (int64_t)store->base.version));
+		tell_everything(store, about);
+	}
+	if (!about->is_standby)
+		listen_here(store);
+	ask(store);
+}
+
+void postgresql_follow_stop(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	os_timer_stop(follower->timer);
+	follower->ask_again = false;
+	follower->stale_since_us = 0;
+}

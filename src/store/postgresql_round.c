@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: ISC
+/* A round: many gets as one statement for each table, or one list, or what was missed. */
+#include "store/postgresql_round.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/* ---- answers ---- */
+
+void postgresql_read_fail(struct postgresql_read *read, int error)
+{
+	if (read->kind == POSTGRESQL_READ_GET)
+		read->answer.got(read->context, error, NULL, 0);
+	else if (read->kind == POSTGRESQL_READ_LIST)
+		read->answer.listed(read->context, error, NULL, 0, 0);
+	else
+		read->answer.missed(read->context, error, NULL, NULL, 0);
+}
+
+static void answer_get(struct postgresql_round *round, struct postgresql_read *read)
+{
+	const struct directory_record **records =
+		arena_alloc(round->arena, (read->count + 1) * sizeof *records);
+
+	for (size_t i = 0; i < read->count; i++) {
+		const struct str name = read->keys[i].name;
+		struct postgresql_slot *slot;
+
+		HASH_FIND(hh, round->slots[read->keys[i].table], name.data, name.length, slot);
+		records[i] = slot->record;
+	}
+	read->answer.got(read->context, 0, records, round->store->base.version);
+}
+
+void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read)
+{
+	if (round->request.failure.error != 0)
+		postgresql_read_fail(read, round->request.failure.error);
+	else if (read->kind == POSTGRESQL_READ_GET)
+		answer_get(round, read);
+	else if (read->kind == POSTGRESQL_READ_LIST)
+		read->answer.listed(read->context, 0, round->records, round->count,
+				    round->store->base.version);
+	else if (round->is_stale || round->count > read->limit)
+		postgresql_read_fail(read, -ESTALE);
+	else
+		read->answer.missed(read->context, 0, round->keys, round->versions, round->count);
+}
+
+void postgresql_round_free(struct postgresql_round *round)
+{
+	for (size_t i = 0; i < DIRECTORY_TABLES; i++)
+		HASH_CLEAR(hh, round->slots[i]);
+	arena_free(round->arena);
+	free(round);
+}
+
+/* ---- gets ---- */
+
+static void add_keys(struct postgresql_round *round, const struct postgresql_read *read)
+{
+	for (size_t i = 0; i < read->count; i++) {
+		const struct directory_key *key = &read->keys[i];
+		struct postgresql_slot *slot;
+
+		HASH_FIND(hh, round->slots[key->table], key->name.data, key->name.length, slot);
+		if (slot != NULL)
+			continue;
+		slot = arena_alloc(round->arena, sizeof *slot);
+		HASH_ADD_KEYPTR(hh, round->slots[key->table], key->name.data, key->name.length,
+				slot);
+		round->key_count++;
+	}
+}
+
+static void get_result(struct postgresql_request *request, unsigned statement,
+		       const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+	enum directory_table table = round->tables[statement];
+
+	for (int row = 0; row < PQntuples(result);) {
+		struct directory_record *record = arena_alloc(round->arena, sizeof *record);
+		struct directory_record taken;
+		struct postgresql_slot *slot;
+
+		if (!postgresql_record_take(table, result, &row, round->arena, &taken))
+			continue;
+		/* its texts may be the result's, which does not live as long */
+		*record = directory_record_copy(round->arena, &taken);
+		HASH_FIND(hh, round->slots[table], record->key.name.data, record->key.name.length,
+			  slot);
+		if (slot != NULL)
+			slot->record = record;
+	}
+}
+
+static void send_table(struct postgresql_round *round, enum directory_table table)
+{
+	struct postgresql_array array = {0};
+	struct postgresql_parameter keys;
+	struct postgresql_slot *slot, *next;
+	char name[40];
+
+	if (round->slots[table] == NULL)
+		return;
+	HASH_ITER (hh, round->slots[table], slot, next)
+		postgresql_array_add(&array, str_slice(slot->hh.key, slot->hh.keylen));
+	keys = postgresql_array_end(&array);
+	round->tables[round->table_count++] = table;
+	postgresql_link_execute(round->store->reader.link,
+				postgresql_statement_name(POSTGRESQL_GET, table, name), &keys, 1);
+	postgresql_array_clear(&array);
+}
+
+void postgresql_round_send_gets(struct postgresql_round *round)
+{
+	struct postgresql_reader *reader = &round->store->reader;
+
+	while (reader->waiting != NULL && reader->waiting->kind == POSTGRESQL_READ_GET &&
+	       round->key_count < DIRECTORY_BATCH_MAX) {
+		struct postgresql_read *read = reader->waiting;
+
+		DL_DELETE(reader->waiting, read);
+		DL_APPEND(round->reads, read);
+		add_keys(round, read);
+	}
+	round->request.result = get_result;
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+		send_table(round, table);
+}
+
+/* ---- lists ---- */
+
+static void list_result(struct postgresql_request *request, unsigned statement,
+			const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+
+	(void)statement;
+	round->records =
+		arena_alloc(round->arena, ((size_t)PQntuples(result) + 1) * sizeof *round->records);
+	for (int row = 0; row < PQntuples(result);) {
+		struct directory_record taken;
+
+		if (postgresql_record_take(round->reads->table, result, &row, round->arena, &taken))
+			round->records[round->count++] =
+				directory_record_copy(round->arena, &taken);
+	}
+}
+
+void postgresql_round_send_list(struct postgresql_round *round)
+{
+	const struct postgresql_read *read = round->reads;
+	char limit[24];
+	char name[40];
+	const struct postgresql_parameter parameters[] = {
+		{.value = read->prefix}, {.value = read->after}, {.text = limit}};
+
+	snprintf(limit, sizeof limit, "%zu", read->limit);
+	round->request.result = list_result;
+	postgresql_link_execute(round->store->reader.link,
+				postgresql_statement_name(POSTGRESQL_LIST, read->table, name),
+				parameters, COUNT_OF(parameters));
+}
+
+/* ---- missed ---- */
+
+static void missed_row(struct postgresql_round *round, const PGresult *result, int row)
+{
+	const char *table = PQgetvalue(result, row, 1);
+	const struct str name =
+		str_slice(PQgetvalue(result, row, 2), (size_t)PQgetlength(result, row, 2));
+	struct directory_key *key = &round->keys[round->count];
+
+	round->is_stale = round->is_stale || strcmp(table, "*") == 0;
+	if (!postgresql_change_key(table, name, key))
+		return;
+	key->name = arena_copy_str(round->arena, name);
+	round->versions[round->count++] = strtoull(PQgetvalue(result, row, 0), NULL, 10);
+}
+
+/* The rows first: what is pruned between the two makes them stale, and not the other
+ * way round. */
+static void missed_result(struct postgresql_request *request, unsigned statement,
+			  const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+	uint64_t version = round->reads->version;
+	size_t rows = (size_t)PQntuples(result);
+	uint64_t oldest, newest;
+
+	if (statement == 0) {
+		round->keys = arena_alloc(round->arena, (rows + 1) * sizeof *round->keys);
+		round->versions = arena_alloc(round->arena, (rows + 1) * sizeof *round->versions);
+		for (int row = 0; row < PQntuples(result); row++)
+			missed_row(round, result, row);
+		round->is_stale = round->is_stale || rows > round->reads->limit;
+		return;
+	}
+	oldest = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+	newest = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
+	if (version > newest || version + 1 < oldest)
+		round->is_stale = true;
+}
+
+void postgresql_round_send_missed(struct postgresql_round *round)
+{
+	char version[24];
+	char limit[24];
+	const struct postgresql_parameter parameters[] = {{.text = version}, {.text = limit}};
+
+	snprintf(version, sizeof version, "%llu", (unsigned long long)round->reads->version);
+	snprintf(limit, sizeof limit, "%zu", round->reads->limit + 1);
+	round->request.result = missed_result;
+	postgresql_link_query(round->store->reader.link,
+			      "SELECT version, table_name, key FROM change"
+			      " WHERE version > $1::bigint ORDER BY version LIMIT $2::bigint",
+			      parameters, COUNT_OF(parameters));
+	postgresql_link_query(round->store->reader.link,
+			      "SELECT coalesce(min(version), 0), coalesce(max(version), 0)"
+			      " FROM change",
+			      NULL, 0);
+}

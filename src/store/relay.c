@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: ISC
+#include "store/relay.h"
+#include "base/panic.h"
+#include "store/relay_internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static void relay_missed(struct directory_store *store, uint64_t version, size_t limit,
+			 directory_missed *missed, void *context)
+{
+	struct relay *relay = relay_of(store);
+
+	if (store->is_up)
+		relay_changes_tell(&relay->changes, version, store->version, limit, missed,
+				   context);
+	else
+		missed(context, -ESTALE, NULL, NULL, 0);
+}
+
+static void take_identity(struct relay *relay)
+{
+	struct directory_store *store = &relay->store;
+	struct str identity = directory_client_identity(relay->client);
+	size_t length = identity.length < sizeof store->identity ? identity.length
+								 : sizeof store->identity - 1;
+
+	memcpy(store->identity, identity.data, length);
+	store->identity[length] = '\0';
+}
+
+static bool is_same(const struct relay *relay)
+{
+	return str_equal(directory_client_identity(relay->client), str_from(relay->store.identity));
+}
+
+static void begin_anew(struct relay *relay)
+{
+	bool is_first = relay->store.identity[0] == '\0';
+
+	take_identity(relay);
+	relay->store.version = directory_client_version(relay->client);
+	relay_changes_begin(&relay->changes, relay->store.version);
+	if (!is_first)
+		relay->store.handler->reset(relay->store.context);
+}
+
+static void on_new(void *context, uint64_t version, struct str table, struct str name)
+{
+	struct relay *relay = context;
+	struct directory_store *store = &relay->store;
+	const struct directory_key key = {directory_table_find(table), name};
+
+	if (table.length == 0) {
+		begin_anew(relay);
+		return;
+	}
+	if (version > store->version)
+		store->version = version;
+	/* a table of a later protocol is nobody's */
+	if (key.table != DIRECTORY_NO_TABLE && relay_changes_add(&relay->changes, &key, version))
+		store->handler->changed(store->context, &key, &version, 1);
+}
+
+static void on_state(void *context, bool is_up)
+{
+	struct relay *relay = context;
+	struct directory_store *store = &relay->store;
+
+	if (is_up && !is_same(relay))
+		begin_anew(relay);
+	if (is_up && directory_client_version(relay->client) > store->version)
+		store->version = directory_client_version(relay->client);
+	store->is_up = is_up;
+	store->handler->state(store->context, is_up);
+}
+
+static void relay_free(struct directory_store *store)
+{
+	struct relay *relay = relay_of(store);
+	struct request *request;
+	struct request *next;
+
+	while (relay->requests != NULL)
+		relay_request_cancel(relay->requests);
+	LL_FOREACH_SAFE(relay->unused, request, next)
+	free(request);
+	directory_client_free(relay->client);
+	relay_changes_clear(&relay->changes);
+	free(relay);
+}
+
+struct directory_store *store_relay_new(struct os_loop *loop, const char *const *servers,
+					size_t server_count, const struct directory_dialer *dialer)
+{
+	static const struct directory_store_operations operations = {
+		.get = relay_get,
+		.list = relay_list,
+		.change = relay_change,
+		.missed = relay_missed,
+		.free = relay_free,
+		.route = relay_route,
+	};
+	static const struct directory_client_handler handler = {on_state};
+	struct relay *relay = memory_alloc_zero(1, sizeof *relay);
+
+	relay->store.operations = &operations;
+	relay->store.fresh_us = INT64_MAX; /* each answer has its own end */
+	relay->store.change_max = 1;
+	relay->client = directory_client_new(loop, servers, server_count, dialer, &handler, relay);
+	directory_client_watch(relay->client, on_new, relay);
+	return &relay->store;
+}
