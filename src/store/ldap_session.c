@@ -34,6 +34,7 @@ struct session {
 	bool is_loaded;  /* changes are waited for */
 	bool is_changed; /* since the last commit */
 	bool is_present_known;
+	struct csn_set csns; /* that cookies have told of */
 	struct buffer present; /* struct sync_uuid: who was named as being there */
 	uint64_t message_count;
 	int64_t begun_us;
@@ -136,11 +137,26 @@ static void on_bad(void *context, struct str dn, const char *reason)
 			      log_string("reason", reason));
 }
 
+/* OpenLDAP's cookie for one change tells only of the server where that was made: its consumers
+ * gather them. They also leave out its "sid", which would be taken for their own, and changes
+ * made at that server would be kept from them. */
 static void take_cookie(struct session *session, struct str cookie)
 {
+	struct csn_set csns = {0};
+	struct buffer whole = {0};
+
 	if (cookie.length == 0)
 		return;
-	copy_set_cookie(session->follower->copy, cookie);
+	csn_set_add_cookie(&csns, cookie);
+	if (csns.count == 0) {
+		buffer_append_str(&whole, cookie);
+	} else {
+		csn_set_add_cookie(&session->csns, cookie);
+		buffer_append_string(&whole, "rid=000,csn=");
+		csn_set_print(&session->csns, &whole);
+	}
+	copy_set_cookie(session->follower->copy, buffer_view(&whole));
+	buffer_clear(&whole);
 	session->is_changed = true;
 }
 
@@ -442,6 +458,7 @@ static void ask(struct session *session)
 	struct str cookie = follower->is_reload ? (struct str){0} : copy_cookie(follower->copy);
 
 	session->is_full = cookie.length == 0;
+	csn_set_add_cookie(&session->csns, cookie);
 	session->asked_us = os_clock_monotonic_us();
 	session->sync = message_ask_sync(session->ld, follower->settings.login.base,
 					 entry_map_attributes(follower->settings.map), cookie);
