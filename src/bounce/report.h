@@ -23,8 +23,8 @@ enum bounce_decision { BOUNCE_SEND, BOUNCE_DROP };
 
 /* To whom a failure of a message from ORIGINAL_SENDER is reported, and as whom:
  * an ordinary sender by the null sender; of the null sender (a bounce) to
- * doublebounceto, by "#@[]"; of "#@[]" to nobody. The views live as long as
- * their sources. Outputs are set only with BOUNCE_SEND. */
+ * doublebounceto, by "#@[]"; of "#@[]" to nobody; of LOCAL@DOMAIN-@[] (mail/verp.h) to
+ * LOCAL@DOMAIN. The views live as long as their sources. Outputs are set only with BOUNCE_SEND. */
 enum bounce_decision bounce_route(struct str original_sender, const struct config *config,
 				  struct str *sender_out, struct str *recipient_out);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "bounce/report.h"
+#include "mail/verp.h"
 
 enum bounce_decision bounce_route(struct str original_sender, const struct config *config,
 				  struct str *sender_out, struct str *recipient_out)
@@ -8,7 +9,7 @@ enum bounce_decision bounce_route(struct str original_sender, const struct confi
 		return BOUNCE_DROP;
 	if (original_sender.length > 0) {
 		*sender_out = STR("");
-		*recipient_out = original_sender;
+		*recipient_out = mail_verp_whole(original_sender);
 		return BOUNCE_SEND;
 	}
 	if (config->doublebounceto[0] == '\0')

@@ -235,6 +235,9 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
+/* Of names without a domain: the host name where that is a domain of ours or the configuration
+ * has none, else its first domain. */
+const char *config_default_domain(const struct config *config);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */

@@ -139,3 +139,11 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 {
 	return is_in_any(address, config->proxy_from, config->proxy_from_count);
 }
+
+const char *config_default_domain(const struct config *config)
+{
+	if (config->domain_count == 0 ||
+	    config_domain_find(config, str_from(config->hostname)) != NULL)
+		return config->hostname;
+	return config->domains[0].name;
+}

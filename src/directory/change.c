@@ -95,7 +95,7 @@ static void answer_change(struct question *question, int error, bool existed, ui
 		answer_failure(question, error);
 		return;
 	}
-	directory_frame_begin(&frame, &question->session->output, is_none ? "none" : "ok");
+	directory_frame_begin(&frame, session_output(question->session), is_none ? "none" : "ok");
 	directory_frame_add(&frame, str_slice(question->id, question->id_length));
 	if (is_none)
 		directory_frame_add(&frame, STR("0"));

@@ -72,6 +72,8 @@ void directory_client_remove(struct directory_client *client, const char *table,
 /* Results: "= KEY", then its fields, for each. */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
+/* What the server says of itself: results "NAME VALUE", for people. */
+void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 uint64_t directory_client_version(const struct directory_client *client);
@@ -84,6 +86,8 @@ void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
 			    void *context);
+/* Whether changes that were missed are still being told of: "since" has no answer yet. */
+bool directory_client_is_syncing(const struct directory_client *client);
 void directory_client_free(struct directory_client *client);
 
 #endif

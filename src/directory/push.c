@@ -145,9 +145,10 @@ void push_missed(struct question *question, int error, const struct directory_ke
 	struct directory_frame frame;
 
 	if (error != 0) {
-		add_reset(server, &session->output);
+		add_reset(server, session_output(session));
 		return;
 	}
+	(void)session_output(session);
 	for (size_t i = 0; i < count; i++) {
 		add_new(&session->output, &keys[i], versions[i]);
 		version = versions[i] > version ? versions[i] : version;

@@ -85,8 +85,8 @@ static void got(void *context, int error, const struct directory_record *const *
 		if (exists)
 			add_fields(question->session, records[0]);
 		add_dependency(&server->answer, question);
-		answer_send(&server->answer, &question->session->output, exists ? "val" : "none",
-			    id_of(question), ttl_ms, version);
+		answer_send(&server->answer, session_output(question->session),
+			    exists ? "val" : "none", id_of(question), ttl_ms, version);
 		server->counts.answers_none += !exists;
 		if (ttl_ms > 0)
 			push_holds(question->session, question->table, question->key);
@@ -138,8 +138,8 @@ static void expanded(void *context, int error, const struct directory_expansion 
 			if (ttl_ms > 0 && str_starts_with(expansion->results[i], STR("on ")))
 				hold(question->session, str_skip(expansion->results[i], 3));
 		}
-		answer_send(&server->answer, &question->session->output, "val", id_of(question),
-			    ttl_ms, expansion->version);
+		answer_send(&server->answer, session_output(question->session), "val",
+			    id_of(question), ttl_ms, expansion->version);
 	}
 	question_free(question);
 }
@@ -158,7 +158,8 @@ static void listed(void *context, int error, const struct directory_record *reco
 			answer_add(answer, "=", records[i].key.name);
 			add_fields(question->session, &records[i]);
 		}
-		answer_send(answer, &question->session->output, "val", id_of(question), 0, version);
+		answer_send(answer, session_output(question->session), "val", id_of(question), 0,
+			    version);
 	}
 	question_free(question);
 }
@@ -333,7 +334,7 @@ static void on_ping(struct session *session, const struct words *words)
 {
 	struct directory_frame frame;
 
-	directory_frame_begin(&frame, &session->output, "ok");
+	directory_frame_begin(&frame, session_output(session), "ok");
 	directory_frame_add(&frame, words->id);
 	directory_frame_add_number(&frame, session->server->store->version);
 	directory_frame_end(&frame);
@@ -368,7 +369,7 @@ static void on_stats(struct session *session, const struct words *words)
 	add_count(answer, "pushes", counts->pushes);
 	add_count(answer, "resets", counts->resets);
 	add_count(answer, "changes", counts->changes);
-	answer_send(answer, &session->output, "val", words->id, 0, server->store->version);
+	answer_send(answer, session_output(session), "val", words->id, 0, server->store->version);
 }
 
 /* These two have no ID. */

@@ -60,6 +60,8 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 	for (size_t i = 0; i < count; i++)
 		directory_expander_changed(server->expander, &keys[i]);
 	push_changes(server, keys, versions, count);
+	if (server->listener != NULL)
+		server->listener->changed(server->listener_context, keys, versions, count);
 }
 
 static void on_reset(void *context)
@@ -69,6 +71,8 @@ static void on_reset(void *context)
 	set_identity(server);
 	directory_expander_reset(server->expander);
 	push_reset(server);
+	if (server->listener != NULL)
+		server->listener->reset(server->listener_context);
 }
 
 static void on_state(void *context, bool is_up)
@@ -86,6 +90,8 @@ static void on_state(void *context, bool is_up)
 	if (strcmp(before, server->identity) != 0)
 		push_reset(server);
 	push_state(server, is_up);
+	if (server->listener != NULL)
+		server->listener->state(server->listener_context, is_up);
 }
 
 static const struct directory_store_handler store_handler = {on_changed, on_reset, on_state};
@@ -229,6 +235,13 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	store->handler = &store_handler;
 	store->context = server;
 	return server;
+}
+
+void directory_server_tell(struct directory_server *server,
+			   const struct directory_store_handler *handler, void *context)
+{
+	server->listener = handler;
+	server->listener_context = context;
 }
 
 void directory_server_configure(struct directory_server *server, const struct config *config)

@@ -38,6 +38,9 @@ void directory_server_accept(struct directory_server *server,
 			     const char *peer);
 const struct directory_server_counts *
 directory_server_counts(const struct directory_server *server);
+/* Who else hears what the store tells (the socketmap), after the server; NULL: nobody. */
+void directory_server_tell(struct directory_server *server,
+			   const struct directory_store_handler *handler, void *context);
 /* Closes all connections. */
 void directory_server_free(struct directory_server *server);
 

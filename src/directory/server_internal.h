@@ -117,6 +117,8 @@ struct directory_server {
 	struct os_loop *loop;
 	struct directory_store *store;
 	const struct config *config;
+	const struct directory_store_handler *listener; /* NULL: nobody */
+	void *listener_context;
 	struct directory_expander *expander;
 	char identity[SERVER_IDENTITY_SIZE];
 	char config_digest[17];
@@ -148,6 +150,9 @@ struct session *session_new(struct directory_server *server,
 			    const char *peer);
 /* Something was added to its output, or it may go on. */
 void session_wake(struct session *session);
+/* Where an answer goes. What could not be pushed is told of before it, so that whoever has seen
+ * the answer's version has heard of all that was before it. */
+struct buffer *session_output(struct session *session);
 /* Tells the client why, logs it, and ends the connection. */
 void session_refuse(struct session *session, const char *reason);
 /* At each tick. */

@@ -45,11 +45,18 @@ void session_error(struct session *session, struct str id, enum directory_error 
 {
 	struct directory_frame frame;
 
-	directory_frame_begin(&frame, &session->output, "err");
+	directory_frame_begin(&frame, session_output(session), "err");
 	directory_frame_add(&frame, id);
 	directory_frame_add(&frame, str_from(directory_error_name(error)));
 	directory_frame_add(&frame, str_from(text));
 	directory_frame_end(&frame);
+}
+
+struct buffer *session_output(struct session *session)
+{
+	if (session->must_reset)
+		push_late_reset(session);
+	return &session->output;
 }
 
 static bool is_full(const struct session *session)

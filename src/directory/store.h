@@ -42,8 +42,8 @@ typedef void directory_got(void *context, int error, const struct directory_reco
 typedef void directory_listed(void *context, int error, const struct directory_record *records,
 			      size_t count, uint64_t version);
 /* All COUNT changes are durable as one, or none: ERROR 0, -ENOSPC, -EIO, -EROFS (not through
- * this backend), -ENOTCONN (unknown whether). EXISTED[i]: there was such a record. VERSION is that
- * of the last one. */
+ * this backend), -EACCES (not by this server), -ENOTCONN (unknown whether). EXISTED[i]: there was
+ * such a record. VERSION is that of the last one. */
 typedef void directory_changed(void *context, int error, const bool *existed, uint64_t version);
 /* For route: ERROR as directory_got's. */
 typedef void directory_expanded(void *context, int error,

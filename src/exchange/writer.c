@@ -140,7 +140,8 @@ static void append_address(struct buffer *out, struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 
-	if (at <= 0 || strchr("|#/", address.data[0]) == NULL) {
+	if (at <= 0 || (strchr("|#/", address.data[0]) == NULL &&
+			!str_starts_with(address, STR("\xef\xbb\xbf")))) {
 		buffer_append_str(out, address);
 		return;
 	}

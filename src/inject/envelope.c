@@ -2,6 +2,7 @@
 #include "inject/envelope.h"
 #include "mail/address.h"
 #include "mail/text.h"
+#include "mail/verp.h"
 #include "os/stream.h"
 #include <errno.h>
 #include <string.h>
@@ -13,7 +14,7 @@ bool inject_sender_is_valid(struct str address)
 	struct mail_address parsed;
 
 	return str_equal(address, STR("#@[]")) ||
-	       mail_address_parse(address, MAIL_ADDRESS_NULL, &parsed) == 0;
+	       mail_address_parse(mail_verp_whole(address), MAIL_ADDRESS_NULL, &parsed) == 0;
 }
 
 bool inject_recipient_is_valid(struct str address)

@@ -61,9 +61,11 @@ struct mail_envelope {
 	struct mail_id id;
 	enum mail_stage stage;
 	enum mail_ret ret;
-	bool utf8;         /* SMTPUTF8 was asked for (RFC 6531): hosts without it cannot have it */
-	struct str sender; /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce */
-	struct str envid;  /* as xtext; empty: none */
+	bool utf8; /* SMTPUTF8 was asked for (RFC 6531): hosts without it cannot have it */
+	struct str
+		sender;      /* LOCAL@DOMAIN, "" for the null sender, "#@[]" for a double bounce,
+			      * LOCAL@DOMAIN-@[] for one of its own for each recipient (mail/verp.h) */
+	struct str envid;    /* as xtext; empty: none */
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
 	uint64_t size;       /* bytes of the data file */
 	struct mail_recipient *recipients;

@@ -58,6 +58,37 @@ struct str mail_localpart_user(const struct mail_localpart *local)
 	return str_slice(local->text, local->user_length);
 }
 
+void mail_local_unquote(struct str local, struct buffer *out)
+{
+	if (local.length < 2 || local.data[0] != '"') {
+		buffer_append_str(out, local);
+		return;
+	}
+	for (size_t i = 1; i + 1 < local.length; i++) {
+		if (local.data[i] == '\\' && i + 2 < local.length)
+			i++;
+		buffer_append_byte(out, local.data[i]);
+	}
+}
+
+void mail_address_write(struct str local, struct str domain, struct buffer *out)
+{
+	struct mail_address parsed;
+	bool is_plain = mail_address_parse(local, MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN,
+					   &parsed) != -EINVAL &&
+			str_find(local, '"') < 0 && str_find(local, '@') < 0;
+
+	if (!is_plain)
+		buffer_append_byte(out, '"');
+	for (size_t i = 0; i < local.length; i++) {
+		if (!is_plain && (local.data[i] == '"' || local.data[i] == '\\'))
+			buffer_append_byte(out, '\\');
+		buffer_append_byte(out, local.data[i]);
+	}
+	buffer_append_string(out, is_plain ? "@" : "\"@");
+	buffer_append_str(out, domain);
+}
+
 bool mail_name_is_path_safe(struct str name)
 {
 	if (name.length == 0 || name.length > COMPONENT_MAX || name.data[0] == '.')

@@ -10,6 +10,7 @@
 #define MAIL_LOCALPART_H
 
 #include "base/attributes.h"
+#include "base/buffer.h"
 #include "mail/address.h"
 
 /* An address taken apart at its last '@'; DOMAIN is empty when there is none. */
@@ -31,6 +32,12 @@ struct mail_localpart {
 MUST_CHECK int mail_localpart_parse(struct str local, struct mail_localpart *out);
 struct str mail_localpart_whole(const struct mail_localpart *local);
 struct str mail_localpart_user(const struct mail_localpart *local);
+
+/* Appends LOCAL, as written in an address, without the quotes that carry no meaning. */
+void mail_local_unquote(struct str local, struct buffer *out);
+/* Appends LOCAL@DOMAIN; LOCAL, which is without quotes, gets them where it needs them (RFC
+ * 5321 section 4.1.2, RFC 6531 section 3.3). */
+void mail_address_write(struct str local, struct str domain, struct buffer *out);
 
 /* Whether NAME, whoever sent it, can be one component of a path and no more:
  * not empty, at most 255 bytes, no '/', no control character, no '.' in front

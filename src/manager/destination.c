@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "ipc/channel.h"
 #include "ipc/job.h"
+#include "mail/verp.h"
 #include <stdlib.h>
 
 enum {
@@ -103,10 +104,13 @@ static struct flow *flow_get(struct destination *destination, struct str sender)
 	return flow;
 }
 
+/* Who has a sender for each recipient has a job for each. */
 static struct job *last_with_room(struct job *jobs, const struct message *message, size_t size)
 {
 	struct job *last = jobs != NULL ? jobs->previous : NULL;
 
+	if (mail_verp_is(message->control->envelope->sender))
+		return NULL;
 	if (last != NULL && last->message == message &&
 	    last->delivery_count < IPC_JOB_RECIPIENTS_MAX &&
 	    last->size + size <= IPC_BODY_MAX - IPC_JOB_HEAD_MAX)

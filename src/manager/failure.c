@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "bounce/report.h"
 #include "log/event.h"
+#include "mail/verp.h"
 #include "manager/internal.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -230,7 +231,8 @@ void failure_report_delay(struct manager *manager, struct message *message)
 	size_t count;
 	const struct bounce_outcome *outcomes = notice_collect_delay(manager, message, &count);
 
-	start(manager, message, STR(""), message->control->envelope->sender, outcomes, count);
+	start(manager, message, STR(""), mail_verp_whole(message->control->envelope->sender),
+	      outcomes, count);
 }
 
 void failure_bounce(struct manager *manager, struct message *message)

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"
+#include "mail/verp.h"
 #include "manager/destination.h"
 #include "manager/internal.h"
 #include "manager/schedule.h"
@@ -165,6 +166,22 @@ size_t stage_add_jobs(struct manager *manager, struct message *message,
 	return added;
 }
 
+/* By the recipient as the sender knows him: that is who is to be found by a bounce. */
+static void pack_sender(const struct job *job, struct buffer *body)
+{
+	const struct queue_control *control = job->message->control;
+	struct buffer sender CLEANUP(buffer_clear) = {0};
+	uint32_t recipient = control->deliveries[job->deliveries[0].index].recipient;
+
+	if (!mail_verp_is(control->envelope->sender)) {
+		pack_str(body, control->envelope->sender);
+		return;
+	}
+	mail_verp_expand(control->envelope->sender,
+			 mail_envelope_find(control->envelope, recipient)->address, &sender);
+	pack_str(body, buffer_view(&sender));
+}
+
 void stage_pack_job(const struct job *job, struct buffer *body)
 {
 	const struct message *message = job->message;
@@ -172,7 +189,7 @@ void stage_pack_job(const struct job *job, struct buffer *body)
 
 	pack_u64(body, message->number);
 	pack_u64(body, (uint64_t)message->born_us);
-	pack_str(body, envelope->sender);
+	pack_sender(job, body);
 	pack_u64(body, envelope->size);
 	pack_u32(body, envelope->utf8);
 	pack_u32(body, envelope->ret);

@@ -183,7 +183,8 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[3] = os_signal_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
-		serve_process_start(&supervisor.processes[i]);
+		if (supervisor.processes[i].is_wanted)
+			serve_process_start(&supervisor.processes[i]);
 	os_loop_run(supervisor.loop);
 	log_event(EVENT_SERVE_STOPPED);
 	log_flush();

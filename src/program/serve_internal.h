@@ -23,6 +23,8 @@ struct process {
 	struct os_timer *restart;
 	int64_t delay_us;
 	int64_t started_us;
+	bool is_wanted;  /* by the configuration */
+	bool is_stopped; /* it was told to end, because it was not */
 	bool is_ready;
 	bool is_renewed; /* it ends because it asked to be started again */
 };
@@ -75,6 +77,8 @@ const struct program_user *serve_user(const struct supervisor *supervisor, const
 
 /* serve_process.c */
 void serve_add_processes(struct supervisor *supervisor);
+/* After a change of the configuration: starts and ends those that only some want. */
+void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
 /* Gives it the configuration and its sockets. */

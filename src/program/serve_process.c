@@ -64,13 +64,19 @@ void serve_send_setup(struct process *process)
 
 static void announce_ready(struct supervisor *supervisor)
 {
+	int64_t wanted = 0;
+
 	if (supervisor->was_ready || supervisor->is_stopping)
 		return;
-	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (!supervisor->processes[i].is_ready)
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->is_wanted && !process->is_ready)
 			return;
+		wanted += process->is_wanted;
+	}
 	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number("processes", (int64_t)supervisor->process_count));
+	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
 }
 
 static void on_control_message(void *context, struct ipc_channel *channel,
@@ -138,6 +144,13 @@ void serve_process_start(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
+/* Those for the directory are there while it is. */
+static bool is_wanted(const struct config *config, const char *program)
+{
+	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
+	       config->directory.backend != CONFIG_BACKEND_NONE;
+}
+
 static void add_process(struct supervisor *supervisor, const char *program, unsigned turn)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
@@ -145,6 +158,7 @@ static void add_process(struct supervisor *supervisor, const char *program, unsi
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
 	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->is_wanted = is_wanted(supervisor->config, program);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
 }
@@ -166,6 +180,26 @@ void serve_add_processes(struct supervisor *supervisor)
 		add_process(supervisor, "smtpd", INTAKE);
 }
 
+void serve_choose_processes(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		struct process *process = &supervisor->processes[i];
+		bool was_wanted = process->is_wanted;
+
+		process->is_wanted = is_wanted(supervisor->config, process->program);
+		if (process->is_wanted == was_wanted)
+			continue;
+		if (process->is_wanted && process->pid == 0)
+			serve_process_start(process);
+		else if (!process->is_wanted)
+			os_timer_stop(process->restart);
+		if (!process->is_wanted && process->control != NULL) {
+			process->is_stopped = true;
+			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
+		}
+	}
+}
+
 size_t serve_running(const struct supervisor *supervisor)
 {
 	size_t count = 0;
@@ -179,21 +213,23 @@ void serve_process_ended(struct process *process, int status)
 {
 	struct supervisor *supervisor = process->supervisor;
 	int64_t lived_us = os_clock_monotonic_us() - process->started_us;
+	bool is_expected;
 	char text[32];
 
 	os_process_status_format(status, text, sizeof text);
-	log_event(supervisor->is_stopping || process->is_renewed ? EVENT_PROCESS_STOPPED
-								 : EVENT_PROCESS_ENDED,
+	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
+	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
 		  log_string("program", process->program), log_number("pid", process->pid),
 		  log_string("status", text));
 	process->pid = 0;
 	process->is_ready = false;
+	process->is_stopped = false;
+	process->is_renewed = false;
 	ipc_channel_close(process->control);
 	process->control = NULL;
-	if (supervisor->is_stopping)
+	if (supervisor->is_stopping || !process->is_wanted)
 		return;
-	if (process->is_renewed) {
-		process->is_renewed = false;
+	if (is_expected) { /* perhaps wanted again meanwhile */
 		serve_process_start(process);
 		return;
 	}

@@ -79,6 +79,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 		serve_send_setup(process);
 		ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
 	}
+	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
 	config_free(old);
 	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));

@@ -7,11 +7,18 @@
 #include <string.h>
 #include <utlist.h>
 
+void relay_catch_up(struct relay *relay)
+{
+	if (!directory_client_is_syncing(relay->client) && relay->heard > relay->store.version)
+		relay->store.version = relay->heard;
+}
+
 static void relay_missed(struct directory_store *store, uint64_t version, size_t limit,
 			 directory_missed *missed, void *context)
 {
 	struct relay *relay = relay_of(store);
 
+	relay_catch_up(relay);
 	if (store->is_up)
 		relay_changes_tell(&relay->changes, version, store->version, limit, missed,
 				   context);
@@ -41,6 +48,7 @@ static void begin_anew(struct relay *relay)
 
 	take_identity(relay);
 	relay->store.version = directory_client_version(relay->client);
+	relay->heard = relay->store.version;
 	relay_changes_begin(&relay->changes, relay->store.version);
 	if (!is_first)
 		relay->store.handler->reset(relay->store.context);
@@ -56,8 +64,9 @@ static void on_new(void *context, uint64_t version, struct str table, struct str
 		begin_anew(relay);
 		return;
 	}
-	if (version > store->version)
-		store->version = version;
+	if (version > relay->heard)
+		relay->heard = version;
+	relay_catch_up(relay);
 	/* a table of a later protocol is nobody's */
 	if (key.table != DIRECTORY_NO_TABLE && relay_changes_add(&relay->changes, &key, version))
 		store->handler->changed(store->context, &key, &version, 1);
@@ -70,8 +79,7 @@ static void on_state(void *context, bool is_up)
 
 	if (is_up && !is_same(relay))
 		begin_anew(relay);
-	if (is_up && directory_client_version(relay->client) > store->version)
-		store->version = directory_client_version(relay->client);
+	relay_catch_up(relay);
 	store->is_up = is_up;
 	store->handler->state(store->context, is_up);
 }

@@ -11,7 +11,7 @@
  * were told, and so not for versions from before it came; then clients begin anew.
  *
  * Records are told on as they are. Addresses ("route") are expanded
- * by the servers. A change is sent on as it is, one at a time; -EROFS when the servers do
+ * by the servers. A change is sent on as it is, one at a time; -EACCES when the servers do
  * not take changes from us.
  */
 #ifndef STORE_RELAY_H

@@ -10,8 +10,7 @@ static void on_changed(void *context, const struct directory_answer_text *answer
 	bool existed = answer->exists;
 	int error = relay_error(answer);
 
-	request->done.changed(request->context, error == -EACCES ? -EROFS : error, &existed,
-			      answer->version);
+	request->done.changed(request->context, error, &existed, answer->version);
 	relay_request_free(request);
 }
 

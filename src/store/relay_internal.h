@@ -24,6 +24,7 @@ struct relay {
 	struct directory_store store; /* first */
 	struct directory_client *client;
 	struct relay_changes changes;
+	uint64_t heard;           /* the newest version that a change was told of */
 	struct request *requests; /* under way */
 	struct request *unused;
 };
@@ -60,6 +61,10 @@ struct part {
 };
 
 struct relay *relay_of(struct directory_store *store);
+
+/* All that the servers have told up to store.version is known. An answer may be newer, or a
+ * change while others before it are still to come. */
+void relay_catch_up(struct relay *relay);
 
 /* relay_request.c */
 struct request *relay_request_new(struct relay *relay, void *context);

@@ -120,7 +120,7 @@ static void on_listed(void *context, const struct directory_answer_text *answer)
 		records = arena_alloc(request->arena, (count + 1) * sizeof *records);
 		read_records(request->arena, request->table, answer, records);
 	}
-	request->done.listed(request->context, request->error, records, count, answer->version);
+	request->done.listed(request->context, request->error, records, count, request->version);
 	relay_request_free(request);
 }
 
@@ -168,7 +168,7 @@ static void on_expanded(void *context, const struct directory_answer_text *answe
 		expansion.results = read_route(request->arena, answer);
 		expansion.count = answer->result_count + answer->dependency_count;
 		expansion.may_keep = answer->ttl_us > 0;
-		expansion.version = answer->version;
+		expansion.version = request->version;
 	}
 	store->until_us = request->until_us;
 	request->done.expanded(request->context, request->error,

@@ -62,10 +62,13 @@ void relay_request_note(struct request *request, const struct directory_answer_t
 	int64_t until_us = os_clock_monotonic_us() + answer->ttl_us;
 	int error = relay_error(answer);
 
+	relay_catch_up(request->relay);
 	if (request->error == 0)
 		request->error = error;
 	if (error == 0 && answer->version < request->version)
 		request->version = answer->version;
+	if (request->relay->store.version < request->version)
+		request->version = request->relay->store.version;
 	if (until_us < request->until_us)
 		request->until_us = until_us;
 }

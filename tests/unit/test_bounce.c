@@ -355,6 +355,7 @@ static void bounces_find_their_way(void **state)
 		{"", "pm@example.org", BOUNCE_SEND, "#@[]", "pm@example.org"},
 		{"", "", BOUNCE_DROP, NULL, NULL},
 		{"#@[]", "pm@example.org", BOUNCE_DROP, NULL, NULL},
+		{"list-@example.com-@[]", "", BOUNCE_SEND, "", "list-@example.com"},
 	};
 
 	(void)state;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: ISC
 #include "certificates.h"
 #include "os/loop.h"
+#include "os/sandbox.h"
 #include "test.h"
 #include "tls/connection.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { TURNS_MAX = 100000, MANY = 1 << 20 };
+enum { TURNS_MAX = 100000, MANY = 1 << 20, SPOILT = 500 };
 
 static char directory[SCRATCH_SIZE];
 
@@ -351,6 +352,121 @@ static void what_is_no_handshake_is_refused(void **state)
 	}
 }
 
+/* Moves what FROM has sent to TO, and spoils a byte here and there. */
+static bool carry(int from, int to, unsigned *seed)
+{
+	unsigned char data[4096];
+	ssize_t count = recv(from, data, sizeof data, 0);
+
+	if (count <= 0)
+		return false;
+	if (rand_r(seed) % 4 == 0) {
+		size_t place = (size_t)rand_r(seed) % (size_t)count;
+
+		switch (rand_r(seed) % 4) {
+		case 0:
+			data[place] = (unsigned char)rand_r(seed);
+			break;
+		case 1:
+			data[place] ^= (unsigned char)(1u << rand_r(seed) % 8);
+			break;
+		case 2:
+			count = (ssize_t)place;
+			break;
+		default:
+			memmove(data + place, data, (size_t)count - place);
+		}
+	}
+	return send(to, data, (size_t)count, MSG_NOSIGNAL) == count;
+}
+
+static void move(struct tls_connection *connection, bool is_client)
+{
+	char data[64];
+	ssize_t count = is_client ? tls_connection_write(connection, "question", 8)
+				  : tls_connection_read(connection, data, sizeof data);
+
+	assert_int_equal(ERR_peek_error(), 0);
+	assert_int_equal(count < 0 && count != -EAGAIN,
+			 tls_connection_reason(connection)[0] != '\0');
+	if (count > 0 && !is_client) { /* whatever comes out is what was said */
+		assert_int_equal(count % 8, 0);
+		for (ssize_t i = 0; i < count; i += 8)
+			assert_memory_equal(data + i, "question", 8);
+	}
+	if (count >= 0 || count == -EAGAIN)
+		assert_int_not_equal(tls_connection_wants(connection, true), OS_WATCH_NONE);
+}
+
+static void play_spoilt(const struct tls_context *const *contexts, unsigned seed)
+{
+	int server[2];
+	int client[2];
+	struct tls_connection *connections[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, server), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, client), 0);
+	connections[0] = tls_connection_new(contexts[TLS_SERVER], server[0], NULL);
+	connections[1] = tls_connection_new(contexts[TLS_CLIENT], client[0], "mx1.example.org");
+	for (unsigned turn = 0; turn < 12; turn++) {
+		move(connections[1], true);
+		(void)carry(client[1], server[1], &seed);
+		move(connections[0], false);
+		(void)carry(server[1], client[1], &seed);
+	}
+	tls_connection_free(connections[0]);
+	tls_connection_free(connections[1]);
+	close(server[1]);
+	close(client[1]);
+}
+
+static void rubbish_does_no_harm(void **state)
+{
+	const struct tls_context *contexts[2] = {
+		open_context(TLS_SERVER, "mx1.example.org", "authority", NULL),
+		open_context(TLS_CLIENT, "mx1.example.org", "authority", NULL)};
+
+	(void)state;
+	for (unsigned seed = 0; seed < SPOILT; seed++)
+		play_spoilt(contexts, seed);
+	tls_context_free((struct tls_context *)contexts[TLS_SERVER]);
+	tls_context_free((struct tls_context *)contexts[TLS_CLIENT]);
+}
+
+/* In a process that may do next to nothing any more. */
+static int talk_in_sandbox(void)
+{
+	const struct os_sandbox sandbox = {0};
+	struct pair pair;
+	unsigned lacks;
+	int server;
+	int client;
+	char byte;
+
+	open_pair(&pair, "mx1.example.org", "mx1.example.org", "mx1.example.org");
+	if (os_sandbox_enter(&sandbox, &lacks) < 0)
+		return 2;
+	shake_hands(&pair, &server, &client);
+	if (server < 0 || client < 0)
+		return 3;
+	if (tls_connection_write(pair.client, "x", 1) != 1 ||
+	    tls_connection_read(pair.server, &byte, 1) != 1 || byte != 'x')
+		return 4;
+	return 0;
+}
+
+static void the_sandbox_lets_it_work(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		_exit(talk_in_sandbox());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void write_file(const char *name, const char *text)
 {
 	FILE *out = fopen(file(name, "pem"), "w");
@@ -450,6 +566,8 @@ int main(void)
 		cmocka_unit_test(an_end_is_told_from_a_cut),
 		cmocka_unit_test(what_is_no_handshake_is_refused),
 		cmocka_unit_test(what_is_wrong_with_files_is_told),
+		cmocka_unit_test(rubbish_does_no_harm),
+		cmocka_unit_test(the_sandbox_lets_it_work),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);
