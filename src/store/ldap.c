@@ -66,7 +66,7 @@ static void on_moved(void *context)
 	struct store_ldap *ldap = context;
 
 	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
-	store_sqlite_look(ldap->copy);
+	store_sqlite_follow(ldap->copy);
 	judge(ldap);
 }
 
@@ -293,12 +293,10 @@ static int take_settings(struct store_ldap *ldap, const struct store_ldap_settin
 
 static int open_copy(struct store_ldap *ldap, struct buffer *why)
 {
-	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy);
+	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy, why);
 
-	if (error < 0) {
-		buffer_append_format(why, "%s: %s", ldap->settings.path, strerror(-error));
+	if (error < 0)
 		return error;
-	}
 	ldap->copy->handler = &handler;
 	ldap->copy->context = ldap;
 	return follower_new(ldap->loop, &ldap->settings, on_moved, ldap, &ldap->follower, why);

@@ -110,6 +110,8 @@ static bool parse_value(struct str text, struct words *words)
 	words_clear(words);
 	if (text.length < 2 || text.data[0] != '\'' || text.data[text.length - 1] != '\'')
 		return parse_words(text, words);
+	if (text.length == 2)
+		return true;
 	words->is_constant = true;
 	words->text = copy_text(str_slice(text.data + 1, text.length - 2));
 	words->values = memory_alloc_zero(1, sizeof(*words->values));
