@@ -28,8 +28,9 @@
 
 struct store_ldap_settings {
 	const char *path; /* of the SQLite file */
-	/* ldaps://HOST, ldap://HOST (StartTLS is demanded unless HOST is this machine, or the URL
-	 * ends in the extension x-no-tls: "ldap://HOST/????x-no-tls"), ldapi:// */
+	/* ldaps://HOST, ldapi://, or ldap://HOST: then StartTLS is demanded, unless HOST is this
+	 * machine or the URL ends in x-no-tls, "ldap://HOST/????x-no-tls"; StartTLS in that
+	 * place demands it of this machine, too */
 	const char **urls;
 	size_t url_count;
 	const char *base;          /* DN of the subtree that is followed */

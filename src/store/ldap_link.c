@@ -9,6 +9,7 @@
 
 static const char SYSTEM_AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
 static const char NO_TLS[] = "x-no-tls";
+static const char START_TLS[] = "StartTLS";
 
 /* --- URLs --- */
 
@@ -33,8 +34,8 @@ static const char *complaint(const LDAPURLDesc *url)
 	if (url->lud_attrs != NULL || (url->lud_filter != NULL && url->lud_filter[0] != '\0'))
 		return "what is searched is said by the setting map, not by the URL";
 	for (char **word = url->lud_exts; word != NULL && *word != NULL; word++)
-		if (strcasecmp(*word, NO_TLS) != 0)
-			return "the only extension of a URL is x-no-tls";
+		if (strcasecmp(*word, NO_TLS) != 0 && strcasecmp(*word, START_TLS) != 0)
+			return "the extensions of a URL are StartTLS and x-no-tls";
 	if (strcasecmp(url->lud_scheme, "ldap") != 0 && strcasecmp(url->lud_scheme, "ldaps") != 0 &&
 	    strcasecmp(url->lud_scheme, "ldapi") != 0)
 		return "the scheme is ldap, ldaps or ldapi";
@@ -57,6 +58,13 @@ static char *print_uri(const LDAPURLDesc *url)
 	return copy;
 }
 
+static bool needs_start(const LDAPURLDesc *url)
+{
+	return strcasecmp(url->lud_scheme, "ldap") == 0 &&
+	       (has_extension(url, START_TLS) ||
+		(!is_this_machine(url->lud_host) && !has_extension(url, NO_TLS)));
+}
+
 int link_server_parse(const char *url, struct link_server *server_out, struct buffer *why)
 {
 	LDAPURLDesc *parsed = NULL;
@@ -73,11 +81,9 @@ int link_server_parse(const char *url, struct link_server *server_out, struct bu
 		ldap_free_urldesc(parsed);
 		return -EINVAL;
 	}
-	*server_out = (struct link_server){
-		.url = memory_copy_string(url),
-		.uri = print_uri(parsed),
-		.starts_tls = strcasecmp(parsed->lud_scheme, "ldap") == 0 &&
-			      !is_this_machine(parsed->lud_host) && !has_extension(parsed, NO_TLS)};
+	*server_out = (struct link_server){.url = memory_copy_string(url),
+					   .uri = print_uri(parsed),
+					   .starts_tls = needs_start(parsed)};
 	ldap_free_urldesc(parsed);
 	return 0;
 }

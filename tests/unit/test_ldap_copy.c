@@ -335,7 +335,7 @@ static void test_error(void **state)
 	put(fixture, 3, STAFF);
 	copy_set_cookie(fixture->copy, STR("one"));
 	assert_int_equal(copy_commit(fixture->copy, &counts), -EIO);
-	assert_string_equal(copy_error_text(fixture->copy), "no such table: main.member");
+	assert_string_equal(copy_error_text(fixture->copy), "no such table: member");
 	assert_int_equal(copy_cookie(fixture->copy).length, 0);
 	assert_rows(fixture, ADDRESSES, "");
 	put(fixture, 1, ANN); /* it goes on */
