@@ -60,7 +60,7 @@ static bool is_service_name(struct str name)
 		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_')
 			return false;
 	}
-	return !str_equal(name, STR("remote"));
+	return !str_equal(name, STR("remote")) && !str_equal(name, STR(CONFIG_LIST_SERVICE));
 }
 
 static void add_service(struct config *config, const struct config_tree_section *section,
@@ -72,7 +72,7 @@ static void add_service(struct config *config, const struct config_tree_section 
 
 	if (!is_service_name(name))
 		report_title(section, "a service cannot be called this",
-			     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\"", problems);
+			     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"", problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->services], problems);
 	if (config->service_count == SERVICES_MAX) {
@@ -107,7 +107,7 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 	size_t index;
 
 	if (found == NULL) {
-		report_title(section, "no such stage", "remote, or the name of a service",
+		report_title(section, "no such stage", "remote, list, or the name of a service",
 			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
@@ -123,17 +123,18 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 static void add_services(struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems)
 {
-	unsigned lines[SERVICES_MAX + 1] = {0};
+	unsigned lines[SERVICES_MAX + 2] = {0};
 
 	config->services = arena_alloc(config->arena, SERVICES_MAX * sizeof *config->services);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_SERVICE)
 			add_service(config, s, lines, problems);
 	config->stages =
-		arena_alloc(config->arena, (config->service_count + 1) * sizeof *config->stages);
+		arena_alloc(config->arena, (config->service_count + 2) * sizeof *config->stages);
 	add_stage(config, "remote");
 	for (size_t i = 0; i < config->service_count; i++)
 		add_stage(config, config->services[i].name);
+	add_stage(config, CONFIG_LIST_SERVICE);
 	memset(lines, 0, sizeof lines);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_STAGE)
@@ -150,7 +151,8 @@ static void set_process(struct config *config, const struct config_tree_section 
 		i++;
 	if (i == CONFIG_PROCESSES) {
 		report_title(section, "no such process",
-			     "smtpd, resolve, remote, lmtp, local, pipe, directory", problems);
+			     "smtpd, resolve, remote, lmtp, local, pipe, list, directory",
+			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -164,8 +166,8 @@ static void set_process(struct config *config, const struct config_tree_section 
 static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
-	static const char *const names[CONFIG_PROCESSES] = {"smtpd", "resolve", "remote",   "lmtp",
-							    "local", "pipe",    "directory"};
+	static const char *const names[CONFIG_PROCESSES] = {
+		"smtpd", "resolve", "remote", "lmtp", "local", "pipe", "list", "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)

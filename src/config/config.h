@@ -39,8 +39,12 @@ enum config_service_kind { /* 0: none that is known */
 			   CONFIG_SERVICE_KINDS,
 };
 
+/* The service that is always there: it sends on to the members of lists. */
+#define CONFIG_LIST_SERVICE "list"
+
 struct config_service {
-	const char *name; /* [a-z0-9_-]{1,32}, not "remote"; a directory name in the queue */
+	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; a directory name in the
+			   * queue */
 	enum config_service_kind kind;
 	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
 	struct config_endpoint address; /* lmtp */
@@ -132,7 +136,7 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of what does not exist */
 };
 
-enum { CONFIG_PROCESSES = 7 };
+enum { CONFIG_PROCESSES = 8 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -183,7 +187,7 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
-	struct config_stage *stages; /* "remote" and each service, in that order; always all */
+	struct config_stage *stages; /* "remote", each service, "list"; always all */
 	size_t stage_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those that can have a user */
 	struct config_directory directory;

@@ -35,19 +35,20 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				   sizeof(struct config_listen)},
 	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
 				    "A way to deliver mail on this machine. The name is 1 to 32 of "
-				    "a-z, 0-9, '-' and '_', and not \"remote\".",
+				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
 				   "A mail domain whose mailboxes are on this machine.",
 				   sizeof(struct config_domain)},
-	[CONFIG_SECTION_STAGE] = {"stage", "remote or a service's NAME",
+	[CONFIG_SECTION_STAGE] = {"stage", "remote, list or a service's NAME",
 				  "How the mail of one queue is delivered. Every stage exists with "
-				  "the defaults; a section is only needed to change them.",
+				  "the defaults; a section is only needed to change them. That of "
+				  "list sends on to the members of mailing lists.",
 				  sizeof(struct config_stage)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
-		 "One of the processes smtpd, resolve, remote, lmtp, local, pipe "
-		 "and directory. Those that have the queue, queue and send, run as "
+		 "One of the processes smtpd, resolve, remote, lmtp, local, pipe, "
+		 "list and directory. Those that have the queue, queue and send, run as "
 		 "setting user says.",
 		 sizeof(struct config_process)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",

@@ -352,6 +352,11 @@ bool directory_client_is_up(const struct directory_client *client)
 	return client->state == CLIENT_GREETED && !client->is_down && !client->is_broken;
 }
 
+bool directory_client_is_syncing(const struct directory_client *client)
+{
+	return client->is_syncing;
+}
+
 uint64_t directory_client_version(const struct directory_client *client)
 {
 	return client->version;
@@ -370,7 +375,7 @@ void directory_client_watch(struct directory_client *client,
 	client->watch = changed;
 	client->watch_context = context;
 	if (client->state == CLIENT_GREETED && !client->is_broken) {
-		client_say_since(client);
+		client_say_watch(client);
 		client_write(client);
 	}
 }

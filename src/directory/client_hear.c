@@ -44,14 +44,10 @@ static struct str data_of(struct str identity)
 	return data;
 }
 
-void client_say_since(struct directory_client *client)
+static void say_since(struct directory_client *client)
 {
 	struct directory_frame frame;
 
-	if (client->watch != NULL) {
-		directory_frame_begin(&frame, &client->output, "watch");
-		directory_frame_end(&frame);
-	}
 	if (client->watch == NULL && cache_count(client->cache) == 0) {
 		client->synced = client->version;
 		return;
@@ -61,6 +57,23 @@ void client_say_since(struct directory_client *client)
 	directory_frame_add_number(&frame, client->synced);
 	directory_frame_end(&frame);
 	client->is_syncing = true;
+}
+
+static void say_watch(struct directory_client *client)
+{
+	struct directory_frame frame;
+
+	if (client->watch == NULL)
+		return;
+	directory_frame_begin(&frame, &client->output, "watch");
+	directory_frame_end(&frame);
+}
+
+void client_say_watch(struct directory_client *client)
+{
+	say_watch(client);
+	if (client->identity[0] != '\0')
+		say_since(client);
 }
 
 /* The data that the server greets with, beside those that were seen. */
@@ -77,7 +90,7 @@ static void take_data(struct directory_client *client, struct str identity, uint
 		if (is_first)
 			client->synced = version;
 	}
-	client_say_since(client);
+	say_since(client);
 }
 
 static bool is_older(const struct directory_client *client, struct str identity, uint64_t version)
@@ -104,6 +117,7 @@ static bool hear_hello(struct directory_client *client, const struct heard *hear
 	client->state = CLIENT_GREETED;
 	client->begun_us = os_clock_monotonic_us();
 	client->is_syncing = false;
+	say_watch(client);
 	/* one that never read its data says "reset" when it has */
 	if (!str_equal(identity, STR("-")))
 		take_data(client, identity, version);

@@ -122,7 +122,8 @@ void client_disconnect(struct directory_client *client);
 
 /* client_hear.c: all whole frames of the input. */
 void client_hear(struct directory_client *client);
-/* To a server that has greeted: what has changed since it was heard of last? */
-void client_say_since(struct directory_client *client);
+/* To a server that has greeted: tell of all changes, and what were they since it was heard of
+ * last? */
+void client_say_watch(struct directory_client *client);
 
 #endif

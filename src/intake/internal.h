@@ -14,7 +14,8 @@ struct intake_session {
 	struct smtp_server *server;
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct buffer kept; /* read, but not consumed yet */
+	struct buffer kept;                 /* read, but not consumed yet */
+	struct directory_request recipient; /* while the directory is asked for one */
 	struct queue_client_message message;
 	struct mail_id id;            /* of that message */
 	uint64_t written;             /* bytes of it in its file */
@@ -43,6 +44,8 @@ void intake_session_was_useful(struct intake_session *session);
 
 /* question.c */
 void intake_question_init(struct intake_session *session);
+/* The session ends: nobody waits for an answer, and its message is given up. */
+void intake_question_cancel(struct intake_session *session);
 /* Asks whoever knows; the answer comes perhaps at once. */
 void intake_question_see_to(struct intake_session *session, const struct smtp_question *question);
 /* Writes the message to its file when enough of it has come, and gives the file up when

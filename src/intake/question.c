@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 /* Who answers the engine's questions, and where the message goes: directory and queue. */
-#include "directory/lookup.h"
 #include "intake/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -16,13 +15,17 @@ static void queue_verdict(struct mail_verdict *verdict, int error)
 		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
 }
 
-static void answer_recipient(struct intake_session *session, const struct smtp_question *question)
+/* The directory has answered, perhaps at once. */
+static void on_recipient_known(void *context, const struct directory_result *result)
 {
+	struct intake_session *session = context;
 	struct mail_verdict verdict;
 
-	directory_check_recipient(session->intake->config, session->may_relay,
-				  question->address.text, &verdict);
+	session->is_asking = false;
+	directory_judge_recipient(result, session->may_relay, &verdict);
 	smtp_server_answer(session->server, &verdict);
+	if (!session->is_pumping)
+		intake_session_pump(session);
 }
 
 static void answer_open(struct intake_session *session, int result)
@@ -117,7 +120,9 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 {
 	switch (question->type) {
 	case SMTP_QUESTION_RECIPIENT:
-		answer_recipient(session, question);
+		session->is_asking = true;
+		directory_lookup(session->intake->directory, question->address.text,
+				 on_recipient_known, session, &session->recipient);
 		break;
 	case SMTP_QUESTION_OPEN:
 		session->is_asking = true;
@@ -153,6 +158,12 @@ void intake_question_see_to_body(struct intake_session *session)
 	queue_client_abandon(&session->message);
 	queue_verdict(&verdict, error);
 	smtp_server_data_failed(session->server, &verdict);
+}
+
+void intake_question_cancel(struct intake_session *session)
+{
+	directory_request_cancel(&session->recipient);
+	queue_client_abandon(&session->message);
 }
 
 void intake_question_init(struct intake_session *session)

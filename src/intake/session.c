@@ -19,7 +19,7 @@ static void session_free(struct intake_session *session)
 {
 	struct intake *intake = session->intake;
 
-	queue_client_abandon(&session->message);
+	intake_question_cancel(session);
 	if (session->client != NULL)
 		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);

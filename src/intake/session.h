@@ -7,6 +7,7 @@
 #define INTAKE_SESSION_H
 
 #include "config/config.h"
+#include "directory/lookup.h"
 #include "os/loop.h"
 #include "os/socket.h"
 #include "queue/client.h"
@@ -17,6 +18,7 @@ struct intake {
 	struct os_loop *loop;
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
+	struct directory *directory;
 	struct intake_session *sessions; /* who did nothing useful for longest comes first */
 	struct intake_client *clients;   /* whose sessions are counted */
 	struct intake_proxy *proxies;    /* connections that are no session yet */

@@ -52,6 +52,25 @@ void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
 	pack_str(out, report->trigger);
 }
 
+bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out)
+{
+	resolved_out->number = unpack_u64(body);
+	resolved_out->question = unpack_u32(body);
+	resolved_out->flags = unpack_u32(body);
+	resolved_out->version = unpack_u64(body);
+	resolved_out->count = unpack_u32(body);
+	return !body->failed && (resolved_out->flags & ~(uint32_t)IPC_JOB_RESOLVED_FLAGS) == 0;
+}
+
+void ipc_job_add_resolved(struct buffer *out, const struct ipc_job_resolved *resolved)
+{
+	pack_u64(out, resolved->number);
+	pack_u32(out, resolved->question);
+	pack_u32(out, resolved->flags);
+	pack_u64(out, resolved->version);
+	pack_u32(out, resolved->count);
+}
+
 bool ipc_job_take_target(struct unpack *body, struct ipc_job_target *target_out)
 {
 	target_out->recipient = unpack_u32(body);

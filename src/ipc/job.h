@@ -11,13 +11,17 @@
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
  *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   the same as REPORT; the job is over
- * To resolve, and back (the tag is not used; number is the message),
- * and as many messages as fit are in one packet:
- *   RESOLVE  (u64 number, str sender, u32 count, (u32 number, str address)...)...
- *   RESOLVED (u64 number, u64 version, u32 count,
+ * To resolve, and back (the tag is not used; number is the message, question chosen
+ * by who asks), and as many questions or answers as fit are in one packet; answers come in any
+ * order:
+ *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
+ *   RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32 count,
  *            (u32 recipient, u32 route, str service, str address, str status, str text)...)...
- *            status is empty for what is to be attempted; 4.x.x for the whole message:
- *            ask again later
+ *            flags: enum ipc_job_resolved_flags; status is empty for what is to be attempted;
+ *            4.x.x for the whole message: ask again later. What one recipient became stands
+ *            together, though perhaps in several packets.
+ *   AWAIT    (nothing)   the directory was away: say when it answers
+ *   BACK     (nothing)   answer to AWAIT: it does
  */
 #ifndef IPC_JOB_H
 #define IPC_JOB_H
@@ -31,19 +35,27 @@ enum ipc_job {
 	IPC_JOB_FINISH,
 	IPC_JOB_RESOLVE,
 	IPC_JOB_RESOLVED,
+	IPC_JOB_AWAIT,
+	IPC_JOB_BACK,
 };
 
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
 	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START but for its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient but for its texts */
-	IPC_JOB_RESOLVE_OVERHEAD = 16, /* bytes of a message in a RESOLVE but for these and texts */
-	IPC_JOB_RESOLVED_OVERHEAD = 20, /* bytes of a message in a RESOLVED but for its targets */
+	IPC_JOB_RESOLVE_OVERHEAD = 20, /* bytes of a message in a RESOLVE but for these and texts */
+	IPC_JOB_RESOLVED_OVERHEAD = 28, /* bytes of a message in a RESOLVED but for its targets */
 };
 
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 	IPC_JOB_FLAGS = IPC_JOB_PASSED_ON,
+};
+
+enum ipc_job_resolved_flags {
+	IPC_JOB_RESOLVED_MORE = 1 << 0, /* more of this answer follows */
+	IPC_JOB_RESOLVED_AWAY = 1 << 1, /* 4.x.x because the directory does not answer */
+	IPC_JOB_RESOLVED_FLAGS = IPC_JOB_RESOLVED_MORE | IPC_JOB_RESOLVED_AWAY,
 };
 
 /*
@@ -72,6 +84,17 @@ struct ipc_job_report {
 /* The next one off BODY, which is not empty. */
 MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
+
+struct ipc_job_resolved { /* in front of its targets */
+	uint64_t number;
+	uint32_t question;
+	uint32_t flags; /* enum ipc_job_resolved_flags */
+	uint64_t version;
+	uint32_t count;
+};
+
+MUST_CHECK bool ipc_job_take_resolved(struct unpack *body, struct ipc_job_resolved *resolved_out);
+void ipc_job_add_resolved(struct buffer *out, const struct ipc_job_resolved *resolved);
 
 struct ipc_job_target {
 	uint32_t recipient; /* of the envelope */

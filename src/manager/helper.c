@@ -74,6 +74,8 @@ static bool may_help(const struct manager *manager, struct str service, uid_t us
 		return user == manager->peers.resolve;
 	if (str_equal(service, STR("remote")))
 		return user == manager->peers.remote;
+	if (str_equal(service, STR(CONFIG_LIST_SERVICE)))
+		return user == manager->peers.list;
 	return found != NULL && user == manager->peers.services[found->kind];
 }
 
@@ -137,6 +139,11 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	case IPC_JOB_RESOLVED:
 		ok = helper->is_resolve && resolver_answered(helper->manager, message->body);
+		break;
+	case IPC_JOB_BACK:
+		ok = helper->is_resolve;
+		if (ok)
+			resolver_back(helper->manager);
 		break;
 	default:
 		break;

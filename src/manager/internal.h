@@ -54,6 +54,10 @@ struct message {
 	int64_t born_us;          /* 0: not known yet */
 	uint32_t jobs;            /* waiting or in flight */
 	uint32_t resolving;       /* parts that resolve has not answered */
+	uint32_t question;        /* the first of them */
+	uint32_t question_count;
+	bool is_unresolved; /* some recipient is not known now */
+	bool is_overfull;   /* it became too many deliveries */
 	uint64_t directory_version;
 	struct queue_control *control;  /* NULL while WAKING */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
@@ -186,6 +190,8 @@ struct manager {
 	struct message **unresolved; /* wait for resolve to be there; owned array */
 	size_t unresolved_count;
 	size_t unresolved_capacity;
+	uint32_t next_question;
+	bool is_awaiting;        /* resolve says when the directory is back */
 	struct buffer questions; /* for resolve, at the end of this turn */
 	struct os_task questions_task;
 	struct queue_group *updates;
@@ -263,6 +269,10 @@ void wake_due(void *context);
 void resolver_ask(struct manager *manager, struct message *message);
 /* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
 MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
+/* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
+void resolver_await(struct manager *manager);
+/* It does. */
+void resolver_back(struct manager *manager);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);

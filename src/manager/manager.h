@@ -23,6 +23,7 @@ struct manager_peers {
 	const char *queue_path; /* the socket of "queue" */
 	uid_t resolve;
 	uid_t remote;
+	uid_t list;
 	uid_t services[CONFIG_SERVICE_KINDS]; /* by kind: who delivers for services of it */
 	uid_t owner;                          /* who may give orders, besides root */
 };

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: ISC
-/* Asking resolve what becomes of a message's recipients, in parts. */
+/*
+ * Asking resolve what becomes of a message's recipients, in parts. While the directory does
+ * not answer, trigger/directory stands: what needs it sleeps, and resolve says when it is
+ * back.
+ */
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "manager/internal.h"
 #include "os/clock.h"
+#include <stdlib.h>
+
+/* Of one message, besides one for each recipient: what a control file holds, and memory. */
+enum { DELIVERIES_MAX = 100000 };
 
 static const int64_t ASK_AGAIN_US = MINUTE_US;
+static const struct str DIRECTORY = {"directory", 9};
 
 static void keep_for_later(struct manager *manager, struct message *message)
 {
@@ -44,6 +53,7 @@ static void ask_part(struct manager *manager, const struct message *message, siz
 	if (body->length + size > IPC_BODY_MAX)
 		resolver_flush(manager);
 	pack_u64(body, message->number);
+	pack_u32(body, manager->next_question++);
 	pack_str(body, envelope->sender);
 	pack_u32(body, (uint32_t)count);
 	for (size_t i = first; i < first + count; i++) {
@@ -59,6 +69,9 @@ void resolver_ask(struct manager *manager, struct message *message)
 
 	message->mapping_count = 0;
 	message->resolving = 0;
+	message->is_unresolved = false;
+	message->is_overfull = false;
+	message->question = manager->next_question;
 	if (helper_resolve(manager) == NULL) {
 		keep_for_later(manager, message);
 		return;
@@ -71,6 +84,23 @@ void resolver_ask(struct manager *manager, struct message *message)
 		ask_part(manager, message, first, count);
 		message->resolving++;
 	}
+	message->question_count = message->resolving;
+}
+
+void resolver_await(struct manager *manager)
+{
+	struct helper *helper = helper_resolve(manager);
+
+	if (helper == NULL || manager->is_awaiting)
+		return;
+	ipc_channel_send(helper->channel, IPC_JOB_AWAIT, 0, STR(""), NULL, 0);
+	manager->is_awaiting = true;
+}
+
+void resolver_back(struct manager *manager)
+{
+	manager->is_awaiting = false;
+	trigger_release(manager, DIRECTORY);
 }
 
 void resolver_connected(struct manager *manager)
@@ -84,6 +114,8 @@ void resolver_connected(struct manager *manager)
 	for (size_t i = 0; i < count; i++)
 		resolver_ask(manager, messages[i]);
 	free(messages);
+	if (trigger_find(manager, DIRECTORY) != NULL) /* since before we both began */
+		resolver_await(manager);
 }
 
 /* What resolve had been asked it will not answer: ask the next one. */
@@ -93,6 +125,7 @@ void resolver_lost(struct manager *manager)
 	struct message *next;
 
 	buffer_reset(&manager->questions);
+	manager->is_awaiting = false;
 	HASH_ITER (hh, manager->messages, message, next)
 		if (message->state == MESSAGE_RESOLVING && message->resolving > 0)
 			resolver_ask(manager, message);
@@ -132,17 +165,55 @@ static bool is_acceptable(const struct message *message, const struct ipc_job_ta
 						.address = target->address};
 
 	return target->route <= QUEUE_ROUTE_NONE &&
+	       message->mapping_count <
+		       DELIVERIES_MAX + message->control->envelope->recipient_count &&
 	       (target->route == QUEUE_ROUTE_NONE) == (target->status.length > 0) &&
 	       (target->route == QUEUE_ROUTE_LOCAL) == (target->service.length > 0) &&
 	       queue_delivery_is_writable(&delivery) &&
 	       mail_envelope_find(message->control->envelope, target->recipient) != NULL;
 }
 
-static void take_target(struct message *message, const struct ipc_job_target *target)
+static bool is_too_old(const struct manager *manager, const struct message *message)
+{
+	return os_clock_wall_us() - message->born_us >= manager->config->queuelifetime_us;
+}
+
+/* A message with more deliveries could not be kept: all those of the recipient become one
+ * that has failed, as do the recipients that follow. */
+static void refuse_recipient(struct message *message, uint32_t recipient)
+{
+	struct queue_delivery *delivery;
+	size_t count = message->mapping_count;
+
+	if (message->is_overfull && count > 0 && message->mapping[count - 1].recipient == recipient)
+		return;
+	while (count > 0 && message->mapping[count - 1].recipient == recipient)
+		count--;
+	message->is_overfull = true;
+	message->mapping_count = count;
+	delivery = add_delivery(message);
+	*delivery = (struct queue_delivery){
+		.recipient = recipient,
+		.route = QUEUE_ROUTE_NONE,
+		.address = mail_envelope_find(message->control->envelope, recipient)->address,
+		.outcome = QUEUE_FAIL,
+		.status = STR("5.4.6"),
+		.text = STR("the message becomes too many deliveries"),
+		.changed_us = os_clock_wall_us(),
+	};
+}
+
+static void take_target(struct manager *manager, struct message *message,
+			const struct ipc_job_target *target)
 {
 	struct arena *arena = message->control->envelope->arena;
-	struct queue_delivery *delivery = add_delivery(message);
+	struct queue_delivery *delivery;
 
+	if (message->is_overfull || message->mapping_count == DELIVERIES_MAX) {
+		refuse_recipient(message, target->recipient);
+		return;
+	}
+	delivery = add_delivery(message);
 	*delivery = (struct queue_delivery){
 		.recipient = target->recipient,
 		.route = (enum queue_route)target->route,
@@ -154,6 +225,37 @@ static void take_target(struct message *message, const struct ipc_job_target *ta
 	};
 	if (delivery->outcome != QUEUE_PENDING)
 		delivery->changed_us = os_clock_wall_us();
+	if (target->status.length == 0 || target->status.data[0] != '4')
+		return;
+	if (is_too_old(manager, message))
+		outcome_expire(message, delivery);
+	else
+		message->is_unresolved = true;
+}
+
+static int compare_deliveries(const void *a, const void *b)
+{
+	const struct queue_delivery *one = a;
+	const struct queue_delivery *other = b;
+
+	if (one->recipient != other->recipient)
+		return one->recipient < other->recipient ? -1 : 1;
+	return one->number < other->number ? -1 : 1;
+}
+
+/* Parts are answered in any order. */
+static void sort_deliveries(struct message *message)
+{
+	bool is_sorted = true;
+
+	for (size_t i = 0; i < message->mapping_count; i++) {
+		message->mapping[i].number = (uint32_t)i;
+		is_sorted &= i == 0 ||
+			     message->mapping[i - 1].recipient <= message->mapping[i].recipient;
+	}
+	if (!is_sorted)
+		qsort(message->mapping, message->mapping_count, sizeof *message->mapping,
+		      compare_deliveries);
 }
 
 /* A recipient that becomes one delivery keeps its number; others get new ones. */
@@ -162,6 +264,7 @@ static void number_deliveries(struct message *message)
 	const struct mail_envelope *envelope = message->control->envelope;
 	uint32_t next = envelope->recipients[envelope->recipient_count - 1].number + 1;
 
+	sort_deliveries(message);
 	for (size_t i = 0; i < message->mapping_count; i++) {
 		struct queue_delivery *delivery = &message->mapping[i];
 		bool is_alone =
@@ -191,45 +294,88 @@ static bool has_all_recipients(const struct message *message)
 	return count == envelope->recipient_count;
 }
 
-/* The deliveries of one part are taken; the message may be mapped now. */
-static bool finish_answer(struct manager *manager, struct message *message, bool is_unknown,
-			  uint64_t version)
+/* Asleep until the directory is back, or else for a while. */
+static void put_off(struct manager *manager, struct message *message, bool is_away, struct str text)
 {
-	if (message->resolving == 1 && !is_unknown && !has_all_recipients(message))
-		return false;
-	message->directory_version = version;
-	message->resolving--;
-	if (is_unknown) {
+	struct trigger *trigger;
+
+	if (is_away) {
+		trigger_set(manager, DIRECTORY, text);
+		resolver_await(manager);
+	}
+	trigger = is_away ? trigger_find(manager, DIRECTORY) : NULL;
+	if (trigger != NULL)
+		message_sleep_with(manager, message, trigger_waiters(trigger),
+				   message->born_us + manager->config->queuelifetime_us);
+	else
 		message_sleep(manager, message, os_clock_wall_us() + ASK_AGAIN_US);
+}
+
+/* That somebody is answered is what who waits for the directory wants to know. */
+static void learn(struct manager *manager, const struct message *message)
+{
+	struct trigger *trigger =
+		manager->triggers != NULL ? trigger_find(manager, DIRECTORY) : NULL;
+
+	if (trigger != NULL && trigger_is_probe(trigger, message))
+		trigger_release_this(manager, trigger);
+}
+
+/* The deliveries of one part are taken; the message may be mapped now. TEXT: of a target that
+ * is not known. */
+static bool finish_answer(struct manager *manager, struct message *message,
+			  const struct ipc_job_resolved *answer, struct str text)
+{
+	if (answer->version > message->directory_version)
+		message->directory_version = answer->version;
+	if (answer->flags & IPC_JOB_RESOLVED_MORE)
+		return true;
+	if (message->resolving == 1 && !message->is_unresolved && !has_all_recipients(message))
+		return false;
+	message->resolving--;
+	if (message->is_unresolved) {
+		put_off(manager, message, answer->flags & IPC_JOB_RESOLVED_AWAY, text);
 	} else if (message->resolving == 0) {
 		number_deliveries(message);
+		learn(manager, message);
 		message_mapped(manager, message);
 	}
 	return true;
 }
 
-/* False when it is malformed. What nobody waits for any more is passed over. */
+/* What nobody waits for any more is passed over. */
+static struct message *find_asked(struct manager *manager, const struct ipc_job_resolved *answer)
+{
+	struct message *message = message_find(manager, answer->number);
+
+	if (message == NULL || message->state != MESSAGE_RESOLVING || message->resolving == 0 ||
+	    answer->question - message->question >= message->question_count)
+		return NULL;
+	return message;
+}
+
+/* False when it is malformed. */
 static bool read_answer(struct manager *manager, struct unpack *body)
 {
-	struct message *message = message_find(manager, unpack_u64(body));
-	uint64_t version = unpack_u64(body);
-	uint32_t count = unpack_u32(body);
-	bool is_unknown = false;
+	struct ipc_job_resolved answer;
+	struct message *message;
+	struct str text = STR("");
 
-	if (message != NULL && (message->state != MESSAGE_RESOLVING || message->resolving == 0))
-		message = NULL;
-	for (uint32_t i = 0; i < count; i++) {
+	if (!ipc_job_take_resolved(body, &answer))
+		return false;
+	message = find_asked(manager, &answer);
+	for (uint32_t i = 0; i < answer.count; i++) {
 		struct ipc_job_target target;
 
 		if (!ipc_job_take_target(body, &target) ||
 		    (message != NULL && !is_acceptable(message, &target)))
 			return false;
-		is_unknown |= target.status.length > 0 && target.status.data[0] == '4';
+		if (target.status.length > 0 && target.status.data[0] == '4')
+			text = target.text;
 		if (message != NULL)
-			take_target(message, &target);
+			take_target(manager, message, &target);
 	}
-	return !body->failed &&
-	       (message == NULL || finish_answer(manager, message, is_unknown, version));
+	return message == NULL || finish_answer(manager, message, &answer, text);
 }
 
 bool resolver_answered(struct manager *manager, struct str text)

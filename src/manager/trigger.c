@@ -6,7 +6,8 @@
  * message at a time tries the host, after probe_delay, twice that, four times ...;
  * all others sleep without a cost. Any answer releases them all: they are woken by
  * and by, and if it happens again meanwhile, those who still sleep go on waiting.
- * Triggers of other names are operators' and programs', who release them.
+ * So it is with trigger/directory, for which resolve looks out besides: once it is back
+ * nobody waits. Triggers of other names are operators' and programs', who release them.
  */
 #include "queue/trigger.h"
 #include "base/panic.h"
@@ -105,7 +106,7 @@ static struct trigger *add(struct manager *manager, struct str name)
 		trigger = trigger_new(name);
 	trigger->delay_us = manager->config->probe_delay_us;
 	trigger->probe_at_us = INT64_MAX;
-	if (str_starts_with(name, STR("host.")))
+	if (str_starts_with(name, STR("host.")) || str_equal(name, STR("directory")))
 		trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us;
 	HASH_ADD_KEYPTR(hh, manager->triggers, trigger->name, name.length, trigger);
 	return trigger;
@@ -149,7 +150,8 @@ static void drop(struct manager *manager, struct trigger *trigger)
 	HASH_DELETE(hh, manager->triggers, trigger);
 	stage_unblock(manager, trigger);
 	trigger->probe = NULL;
-	if (count <= FEW) {
+	/* what waits for the directory has not been tried yet: it is new mail */
+	if (count <= FEW || strcmp(trigger->name, "directory") == 0) {
 		wake_waiters(manager, &trigger->waiters, count, false);
 		trigger_free(trigger);
 	} else {

@@ -143,7 +143,7 @@ static void open_door(struct directory_network *network, const char *name)
 
 static void name_door(const struct config_endpoint *endpoint, char name[192])
 {
-	snprintf(name, 192, "listen %s", endpoint->text);
+	snprintf(name, 192, "directory %s", endpoint->text);
 }
 
 static void open_doors(struct directory_network *network)

@@ -78,11 +78,12 @@ static int start(struct child *child)
 	const struct config *config = child->config;
 	const struct queue_intake_options options = {config->spares, SPARE_SIZE};
 	const struct queue_server_peers peers = {.manager = child_user(child, "send"),
-						 .intake = child_user(child, "smtpd")};
+						 .intake = child_user(child, "smtpd"),
+						 .list = child_user(child, "list")};
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < config->service_count; i++)
-		error = queue_store_add_service(program->store, config->services[i].name);
+	for (size_t i = 1; error == 0 && i < config->stage_count; i++)
+		error = queue_store_add_service(program->store, config->stages[i].name);
 	if (error == 0)
 		error = queue_intake_open(program->store, &options, &program->intake);
 	if (error < 0)
@@ -101,8 +102,8 @@ static void reload(struct child *child, const struct config *old)
 
 	(void)old;
 	queue_server_set_reserve(program->server, reserve(child->config));
-	for (size_t i = 0; i < child->config->service_count; i++) {
-		const char *name = child->config->services[i].name;
+	for (size_t i = 1; i < child->config->stage_count; i++) {
+		const char *name = child->config->stages[i].name;
 		int error = queue_store_add_service(program->store, name);
 
 		if (error < 0)

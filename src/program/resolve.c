@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: ISC
 /* resolve - maps addresses for the submit and arrive stages. */
 #include "stage/resolve.h"
+#include "base/panic.h"
 #include "program/child.h"
+#include <stdlib.h>
+
+struct resolve {
+	struct directory *directory;
+	struct stage_resolve *stage;
+};
 
 static int start(struct child *child)
 {
+	struct resolve *resolve = memory_alloc_zero(1, sizeof *resolve);
 	char path[108];
 
+	child->state = resolve;
+	child_path(child, "directory", path);
+	resolve->directory = directory_new(child->loop, child->config, path);
 	child_path(child, "send", path);
-	child->state = stage_resolve_new(child->loop, path, child->config);
+	resolve->stage = stage_resolve_new(child->loop, path, resolve->directory);
 	child_ready(child);
 	return 0;
 }
 
 static void reload(struct child *child, const struct config *old)
 {
+	struct resolve *resolve = child->state;
+
 	(void)old;
-	stage_resolve_configure(child->state, child->config);
+	directory_configure(resolve->directory, child->config);
 }
 
 static void stop(struct child *child)
 {
-	stage_resolve_free(child->state);
+	struct resolve *resolve = child->state;
+
+	stage_resolve_free(resolve->stage);
+	directory_free(resolve->directory);
+	free(resolve);
 	os_loop_stop(child->loop);
 }
 

@@ -23,8 +23,8 @@ static int open_store(struct send_program *program)
 	if (error < 0)
 		return error;
 	error = queue_store_lock(program->store, "send");
-	for (size_t i = 0; error == 0 && i < config->service_count; i++)
-		error = queue_store_add_service(program->store, config->services[i].name);
+	for (size_t i = 1; error == 0 && i < config->stage_count; i++)
+		error = queue_store_add_service(program->store, config->stages[i].name);
 	return error;
 }
 
@@ -62,6 +62,7 @@ static int start(struct child *child)
 		.queue_path = path,
 		.resolve = child_user(child, "resolve"),
 		.remote = child_user(child, "remote"),
+		.list = child_user(child, "list"),
 		.services = {[CONFIG_SERVICE_MAILDIR] = child_user(child, "local"),
 			     [CONFIG_SERVICE_LMTP] = child_user(child, "lmtp"),
 			     [CONFIG_SERVICE_PIPE] = child_user(child, "pipe")},

@@ -42,7 +42,7 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
-enum { PROGRAMS = 9 };
+enum { PROGRAMS = 10 };
 
 struct supervisor {
 	struct os_loop *loop;

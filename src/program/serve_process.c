@@ -176,6 +176,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "lmtp", HELPERS);
 	add_process(supervisor, "local", HELPERS);
 	add_process(supervisor, "pipe", HELPERS);
+	add_process(supervisor, "list", HELPERS);
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
 		add_process(supervisor, "smtpd", INTAKE);
 }

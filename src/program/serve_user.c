@@ -8,8 +8,8 @@
 #include "program/serve_internal.h"
 #include <string.h>
 
-static const char *const programs[PROGRAMS] = {"queue", "send", "resolve", "remote",   "lmtp",
-					       "local", "pipe", "smtpd",   "directory"};
+static const char *const programs[PROGRAMS] = {"queue", "send", "resolve", "remote", "lmtp",
+					       "local", "pipe", "smtpd",   "list",   "directory"};
 
 /* To deliver as somebody else, one must be able to become him. */
 static bool stays_root(const struct config *config, const char *program)

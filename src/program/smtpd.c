@@ -237,14 +237,17 @@ static int start(struct child *child)
 {
 	struct smtpd *smtpd = memory_alloc_zero(1, sizeof *smtpd);
 	char path[108];
+	char directory[108];
 
 	child->state = smtpd;
 	child_path(child, "queue", path);
+	child_path(child, "directory", directory);
 	smtpd->child = child;
 	smtpd->pause = os_timer_new(child->loop, resume_accepting, smtpd);
 	smtpd->intake.loop = child->loop;
 	smtpd->intake.config = child->config;
 	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
+	smtpd->intake.directory = directory_new(child->loop, child->config, directory);
 	smtpd->intake.session_ended = on_session_ended;
 	smtpd->intake.context = smtpd;
 	add_listeners(smtpd);
@@ -258,6 +261,7 @@ static void reload(struct child *child, const struct config *old)
 
 	(void)old;
 	smtpd->intake.config = child->config;
+	directory_configure(smtpd->intake.directory, child->config);
 	drop_listeners(smtpd);
 	add_listeners(smtpd);
 	close_unwanted(smtpd);

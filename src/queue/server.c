@@ -98,7 +98,8 @@ static void on_connection(void *context, int socket)
 	uid_t user = os_socket_peer_user(socket);
 	struct server_client *client;
 
-	if (user != server->peers.manager && user != server->peers.intake) {
+	if (user != server->peers.manager && user != server->peers.intake &&
+	    user != server->peers.list) {
 		log_event(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
 		os_socket_close(socket);
 		return;

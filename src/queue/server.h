@@ -19,6 +19,7 @@ struct queue_server;
 struct queue_server_peers {
 	uid_t manager; /* adds bounces, too */
 	uid_t intake;  /* only adds messages */
+	uid_t list;    /* the same */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that others connect to. RESERVE: bytes that

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: ISC
 /*
  * stage/resolve.h - the helper of the submit and arrive stages: says what becomes
- * of each recipient, by asking the directory.
+ * of each recipient, by asking the directory. Many questions are under way; each is answered
+ * when all of its recipients are known.
  */
 #ifndef STAGE_RESOLVE_H
 #define STAGE_RESOLVE_H
 
-#include "config/config.h"
+#include "directory/lookup.h"
 #include "os/loop.h"
 
 struct stage_resolve;
 
-/* Connects to "send" at PATH and answers until it is freed. */
+/* Connects to "send" at PATH and answers until it is freed. DIRECTORY is borrowed. */
 struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path,
-					const struct config *config);
-void stage_resolve_configure(struct stage_resolve *resolve, const struct config *config);
+					struct directory *directory);
 void stage_resolve_free(struct stage_resolve *resolve);
 
 #endif

@@ -302,16 +302,13 @@ void postgresql_follow_notified(struct postgresql_store *store)
 	ask(store);
 }
 
-/* Whether what was told before cannot be gone on from: another's data, a change of the same
- * version that is not the one that was told, or one that is not known any more. */
+/* Whether what was told before cannot be gone on from: another's data, or the change that was told
+ * last is not among theirs, or not any more. (Each version that is told has its row.) */
 static bool is_parted(const struct postgresql_store *store, const struct postgresql_about *about)
 {
-	const char *mark = store->follower.mark;
-
 	return strcmp(about->identity, store->base.identity) != 0 ||
-	       (about->seen_mark[0] != '\0' && mark[0] != '\0' &&
-		strcmp(about->seen_mark, mark) != 0) ||
-	       store->base.version + 1 < about->oldest;
+	       store->base.version + 1 < about->oldest ||
+	       (store->base.version > 0 && strcmp(about->seen_mark, store->follower.mark) != 0);
 }
 
 void postgresql_follow_prepare(struct postgresql_store *store)

@@ -26,6 +26,7 @@ static void round_done(struct postgresql_request *request, const struct postgres
 {
 	struct postgresql_round *round = request->context;
 	struct postgresql_reader *reader = &round->store->reader;
+	struct postgresql_read *read, *next;
 
 	reader->under_way--;
 	if (failure != NULL && failure->is_lost) {
@@ -39,13 +40,11 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		round->request.failure.error = told_error(failure->error);
 	}
 	os_loop_defer(round->store->loop, &reader->pump);
-	while (round->reads != NULL) {
-		struct postgresql_read *read = round->reads;
-
-		DL_DELETE(round->reads, read);
+	DL_FOREACH (round->reads, read)
 		postgresql_round_answer(round, read);
+	/* the slots have the keys of the first that asked */
+	DL_FOREACH_SAFE (round->reads, read, next)
 		free(read);
-	}
 	postgresql_round_free(round);
 }
 

@@ -181,27 +181,25 @@ static void missed_row(struct postgresql_round *round, const PGresult *result, i
 	round->versions[round->count++] = strtoull(PQgetvalue(result, row, 0), NULL, 10);
 }
 
-/* The rows first: what is pruned between the two makes them stale, and not the other
- * way round. */
+/* The change of that version itself comes first: when it is not there, it is pruned, of the
+ * future, or of another history. */
 static void missed_result(struct postgresql_request *request, unsigned statement,
 			  const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
-	uint64_t version = round->reads->version;
-	size_t rows = (size_t)PQntuples(result);
-	uint64_t oldest, newest;
+	const struct postgresql_read *read = round->reads;
+	int rows = PQntuples(result);
+	uint64_t first = rows > 0 ? strtoull(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+	int begin = read->version > 0 ? 1 : 0;
 
-	if (statement == 0) {
-		round->keys = arena_alloc(round->arena, (rows + 1) * sizeof *round->keys);
-		round->versions = arena_alloc(round->arena, (rows + 1) * sizeof *round->versions);
-		for (int row = 0; row < PQntuples(result); row++)
-			missed_row(round, result, row);
-		round->is_stale = round->is_stale || rows > round->reads->limit;
-		return;
-	}
-	oldest = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
-	newest = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
-	if (version > newest || version + 1 < oldest)
+	(void)statement;
+	round->keys = arena_alloc(round->arena, ((size_t)rows + 1) * sizeof *round->keys);
+	round->versions = arena_alloc(round->arena, ((size_t)rows + 1) * sizeof *round->versions);
+	for (int row = begin; row < rows; row++)
+		missed_row(round, result, row);
+	if (rows > begin && (size_t)(rows - begin) > read->limit)
+		round->is_stale = true;
+	if (read->version > 0 ? first != read->version : first > 1)
 		round->is_stale = true;
 }
 
@@ -212,14 +210,10 @@ void postgresql_round_send_missed(struct postgresql_round *round)
 	const struct postgresql_parameter parameters[] = {{.text = version}, {.text = limit}};
 
 	snprintf(version, sizeof version, "%llu", (unsigned long long)round->reads->version);
-	snprintf(limit, sizeof limit, "%zu", round->reads->limit + 1);
+	snprintf(limit, sizeof limit, "%zu", round->reads->limit + 2);
 	round->request.result = missed_result;
 	postgresql_link_query(round->store->reader.link,
 			      "SELECT version, table_name, key FROM change"
-			      " WHERE version > $1::bigint ORDER BY version LIMIT $2::bigint",
+			      " WHERE version >= $1::bigint ORDER BY version LIMIT $2::bigint",
 			      parameters, COUNT_OF(parameters));
-	postgresql_link_query(round->store->reader.link,
-			      "SELECT coalesce(min(version), 0), coalesce(max(version), 0)"
-			      " FROM change",
-			      NULL, 0);
 }

@@ -8,7 +8,7 @@
 
 /* Statements are short here; what hangs is ended by the server, too. Its planner knows
  * little of tables that have just been filled, and of a list of keys nothing: an index is
- * always right. */
+ * always right. To it what is off costs so much that it would compile it. */
 static const char about_sql[] =
 	"SELECT set_config('statement_timeout', '4000', false),"
 	" set_config('lock_timeout', '4000', false),"
@@ -19,12 +19,13 @@ static const char about_sql[] =
 	" set_config('enable_bitmapscan', 'off', false),"
 	" set_config('enable_hashjoin', 'off', false),"
 	" set_config('enable_mergejoin', 'off', false),"
+	" set_config('jit', 'off', false),"
 	" pg_is_in_recovery(), to_regclass('directory_data') IS NOT NULL,"
 	" current_setting('server_version_num')::integer >= 130000,"
 	" (SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database"
 	"  WHERE datname = current_database()),"
 	" current_setting('default_transaction_read_only') = 'on'";
-enum { ABOUT_STANDBY = 9, ABOUT_TABLES, ABOUT_NEW_ENOUGH, ABOUT_UTF8, ABOUT_READ_ONLY };
+enum { ABOUT_STANDBY = 10, ABOUT_TABLES, ABOUT_NEW_ENOUGH, ABOUT_UTF8, ABOUT_READ_ONLY };
 
 static const char version_sql[] =
 	"SELECT identity, schema, version,"

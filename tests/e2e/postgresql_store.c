@@ -250,6 +250,8 @@ static void bench_got(void *context, int error, const struct directory_record *c
 
 static void do_bench(const struct str *words)
 {
+	free(bench.id);
+	free(bench.format);
 	bench.id = strndup(words[0].data, words[0].length);
 	bench.table = directory_table_find(words[2]);
 	bench.format = strndup(words[3].data, words[3].length);

@@ -20,6 +20,7 @@ from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
+FOR_DIRECTORY = ("list",)  # run only with a section for it
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 
@@ -44,7 +45,7 @@ def is_alive(pid):
 def install_programs(directory):
     """Copies what was built to where the unprivileged user may execute it."""
     build = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
-    for name in PROGRAMS:
+    for name in PROGRAMS + FOR_DIRECTORY:
         shutil.copy2(os.path.join(build, name), os.path.join(directory, name))
         os.chmod(os.path.join(directory, name), 0o755)
     return directory

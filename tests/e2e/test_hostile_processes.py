@@ -16,7 +16,8 @@ TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
 U32_MAX = 2**32 - 1
 
-HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED = range(1, 7)  # src/ipc/job.h
+HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK = range(1, 9)  # src/ipc/job.h
+MORE, AWAY = 1, 2  # flags of RESOLVED
 OPEN, OPENED, REFUSED, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE = range(1, 9)
 REMOVE = 11  # src/queue/protocol.h
 
@@ -118,12 +119,13 @@ ANSWERS = {
     "many fewer than it says": (U32_MAX, target()),
     "cut short": (1, target()[:-1]),
     "more than it says": (1, target() + b"x"),
+    "unknown flags": (1, target(), 4),
 }
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_resolve_lies(node, name):
-    count, targets = ANSWERS[name]
+    count, targets, flags = (*ANSWERS[name], 0)[:3]
     mx = node()
     pids = processes(mx, "send", "queue", "local", "smtpd")
     with Peer(mx, "send") as peer:
@@ -133,10 +135,70 @@ def test_resolve_lies(node, name):
         mx.log.wait("helper_lost", since=mark, service="resolve")
         deliver(mx, "anna@a.test", TEXT)
         _, question = peer.hear(RESOLVE)
-        peer.say(RESOLVED, question[:8] + u64(1) + u32(count) + targets)
+        peer.say(RESOLVED, question[:12] + u32(flags) + u64(1) + u32(count) + targets)
         mx.log.wait("ipc_refused", since=mark)
         assert peer.is_ended()
     judge(mx, pids)
+
+
+def memory(pid):
+    """Bytes that the process PID has at most held."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        (line,) = [line for line in status if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+
+
+def test_resolve_never_ends(node):
+    """An answer in more and more parts fills no memory: the recipient fails. What answers
+    questions that nobody asked counts for nothing."""
+    mx = node()
+    pids = processes(mx, "send", "queue", "local", "smtpd")
+    with Peer(mx, "send") as peer:
+        peer.say(HELLO, text(b"resolve") + u32(1))
+        mark = mx.log.mark()
+        mx.kill("resolve")
+        mx.log.wait("helper_lost", since=mark, service="resolve")
+        deliver(mx, "anna@a.test", TEXT)
+        _, question = peer.hear(RESOLVE)
+        head = question[:12]
+        peer.say(RESOLVED, head[:8] + u32(7777) + u32(0) + u64(1) + u32(1) + target())
+        part = target(route=1, service=b"") * 1000
+        for _ in range(300):
+            peer.say(RESOLVED, head + u32(MORE) + u64(1) + u32(1000) + part)
+        peer.say(RESOLVED, head + u32(0) + u64(1) + u32(1) + target())
+        mx.log.wait("failed", since=mark, status="5.4.6")
+        assert memory(mx.pids("send")[0]) < 200 << 20
+    assert not mx.log.find("ipc_refused", since=mark)
+    assert processes(mx, "send", "queue", "local", "smtpd") == pids
+
+
+def test_directory_is_said_to_be_away(node):
+    """The trigger stands until it is said to be back; and asked for, once."""
+    mx = node()
+    with Peer(mx, "send") as peer:
+        peer.say(HELLO, text(b"resolve") + u32(1))
+        mark = mx.log.mark()
+        mx.kill("resolve")
+        mx.log.wait("helper_lost", since=mark, service="resolve")
+        deliver(mx, "anna@a.test", TEXT)
+        _, question = peer.hear(RESOLVE)
+        away = target(route=2, service=b"", status=b"4.4.3", words=b"it is away")
+        peer.say(RESOLVED, question[:12] + u32(AWAY) + u64(1) + u32(1) + away)
+        peer.hear(AWAIT)
+        mx.log.wait("trigger_set", since=mark, trigger="directory")
+        assert list(mx.trigger_files()) == ["directory"]
+        deliver(mx, "anna@a.test", TEXT)
+        _, question = peer.hear(RESOLVE)
+        peer.say(RESOLVED, question[:12] + u32(AWAY) + u64(1) + u32(1) + away)
+        peer.say(BACK)
+        mx.log.wait("trigger_released", since=mark, trigger="directory", messages=2)
+        asked = b""
+        while asked.count(b"anna@a.test") < 2:
+            asked += peer.hear(RESOLVE)[1]
+        for question in asked[:len(asked) // 2], asked[len(asked) // 2:]:
+            peer.say(RESOLVED, question[:12] + u32(0) + u64(1) + u32(1) + target())
+        mx.maildir("anna@a.test").wait(2)
+        assert not mx.trigger_files()
 
 
 def report(number=1, flags=0, status=b"2.0.0", words=b"stored", trigger=b""):
@@ -176,7 +238,7 @@ SENTENCES = {
     "send": [
         (HELLO, b""), (HELLO, text(b"maildir")), (HELLO, text(b"nobody") + u32(1)),
         (HELLO, text(b"maildir") + u32(1) + b"x"), (START, b""), (REPORT, report()),
-        (FINISH, b""), (RESOLVE, b""), (RESOLVED, b""), (99, b"")],
+        (FINISH, b""), (RESOLVE, b""), (RESOLVED, b""), (AWAIT, b""), (BACK, b""), (99, b"")],
     "queue": [
         (OPEN, b""), (OPEN, u32(1) + b"x"), (OPENED, b""), (ENVELOPE, u64(1) + text(b"x")),
         (COMMIT, u64(1) + text(b"x")), (COMMIT, b""), (COMMITTED, b""), (ABANDON, u64(1)),
@@ -234,9 +296,11 @@ def test_any_bytes(node, name):
     mx = node()
     pids = processes(mx, "send", "queue", "smtpd", "resolve")
     rng = random.Random(name)
-    right = [(1, HELLO, text(b"resolve") + u32(9)), (1, RESOLVED, u64(7) + u64(1) + u32(1) + target()),
+    right = [(1, HELLO, text(b"resolve") + u32(9)), (1, RESOLVED, u64(7) + u32(1) + u32(0) + u64(1) + u32(1) + target()),
              (1, HELLO, text(b"remote") + u32(0)), (1, REPORT, report()), (1, ENVELOPE, u64(1) + text(b"x")),
              (1, OPEN, u32(3)), (1, COMMIT, u64(1) + text(b"stagepost 1\n")), (1, ABANDON, u64(1))]
+    if name == "send":  # to the queue it would be MANAGE
+        right += [(1, AWAIT, b""), (1, BACK, b"")]
     for _ in range(600):
         with Peer(mx, name) as peer:
             try:

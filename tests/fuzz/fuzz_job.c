@@ -64,16 +64,32 @@ static void check_targets(struct str body)
 	buffer_clear(&again);
 }
 
+static void check_resolved(struct str body)
+{
+	struct unpack unpack = {body, false};
+	struct ipc_job_resolved resolved;
+	struct buffer again = {0};
+
+	if (!ipc_job_take_resolved(&unpack, &resolved))
+		return;
+	ipc_job_add_resolved(&again, &resolved);
+	check_equal(buffer_view(&again), str_slice(body.data, again.length), "answers");
+	buffer_clear(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {str_slice((const char *)data, size)};
 
-	switch (input_byte(&input) % 3) {
+	switch (input_byte(&input) % 4) {
 	case 0:
 		check_hello(input.rest);
 		break;
 	case 1:
 		check_reports(input.rest);
+		break;
+	case 3:
+		check_resolved(input.rest);
 		break;
 	default:
 		check_targets(input.rest);

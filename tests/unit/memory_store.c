@@ -2,12 +2,11 @@
 #include "memory_store.h"
 #include "base/panic.h"
 #include "memory_table.h"
+#include "record_text.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
-
-enum { FIELDS_MAX = DIRECTORY_FIELDS_MAX };
 
 struct waiting {
 	void (*answer)(struct memory_store *store, struct waiting *waiting);
@@ -279,30 +278,10 @@ void memory_store_free(struct memory_store *store)
 	free(store);
 }
 
-/* TEXT as it is written in the head of memory_store.h. */
-static struct directory_record parse(struct arena *arena, const char *text)
-{
-	struct str rest = str_from(text);
-	struct directory_field *fields = arena_alloc(arena, FIELDS_MAX * sizeof *fields);
-	struct directory_record record = {.fields = fields};
-	struct str word;
-	struct str name;
-
-	(void)str_split(&rest, '|', &word);
-	(void)str_split(&word, ' ', &name);
-	record.key.table = directory_table_find(name);
-	record.key.name = word;
-	while (str_split(&rest, '|', &word) && record.field_count < FIELDS_MAX) {
-		(void)str_split(&word, ' ', &fields[record.field_count].name);
-		fields[record.field_count++].value = word;
-	}
-	return record;
-}
-
 void memory_store_put(struct memory_store *store, const char *text)
 {
 	struct arena *arena = arena_new();
-	struct directory_record input = parse(arena, text);
+	struct directory_record input = record_of_text(arena, text);
 	struct directory_change change = {.is_removal = false};
 	size_t first = store->private->data.log_count;
 	const char *reason;
@@ -317,7 +296,7 @@ void memory_store_put(struct memory_store *store, const char *text)
 void memory_store_remove(struct memory_store *store, const char *text)
 {
 	struct arena *arena = arena_new();
-	struct directory_change change = {true, parse(arena, text)};
+	struct directory_change change = {true, record_of_text(arena, text)};
 	size_t first = store->private->data.log_count;
 
 	if (!memory_table_apply(&store->private->data, &change, &store->base.version))

@@ -48,7 +48,8 @@ static void defaults_are_complete(void **state)
 	assert_int_equal(c->smtp_min_rate, 500);
 	assert_int_equal(c->maxcommands, 100);
 	assert_int_equal(c->listen_count + c->service_count + c->domain_count, 0);
-	assert_int_equal(c->stage_count, 1);
+	assert_int_equal(c->stage_count, 2);
+	assert_string_equal(c->stages[1].name, "list");
 	assert_string_equal(c->stages[0].name, "remote");
 	assert_int_equal(c->stages[0].concurrency, 100);
 	config_free(c);

@@ -157,10 +157,13 @@ static const struct refusal sections_cases[] = {
 	 "t:2: listen smtp.stage: unknown word: found \"remote\"; allowed: submit, arrive\n"},
 	{HOST "service Box { kind = maildir path = /m }",
 	 "t:2: service Box: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\"\n"},
+	 "'_'; not \"remote\" or \"list\"\n"},
 	{HOST "service remote { kind = maildir path = /m }",
 	 "t:2: service remote: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\"\n"},
+	 "'_'; not \"remote\" or \"list\"\n"},
+	{HOST "service list { kind = maildir path = /m }",
+	 "t:2: service list: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
+	 "'_'; not \"remote\" or \"list\"\n"},
 	{HOST "service a { }", "t:2: service a.kind: must be set; allowed: maildir, lmtp, pipe\n"},
 	{HOST "service a { kind = maildir }",
 	 "t:2: service a.path: must be set; allowed: an absolute path with %d (domain), %u (local "
@@ -217,7 +220,7 @@ static const struct refusal sections_cases[] = {
 	{HOST BOX BOX, "t:3: service box: given twice: first in line 2\n"},
 	{HOST "service abcdefghijklmnopqrstuvwxyz0123456 { kind = maildir path = /m }",
 	 "t:2: service abcdefghijklmnopqrstuvwxyz0123456: a service cannot be called this; "
-	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\"\n"},
+	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"\n"},
 	{HOST "domain x.org { service = box }",
 	 "t:2: domain x.org.service: no such service: none is defined: found \"box\"\n"},
 	{HOST BOX "domain x.org { service = bx }",
@@ -239,12 +242,13 @@ static const struct refusal sections_cases[] = {
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
 	 "t:2: process queue: no such process; allowed: smtpd, resolve, remote, lmtp, local, pipe, "
+	 "list, "
 	 "directory\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
 	{HOST "stage nope { paused = 5 }",
-	 "t:2: stage nope: no such stage; allowed: remote, or the name of a service\n"
+	 "t:2: stage nope: no such stage; allowed: remote, list, or the name of a service\n"
 	 "t:2: stage nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
 	 "true, false\n"},
 	{HOST "stage remote { concurrency = 0 }\n"

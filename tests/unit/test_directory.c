@@ -3,6 +3,7 @@
 #include "mail/localpart.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct config_service services[] = {{.name = "maildir"}, {.name = "other"}};
@@ -16,6 +17,39 @@ static struct config_domain domains[] = {
 };
 static const struct config config = {
 	.hostname = "mx1.example.org", .domains = domains, .domain_count = COUNT_OF(domains)};
+
+static struct directory_result last; /* of the last question; its texts are gone */
+static struct directory_target target;
+static char texts[2][512];
+
+static void found(void *context, const struct directory_result *answer)
+{
+	bool *was_called = context;
+
+	assert_false(*was_called);
+	*was_called = true;
+	last = *answer;
+	if (answer->target_count == 0)
+		return;
+	target = answer->targets[0];
+	snprintf(texts[0], sizeof texts[0], STR_FORMAT, STR_ARGUMENTS(target.service));
+	snprintf(texts[1], sizeof texts[1], STR_FORMAT, STR_ARGUMENTS(target.address));
+}
+
+/* The configuration answers at once. */
+static void look_up(const struct config *from, const char *address)
+{
+	struct os_loop *loop = os_loop_new();
+	struct directory *directory = directory_new(loop, from, "/nowhere");
+	struct directory_request request = {0};
+	bool was_called = false;
+
+	directory_lookup(directory, str_from(address), found, &was_called, &request);
+	assert_true(was_called);
+	directory_request_cancel(&request);
+	directory_free(directory);
+	os_loop_free(loop);
+}
 
 static void addresses_are_answered(void **state)
 {
@@ -60,21 +94,16 @@ static void addresses_are_answered(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct directory_result result;
-
-		directory_lookup(&config, str_from(cases[i].address), &result);
-		assert_int_equal(result.answer, cases[i].answer);
-		assert_string_equal(result.verdict.status, cases[i].status);
-		assert_int_equal(result.target_count, cases[i].target != NULL);
-		assert_int_equal(result.version, 0);
-		if (cases[i].target != NULL) {
-			assert_int_equal(result.targets[0].kind, DIRECTORY_TARGET_LOCAL);
-			assert_true(
-				str_equal(result.targets[0].service, str_from(cases[i].service)));
-			assert_true(
-				str_equal(result.targets[0].address, str_from(cases[i].target)));
-		}
-		directory_result_clear(&result);
+		look_up(&config, cases[i].address);
+		assert_int_equal(last.answer, cases[i].answer);
+		assert_string_equal(last.verdict.status, cases[i].status);
+		assert_int_equal(last.target_count, cases[i].target != NULL);
+		assert_int_equal(last.version, 0);
+		if (cases[i].target == NULL)
+			continue;
+		assert_int_equal(target.kind, DIRECTORY_TARGET_LOCAL);
+		assert_string_equal(texts[0], cases[i].service);
+		assert_string_equal(texts[1], cases[i].target);
 	}
 }
 
@@ -94,8 +123,8 @@ static void relaying_is_for_clients_that_may(void **state)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct mail_verdict verdict;
 
-		directory_check_recipient(&config, cases[i].may_relay, str_from(cases[i].address),
-					  &verdict);
+		look_up(&config, cases[i].address);
+		directory_judge_recipient(&last, cases[i].may_relay, &verdict);
 		assert_string_equal(verdict.status, cases[i].status);
 		assert_int_equal(verdict.class, mail_verdict_class_of(cases[i].status));
 	}
@@ -104,11 +133,10 @@ static void relaying_is_for_clients_that_may(void **state)
 static void without_domains_there_is_no_postmaster(void **state)
 {
 	static const struct config empty = {.hostname = "mx1.example.org"};
-	struct mail_verdict verdict;
 
 	(void)state;
-	directory_check_recipient(&empty, true, STR("postmaster"), &verdict);
-	assert_string_equal(verdict.status, "5.1.1");
+	look_up(&empty, "postmaster");
+	assert_string_equal(last.verdict.status, "5.1.1");
 }
 
 static void local_parts_are_understood(void **state)
@@ -143,6 +171,37 @@ static void local_parts_are_understood(void **state)
 	}
 }
 
+static void quotes_are_there_where_they_are_needed(void **state)
+{
+	static const struct {
+		const char *local;
+		const char *bare;
+		const char *address;
+	} cases[] = {
+		{"ann", "ann", "ann@a.test"},
+		{"\"ann\"", "ann", "ann@a.test"},
+		{"\"a b\"", "a b", "\"a b\"@a.test"},
+		{"\"a@b\"", "a@b", "\"a@b\"@a.test"},
+		{"\"a\\\"\\\\b\"", "a\"\\b", "\"a\\\"\\\\b\"@a.test"},
+		{"\"a..b\"", "a..b", "\"a..b\"@a.test"},
+		{"j\xc3\xb6rg", "j\xc3\xb6rg", "j\xc3\xb6rg@a.test"},
+		{"[1]", "[1]", "\"[1]\"@a.test"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer bare = {0};
+		struct buffer address = {0};
+
+		mail_local_unquote(str_from(cases[i].local), &bare);
+		assert_true(str_equal(buffer_view(&bare), str_from(cases[i].bare)));
+		mail_address_write(buffer_view(&bare), STR("a.test"), &address);
+		assert_true(str_equal(buffer_view(&address), str_from(cases[i].address)));
+		buffer_clear(&bare);
+		buffer_clear(&address);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +209,7 @@ int main(void)
 		cmocka_unit_test(relaying_is_for_clients_that_may),
 		cmocka_unit_test(without_domains_there_is_no_postmaster),
 		cmocka_unit_test(local_parts_are_understood),
+		cmocka_unit_test(quotes_are_there_where_they_are_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

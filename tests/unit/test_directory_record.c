@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record.h"
+#include "record_text.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>
 
-/* "TABLE KEY|NAME VALUE|NAME VALUE" */
-static struct directory_record record_of(struct arena *arena, const char *text)
-{
-	struct str rest = str_from(text);
-	struct directory_field *fields = arena_alloc(arena, 16 * sizeof *fields);
-	struct directory_record record = {.fields = fields};
-	struct str word;
-	struct str name;
-
-	(void)str_split(&rest, '|', &word);
-	(void)str_split(&word, ' ', &name);
-	record.key.table = directory_table_find(name);
-	record.key.name = word;
-	while (str_split(&rest, '|', &word)) {
-		(void)str_split(&word, ' ', &fields[record.field_count].name);
-		fields[record.field_count++].value = word;
-	}
-	return record;
-}
-
-static void append_record(struct buffer *out, const struct directory_record *record)
-{
-	buffer_append_format(out, "%s " STR_FORMAT, directory_table_name(record->key.table),
-			     STR_ARGUMENTS(record->key.name));
-	for (size_t i = 0; i < record->field_count; i++)
-		buffer_append_format(out, "|" STR_FORMAT " " STR_FORMAT,
-				     STR_ARGUMENTS(record->fields[i].name),
-				     STR_ARGUMENTS(record->fields[i].value));
-	buffer_append_byte(out, '\0');
-}
-
 static void check_form(const char *text, const char *form)
 {
 	struct arena *arena = arena_new();
-	struct directory_record input = record_of(arena, text);
+	struct directory_record input = record_of_text(arena, text);
 	struct directory_record record;
 	struct directory_record copy;
 	const char *reason = "";
@@ -47,7 +17,8 @@ static void check_form(const char *text, const char *form)
 	if (directory_record_check(&input, arena, &record, &reason) != 0)
 		fail_msg("%s: %s", text, reason);
 	copy = directory_record_copy(arena, &record);
-	append_record(&out, &copy);
+	record_append_text(&out, &copy);
+	buffer_append_byte(&out, '\0');
 	assert_string_equal(buffer_data(&out), form);
 	buffer_clear(&out);
 	arena_free(arena);
@@ -180,7 +151,7 @@ static void what_is_wrong_is_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct arena *arena = arena_new();
-		struct directory_record input = record_of(arena, cases[i].text);
+		struct directory_record input = record_of_text(arena, cases[i].text);
 		struct directory_record record = {.field_count = 77};
 		const char *reason = NULL;
 
@@ -237,7 +208,7 @@ static void tables_have_names(void **state)
 static void fields_are_found(void **state)
 {
 	struct arena *arena = arena_new();
-	struct directory_record record = record_of(
+	struct directory_record record = record_of_text(
 		arena, "address a@d.example|kind forward|target b@e.example|target c@e.example");
 
 	(void)state;

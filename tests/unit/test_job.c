@@ -112,6 +112,28 @@ static void targets_are_lines(void **state)
 						       STR("no\nsuch user")}));
 }
 
+static void flags_of_an_answer_are_known(void **state)
+{
+	struct ipc_job_resolved resolved = {7, 8, IPC_JOB_RESOLVED_FLAGS, 9, 10};
+
+	(void)state;
+	for (unsigned bit = 0; bit < 32; bit++) {
+		struct buffer body = {0};
+		struct ipc_job_resolved taken;
+		struct unpack unpack;
+
+		resolved.flags = UINT32_C(1) << bit;
+		ipc_job_add_resolved(&body, &resolved);
+		assert_int_equal(body.length, IPC_JOB_RESOLVED_OVERHEAD);
+		unpack = (struct unpack){buffer_view(&body), false};
+		assert_int_equal(ipc_job_take_resolved(&unpack, &taken),
+				 (IPC_JOB_RESOLVED_FLAGS >> bit & 1) != 0);
+		unpack = (struct unpack){str_slice(buffer_data(&body), body.length - 1), false};
+		assert_false(ipc_job_take_resolved(&unpack, &taken));
+		buffer_clear(&body);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +141,7 @@ int main(void)
 		cmocka_unit_test(words_have_no_spaces),
 		cmocka_unit_test(status_and_flags_are_known),
 		cmocka_unit_test(targets_are_lines),
+		cmocka_unit_test(flags_of_an_answer_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -368,8 +368,8 @@ struct wrong {
 
 static void only_those_who_may_are_heard(void **state)
 {
-	const struct queue_server_peers others = {.manager = geteuid() + 1,
-						  .intake = geteuid() + 2};
+	const struct queue_server_peers others = {
+		.manager = geteuid() + 1, .intake = geteuid() + 2, .list = geteuid() + 3};
 	const struct queue_server_peers intake = {.manager = geteuid() + 1, .intake = geteuid()};
 	struct queue_peer peer;
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "exchange/import_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct exchange_import *exchange_import_new(struct exchange_server *server,
+					    const struct exchange_import_settings *settings)
+{
+	struct exchange_import *import = memory_alloc_zero(1, sizeof *import);
+
+	import->server = server;
+	import->settings = settings;
+	import->seen = exchange_seen_new();
+	import->foreign = exchange_seen_new();
+	return import;
+}
+
+void exchange_import_free(struct exchange_import *import)
+{
+	exchange_seen_free(import->seen);
+	exchange_seen_free(import->foreign);
+	free(import);
+}
+
+void import_tell(struct exchange_import *import, enum exchange_event event, const char *file,
+		 unsigned line, const struct directory_key *key, struct str text)
+{
+	import->counts[event]++;
+	import->settings->tell(import->settings->context, event, file, line, key, text);
+}
+
+void import_progress(struct exchange_import *import, const char *what, uint64_t count)
+{
+	if (import->settings->progress != NULL && count % IMPORT_TELL_EVERY == 0)
+		import->settings->progress(import->settings->context, what, count);
+}
+
+uint64_t exchange_import_count(const struct exchange_import *import, enum exchange_event event)
+{
+	return import->counts[event];
+}
+
+uint64_t exchange_import_records(const struct exchange_import *import)
+{
+	return import->records;
+}
+
+void exchange_import_reset(struct exchange_import *import)
+{
+	memset(import->counts, 0, sizeof import->counts);
+	import->records = 0;
+	import->applied = 0;
+}
+
+/* A key that comes again has no say; a member that does is the same member. */
+static void check_entry(struct exchange_import *import, const struct exchange_entry *entry)
+{
+	const struct exchange_place here = {.file = import->checked, .line = entry->line};
+	struct exchange_place first = exchange_seen_add(import->seen, &entry->record.key, here);
+	char text[64];
+
+	if (first.line == 0 || entry->record.key.table == DIRECTORY_MEMBER) {
+		import->records++;
+		return;
+	}
+	snprintf(text, sizeof text, "the same key stands in line %u%s", first.line,
+		 first.file == here.file ? "" : " of a file before");
+	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
+}
+
+int exchange_import_check(struct exchange_import *import, struct exchange_reader *reader)
+{
+	struct exchange_entry entry;
+	int result;
+
+	import->checked++;
+	while ((result = exchange_reader_next(reader, &entry)) != 0) {
+		if (result > 0)
+			check_entry(import, &entry);
+		else if (result == -EBADMSG)
+			import_tell(import, EXCHANGE_BAD, entry.file, entry.line, NULL,
+				    entry.problem);
+		else
+			return result;
+		import_progress(import, "checked", import->records);
+	}
+	return 0;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: ISC
+#include "exchange/pages.h"
+#include "base/arena.h"
+#include "base/panic.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct exchange_pages {
+	struct exchange_server *server;
+	enum directory_table table;
+	struct buffer prefix;
+	struct buffer after; /* the last key that was seen */
+	struct directory_question question;
+	struct arena *arena; /* of the page */
+	struct directory_record *records;
+	size_t count;
+	bool at_end;
+	bool has_failed;
+};
+
+/* --- one question --- */
+
+void exchange_server_wait(struct exchange_server *server, const struct directory_question *question)
+{
+	while (question->private != NULL)
+		os_loop_run(server->loop);
+}
+
+void exchange_server_stop(struct exchange_server *server)
+{
+	os_loop_stop(server->loop);
+}
+
+bool exchange_server_has_failed(struct exchange_server *server,
+				const struct directory_answer_text *answer)
+{
+	if (answer->error == DIRECTORY_ERROR_NONE)
+		return false;
+	server->error = answer->error;
+	snprintf(server->error_text, sizeof server->error_text, "%s",
+		 answer->error_text != NULL ? answer->error_text : "");
+	return true;
+}
+
+const char *exchange_server_problem(const struct exchange_server *server)
+{
+	switch (server->error) {
+	case DIRECTORY_ERROR_NONE:
+		return "nothing is wrong";
+	case DIRECTORY_ERROR_LATER:
+		return "the directory does not answer";
+	case DIRECTORY_ERROR_DENIED:
+		return "the directory does not let this user do that";
+	case DIRECTORY_ERROR_BAD:
+	case DIRECTORY_ERROR_STORAGE:
+		break;
+	}
+	return server->error_text[0] != '\0' ? server->error_text : "the directory has failed";
+}
+
+int exchange_server_errno(const struct exchange_server *server)
+{
+	switch (server->error) {
+	case DIRECTORY_ERROR_LATER:
+		return -ECONNREFUSED;
+	case DIRECTORY_ERROR_DENIED:
+		return -EACCES;
+	case DIRECTORY_ERROR_BAD:
+		return -EINVAL;
+	case DIRECTORY_ERROR_NONE:
+	case DIRECTORY_ERROR_STORAGE:
+		break;
+	}
+	return -EIO;
+}
+
+/* --- pages --- */
+
+void exchange_fields(const struct str *words, size_t count, struct directory_field *fields)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct str rest = words[i];
+
+		fields[i] = (struct directory_field){.value = STR("")};
+		(void)str_split(&rest, ' ', &fields[i].name);
+		if (rest.data != NULL)
+			fields[i].value = rest;
+	}
+}
+
+/* Whether the word begins a record: "= KEY". */
+static bool is_key(struct str word)
+{
+	return str_starts_with(word, STR("= "));
+}
+
+static void take_page(struct exchange_pages *pages, const struct str *words, size_t count)
+{
+	struct directory_field *fields = arena_alloc(pages->arena, (count + 1) * sizeof *fields);
+	struct str *copies = arena_alloc(pages->arena, (count + 1) * sizeof *copies);
+
+	pages->records = arena_alloc(pages->arena, (count + 1) * sizeof *pages->records);
+	for (size_t i = 0; i < count; i++)
+		copies[i] = arena_copy_str(pages->arena, words[i]);
+	for (size_t i = 0; i < count;) {
+		struct directory_record *record = &pages->records[pages->count];
+		size_t end = i + 1;
+
+		while (end < count && !is_key(copies[end]))
+			end++;
+		if (is_key(copies[i])) { /* else it is of no record, and no server says that */
+			exchange_fields(copies + i + 1, end - i - 1, fields + i);
+			*record = (struct directory_record){
+				.key = {pages->table, str_skip(copies[i], 2)},
+				.fields = fields + i,
+				.field_count = end - i - 1,
+			};
+			pages->count++;
+		}
+		i = end;
+	}
+}
+
+static void on_page(void *context, const struct directory_answer_text *answer)
+{
+	struct exchange_pages *pages = context;
+
+	pages->has_failed = exchange_server_has_failed(pages->server, answer);
+	if (!pages->has_failed)
+		take_page(pages, answer->results, answer->result_count);
+	exchange_server_stop(pages->server);
+}
+
+struct exchange_pages *exchange_pages_new(struct exchange_server *server,
+					  enum directory_table table, struct str prefix)
+{
+	struct exchange_pages *pages = memory_alloc_zero(1, sizeof *pages);
+
+	pages->server = server;
+	pages->table = table;
+	pages->arena = arena_new();
+	pages->question = (struct directory_question){.answered = on_page, .context = pages};
+	buffer_append_str(&pages->prefix, prefix);
+	return pages;
+}
+
+int exchange_pages_next(struct exchange_pages *pages, const struct directory_record **records_out,
+			size_t *count_out)
+{
+	if (pages->at_end)
+		return 0;
+	arena_reset(pages->arena);
+	pages->count = 0;
+	directory_client_list(pages->server->client, directory_table_name(pages->table),
+			      buffer_view(&pages->prefix), buffer_view(&pages->after),
+			      DIRECTORY_LIST_MAX, &pages->question);
+	exchange_server_wait(pages->server, &pages->question);
+	if (pages->has_failed)
+		return exchange_server_errno(pages->server);
+	pages->at_end = pages->count < DIRECTORY_LIST_MAX;
+	if (pages->count == 0)
+		return 0;
+	buffer_reset(&pages->after);
+	buffer_append_str(&pages->after, pages->records[pages->count - 1].key.name);
+	*records_out = pages->records;
+	*count_out = pages->count;
+	return 1;
+}
+
+void exchange_pages_free(struct exchange_pages *pages)
+{
+	arena_free(pages->arena);
+	buffer_clear(&pages->prefix);
+	buffer_clear(&pages->after);
+	free(pages);
+}

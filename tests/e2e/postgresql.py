@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: ISC
+"""PostgreSQL servers for tests, each in a directory and at a port of its own, and a store
+that is driven by lines (postgresql_store.c)."""
+
+import glob
+import itertools
+import os
+import pwd
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+from stagepost import (PATIENCE, ROOT, Log, free_port, is_alive, is_root, listening,
+                       wait_until)
+
+OWNER = "postgres"  # it does not run as root
+DATABASE = "mail"
+SETTINGS = """listen_addresses = '127.0.0.1'
+port = {port}
+unix_socket_directories = '{sockets}'
+max_connections = 60
+shared_buffers = 64MB
+fsync = {fsync}
+wal_level = replica
+max_wal_senders = 5
+max_replication_slots = 5
+hot_standby = on
+hot_standby_feedback = on
+wal_retrieve_retry_interval = 200ms
+log_min_messages = warning
+lc_messages = 'C'
+"""
+
+
+def programs():
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    assert found, "PostgreSQL is not installed"
+    return os.path.dirname(found[-1])
+
+
+def as_owner():
+    if not is_root():
+        return []
+    return ["setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--init-groups", "--"]
+
+
+class Server:
+    """In DIRECTORY, which is made. A standby of STANDBY_OF streams from it as NAME."""
+
+    def __init__(self, directory, name="a", standby_of=None, fsync="off", settings=""):
+        self.directory = os.path.join(directory, name)
+        self.sockets = directory
+        self.name = name
+        self.port = free_port()
+        self.process = None
+        os.chmod(directory, 0o777)
+        os.mkdir(self.directory, 0o700)
+        if is_root():
+            shutil.chown(self.directory, OWNER, OWNER)
+        if standby_of is None:
+            self._run("initdb", "-D", self.directory, "-U", OWNER, "-A", "trust", "-E", "UTF8",
+                      "--locale=C.UTF-8", "--no-sync")
+        else:
+            self._run("pg_basebackup", "-D", self.directory, "-R", "-X", "stream", "--no-sync",
+                      "-c", "fast", "-d",
+                      f"{standby_of.conninfo(database=None)} application_name={name}")
+        with open(os.path.join(self.directory, "postgresql.conf"), "a", encoding="ascii") as conf:
+            conf.write(SETTINGS.format(port=self.port, sockets=self.sockets, fsync=fsync))
+            conf.write(settings)
+        self.start()
+        if standby_of is None:
+            self.sql(f"CREATE DATABASE {DATABASE}", database=OWNER)
+
+    def _run(self, program, *words):
+        ended = subprocess.run([*as_owner(), os.path.join(programs(), program), *words],
+                               cwd=self.sockets, capture_output=True, text=True, check=False,
+                               timeout=120)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+    def conninfo(self, database=DATABASE, user=OWNER, host="127.0.0.1"):
+        """By TCP; HOST may be sockets."""
+        text = f"host={host} port={self.port} user={user}"
+        return f"{text} dbname={database}" if database else text
+
+    def start(self):
+        with open(os.path.join(self.sockets, f"{self.name}.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [*as_owner(), os.path.join(programs(), "postgres"), "-D", self.directory],
+                cwd=self.sockets, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
+        wait_until(lambda: self.process.poll() is not None or self.answers(),
+                   "PostgreSQL answers", 60)
+        assert self.process.poll() is None, self.log()
+
+    def answers(self):
+        return listening(self.port) and subprocess.run(
+            [os.path.join(programs(), "pg_isready"), "-q", "-h", "127.0.0.1", "-p",
+             str(self.port)], check=False, timeout=PATIENCE).returncode == 0
+
+    def log(self):
+        with open(os.path.join(self.sockets, f"{self.name}.log"), encoding="utf-8") as log:
+            return log.read()
+
+    def sql(self, text, database=DATABASE, user=OWNER, timeout=120):
+        """Runs TEXT, all of it in one transaction where it is no single statement."""
+        ended = subprocess.run(
+            ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d",
+             self.conninfo(database, user=user), "-c", text],
+            capture_output=True, text=True, check=False, timeout=timeout)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.strip()
+
+    def session(self, **words):
+        return Session(self.conninfo(**words))
+
+    def pids(self):
+        """The postmaster first, and what it started."""
+        found = [self.process.pid]
+        for stat in glob.glob("/proc/[0-9]*/stat"):
+            try:
+                with open(stat, encoding="latin-1") as file:
+                    words = file.read().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(words[1]) == self.process.pid:
+                found.append(int(stat.split("/")[2]))
+        return found
+
+    def signal(self, number):
+        for pid in self.pids():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def kill(self):
+        """kill -9, all of it at once."""
+        pids = self.pids()
+        self.signal(signal.SIGKILL)
+        self.process.wait(PATIENCE)
+        wait_until(lambda: not any(is_alive(pid) for pid in pids), "its processes are gone")
+
+    def promote(self):
+        self._run("pg_ctl", "promote", "-D", self.directory, "-W")
+
+    def replayed(self, version, timeout=PATIENCE):
+        wait_until(lambda: int(self.sql("SELECT version FROM meta")) >= version,
+                   f"the standby has version {version}", timeout)
+
+    def stop(self):
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.signal(signal.SIGCONT)
+        self.process.send_signal(signal.SIGQUIT)
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+class Session:
+    """One psql that goes on: what is run in it is committed when run() returns."""
+
+    def __init__(self, conninfo):
+        self.process = subprocess.Popen(
+            ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", conninfo], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+
+    def send(self, text):
+        self.process.stdin.write(f"{text};\n\\echo .done\n")
+        self.process.stdin.flush()
+
+    def receive(self):
+        lines = []
+        for line in self.process.stdout:
+            if line == ".done\n":
+                return "\n".join(lines)
+            lines.append(line.rstrip("\n"))
+        raise AssertionError(self.process.stderr.read())
+
+    def run(self, text):
+        self.send(text)
+        return self.receive()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class Answer:
+    def __init__(self, line):
+        _, self.error, version, *self.records = line.split("\t")
+        self.version = int(version)
+
+    def __repr__(self):
+        return f"{self.error} {self.version} {self.records}"
+
+
+class Store:
+    """DATABASES are connection strings. What the store tells is in events, each
+    (when, word, words...), in order."""
+
+    def __init__(self, directory, *databases, wait=True):
+        program = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
+                               "tests", "e2e", "postgresql_store")
+        self.ids = itertools.count(1)
+        self.answers = {}
+        self.events = []
+        self.order = []  # of all lines: their first two words
+        self.condition = threading.Condition()
+        path = os.path.join(directory, f"store-{next(COUNT)}.log")
+        with open(path, "wb") as log:
+            self.process = subprocess.Popen([program, *databases], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=log, text=True,
+                                            bufsize=1)
+        self.log = Log(path)
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+        if wait:
+            self.wait_event("up")
+
+    def _read(self):
+        for line in self.process.stdout:
+            now = time.monotonic()
+            words = line.rstrip("\n").split("\t")
+            with self.condition:
+                self.order.append(words[:3])
+                if words[0] == "*":
+                    self.events.append((now, *words[1:]))
+                else:
+                    self.answers.setdefault(words[0], queue.Queue()).put(line.rstrip("\n"))
+                self.condition.notify_all()
+
+    def send(self, *words):
+        """The id by which receive() waits for the answer."""
+        name = str(next(self.ids))
+        with self.condition:
+            self.answers[name] = queue.Queue()
+            self.process.stdin.write("\t".join([name, *map(str, words)]) + "\n")
+            self.process.stdin.flush()
+        return name
+
+    def receive(self, name, timeout=PATIENCE):
+        return self.answers[name].get(timeout=timeout)
+
+    def ask(self, *words, timeout=PATIENCE):
+        return Answer(self.receive(self.send(*words), timeout))
+
+    def get(self, table, *keys):
+        return self.ask("get", table, *keys)
+
+    def record(self, table, key):
+        """Its text, "-" when there is none."""
+        answer = self.get(table, key)
+        assert answer.error == "0", answer
+        return answer.records[0]
+
+    def put(self, table, *records):
+        return self.ask("put", table, *records)
+
+    def state(self):
+        """up or down, identity, version, microseconds since the data were fresh."""
+        return self.receive(self.send("state")).split("\t")[1:]
+
+    def bench(self, table, pattern, keys, seconds, depth):
+        return int(self.receive(self.send("bench", table, pattern, keys, seconds, depth),
+                                seconds + PATIENCE).split("\t")[1])
+
+    def mark(self):
+        with self.condition:
+            return len(self.events)
+
+    def wait_event(self, word, *words, since=0, timeout=PATIENCE):
+        """The first event behind SINCE that begins with these words (None: any)."""
+        wanted = (word, *words)
+
+        def matches(event):
+            return all(w is None or w == e for w, e in zip(wanted, event[1:]))
+
+        deadline = time.monotonic() + timeout
+        with self.condition:
+            while True:
+                for event in self.events[since:]:
+                    if matches(event):
+                        return event
+                left = deadline - time.monotonic()
+                assert left > 0, f"no {wanted} within {timeout} s: {self.events[-5:]}\n" \
+                    f"{self.log.tail()}"
+                self.condition.wait(left)
+
+    def versions(self):
+        return [int(event[2]) for event in self.events if event[1] == "changed"]
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait(PATIENCE)
+        self.thread.join(PATIENCE)
+        self.process.stdout.close()
+        assert self.process.returncode == 0, self.log.tail()
+
+
+COUNT = itertools.count(1)
+assert pwd.getpwnam(OWNER), "PostgreSQL is not installed"

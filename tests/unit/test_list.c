@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: ISC
+/* What becomes of mail to lists; the directory and the queue are this test's own. */
+#include "base/panic.h"
+#include "stage/list.h"
+#include "test.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char TEXT[] = "Received: x\r\nSubject: hello\r\n\r\nA line.\r\n";
+
+enum { PEOPLE_MAX = 300000 };
+
+static struct {
+	struct os_loop *loop;
+	struct stage_list *stage;
+	const char *text; /* of the message */
+	/* the directory */
+	size_t members; /* m0@b.test and so on */
+	const char *odd_member;
+	const char *route; /* "list", "none", "away", "mailbox", "ownerless" */
+	bool verp;
+	size_t away_from; /* members, once; 0: never */
+	size_t away_times;
+	/* the queue */
+	size_t open, most_open, opened, committed, abandoned;
+	size_t fail_open;   /* the how manieth; 0: none */
+	size_t fail_commit; /* the same */
+	int commit_error;
+	size_t recipients;
+	unsigned char has[PEOPLE_MAX]; /* how often a member has it */
+	char first[4096];              /* message */
+	char senders[256];
+	char outcome[1024];
+	size_t jobs;
+} world;
+
+/* --- the directory --- */
+
+bool directory_is_served(const struct directory *directory)
+{
+	(void)directory;
+	return true;
+}
+
+void directory_lookup(struct directory *directory, struct str address, directory_found *found,
+		      void *context, struct directory_request *request)
+{
+	struct directory_target target = {
+		.kind = strcmp(world.route, "mailbox") == 0 ? DIRECTORY_TARGET_LOCAL
+							    : DIRECTORY_TARGET_LIST,
+		.address = address,
+		.owner = strcmp(world.route, "ownerless") == 0 ? STR("") : STR("owner@a.test"),
+		.verp = world.verp,
+	};
+	struct directory_result result = {.targets = &target, .target_count = 1};
+
+	(void)directory;
+	(void)request;
+	assert_true(str_equal(address, STR("list@a.test")));
+	if (strcmp(world.route, "none") == 0)
+		result = (struct directory_result){.answer = DIRECTORY_REFUSED};
+	if (strcmp(world.route, "away") == 0)
+		result = (struct directory_result){.answer = DIRECTORY_UNKNOWN, .is_away = true};
+	mail_verdict_set(&result.verdict, result.answer == DIRECTORY_UNKNOWN ? "4.4.3" : "5.1.1",
+			 "told");
+	found(context, &result);
+}
+
+void directory_request_cancel(struct directory_request *request)
+{
+	(void)request;
+}
+
+void directory_members_cancel(struct directory_members_request *request)
+{
+	(void)request;
+}
+
+void directory_list_members(struct directory *directory, struct str list, struct str after,
+			    void (*listed)(void *context, const struct directory_members *members),
+			    void *context, struct directory_members_request *request)
+{
+	static char texts[DIRECTORY_LIST_MAX][32];
+	static struct str members[DIRECTORY_LIST_MAX + 1];
+	struct directory_members page = {.members = members, .is_known = true};
+	char key[32] = "";
+	size_t next = 0;
+
+	(void)directory;
+	(void)request;
+	assert_true(str_equal(list, STR("list@a.test")));
+	if (after.length > 0) {
+		memcpy(key, after.data, after.length);
+		next = strtoul(key + 1, NULL, 10) + 1;
+	}
+	if (world.away_times > 0 && next >= world.away_from) {
+		world.away_times--;
+		page = (struct directory_members){0};
+		mail_verdict_set(&page.verdict, "4.4.3", "told");
+		listed(context, &page);
+		return;
+	}
+	while (page.count < DIRECTORY_LIST_MAX && next < world.members) {
+		snprintf(texts[page.count], sizeof *texts, "m%zu@b.test", next++);
+		members[page.count] = str_from(texts[page.count]);
+		page.count++;
+	}
+	page.is_end = page.count < DIRECTORY_LIST_MAX;
+	if (world.odd_member != NULL && page.count > 0)
+		members[0] = str_from(world.odd_member);
+	listed(context, &page);
+}
+
+/* --- the queue --- */
+
+void queue_client_open(struct queue_client *client, struct queue_client_message *message)
+{
+	(void)client;
+	assert_int_equal(message->state, QUEUE_CLIENT_IDLE);
+	if (++world.opened == world.fail_open) {
+		message->done(message->context, -ENOSPC);
+		return;
+	}
+	message->file = memfd_create("message", 0);
+	assert_true(message->file >= 0);
+	message->number = world.opened;
+	message->state = QUEUE_CLIENT_OPEN;
+	if (++world.open > world.most_open)
+		world.most_open = world.open;
+	message->done(message->context, 0);
+}
+
+static void check_data(const struct queue_client_message *message,
+		       const struct mail_envelope *envelope)
+{
+	char data[4096] = "";
+	char wanted[4096];
+
+	assert_true(pread(message->file, data, sizeof data, 0) > 0);
+	snprintf(wanted, sizeof wanted, "Delivered-To: list@a.test\r\n%s", world.text);
+	assert_string_equal(data, wanted);
+	assert_int_equal(envelope->size, strlen(wanted));
+	assert_int_equal(envelope->id.number, message->number);
+	assert_int_equal(envelope->envid.length + (size_t)envelope->ret, 0);
+}
+
+static void count_recipients(const struct mail_envelope *envelope)
+{
+	for (size_t i = 0; i < envelope->recipient_count; i++) {
+		const struct mail_recipient *recipient = &envelope->recipients[i];
+		char text[64] = "";
+
+		assert_int_equal(recipient->notify + recipient->original.length, 0);
+		memcpy(text, recipient->address.data, recipient->address.length);
+		if (text[0] == 'm')
+			world.has[strtoul(text + 1, NULL, 10)]++;
+		else
+			snprintf(world.first, sizeof world.first, "%s", text);
+		world.recipients++;
+	}
+}
+
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
+{
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	check_data(message, envelope);
+	close(message->file);
+	message->state = QUEUE_CLIENT_IDLE;
+	world.open--;
+	if (++world.committed == world.fail_commit) {
+		message->done(message->context, world.commit_error);
+		return;
+	}
+	count_recipients(envelope);
+	snprintf(world.senders, sizeof world.senders, STR_FORMAT, STR_ARGUMENTS(envelope->sender));
+	message->done(message->context, 0);
+}
+
+void queue_client_abandon(struct queue_client_message *message)
+{
+	if (message->state != QUEUE_CLIENT_OPEN)
+		return;
+	close(message->file);
+	message->state = QUEUE_CLIENT_IDLE;
+	world.open--;
+	world.abandoned++;
+}
+
+/* --- "send" --- */
+
+void stage_helper_report(struct stage_helper_job *job, size_t index,
+			 const struct mail_verdict *verdict, const char *trigger)
+{
+	size_t used = strlen(world.outcome);
+
+	assert_false(job->recipients[index].is_reported);
+	job->recipients[index].is_reported = true;
+	snprintf(world.outcome + used, sizeof world.outcome - used, "%s %s%s%s;", verdict->status,
+		 verdict->text, trigger != NULL ? " " : "", trigger != NULL ? trigger : "");
+}
+
+void stage_helper_finish(struct stage_helper_job *job)
+{
+	close(job->file);
+	arena_free(job->arena);
+	free(job);
+	if (--world.jobs == 0)
+		os_loop_stop(world.loop);
+}
+
+static struct stage_helper_job *job_new(const char *sender, const char *text, size_t count)
+{
+	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+
+	job->arena = arena_new();
+	job->sender = str_from(sender);
+	job->envid = STR("QQ1");
+	job->ret = MAIL_RET_FULL;
+	job->file = memfd_create("data", 0);
+	job->size = strlen(text);
+	assert_int_equal(write(job->file, text, job->size), job->size);
+	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
+	job->recipient_count = count;
+	for (size_t i = 0; i < count; i++)
+		job->recipients[i] = (struct stage_helper_recipient){.number = (uint32_t)i + 1,
+								     .address = STR("list@a.test"),
+								     .notify = MAIL_NOTIFY_SUCCESS};
+	world.text = text;
+	world.jobs++;
+	return job;
+}
+
+static void deliver(const char *sender, const char *text, size_t count)
+{
+	world.outcome[0] = '\0';
+	stage_list_deliver(world.stage, job_new(sender, text, count));
+	os_loop_run(world.loop);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof world);
+	world.route = "list";
+	world.loop = os_loop_new();
+	world.stage = stage_list_new(world.loop, NULL, NULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stage_list_free(world.stage);
+	os_loop_free(world.loop);
+	assert_int_equal(world.open, 0);
+	return 0;
+}
+
+static void each_has_it(size_t times)
+{
+	for (size_t i = 0; i < world.members; i++)
+		assert_int_equal(world.has[i], times);
+}
+
+/* --- tests --- */
+
+static void each_member_has_it_once(void **state)
+{
+	static const struct {
+		size_t members;
+		const char *outcome;
+		size_t most_open;
+	} cases[] = {
+		{0, "2.0.0 the list has no members;", 0},
+		{1, "2.0.0 sent on to 1 members in 1 messages;", 1},
+		{999, "2.0.0 sent on to 999 members in 1 messages;", 1},
+		{1000, "2.0.0 sent on to 1000 members in 1 messages;", 1},
+		{1001, "2.0.0 sent on to 1001 members in 2 messages;", 2},
+		{100000, "2.0.0 sent on to 100000 members in 100 messages;", 100},
+		{300000, "2.0.0 sent on to 300000 members in 300 messages;", STAGE_LIST_GROUP},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up(state);
+		world.members = cases[i].members;
+		deliver("ann@c.test", TEXT, 1);
+		assert_string_equal(world.outcome, cases[i].outcome);
+		assert_int_equal(world.most_open, cases[i].most_open);
+		assert_int_equal(world.recipients, cases[i].members);
+		each_has_it(1);
+		if (cases[i].members > 0)
+			assert_string_equal(world.senders, "owner@a.test");
+		tear_down(state);
+	}
+}
+
+static void all_recipients_of_a_job_are_seen_to(void **state)
+{
+	(void)state;
+	world.members = 2;
+	deliver("ann@c.test", TEXT, 20);
+	each_has_it(20);
+}
+
+static void members_may_have_senders_of_their_own(void **state)
+{
+	(void)state;
+	world.members = 1;
+	world.verp = true;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.senders, "owner+@a.test-@[]");
+}
+
+static void what_is_no_address_is_left_out(void **state)
+{
+	static const struct {
+		const char *member;
+		const char *address; /* NULL: left out */
+	} cases[] = {
+		{"nobody", NULL},
+		{"@b.test", NULL},
+		{"b@", NULL},
+		{"b\n@b.test", NULL},
+		{"b b@b.test", "\"b b\"@b.test"},
+		{"<b@b.test>", NULL},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up(state);
+		world.members = 3;
+		world.odd_member = cases[i].member;
+		deliver("ann@c.test", TEXT, 1);
+		assert_int_equal(world.recipients, cases[i].address != NULL ? 3 : 2);
+		if (cases[i].address != NULL)
+			assert_string_equal(world.first, cases[i].address);
+		tear_down(state);
+	}
+}
+
+static void some_mail_is_not_for_members(void **state)
+{
+	static const struct {
+		const char *route;
+		const char *sender;
+		const char *text;
+		const char *outcome;
+	} cases[] = {
+		{"list", "", TEXT, "5.7.2 the list takes no bounces;"},
+		{"list", "#@[]", TEXT, "5.7.2 the list takes no bounces;"},
+		{"none", "ann@c.test", TEXT, "5.1.1 there is no such list any more;"},
+		{"mailbox", "ann@c.test", TEXT, "5.1.1 there is no such list any more;"},
+		{"ownerless", "ann@c.test", TEXT, "4.3.5 the list has no owner;"},
+		{"away", "ann@c.test", TEXT, "4.4.3 told directory;"},
+		{"list", "ann@c.test", "Delivered-To: list@a.test\r\n\r\n",
+		 "5.4.6 mail loop: list@a.test > list@a.test;"},
+		{"list", "ann@c.test",
+		 "delivered-to: two@a.test\r\nReceived: x\r\nDelivered-To: one@a.test\r\n"
+		 "DELIVERED-TO:List@a.test\r\nDelivered-To: before@a.test\r\n\r\n",
+		 "5.4.6 mail loop: List@a.test > one@a.test > two@a.test > List@a.test;"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up(state);
+		world.members = 3;
+		world.route = cases[i].route;
+		deliver(cases[i].sender, cases[i].text, 1);
+		assert_string_equal(world.outcome, cases[i].outcome);
+		assert_int_equal(world.opened, 0);
+		tear_down(state);
+	}
+}
+
+static void what_looks_like_a_loop_is_none(void **state)
+{
+	static const char *const texts[] = {
+		"Delivered-To: other@a.test\r\n\r\nA line.\r\n",
+		"Subject: x\r\n\r\nDelivered-To: list@a.test\r\n",
+		"X-Delivered-To: list@a.test\r\n\r\n",
+		"Delivered-To: list@a.test.example\r\n\r\n",
+		"Delivered-To\r\n\r\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		set_up(state);
+		world.members = 3;
+		deliver("ann@c.test", texts[i], 1);
+		each_has_it(1);
+		tear_down(state);
+	}
+}
+
+/* Nobody has it before all pages are there. */
+static void a_directory_that_goes_away_is_waited_for(void **state)
+{
+	(void)state;
+	world.members = 5000;
+	world.away_from = 3000;
+	world.away_times = 1;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.outcome, "4.4.3 told directory;");
+	assert_int_equal(world.committed, 0);
+	assert_int_equal(world.abandoned, 3);
+	deliver("ann@c.test", TEXT, 1);
+	each_has_it(1);
+}
+
+/* Those who have it do not get it again. */
+static void it_goes_on_where_it_was(void **state)
+{
+	(void)state;
+	world.members = 200000;
+	world.away_from = 150000;
+	world.away_times = 1;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.outcome, "2.0.0 sent on to 200000 members in 200 messages;");
+	each_has_it(1);
+}
+
+static void what_is_not_queued_is_tried_again(void **state)
+{
+	static const struct {
+		size_t fail_open, fail_commit;
+		int error;
+		const char *outcome;
+	} cases[] = {
+		{3, 0, 0, "4.3.1 Insufficient system storage;"},
+		{0, 3, -ENOSPC, "2.0.0 sent on to 5000 members in 5 messages;"},
+		{0, 3, -ENOTCONN, "2.0.0 sent on to 5000 members in 5 messages;"},
+		{0, 1, -EIO, "2.0.0 sent on to 5000 members in 5 messages;"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up(state);
+		world.members = 5000;
+		world.fail_open = cases[i].fail_open;
+		world.fail_commit = cases[i].fail_commit;
+		world.commit_error = cases[i].error;
+		deliver("ann@c.test", TEXT, 1);
+		assert_string_equal(world.outcome, cases[i].outcome);
+		if (cases[i].fail_open > 0)
+			deliver("ann@c.test", TEXT, 1);
+		each_has_it(1);
+		tear_down(state);
+	}
+}
+
+static void a_lone_message_that_fails_waits_in_the_queue(void **state)
+{
+	(void)state;
+	world.members = 5;
+	world.fail_commit = 1;
+	world.commit_error = -EIO;
+	deliver("ann@c.test", TEXT, 1);
+	assert_string_equal(world.outcome, "4.3.0 The queue cannot take the list's mail now;");
+	deliver("ann@c.test", TEXT, 1);
+	each_has_it(1);
+}
+
+static void stop_loop(void *context)
+{
+	(void)context;
+	os_loop_stop(world.loop);
+}
+
+static void nothing_is_left_when_it_is_given_up(void **state)
+{
+	struct os_timer *stop;
+
+	(void)state;
+	world.members = 200000;
+	world.away_from = 150000;
+	world.away_times = 1000;
+	for (unsigned i = 0; i < 20; i++)
+		stage_list_deliver(world.stage, job_new("ann@c.test", TEXT, 2));
+	stop = os_timer_new(world.loop, stop_loop, NULL);
+	os_timer_start(stop, SECOND_US / 2);
+	os_loop_run(world.loop);
+	os_timer_free(stop);
+	assert_true(world.open > 0);
+	stage_list_give_up(world.stage);
+	assert_int_equal(world.jobs, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_member_has_it_once),
+		cmocka_unit_test_setup_teardown(all_recipients_of_a_job_are_seen_to, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(members_may_have_senders_of_their_own, set_up,
+						tear_down),
+		cmocka_unit_test(what_is_no_address_is_left_out),
+		cmocka_unit_test(some_mail_is_not_for_members),
+		cmocka_unit_test(what_looks_like_a_loop_is_none),
+		cmocka_unit_test_setup_teardown(a_directory_that_goes_away_is_waited_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(it_goes_on_where_it_was, set_up, tear_down),
+		cmocka_unit_test(what_is_not_queued_is_tried_again),
+		cmocka_unit_test_setup_teardown(a_lone_message_that_fails_waits_in_the_queue,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_is_left_when_it_is_given_up, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
