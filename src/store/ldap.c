@@ -238,6 +238,8 @@ static char *copy_setting(const char *text)
 static int take_servers(struct follower_settings *settings, const struct store_ldap_settings *given,
 			struct buffer *why)
 {
+	const char *authority =
+		given->authority != NULL && given->authority[0] != '\0' ? given->authority : NULL;
 	bool needs_tls = false;
 	int error = 0;
 
@@ -250,7 +252,7 @@ static int take_servers(struct follower_settings *settings, const struct store_l
 		needs_tls = needs_tls || link_server_needs_tls(&settings->servers[i]);
 	}
 	if (error == 0 && needs_tls)
-		error = link_prepare_tls(copy_setting(given->authority), why);
+		error = link_prepare_tls(authority, why);
 	return error;
 }
 

@@ -123,7 +123,8 @@ void link_describe(LDAP *ld, int code, struct buffer *why)
 	char *said = NULL;
 
 	buffer_append_format(why, "%s (%d)", ldap_err2string(code), code);
-	(void)ldap_get_option(ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &said);
+	if (ld != NULL)
+		(void)ldap_get_option(ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &said);
 	if (said != NULL && said[0] != '\0')
 		buffer_append_format(why, ": %.200s", said);
 	ldap_memfree(said);
@@ -178,6 +179,26 @@ static int bind_as(LDAP *ld, const struct link_login *login)
 	return code == LDAP_SUCCESS ? wait_for_result(ld, number) : code;
 }
 
+/* libldap does not say what it did not like of a certificate. */
+static void describe_failure(const struct link_server *server, LDAP *ld, const char *tried,
+			     int code, struct buffer *why)
+{
+	char *said = NULL;
+
+	buffer_append_format(why, "%s: ", tried);
+	if (ld != NULL)
+		(void)ldap_get_option(ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &said);
+	if (said != NULL && said[0] != '\0' && link_server_needs_tls(server) &&
+	    (code == LDAP_SERVER_DOWN || code == LDAP_CONNECT_ERROR))
+		buffer_append_format(why,
+				     "%s (%d): TLS failed; is its certificate for this host, and "
+				     "signed by the authority?",
+				     ldap_err2string(code), code);
+	else
+		link_describe(ld, code, why);
+	ldap_memfree(said);
+}
+
 int link_open(const struct link_server *server, const struct link_login *login, LDAP **ld_out,
 	      struct buffer *why)
 {
@@ -203,8 +224,7 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 		*ld_out = ld;
 		return 0;
 	}
-	buffer_append_format(why, "%s: ", tried);
-	link_describe(ld, code, why);
+	describe_failure(server, ld, tried, code, why);
 	link_close(ld);
 	return code;
 }
