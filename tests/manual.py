@@ -11,7 +11,8 @@ import sys
 
 SUBCOMMANDS = ("queue", "trigger")
 # Pages by other names than their own, and pages of others.
-KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "mandoc.1", "syslog.3", "systemd.1"}
+KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "mandoc.1", "syslog.3", "systemd.1",
+         "socketmap_table.5"}
 
 
 def text_of(page):

@@ -293,6 +293,14 @@ const struct directory_server_counts *directory_server_counts(const struct direc
 	return &server->counts;
 }
 
+bool directory_server_is_idle(const struct directory_server *server)
+{
+	for (const struct session *s = server->sessions; s != NULL; s = s->next)
+		if (s->output.length > 0)
+			return false;
+	return server->questions_under_way == 0 && server->batch == NULL;
+}
+
 void directory_server_free(struct directory_server *server)
 {
 	if (server == NULL)

@@ -51,6 +51,7 @@ enum os_sandbox_calls { /* besides memory, time, threads, and talking over UNIX 
 			 * that is refused, so nothing is but most of root's capabilities, and being
 			 * traced. */
 			OS_SANDBOX_PROGRAMS = 1 << 7,
+			OS_SANDBOX_DATABASE = 1 << 8, /* what SQLite does to files besides */
 };
 
 struct os_sandbox {

@@ -118,6 +118,11 @@ static const struct {
 	{"unlinkat", OS_SANDBOX_CHANGE},
 	{"mkdirat", OS_SANDBOX_CHANGE},
 	{"utimensat", OS_SANDBOX_CHANGE},
+	{"access", OS_SANDBOX_DATABASE},
+	{"faccessat", OS_SANDBOX_DATABASE},
+	{"readlink", OS_SANDBOX_DATABASE},
+	{"unlink", OS_SANDBOX_DATABASE},
+	{"fallocate", OS_SANDBOX_DATABASE},
 	/* os_process_files_as() */
 	{"setgroups", OS_SANDBOX_OWNERS},
 	{"setfsuid", OS_SANDBOX_OWNERS},

@@ -326,6 +326,11 @@ void child_ready(struct child *child)
 		ipc_channel_send(supervised->control, CHILD_READY, 0, STR(""), NULL, 0);
 }
 
+void child_renew(struct child *child)
+{
+	renew(CONTAINER_OF(child, struct supervised, child));
+}
+
 int child_socket(const struct child *child, const char *name)
 {
 	for (size_t i = child->socket_count; i > 0; i--)

@@ -29,7 +29,8 @@ enum child_message {
 enum { CHILD_SOCKETS_MAX = 256 };
 
 struct child_socket {
-	char name[192]; /* "listen 0.0.0.0:25", "queue", "send", "notify" */
+	char name[192]; /* "listen 0.0.0.0:25", "queue", "send", "notify", "directory",
+			 * "directory 0.0.0.0:7071", "socketmap 127.0.0.1:7072" */
 	int descriptor;
 };
 
@@ -69,6 +70,9 @@ struct child_program {
 int child_main(int argc, char **argv, const struct child_program *program);
 
 void child_ready(struct child *child);
+/* Stops; the supervisor starts another one at once. For what a process cannot change as long as
+ * it lives. */
+void child_renew(struct child *child);
 /* The descriptor of the socket called NAME, or -1. */
 int child_socket(const struct child *child, const char *name);
 /* As whom PROGRAM runs; -1, which is nobody's, when that was not told. */

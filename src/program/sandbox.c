@@ -14,7 +14,7 @@ enum {
 	       OS_SANDBOX_REMOVE, /* all that is done to files */
 };
 
-enum base { BASE_SYSTEM = 1, BASE_QUEUE, BASE_MAILBOXES };
+enum base { BASE_SYSTEM = 1, BASE_QUEUE, BASE_MAILBOXES, BASE_DATABASE, BASE_CERTIFICATES };
 
 static const struct profile {
 	const char *program;
@@ -56,6 +56,11 @@ static const struct profile {
 	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
 	{"pipe", OS_SANDBOX_PROGRAMS, {{0}}},
+	{"directory",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE,
+	 {{BASE_DATABASE, "", KEEP},
+	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}},
 };
 
 struct sandbox {
@@ -98,6 +103,33 @@ static void add_mailboxes(struct sandbox *sandbox, const struct config *config, 
 			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
 }
 
+/* The directory in which the file at PATH is: others appear beside it, or in its place. */
+static void add_parent(struct sandbox *sandbox, const char *path, unsigned access)
+{
+	struct str text = str_from(path != NULL ? path : "");
+	ptrdiff_t slash = str_find_last(text, '/');
+
+	if (slash >= 0)
+		add_path(sandbox, str_slice(text.data, slash > 0 ? (size_t)slash : 1), access);
+}
+
+static void add_database(struct sandbox *sandbox, const struct config_directory *directory,
+			 unsigned access)
+{
+	if (directory->backend == CONFIG_BACKEND_SQLITE ||
+	    directory->backend == CONFIG_BACKEND_LDAP)
+		add_parent(sandbox, directory->path, access);
+}
+
+/* They are read again when the configuration is. */
+static void add_certificates(struct sandbox *sandbox, const struct config_directory *directory,
+			     unsigned access)
+{
+	add_parent(sandbox, directory->certificate, access);
+	add_parent(sandbox, directory->key, access);
+	add_parent(sandbox, directory->authority, access);
+}
+
 static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
@@ -109,6 +141,10 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_queue(sandbox, config, place);
 		else if (place->base == BASE_MAILBOXES)
 			add_mailboxes(sandbox, config, place->access);
+		else if (place->base == BASE_DATABASE)
+			add_database(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_CERTIFICATES)
+			add_certificates(sandbox, &config->directory, place->access);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}
@@ -125,6 +161,9 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	if (strcmp(profile->program, "local") == 0 && os_process_is_root() &&
 	    config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		sandbox->calls |= OS_SANDBOX_OWNERS;
+	if (strcmp(profile->program, "directory") == 0 &&
+	    config->directory.backend == CONFIG_BACKEND_SERVERS)
+		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
 	add_places(sandbox, config);
 	return sandbox;
 }

@@ -104,6 +104,32 @@ static int prepare_queue(struct supervisor *supervisor)
 	return error;
 }
 
+/* Where the directory's file is, for its process alone; not what is above. */
+static int prepare_data(struct supervisor *supervisor)
+{
+	const struct config_directory *directory = &supervisor->config->directory;
+	const struct os_process_user *user = &serve_user(supervisor, "directory")->user;
+	struct str path = str_from(directory->path != NULL ? directory->path : "");
+	ptrdiff_t slash = str_find_last(path, '/');
+	char parent[PATH_MAX];
+	int error;
+
+	if ((directory->backend != CONFIG_BACKEND_SQLITE &&
+	     directory->backend != CONFIG_BACKEND_LDAP) ||
+	    slash < 1 || slash >= PATH_MAX)
+		return 0;
+	memcpy(parent, path.data, (size_t)slash);
+	parent[slash] = '\0';
+	error = os_file_make_directory(OS_FILE_HERE, parent);
+	if (error == -EEXIST)
+		return 0;
+	if (error == 0 && user->change && chown(parent, user->uid, user->gid) != 0)
+		error = -errno;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
+	return error;
+}
+
 /* The file stays open, and so locked, until the process ends. */
 static int write_pid_file(const struct config *config)
 {
@@ -132,6 +158,8 @@ static int prepare(struct supervisor *supervisor)
 		error = write_pid_file(config);
 	if (error == 0)
 		error = prepare_queue(supervisor);
+	if (error == 0)
+		error = prepare_data(supervisor);
 	if (error == 0)
 		error = serve_bind_run_sockets(supervisor);
 	if (error == 0)

@@ -24,6 +24,8 @@ static bool process_wants(const struct process *process, const char *name)
 		return strcmp(name, "queue") == 0;
 	if (strcmp(process->program, "send") == 0)
 		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	if (strcmp(process->program, "directory") == 0)
+		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
 	return false;
 }
 
@@ -103,13 +105,30 @@ static void on_control_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
 
+/* That of the directory depends on what keeps the data: who needs no library of a database
+ * does not load it. */
+static const char *program_file(const struct process *process)
+{
+	if (strcmp(process->program, "directory") != 0)
+		return process->program;
+	switch (process->supervisor->config->directory.backend) {
+	case CONFIG_BACKEND_POSTGRESQL:
+		return "directory-postgresql";
+	case CONFIG_BACKEND_LDAP:
+		return "directory-ldap";
+	default:
+		return "directory";
+	}
+}
+
 static pid_t start_program(const struct process *process, int control)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	const char *arguments[] = {process->program, "--supervised", NULL};
+	const char *file = program_file(process);
+	const char *arguments[] = {file, "--supervised", NULL};
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
-	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, process->program);
+	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
 	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
 				control);
 }
@@ -164,12 +183,14 @@ static void add_process(struct supervisor *supervisor, const char *program, unsi
 }
 
 /* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; "queue" last. */
+ * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
 void serve_add_processes(struct supervisor *supervisor)
 {
-	enum { INTAKE, MANAGER, HELPERS, LAST };
+	enum { INTAKE, MANAGER, HELPERS, DIRECTORY, LAST };
 
 	add_process(supervisor, "queue", LAST);
+	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
+		add_process(supervisor, "directory", DIRECTORY);
 	add_process(supervisor, "send", MANAGER);
 	add_process(supervisor, "resolve", HELPERS);
 	add_process(supervisor, "remote", HELPERS);

@@ -42,6 +42,8 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
 		if (strcmp(old->processes[i].user, new->processes[i].user) != 0)
 			return "user of processes";
+	if (old->directory.backend != new->directory.backend)
+		return "backend of the directory";
 	if (old->smtpd_workers != new->smtpd_workers)
 		return "smtpd_workers";
 	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||

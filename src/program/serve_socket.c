@@ -69,13 +69,15 @@ static int bind_endpoint(const struct config_endpoint *endpoint)
 	return os_socket_listen(&address, LISTEN_BACKLOG);
 }
 
-static int bind_listen(struct supervisor *supervisor, const struct config_endpoint *endpoint)
+/* USE: "listen", "directory", "socketmap". */
+static int bind_listen(struct supervisor *supervisor, const char *use,
+		       const struct config_endpoint *endpoint)
 {
 	char name[192];
 	struct bound_socket *bound;
 	int error;
 
-	snprintf(name, sizeof name, "listen %s", endpoint->text);
+	snprintf(name, sizeof name, "%s %s", use, endpoint->text);
 	bound = socket_find(supervisor, name);
 	if (bound != NULL) {
 		bound->is_wanted = true;
@@ -100,20 +102,34 @@ void serve_drop_sockets(struct supervisor *supervisor)
 	supervisor->socket_count = kept;
 }
 
+static int bind_listens(struct supervisor *supervisor, const char *use,
+			const struct config_endpoint *endpoints, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		error = bind_listen(supervisor, use, &endpoints[i]);
+	return error;
+}
+
 int serve_bind_sockets(struct supervisor *supervisor, const struct config *config)
 {
-	for (size_t i = 0; i < supervisor->socket_count; i++)
-		supervisor->sockets[i].is_wanted =
-			strncmp(supervisor->sockets[i].name, "listen ", 7) != 0;
-	for (size_t i = 0; i < config->listen_count; i++) {
-		for (size_t j = 0; j < config->listens[i].address_count; j++) {
-			int error = bind_listen(supervisor, &config->listens[i].addresses[j]);
+	const struct config_directory *directory = &config->directory;
+	int error = 0;
 
-			if (error < 0)
-				return error;
-		}
-	}
-	return 0;
+	/* those of the run directory have no address in their names */
+	for (size_t i = 0; i < supervisor->socket_count; i++)
+		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;
+	for (size_t i = 0; error == 0 && i < config->listen_count; i++)
+		error = bind_listens(supervisor, "listen", config->listens[i].addresses,
+				     config->listens[i].address_count);
+	if (error == 0)
+		error = bind_listens(supervisor, "directory", directory->listens,
+				     directory->listen_count);
+	if (error == 0)
+		error = bind_listens(supervisor, "socketmap", directory->socketmaps,
+				     directory->socketmap_count);
+	return error;
 }
 
 int serve_bind_run_sockets(struct supervisor *supervisor)
@@ -124,5 +140,7 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 		error = bind_unix(supervisor, "send", SOCK_SEQPACKET);
 	if (error == 0)
 		error = bind_unix(supervisor, "notify", SOCK_DGRAM);
+	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
+		error = bind_unix(supervisor, "directory", SOCK_STREAM);
 	return error;
 }

@@ -3,9 +3,16 @@
 #include "base/panic.h"
 #include "store/relay_internal.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+enum {
+	RELAY_IDENTITY_SIZE = sizeof((struct directory_store *)NULL)->identity,
+	RELAY_DATA_MAX = 46, /* bytes: room for a '+' and a digest of 16 behind it */
+};
 
 void relay_catch_up(struct relay *relay)
 {
@@ -26,27 +33,41 @@ static void relay_missed(struct directory_store *store, uint64_t version, size_t
 		missed(context, -ESTALE, NULL, NULL, 0);
 }
 
-static void take_identity(struct relay *relay)
+/* That of the servers. Each relay on the way adds to it what its own answers depend on; what is
+ * too long then becomes a digest, behind what says which data these are. */
+static void read_identity(const struct relay *relay, char identity[RELAY_IDENTITY_SIZE])
 {
-	struct directory_store *store = &relay->store;
-	struct str identity = directory_client_identity(relay->client);
-	size_t length = identity.length < sizeof store->identity ? identity.length
-								 : sizeof store->identity - 1;
+	struct str whole = directory_client_identity(relay->client);
+	struct str rest = whole;
+	struct str data;
+	uint64_t digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
-	memcpy(store->identity, identity.data, length);
-	store->identity[length] = '\0';
+	if (whole.length < RELAY_IDENTITY_SIZE) {
+		snprintf(identity, RELAY_IDENTITY_SIZE, STR_FORMAT, STR_ARGUMENTS(whole));
+		return;
+	}
+	for (size_t i = 0; i < whole.length; i++)
+		digest = (digest ^ (unsigned char)whole.data[i]) * UINT64_C(0x100000001b3);
+	(void)str_split(&rest, '+', &data);
+	if (data.length > RELAY_DATA_MAX)
+		data.length = RELAY_DATA_MAX;
+	snprintf(identity, RELAY_IDENTITY_SIZE, STR_FORMAT "+%016" PRIx64, STR_ARGUMENTS(data),
+		 digest);
 }
 
 static bool is_same(const struct relay *relay)
 {
-	return str_equal(directory_client_identity(relay->client), str_from(relay->store.identity));
+	char identity[RELAY_IDENTITY_SIZE];
+
+	read_identity(relay, identity);
+	return strcmp(identity, relay->store.identity) == 0;
 }
 
 static void begin_anew(struct relay *relay)
 {
 	bool is_first = relay->store.identity[0] == '\0';
 
-	take_identity(relay);
+	read_identity(relay, relay->store.identity);
 	relay->store.version = directory_client_version(relay->client);
 	relay->heard = relay->store.version;
 	relay_changes_begin(&relay->changes, relay->store.version);

@@ -151,7 +151,7 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 {
 	struct str identity;
 	uint64_t version;
-	uint64_t first;
+	uint64_t first = 0;
 	size_t count;
 	int error = sqlite_meta(store, &version, &identity, arena);
 

@@ -20,7 +20,8 @@ from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
-FOR_DIRECTORY = ("list",)  # run only with a section for it
+# run only with a section for it
+FOR_DIRECTORY = ("list", "directory", "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 

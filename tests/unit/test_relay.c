@@ -560,6 +560,34 @@ static void other_data_begin_anew(void **state)
 	assert_said("reset second 9\nmissed -116\nmissed 0\n");
 }
 
+/* Behind other relays it grows; what data they are has to stay readable. */
+static void a_long_identity_is_cut(void **state)
+{
+	static const char first[] = "6b86b273-ff34-4ce1-9d6b-804eff5a3f57+0123456789abcdef"
+				    "+0123456789abcdef+0123456789abcdef";
+	static const char other[] = "6b86b273-ff34-4ce1-9d6b-804eff5a3f57+0123456789abcdef"
+				    "+0123456789abcdef+0123456789abcdee";
+	char before[sizeof store->identity];
+
+	(void)state;
+	tell_state(false);
+	identity = first;
+	tell_state(true);
+	assert_int_equal(strlen(store->identity), 36 + 1 + 16);
+	assert_int_equal(strncmp(store->identity, first, 37), 0);
+	memcpy(before, store->identity, sizeof before);
+	said[0] = '\0';
+	tell_state(false);
+	tell_state(true);
+	assert_null(strstr(said, "reset"));
+	assert_string_equal(store->identity, before);
+	tell_state(false);
+	identity = other;
+	tell_state(true);
+	assert_non_null(strstr(said, "reset"));
+	assert_string_not_equal(store->identity, before);
+}
+
 static void only_the_newest_changes_are_kept(void **state)
 {
 	enum { MANY = STORE_RELAY_CHANGES_MAX + 10 };
@@ -614,6 +642,7 @@ int main(void)
 		WITH_STORE(what_was_missed_is_told),
 		WITH_STORE(a_new_connection_fills_the_gap),
 		WITH_STORE(other_data_begin_anew),
+		WITH_STORE(a_long_identity_is_cut),
 		WITH_STORE(only_the_newest_changes_are_kept),
 		WITH_STORE(what_is_under_way_ends_with_the_store),
 	};

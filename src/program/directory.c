@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: ISC
+/* directory - the address directory in an SQLite file, or of other servers. */
+#include "program/directory_process.h"
+#include "store/relay.h"
+#include "store/sqlite.h"
+
+static int start(struct child *child, const struct directory_network *network,
+		 struct directory_store **store_out, struct buffer *why)
+{
+	const struct config_directory *config = &child->config->directory;
+
+	if (config->backend != CONFIG_BACKEND_SERVERS)
+		return store_sqlite_open(child->loop, config->path, store_out, why);
+	*store_out = store_relay_new(child->loop, config->servers, config->server_count,
+				     directory_network_dialer(network));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct directory_backend backend = {"directory", NULL, start};
+
+	return directory_process_main(argc, argv, &backend);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/directory_process.h - the whole of a program that serves the directory; one for
+ * each kind of library that the backends need.
+ */
+#ifndef PROGRAM_DIRECTORY_PROCESS_H
+#define PROGRAM_DIRECTORY_PROCESS_H
+
+#include "directory/store.h"
+#include "program/child.h"
+#include "program/directory_network.h"
+
+struct directory_backend {
+	const char *program; /* file name; also of its sandbox */
+	/* Before the sandbox is entered; may be NULL. As struct child_program's. */
+	int (*open)(struct child *child);
+	/* In the sandbox. 0 and *STORE_OUT; or -errno, with a sentence in WHY. */
+	int (*start)(struct child *child, const struct directory_network *network,
+		     struct directory_store **store_out, struct buffer *why);
+};
+
+/* The whole of main(). */
+int directory_process_main(int argc, char **argv, const struct directory_backend *backend);
+
+#endif
