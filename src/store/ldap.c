@@ -293,19 +293,8 @@ static int take_settings(struct store_ldap *ldap, const struct store_ldap_settin
 	return error;
 }
 
-static int open_copy(struct store_ldap *ldap, struct buffer *why)
-{
-	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy, why);
-
-	if (error < 0)
-		return error;
-	ldap->copy->handler = &handler;
-	ldap->copy->context = ldap;
-	return follower_new(ldap->loop, &ldap->settings, on_moved, ldap, &ldap->follower, why);
-}
-
-int store_ldap_open(struct os_loop *loop, const struct store_ldap_settings *settings,
-		    struct directory_store **store_out, struct buffer *why)
+int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *settings,
+		   struct directory_store **store_out, struct buffer *why)
 {
 	struct store_ldap *ldap = memory_alloc_zero(1, sizeof(*ldap));
 	int error;
@@ -317,16 +306,29 @@ int store_ldap_open(struct os_loop *loop, const struct store_ldap_settings *sett
 	ldap->expiry = os_timer_new(loop, on_expiry, ldap);
 	(void)setenv("LDAPNOINIT", "1", 1); /* nobody's ldap.conf has a say */
 	error = take_settings(ldap, settings, why);
-	if (error == 0)
-		error = open_copy(ldap, why);
 	if (error < 0) {
 		free_store(&ldap->store);
 		return error;
 	}
-	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
-	take_state(ldap);
-	os_loop_defer(loop, &ldap->start);
 	*store_out = &ldap->store;
+	return 0;
+}
+
+int store_ldap_open(struct directory_store *store, struct buffer *why)
+{
+	struct store_ldap *ldap = of(store);
+	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy, why);
+
+	if (error < 0)
+		return error;
+	ldap->copy->handler = &handler;
+	ldap->copy->context = ldap;
+	error = follower_new(ldap->loop, &ldap->settings, on_moved, ldap, &ldap->follower, why);
+	if (error < 0)
+		return error;
+	store->fresh_us = follower_fresh_us(ldap->follower);
+	take_state(ldap);
+	os_loop_defer(ldap->loop, &ldap->start);
 	return 0;
 }
 
