@@ -206,7 +206,7 @@ void sqlite_poll(void *context)
 	int64_t version;
 
 	sqlite_end_reading(store);
-	store->bad_count = 0;
+	store->told_count = 0;
 	version = data_version(store);
 	if (version != store->data_version)
 		sqlite_follow(store);

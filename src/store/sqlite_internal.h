@@ -59,16 +59,16 @@ struct sqlite_store {
 	sqlite3_stmt *rows[DIRECTORY_TABLES][ROW_STATEMENTS];
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
-	int64_t data_version;          /* of the file, when it was followed last */
-	uint64_t pruned_version;       /* when the log was cut */
-	bool is_batch;                 /* between begin and end */
-	bool is_reading;               /* in a transaction for that */
-	unsigned bad_count;            /* records that were told of since the last poll */
-	struct arena *spare;           /* for one answer at a time; others make their own */
-	struct os_task first;          /* tells the handler that we are up */
-	struct os_task commit;         /* at the end of the turn */
-	struct os_timer *retry;        /* of the commit, while others write */
-	int64_t retry_until_us;        /* 0: not begun */
+	int64_t data_version;    /* of the file, when it was followed last */
+	uint64_t pruned_version; /* when the log was cut */
+	bool is_batch;           /* between begin and end */
+	bool is_reading;         /* in a transaction for that */
+	unsigned told_count;     /* errors and bad records that were logged since the last poll */
+	struct arena *spare;     /* for one answer at a time; others make their own */
+	struct os_task first;    /* tells the handler that we are up */
+	struct os_task commit;   /* at the end of the turn */
+	struct os_timer *retry;  /* of the commit, while others write */
+	int64_t retry_until_us;  /* 0: not begun */
 	struct sqlite_change *waiting; /* calls, in their order */
 };
 
@@ -81,7 +81,7 @@ int sqlite_table_prepare(struct sqlite_store *store); /* SQLITE_OK or an error *
 /* -errno for an error of SQLite on this connection. */
 int sqlite_errno(const struct sqlite_store *store, int error);
 /* The same, said in the log; OPERATION: "get". */
-int sqlite_failed(const struct sqlite_store *store, int error, const char *operation);
+int sqlite_failed(struct sqlite_store *store, int error, const char *operation);
 void sqlite_bind(sqlite3_stmt *statement, int place, struct str text);
 /* The first one or two places, from PLACE on; the number of the next. */
 int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_key *key);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { BAD_MAX = 20 }; /* records told of between two polls: a broken import is no flood */
+enum { TOLD_MAX = 20 }; /* between two polls: a broken import or disk is no flood of the log */
 
 const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 	[DIRECTORY_DOMAIN] = {{"kind", "service", "target"},
@@ -136,11 +136,12 @@ int sqlite_errno(const struct sqlite_store *store, int error)
 	}
 }
 
-int sqlite_failed(const struct sqlite_store *store, int error, const char *operation)
+int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
 {
-	log_event(EVENT_STORE_ERROR, log_string("operation", operation),
-		  log_string("path", store->path),
-		  log_string("error", sqlite3_errmsg(store->database)));
+	if (store->told_count++ < TOLD_MAX)
+		log_event(EVENT_STORE_ERROR, log_string("operation", operation),
+			  log_string("path", store->path),
+			  log_string("error", sqlite3_errmsg(store->database)));
 	return sqlite_errno(store, error);
 }
 
@@ -236,7 +237,7 @@ static bool has_children(enum directory_table table, const struct row *row)
 static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
 		     const char *reason)
 {
-	if (store->bad_count++ < BAD_MAX)
+	if (store->told_count++ < TOLD_MAX)
 		log_event(EVENT_STORE_RECORD_BAD,
 			  log_string("table", directory_table_name(key->table)),
 			  log_str("key", key->name), log_string("reason", reason));

@@ -14,7 +14,7 @@ INSIDE = os.path.join(BUILD, "tests/sandbox/inside")
 WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
 # Who plays whom: users whom the system has anyway. "nobody" owns the queue.
 USERS = {"smtpd": "games", "resolve": "daemon", "remote": "man", "lmtp": "lp", "local": "mail",
-         "pipe": "news"}
+         "pipe": "news", "list": "uucp", "directory": "backup"}
 OWNER = "nobody"
 PROCESSES = "".join(f"process {name} {{ user = {user} }}\n" for name, user in USERS.items())
 

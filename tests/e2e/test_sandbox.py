@@ -17,7 +17,8 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe", "list",
+            "directory")
 CONFINED = tuple(name for name in PROGRAMS if name != "pipe")
 REFUSED = ("-EPERM", "-EACCES")
 
@@ -32,15 +33,19 @@ def world(ground):
     with open(program, "w", encoding="ascii") as file:
         file.write("#!/bin/sh\ncat > /dev/null\n")
     os.chmod(program, 0o755)
+    data = os.path.join(ground.directory("data"), "directory.db")
+    shutil.chown(os.path.dirname(data), USERS["directory"])
     with Sink(ground.directory("sink")) as sink:
         mx = Node(
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
             domains=["a.test", 'domain "box.test" { service = box }',
                      'domain "l.test" { service = other }'],
-            settings=PROCESSES + f'service box {{ kind = pipe command = "{program}" }}\n'
+            settings=PROCESSES + f'directory {{ path = "{data}" }}\n'
+            f'service box {{ kind = pipe command = "{program}" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n')
         shutil.chown(mx.mail, USERS["local"])
+        mx.data = data
         mx.start()
         try:
             deliver(mx, ["anna@a.test", "bob@b.test", "eve@box.test", "late@c.test"], TEXT)
@@ -105,6 +110,10 @@ def attempts(mx, sibling):
         ("read the queue's format", root(mx.queue + "/format"), []),
         ("list the spare files", root(mx.queue + "/pid", os.O_DIRECTORY), ["queue"]),
         ("read somebody's mail", root(mail), ["local"]),
+        ("read the directory's data", root(mx.data), ["directory"]),
+        ("change the directory's data", root(mx.data, os.O_WRONLY), ["directory"]),
+        ("make a file beside the directory's", root(mx.data + ".made", O_CREATE, 0o600),
+         ["directory"]),
         ("make a file in the queue", root(mx.queue + "/pid/made", O_CREATE, 0o600), ["queue"]),
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
         ("make a file beside the queue", root(mx.queue + "/made", O_CREATE, 0o600), []),

@@ -70,6 +70,11 @@ void scene_open(struct sqlite_scene *scene)
 void scene_reopen(struct sqlite_scene *scene)
 {
 	scene->store->operations->free(scene->store);
+	scene_restart(scene);
+}
+
+void scene_restart(struct sqlite_scene *scene)
+{
 	open_store(scene);
 	scene_turn(scene);
 	scene_expect(scene, "up");

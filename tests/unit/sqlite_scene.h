@@ -31,6 +31,8 @@ void scene_open(struct sqlite_scene *scene);
 /* The same, but it has said nothing yet. */
 void scene_open_quietly(struct sqlite_scene *scene);
 void scene_reopen(struct sqlite_scene *scene);
+/* The same where the store was freed. */
+void scene_restart(struct sqlite_scene *scene);
 void scene_close(struct sqlite_scene *scene);
 
 /* A call with one change; with two. */

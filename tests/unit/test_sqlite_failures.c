@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: ISC
+/* The SQLite store where something fails: files that are not ours, a disk that is full or broken,
+ * others who write, kill -9. */
+#include "os/clock.h"
+#include "sqlite_scene.h"
+#include "store/sqlite.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned syncs;
+static int sync_error; /* that the next syncs fail with; 0: none */
+
+/* In the place of the C library's: SQLite calls no other. */
+int fdatasync(int file)
+{
+	syncs++;
+	if (sync_error != 0) {
+		errno = sync_error;
+		return -1;
+	}
+	return (int)syscall(SYS_fdatasync, file);
+}
+
+int fsync(int file)
+{
+	return fdatasync(file);
+}
+
+static int write_error;
+static ssize_t (*real_pwrite)(int file, const void *data, size_t size, off_t offset);
+
+static ssize_t pwrite_or_fail(int file, const void *data, size_t size, off_t offset)
+{
+	if (write_error != 0) {
+		errno = write_error;
+		return -1;
+	}
+	return real_pwrite(file, data, size, offset);
+}
+
+/* By SQLite's own table of system calls. */
+static void watch_writes(void)
+{
+	static const char *const names[] = {"pwrite", "pwrite64"};
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		sqlite3_syscall_ptr call = vfs->xGetSystemCall(vfs, names[i]);
+
+		if (call == NULL)
+			continue;
+		real_pwrite = (ssize_t(*)(int, const void *, size_t, off_t))call;
+		assert_int_equal(
+			vfs->xSetSystemCall(vfs, names[i], (sqlite3_syscall_ptr)pwrite_or_fail),
+			SQLITE_OK);
+	}
+	assert_non_null(real_pwrite);
+}
+
+static void write_file(const char *path, const void *data, size_t size, off_t offset)
+{
+	int file = open(path, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(file >= 0);
+	assert_int_equal(pwrite(file, data, size, offset), size);
+	close(file);
+}
+
+/* Opens what is at the scene's path, which must fail; the sentence without the path. */
+static void expect_refusal(struct sqlite_scene *scene, int error, const char *sentence)
+{
+	struct directory_store *store = NULL;
+	struct buffer why = {0};
+
+	assert_int_equal(store_sqlite_open(scene->loop, scene->path, &store, &why), error);
+	assert_null(store);
+	buffer_append_byte(&why, '\0');
+	assert_memory_equal(buffer_data(&why), scene->path, strlen(scene->path));
+	assert_string_equal(buffer_data(&why) + strlen(scene->path), sentence);
+	buffer_clear(&why);
+}
+
+static void what_is_not_ours_is_refused(void **state)
+{
+	static const char noise[4096] = "no database at all";
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	snprintf(scene.path, sizeof scene.path, "%s/noise", scene.directory);
+	write_file(scene.path, noise, sizeof noise, 0);
+	expect_refusal(&scene, -EINVAL, ": this is no SQLite database");
+
+	snprintf(scene.path, sizeof scene.path, "%s/foreign", scene.directory);
+	scene_sql(&scene, "CREATE TABLE t(x)");
+	expect_refusal(&scene, -EINVAL, ": this is another program's SQLite database");
+	snprintf(scene.path, sizeof scene.path, "%s/foreign2", scene.directory);
+	scene_sql(&scene, "PRAGMA application_id = 77; PRAGMA user_version = 1");
+	expect_refusal(&scene, -EINVAL, ": this is another program's SQLite database");
+
+	snprintf(scene.path, sizeof scene.path, "%s/directory.db", scene.directory);
+	scene_sql(&scene, "PRAGMA user_version = 2");
+	expect_refusal(&scene, -EINVAL, ": the data have schema 2; this program knows 1");
+
+	snprintf(scene.path, sizeof scene.path, "%s/none/x.db", scene.directory);
+	expect_refusal(&scene, -ENOENT, ": No such file or directory");
+	snprintf(scene.path, sizeof scene.path, "%s", scene.directory);
+	expect_refusal(&scene, -EISDIR, ": unable to open database file (Is a directory)");
+	scene_close(&scene);
+}
+
+/* Another program's file is as it was before. */
+static void what_is_refused_is_left_alone(void **state)
+{
+	struct sqlite_scene scene;
+	struct stat before;
+	struct stat after;
+
+	(void)state;
+	scene_open(&scene);
+	snprintf(scene.path, sizeof scene.path, "%s/foreign", scene.directory);
+	scene_sql(&scene, "CREATE TABLE t(x)");
+	assert_int_equal(stat(scene.path, &before), 0);
+	expect_refusal(&scene, -EINVAL, ": this is another program's SQLite database");
+	assert_int_equal(stat(scene.path, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+	scene_close(&scene);
+}
+
+/* An empty file is one that a crash has left before anything was in it. */
+static void an_empty_file_is_a_new_one(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	snprintf(scene.path, sizeof scene.path, "%s/empty", scene.directory);
+	write_file(scene.path, "", 0, 0);
+	scene_reopen(&scene);
+	scene_put(&scene, "user ann");
+	scene_turn(&scene);
+	scene_expect(&scene, "new 1 user ann; changed 0 0 1");
+	scene_close(&scene);
+}
+
+static void damage_is_an_error_and_not_an_absence(void **state)
+{
+	char noise[4096];
+	struct sqlite_scene scene;
+	struct stat status;
+	char name[40];
+
+	(void)state;
+	memset(noise, 0x5a, sizeof noise);
+	scene_open(&scene);
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "address a%u@d.example|kind mailbox", i);
+		scene_put(&scene, name);
+	}
+	scene_turn(&scene);
+	scene.store->operations->free(scene.store); /* all is in the one file now */
+	assert_int_equal(stat(scene.path, &status), 0);
+	for (off_t page = 24; page < status.st_size / 4096; page++)
+		write_file(scene.path, noise, sizeof noise, page * 4096);
+	scene_expect(&scene, NULL);
+	scene_restart(&scene);
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "address a%u@d.example", i);
+		scene_get(&scene, name);
+	}
+	buffer_append_byte(&scene.heard, '\0');
+	assert_null(strstr(buffer_data(&scene.heard), "none"));
+	assert_non_null(strstr(buffer_data(&scene.heard), "-5"));
+	buffer_reset(&scene.heard);
+	scene_list(&scene, DIRECTORY_ADDRESS, "", "", 1000, ' ');
+	scene_expect(&scene, "-5");
+	scene_close(&scene);
+}
+
+/* As one: none of a turn's changes stays, and when there is room again all goes on. */
+static void a_full_disk_refuses_changes(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user ann");
+	scene_turn(&scene);
+	scene_expect(&scene, "new 1 user ann; changed 0 0 1");
+	write_error = ENOSPC;
+	scene_put(&scene, "user bob");
+	scene_remove(&scene, "user ann");
+	scene_turn(&scene);
+	scene_expect(&scene, "changed -28; changed -28");
+	scene_get(&scene, "user ann");
+	scene_get(&scene, "user bob");
+	scene_expect(&scene, "user ann; none");
+	write_error = 0;
+	scene_put(&scene, "user carol");
+	scene_turn(&scene);
+	scene_expect(&scene, "new 2 user carol; changed 0 0 2");
+	scene_reopen(&scene);
+	scene_get(&scene, "user bob");
+	scene_expect(&scene, "none");
+	scene_close(&scene);
+}
+
+static void a_failed_sync_is_no_change(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	sync_error = EIO;
+	scene_put(&scene, "user ann");
+	scene_turn(&scene);
+	scene_expect(&scene, "changed -5");
+	sync_error = 0;
+	scene_get(&scene, "user ann");
+	scene_expect(&scene, "none");
+	scene_close(&scene);
+}
+
+static void changes_of_a_turn_share_a_sync(void **state)
+{
+	struct sqlite_scene scene;
+	char name[40];
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user ann");
+	scene_turn(&scene); /* the first writes the head of the log, too */
+	syncs = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "user u%u", i);
+		scene_put(&scene, name);
+	}
+	scene_turn(&scene);
+	assert_int_equal(scene.answers, 101);
+	assert_int_equal(syncs, 1);
+	scene_put(&scene, "user bob");
+	scene_turn(&scene);
+	assert_int_equal(syncs, 2);
+	scene_close(&scene);
+}
+
+/* While another process writes, questions are answered, and the change is made after it. */
+static void others_who_write_are_waited_for(void **state)
+{
+	struct sqlite_scene scene;
+	sqlite3 *other;
+	int64_t begin_us;
+
+	(void)state;
+	scene_open(&scene);
+	assert_int_equal(sqlite3_open(scene.path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other,
+				      "BEGIN IMMEDIATE; INSERT INTO \"user\"(name) VALUES('ann')",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	begin_us = os_clock_monotonic_us();
+	for (unsigned i = 0; i < 10; i++) {
+		scene_put(&scene, "user bob");
+		scene_turn(&scene);
+		scene_get(&scene, "user ann");
+	}
+	assert_true(os_clock_monotonic_us() - begin_us < 500000);
+	scene_expect(&scene, "none; none; none; none; none; none; none; none; none; none");
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+	scene_wait(&scene);
+	assert_int_equal(scene.answers, 10);
+	buffer_append_byte(&scene.heard, '\0');
+	assert_non_null(strstr(buffer_data(&scene.heard),
+			       "new 1 user ann; new 2 user bob; new 3 user bob"));
+	buffer_reset(&scene.heard);
+	scene_close(&scene);
+}
+
+enum { ROUNDS = 12, NAMES_MAX = 100000 };
+
+/* In the child: changes, two records each, as fast as it goes; each that was answered is
+ * written to REPORT. */
+static void change_until_killed(const char *path, unsigned first, int report)
+{
+	struct sqlite_scene scene = {.loop = os_loop_new()};
+	char one[40];
+	char two[40];
+
+	snprintf(scene.path, sizeof scene.path, "%s", path);
+	scene_restart(&scene);
+	for (unsigned i = first; i < NAMES_MAX; i++) {
+		size_t answers = scene.answers;
+
+		snprintf(one, sizeof one, "user a%u", i);
+		snprintf(two, sizeof two, "user b%u", i);
+		scene_put_both(&scene, one, two);
+		scene_turn(&scene);
+		buffer_reset(&scene.heard);
+		if (scene.answers != answers + 1 || write(report, &i, sizeof i) != sizeof i)
+			break;
+	}
+	_exit(1);
+}
+
+/* The number behind the last change that was answered. */
+static unsigned kill_at_random(const char *path, unsigned first)
+{
+	int report[2];
+	unsigned next = first;
+	unsigned number;
+	int status;
+	pid_t child;
+
+	assert_int_equal(pipe(report), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		close(report[0]);
+		change_until_killed(path, first, report[1]);
+	}
+	close(report[1]);
+	/* so many answers, and then in the middle of something */
+	for (unsigned count = 1 + (unsigned)random() % 20; count > 0; count--)
+		if (read(report[0], &number, sizeof number) == sizeof number)
+			next = number + 1;
+	usleep((useconds_t)random() % 3000);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	while (read(report[0], &number, sizeof number) == sizeof number)
+		next = number + 1;
+	close(report[0]);
+	return next;
+}
+
+static void kill_9_loses_nothing_that_was_answered(void **state)
+{
+	struct sqlite_scene scene;
+	unsigned next = 0;
+	char sql[200];
+
+	(void)state;
+	scene_open(&scene);
+	scene.store->operations->free(scene.store);
+	srandom((unsigned)getpid());
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		next = kill_at_random(scene.path, next);
+		snprintf(sql, sizeof sql,
+			 "SELECT count(*) FROM \"user\" WHERE substr(name, 2) + 0 < %u", next);
+		assert_int_equal(scene_count(&scene, sql), 2 * next);
+		/* both of a call or none; one more may have been made than was answered */
+		assert_int_equal(scene_count(&scene, "SELECT count(*) FROM \"user\" AS x WHERE NOT "
+						     "EXISTS (SELECT 1 FROM \"user\" AS y WHERE "
+						     "y.name = CASE substr(x.name, 1, 1) WHEN 'a' "
+						     "THEN 'b' ELSE 'a' END || substr(x.name, 2))"),
+				 0);
+		assert_int_equal(
+			scene_count(&scene,
+				    "SELECT (SELECT version FROM meta) - (SELECT max("
+				    "version) FROM change) + (SELECT count(*) FROM change) - "
+				    "(SELECT max(version) FROM change)"),
+			0);
+	}
+	assert_true(next > ROUNDS);
+	scene_restart(&scene);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_ours_is_refused),
+		cmocka_unit_test(what_is_refused_is_left_alone),
+		cmocka_unit_test(an_empty_file_is_a_new_one),
+		cmocka_unit_test(damage_is_an_error_and_not_an_absence),
+		cmocka_unit_test(a_full_disk_refuses_changes),
+		cmocka_unit_test(a_failed_sync_is_no_change),
+		cmocka_unit_test(changes_of_a_turn_share_a_sync),
+		cmocka_unit_test(others_who_write_are_waited_for),
+		cmocka_unit_test(kill_9_loses_nothing_that_was_answered),
+	};
+
+	watch_writes();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
