@@ -64,8 +64,7 @@ int main(int argc, char **argv)
 	}
 	log_open("store", LOG_INFO_LEVEL);
 	os_loop_set_idle(loop, log_flush);
-	if (store_ldap_new(loop, &settings, &store, &why) < 0 ||
-	    store_ldap_open(store, &why) < 0) {
+	if (store_ldap_new(loop, &settings, &store, &why) < 0 || store_ldap_open(store, &why) < 0) {
 		fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(buffer_view(&why)));
 		return EXIT_FAILURE;
 	}

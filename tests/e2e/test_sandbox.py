@@ -12,6 +12,7 @@ import time
 import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, inside, status_of
 from peers import Sink
+from records import Records
 from smtp import deliver
 from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
@@ -79,6 +80,18 @@ def test_each_is_its_own_user(world):
 def test_the_queue_is_closed_to_all_but_its_owner(world):
     assert os.stat(world.queue).st_mode & 0o777 == 0o700
     assert os.stat(world.queue).st_uid == pwd.getpwnam(OWNER).pw_uid
+
+
+def test_lists_are_sent_on(world):
+    """By "list", who reads one message and writes others, with no right on any file."""
+    with Records(world) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("address", "ann@d.test", "kind mailbox")
+        records.list("list@d.test", ["ann@d.test", "bob@a.test"], "ann@d.test")
+    deliver(world, "list@d.test", TEXT)
+    for address in "ann@d.test", "bob@a.test":
+        world.maildir(address).wait()
+    assert not world.log.find("failed")
 
 
 # --- what they may do ---
@@ -271,6 +284,7 @@ def test_no_server_can_be_opened(world):
 MANAGE = "0100080000000000"      # ipc/channel.h: version 1, queue/protocol.h: MANAGE
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000"
+HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000"
 SEQPACKET, DATAGRAM = 5, 2
 
 
@@ -286,7 +300,8 @@ def say(pid, path, kind, packet):
     ("smtpd", "queue", MANAGE), ("remote", "queue", MANAGE), ("local", "queue", MANAGE),
     ("resolve", "queue", "0100010000000000" + "01000000"),
     ("smtpd", "send", HELLO_REMOTE), ("local", "send", HELLO_REMOTE),
-    ("pipe", "send", HELLO_REMOTE)])
+    ("pipe", "send", HELLO_REMOTE), ("list", "queue", MANAGE), ("list", "send", HELLO_REMOTE),
+    ("smtpd", "send", HELLO_LIST), ("directory", "send", HELLO_LIST)])
 def test_nobody_speaks_as_another(world, program, socket, packet):
     mark = world.log.mark()
     pid = world.pids(program)[0]

@@ -53,12 +53,12 @@ struct scene {
 	struct dialled dialled[DIALS_MAX];
 };
 
-void __real_os_timer_start(struct os_timer *timer, int64_t delay_us);
-void __wrap_os_timer_start(struct os_timer *timer, int64_t delay_us);
+void start_really(struct os_timer *timer, int64_t delay_us) __asm__("__real_os_timer_start");
+void start_hastily(struct os_timer *timer, int64_t delay_us) __asm__("__wrap_os_timer_start");
 
-void __wrap_os_timer_start(struct os_timer *timer, int64_t delay_us)
+void start_hastily(struct os_timer *timer, int64_t delay_us)
 {
-	__real_os_timer_start(timer, delay_us / haste);
+	start_really(timer, delay_us / haste);
 }
 
 /* The server speaks first. */
@@ -101,7 +101,7 @@ static void run(void)
 {
 	struct os_timer *timer = os_timer_new(loop, on_too_late, NULL);
 
-	__real_os_timer_start(timer, TEST_US);
+	start_really(timer, TEST_US);
 	os_loop_run(loop);
 	os_timer_free(timer);
 }
@@ -116,7 +116,7 @@ static void run_for(int64_t time_us)
 {
 	struct os_timer *timer = os_timer_new(loop, stop, NULL);
 
-	__real_os_timer_start(timer, time_us);
+	start_really(timer, time_us);
 	os_loop_run(loop);
 	os_timer_free(timer);
 }

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: ISC
+"""What mail does with the directory: addresses that come and go while it flows, and mail
+that waits, never fails, while the directory is away."""
+
+import os
+import re
+import signal
+import threading
+import time
+
+import pytest
+from records import Records
+from smtp import Client, deliver
+from stagepost import split_trace, wait_until
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+STORED = TEXT.replace(b"\r\n", b"\n")
+SECOND = 1.0
+
+
+@pytest.fixture
+def mx(node):
+    """A node whose domain a.test is of the configuration and d.test of the directory."""
+
+    def mx(settings="", **more):
+        made = node("mx", start=False, domains=[], **more)
+        made.settings = (f'directory {{ path = "{made.directory}/directory.db" }}\n'
+                         f'service program {{ kind = pipe command = {{ "/bin/sh", "-c", '
+                         f'"cat >> {made.directory}/program" }} }}\n' + settings)
+        made.write_configuration()
+        made.start()
+        with Records(made) as records:
+            records.put("domain", "d.test", "kind local", "service maildir")
+            for name in "ann", "bob", "carl", "owner":
+                records.put("address", f"{name}@d.test", "kind mailbox")
+        return made
+
+    return mx
+
+
+@pytest.fixture
+def records(mx):
+    opened = []
+
+    def records(made):
+        opened.append(Records(made))
+        return opened[-1]
+
+    yield records
+    for one in opened:
+        one.__exit__(None, None, None)
+
+
+def reply(node, recipient, sender="sender@client.test"):
+    """To RCPT."""
+    with Client(node) as client:
+        client.docmd(f"MAIL FROM:<{sender}>")
+        code, text = client.docmd(f"RCPT TO:<{recipient}>")
+        return f"{code} {text.decode()}"
+
+
+def wait_for_reply(node, recipient, start, limit=SECOND):
+    begin = time.monotonic()
+    while not reply(node, recipient).startswith(start):
+        assert time.monotonic() - begin < limit, reply(node, recipient)
+    return time.monotonic() - begin
+
+
+# --- addresses ---
+
+
+def test_addresses_come_and_go(mx, records):
+    one = mx()
+    for _ in range(3):
+        assert reply(one, "dora@d.test").startswith("550 5.1.1")
+        records(one).put("address", "dora@d.test", "kind mailbox")
+        wait_for_reply(one, "dora@d.test", "250")
+        deliver(one, "dora@d.test", TEXT)
+        records(one).remove("address", "dora@d.test")
+        wait_for_reply(one, "dora@d.test", "550 5.1.1")
+    assert len(one.maildir("dora@d.test").wait(3)) == 3
+
+
+KINDS = {
+    "forward": (["kind forward", "target ann@d.test", "target bob@d.test"],
+                "x@d.test", {"ann@d.test": 1, "bob@d.test": 1}),
+    "forward with its own mailbox": (["kind forward", "target x@d.test", "target bob@d.test"],
+                                     "x@d.test", {"x@d.test": 1, "bob@d.test": 1}),
+    "alias": (["kind alias", "target ann@d.test"], "x@d.test", {"ann@d.test": 1}),
+    "extension": (["kind mailbox"], "x+tag@d.test", {"x@d.test": 1}),
+    "mailbox of another name": (["kind mailbox", "mailbox ann@d.test"], "x@d.test",
+                                {"ann@d.test": 1}),
+    "case": (["kind mailbox"], "X@D.Test", {"x@d.test": 1}),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_is_delivered(mx, records, name):
+    fields, recipient, mailboxes = KINDS[name]
+    one = mx()
+    records(one).put("address", "x@d.test", *fields)
+    deliver(one, recipient, TEXT)
+    for mailbox, count in mailboxes.items():
+        (stored,) = one.maildir(mailbox).wait(count)
+        split_trace(stored, STORED)
+    one.wait_empty()
+
+
+def test_catch_all_takes_the_rest(mx, records):
+    one = mx()
+    assert reply(one, "whoever@d.test").startswith("550 5.1.1")
+    records(one).put("address", "@d.test", "kind forward", "target ann@d.test")
+    wait_for_reply(one, "whoever@d.test", "250")
+    deliver(one, ["whoever@d.test", "bob@d.test"], TEXT)
+    one.maildir("ann@d.test").wait(1)
+    one.maildir("bob@d.test").wait(1)
+
+
+def test_program_is_run(mx, records):
+    one = mx()
+    records(one).put("address", "x@d.test", "kind program", "service program")
+    deliver(one, "x@d.test", TEXT)
+    one.log.wait("delivered", to="x@d.test", by="program")
+    with open(f"{one.directory}/program", "rb") as file:
+        assert file.read().endswith(STORED)
+
+
+def test_refused_is_told_at_once(mx, records):
+    one = mx()
+    records(one).put("address", "x@d.test", "kind refused", "text Left the company", "status 5.2.1")
+    records(one).put("address", "y@d.test", "kind refused", "text Moves house", "status 4.2.1")
+    assert reply(one, "x@d.test") == "550 5.2.1 Left the company"
+    assert reply(one, "y@d.test") == "450 4.2.1 Moves house"
+
+
+def test_forward_to_many(mx, records):
+    """More than one packet of addresses to "send"."""
+    one = mx()
+    targets = [f"a-mailbox-with-a-rather-long-name-{i}@d.test" for i in range(999)]
+    records(one).put("address", "@d.test", "kind mailbox")
+    records(one).put("address", "x@d.test", "kind forward",
+                     *(f"target {target}" for target in targets))
+    deliver(one, ["x@d.test", "ann@d.test"], TEXT)
+    one.log.wait("delivered", count=1000)
+    one.wait_empty()
+    assert {event["to"] for event in one.log.find("delivered")} == {*targets, "ann@d.test"}
+    assert not one.log.find("ipc_refused") and not one.log.find("failed")
+    (stored,) = one.maildir(targets[998]).messages()
+    split_trace(stored, STORED)
+
+
+def test_loop_is_named(mx, records):
+    one = mx()
+    records(one).put("address", "x@d.test", "kind forward", "target y@d.test")
+    records(one).put("address", "y@d.test", "kind forward", "target x@d.test")
+    answer = reply(one, "x@d.test")
+    assert answer.startswith("550 5.4.6") or answer.startswith("554 5.4.6"), answer
+    assert "x@d.test > y@d.test > x@d.test" in answer
+
+
+def test_service_that_is_not_here(mx, records):
+    """Another node may have it: mail waits, and goes on when this one has it, too."""
+    one = mx()
+    records(one).put("address", "x@d.test", "kind mailbox", "service elsewhere")
+    assert reply(one, "x@d.test").startswith("451 4.3.5")
+
+
+# --- the directory is away ---
+
+
+def stop_directory(one):
+    """SIGSTOP: it is silent; the pid."""
+    (pid,) = one.pids("directory")
+    os.kill(pid, signal.SIGSTOP)
+    return pid
+
+
+def queue_mail(one, recipient, count=1):
+    """Without asking anybody."""
+    import subprocess
+    from stagepost import as_user
+    for _ in range(count):
+        subprocess.run(as_user() + [os.path.join(one.programs, "stagepost"), "sendmail", "-f",
+                                    "sender@client.test", recipient], input=STORED, check=True,
+                       timeout=60, env={**os.environ, "STAGEPOST_CONF": one.conf},
+                       cwd=one.directory)
+
+
+def test_mail_waits_for_the_directory(mx):
+    """451, never 550; what is in the queue waits behind the trigger, and is delivered within
+    a second of the directory's return."""
+    one = mx()
+    pid = stop_directory(one)
+    try:
+        assert reply(one, "bob@d.test").startswith("451 4.4.3")
+        assert reply(one, "nobody@d.test").startswith("451 4.4.3")
+        queue_mail(one, "ann@d.test", 30)
+        wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
+        assert not one.maildir("ann@d.test").files()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    begin = time.monotonic()
+    one.maildir("ann@d.test").wait(30)
+    assert time.monotonic() - begin < 1.5 * SECOND
+    assert not one.trigger_files()
+    assert reply(one, "bob@d.test").startswith("250")
+    assert reply(one, "nobody@d.test").startswith("550 5.1.1")
+    assert not one.log.find("failed")
+
+
+def test_killed_directory_is_back_at_once(mx):
+    one = mx()
+    for round_ in range(1, 4):
+        one.kill_and_wait("directory")
+        queue_mail(one, "ann@d.test", 5)
+        one.maildir("ann@d.test").wait(5 * round_, timeout=10)
+    wait_until(lambda: not one.trigger_files(), "no trigger is left")
+    assert not one.log.find("failed")
+
+
+def test_operator_sees_what_mail_waits_for(mx, ground):
+    import json
+    import subprocess
+    from stagepost import as_user
+    one = mx()
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test", 3)
+        wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
+
+        def trigger(*words):
+            return subprocess.run(
+                as_user() + [os.path.join(ground.programs, "stagepost"), "trigger", *words],
+                capture_output=True, check=True, timeout=60, cwd=one.directory,
+                env={**os.environ, "STAGEPOST_CONF": one.conf}).stdout
+
+        (line,) = trigger("list", "--json").splitlines()
+        assert json.loads(line)["name"] == "directory"
+        assert b"directory" in trigger("list")
+        mark = one.log.mark()
+        trigger("release", "directory")
+        one.log.wait("trigger_released", since=mark, trigger="directory")
+        one.log.wait("trigger_set", since=mark, trigger="directory")  # it is still away
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    one.maildir("ann@d.test").wait(3)
+
+
+def test_restart_while_mail_waits(mx):
+    """The trigger's file outlives "send"; nobody releases it but who asks anew."""
+    one = mx()
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test", 3)
+        wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
+        one.kill_and_wait("send")
+        one.kill_and_wait("resolve")
+        time.sleep(1)
+        assert not one.maildir("ann@d.test").files()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    one.maildir("ann@d.test").wait(3, timeout=10)
+
+
+# --- lists ---
+
+
+def senders(one, address, count=1):
+    """Return-Path of what is in a mailbox."""
+    return sorted(re.match(rb"Return-Path: <(.*)>\n", stored).group(1).decode()
+                  for stored in one.maildir(address).wait(count))
+
+
+def test_list_of_three(mx, records):
+    one = mx()
+    records(one).list("list@d.test", ["ann@d.test", "bob@d.test", "carl@d.test"], "owner@d.test")
+    deliver(one, "List+x@D.TEST", TEXT)
+    for name in "ann", "bob", "carl":
+        (stored,) = one.maildir(f"{name}@d.test").wait(1)
+        trace = split_trace(stored, STORED)
+        assert trace.startswith(b"Return-Path: <owner@d.test>\nDelivered-To: " + name.encode() +
+                                b"@d.test\nDelivered-To: list@d.test\n")
+    one.wait_empty()
+    assert len(one.log.find("list_expanded")) == 1
+
+
+def test_list_of_five_thousand(mx, records):
+    one = mx()
+    records(one).put("address", "@d.test", "kind forward", "target ann@d.test")
+    records(one).list("list@d.test", [f"member-{i}@d.test" for i in range(5000)], "owner@d.test")
+    deliver(one, "list@d.test", TEXT)
+    one.maildir("ann@d.test").wait(5000, timeout=120)
+    one.wait_empty()
+    assert len(one.maildir("ann@d.test").files()) == 5000
+    assert len(one.log.find("list_expanded")) == 5
+
+
+def test_each_member_has_a_sender_of_its_own(mx, records):
+    """And a bounce to it comes to the owner."""
+    one = mx()
+    records(one).list("list@d.test", ["ann@d.test", "bob@d.test", "gone@d.test"], "owner@d.test",
+                      verp="yes")
+    deliver(one, "list@d.test", TEXT)
+    assert senders(one, "ann@d.test") == ["owner+ann=d.test@d.test"]
+    assert senders(one, "bob@d.test") == ["owner+bob=d.test@d.test"]
+    (bounce,) = one.maildir("owner@d.test").wait(1)
+    assert b"gone@d.test" in bounce and b"Delivered-To: owner+@d.test" in bounce
+    deliver(one, "owner+ann=d.test@d.test", TEXT, sender="")
+    one.maildir("owner@d.test").wait(2)
+
+
+def test_nested_lists(mx, records):
+    one = mx()
+    records(one).list("inner@d.test", ["ann@d.test", "bob@d.test"], "bob@d.test")
+    records(one).list("outer@d.test", ["inner@d.test", "carl@d.test"], "owner@d.test")
+    deliver(one, "outer@d.test", TEXT)
+    assert senders(one, "ann@d.test") == senders(one, "bob@d.test") == ["bob@d.test"]
+    assert senders(one, "carl@d.test") == ["owner@d.test"]
+    one.wait_empty()
+
+
+def test_lists_that_hold_each_other(mx, records):
+    """Each has the mail once; then the loop is named, to its owner."""
+    one = mx()
+    records(one).list("one@d.test", ["two@d.test", "ann@d.test"], "owner@d.test")
+    records(one).list("two@d.test", ["one@d.test", "bob@d.test"], "owner@d.test")
+    deliver(one, "one@d.test", TEXT)
+    (bounce,) = one.maildir("owner@d.test").wait(1)
+    one.wait_empty()
+    assert b"one@d.test > two@d.test > one@d.test" in bounce.replace(b"\n ", b" ")
+    assert len(one.maildir("ann@d.test").files()) == len(one.maildir("bob@d.test").files()) == 1
+
+
+def test_list_that_changes(mx, records):
+    one = mx()
+    records(one).list("list@d.test", ["ann@d.test"], "owner@d.test")
+    deliver(one, "list@d.test", TEXT)
+    one.maildir("ann@d.test").wait(1)
+    records(one).put("member", "list@d.test bob@d.test")
+    records(one).remove("member", "list@d.test ann@d.test")
+    deliver(one, "list@d.test", TEXT)
+    one.maildir("bob@d.test").wait(1)
+    records(one).remove("member", "list@d.test bob@d.test")
+    mark = one.log.mark()
+    deliver(one, "list@d.test", TEXT)
+    one.log.wait("delivered", since=mark, text="the list has no members")
+    records(one).remove("address", "list@d.test")
+    wait_for_reply(one, "list@d.test", "550 5.1.1")
+    assert len(one.maildir("ann@d.test").files()) == 1
+
+
+def test_bounces_are_not_for_members(mx, records):
+    one = mx()
+    records(one).list("list@d.test", ["ann@d.test"], "owner@d.test")
+    deliver(one, "list@d.test", TEXT, sender="")
+    one.log.wait("failed", status="5.7.2")
+    assert not one.maildir("ann@d.test").files()
+
+
+def test_list_waits_for_the_directory(mx, records):
+    one = mx('stage list { paused = yes }\n')
+    records(one).list("list@d.test", [f"member-{i}@d.test" for i in range(2500)] + ["ann@d.test"],
+                      "owner@d.test")
+    deliver(one, "list@d.test", TEXT)
+    one.log.wait("message_accepted")
+    time.sleep(0.5)
+    pid = stop_directory(one)
+    try:
+        one.settings = one.settings.replace("stage list { paused = yes }", "")
+        one.write_configuration()
+        mark = one.log.mark()
+        one.reload()
+        one.log.wait("trigger_set", since=mark, trigger="directory")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    begin = time.monotonic()
+    one.maildir("ann@d.test").wait(1)
+    assert time.monotonic() - begin < 3 * SECOND
+    one.wait_empty()
+    assert len(one.maildir("ann@d.test").files()) == 1
+
+
+# --- nothing is lost ---
+
+
+def test_killed_under_load(mx, records):
+    """kill -9 of whoever takes part: each message is there for each member at least once, and
+    nobody is told that there is no such user."""
+    one = mx()
+    members = [f"m{i}@d.test" for i in range(20)]
+    for member in members:
+        records(one).put("address", member, "kind mailbox")
+    records(one).list("list@d.test", members, "owner@d.test")
+    is_over = threading.Event()
+    refused = []
+    accepted = []
+
+    def send(number):
+        while not is_over.is_set():
+            name = f"{number}-{len(accepted)}"
+            try:
+                with Client(one) as client:
+                    answer = client.deliver("sender@client.test", "list@d.test",
+                                            f"Subject: {name}\r\n\r\nA line.\r\n".encode())
+            except OSError:
+                continue
+            time.sleep(0.1)  # each of them becomes twenty
+            if answer.startswith("250"):
+                accepted.append(name)
+            elif answer.startswith("5"):
+                refused.append(answer)
+
+    senders_ = [threading.Thread(target=send, args=(number,)) for number in range(3)]
+    for sender in senders_:
+        sender.start()
+    end = time.monotonic() + float(os.environ.get("KILL_SECONDS", "12"))
+    try:
+        while time.monotonic() < end:
+            for program in "list", "directory", "resolve", "list":
+                one.kill_and_wait(program)
+                time.sleep(0.3)
+    finally:
+        is_over.set()
+        for sender in senders_:
+            sender.join()
+    one.wait_empty(timeout=120)
+    assert accepted and not refused
+    assert not one.log.find("failed")
+    for member in members:
+        subjects = {re.search(rb"^Subject: (.*)$", stored, re.M).group(1).decode()
+                    for stored in one.maildir(member).messages()}
+        assert subjects >= set(accepted)
