@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import threading
@@ -10,6 +11,7 @@ import time
 
 import directory
 import pytest
+from inside import NEEDS, inside, status_of
 from postgresql import OWNER, Server
 from stagepost import PATIENCE, give_to_user, wait_until
 
@@ -174,6 +176,40 @@ def write_secret(path, password):
     os.chmod(f"{path}.new", 0o600)
     give_to_user(f"{path}.new")
     os.rename(f"{path}.new", path)
+
+
+class TestSandbox:
+    """What the process may do, tried from inside."""
+
+    pytestmark = NEEDS
+
+    def test_rights(self, servers, mx, client, ground):
+        server = servers("a")
+        place = ground.directory("files")
+        secret, other = (os.path.join(place, name) for name in ("pass", "other"))
+        write_secret(secret, PASSWORD)
+        write_secret(other, PASSWORD)
+        made = mx(server.conninfo() + f" passfile={secret}")
+        client(made)
+        pid = made.pids("directory")[0]
+        assert status_of(pid)["Seccomp"] == ["2"]
+
+        def opens(path, flags=0):
+            return inside(pid, "openat", -100, f"={path}", flags, 0o600)
+
+        assert int(opens(secret)) >= 0
+        for path, flags in ((other, 0), (secret, os.O_WRONLY), (place, os.O_DIRECTORY),
+                            (place + "/made", os.O_WRONLY | os.O_CREAT), ("/etc/passwd", 0),
+                            (made.conf, 0), ("/etc/resolv.conf", 0)):
+            assert opens(path, flags) in ("-EACCES", "-EPERM"), path
+        for call in (("execve", "=/bin/true", 0, 0), ("unlinkat", -100, f"={secret}", 0),
+                     ("clone", int(signal.SIGCHLD), 0, 0, 0, 0),
+                     ("kill", os.getpid(), 0), ("socket", 17, 3, 0)):
+            assert inside(pid, *call) in ("-EACCES", "-EPERM"), call
+        tcp = int(inside(pid, "socket", 2, 1, 0))
+        assert inside(pid, "bind", tcp, "=@inet:0", 16) in ("-EACCES", "-EPERM")
+        assert inside(pid, "listen", tcp, 5) in ("-EACCES", "-EPERM")
+        assert inside(pid, "connect", tcp, f"=@inet:{server.port}", 16) == "0"
 
 
 def test_away_and_back(servers, mx, client):
