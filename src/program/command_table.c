@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The commands: what runs, and what --help, the manual and completion tell of it. */
 #include "inject/message.h"
+#include "program/command_directory.h"
 #include "program/command_queue.h"
 #include "program/sendmail_options.h"
 #include <stdio.h>
@@ -65,6 +66,8 @@ const struct command commands[] = {
 	 NULL, NULL, command_queue_subcommands},
 	{"trigger", "[ARGUMENT ...]", "Shows and changes what messages wait for.", "",
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
+	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
+	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
 	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"

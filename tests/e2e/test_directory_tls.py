@@ -477,6 +477,26 @@ def test_other_servers_are_asked_after_a_reload(node, keys):
     wait_until(is_there, "the other one is asked")
 
 
+def test_who_loses_his_name_is_cut_off(node, keys):
+    server = Server(node, keys)
+    with server.client() as reader, server.client("changer.example.org") as changer:
+        reader.receive()
+        changer.receive()
+        server.node.settings = server.node.settings.replace('{ "reader.example.org" }',
+                                                            '{ "other.example.org" }')
+        server.node.write_configuration()
+        server.node.reload()
+        with pytest.raises((Closed, ConnectionError)):
+            reader.receive()
+    wait_until(lambda: server.log.find("process_renewed"), "it is started again")
+    server.log.wait("directory_up", count=2)
+    with server.client("changer.example.org") as changer:
+        assert changer.receive()[0] == "hello"
+    with pytest.raises((ssl.SSLError, ConnectionError, Closed)):
+        with server.client() as reader:
+            reader.receive()
+
+
 # --- files ---
 
 def test_new_certificates_are_taken(node, keys, ground):
