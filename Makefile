@@ -9,7 +9,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill faults smuggle hostile mutants soak \
+.PHONY: all run test lint format coverage bench big crash kill faults smuggle hostile partition mutants soak \
 	fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
@@ -38,6 +38,7 @@ coverage: ## lines and branches that the tests inside Meson reach
 
 bench: all ## measure beside Postfix
 	@tests/bench/run
+	@tests/bench/run --directory
 
 big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
@@ -64,7 +65,7 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) mutants && \
+		$(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
 
@@ -74,6 +75,9 @@ reliability-page: ## rewrite doc/reliability.md from the records of the campaign
 
 soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
 	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/test_soak.py -s
+
+partition: all ## part directories, databases and mail machines 200 times under load
+	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run

@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 
-SUBCOMMANDS = ("queue", "trigger")
+SUBCOMMANDS = ("queue", "trigger", "directory")
 # Pages by other names than their own, and pages of others.
 KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "mandoc.1", "syslog.3", "systemd.1",
+         "newaliases.1", "sysexits.3", "virtual.5",
          "socketmap_table.5"}
 
 

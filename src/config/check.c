@@ -313,6 +313,17 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
+static void complete_aliases(struct config *config)
+{
+	struct config_directory *directory = &config->directory;
+
+	if (directory->backend == CONFIG_BACKEND_NONE || directory->alias_count > 0)
+		return;
+	directory->aliases = arena_alloc(config->arena, sizeof *directory->aliases);
+	directory->aliases[0] = "/etc/aliases";
+	directory->alias_count = 1;
+}
+
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -323,6 +334,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_services(config, tree, problems);
 	config_check_directory(config, tree, problems);
+	complete_aliases(config);
 	check_domains(config, tree, problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_DOMAIN)

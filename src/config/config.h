@@ -132,6 +132,8 @@ struct config_directory { /* directory { ... } */
 	size_t reader_count;
 	const char **changers;
 	size_t changer_count;
+	const char **aliases; /* files for newaliases */
+	size_t alias_count;
 	int64_t ttl_us;
 	int64_t negative_ttl_us; /* of what does not exist */
 };

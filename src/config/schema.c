@@ -341,6 +341,9 @@ static const struct config_setting settings[] = {
 			"owners may read all but passwords.")),
 	SETTING(DIRECTORY, "changers", names, LIST(config_directory, changers, changer_count),
 		INITIAL(""), MEANING("The names of those who may read all, and change it.")),
+	SETTING(DIRECTORY, "aliases", texts, LIST(config_directory, aliases, alias_count),
+		COMPUTED("/etc/aliases"),
+		MEANING("The files that newaliases reads into the directory.")),
 	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
 		RANGE(0, 7 * 86400),
 		MEANING("How long an answer may be used by whoever got it while he cannot be told "

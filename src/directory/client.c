@@ -8,7 +8,6 @@
 
 enum { CAPACITY = 100000 };
 
-static const int64_t CHANGE_PATIENCE_US = 60 * SECOND_US; /* a commit may wait for a disk */
 static const int64_t PATIENCE_STEP_US = SECOND_US / 10;
 static const int64_t PING_US = 30 * SECOND_US;
 
@@ -194,7 +193,7 @@ static void ask_long(struct directory_client *client, enum client_kind kind,
 		return;
 	}
 	directory_frame_end(frame);
-	ask(client, kind, STR(""), STR(""), out, CHANGE_PATIENCE_US, question);
+	ask(client, kind, STR(""), STR(""), out, DIRECTORY_PATIENCE_US, question);
 }
 
 void directory_client_put(struct directory_client *client, const char *table, struct str key,

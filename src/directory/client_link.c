@@ -15,6 +15,7 @@ enum { READ_SIZE = 64 * 1024, READS_A_TURN = 8, KEPT_MEMORY = 4096 };
 
 static const int64_t FIRST_DELAY_US = SECOND_US / 50;
 static const int64_t LONGEST_DELAY_US = SECOND_US / 2;
+static const int64_t LONG_PATIENCE_US = 60 * SECOND_US; /* a commit may wait for a disk */
 static const int64_t HEALTHY_US = SECOND_US; /* who lives so long is tried again at once */
 
 static bool is_up(const struct directory_client *client)
@@ -290,6 +291,8 @@ void client_send(struct directory_client *client, struct directory_question_priv
 	buffer_append_str(&client->output, private->frame);
 	private->sent_us = os_clock_monotonic_us();
 	private->asked_us = os_clock_boot_us();
+	if (private->kind == CLIENT_CHANGE || private->kind == CLIENT_LIST)
+		private->until_us = private->sent_us + LONG_PATIENCE_US;
 	client_write(client);
 }
 

@@ -182,13 +182,19 @@ static void begin(struct supervised *supervised)
 	open_and_start(supervised);
 }
 
-/* Rights that are gone do not come back: another process must have them. */
+/* Another process takes over. */
 static void renew(struct supervised *supervised)
 {
-	log_event(EVENT_SANDBOX_OUTGROWN);
 	if (supervised->control != NULL)
 		ipc_channel_send(supervised->control, CHILD_RENEW, 0, STR(""), NULL, 0);
 	stop(supervised);
+}
+
+/* Rights that are gone do not come back. */
+static void outgrow(struct supervised *supervised)
+{
+	log_event(EVENT_SANDBOX_OUTGROWN);
+	renew(supervised);
 }
 
 static void check_fit(void *context)
@@ -200,7 +206,7 @@ static void check_fit(void *context)
 	if (sandbox_fits(supervised->sandbox, supervised->child.config))
 		os_timer_start(supervised->fit_timer, FIT_CHECK_US);
 	else
-		renew(supervised);
+		outgrow(supervised);
 }
 
 static void reload(struct supervised *supervised)
@@ -210,7 +216,7 @@ static void reload(struct supervised *supervised)
 	if (supervised->next == NULL || !supervised->is_opening || supervised->is_stopping)
 		return;
 	if (supervised->is_started && !sandbox_fits(supervised->sandbox, supervised->next)) {
-		renew(supervised);
+		outgrow(supervised);
 		return;
 	}
 	supervised->child.config = supervised->next;
@@ -328,6 +334,7 @@ void child_ready(struct child *child)
 
 void child_renew(struct child *child)
 {
+	log_event(EVENT_PROCESS_RENEWED);
 	renew(CONTAINER_OF(child, struct supervised, child));
 }
 

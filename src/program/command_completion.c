@@ -23,7 +23,7 @@ static const char bash[] =
 	"{\n"
 	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
 	"\tlocal command=${COMP_WORDS[1]} words place\n"
-	"\tcase $command in queue|trigger)\n"
+	"\tcase $command in queue|trigger|directory)\n"
 	"\t\t[ \"$COMP_CWORD\" = 2 ] || command=\"$command ${COMP_WORDS[2]}\" ;;\n"
 	"\tesac\n"
 	"\tif [ \"$COMP_CWORD\" = 1 ]; then\n"

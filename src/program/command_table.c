@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The commands: what runs, and what --help, the manual and completion tell of it. */
 #include "inject/message.h"
+#include "program/command_directory.h"
 #include "program/command_queue.h"
 #include "program/sendmail_options.h"
 #include <stdio.h>
@@ -18,6 +19,18 @@ static const struct command_exit mail_exits[] = {
 	{INJECT_TRY_LATER, "not now: no room, too many open files, 24 hours have passed"},
 	{INJECT_NO_PERMISSION, "this user may not write into the queue"},
 	{INJECT_CONFIG, "the configuration or the queue is wrong"},
+	{0, NULL},
+};
+
+static const struct command_exit newaliases_exits[] = {
+	{INJECT_OK, "all aliases are in the directory, or there is none"},
+	{INJECT_USAGE, "the command line is wrong"},
+	{INJECT_BAD_DATA, "lines are wrong, or addresses were made by others; the rest is done"},
+	{INJECT_NO_INPUT, "a file cannot be read; nothing was changed"},
+	{INJECT_IO, "the directory has failed"},
+	{INJECT_TRY_LATER, "the directory does not answer"},
+	{INJECT_NO_PERMISSION, "this user may not change the directory"},
+	{INJECT_CONFIG, "the configuration is wrong"},
 	{0, NULL},
 };
 
@@ -65,11 +78,21 @@ const struct command commands[] = {
 	 NULL, NULL, command_queue_subcommands},
 	{"trigger", "[ARGUMENT ...]", "Shows and changes what messages wait for.", "",
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
+	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
+	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
 	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
 	 "\"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
+	{"newaliases", "", "Reads the files of aliases into the address directory.",
+	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
+	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"
+	 "\"aliases\": what an earlier newaliases made and the files no longer have is removed, "
+	 "and\n"
+	 "nothing else. An address that was made by other means stays, and is named, as is a\n"
+	 "line that is wrong; the others are read. Does nothing where there is no directory.\n",
+	 command_newaliases, command_newaliases_options, newaliases_exits, NULL},
 	{"mailq", "", "Lists the queue: the same as queue list.", "", command_queue_list,
 	 command_queue_list_options, NULL, NULL},
 	{"sendmail", "[RECIPIENT ...]",

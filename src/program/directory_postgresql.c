@@ -3,22 +3,29 @@
 #include "program/directory_process.h"
 #include "store/postgresql.h"
 
+static struct directory_store *store;
+
+/* The system's files about names are read here, once; it connects later. */
+static int open_store(struct child *child)
+{
+	const struct config_directory *config = &child->config->directory;
+
+	return store_postgresql_new(child->loop, config->database, config->database_count, &store);
+}
+
 static int start(struct child *child, const struct directory_network *network,
 		 struct directory_store **store_out, struct buffer *why)
 {
-	const struct config_directory *config = &child->config->directory;
-	int error = store_postgresql_new(child->loop, config->database, config->database_count,
-					 store_out);
-
+	(void)child;
 	(void)network;
-	if (error < 0)
-		buffer_append_string(why, "a connection string of setting database is malformed");
-	return error;
+	(void)why;
+	*store_out = store;
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct directory_backend backend = {"directory-postgresql", NULL, start};
+	static const struct directory_backend backend = {"directory-postgresql", open_store, start};
 
 	return directory_process_main(argc, argv, &backend);
 }

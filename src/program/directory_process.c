@@ -155,6 +155,13 @@ static bool has_same_store(const struct config_directory *a, const struct config
 	       is_same_list(a->servers, a->server_count, b->servers, b->server_count);
 }
 
+/* Whether all may go on who have come from other machines. */
+static bool has_same_names(const struct config_directory *a, const struct config_directory *b)
+{
+	return is_same_list(a->readers, a->reader_count, b->readers, b->reader_count) &&
+	       is_same_list(a->changers, a->changer_count, b->changers, b->changer_count);
+}
+
 static void reload(struct child *child, const struct config *old)
 {
 	directory_server_configure(process.server, child->config);
@@ -164,7 +171,8 @@ static void reload(struct child *child, const struct config *old)
 	else
 		start_socketmap(child->config);
 	directory_network_configure(process.network);
-	if (!has_same_store(&old->directory, &child->config->directory))
+	if (!has_same_store(&old->directory, &child->config->directory) ||
+	    !has_same_names(&old->directory, &child->config->directory))
 		child_renew(child);
 }
 

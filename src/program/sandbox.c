@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "os/process.h"
 #include "os/sandbox.h"
+#include "program/conninfo_files.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,14 @@ enum {
 	       OS_SANDBOX_REMOVE, /* all that is done to files */
 };
 
-enum base { BASE_SYSTEM = 1, BASE_QUEUE, BASE_MAILBOXES, BASE_DATABASE, BASE_CERTIFICATES };
+enum base {
+	BASE_SYSTEM = 1,
+	BASE_QUEUE,
+	BASE_MAILBOXES,
+	BASE_DATABASE,
+	BASE_CERTIFICATES,
+	BASE_CONNINFO, /* files that connection strings name */
+};
 
 static const struct profile {
 	const char *program;
@@ -61,6 +69,9 @@ static const struct profile {
 	 {{BASE_DATABASE, "", KEEP},
 	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}},
+	{"directory-postgresql",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
+	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}}},
 };
 
 struct sandbox {
@@ -70,6 +81,7 @@ struct sandbox {
 	struct os_sandbox_path *paths;
 	struct os_sandbox_place *places; /* where the paths led at the time */
 	size_t count;
+	struct str backend; /* whose data the directory has: as whom, from where */
 };
 
 static const struct profile *profile_find(const char *program)
@@ -130,12 +142,38 @@ static void add_certificates(struct sandbox *sandbox, const struct config_direct
 	add_parent(sandbox, directory->authority, access);
 }
 
+static void count_file(void *context, struct str path)
+{
+	(void)path;
+	++*(size_t *)context;
+}
+
+static size_t count_conninfo(const struct config_directory *directory)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < directory->database_count; i++)
+		conninfo_files(directory->database[i], count_file, &count);
+	return count;
+}
+
+static void add_file(void *context, struct str path)
+{
+	add_path(context, path, OS_SANDBOX_READ);
+}
+
+static void add_conninfo(struct sandbox *sandbox, const struct config_directory *directory)
+{
+	for (size_t i = 0; i < directory->database_count; i++)
+		conninfo_files(directory->database[i], add_file, sandbox);
+}
+
 static void add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct place *place = sandbox->profile->places;
+	size_t most = PLACES_MAX + config->service_count + count_conninfo(&config->directory);
 
-	sandbox->paths = arena_alloc(sandbox->arena,
-				     (PLACES_MAX + config->service_count) * sizeof *sandbox->paths);
+	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; place->base != 0; place++) {
 		if (place->base == BASE_QUEUE)
 			add_queue(sandbox, config, place);
@@ -145,9 +183,25 @@ static void add_places(struct sandbox *sandbox, const struct config *config)
 			add_database(sandbox, &config->directory, place->access);
 		else if (place->base == BASE_CERTIFICATES)
 			add_certificates(sandbox, &config->directory, place->access);
+		else if (place->base == BASE_CONNINFO)
+			add_conninfo(sandbox, &config->directory);
 		else
 			add_path(sandbox, str_from(place->path), place->access);
 	}
+}
+
+/* A process that has once talked to a database, with what it was told and what it waits for,
+ * does not turn to another one: a new one does. */
+static struct str tell_backend(struct arena *arena, const struct config_directory *directory)
+{
+	struct buffer text = {0};
+	struct str copy;
+
+	for (size_t i = 0; i < directory->database_count; i++)
+		buffer_append_format(&text, "%s\n", directory->database[i]);
+	copy = arena_copy_str(arena, buffer_view(&text));
+	buffer_clear(&text);
+	return copy;
 }
 
 static struct sandbox *sandbox_new(const struct profile *profile, const struct config *config)
@@ -165,6 +219,8 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	    config->directory.backend == CONFIG_BACKEND_SERVERS)
 		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
 	add_places(sandbox, config);
+	if (strcmp(profile->program, "directory-postgresql") == 0)
+		sandbox->backend = tell_backend(arena, &config->directory);
 	return sandbox;
 }
 
@@ -225,7 +281,7 @@ static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 {
 	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
-	bool fits = true;
+	bool fits = str_equal(sandbox->backend, wanted->backend);
 
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);

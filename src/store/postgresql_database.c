@@ -11,17 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libpq would do otherwise: wait for hours for a host that is gone, read the
- * configuration of Kerberos. The first four are what the operator may set otherwise. */
+/* What libpq would do otherwise: wait for hours for a host that is gone, read the configuration
+ * of Kerberos, look for files in a home directory that it may not even see, which is an
+ * error to it. What is not fixed is what the operator may set otherwise. */
 static const struct {
 	const char *name;
 	const char *value;
 	bool is_fixed;
 } settings[] = {
-	{"keepalives_idle", "2", false},   {"keepalives_interval", "1", false},
-	{"keepalives_count", "3", false},  {"tcp_user_timeout", "5000", false},
-	{"gssencmode", "disable", false},  {"application_name", "stagepost-directory", false},
-	{"client_encoding", "UTF8", true}, {"target_session_attrs", "any", true},
+	{"keepalives_idle", "2", false},
+	{"keepalives_interval", "1", false},
+	{"keepalives_count", "3", false},
+	{"tcp_user_timeout", "5000", false},
+	{"gssencmode", "disable", false},
+	{"application_name", "stagepost-directory", false},
+	{"passfile", "/nonexistent/passfile", false},
+	{"sslcert", "/nonexistent/sslcert", false},
+	{"sslkey", "/nonexistent/sslkey", false},
+	{"sslrootcert", "/nonexistent/sslrootcert", false},
+	{"sslcrl", "/nonexistent/sslcrl", false},
+	{"client_encoding", "UTF8", true},
+	{"target_session_attrs", "any", true},
 	{"replication", "", true},
 };
 

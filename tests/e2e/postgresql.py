@@ -13,12 +13,11 @@ import subprocess
 import threading
 import time
 
-from stagepost import (PATIENCE, ROOT, Log, free_port, is_alive, is_root, listening,
-                       wait_until)
+from stagepost import (PATIENCE, ROOT, Log, free_port, is_alive, is_root, wait_until)
 
 OWNER = "postgres"  # it does not run as root
 DATABASE = "mail"
-SETTINGS = """listen_addresses = '127.0.0.1'
+SETTINGS = """listen_addresses = '{address}'
 port = {port}
 unix_socket_directories = '{sockets}'
 max_connections = 60
@@ -48,12 +47,17 @@ def as_owner():
 
 
 class Server:
-    """In DIRECTORY, which is made. A standby of STANDBY_OF streams from it as NAME."""
+    """In DIRECTORY, which is made. A standby of STANDBY_OF streams from it as NAME. MACHINE is
+    the network namespace that it runs in and its address there, NETWORK those who may come,
+    WAY (host, port) where the standby finds the other."""
 
-    def __init__(self, directory, name="a", standby_of=None, fsync="off", settings=""):
+    def __init__(self, directory, name="a", standby_of=None, fsync="off", settings="",
+                 machine=(None, "127.0.0.1"), network="127.0.0.1/32", way=None):
         self.directory = os.path.join(directory, name)
         self.sockets = directory
         self.name = name
+        namespace, self.address = machine
+        self.inside = ["ip", "netns", "exec", namespace] if namespace else []
         self.port = free_port()
         self.process = None
         os.chmod(directory, 0o777)
@@ -66,29 +70,34 @@ class Server:
         else:
             self._run("pg_basebackup", "-D", self.directory, "-R", "-X", "stream", "--no-sync",
                       "-c", "fast", "-d",
-                      f"{standby_of.conninfo(database=None)} application_name={name}")
+                      f"{standby_of.conninfo(database=None, way=way)} application_name={name}")
         with open(os.path.join(self.directory, "postgresql.conf"), "a", encoding="ascii") as conf:
-            conf.write(SETTINGS.format(port=self.port, sockets=self.sockets, fsync=fsync))
+            conf.write(SETTINGS.format(address=self.address, port=self.port,
+                                       sockets=self.sockets, fsync=fsync))
             conf.write(settings)
+        with open(os.path.join(self.directory, "pg_hba.conf"), "a", encoding="ascii") as access:
+            for database in "all", "replication":
+                access.write(f"host {database} all {network} trust\n")
         self.start()
         if standby_of is None:
             self.sql(f"CREATE DATABASE {DATABASE}", database=OWNER)
 
     def _run(self, program, *words):
-        ended = subprocess.run([*as_owner(), os.path.join(programs(), program), *words],
+        ended = subprocess.run([*self.inside, *as_owner(), os.path.join(programs(), program), *words],
                                cwd=self.sockets, capture_output=True, text=True, check=False,
                                timeout=120)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
-    def conninfo(self, database=DATABASE, user=OWNER, host="127.0.0.1"):
+    def conninfo(self, database=DATABASE, user=OWNER, host=None, way=None):
         """By TCP; HOST may be sockets."""
-        text = f"host={host} port={self.port} user={user}"
+        host, port = way or (host or self.address, self.port)
+        text = f"host={host} port={port} user={user}"
         return f"{text} dbname={database}" if database else text
 
     def start(self):
         with open(os.path.join(self.sockets, f"{self.name}.log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*as_owner(), os.path.join(programs(), "postgres"), "-D", self.directory],
+                [*self.inside, *as_owner(), os.path.join(programs(), "postgres"), "-D", self.directory],
                 cwd=self.sockets, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True)
         wait_until(lambda: self.process.poll() is not None or self.answers(),
@@ -96,8 +105,8 @@ class Server:
         assert self.process.poll() is None, self.log()
 
     def answers(self):
-        return listening(self.port) and subprocess.run(
-            [os.path.join(programs(), "pg_isready"), "-q", "-h", "127.0.0.1", "-p",
+        return subprocess.run(
+            [os.path.join(programs(), "pg_isready"), "-q", "-h", self.sockets, "-p",
              str(self.port)], check=False, timeout=PATIENCE).returncode == 0
 
     def log(self):
@@ -108,7 +117,7 @@ class Server:
         """Runs TEXT, all of it in one transaction where it is no single statement."""
         ended = subprocess.run(
             ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d",
-             self.conninfo(database, user=user), "-c", text],
+             self.conninfo(database, user=user, host=self.sockets), "-c", text],
             capture_output=True, text=True, check=False, timeout=timeout)
         assert ended.returncode == 0, ended.stderr
         return ended.stdout.strip()

@@ -2,7 +2,10 @@
 /*
  * tests/e2e/postgresql_store.c - a store in PostgreSQL, driven by lines.
  *
- *   postgresql_store DATABASE...
+ *   postgresql_store [--sandbox [FILE...] --] DATABASE...
+ *
+ * With --sandbox it has, once the store is made, the rights of the process
+ * directory-postgresql: it may read only the FILES.
  *
  * A line of standard input is words between tabs; what came of it is a line that begins
  * with the same ID, sooner or later:
@@ -24,6 +27,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "os/sandbox.h"
 #include "store/postgresql.h"
 #include <errno.h>
 #include <stdio.h>
@@ -337,8 +341,35 @@ static void on_input(void *context, unsigned events)
 	}
 }
 
+/* Takes the words about the sandbox off, and returns how many. */
+static int read_sandbox(char **argv, struct os_sandbox_path *paths)
+{
+	int count = 0;
+
+	if (argv[1] == NULL || strcmp(argv[1], "--sandbox") != 0)
+		return -1;
+	while (argv[2 + count] != NULL && strcmp(argv[2 + count], "--") != 0) {
+		paths[count] = (struct os_sandbox_path){argv[2 + count], OS_SANDBOX_READ};
+		count++;
+	}
+	return count;
+}
+
+static void enter_sandbox(const struct os_sandbox_path *paths, int count)
+{
+	const struct os_sandbox sandbox = {OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_OPEN,
+					   paths, (size_t)count};
+	unsigned lacks;
+
+	if (os_sandbox_enter(&sandbox, &lacks) < 0)
+		panic("no sandbox");
+}
+
 int main(int argc, char **argv)
 {
+	struct os_sandbox_path paths[10];
+	int path_count = read_sandbox(argv, paths);
+	int first = path_count < 0 ? 1 : path_count + 3;
 	static const struct directory_store_handler handler = {heard_changed, heard_reset,
 							       heard_state};
 	struct os_watch *watch;
@@ -346,8 +377,11 @@ int main(int argc, char **argv)
 	log_open("store", LOG_INFO_LEVEL);
 	loop = os_loop_new();
 	os_loop_set_idle(loop, log_flush);
-	if (store_postgresql_new(loop, (const char *const *)argv + 1, (size_t)argc - 1, &store) < 0)
+	if (store_postgresql_new(loop, (const char *const *)argv + first, (size_t)(argc - first),
+				 &store) < 0)
 		return EXIT_FAILURE;
+	if (path_count >= 0)
+		enter_sandbox(paths, path_count);
 	store->handler = &handler;
 	watch = os_watch_new(loop, STDIN_FILENO, OS_WATCH_READ, on_input, NULL);
 	os_loop_run(loop);

@@ -233,6 +233,41 @@ def test_bad_rows(empty, shared):
     assert "form" in empty.log.wait("store_record_bad", key="Upper@example.org")["reason"]
 
 
+def test_list_around_bad_rows(empty, shared):
+    """A page is full although bad rows were in it; a shorter one is the last."""
+    shared.sql("INSERT INTO address (address, kind) SELECT"
+               " CASE WHEN i % 3 = 0 THEN 'B' ELSE 'a' END || i || '@example.org', 'mailbox'"
+               " FROM generate_series(1000, 1299) AS i;"
+               "INSERT INTO address (address, kind) SELECT 'a' || i || 'X@example.org', 'mailbox'"
+               " FROM generate_series(1000, 1099) AS i")
+    found, after = [], ""
+    while True:
+        page = [r.split("|")[0] for r in empty.ask("list", "address", "", after, 7).records]
+        found += page
+        if len(page) < 7:
+            break
+        after = page[-1]
+    assert found == [f"a{i}@example.org" for i in range(1000, 1300) if i % 3]
+
+
+def test_held_up(empty, shared):
+    """Somebody's transaction stays open: changes are given up in time, reading goes on, and so do
+    changes when it has ended."""
+    session = shared.session()
+    session.run("BEGIN; INSERT INTO domain VALUES ('open.org', 'local')")
+    begun = time.monotonic()
+    name = empty.send("put", "domain", "x.org|kind local")
+    assert empty.record("domain", "open.org") == "-"
+    assert empty.receive(name).split("\t")[1] == "EIO"
+    assert 3 < time.monotonic() - begun < 8
+    name = empty.send("put", "domain", "y.org|kind local")
+    session.run("COMMIT")
+    session.close()
+    assert empty.receive(name).split("\t")[1] == "0"
+    assert empty.record("domain", "open.org") == "open.org|kind local"
+    assert empty.record("domain", "x.org") == "-"
+
+
 def test_concurrent_sql(empty, shared):
     """Transactions at the same time: versions ascend in the order of their commits, each change
     is told once, and nobody waits in a circle."""
@@ -330,6 +365,9 @@ def test_rights(shared, store):
     assert reader.get("domain", "x.org").error == "ENOTCONN"
     with open(SCHEMA, encoding="utf-8") as schema:
         shared.sql(schema.read(), database="other")
+    assert "permission denied for view meta" in wait_until(
+        lambda: [e for e in reader.log.find("store_refused", role="read")
+                 if "cannot be used" in e["reason"]], "it is told why")[0]["reason"]
     shared.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;"
                "INSERT INTO domain VALUES ('x.org', 'local')", database="other")
     reader.wait_event("up")
@@ -341,6 +379,18 @@ def test_rights(shared, store):
                database="other")
     assert reader.put("domain", "y.org|kind local").error == "0"
     assert reader.record("domain", "y.org") == "y.org|kind local"
+
+
+def test_tables_made_once(shared, store):
+    """Several that come at the same time to a database without tables."""
+    shared.sql("CREATE DATABASE fresh", database=OWNER)
+    several = [store(shared.conninfo("fresh"), wait=False) for _ in range(4)]
+    for one in several:
+        one.wait_event("up")
+    assert len({one.state()[1] for one in several}) == 1
+    several[0].put("domain", "x.org|kind local")
+    for one in several:
+        one.wait_event("changed", None, "domain", "x.org")
 
 
 def test_newer_tables(shared, store):
@@ -406,6 +456,10 @@ def test_names_of_hosts(shared, store):
                 " dbname=mail")
     assert one.get("domain", "none.org").error == "0"
     assert "localhost" in one.log.wait("store_connected", role="read")["database"]
+    other = store("host=no-such-host.invalid dbname=mail", shared.conninfo())
+    refused = other.log.wait("store_refused", role="read")
+    assert "no-such-host.invalid" in refused["database"]
+    assert other.get("domain", "none.org").error == "0"
 
 
 def test_frozen(servers, store):

@@ -46,6 +46,8 @@ static void an_empty_section_is_sqlite(void **state)
 	assert_int_equal(c->directory.negative_ttl_us, 5 * MINUTE_US);
 	assert_string_equal(c->directory.certificate, "");
 	assert_int_equal(c->directory.listen_count + c->directory.socketmap_count, 0);
+	assert_int_equal(c->directory.alias_count, 1);
+	assert_string_equal(c->directory.aliases[0], "/etc/aliases");
 	config_free(c);
 }
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: ISC
+/* stagepost directory - asks and changes the address directory. */
+#include "program/command_directory.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/loop.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct command_exit get_exits[] = {
+	{COMMAND_OK, "there is such a record; what becomes of the address is told"},
+	{COMMAND_FAILED, "there is none; the address is refused"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer, or does not take that"},
+	{0, NULL},
+};
+
+static const struct command_exit change_exits[] = {
+	{COMMAND_OK, "the change is durable"},
+	{COMMAND_FAILED, "there was no such record"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer, or does not take that"},
+	{0, NULL},
+};
+
+static const struct command_exit list_exits[] = {
+	{COMMAND_OK, "all is printed"},
+	{COMMAND_FAILED, "the configuration is wrong"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer"},
+	{0, NULL},
+};
+
+static const struct command_exit import_exits[] = {
+	{COMMAND_OK, "all records are in the directory"},
+	{COMMAND_FAILED, "lines are wrong, or the import has failed: run it again"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+static const struct command_exit export_exits[] = {
+	{COMMAND_OK, "all records were written"},
+	{COMMAND_FAILED, "some have no place in this format, or the export has failed"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+const struct command command_directory_subcommands[] = {
+	{"directory get", "KEY", "Tells what becomes of an address, or shows a record.",
+	 "Without --table KEY is an address, and each way that its mail goes is a line.\n",
+	 command_directory_get, command_directory_get_options, get_exits, NULL},
+	{"directory put", "KEY [FIELD ...]", "Makes or replaces a record.",
+	 "A FIELD is written NAME=VALUE: kind=forward target=ann@example.org. The record\n"
+	 "has these fields and no others afterwards. stagepost-directory(7) names them.\n",
+	 command_directory_put, command_directory_change_options, change_exits, NULL},
+	{"directory del", "KEY", "Removes a record.", "", command_directory_del,
+	 command_directory_change_options, change_exits, NULL},
+	{"directory list", "[PREFIX]", "Lists the records whose keys begin with PREFIX.", "",
+	 command_directory_list, command_directory_list_options, list_exits, NULL},
+	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
+	 "A line has the version, the table and the key.\n", command_directory_watch,
+	 command_json_options, list_exits, NULL},
+	{"directory stats", "", "Tells whether the data can be read, their version, and counts.",
+	 "", command_directory_stats, command_directory_stats_options, list_exits, NULL},
+	{"directory import", "FILE", "Puts the records of a file into the directory.",
+	 "FILE \"-\" is standard input. All of it is checked first: when lines are wrong that is\n"
+	 "said, line by line, and nothing is changed. What the directory has already is left\n"
+	 "alone. Each record is durable as a whole, all of them are no one change: an import\n"
+	 "that was broken off is finished by running it again.\n",
+	 command_directory_import, command_directory_import_options, import_exits, NULL},
+	{"directory export", "", "Prints the records of the directory.",
+	 "In the order of tables and keys, as \"directory import\" reads them. What a format\n"
+	 "has no place for is named on standard error. Passwords are printed for those only\n"
+	 "who may see them: keep the output safe.\n",
+	 command_directory_export, command_directory_export_options, export_exits, NULL},
+	{"directory passwd", "NAME", "Sets the password of a user.",
+	 "It is asked for twice at the terminal; without one, it is the first line of standard\n"
+	 "input. Passwords that the user had before are no longer valid.\n",
+	 command_directory_passwd, command_directory_passwd_options, NULL, NULL},
+	{NULL},
+};
+
+bool command_directory_open(const char *file, struct command_directory *directory_out)
+{
+	struct command_directory directory = {.config = command_config(file)};
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	const char *server;
+
+	if (directory.config == NULL)
+		return false;
+	if (directory.config->directory.backend == CONFIG_BACKEND_NONE) {
+		fprintf(stderr, "stagepost: %s has no section \"directory\"\n", file);
+		config_free(directory.config);
+		return false;
+	}
+	buffer_append_format(&path, "unix:%s/directory", directory.config->run);
+	buffer_append_byte(&path, '\0');
+	server = buffer_data(&path);
+	/* what the client has to log is said by the command */
+	log_open("stagepost", LOG_ERROR_LEVEL);
+	directory.server.loop = os_loop_new();
+	directory.server.client =
+		directory_client_new(directory.server.loop, &server, 1, NULL, NULL, NULL);
+	directory_client_set_capacity(directory.server.client, 0);
+	*directory_out = directory;
+	return true;
+}
+
+void command_directory_close(struct command_directory *directory)
+{
+	directory_client_free(directory->server.client);
+	os_loop_free(directory->server.loop);
+	config_free(directory->config);
+}
+
+int command_directory_failed(const struct command *command,
+			     const struct command_directory *directory)
+{
+	fprintf(stderr, "stagepost %s: %s\n", command->name,
+		exchange_server_problem(&directory->server));
+	return COMMAND_FAILED;
+}

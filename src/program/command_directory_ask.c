@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: ISC
+/* stagepost directory get, put, del, list */
+#include "base/json.h"
+#include "base/panic.h"
+#include "directory/key.h"
+#include "exchange/writer.h"
+#include "mail/text.h"
+#include "program/command_directory.h"
+#include "program/command_queue.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_WORDS "domain|address|member|user|server"
+
+struct table_options {
+	struct command_options common;
+	const char *table;
+};
+
+#define TABLE_OPTION(words, help)                                             \
+	{                                                                     \
+		"--table", words, help, offsetof(struct table_options, table) \
+	}
+
+const struct command_option command_directory_get_options[] = {
+	COMMAND_OPTION_CONFIG,
+	TABLE_OPTION(TABLE_WORDS "|route",
+		     "the record of that table, and not what becomes of an address (route)"),
+	COMMAND_OPTION_JSON("print an object of JSON"),
+	COMMAND_OPTION_END,
+};
+
+const struct command_option command_directory_change_options[] = {
+	COMMAND_OPTION_CONFIG,
+	TABLE_OPTION(TABLE_WORDS, "the table of the record (address)"),
+	COMMAND_OPTION_END,
+};
+
+const struct command_option command_directory_list_options[] = {
+	COMMAND_OPTION_CONFIG,
+	TABLE_OPTION(TABLE_WORDS, "the table (address)"),
+	COMMAND_OPTION_JSON("print an object of JSON a line"),
+	COMMAND_OPTION_END,
+};
+
+/* One question and its answer. */
+struct exchange {
+	const struct command *command;
+	const struct table_options *options;
+	struct command_directory directory;
+	struct directory_question question;
+	const char *key;
+	int status;
+};
+
+/* --- what an address becomes, in words --- */
+
+static struct str word(struct str *rest)
+{
+	struct str first;
+
+	(void)str_split(rest, ' ', &first);
+	return first;
+}
+
+static void say_local(struct str rest, struct buffer *out)
+{
+	struct str service = word(&rest);
+
+	buffer_append_string(out, "is delivered to ");
+	directory_key_display(rest, out);
+	buffer_append_format(out, " by service " STR_FORMAT, STR_ARGUMENTS(service));
+}
+
+static void say_remote(struct str rest, struct buffer *out)
+{
+	buffer_append_string(out, "is sent on to ");
+	directory_key_display(rest, out);
+}
+
+static void say_list(struct str rest, struct buffer *out)
+{
+	buffer_append_string(out, "is sent to the members of ");
+	directory_key_display(word(&rest), out);
+	while (rest.length > 0) {
+		struct str name = word(&rest);
+		struct str value = word(&rest);
+
+		if (str_equal(name, STR("owner"))) {
+			buffer_append_string(out, ", as from ");
+			directory_key_display(value, out);
+		} else if (str_equal(name, STR("verp"))) {
+			buffer_append_string(out, ", a sender for each");
+		}
+	}
+}
+
+static void say_refuse(struct str rest, struct buffer *out)
+{
+	struct str status = word(&rest);
+	struct str address = word(&rest);
+
+	buffer_append_format(out, "is refused with " STR_FORMAT ": ", STR_ARGUMENTS(status));
+	directory_key_display(address, out);
+	buffer_append_string(out, ": ");
+	buffer_append_str(out, rest);
+}
+
+static void say_elsewhere(struct str rest, struct buffer *out)
+{
+	(void)rest;
+	buffer_append_string(out, "is sent to the servers of its domain, which is not ours");
+}
+
+static const struct {
+	const char *name;
+	void (*say)(struct str rest, struct buffer *out);
+} results[] = {
+	{"local", say_local},   {"remote", say_remote},       {"list", say_list},
+	{"refuse", say_refuse}, {"elsewhere", say_elsewhere},
+};
+
+static void print_words(const struct exchange *exchange, struct str result)
+{
+	struct buffer text = {0};
+	struct buffer line = {0};
+	struct str rest = result;
+	struct str name = word(&rest);
+	size_t i = 0;
+
+	while (i < COUNT_OF(results) && !str_equal(name, str_from(results[i].name)))
+		i++;
+	buffer_append_format(&text, "%s ", exchange->key);
+	if (i < COUNT_OF(results))
+		results[i].say(rest, &text);
+	else
+		buffer_append_str(&text, result);
+	mail_text_append(&line, buffer_view(&text), MAIL_TEXT_8BIT);
+	buffer_append_byte(&line, '\n');
+	command_queue_flush(&line);
+	buffer_clear(&line);
+	buffer_clear(&text);
+}
+
+static void json_list(struct buffer *out, const char *name, const struct str *texts, size_t count)
+{
+	json_field(out, name);
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		json_append_text(out, texts[i]);
+	}
+	buffer_append_byte(out, ']');
+}
+
+static void print_route_json(const struct exchange *exchange,
+			     const struct directory_answer_text *answer)
+{
+	struct buffer out = {0};
+
+	buffer_append_byte(&out, '{');
+	json_field_text(&out, "address", str_from(exchange->key));
+	json_field_number(&out, "version", answer->version);
+	json_field_number(&out, "ttl_ms", (uint64_t)(answer->ttl_us / 1000));
+	json_list(&out, "results", answer->results, answer->result_count);
+	json_list(&out, "depends_on", answer->dependencies, answer->dependency_count);
+	buffer_append_string(&out, "}\n");
+	command_queue_flush(&out);
+	buffer_clear(&out);
+}
+
+static void print_route(struct exchange *exchange, const struct directory_answer_text *answer)
+{
+	if (exchange->options->common.json)
+		print_route_json(exchange, answer);
+	for (size_t i = 0; i < answer->result_count; i++) {
+		if (!exchange->options->common.json)
+			print_words(exchange, answer->results[i]);
+		if (answer->result_count == 1 &&
+		    str_starts_with(answer->results[i], STR("refuse ")))
+			exchange->status = COMMAND_FAILED;
+	}
+}
+
+/* --- records --- */
+
+static void print_record(const struct exchange *exchange, const struct directory_record *record)
+{
+	struct buffer out = {0};
+
+	if (exchange->options->common.json) {
+		exchange_json_append(record, &out);
+	} else {
+		buffer_append_format(&out, "%s ", directory_table_name(record->key.table));
+		directory_key_display(record->key.name, &out);
+		for (size_t i = 0; i < record->field_count; i++) {
+			buffer_append_format(&out, " " STR_FORMAT "=",
+					     STR_ARGUMENTS(record->fields[i].name));
+			mail_text_append(&out, record->fields[i].value, MAIL_TEXT_8BIT);
+		}
+	}
+	buffer_append_byte(&out, '\n');
+	command_queue_flush(&out);
+	buffer_clear(&out);
+}
+
+static void print_answer(const struct exchange *exchange,
+			 const struct directory_answer_text *answer)
+{
+	struct directory_field *fields =
+		memory_alloc_zero(answer->result_count + 1, sizeof *fields);
+	const struct directory_record record = {
+		{directory_table_find(str_from(exchange->options->table)), str_from(exchange->key)},
+		fields,
+		answer->result_count};
+
+	exchange_fields(answer->results, answer->result_count, fields);
+	print_record(exchange, &record);
+	free(fields);
+}
+
+/* --- asking --- */
+
+/* Reads the command line; false: *STATUS_OUT is all there is to do. */
+static bool parse(const struct command *command, int argc, char **argv,
+		  struct table_options *options, int *status_out)
+{
+	bool is_route;
+
+	if (!command_parse(command, argc, argv, &options->common, status_out))
+		return false;
+	is_route = strcmp(options->table, "route") == 0 && command->run == command_directory_get;
+	if (is_route || directory_table_find(str_from(options->table)) != DIRECTORY_NO_TABLE)
+		return true;
+	*status_out = command_usage(command, "there is no such table");
+	return false;
+}
+
+static void say_none(const struct exchange *exchange)
+{
+	fprintf(stderr, "stagepost %s: there is no %s %s\n", exchange->command->name,
+		exchange->options->table, exchange->key);
+}
+
+static void on_got(void *context, const struct directory_answer_text *answer)
+{
+	struct exchange *exchange = context;
+
+	if (exchange_server_has_failed(&exchange->directory.server, answer)) {
+		exchange->status = COMMAND_DIRECTORY_UNANSWERED;
+	} else if (!answer->exists) {
+		say_none(exchange);
+		exchange->status = COMMAND_FAILED;
+	} else if (strcmp(exchange->options->table, "route") == 0) {
+		print_route(exchange, answer);
+	} else {
+		print_answer(exchange, answer);
+	}
+	exchange_server_stop(&exchange->directory.server);
+}
+
+static void on_changed(void *context, const struct directory_answer_text *answer)
+{
+	struct exchange *exchange = context;
+
+	if (exchange_server_has_failed(&exchange->directory.server, answer)) {
+		exchange->status = COMMAND_DIRECTORY_UNANSWERED;
+	} else if (!answer->exists) {
+		say_none(exchange);
+		exchange->status = COMMAND_FAILED;
+	}
+	exchange_server_stop(&exchange->directory.server);
+}
+
+static bool begin(struct exchange *exchange, directory_answered *answered)
+{
+	if (!command_directory_open(exchange->options->common.config_file, &exchange->directory)) {
+		exchange->status = COMMAND_FAILED;
+		return false;
+	}
+	exchange->question = (struct directory_question){.answered = answered, .context = exchange};
+	return true;
+}
+
+static int end(struct exchange *exchange)
+{
+	exchange_server_wait(&exchange->directory.server, &exchange->question);
+	if (exchange->status == COMMAND_DIRECTORY_UNANSWERED)
+		(void)command_directory_failed(exchange->command, &exchange->directory);
+	command_directory_close(&exchange->directory);
+	return exchange->status;
+}
+
+int command_directory_get(const struct command *command, int argc, char **argv)
+{
+	struct table_options options = {{COMMAND_CONFIG_FILE}, "route"};
+	struct exchange exchange = {.command = command, .options = &options};
+	int status;
+
+	if (!parse(command, argc, argv, &options, &status))
+		return status;
+	if (options.common.first + 1 != argc)
+		return command_usage(command, "one KEY is wanted");
+	exchange.key = argv[options.common.first];
+	if (!begin(&exchange, on_got))
+		return exchange.status;
+	directory_client_get(exchange.directory.server.client, options.table,
+			     str_from(exchange.key), DIRECTORY_PATIENCE_US, &exchange.question);
+	return end(&exchange);
+}
+
+/* "NAME=VALUE" as "NAME VALUE", in its place. */
+static bool take_field(char *argument, struct str *field_out)
+{
+	char *equals = strchr(argument, '=');
+
+	if (equals == NULL || equals == argument)
+		return false;
+	*equals = ' ';
+	*field_out = str_from(argument);
+	return true;
+}
+
+int command_directory_put(const struct command *command, int argc, char **argv)
+{
+	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct exchange exchange = {.command = command, .options = &options};
+	struct str fields[DIRECTORY_FIELDS_MAX];
+	size_t count = 0;
+	int status;
+
+	if (!parse(command, argc, argv, &options, &status))
+		return status;
+	if (options.common.first >= argc)
+		return command_usage(command, "a KEY is wanted");
+	exchange.key = argv[options.common.first];
+	for (int i = options.common.first + 1; i < argc; i++) {
+		if (count == DIRECTORY_FIELDS_MAX)
+			return command_usage(command, "a record has at most 1000 fields");
+		if (!take_field(argv[i], &fields[count++]))
+			return command_usage(command, "a field is written NAME=VALUE");
+	}
+	if (!begin(&exchange, on_changed))
+		return exchange.status;
+	directory_client_put(exchange.directory.server.client, options.table,
+			     str_from(exchange.key), fields, count, &exchange.question);
+	return end(&exchange);
+}
+
+int command_directory_del(const struct command *command, int argc, char **argv)
+{
+	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct exchange exchange = {.command = command, .options = &options};
+	int status;
+
+	if (!parse(command, argc, argv, &options, &status))
+		return status;
+	if (options.common.first + 1 != argc)
+		return command_usage(command, "one KEY is wanted");
+	exchange.key = argv[options.common.first];
+	if (!begin(&exchange, on_changed))
+		return exchange.status;
+	directory_client_remove(exchange.directory.server.client, options.table,
+				str_from(exchange.key), &exchange.question);
+	return end(&exchange);
+}
+
+int command_directory_list(const struct command *command, int argc, char **argv)
+{
+	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct exchange exchange = {.command = command, .options = &options};
+	const struct directory_record *records;
+	struct exchange_pages *pages;
+	const char *prefix;
+	size_t count;
+	int status;
+	int result;
+
+	if (!parse(command, argc, argv, &options, &status))
+		return status;
+	if (options.common.first + 1 < argc)
+		return command_usage(command, "one PREFIX at most is wanted");
+	prefix = options.common.first < argc ? argv[options.common.first] : "";
+	if (!command_directory_open(options.common.config_file, &exchange.directory))
+		return COMMAND_FAILED;
+	pages = exchange_pages_new(&exchange.directory.server,
+				   directory_table_find(str_from(options.table)), str_from(prefix));
+	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
+		for (size_t i = 0; i < count; i++)
+			print_record(&exchange, &records[i]);
+	if (result < 0) {
+		(void)command_directory_failed(command, &exchange.directory);
+		exchange.status = COMMAND_DIRECTORY_UNANSWERED;
+	}
+	exchange_pages_free(pages);
+	command_directory_close(&exchange.directory);
+	return exchange.status;
+}

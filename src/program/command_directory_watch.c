@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: ISC
+/* stagepost directory watch, stats */
+#include "base/json.h"
+#include "base/panic.h"
+#include "mail/text.h"
+#include "program/command_directory.h"
+#include "program/command_queue.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- watch --- */
+
+static void on_change(void *context, uint64_t version, struct str table, struct str key)
+{
+	const struct command_options *options = context;
+	struct buffer out = {0};
+
+	if (options->json) {
+		buffer_append_byte(&out, '{');
+		json_field_text(&out, "event", table.length > 0 ? STR("changed") : STR("reset"));
+		json_field_number(&out, "version", version);
+		if (table.length > 0) {
+			json_field_text(&out, "table", table);
+			json_field_text(&out, "key", key);
+		}
+		buffer_append_string(&out, "}\n");
+	} else if (table.length > 0) {
+		buffer_append_format(&out, "%" PRIu64 " " STR_FORMAT " ", version,
+				     STR_ARGUMENTS(table));
+		mail_text_append(&out, key, MAIL_TEXT_8BIT);
+		buffer_append_byte(&out, '\n');
+	} else {
+		buffer_append_format(&out, "%" PRIu64 " all may be different\n", version);
+	}
+	command_queue_flush(&out);
+	fflush(stdout);
+	buffer_clear(&out);
+}
+
+int command_directory_watch(const struct command *command, int argc, char **argv)
+{
+	struct command_options options = {COMMAND_CONFIG_FILE};
+	struct command_directory directory;
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options, &status))
+		return status;
+	if (!command_directory_open(options.config_file, &directory))
+		return COMMAND_FAILED;
+	directory_client_watch(directory.server.client, on_change, &options);
+	os_loop_run(directory.server.loop); /* until a signal ends it, or nobody reads */
+	command_directory_close(&directory);
+	return COMMAND_OK;
+}
+
+/* --- stats --- */
+
+struct stats_options {
+	struct command_options common;
+	bool count;
+};
+
+const struct command_option command_directory_stats_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--count", NULL, "count the records of each table, which reads all of them",
+	 offsetof(struct stats_options, count)},
+	COMMAND_OPTION_JSON("print an object of JSON"),
+	COMMAND_OPTION_END,
+};
+
+struct stats {
+	const struct stats_options *options;
+	struct command_directory directory;
+	struct directory_question question;
+	struct buffer out;
+	bool has_failed;
+};
+
+static void add(struct stats *stats, struct str name, struct str value)
+{
+	char copy[64];
+
+	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(name));
+	if (stats->options->common.json) {
+		uint64_t number;
+
+		if (str_to_u64(value, &number))
+			json_field_number(&stats->out, copy, number);
+		else
+			json_field_text(&stats->out, copy, value);
+		return;
+	}
+	buffer_append_format(&stats->out, "%-12s ", copy);
+	mail_text_append(&stats->out, value, MAIL_TEXT_ASCII);
+	buffer_append_byte(&stats->out, '\n');
+}
+
+static void on_stats(void *context, const struct directory_answer_text *answer)
+{
+	struct stats *stats = context;
+
+	stats->has_failed = exchange_server_has_failed(&stats->directory.server, answer);
+	for (size_t i = 0; i < answer->result_count; i++) {
+		struct str rest = answer->results[i];
+		struct str name;
+
+		(void)str_split(&rest, ' ', &name);
+		add(stats, name, rest);
+	}
+	exchange_server_stop(&stats->directory.server);
+}
+
+static bool count_table(struct stats *stats, enum directory_table table)
+{
+	struct exchange_pages *pages = exchange_pages_new(&stats->directory.server, table, STR(""));
+	const struct directory_record *records;
+	struct buffer text = {0};
+	uint64_t total = 0;
+	size_t count;
+	int result;
+
+	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
+		total += count;
+	exchange_pages_free(pages);
+	buffer_append_number(&text, total);
+	if (result == 0)
+		add(stats, str_from(directory_table_name(table)), buffer_view(&text));
+	buffer_clear(&text);
+	return result == 0;
+}
+
+static void count_tables(struct stats *stats)
+{
+	for (unsigned i = DIRECTORY_DOMAIN; i < DIRECTORY_TABLES && !stats->has_failed; i++)
+		stats->has_failed = !count_table(stats, (enum directory_table)i);
+}
+
+int command_directory_stats(const struct command *command, int argc, char **argv)
+{
+	struct stats_options options = {.common = {COMMAND_CONFIG_FILE}};
+	struct stats stats = {.options = &options};
+	int status;
+
+	if (!command_parse_plain(command, argc, argv, &options.common, &status))
+		return status;
+	if (!command_directory_open(options.common.config_file, &stats.directory))
+		return COMMAND_FAILED;
+	if (options.common.json)
+		buffer_append_byte(&stats.out, '{');
+	stats.question = (struct directory_question){.answered = on_stats, .context = &stats};
+	directory_client_stats(stats.directory.server.client, &stats.question);
+	exchange_server_wait(&stats.directory.server, &stats.question);
+	if (!stats.has_failed && options.count)
+		count_tables(&stats);
+	if (options.common.json)
+		buffer_append_string(&stats.out, "}\n");
+	if (stats.has_failed)
+		(void)command_directory_failed(command, &stats.directory);
+	else
+		command_queue_flush(&stats.out);
+	buffer_clear(&stats.out);
+	command_directory_close(&stats.directory);
+	return stats.has_failed ? COMMAND_DIRECTORY_UNANSWERED : COMMAND_OK;
+}

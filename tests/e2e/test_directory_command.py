@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: ISC
+"""stagepost directory get, put, del, list, watch, stats."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from stagepost import PATIENCE, as_user, wait_until
+
+
+@pytest.fixture
+def command(node):
+    """command(WORD...) of a node with a directory: (exit status, output, errors)."""
+    made = node("dir", start=False, domains=())
+    made.settings = f'directory {{ path = "{made.directory}/data/directory.db" }}\n'
+    made.write_configuration()
+    made.start()
+
+    def run(*words):
+        ended = subprocess.run(
+            as_user() + [os.path.join(made.programs, "stagepost"), "directory", words[0],
+                         "-c", made.conf, *words[1:]],
+            check=False, capture_output=True, text=True, timeout=PATIENCE)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    run.node = made
+    return run
+
+
+def test_records_come_and_go(command):
+    assert command("put", "--table", "domain", "Example.org", "kind=local", "service=maildir") == (
+        0, "", "")
+    assert command("put", "Ann@example.org", "kind=mailbox")[0] == 0
+    assert command("put", "--table", "user", "ann", "name=Ann = x", "password=$6$a$b")[0] == 0
+    assert command("get", "--table", "user", "ann") == (
+        0, "user ann password=$6$a$b name=Ann = x\n", "")
+    assert json.loads(command("get", "--json", "--table", "user", "ann")[1]) == {
+        "table": "user", "key": "ann", "password": ["$6$a$b"], "name": "Ann = x"}
+    assert command("list") == (0, "address ann@example.org kind=mailbox\n", "")
+    assert command("list", "b") == (0, "", "")
+    assert json.loads(command("list", "--json", "--table", "domain")[1])["kind"] == "local"
+    assert command("del", "ann@example.org") == (0, "", "")
+    assert command("del", "ann@example.org") == (
+        1, "", "stagepost directory del: there is no address ann@example.org\n")
+    assert command("get", "--table", "address", "ann@example.org") == (
+        1, "", "stagepost directory get: there is no address ann@example.org\n")
+
+
+def test_what_becomes_of_an_address_is_told_in_words(command):
+    for words in (["--table", "domain", "a.test", "kind=local", "service=maildir"],
+                  ["ann@a.test", "kind=mailbox"],
+                  ["info@a.test", "kind=forward", "target=ann@a.test", "target=x@b.test"],
+                  ["all@a.test", "kind=list", "owner=ann@a.test", "verp=yes"],
+                  ["gone@a.test", "kind=refused", "text=Ann has left", "status=5.1.6"]):
+        assert command("put", *words) == (0, "", "")
+    wanted = {
+        "ann+x@a.test": (0, "is delivered to ann+x@a.test by service maildir"),
+        "info@a.test": (0, "is delivered to ann@a.test by service maildir\n"
+                           "info@a.test is sent on to x@b.test"),
+        "all@a.test": (0, "is sent to the members of all@a.test, as from ann@a.test, a sender for "
+                          "each"),
+        "gone@a.test": (1, "is refused with 5.1.6: gone@a.test: Ann has left"),
+        "x@b.test": (0, "is sent to the servers of its domain, which is not ours"),
+    }
+    for address, (status, text) in wanted.items():
+        assert command("get", address) == (status, f"{address} {text}\n", "")
+    status, text, _ = command("get", "--json", "info@a.test")
+    told = json.loads(text)
+    assert status == 0 and told["address"] == "info@a.test" and told["ttl_ms"] > 3000000
+    assert told["results"] == ["local maildir ann@a.test", "remote x@b.test"]
+    assert "address info@a.test" in told["depends_on"]
+    assert command("get", "nobody@a.test")[0] == 1
+
+
+def test_what_is_wrong_is_said(command):
+    status, text, error = command("put", "ann@a.test", "kind=nothing")
+    assert (status, text) == (3, "") and "kind" in error and "mailbox" in error
+    assert command("put", "ann@a.test", "kind") [0] == 2
+    assert command("put")[0] == 2
+    assert command("get")[0] == 2
+    assert command("get", "a", "b")[0] == 2
+    assert command("get", "--table", "nothing", "a")[0] == 2
+    assert command("list", "a", "b")[0] == 2
+    assert command("watch", "x")[0] == 2
+    command.node.stop()
+    for words in ["get", "a@b"], ["put", "a@b", "kind=mailbox"], ["list"], ["stats"]:
+        status, text, error = command(*words)
+        assert (status, text) == (3, "")
+        assert error.startswith(f"stagepost directory {words[0]}: ") and error.count("\n") == 1
+    command.node.settings = ""
+    command.node.write_configuration()
+    status, _, error = command("get", "a@b")
+    assert status == 1 and "no section" in error
+    command.node.start()
+
+
+def test_changes_are_watched(command):
+    mx = command.node
+    with subprocess.Popen(
+            as_user() + [os.path.join(mx.programs, "stagepost"), "directory", "watch", "-c",
+                         mx.conf],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as watch:
+        wait_until(lambda: '"connected":' in command("stats", "--json")[1]
+                   and json.loads(command("stats", "--json")[1])["connected"] >= 2, "it watches")
+        command("put", "ann@a.test", "kind=mailbox")
+        version, table, key = watch.stdout.readline().split()
+        assert (table, key) == ("address", "ann@a.test")
+        mx.kill_and_wait("directory")
+        command("del", "ann@a.test")
+        assert watch.stdout.readline().split() == [str(int(version) + 1), table, key]
+        watch.send_signal(signal.SIGTERM)
+
+
+def test_stats_tell_of_the_data(command):
+    command("put", "ann@a.test", "kind=mailbox")
+    command("put", "all@a.test", "kind=list", "owner=ann@a.test")
+    command("put", "--table", "member", "all@a.test ann@a.test")
+    status, text, _ = command("stats", "--json", "--count")
+    told = json.loads(text)
+    assert status == 0
+    assert (told["state"], told["version"], told["changes"]) == ("up", 3, 3)
+    assert {name: told[name] for name in ("address", "member", "domain", "user", "server")} == {
+        "address": 2, "member": 1, "domain": 0, "user": 0, "server": 0}
+    assert "state        up\n" in command("stats")[1]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: ISC
+"""Directory servers, their databases and the mail machines that ask them are parted,
+delayed, stopped and half-answering at random, while addresses change. No answer is older
+than its TTL, nobody is refused who exists, and once all is mended everyone knows
+everything ("make partition": 200 times)."""
+
+import os
+import random
+import time
+
+import pytest
+from partition import (COMING, DOMAIN, MOVING, STEADY, TTL, Asker, Cluster, Faults, Load,
+                       settle, value_of)
+from stagepost import is_root, wait_until
+from truth import ABSENT, Judge, Truth
+from common.record import record
+
+ROUNDS = int(os.environ.get("PARTITIONS", "4"))
+SEED = int(os.environ.get("PARTITION_SEED", str(random.randrange(1 << 30))))
+SLACK = 1.5  # seconds beyond the TTL: what an answer takes on a busy machine
+
+pytestmark = pytest.mark.skipif(not is_root(), reason="makes network namespaces")
+
+
+@pytest.fixture
+def cluster(node, ground):
+    made = Cluster(node, ground.directory("certificates"),
+                   [ground.directory("db1"), ground.directory("db2")])
+    yield made
+    made.close()
+
+
+def fill(cluster):
+    """What is there at first."""
+    wait_until(lambda: cluster.db1.sql("SELECT count(*) FROM meta") == "1", "there is a schema")
+    addresses = ", ".join(f"('{key}', 'mailbox', 'maildir')" for key in STEADY + MOVING)
+    cluster.db1.sql(f"INSERT INTO domain (name, kind) VALUES ('{DOMAIN}', 'local'); "
+                    f"INSERT INTO address (address, kind, service) VALUES {addresses}")
+    return Truth({**{key: f"local maildir {key}" for key in STEADY + MOVING},
+                  **{key: ABSENT for key in COMING}})
+
+
+def test_partition(cluster, capsys):
+    truth = fill(cluster)
+    settle(cluster, truth)
+    judge = Judge(truth, TTL, SLACK)
+    faults = Faults(cluster, SEED)
+    load = Load(cluster, truth, judge, SEED)
+    begun, longest = time.monotonic(), 0
+    try:
+        for number in range(ROUNDS):
+            names = faults.some()
+            time.sleep(faults.source.uniform(0.3, 3 * TTL))
+            faults.mend()
+            load.resolve_doubts()
+            longest = max(longest, settle_under_load(cluster, truth, load))
+            assert not load.errors, load.errors
+            assert not judge.stale, f"{names}: " + "\n".join(judge.stale[:20])
+            with capsys.disabled():
+                print(f"\n  {number + 1} of {ROUNDS} (PARTITION_SEED={SEED}): {', '.join(names)}; "
+                      f"{judge.counts}", end="", flush=True)
+    finally:
+        load.stop()
+    took = settle(cluster, truth)
+    assert judge.counts["answers"] > 50 * ROUNDS and load.changes > 5 * ROUNDS, \
+        "the load was too small to mean anything"
+    with capsys.disabled():
+        print("\n  " + record(
+            "partition", title="Partitions of the directory", what=__doc__.replace("\n", " "),
+            command="make partition", seconds=time.monotonic() - begun,
+            counts={"times": ROUNDS, **faults.counts, **judge.counts, "changes": load.changes,
+                    "changes without an answer": load.unknown,
+                    "stale answers, or of who never existed": len(judge.stale),
+                    "all knew all after (seconds, at most)": round(max(longest, took), 1)},
+            filesystem="ext4", zero=("stale answers, or of who never existed",)))
+
+
+def settle_under_load(cluster, truth, load):
+    """All is mended: a new change is seen everywhere."""
+    del load
+    begun = time.monotonic()
+    key = f"marker{begun}@{DOMAIN}".replace("+", "")
+    cluster.db1.sql(f"INSERT INTO address (address, kind, service) "
+                    f"VALUES ('{key}', 'mailbox', 'maildir')")
+    settle(cluster, Truth({key: f"local maildir {key}"}))
+    return time.monotonic() - begun
+
+
+def test_standby_that_hears_nothing(cluster):
+    """Its connection to the primary stands, and is silent: who reads from it must not take
+    what is there for the truth."""
+    truth = fill(cluster)
+    settle(cluster, truth)
+    judge = Judge(truth, TTL, SLACK)
+    asker = Asker(cluster.directories[1])
+    key = MOVING[0]
+    cluster.wires["db2 to db1"].is_held = True
+    value = f"local maildir elsewhere@{DOMAIN}"
+    truth.begin(key, value)
+    cluster.db1.sql(f"UPDATE address SET mailbox = 'elsewhere@{DOMAIN}' WHERE address = '{key}'")
+    truth.end(key)
+    deadline = time.monotonic() + 20
+    found = None
+    while found != value and time.monotonic() < deadline:
+        asked = time.monotonic()
+        is_answer, found = value_of(asker.ask("get", "route", key))
+        if is_answer:
+            judge.answered(key, found, asked, "dir2")
+        time.sleep(0.05)
+    assert not judge.stale, judge.stale[:5]
+    assert found == value, "it goes to the primary instead"

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: ISC
+"""The directory process with its data in PostgreSQL: by its protocol, in its sandbox."""
+
+import os
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+
+import directory
+import pytest
+from postgresql import OWNER, Server
+from stagepost import PATIENCE, give_to_user, wait_until
+
+SETTINGS = "directory {{ backend = postgresql  ttl = 60s  database = {{ {databases} }} }}\n"
+PASSWORD = "geheim"
+
+
+@pytest.fixture
+def servers(ground):
+    """servers(NAME, ...): of this test only."""
+    path = ground.directory("servers")
+    made = []
+
+    def make(name, **words):
+        made.append(Server(path, name, **words))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def mx(node):
+    """mx(CONNINFO...): a node whose directory is there."""
+    def make(*databases):
+        made = node("mx", start=False, domains=())
+        configure(made, *databases)
+        return made.start()
+
+    return make
+
+
+@pytest.fixture
+def client():
+    """client(NODE): a connection that is greeted, when the data can be read."""
+    opened = []
+
+    def make(made):
+        made.log.wait("store_connected", role="read")
+        opened.append(directory.Client(os.path.join(made.run, "directory")))
+        wait_until(lambda: opened[-1].ask("get", "domain", "none.org")[0] == "none", "it is up")
+        return opened[-1]
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def configure(made, *databases):
+    texts = ", ".join('"%s"' % text.replace("\\", "\\\\").replace('"', '\\"')
+                      for text in databases)
+    made.settings = SETTINGS.format(databases=texts)
+    made.write_configuration()
+
+
+def fill(server, count=50):
+    server.sql("INSERT INTO domain (name, kind, service) VALUES"
+               " ('example.org', 'local', 'maildir');"
+               "INSERT INTO address (address, kind) SELECT 'u' || i || '@example.org', 'mailbox'"
+               f" FROM generate_series(0, {count - 1}) AS i")
+
+
+def test_protocol(servers, mx, client):
+    """What is put is found, and in the database; what SQL changes is pushed."""
+    server = servers("a")
+    one = client(mx(server.conninfo()))
+    assert one.ask("put", "domain", "Example.org", "kind local", "service maildir")[0] == "ok"
+    assert one.ask("put", "address", "Ann@example.org", "kind mailbox")[0] == "ok"
+    assert server.sql("SELECT address FROM address") == "ann@example.org"
+    verb, results = one.ask("get", "route", "ann+x@example.org")
+    assert verb == "val" and "local maildir ann+x@example.org" in results
+    assert one.ask("list", "domain", "", "", 10) == (
+        "val", ["= example.org", "kind local", "service maildir"])
+    server.sql("INSERT INTO target VALUES ('ann@example.org', 0, 'bob@example.net');"
+               "UPDATE address SET kind = 'forward'")
+    wait_until(lambda: "remote bob@example.net" in one.ask("get", "route", "ann@example.org")[1],
+               "the forward is seen")
+    assert any(pushed[2:4] == ["address", "ann@example.org"] for pushed in one.pushed)
+    assert one.ask("del", "address", "ann@example.org")[0] == "ok"
+    assert one.ask("get", "address", "ann@example.org")[0] == "none"
+    assert server.sql("SELECT count(*) FROM target") == "0"
+
+
+def test_commit_to_push(servers, mx, client):
+    """Milliseconds from the commit of plain SQL to the push at a client."""
+    server = servers("a")
+    made = mx(server.conninfo())
+    one = client(made)
+    fill(server, 100)
+    session = server.session()
+    took = []
+    for i in range(100):
+        key = f"u{i}@example.org"
+        while one.ask("get", "address", key)[0] != "val":
+            pass
+        session.run(f"UPDATE address SET service = 'maildir' WHERE address = '{key}'")
+        committed = time.monotonic()
+        while one.receive()[2:4] != ["address", key]:
+            pass
+        took.append((time.monotonic() - committed) * 1000)
+    session.close()
+    took.sort()
+    print(f"commit to push: median {statistics.median(took):.1f} ms, p99 {took[98]:.1f} ms")
+    assert took[98] < 50
+
+
+def test_tls_and_password(servers, mx, client):
+    """A database that wants a password, by TLS, under a name: the process reads the files
+    that the connection string names, in its sandbox, again after each loss, and after they
+    were replaced."""
+    server = servers("a")
+    directory_of = os.path.join(server.sockets, "files")
+    os.mkdir(directory_of)
+    certificate = os.path.join(directory_of, "ca.pem")
+    path = os.path.join(server.directory, "server")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+                    f"{path}.key", "-out", f"{path}.crt", "-days", "2", "-subj",
+                    "/CN=localhost"], check=True, capture_output=True, timeout=PATIENCE)
+    os.chmod(f"{path}.key", 0o600)
+    for end in ("key", "crt"):
+        if os.geteuid() == 0:
+            shutil.chown(f"{path}.{end}", OWNER)
+    shutil.copyfile(f"{path}.crt", certificate)
+    secret = os.path.join(directory_of, "pass")
+    write_secret(secret, "wrong")
+    server.sql(f"CREATE ROLE mail LOGIN PASSWORD '{PASSWORD}'", database=OWNER)
+    server.sql("ALTER DATABASE mail OWNER TO mail; ALTER SCHEMA public OWNER TO mail")
+    server.sql("ALTER SYSTEM SET ssl = on", database=OWNER)
+    with open(os.path.join(server.directory, "pg_hba.conf"), "r+", encoding="ascii") as file:
+        rest = file.read()
+        file.seek(0)
+        file.write("hostssl all mail all scram-sha-256\nhost all mail all reject\n" + rest)
+    server.sql("SELECT pg_reload_conf()", database=OWNER)
+    made = mx(f"host=localhost port={server.port} dbname=mail user=mail sslmode=verify-full "
+              f"sslrootcert={certificate} passfile='{secret}'")
+    assert "password authentication failed" in made.log.wait("store_refused")["reason"]
+    write_secret(secret, PASSWORD)
+    made.reload()
+    one = client(made)
+    assert one.ask("put", "domain", "example.org", "kind local", "service maildir")[0] == "ok"
+    assert server.sql("SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)"
+                      " WHERE usename = 'mail'") == "t"
+    mark = made.log.mark()
+    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mail'")
+    made.log.wait("store_connected", since=mark, role="read")
+    assert one.ask("get", "domain", "example.org")[0] == "val"
+
+
+def write_secret(path, password):
+    """Beside it first: a file of that name is there at any time, and it is another one."""
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        file.write(f"*:*:*:mail:{password}\n")
+    os.chmod(f"{path}.new", 0o600)
+    give_to_user(f"{path}.new")
+    os.rename(f"{path}.new", path)
+
+
+def test_away_and_back(servers, mx, client):
+    """Without its database it answers "later", and nothing else; then it goes on."""
+    server = servers("a")
+    made = mx(server.conninfo())
+    one = client(made)
+    fill(server)
+    wait_until(lambda: one.ask("get", "route", "u1@example.org")[0] == "val", "it is there")
+    server.kill()
+    for _ in range(3):
+        verb, words = one.ask("get", "address", "u2@example.org")
+        assert (verb, words[0]) == ("err", "later")
+        verb, words = one.ask("get", "route", "nobody@example.org")
+        assert (verb, words[0]) == ("err", "later")
+    mark = made.log.mark()
+    server.start()
+    made.log.wait("store_connected", since=mark, role="read")
+    wait_until(lambda: one.ask("get", "address", "u2@example.org")[0] == "val", "it goes on")
+
+
+def test_another_database(servers, mx, client):
+    """A reload that names another database."""
+    servers_of = [servers("a"), servers("b")]
+    made = mx(servers_of[0].conninfo())
+    client(made)
+    fill(servers_of[0])
+    configure(made, servers_of[1].conninfo())
+    mark = made.log.mark()
+    made.reload()
+    made.log.wait("store_connected", since=mark, role="read")
+    one = directory.Client(os.path.join(made.run, "directory"))
+    wait_until(lambda: one.ask("get", "address", "u1@example.org")[0] == "none",
+               "the other database answers")
+    one.close()
+
+
+class Load:
+    """Lookups of routes that are there and of some that are not, on a connection."""
+
+    def __init__(self, made):
+        self.path = os.path.join(made.run, "directory")
+        self.counts = {"val": 0, "none": 0, "err": 0}
+        self.wrong = []
+        self.versions = []
+        self.stopping = False
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def work(self):
+        one = directory.Client(self.path, timeout=30)
+        number = 0
+        while not self.stopping:
+            number += 1
+            for key, exists in ((f"u{number % 50}@example.org", True),
+                                (f"nobody{number}@example.org", False)):
+                verb, words = one.ask("get", "address", key)
+                self.counts[verb] += 1
+                if verb != "err" and (verb == "val") != exists:
+                    self.wrong.append((key, verb, words))
+            self.versions += [int(pushed[1]) for pushed in one.pushed if pushed[0] == "new"]
+            one.pushed = []
+        one.close()
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join(30)
+
+
+def test_failover(servers, mx, client):
+    """The primary is killed under load, its synchronous standby promoted: nobody is told a
+    lie, no version goes back, and what was answered is there."""
+    primary = servers("primary")
+    made = None
+    first = mx(primary.conninfo())
+    client(first)
+    fill(primary)
+    first.stop()
+    standby = servers("standby", standby_of=primary)
+    primary.sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'", database=OWNER)
+    primary.sql("SELECT pg_reload_conf()", database=OWNER)
+    wait_until(lambda: primary.sql("SELECT sync_state FROM pg_stat_replication") == "sync",
+               "the standby is synchronous")
+    made = mx(primary.conninfo(), standby.conninfo())
+    one = client(made)
+    loads = [Load(made) for _ in range(2)]
+    durable = []
+
+    def change(number):
+        verb, _ = one.ask("put", "address", f"c{number}@example.org", "kind mailbox")
+        if verb == "ok":
+            durable.append(f"c{number}@example.org")
+        return verb
+
+    for number in range(100):
+        assert change(number) == "ok"
+    primary.kill()
+    standby.promote()
+    number = 100
+    begun = time.monotonic()
+    while change(number) != "ok":
+        number += 1
+        assert time.monotonic() - begun < 30
+    took = time.monotonic() - begun
+    for number in range(1000, 1100):
+        assert change(number) == "ok"
+    for load in loads:
+        load.stop()
+    counts = {verb: sum(load.counts[verb] for load in loads) for verb in loads[0].counts}
+    print(f"failover: changes again after {took:.1f} s; {counts}")
+    assert [load.wrong for load in loads] == [[], []]
+    for load in loads:
+        assert load.versions == sorted(load.versions)
+    there = set(standby.sql("SELECT address FROM address").split())
+    assert [key for key in durable if key not in there] == []
