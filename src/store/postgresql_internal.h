@@ -172,6 +172,7 @@ struct postgresql_table {
 	} columns[POSTGRESQL_COLUMNS_MAX];
 	const char *child; /* table of a field that may come more than once; NULL: none */
 	const char *child_key;
+	const char *child_when; /* the row has it; NULL: each */
 	const char *child_field, *child_column;
 };
 
