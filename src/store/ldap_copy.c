@@ -216,11 +216,9 @@ static int check_shape(struct copy *copy, struct str shape)
 int copy_open(const char *path, struct str shape, copy_conflict *conflict, void *context,
 	      struct copy **copy_out, struct buffer *why)
 {
-	struct copy *copy = calloc(1, sizeof(*copy));
+	struct copy *copy = memory_alloc_zero(1, sizeof(*copy));
 	int error;
 
-	if (copy == NULL)
-		panic("out of memory");
 	*copy = (struct copy){.conflict = conflict, .context = context, .arena = arena_new()};
 	error = sqlite3_open_v2(path, &copy->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				NULL);
