@@ -7,6 +7,9 @@
 
 enum { COLUMNS_MAX = 8 };
 
+static const char PUT_USER[] = "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)"
+			       " ON CONFLICT(name) DO UPDATE SET server = ?2, fullname = ?3";
+
 static const struct shape {
 	const char *fields[COLUMNS_MAX + 1]; /* of the columns, NULL behind the last */
 	const char *several;                 /* the field that has a table of its own; or NULL */
