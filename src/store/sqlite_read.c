@@ -59,13 +59,12 @@ static int get_one(struct sqlite_store *store, const struct directory_key *key, 
 		   const struct directory_record **record_out)
 {
 	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
-	struct str name;
 	int error;
 
 	(void)sqlite_bind_key(statement, 1, key);
 	error = sqlite3_step(statement);
 	if (error == SQLITE_ROW)
-		error = sqlite_row(store, statement, key->table, true, arena, record_out, &name);
+		error = sqlite_row(store, statement, key, arena, record_out);
 	(void)sqlite3_reset(statement);
 	return error == SQLITE_DONE ? SQLITE_OK : error;
 }
@@ -179,7 +178,7 @@ static int read_page(struct sqlite_store *store, sqlite3_stmt *statement,
 	while ((error = sqlite3_step(statement)) == SQLITE_ROW) {
 		const struct directory_record *record = NULL;
 
-		error = sqlite_row(store, statement, table, false, arena, &record, &page->last);
+		error = sqlite_listed_row(store, statement, table, arena, &record, &page->last);
 		if (error != SQLITE_OK)
 			break;
 		page->rows++;
