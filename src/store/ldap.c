@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSWORD_MAX = 1024 };
+enum {
+	PASSWORD_MAX = 1024,
+	FRESH_MIN_US = 5000000, /* fresh_us is not newer than that while a server is followed */
+};
 
 /* Reads are the copy's; this says whether they may be believed. */
 struct store_ldap {
@@ -22,8 +25,8 @@ struct store_ldap {
 	struct os_loop *loop;
 	struct os_task start;    /* in the first turn: the sandbox is entered by then */
 	struct os_timer *expiry; /* of the TTL beyond fresh_us */
-	int64_t ttl_us;
-	bool is_known; /* the handler has been told whether it is up */
+	int64_t ttl_us;          /* beyond fresh_us, that answers go on */
+	bool is_known;           /* the handler has been told whether it is up */
 };
 
 /* --- whether answers are to be believed --- */
@@ -284,7 +287,7 @@ static int take_settings(struct store_ldap *ldap, const struct store_ldap_settin
 	struct follower_settings *settings = &ldap->settings;
 	int error = take_servers(settings, given, why);
 
-	ldap->ttl_us = given->ttl_us;
+	ldap->ttl_us = given->ttl_us > FRESH_MIN_US ? given->ttl_us : FRESH_MIN_US;
 	settings->path = memory_copy_string(given->path);
 	if (error == 0)
 		error = take_login(&settings->login, given, why);

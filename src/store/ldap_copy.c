@@ -225,7 +225,8 @@ int copy_open(const char *path, struct str shape, copy_conflict *conflict, void 
 	if (error == SQLITE_OK)
 		error = sqlite3_exec(copy->database,
 				     "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL;"
-				     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;",
+				     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;"
+				     "PRAGMA journal_size_limit = 67108864;",
 				     NULL, NULL, NULL);
 	if (error == SQLITE_OK)
 		error = prepare(copy);

@@ -8,6 +8,7 @@ import smtplib
 import directory
 import pytest
 import slapd
+from inside import NEEDS, inside
 from slapd import BASE, START, Slapd, person
 from stagepost import give_to_user, wait_until
 
@@ -99,6 +100,29 @@ def test_no_false_refusal(mx, server):
     server.thaw()
     wait_until(lambda: answer(made, "ann@example.org") == 250, "it is followed again")
     assert answer(made, "nobody@example.org") == 550
+
+
+@NEEDS[0]
+@NEEDS[1]
+def test_sandbox(mx):
+    """What directory-ldap may do besides what any directory may: find and reach its servers."""
+    made = mx(switch_user=True)
+    made.log.wait("ldap_followed")
+    pid = made.pids("directory")[0]
+    read = lambda path: ("openat", -100, f"={path}", os.O_RDONLY, 0)
+    data = os.path.join(made.directory, "data", "ldap.db")
+    for what in (read("/etc/hosts"), read("/etc/nsswitch.conf"), read(data),
+                 ("socket", 2, 1, 0), ("socket", 2, 2, 0)):
+        result = inside(pid, *what)
+        assert not result.startswith("-"), (what, result)
+        assert inside(pid, "close", result) == "0"
+    for what in (read("/etc/passwd"), read("/etc/shadow"), read(made.conf),
+                 read(os.path.join(made.directory, "password")), read(made.queue + "/format"),
+                 ("execve", "=/bin/true", 0, 0), ("clone", 17, 0, 0, 0, 0),
+                 ("mmap", 0, 4096, 7, 0x22, -1, 0), ("kill", os.getpid(), 0),
+                 ("socket", 17, 3, 0), ("setuid", 0)):
+        assert inside(pid, *what) in ("-EPERM", "-EACCES"), what
+    assert not made.log.find("ldap_lost")
 
 
 def test_wrong_settings(node):

@@ -95,6 +95,8 @@ static void try_entry(struct input *input, struct arena *arena)
 		panic("the map's defaults are wrong");
 	while (entry_map_attributes(map)[known] != NULL)
 		known++;
+	if (known == 0)
+		panic("the map asks for nothing");
 	entry.attribute_count = which % (ATTRIBUTES_MAX + 1);
 	for (size_t i = 0; i < entry.attribute_count; i++) {
 		attributes[i].name = str_from(entry_map_attributes(map)[input_byte(input) % known]);
