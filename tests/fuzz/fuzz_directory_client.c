@@ -25,7 +25,6 @@ static struct scene {
 	struct str input;
 	size_t step;
 	int descriptor;
-	bool is_over;
 	unsigned answers[QUESTIONS];
 } scene;
 
@@ -51,7 +50,7 @@ static ssize_t write_some(void *state, const void *data, size_t size)
 static void close_it(void *state)
 {
 	(void)state;
-	scene.is_over = true;
+	os_loop_stop(scene.loop);
 }
 
 static unsigned wants(void *state, bool has_output)
@@ -73,7 +72,6 @@ static void connected(void *context)
 static void refused(void *context)
 {
 	(void)context;
-	scene.is_over = true;
 	os_loop_stop(scene.loop);
 	scene.dialed(scene.context, -ECONNREFUSED, "no more", NULL);
 }
