@@ -9,122 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct heard {
-	struct str *words; /* behind the verb */
-	size_t count;
-	struct str content; /* of the whole frame */
-};
-
-static void saw_version(struct directory_client *client, uint64_t version)
-{
-	if (version > client->version)
-		client->version = version;
-	if (!client->is_syncing && version > client->synced)
-		client->synced = version;
-}
-
-static void forget_all(struct directory_client *client, struct str identity, uint64_t version)
-{
-	cache_drop_all(client->cache);
-	snprintf(client->identity, sizeof client->identity, STR_FORMAT, STR_ARGUMENTS(identity));
-	client->version = version;
-	client->synced = version;
-	client->is_syncing = false;
-	if (client->watch != NULL)
-		client->watch(client->watch_context, version, STR(""), STR(""));
-}
-
-/* --- hello --- */
-
-static struct str data_of(struct str identity)
-{
-	struct str data;
-
-	(void)str_split(&identity, '+', &data);
-	return data;
-}
-
-static void say_since(struct directory_client *client)
-{
-	struct directory_frame frame;
-
-	if (client->watch == NULL && cache_count(client->cache) == 0) {
-		client->synced = client->version;
-		return;
-	}
-	directory_frame_begin(&frame, &client->output, "since");
-	directory_frame_add(&frame, str_from(client->identity));
-	directory_frame_add_number(&frame, client->synced);
-	directory_frame_end(&frame);
-	client->is_syncing = true;
-}
-
-static void say_watch(struct directory_client *client)
-{
-	struct directory_frame frame;
-
-	if (client->watch == NULL)
-		return;
-	directory_frame_begin(&frame, &client->output, "watch");
-	directory_frame_end(&frame);
-}
-
-void client_say_watch(struct directory_client *client)
-{
-	say_watch(client);
-	if (client->identity[0] != '\0')
-		say_since(client);
-}
-
-/* The data that the server greets with, beside those that were seen. */
-static void take_data(struct directory_client *client, struct str identity, uint64_t version)
-{
-	bool is_first = *client->identity == '\0';
-
-	if (!is_first && !str_equal(identity, str_from(client->identity))) {
-		forget_all(client, identity, version);
-	} else {
-		memcpy(client->identity, identity.data, identity.length);
-		client->identity[identity.length] = '\0';
-		client->version = version;
-		if (is_first)
-			client->synced = version;
-	}
-	say_since(client);
-}
-
-static bool is_older(const struct directory_client *client, struct str identity, uint64_t version)
-{
-	return str_equal(data_of(identity), data_of(str_from(client->identity))) &&
-	       version < client->version;
-}
-
-static bool hear_hello(struct directory_client *client, const struct heard *heard)
-{
-	struct str identity = heard->count >= 3 ? heard->words[1] : STR("");
-	uint64_t version;
-
-	if (heard->count < 3 || !str_equal(heard->words[0], STR("1")) || identity.length == 0 ||
-	    identity.length >= CLIENT_IDENTITY_SIZE || !str_to_u64(heard->words[2], &version) ||
-	    client->state != CLIENT_CONNECTING) {
-		client_lose(client, "its greeting is not of this protocol");
-		return true;
-	}
-	if (is_older(client, identity, version)) {
-		client_lose(client, "its data are older than what was seen");
-		return true;
-	}
-	client->state = CLIENT_GREETED;
-	client->begun_us = os_clock_monotonic_us();
-	client->is_syncing = false;
-	say_watch(client);
-	/* one that never read its data says "reset" when it has */
-	if (!str_equal(identity, STR("-")))
-		take_data(client, identity, version);
-	client_greeted(client);
-	return true;
-}
-
 /* --- answers --- */
 
 enum { FEW_WORDS = 64 };
@@ -227,7 +111,7 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		answer.dependencies = sorted.dependencies;
 		answer.dependency_count = sorted.dependency_count;
 		answer.ttl_us = (int64_t)ttl_ms * 1000;
-		saw_version(client, answer.version);
+		client_saw_version(client, answer.version);
 		keep(client, private, &answer);
 		client_answer(client, private, &answer);
 	}
@@ -268,7 +152,7 @@ static bool hear_ok(struct directory_client *client, struct directory_question_p
 
 	if (!str_to_u64(heard->words[1], &answer.version))
 		return false;
-	saw_version(client, answer.version);
+	client_saw_version(client, answer.version);
 	client_answer(client, private, &answer);
 	return true;
 }
@@ -284,66 +168,6 @@ static bool hear_err(struct directory_client *client, struct directory_question_
 	return true;
 }
 
-/* --- news --- */
-
-static bool hear_new(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[0], &version))
-		return false;
-	saw_version(client, version);
-	cache_drop(client->cache, heard->words[1], heard->words[2]);
-	if (client->watch != NULL)
-		client->watch(client->watch_context, version, heard->words[1], heard->words[2]);
-	return true;
-}
-
-static bool hear_now(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[0], &version))
-		return false;
-	client->is_syncing = false;
-	saw_version(client, version);
-	client->synced = client->version;
-	return true;
-}
-
-static bool hear_reset(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[1], &version) || heard->words[0].length == 0 ||
-	    heard->words[0].length >= CLIENT_IDENTITY_SIZE)
-		return false;
-	if (is_older(client, heard->words[0], version)) {
-		client_lose(client, "its data are older than what was seen");
-		return true;
-	}
-	forget_all(client, heard->words[0], version);
-	return true;
-}
-
-/* With other servers to ask, another one may be able to. */
-static bool hear_down(struct directory_client *client, const struct heard *heard)
-{
-	(void)heard;
-	client->is_down = true;
-	snprintf(client->reason, sizeof client->reason, "its data cannot be read");
-	if (client->server_count > 1)
-		client_lose(client, "its data cannot be read");
-	return true;
-}
-
-static bool hear_up(struct directory_client *client, const struct heard *heard)
-{
-	(void)heard;
-	client->is_down = false;
-	return true;
-}
-
 /* --- the whole --- */
 
 static const struct {
@@ -353,12 +177,17 @@ static const struct {
 	bool (*answer)(struct directory_client *client, struct directory_question_private *private,
 		       const struct heard *heard);
 } verbs[] = {
-	{"val", 3, NULL, hear_val},     {"none", 3, NULL, hear_none},
-	{"part", 1, NULL, hear_part},   {"err", 3, NULL, hear_err},
-	{"ok", 2, NULL, hear_ok},       {"new", 3, hear_new, NULL},
-	{"now", 1, hear_now, NULL},     {"reset", 2, hear_reset, NULL},
-	{"hello", 0, hear_hello, NULL}, {"down", 0, hear_down, NULL},
-	{"up", 0, hear_up, NULL},
+	{"val", 3, NULL, hear_val},
+	{"none", 3, NULL, hear_none},
+	{"part", 1, NULL, hear_part},
+	{"err", 3, NULL, hear_err},
+	{"ok", 2, NULL, hear_ok},
+	{"new", 3, client_news_new, NULL},
+	{"now", 1, client_news_now, NULL},
+	{"reset", 2, client_news_reset, NULL},
+	{"hello", 0, client_news_hello, NULL},
+	{"down", 0, client_news_down, NULL},
+	{"up", 0, client_news_up, NULL},
 };
 
 /* Why the server ends the connection: err 0 CODE TEXT. */
@@ -389,7 +218,7 @@ static bool hear_frame(struct directory_client *client, struct str content)
 		return false;
 	if (is_farewell(client, &heard, i))
 		return true;
-	if (client->state != CLIENT_GREETED && verbs[i].news != hear_hello)
+	if (client->state != CLIENT_GREETED && verbs[i].news != client_news_hello)
 		return false;
 	if (verbs[i].news != NULL)
 		return verbs[i].news(client, &heard);

@@ -4,7 +4,8 @@
  *
  *   client.c           questions of the caller, and their patience
  *   client_link.c      the connection: which server, bytes in and out
- *   client_hear.c      what the server says
+ *   client_hear.c      what the server says: answers
+ *   client_news.c      the same: greeting and news
  *   cache.c            what is kept
  */
 #ifndef DIRECTORY_CLIENT_INTERNAL_H
@@ -119,6 +120,21 @@ void client_write(struct directory_client *client);
 /* Tells the caller when that has changed. */
 void client_tell_state(struct directory_client *client);
 void client_disconnect(struct directory_client *client);
+
+struct heard {
+	struct str *words; /* behind the verb */
+	size_t count;
+	struct str content; /* of the whole frame */
+};
+
+/* client_news.c: false when it is malformed. */
+bool client_news_hello(struct directory_client *client, const struct heard *heard);
+bool client_news_new(struct directory_client *client, const struct heard *heard);
+bool client_news_now(struct directory_client *client, const struct heard *heard);
+bool client_news_reset(struct directory_client *client, const struct heard *heard);
+bool client_news_down(struct directory_client *client, const struct heard *heard);
+bool client_news_up(struct directory_client *client, const struct heard *heard);
+void client_saw_version(struct directory_client *client, uint64_t version);
 
 /* client_hear.c: all whole frames of the input. */
 void client_hear(struct directory_client *client);

@@ -292,7 +292,7 @@ void client_send(struct directory_client *client, struct directory_question_priv
 	private->sent_us = os_clock_monotonic_us();
 	private->asked_us = os_clock_boot_us();
 	if (private->kind == CLIENT_CHANGE || private->kind == CLIENT_LIST)
-		private->until_us = private->sent_us + LONG_PATIENCE_US;
+	private->until_us = private->sent_us + LONG_PATIENCE_US;
 	client_write(client);
 }
 

@@ -97,7 +97,7 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 		if (node->wish == EXPAND_WANTS_DOMAIN && expand_node_configure(expansion, node))
 			continue;
 		expand_node_wish(expansion, node);
-		for (size_t i = 0; expansion->dependencies != NULL && i < node->key_count; i++)
+		for (size_t i = 0; expansion->expander->store != NULL && i < node->key_count; i++)
 			add_dependency(expansion, &node->keys[i]);
 		if (!recall(expansion, node)) {
 			queue_append(&expansion->pending, node);
@@ -213,21 +213,30 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	run(expansion);
 }
 
-/* Asks for what the first of those that wait want, as much as fits one question. */
+/* How many keys one question has: those of the first that wait, as many as it may. */
+static size_t count_keys(const struct expand_queue *pending)
+{
+	size_t count = 0;
+
+	for (const struct expand_node *node = pending->first; node != NULL; node = node->next) {
+		if (count + node->key_count > DIRECTORY_BATCH_MAX)
+			break;
+		count += node->key_count;
+	}
+	return count;
+}
+
 static void ask(struct expansion *expansion)
 {
 	struct directory_store *store = expansion->expander->store;
-	struct directory_key few[8];
+	struct directory_key few[EXPAND_WISHES_MAX];
 	struct directory_key *keys = few;
+	size_t room = count_keys(&expansion->pending);
 	size_t count = 0;
-	size_t room = COUNT_OF(few);
 
-	if (expansion->node_count > 1) {
-		room = DIRECTORY_BATCH_MAX;
+	if (room > COUNT_OF(few))
 		keys = arena_alloc(expansion->arena, room * sizeof *keys);
-	}
-	while (expansion->pending.first != NULL &&
-	       count + expansion->pending.first->key_count <= room) {
+	while (count < room) {
 		struct expand_node *node = queue_take(&expansion->pending);
 
 		for (size_t i = 0; i < node->key_count; i++)
@@ -238,14 +247,20 @@ static void ask(struct expansion *expansion)
 	store->operations->get(store, keys, count, on_got, expansion);
 }
 
+static void drop_spare(struct expansion *expansion)
+{
+	arena_free(expansion->arena);
+	buffer_clear(&expansion->scratch);
+	free(expansion);
+}
+
 static void recycle(struct expansion *expansion)
 {
 	struct directory_expander *expander = expansion->expander;
 
 	HASH_CLEAR(hh, expansion->nodes);
 	if (expander->spare_count == SPARES_MAX) {
-		arena_free(expansion->arena);
-		free(expansion);
+		drop_spare(expansion);
 		return;
 	}
 	arena_reset(expansion->arena);
@@ -318,7 +333,6 @@ static void run(struct expansion *expansion)
 static struct expansion *take_spare(struct directory_expander *expander)
 {
 	struct expansion *expansion = expander->spare;
-	struct arena *arena;
 
 	if (expansion == NULL) {
 		expansion = memory_alloc_zero(1, sizeof *expansion);
@@ -328,8 +342,6 @@ static struct expansion *take_spare(struct directory_expander *expander)
 	}
 	expander->spare = expansion->next;
 	expander->spare_count--;
-	arena = expansion->arena;
-	*expansion = (struct expansion){.expander = expander, .arena = arena};
 	return expansion;
 }
 
@@ -341,10 +353,9 @@ void directory_expand(struct directory_expander *expander, struct str address,
 	expansion->expanded = expanded;
 	expansion->context = context;
 	expansion->address = arena_copy_str(expansion->arena, address);
-	if (expander->store != NULL)
-		expansion->dependencies =
-			arena_alloc(expansion->arena,
-				    DIRECTORY_DEPENDENCIES_MAX * sizeof *expansion->dependencies);
+	expansion->error = 0;
+	expansion->attempts = 0;
+	expansion->is_waiting = false;
 	DL_APPEND(expander->under_way, expansion);
 	begin(expansion);
 	run(expansion);
@@ -401,8 +412,7 @@ void directory_expander_free(struct directory_expander *expander)
 		struct expansion *expansion = expander->spare;
 
 		expander->spare = expansion->next;
-		arena_free(expansion->arena);
-		free(expansion);
+		drop_spare(expansion);
 	}
 	expand_cache_free(expander->cache);
 	free(expander);

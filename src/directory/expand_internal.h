@@ -62,8 +62,9 @@ struct expand_queue {
 };
 
 struct expansion {
-	struct directory_expander *expander;
+	struct directory_expander *expander; /* it and the next stay when one is used again */
 	struct arena *arena;
+	struct buffer scratch;
 	struct str address; /* that was asked for */
 	struct expand_node *root;
 	struct expand_node *nodes; /* by address, once there is more than the root */
@@ -79,7 +80,7 @@ struct expansion {
 	unsigned attempts;
 	int error;
 	uint64_t version;
-	struct directory_key *dependencies;
+	struct directory_key dependencies[DIRECTORY_DEPENDENCIES_MAX];
 	size_t dependency_count; /* over its bound: there are more */
 	struct str *results;
 	size_t result_count;

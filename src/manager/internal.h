@@ -61,6 +61,7 @@ struct message {
 	uint64_t directory_version;
 	struct queue_control *control;  /* NULL while WAKING */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
+	size_t weight;                  /* deliveries that count as awake */
 	struct queue_delivery *mapping; /* while RESOLVING, grows */
 	size_t mapping_count;
 	size_t mapping_capacity;
@@ -178,6 +179,7 @@ struct manager {
 	struct sleepers sleepers;
 	struct wake wake;
 	size_t awake;
+	size_t deliveries;        /* of those that are awake */
 	struct trigger *triggers; /* by name */
 	struct trigger *released; /* list of those whose waiters are being woken */
 	struct os_timer *trigger_timer;
@@ -238,12 +240,14 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 void message_free(struct manager *manager, struct message *message);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);
+/* It has so many in memory now. */
+void message_weigh(struct manager *manager, struct message *message, size_t deliveries);
 bool message_has_unrecorded(const struct message *message); /* outcomes */
 /* All of its recipients have their deliveries. */
 void message_mapped(struct manager *manager, struct message *message);
 
 /* wake.c */
-/* Whether another one may be woken now. */
+/* Whether another one may be woken now, or become deliveries. */
 bool wake_is_allowed(const struct manager *manager);
 /* Whether many are awake: those with a choice had better sleep. */
 bool wake_many_are_awake(const struct manager *manager);
@@ -267,8 +271,6 @@ void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
-/* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
-MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
 /* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
 void resolver_await(struct manager *manager);
 /* It does. */
@@ -276,6 +278,10 @@ void resolver_back(struct manager *manager);
 void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);
+
+/* resolver_answer.c: BODY of a RESOLVED. False when it is malformed: what is right in front
+ * of that counts. */
+MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
 
 /* stage.c */
 void stage_configure_all(struct manager *manager);
@@ -337,6 +343,8 @@ void record_all(struct manager *manager);
 extern const struct queue_group_handler record_group_handler;
 
 /* trigger.c */
+/* What waits because the directory does not answer. */
+#define TRIGGER_DIRECTORY "directory"
 struct trigger *trigger_find(struct manager *manager, struct str name);
 /* NAME is to be waited for: makes trigger/NAME. What waits for a host is tried
  * now and then, one message at a time, less and less often. */

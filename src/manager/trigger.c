@@ -106,7 +106,7 @@ static struct trigger *add(struct manager *manager, struct str name)
 		trigger = trigger_new(name);
 	trigger->delay_us = manager->config->probe_delay_us;
 	trigger->probe_at_us = INT64_MAX;
-	if (str_starts_with(name, STR("host.")) || str_equal(name, STR("directory")))
+	if (str_starts_with(name, STR("host.")) || str_equal(name, STR(TRIGGER_DIRECTORY)))
 		trigger->probe_at_us = os_clock_monotonic_us() + trigger->delay_us;
 	HASH_ADD_KEYPTR(hh, manager->triggers, trigger->name, name.length, trigger);
 	return trigger;
@@ -151,7 +151,7 @@ static void drop(struct manager *manager, struct trigger *trigger)
 	stage_unblock(manager, trigger);
 	trigger->probe = NULL;
 	/* what waits for the directory has not been tried yet: it is new mail */
-	if (count <= FEW || strcmp(trigger->name, "directory") == 0) {
+	if (count <= FEW || strcmp(trigger->name, TRIGGER_DIRECTORY) == 0) {
 		wake_waiters(manager, &trigger->waiters, count, false);
 		trigger_free(trigger);
 	} else {

@@ -77,11 +77,13 @@ static void words_clear(struct words *words)
 	*words = (struct words){0};
 }
 
-static void *must(void *memory)
+static char *copy_text(struct str text)
 {
-	if (memory == NULL)
-		panic("out of memory");
-	return memory;
+	char *copy = memory_alloc(text.length + 1);
+
+	memcpy(copy, text.data, text.length);
+	copy[text.length] = '\0';
+	return copy;
 }
 
 /* Attribute names (RFC 4512 section 1.4: descriptors or numbers) between spaces. */
@@ -89,8 +91,8 @@ static bool parse_words(struct str text, struct words *words)
 {
 	char *start;
 
-	words->text = must(strndup(text.data, text.length));
-	words->values = must(calloc(text.length / 2 + 1, sizeof(*words->values)));
+	words->text = copy_text(text);
+	words->values = memory_alloc_zero(text.length / 2 + 1, sizeof(*words->values));
 	for (char *word = strtok_r(words->text, " ", &start); word != NULL;
 	     word = strtok_r(NULL, " ", &start)) {
 		size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -108,9 +110,11 @@ static bool parse_value(struct str text, struct words *words)
 	words_clear(words);
 	if (text.length < 2 || text.data[0] != '\'' || text.data[text.length - 1] != '\'')
 		return parse_words(text, words);
+	if (text.length == 2)
+		return true;
 	words->is_constant = true;
-	words->text = must(strndup(text.data + 1, text.length - 2));
-	words->values = must(calloc(1, sizeof(*words->values)));
+	words->text = copy_text(str_slice(text.data + 1, text.length - 2));
+	words->values = memory_alloc_zero(1, sizeof(*words->values));
 	words->values[0] = str_from(words->text);
 	words->count = 1;
 	return true;
@@ -157,7 +161,7 @@ static void add_attribute(struct entry_map *map, size_t *count, struct str name)
 	for (size_t i = 0; i < *count; i++)
 		if (str_equal_nocase(str_from(map->attributes[i]), name))
 			return;
-	map->attributes[(*count)++] = must(strndup(name.data, name.length));
+	map->attributes[(*count)++] = copy_text(name);
 }
 
 static void gather_attributes(struct entry_map *map)
@@ -166,7 +170,7 @@ static void gather_attributes(struct entry_map *map)
 
 	for (size_t i = 0; i < MAP_FIELDS; i++)
 		count += map->fields[i].count;
-	map->attributes = must(calloc(count + 2, sizeof(*map->attributes)));
+	map->attributes = memory_alloc_zero(count + 2, sizeof(*map->attributes));
 	count = 0;
 	add_attribute(map, &count, STR("objectClass"));
 	for (size_t i = 0; i < MAP_FIELDS; i++)
@@ -178,7 +182,7 @@ static void gather_attributes(struct entry_map *map)
 int entry_map_new(const char *const *texts, size_t count, struct entry_map **map_out,
 		  struct buffer *why)
 {
-	struct entry_map *map = must(calloc(1, sizeof(*map)));
+	struct entry_map *map = memory_alloc_zero(1, sizeof(*map));
 	int error = 0;
 
 	for (size_t i = 0; i < MAP_FIELDS; i++)

@@ -172,6 +172,7 @@ struct postgresql_table {
 	} columns[POSTGRESQL_COLUMNS_MAX];
 	const char *child; /* table of a field that may come more than once; NULL: none */
 	const char *child_key;
+	const char *child_when; /* the row has it; NULL: each */
 	const char *child_field, *child_column;
 };
 
@@ -220,9 +221,9 @@ struct postgresql_follower {
 	bool is_standby;
 	int64_t asked_us;
 	struct postgresql_about about;
-	bool is_streaming;
-	uint64_t received, replayed; /* places in the log */
-	uint64_t awaited;            /* that was received at AWAITED_US */
+	bool has_replayed;  /* a standby, all that it knows the primary to have */
+	int64_t silence_us; /* since the primary told it that; -1: not known */
+	uint64_t awaited;   /* version that the primary had at AWAITED_US; 0 us: none */
 	int64_t awaited_us;
 	struct directory_key *keys;
 	uint64_t *versions;
@@ -230,7 +231,6 @@ struct postgresql_follower {
 	bool is_full;       /* more wait */
 	bool is_everything; /* changed */
 	char mark[40];      /* of the version that was told last */
-	int64_t stale_since_us;
 };
 
 struct postgresql_writer {
@@ -246,6 +246,8 @@ struct postgresql_writer {
 	unsigned failures; /* of the transaction that is first */
 	unsigned alone;    /* so many are not to share one */
 	uint64_t version;  /* of the primary, when it was asked last */
+	int64_t asked_us;  /* when that was */
+	int64_t beat_us;   /* when what is under way was asked */
 };
 
 struct postgresql_store {

@@ -40,11 +40,16 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		round->request.failure.error = told_error(failure->error);
 	}
 	os_loop_defer(round->store->loop, &reader->pump);
+	if (failure == NULL && round->is_short) {
+		DL_CONCAT(round->reads, reader->waiting);
+		reader->waiting = round->reads;
+		round->reads = NULL;
+	}
 	DL_FOREACH (round->reads, read)
 		postgresql_round_answer(round, read);
 	/* the slots have the keys of the first that asked */
 	DL_FOREACH_SAFE (round->reads, read, next)
-		free(read);
+		postgresql_read_free(read);
 	postgresql_round_free(round);
 }
 
@@ -92,7 +97,7 @@ static void ask(struct postgresql_store *store, struct postgresql_read *read)
 {
 	if (is_down(store)) {
 		postgresql_read_fail(read, -ENOTCONN);
-		free(read);
+		postgresql_read_free(read);
 		return;
 	}
 	DL_APPEND(store->reader.waiting, read);
@@ -233,7 +238,7 @@ static void on_grace_over(void *context)
 
 		DL_DELETE(store->reader.waiting, read);
 		postgresql_read_fail(read, -ENOTCONN);
-		free(read);
+		postgresql_read_free(read);
 	}
 	postgresql_writer_seen(store);
 }
@@ -262,7 +267,7 @@ void postgresql_reader_stop(struct postgresql_store *store)
 	os_task_cancel(store->loop, &store->reader.pump);
 	os_timer_free(store->reader.grace);
 	DL_FOREACH_SAFE (store->reader.waiting, read, next)
-		free(read);
+		postgresql_read_free(read);
 	DL_FOREACH_SAFE (store->reader.again, read, next)
-		free(read);
+		postgresql_read_free(read);
 }

@@ -100,6 +100,7 @@ static void sqlite_free(struct directory_store *base)
 		(void)sqlite3_finalize(store->data[i]);
 	(void)sqlite3_close(store->database);
 	arena_free(store->spare);
+	buffer_clear(&store->scratch);
 	free(store->path);
 	free(store);
 }
@@ -139,6 +140,9 @@ int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_s
 		buffer_append_format(why, "%s: %s", path, strerror(-error));
 		return error;
 	}
+	/* counting its memory would cost a lock at each allocation; where SQLite is in use
+	 * already this changes nothing */
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store = store_new(loop, path);
 	error = open_database(store, why);
 	if (error == 0)

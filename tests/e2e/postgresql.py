@@ -48,10 +48,11 @@ def as_owner():
 
 class Server:
     """In DIRECTORY, which is made. A standby of STANDBY_OF streams from it as NAME. MACHINE is
-    the network namespace that it runs in and its address there, NETWORK those who may come."""
+    the network namespace that it runs in and its address there, NETWORK those who may come,
+    WAY (host, port) where the standby finds the other."""
 
     def __init__(self, directory, name="a", standby_of=None, fsync="off", settings="",
-                 machine=(None, "127.0.0.1"), network="127.0.0.1/32"):
+                 machine=(None, "127.0.0.1"), network="127.0.0.1/32", way=None):
         self.directory = os.path.join(directory, name)
         self.sockets = directory
         self.name = name
@@ -69,7 +70,7 @@ class Server:
         else:
             self._run("pg_basebackup", "-D", self.directory, "-R", "-X", "stream", "--no-sync",
                       "-c", "fast", "-d",
-                      f"{standby_of.conninfo(database=None)} application_name={name}")
+                      f"{standby_of.conninfo(database=None, way=way)} application_name={name}")
         with open(os.path.join(self.directory, "postgresql.conf"), "a", encoding="ascii") as conf:
             conf.write(SETTINGS.format(address=self.address, port=self.port,
                                        sockets=self.sockets, fsync=fsync))
@@ -87,9 +88,10 @@ class Server:
                                timeout=120)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
-    def conninfo(self, database=DATABASE, user=OWNER, host=None):
+    def conninfo(self, database=DATABASE, user=OWNER, host=None, way=None):
         """By TCP; HOST may be sockets."""
-        text = f"host={host or self.address} port={self.port} user={user}"
+        host, port = way or (host or self.address, self.port)
+        text = f"host={host} port={port} user={user}"
         return f"{text} dbname={database}" if database else text
 
     def start(self):

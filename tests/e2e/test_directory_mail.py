@@ -163,6 +163,13 @@ def test_service_that_is_not_here(mx, records):
     one = mx()
     records(one).put("address", "x@d.test", "kind mailbox", "service elsewhere")
     assert reply(one, "x@d.test").startswith("451 4.3.5")
+    queue_mail(one, "x@d.test")
+    one.log.wait("directory_service", address="x@d.test")
+    one.settings += f'service elsewhere {{ kind = maildir path = "{one.mail}/%d/%u" }}\n'
+    one.write_configuration()
+    one.reload()
+    wait_for_reply(one, "x@d.test", "250")
+    one.maildir("x@d.test").wait(1, timeout=90)
 
 
 # --- the directory is away ---
@@ -260,6 +267,20 @@ def test_restart_while_mail_waits(mx):
     finally:
         os.kill(pid, signal.SIGCONT)
     one.maildir("ann@d.test").wait(3, timeout=10)
+
+
+def test_mail_does_not_wait_for_ever(mx):
+    """As long as for anything else: then its sender is told."""
+    one = mx("queuelifetime = 2s\n")
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test")
+        failed = one.log.wait("failed", to="ann@d.test")
+        assert failed["status"] == "5.4.7" and "does not answer" in failed["text"]
+        one.log.wait("bounced")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert not one.maildir("ann@d.test").files()
 
 
 # --- lists ---
