@@ -121,8 +121,10 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 /* Version and identity as they stand in the file: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
 			   struct str *identity_out, struct arena *arena);
-/* Tells of all changes since base.version. */
+/* Tells of all changes since base.version, up to now. */
 void sqlite_follow(struct sqlite_store *store);
+/* The same if others have changed something; in the state that is read. */
+void sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
 
 /* sqlite_change.c */

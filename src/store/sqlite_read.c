@@ -43,7 +43,8 @@ void sqlite_end(struct directory_store *base)
 	sqlite_end_reading(store);
 }
 
-/* Between begin and end all is read of one state, that of the first question. */
+/* Between begin and end all is read of one state, that of the first question; what others have
+ * changed up to it is told before, so that it does not meet what was kept of an older one. */
 static int begin_reading(struct sqlite_store *store)
 {
 	int error;
@@ -52,6 +53,8 @@ static int begin_reading(struct sqlite_store *store)
 		return SQLITE_OK;
 	error = sqlite_run(store->data[DATA_BEGIN]);
 	store->is_reading = error == SQLITE_OK;
+	if (error == SQLITE_OK)
+		sqlite_notice(store);
 	return error;
 }
 
