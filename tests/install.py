@@ -32,6 +32,7 @@ def check_files(root, prefix, sysconfdir):
                  f"{prefix}/share/man/man5/stagepost-queue-format.5",
                  f"{prefix}/share/man/man5/stagepost-log.5",
                  f"{prefix}/share/man/man8/stagepost.8",
+                 f"{prefix}/share/stagepost/postgresql_schema.sql",
                  f"{prefix}/share/bash-completion/completions/stagepost",
                  f"{prefix}/lib/systemd/system/stagepost.service",
                  f"{sysconfdir}/stagepost/stagepost.conf.example"):
