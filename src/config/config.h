@@ -117,7 +117,7 @@ struct config_directory { /* directory { ... } */
 	const char *bind_dn;       /* ldap: "" is nobody */
 	const char *base;          /* ldap: DN beneath which everything is */
 	const char *password_file; /* ldap: "" without one */
-	const char **map;          /* ldap: "TABLE.FIELD=ATTRIBUTE" */
+	const char **map;          /* ldap: "FIELD=ATTRIBUTE"; see config/map.h */
 	size_t map_count;
 	const char **servers; /* servers: "HOST:PORT", "unix:/PATH" */
 	size_t server_count;

@@ -311,7 +311,7 @@ static const struct config_setting settings[] = {
 	SETTING(DIRECTORY, "map", mappings, LIST(config_directory, map, map_count), INITIAL(""),
 		KINDS(BACKEND(LDAP)),
 		MEANING("Which LDAP attributes are which fields, where the defaults do not fit; "
-			"see stagepost-directory(7).")),
+			"see stagepost-directory-ldap(7).")),
 	SETTING(DIRECTORY, "servers", servers, LIST(config_directory, servers, server_count),
 		KINDS(BACKEND(SERVERS)),
 		MEANING("The directory servers that are asked; the first that answers is used. "

@@ -46,11 +46,40 @@ static int write_members(struct export *export, struct str list)
 	return result;
 }
 
+/* Whether the format is about RECORD at all, so that it is missed where it has no place. */
+static bool is_wanted(const struct exchange_export_settings *settings,
+		      const struct directory_record *record)
+{
+	const char *domain = settings->record->domain;
+	struct str key = record->key.name;
+	bool is_mailbox = record->key.table == DIRECTORY_ADDRESS &&
+			  str_equal(directory_record_field(record, "kind"), STR("mailbox"));
+
+	switch (settings->format) {
+	case EXCHANGE_ALIASES:
+		return !is_mailbox && domain != NULL &&
+		       str_equal_nocase(str_skip(key, (size_t)str_find_last(key, '@') + 1),
+					str_from(domain));
+	case EXCHANGE_POSTFIX:
+		return !is_mailbox;
+	case EXCHANGE_MAILBOXES:
+		return is_mailbox;
+	case EXCHANGE_JSON:
+	case EXCHANGE_CSV:
+	case EXCHANGE_FORMATS:
+		break;
+	}
+	return true;
+}
+
 static int write_record(struct export *export, const struct directory_record *record)
 {
 	const struct exchange_export_settings *settings = export->settings;
-	const char *why = exchange_write(settings->format, record, settings->record, &export->text);
+	const char *why;
 
+	if (!is_wanted(settings, record))
+		return 0;
+	why = exchange_write(settings->format, record, settings->record, &export->text);
 	if (why != NULL)
 		settings->left_out(settings->context, &record->key, why);
 	else if (exchange_write_is_list(settings->format, record))

@@ -8,25 +8,43 @@
 #include <termios.h>
 #include <unistd.h>
 
-static const char INTERRUPT = 3; /* ^C, which makes no signal while nothing is shown */
+/* What the terminal itself makes of keys otherwise. */
+enum { KEY_INTERRUPT = 3, KEY_END = 4, KEY_BACK = '\b', KEY_CLEAR = 21, KEY_ERASE = 127 };
 
-/* A byte at a time: nothing that stands behind the line is taken. */
+/* Takes the last character away, all bytes of it. */
+static void erase(struct buffer *out, size_t before)
+{
+	while (out->length > before) {
+		unsigned char byte = (unsigned char)buffer_data(out)[out->length - 1];
+
+		buffer_truncate(out, out->length - 1);
+		if ((byte & 0xc0) != 0x80)
+			return;
+	}
+}
+
+/* A key at a time, up to the end of the line. */
 static int read_line(int terminal, size_t max, struct buffer *out)
 {
 	size_t before = out->length;
 	ssize_t count;
 	char byte;
 
-	while ((count = os_stream_read(terminal, &byte, 1)) == 1 && byte != '\n') {
-		if (byte == INTERRUPT)
+	while ((count = os_stream_read(terminal, &byte, 1)) == 1) {
+		if (byte == '\n' || byte == '\r')
+			return 0;
+		if (byte == KEY_INTERRUPT || (byte == KEY_END && out->length == before))
 			return -EINTR;
-		if (out->length - before == max)
+		if (byte == KEY_CLEAR)
+			buffer_truncate(out, before);
+		else if (byte == KEY_BACK || byte == KEY_ERASE)
+			erase(out, before);
+		else if (out->length - before == max)
 			return -EMSGSIZE;
-		buffer_append_byte(out, byte);
+		else
+			buffer_append_byte(out, byte);
 	}
-	if (count < 0)
-		return (int)count;
-	return count == 0 && out->length == before ? -EINTR : 0;
+	return count < 0 ? (int)count : -EINTR;
 }
 
 static int say(int terminal, const char *text)
@@ -48,18 +66,18 @@ static int ask(int terminal, const char *prompt, size_t max, struct buffer *out)
 	if (tcgetattr(terminal, &before) < 0)
 		return -ENOTTY;
 	hidden = before;
-	hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
-	hidden.c_lflag |= ECHONL;
+	hidden.c_lflag &= ~(tcflag_t)(ECHO | ISIG | ICANON);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &signals, &old);
-	error = say(terminal, prompt);
-	if (error == 0 && tcsetattr(terminal, TCSAFLUSH, &hidden) < 0)
-		error = -errno;
+	error = tcsetattr(terminal, TCSAFLUSH, &hidden) < 0 ? -errno : 0;
+	if (error == 0)
+		error = say(terminal, prompt);
 	if (error == 0)
 		error = read_line(terminal, max, out);
+	(void)say(terminal, "\n");
 	(void)tcsetattr(terminal, TCSAFLUSH, &before);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return error;

@@ -119,8 +119,9 @@ static const struct refusal cases[] = {
 	 "t:3: directory.url: not the URL of an LDAP server: found \"http://x\"; allowed: "
 	 "ldap://HOST:PORT, ldaps://HOST:PORT, ldapi://PATH\n"
 	 "t:4: directory.map: not a mapping: found \"address.key\"; allowed: "
-	 "TABLE.FIELD=ATTRIBUTE\n"
-	 "t:4: directory.map: not a mapping: found \"a b.c=d\"; allowed: TABLE.FIELD=ATTRIBUTE\n"},
+	 "FIELD=ATTRIBUTE, with a field of stagepost-directory-ldap(7)\n"
+	 "t:4: directory.map: no such field: found \"a b.c=d\"; allowed: "
+	 "FIELD=ATTRIBUTE, with a field of stagepost-directory-ldap(7)\n"},
 	{HOST "directory { backend = servers servers = { a, a:b, \"[::1\", a-:1, ::1:1, "
 	      "unix:run } }",
 	 "t:2: directory.servers: no port: found \"a\"; allowed: HOST:PORT, IPV4:PORT, [IPV6]:PORT "

@@ -131,7 +131,7 @@ static const struct {
 
 static struct entry_map *map_of(const char *text, struct arena *arena)
 {
-	const char *texts[MAP_FIELDS];
+	const char *texts[CONFIG_MAP_FIELDS];
 	struct str rest = str_from(text == NULL ? "" : text);
 	struct buffer why = {0};
 	struct entry_map *map;
