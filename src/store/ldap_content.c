@@ -54,8 +54,7 @@ static void on_bad(void *context, struct str dn, const char *reason)
 }
 
 /* OpenLDAP's cookie for one change tells only of the server where that was made: its consumers
- * gather them. They also leave out its "sid", which would be taken for their own, and changes
- * made at that server would be kept from them. */
+ * gather them. They also leave out its "sid", which in a request says who asks. */
 static void take_cookie(struct session *session, struct str cookie)
 {
 	struct csn_set csns = {0};
