@@ -70,10 +70,10 @@ static const char *const records[] = {
 	"user carol",
 	"user dave|server s2",
 	"server s1|service other",
-	"address fwd@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
-	"x@nowhere.example",
-	"address fwd2@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
-	"gone@d.example",
+	("address fwd@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
+	 "x@nowhere.example"),
+	("address fwd2@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
+	 "gone@d.example"),
 	"address alias@d.example|kind alias|target ann@d.example",
 	"address alias2@d.example|kind alias|target alias@d.example",
 	"address gonealias@d.example|kind alias|target gone@d.example",
@@ -96,16 +96,16 @@ static const char *const records[] = {
 	"address p@loop.example|kind forward|target q@loop.example|target r@loop.example",
 	"address q@loop.example|kind alias|target r@loop.example",
 	"address r@loop.example|kind alias|target q@loop.example",
-	"address dia@d.example|kind forward|target alias@d.example|target alias2@d.example|target "
-	"told@d.example|target told@d.example",
+	("address dia@d.example|kind forward|target alias@d.example|target alias2@d.example|target "
+	 "told@d.example|target told@d.example"),
 	"address info@relay.example|kind alias|target ann@d.example",
 	"address rel@relay.example|kind mailbox",
 	"address info@listed.example|kind alias|target ann@d.example",
 	"address extra@listed.example|kind mailbox|service maildir",
 	"address ann@example.org|kind refused|text Gone",
 	"address slash@d.example|kind mailbox|mailbox a/b@d.example",
-	"address far@d.example|kind alias|target "
-	"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz@d.example",
+	("address far@d.example|kind alias|target "
+	 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz@d.example"),
 	NULL,
 };
 
