@@ -211,6 +211,7 @@ static struct str tell_backend(struct arena *arena, const struct config_director
 
 	for (size_t i = 0; i < directory->database_count; i++)
 		buffer_append_format(&text, "%s\n", directory->database[i]);
+	buffer_append_number(&text, (uint64_t)directory->ttl_us);
 	copy = arena_copy_str(arena, buffer_view(&text));
 	buffer_clear(&text);
 	return copy;

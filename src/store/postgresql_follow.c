@@ -195,6 +195,42 @@ static bool leave_stale(struct postgresql_store *store)
 	return true;
 }
 
+static const char silent[] = "it has not heard of its primary for too long";
+static const char unknown[] =
+	"it does not say when it heard of its primary: it receives nothing, or the role is no "
+	"member of pg_monitor";
+
+/* False: what it says is not to be used any more. */
+static bool is_fresh(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (!follower->is_standby || follower->asked_us - store->base.fresh_us <= store->ttl_us) {
+		follower->cut_off_us = 0;
+		return true;
+	}
+	if (follower->cut_off_us == 0) {
+		follower->cut_off_us = follower->asked_us;
+		log_event(EVENT_STORE_STALE,
+			  log_string("database", postgresql_link_label(store->reader.link)),
+			  log_string("reason", follower->silence_us < 0 ? unknown : silent));
+	}
+	return false;
+}
+
+/* Now and then another one is tried. */
+static bool leave_cut_off(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (follower->cut_off_us == 0 || store->databases.count == 1 ||
+	    follower->asked_us - follower->cut_off_us < STALE_US)
+		return false;
+	follower->cut_off_us = follower->asked_us;
+	postgresql_link_refuse(store->reader.link, "it is cut off from its primary");
+	return true;
+}
+
 /* ---- asking ---- */
 
 static void request_free(struct postgresql_request *request,
@@ -273,33 +309,38 @@ static bool went_back(const struct postgresql_store *store)
 	       about->version < store->base.version;
 }
 
+/* What a poll found, when it can be gone on from. */
+static void follow(struct postgresql_store *store)
+{
+	take_place(store);
+	tell(store);
+	postgresql_writer_seen(store);
+	if (leave_stale(store) || leave_cut_off(store))
+		return;
+	if (!is_fresh(store))
+		postgresql_reader_stale(store);
+	else if (!store->follower.is_full)
+		postgresql_reader_followed(store);
+	ask_later(store);
+}
+
 static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure)
 {
 	struct postgresql_store *store = store_of(request);
 	struct postgresql_follower *follower = &store->follower;
+	struct arena *arena = follower->arena;
 
 	follower->is_asking = false;
+	follower->arena = NULL;
 	if (failure != NULL && !failure->is_lost)
 		postgresql_link_refuse(store->reader.link, failure->text);
 	else if (failure == NULL && follower->about.identity[0] == '\0')
 		postgresql_link_refuse(store->reader.link, "directory_data has no row");
 	else if (failure == NULL && went_back(store))
 		postgresql_link_refuse(store->reader.link, "its versions went back");
-	else if (failure == NULL) {
-		take_place(store);
-		tell(store);
-		postgresql_writer_seen(store);
-		if (!leave_stale(store)) {
-			if (!follower->is_full)
-				postgresql_reader_followed(store);
-			arena_free(follower->arena);
-			follower->arena = NULL;
-			ask_later(store);
-			return;
-		}
-	}
-	arena_free(follower->arena);
-	follower->arena = NULL;
+	else if (failure == NULL)
+		follow(store);
+	arena_free(arena);
 }
 
 static void on_time(void *context)

@@ -231,6 +231,7 @@ struct postgresql_follower {
 	bool is_full;       /* more wait */
 	bool is_everything; /* changed */
 	char mark[40];      /* of the version that was told last */
+	int64_t cut_off_us; /* since when it is too old; 0: it is not */
 };
 
 struct postgresql_writer {
@@ -253,6 +254,7 @@ struct postgresql_writer {
 struct postgresql_store {
 	struct directory_store base;
 	struct os_loop *loop;
+	int64_t ttl_us;
 	struct postgresql_databases databases;
 	struct postgresql_reader reader;
 	struct postgresql_follower follower;
@@ -275,6 +277,8 @@ void postgresql_follow_stop(struct postgresql_store *store);
 void postgresql_follow_notified(struct postgresql_store *store);
 /* The first poll of a connection is over: what it reads is in line with what was told. */
 void postgresql_reader_followed(struct postgresql_store *store);
+/* What it reads is too old: until the above is called again nothing is up. */
+void postgresql_reader_stale(struct postgresql_store *store);
 /* A key of "change" as it is told; false: it is none of ours. */
 bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out);
 

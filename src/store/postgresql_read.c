@@ -183,6 +183,22 @@ static void ready(void *context, const struct postgresql_about *about)
 	postgresql_follow_start(store, about);
 }
 
+/* Nothing is up: what waits is told so. */
+static void go_down(struct postgresql_store *store)
+{
+	store->base.is_up = false;
+	if (store->base.handler != NULL)
+		store->base.handler->state(store->base.context, false);
+	while (store->reader.waiting != NULL) {
+		struct postgresql_read *read = store->reader.waiting;
+
+		DL_DELETE(store->reader.waiting, read);
+		postgresql_read_fail(read, -ENOTCONN);
+		postgresql_read_free(read);
+	}
+	postgresql_writer_seen(store);
+}
+
 void postgresql_reader_followed(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
@@ -197,6 +213,15 @@ void postgresql_reader_followed(struct postgresql_store *store)
 	store->base.is_up = true;
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, true);
+}
+
+void postgresql_reader_stale(struct postgresql_store *store)
+{
+	struct postgresql_reader *reader = &store->reader;
+
+	if (reader->is_ready)
+		go_down(store);
+	reader->is_ready = false;
 }
 
 static void on_connected(void *context)
@@ -225,22 +250,9 @@ static void on_notified(void *context)
 	postgresql_follow_notified(context);
 }
 
-/* Nothing is up: what waits is told so. */
 static void on_grace_over(void *context)
 {
-	struct postgresql_store *store = context;
-
-	store->base.is_up = false;
-	if (store->base.handler != NULL)
-		store->base.handler->state(store->base.context, false);
-	while (store->reader.waiting != NULL) {
-		struct postgresql_read *read = store->reader.waiting;
-
-		DL_DELETE(store->reader.waiting, read);
-		postgresql_read_fail(read, -ENOTCONN);
-		postgresql_read_free(read);
-	}
-	postgresql_writer_seen(store);
+	go_down(context);
 }
 
 void postgresql_reader_start(struct postgresql_store *store)

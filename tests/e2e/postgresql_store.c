@@ -17,6 +17,7 @@
  *   ID missed VERSION LIMIT        ID ERROR VERSION TABLE KEY...
  *   ID bench TABLE FORMAT KEYS SECONDS DEPTH
  *                                  ID gets a second, DEPTH at a time of keys FORMAT with a number
+ *   ID ttl SECONDS                 ID; see store_postgresql_set_ttl()
  *   ID state                       ID up|down IDENTITY VERSION, microseconds since it was fresh
  *
  * Lines that begin with "*" tell what the handler heard: "* up", "* down",
@@ -293,6 +294,12 @@ static void heard_state(void *context, bool is_up)
 	fflush(stdout);
 }
 
+static void do_ttl(const struct str *words)
+{
+	store_postgresql_set_ttl(store, (int64_t)number(words[2]) * SECOND_US);
+	printf(STR_FORMAT "\n", STR_ARGUMENTS(words[0]));
+}
+
 static void do_line(struct str line)
 {
 	struct str words[WORDS_MAX];
@@ -313,6 +320,8 @@ static void do_line(struct str line)
 					  on_missed, ask(words[0], STR("")));
 	else if (count == 7 && str_equal(words[1], STR("bench")))
 		do_bench(words);
+	else if (count == 3 && str_equal(words[1], STR("ttl")))
+		do_ttl(words);
 	else if (count == 2 && str_equal(words[1], STR("state")))
 		printf(STR_FORMAT "\t%s\t%s\t%llu\t%lld\n", STR_ARGUMENTS(words[0]),
 		       store->is_up ? "up" : "down", store->identity,

@@ -515,6 +515,38 @@ def test_standby(servers, store):
     assert int(one.state()[3]) > 1000000  # no longer known to be in line
 
 
+def test_standby_cut_off(servers, store):
+    """What a standby says that is not known to be in line any more is used for a TTL, and no
+    longer: then it is asked to wait, not told of what may have changed. When another
+    one can be read it is."""
+    primary = servers("primary", settings="wal_sender_timeout = 1000\n")
+    store(primary.conninfo()).close()
+    standby = servers("standby", standby_of=primary)
+    one = store(standby.conninfo(), primary.conninfo())
+    assert one.put("domain", "x.org|kind local").error == "0"
+    assert one.record("domain", "x.org") == "x.org|kind local"
+    one.receive(one.send("ttl", 3))
+    primary.kill()
+    begun = time.monotonic()
+    mark = one.mark()
+    answered = begun
+    while time.monotonic() < begun + 20:
+        answer = one.get("domain", "x.org")
+        if answer.error != "0":
+            break
+        answered = time.monotonic()
+        assert answer.records == ["x.org|kind local"]
+        time.sleep(0.02)
+    assert answer.error == "ENOTCONN"
+    assert 1.5 < answered - begun < 4.5
+    one.wait_event("down", since=mark)
+    one.log.wait("store_stale")
+    mark = one.mark()
+    primary.start()
+    one.wait_event("up", since=mark)
+    assert one.record("domain", "x.org") == "x.org|kind local"
+
+
 def test_standby_that_is_behind(servers, store):
     """Data older than what was seen are not read: who asks is told to wait."""
     primary = servers("primary")
