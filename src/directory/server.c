@@ -247,8 +247,13 @@ void directory_server_tell(struct directory_server *server,
 void directory_server_configure(struct directory_server *server, const struct config *config)
 {
 	char before[sizeof server->config_digest];
+	int64_t until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
 
 	memcpy(before, server->config_digest, sizeof before);
+	/* what was answered with the times of before is not in filters that age by the new ones */
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		if (s->filter != NULL && s->holds_all_until_us < until_us)
+			s->holds_all_until_us = until_us;
 	server->config = config;
 	directory_expander_configure(server->expander, config);
 	set_digest(server);

@@ -54,8 +54,7 @@ static void on_bad(void *context, struct str dn, const char *reason)
 }
 
 /* OpenLDAP's cookie for one change tells only of the server where that was made: its consumers
- * gather them. They also leave out its "sid", which would be taken for their own, and changes
- * made at that server would be kept from them. */
+ * gather them. They also leave out its "sid", which in a request says who asks. */
 static void take_cookie(struct session *session, struct str cookie)
 {
 	struct csn_set csns = {0};
@@ -130,19 +129,34 @@ static int compare_uuids(const void *a, const void *b)
 	return memcmp(a, b, SYNC_UUID_SIZE);
 }
 
-/* All who are there have been named: the others are not any more. An account that may suddenly read
- * nothing is a mistake in the server's access rules, and must not make all addresses vanish. */
+/* An account that may suddenly read nothing, or little, is a mistake in the server's access rules,
+ * and must not make addresses vanish: mail for them would be refused. */
+static bool is_plausible(struct session *session, size_t count)
+{
+	struct buffer why = {0};
+
+	if (count > 0 &&
+	    (session->entries_before < FOLLOW_ENTRIES_FEW || count >= session->entries_before / 2))
+		return true;
+	buffer_append_format(&why,
+			     "it shows only %zu of %llu entries below the base; may the account "
+			     "read them? If all is well, stop the node and remove %s%c",
+			     count, (unsigned long long)session->entries_before,
+			     session->follower->settings.path, '\0');
+	session_end_lost(session, buffer_data(&why));
+	buffer_clear(&why);
+	return false;
+}
+
+/* All who are there have been named: the others are not any more. */
 static void keep_present(struct session *session)
 {
 	struct sync_uuid *uuids = (struct sync_uuid *)(void *)buffer_data(&session->present);
 	size_t count = session->present.length / sizeof(*uuids);
 
 	session->is_present_known = true;
-	if (count == 0) {
-		session_end_lost(session,
-				 "it shows no entry below the base: may the account read them?");
+	if (!is_plausible(session, count))
 		return;
-	}
 	qsort(uuids, count, sizeof(*uuids), compare_uuids);
 	copy_keep_only(session->follower->copy, uuids, count);
 	buffer_clear(&session->present);

@@ -226,6 +226,7 @@ static void begin(struct session *session, size_t number)
 	session->begun_us = os_clock_monotonic_us();
 	session->heard_us = session->begun_us;
 	session->return_us = number > 0 ? session->begun_us + FOLLOW_RETURN_US : 0;
+	session->entries_before = copy_entry_count(follower->copy);
 	follower->counts = (struct copy_counts){0};
 	follower->passwords_unusable = 0;
 	follower->bad_count = 0;

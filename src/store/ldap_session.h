@@ -26,6 +26,7 @@ struct session {
 	bool is_loaded;  /* changes are waited for */
 	bool is_changed; /* since the last commit */
 	bool is_present_known;
+	uint64_t entries_before;
 	struct csn_set csns;   /* that cookies have told of */
 	struct buffer present; /* struct sync_uuid: who was named as being there */
 	uint64_t message_count;

@@ -39,7 +39,7 @@ modulepath /usr/lib/ldap
 moduleload back_mdb
 moduleload syncprov
 serverID {number}
-sizelimit unlimited
+sizelimit {limit}
 {tls}
 database mdb
 maxsize 1073741824
@@ -53,7 +53,7 @@ overlay syncprov
 syncprov-checkpoint 1 1
 {overlay}
 access to attrs=userPassword by dn.exact={reader} read by * auth
-access to * by * {others}
+{access}
 {consumer}
 """
 
@@ -117,7 +117,7 @@ class Slapd:
         self.write("mail.schema", SCHEMA)
         self.settings = dict(
             directory=self.directory, base=BASE, admin=ADMIN, reader=READER, password=PASSWORD,
-            number=number, tls=TLS.format(**tls) if tls else "", others="read",
+            number=number, tls=TLS.format(**tls) if tls else "", access="access to * by * read", limit="unlimited",
             overlay=(f"syncprov-sessionlog {sessions}\n" if sessions else "")
             + ("syncprov-reloadhint TRUE\n" if hint else ""),
             consumer=CONSUMER.format(url=provider.url, base=BASE, admin=ADMIN,
