@@ -39,7 +39,7 @@ static bool key_equal(const struct directory_key *a, const struct directory_key 
 	return a->table == b->table && str_equal(a->name, b->name);
 }
 
-static bool depends(const struct expansion *expansion, const struct directory_key *key)
+bool expand_depends(const struct expansion *expansion, const struct directory_key *key)
 {
 	for (size_t i = 0; i < expansion->dependency_count && i < DIRECTORY_DEPENDENCIES_MAX; i++)
 		if (key_equal(&expansion->dependencies[i], key))
@@ -49,7 +49,8 @@ static bool depends(const struct expansion *expansion, const struct directory_ke
 
 static void add_dependency(struct expansion *expansion, const struct directory_key *key)
 {
-	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX || depends(expansion, key))
+	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX ||
+	    expand_depends(expansion, key))
 		return;
 	if (expansion->dependency_count < DIRECTORY_DEPENDENCIES_MAX)
 		expansion->dependencies[expansion->dependency_count] = *key;
@@ -247,7 +248,7 @@ static void ask(struct expansion *expansion)
 	store->operations->get(store, keys, count, on_got, expansion);
 }
 
-static void drop_spare(struct expansion *expansion)
+void expand_free(struct expansion *expansion)
 {
 	arena_free(expansion->arena);
 	buffer_clear(&expansion->scratch);
@@ -260,7 +261,7 @@ static void recycle(struct expansion *expansion)
 
 	HASH_CLEAR(hh, expansion->nodes);
 	if (expander->spare_count == SPARES_MAX) {
-		drop_spare(expansion);
+		expand_free(expansion);
 		return;
 	}
 	arena_reset(expansion->arena);
@@ -359,61 +360,4 @@ void directory_expand(struct directory_expander *expander, struct str address,
 	DL_APPEND(expander->under_way, expansion);
 	begin(expansion);
 	run(expansion);
-}
-
-struct directory_expander *directory_expander_new(struct directory_store *store,
-						  const struct config *config)
-{
-	struct directory_expander *expander = memory_alloc_zero(1, sizeof *expander);
-
-	expander->store = store;
-	expander->config = config;
-	expander->cache = expand_cache_new();
-	return expander;
-}
-
-void directory_expander_configure(struct directory_expander *expander, const struct config *config)
-{
-	struct expansion *expansion;
-
-	expander->config = config;
-	DL_FOREACH (expander->under_way, expansion)
-		expansion->is_stale = true;
-}
-
-void directory_expander_changed(struct directory_expander *expander,
-				const struct directory_key *key)
-{
-	struct expansion *expansion;
-
-	expand_cache_forget(expander->cache, key);
-	DL_FOREACH (expander->under_way, expansion) {
-		if (expansion->is_kept && depends(expansion, key)) {
-			expansion->is_kept = false;
-			expansion->is_mixed = true;
-		}
-	}
-}
-
-void directory_expander_reset(struct directory_expander *expander)
-{
-	struct expansion *expansion;
-
-	expand_cache_empty(expander->cache);
-	DL_FOREACH (expander->under_way, expansion)
-		expansion->is_kept = false;
-}
-
-void directory_expander_free(struct directory_expander *expander)
-{
-	if (expander->under_way != NULL)
-		panic("an expander is freed with something under way");
-	while (expander->spare != NULL) {
-		struct expansion *expansion = expander->spare;
-
-		expander->spare = expansion->next;
-		drop_spare(expansion);
-	}
-	expand_cache_free(expander->cache);
-	free(expander);
 }

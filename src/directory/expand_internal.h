@@ -140,6 +140,10 @@ void expand_deliver(struct expansion *expansion, struct expand_node *node, struc
 
 /* expand.c */
 
+/* Whether what was found out so far depends on KEY; not said of what is not to be kept anyway. */
+bool expand_depends(const struct expansion *expansion, const struct directory_key *key);
+void expand_free(struct expansion *expansion); /* which has ended */
+
 /* What becomes of ADDRESS, in its one form, is NODE's next child. */
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address);
 /* The next child of NODE, known to nobody else; whoever calls gives it a result. */

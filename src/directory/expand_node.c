@@ -193,15 +193,18 @@ static void take_fallbacks(struct expansion *expansion, struct expand_node *node
 {
 	const struct config_domain *configured = node->facts.configured;
 	bool is_postmaster = node->facts.kind == EXPAND_LOCAL && expand_is_postmaster(node->user);
+	bool is_mailbox = node->extension.length > 0 && is_configured(node, node->user);
+	const struct directory_record *record = without;
 
-	if (without != NULL)
-		take_record(expansion, node, without, node->extension);
-	else if (node->extension.length > 0 && is_configured(node, node->user))
-		deliver_by_domain(expansion, node, node->shown);
-	else if (catch_all != NULL && !(is_postmaster && is_refusal(catch_all)))
-		take_record(expansion, node, catch_all, node->extension);
-	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
-		 (configured != NULL && configured->address_count == 0))
+	/* a domain may refuse all others, but not its postmaster */
+	if (record == NULL && !is_mailbox && catch_all != NULL &&
+	    !(is_postmaster && is_refusal(catch_all)))
+		record = catch_all;
+	is_mailbox |= is_postmaster || node->facts.kind == EXPAND_RELAY ||
+		      (configured != NULL && configured->address_count == 0);
+	if (record != NULL)
+		take_record(expansion, node, record, node->extension);
+	else if (is_mailbox)
 		deliver_by_domain(expansion, node, node->shown);
 	else
 		expand_refuse(expansion, node, "5.1.1", "No such user here");

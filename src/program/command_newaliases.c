@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "directory/key.h"
 #include "inject/message.h"
+#include "os/process.h"
 #include "os/stream.h"
 #include "program/command_directory.h"
 #include "program/directory_file.h"
@@ -233,6 +234,10 @@ int command_newaliases_run(const char *file, const char *domain)
 	struct job job = {.settings = {.source = SOURCE, .include = true}};
 	int status;
 
+	if (os_process_is_privileged()) {
+		fputs("newaliases: not for programs that act as another user\n", stderr);
+		return INJECT_NO_PERMISSION;
+	}
 	if (!has_directory(file, &status))
 		return status;
 	if (!command_directory_open(file, &job.directory))

@@ -13,28 +13,28 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 			      NULL,
 			      1,
 			      {"SELECT kind, service, target FROM domain WHERE name = ?1",
-			       "SELECT name, kind, service, target FROM domain"
-			       " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
-			       "UPDATE domain SET kind = ?2, service = ?3, target = ?4"
-			       " WHERE name = ?1",
-			       "INSERT INTO domain(name, kind, service, target)"
-			       " VALUES(?1, ?2, ?3, ?4)",
+			       ("SELECT name, kind, service, target FROM domain"
+				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
+			       ("UPDATE domain SET kind = ?2, service = ?3, target = ?4"
+				" WHERE name = ?1"),
+			       ("INSERT INTO domain(name, kind, service, target)"
+				" VALUES(?1, ?2, ?3, ?4)"),
 			       "DELETE FROM domain WHERE name = ?1"}},
 	[DIRECTORY_ADDRESS] =
 		{{"kind", "service", "user", "mailbox", "owner", "verp", "text", "status",
 		  "source"},
 		 "target",
 		 1,
-		 {"SELECT kind, service, \"user\", mailbox, owner, verp, text, status, source"
-		  " FROM address WHERE address = ?1",
-		  "SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
-		  " source FROM address WHERE address >= ?1 AND address < ?2"
-		  " ORDER BY address LIMIT ?3",
-		  "UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
-		  " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
-		  " WHERE address = ?1",
-		  "INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
-		  " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		 {("SELECT kind, service, \"user\", mailbox, owner, verp, text, status, source"
+		   " FROM address WHERE address = ?1"),
+		  ("SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
+		   " source FROM address WHERE address >= ?1 AND address < ?2"
+		   " ORDER BY address LIMIT ?3"),
+		  ("UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
+		   " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
+		   " WHERE address = ?1"),
+		  ("INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
+		   " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
 		  "DELETE FROM address WHERE address = ?1",
 		  "SELECT target FROM target WHERE address = ?1 ORDER BY position",
 		  "INSERT INTO target(address, position, target) VALUES(?1, ?2, ?3)",
@@ -43,8 +43,8 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 			      NULL,
 			      2,
 			      {"SELECT 1 FROM member WHERE list = ?1 AND member = ?2",
-			       "SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
-			       " AND list < ?3 ORDER BY list, member LIMIT ?4",
+			       ("SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
+				" AND list < ?3 ORDER BY list, member LIMIT ?4"),
 			       "UPDATE member SET member = ?2 WHERE list = ?1 AND member = ?2",
 			       "INSERT INTO member(list, member) VALUES(?1, ?2)",
 			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
@@ -52,8 +52,8 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 			    "password",
 			    1,
 			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1",
-			     "SELECT name, server, fullname FROM \"user\""
-			     " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
+			     ("SELECT name, server, fullname FROM \"user\""
+			      " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
 			     "UPDATE \"user\" SET server = ?2, fullname = ?3 WHERE name = ?1",
 			     "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)",
 			     "DELETE FROM \"user\" WHERE name = ?1",
@@ -64,8 +64,8 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 			      NULL,
 			      1,
 			      {"SELECT service FROM server WHERE name = ?1",
-			       "SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
-			       " ORDER BY name LIMIT ?3",
+			       ("SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
+				" ORDER BY name LIMIT ?3"),
 			       "UPDATE server SET service = ?2 WHERE name = ?1",
 			       "INSERT INTO server(name, service) VALUES(?1, ?2)",
 			       "DELETE FROM server WHERE name = ?1"}},
