@@ -76,19 +76,17 @@ static bool is_cached(const struct directory_store *store, const struct director
 /* Goes on with NODE where the store need not be asked. False: it must be. */
 static bool recall(struct expansion *expansion, struct expand_node *node)
 {
-	const struct directory_record *records[EXPAND_WISHES_MAX] = {NULL};
 	struct directory_expander *expander = expansion->expander;
+	const struct directory_record *record = NULL;
 
 	if (expander->store != NULL) {
-		if (expansion->attempts > 0) /* what was kept may be what was wrong */
+		/* what was kept may be what was wrong */
+		if (expansion->attempts > 0 || !is_cached(expander->store, &node->key) ||
+		    !expand_cache_find(expander->cache, &node->key, &record))
 			return false;
-		for (size_t i = 0; i < node->key_count; i++)
-			if (!is_cached(expander->store, &node->keys[i]) ||
-			    !expand_cache_find(expander->cache, &node->keys[i], &records[i]))
-				return false;
 		note_version(expansion, expander->store->version);
 	}
-	expand_node_take(expansion, node, records);
+	expand_node_take(expansion, node, record);
 	return true;
 }
 
@@ -98,8 +96,8 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 		if (node->wish == EXPAND_WANTS_DOMAIN && expand_node_configure(expansion, node))
 			continue;
 		expand_node_wish(expansion, node);
-		for (size_t i = 0; expansion->expander->store != NULL && i < node->key_count; i++)
-			add_dependency(expansion, &node->keys[i]);
+		if (expansion->expander->store != NULL)
+			add_dependency(expansion, &node->key);
 		if (!recall(expansion, node)) {
 			queue_append(&expansion->pending, node);
 			return;
@@ -182,16 +180,13 @@ static void take_records(struct expansion *expansion, const struct directory_rec
 {
 	struct directory_expander *expander = expansion->expander;
 
-	while (expansion->asked.first != NULL) {
+	for (; expansion->asked.first != NULL; records++) {
 		struct expand_node *node = queue_take(&expansion->asked);
-		size_t count = node->key_count;
 
-		for (size_t i = 0; i < count; i++)
-			if (is_cached(expander->store, &node->keys[i]))
-				expand_cache_keep(expander->cache, &node->keys[i], records[i]);
-		expand_node_take(expansion, node, records);
+		if (is_cached(expander->store, &node->key))
+			expand_cache_keep(expander->cache, &node->key, *records);
+		expand_node_take(expansion, node, *records);
 		go_on(expansion, node);
-		records += count;
 	}
 }
 
@@ -214,34 +209,25 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	run(expansion);
 }
 
-/* How many keys one question has: those of the first that wait, as many as it may. */
-static size_t count_keys(const struct expand_queue *pending)
-{
-	size_t count = 0;
-
-	for (const struct expand_node *node = pending->first; node != NULL; node = node->next) {
-		if (count + node->key_count > DIRECTORY_BATCH_MAX)
-			break;
-		count += node->key_count;
-	}
-	return count;
-}
-
+/* Asks for what those that wait want, as much as one question may have. */
 static void ask(struct expansion *expansion)
 {
 	struct directory_store *store = expansion->expander->store;
-	struct directory_key few[EXPAND_WISHES_MAX];
-	struct directory_key *keys = few;
-	size_t room = count_keys(&expansion->pending);
+	struct directory_key one;
+	struct directory_key *keys = &one;
 	size_t count = 0;
 
-	if (room > COUNT_OF(few))
-		keys = arena_alloc(expansion->arena, room * sizeof *keys);
-	while (count < room) {
+	for (const struct expand_node *node = expansion->pending.first; node != NULL;
+	     node = node->next)
+		count++;
+	if (count > DIRECTORY_BATCH_MAX)
+		count = DIRECTORY_BATCH_MAX;
+	if (count > 1)
+		keys = arena_alloc(expansion->arena, count * sizeof *keys);
+	for (size_t i = 0; i < count; i++) {
 		struct expand_node *node = queue_take(&expansion->pending);
 
-		for (size_t i = 0; i < node->key_count; i++)
-			keys[count++] = node->keys[i];
+		keys[i] = node->key;
 		queue_append(&expansion->asked, node);
 	}
 	expansion->is_waiting = true;

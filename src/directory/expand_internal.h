@@ -23,15 +23,15 @@ struct expand_domain {
 	const struct config_domain *configured; /* NULL: the domain is the store's */
 };
 
-enum expand_wish { /* records that a node needs next */
+enum expand_wish { /* the record that a node needs next */
 		   EXPAND_DONE,
 		   EXPAND_WANTS_DOMAIN,
-		   EXPAND_WANTS_ADDRESS,   /* itself */
-		   EXPAND_WANTS_FALLBACKS, /* without its extension, if it has one; @DOMAIN */
+		   EXPAND_WANTS_ADDRESS,       /* itself */
+		   EXPAND_WANTS_USERS_ADDRESS, /* without its extension */
+		   EXPAND_WANTS_CATCH_ALL,     /* @DOMAIN */
 		   EXPAND_WANTS_USER,
 		   EXPAND_WANTS_SERVER,
 };
-enum { EXPAND_WISHES_MAX = 2 };
 
 struct expand_node {
 	struct str address;   /* in its one form, once its domain is known to be ours */
@@ -44,10 +44,9 @@ struct expand_node {
 	struct str wanted;    /* name of that user or server */
 	struct expand_domain facts;
 	enum expand_wish wish;
-	struct directory_key keys[EXPAND_WISHES_MAX]; /* of what it wants */
-	size_t key_count;
-	unsigned depth; /* steps from the root, the fewest */
-	bool is_host;   /* postmaster of this host, should its name be no domain of ours */
+	struct directory_key key; /* of what it wants */
+	unsigned depth;           /* steps from the root, the fewest */
+	bool is_host; /* postmaster of this host, should its name be no domain of ours */
 	bool is_walked, is_on_path;
 	struct str result; /* empty: its children's */
 	struct expand_node **children;
@@ -122,11 +121,11 @@ void expand_node_take_domain(struct expansion *expansion, struct expand_node *no
 
 /* expand_node.c: what a node becomes */
 
-/* Fills the keys of what NODE wants now. */
+/* Fills the key of what NODE wants now. */
 void expand_node_wish(struct expansion *expansion, struct expand_node *node);
-/* Goes on with what those are, NULL: there is none. */
+/* Goes on with that record, NULL: there is none. */
 void expand_node_take(struct expansion *expansion, struct expand_node *node,
-		      const struct directory_record *const *records);
+		      const struct directory_record *record);
 
 /* expand_result.c: nodes that end */
 

@@ -56,6 +56,7 @@ struct message {
 	uint32_t resolving;       /* parts that resolve has not answered */
 	uint32_t question;        /* the first of them */
 	uint32_t question_count;
+	size_t asked;       /* recipients of theirs */
 	bool is_unresolved; /* some recipient is not known now */
 	bool is_overfull;   /* it became too many deliveries */
 	uint64_t directory_version;
@@ -189,10 +190,12 @@ struct manager {
 	struct ipc_listener *helper_listener;
 	struct manager_peers peers;
 	uint32_t next_tag;
-	struct message **unresolved; /* wait for resolve to be there; owned array */
+	struct message **unresolved; /* wait to be asked for; owned array */
+	size_t unresolved_first;     /* the others are gone */
 	size_t unresolved_count;
 	size_t unresolved_capacity;
 	uint32_t next_question;
+	size_t asked;            /* recipients that resolve has been asked for */
 	bool is_awaiting;        /* resolve says when the directory is back */
 	struct buffer questions; /* for resolve, at the end of this turn */
 	struct os_task questions_task;
@@ -271,6 +274,8 @@ void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
+/* Nothing of MESSAGE is waited for any more: others may be asked for. */
+void resolver_done(struct manager *manager, struct message *message);
 /* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
 void resolver_await(struct manager *manager);
 /* It does. */
@@ -289,7 +294,8 @@ struct stage *stage_find(struct manager *manager, struct str name);
 enum { STAGE_SERVICES_MAX = 256 };
 /* The names of all local services; how many. */
 size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
-/* Jobs that wait for a destination that has become blocked: their messages sleep. */
+/* DESTINATION has become blocked. Of a remote one the jobs that wait are dropped, and their
+ * messages sleep. */
 void stage_destination_blocked(struct destination *destination, struct trigger *trigger);
 /* TRIGGER is no more. */
 void stage_unblock(struct manager *manager, const struct trigger *trigger);

@@ -55,6 +55,7 @@ void message_weigh(struct manager *manager, struct message *message, size_t deli
 static void discard(struct manager *manager, struct message *message)
 {
 	message_weigh(manager, message, 0);
+	resolver_done(manager, message);
 	trigger_probe_ended(manager, message);
 	failure_abandon(message);
 	record_cancel(manager, message);

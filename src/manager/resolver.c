@@ -7,10 +7,21 @@
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "manager/internal.h"
-#include <stdlib.h>
+
+/* Recipients that resolve is asked for at once, unless they are of one message. */
+enum { ASKED_MAX = 50000 };
 
 static void keep_for_later(struct manager *manager, struct message *message)
 {
+	size_t kept = manager->unresolved_count - manager->unresolved_first;
+
+	if (manager->unresolved_count == manager->unresolved_capacity &&
+	    manager->unresolved_first > 0) {
+		memmove(manager->unresolved, manager->unresolved + manager->unresolved_first,
+			kept * sizeof(*manager->unresolved));
+		manager->unresolved_first = 0;
+		manager->unresolved_count = kept;
+	}
 	if (manager->unresolved_count == manager->unresolved_capacity) {
 		manager->unresolved_capacity =
 			manager->unresolved_capacity > 0 ? manager->unresolved_capacity * 2 : 64;
@@ -19,6 +30,34 @@ static void keep_for_later(struct manager *manager, struct message *message)
 				      manager->unresolved_capacity * sizeof(*manager->unresolved));
 	}
 	manager->unresolved[manager->unresolved_count++] = message;
+}
+
+static bool may_ask(struct manager *manager, const struct message *message)
+{
+	return helper_resolve(manager) != NULL &&
+	       (manager->asked == 0 ||
+		manager->asked + message->control->envelope->recipient_count <= ASKED_MAX);
+}
+
+/* Those that were kept, in their order. */
+static void ask_kept(struct manager *manager)
+{
+	while (manager->unresolved_first < manager->unresolved_count &&
+	       may_ask(manager, manager->unresolved[manager->unresolved_first])) {
+		struct message *message = manager->unresolved[manager->unresolved_first++];
+
+		if (manager->unresolved_first == manager->unresolved_count)
+			manager->unresolved_first = manager->unresolved_count = 0;
+		resolver_ask(manager, message);
+	}
+}
+
+void resolver_done(struct manager *manager, struct message *message)
+{
+	manager->asked -= message->asked;
+	message->asked = 0;
+	if (!manager->is_stopping)
+		ask_kept(manager);
 }
 
 /* Without resolve nothing is lost: the next one is asked again. */
@@ -66,10 +105,14 @@ void resolver_ask(struct manager *manager, struct message *message)
 	message->is_unresolved = false;
 	message->is_overfull = false;
 	message->question = manager->next_question;
-	if (helper_resolve(manager) == NULL) {
+	manager->asked -= message->asked;
+	message->asked = 0;
+	if (!may_ask(manager, message)) {
 		keep_for_later(manager, message);
 		return;
 	}
+	message->asked = total;
+	manager->asked += total;
 	for (size_t first = 0; first < total; first += IPC_JOB_RECIPIENTS_MAX) {
 		size_t count = total - first;
 
@@ -99,15 +142,7 @@ void resolver_back(struct manager *manager)
 
 void resolver_connected(struct manager *manager)
 {
-	size_t count = manager->unresolved_count;
-	struct message **messages = manager->unresolved;
-
-	manager->unresolved = NULL;
-	manager->unresolved_count = 0;
-	manager->unresolved_capacity = 0;
-	for (size_t i = 0; i < count; i++)
-		resolver_ask(manager, messages[i]);
-	free(messages);
+	ask_kept(manager);
 	if (trigger_find(manager, STR(TRIGGER_DIRECTORY)) != NULL) /* since before we both began */
 		resolver_await(manager);
 }

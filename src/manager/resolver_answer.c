@@ -228,6 +228,7 @@ static bool finish_answer(struct manager *manager, struct message *message,
 	if (message->is_unresolved) {
 		put_off(manager, message, answer->flags & IPC_JOB_RESOLVED_AWAY, text);
 	} else if (message->resolving == 0) {
+		resolver_done(manager, message);
 		number_deliveries(message);
 		learn(manager, message);
 		message_mapped(manager, message);

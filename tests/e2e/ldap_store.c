@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(buffer_view(&why)));
 		return EXIT_FAILURE;
 	}
-	store_lines_run(loop, store);
+	store_lines_run(loop, store, NULL);
 	os_loop_free(loop);
 	return EXIT_SUCCESS;
 }

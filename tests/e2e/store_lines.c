@@ -11,11 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 2000 };
-
 static struct os_loop *loop;
 static struct directory_store *store;
 static struct buffer input;
+static bool (*other_line)(const struct str *words, size_t count);
 
 struct question {
 	char *id;
@@ -116,7 +115,7 @@ static void on_listed(void *context, int error, const struct directory_record *r
 	end_answer(question);
 }
 
-static uint64_t number(struct str text)
+uint64_t store_lines_number(struct str text)
 {
 	uint64_t value = 0;
 
@@ -130,7 +129,7 @@ static void do_list(const struct str *words)
 	struct question *question = ask(words[0], words[2]);
 
 	store->operations->list(store, question->table, words[3], words[4],
-				(size_t)number(words[5]), on_listed, question);
+				(size_t)store_lines_number(words[5]), on_listed, question);
 }
 
 static void on_changed(void *context, int error, const bool *existed, uint64_t version)
@@ -235,11 +234,11 @@ static void do_bench(const struct str *words)
 	bench.id = strndup(words[0].data, words[0].length);
 	bench.table = directory_table_find(words[2]);
 	bench.format = strndup(words[3].data, words[3].length);
-	bench.keys = number(words[4]);
+	bench.keys = store_lines_number(words[4]);
 	bench.answered = bench.found = 0;
 	bench.begun_us = os_clock_monotonic_us();
-	bench.until_us = bench.begun_us + (int64_t)number(words[5]) * SECOND_US;
-	for (uint64_t i = number(words[6]); i > 0; i--)
+	bench.until_us = bench.begun_us + (int64_t)store_lines_number(words[5]) * SECOND_US;
+	for (uint64_t i = store_lines_number(words[6]); i > 0; i--)
 		bench_ask();
 }
 
@@ -271,10 +270,10 @@ static void heard_state(void *context, bool is_up)
 
 static void do_line(struct str line)
 {
-	struct str words[WORDS_MAX];
+	struct str words[STORE_LINES_WORDS_MAX];
 	size_t count = 0;
 
-	while (count < WORDS_MAX && str_split(&line, '\t', &words[count]))
+	while (count < STORE_LINES_WORDS_MAX && str_split(&line, '\t', &words[count]))
 		count++;
 	if (count >= 4 && str_equal(words[1], STR("get")))
 		do_get(words, count);
@@ -285,8 +284,9 @@ static void do_line(struct str line)
 	else if (count >= 4 && str_equal(words[1], STR("del")))
 		do_change(words, count, true);
 	else if (count == 4 && str_equal(words[1], STR("missed")))
-		store->operations->missed(store, number(words[2]), (size_t)number(words[3]),
-					  on_missed, ask(words[0], STR("")));
+		store->operations->missed(store, store_lines_number(words[2]),
+					  (size_t)store_lines_number(words[3]), on_missed,
+					  ask(words[0], STR("")));
 	else if (count == 7 && str_equal(words[1], STR("bench")))
 		do_bench(words);
 	else if (count == 2 && str_equal(words[1], STR("state")))
@@ -294,7 +294,7 @@ static void do_line(struct str line)
 		       store->is_up ? "up" : "down", store->identity,
 		       (unsigned long long)store->version,
 		       (long long)(os_clock_monotonic_us() - store->fresh_us));
-	else
+	else if (other_line == NULL || !other_line(words, count))
 		panic("what?");
 	fflush(stdout);
 }
@@ -317,7 +317,8 @@ static void on_input(void *context, unsigned events)
 	}
 }
 
-void store_lines_run(struct os_loop *the_loop, struct directory_store *the_store)
+void store_lines_run(struct os_loop *the_loop, struct directory_store *the_store,
+		     bool (*other)(const struct str *words, size_t count))
 {
 	static const struct directory_store_handler handler = {heard_changed, heard_reset,
 							       heard_state};
@@ -325,6 +326,7 @@ void store_lines_run(struct os_loop *the_loop, struct directory_store *the_store
 
 	loop = the_loop;
 	store = the_store;
+	other_line = other;
 	store->handler = &handler;
 	watch = os_watch_new(loop, STDIN_FILENO, OS_WATCH_READ, on_input, NULL);
 	os_loop_run(loop);

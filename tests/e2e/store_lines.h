@@ -23,7 +23,13 @@
 #include "directory/store.h"
 #include "os/loop.h"
 
-/* Until the end of input; frees STORE. */
-void store_lines_run(struct os_loop *loop, struct directory_store *store);
+enum { STORE_LINES_WORDS_MAX = 2000 };
+
+/* Until the end of input; frees STORE. OTHER, or NULL, takes lines that are none of those above:
+ * whether it knows what WORDS[1] is. */
+void store_lines_run(struct os_loop *loop, struct directory_store *store,
+		     bool (*other)(const struct str *words, size_t count));
+/* A number of a line; ends the program when it is none. */
+uint64_t store_lines_number(struct str text);
 
 #endif

@@ -241,8 +241,8 @@ static void answers_say_on_what_they_depend(void **state)
 		const char *depends;
 	} dependent[] = {
 		{"Ann@D.example", "domain d.example; address ann@d.example"},
-		{"x+y@d.example", "domain d.example; address x+y@d.example; address @d.example; "
-				  "address x@d.example"},
+		{"x+y@d.example", "domain d.example; address x+y@d.example; address x@d.example; "
+				  "address @d.example"},
 		{"x@d.example", "domain d.example; address x@d.example; address @d.example"},
 		{"x@nowhere.example", "domain nowhere.example"},
 		{"x@[192.0.2.1]", ""},
