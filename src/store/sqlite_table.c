@@ -83,11 +83,12 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
 			 " ORDER BY version LIMIT ?2",
 	[DATA_OLDEST] = "SELECT coalesce(min(version), 0) FROM change",
-	/* kept are the last 100,000, and those of 7 days as long as they are under a million */
-	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM change"
+	/* kept are the last 100,000, and those of 7 days as long as they are under a million;
+	 * only the oldest are looked at */
+	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM"
+		       " (SELECT version, at FROM change ORDER BY version LIMIT 3000)"
 		       " WHERE version <= ?1 - 100000 AND (version <= ?1 - 1000000"
-		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER))"
-		       " ORDER BY version LIMIT 3000)",
+		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
 	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
 			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
 };

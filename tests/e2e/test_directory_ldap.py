@@ -102,6 +102,38 @@ def test_no_false_refusal(mx, server):
     assert answer(made, "nobody@example.org") == 550
 
 
+def test_reload(mx):
+    """A wrong map is refused, and all goes on; another one is taken, and all is read again."""
+    made = mx()
+    wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    settings = made.settings
+    made.settings = settings.replace("domain.service", "domain.servant")
+    made.write_configuration()
+    made.reload("config_refused")
+    assert answer(made, "ann@example.org") == 250
+    made.settings = settings.replace("domain.service='maildir'",
+                                     "domain.service='maildir'\", \"address.key=cn")
+    made.write_configuration()
+    mark = made.log.mark()
+    made.reload()
+    made.log.wait("ldap_followed", mark, load="full")
+    assert made.log.find("ldap_entry_bad", mark, dn=f"uid=ann,{PEOPLE}")
+    wait_until(lambda: answer(made, "ann@example.org") == 550, "ann has no address")
+
+
+def test_killed(mx, server):
+    """Killed while LDAP changes: the next one goes on from where the copy is."""
+    made = mx()
+    wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    for i in range(3):
+        mark = made.log.mark()
+        server.add("".join(person(f"p{i}{n}") for n in range(100)))
+        made.kill_and_wait("directory")
+        followed = made.log.wait("ldap_followed", mark)
+        assert (followed["load"], followed["entries"]) == ("changes", str(5 + 100 * (i + 1)))
+        wait_until(lambda: answer(made, f"p{i}99@example.org") == 250, "the last is known")
+
+
 @NEEDS[0]
 @NEEDS[1]
 def test_sandbox(mx):
