@@ -64,7 +64,7 @@ static void clear_sorted(struct sorted *sorted)
 		free(sorted->memory);
 }
 
-static void keep(struct directory_client *client, const struct directory_question_private *private,
+static void keep(struct directory_client *client, const struct directory_question_private *pending,
 		 const struct directory_answer_text *answer)
 {
 	const struct cache_answer kept = {
@@ -73,17 +73,17 @@ static void keep(struct directory_client *client, const struct directory_questio
 		.result_count = answer->result_count,
 		.dependencies = answer->dependencies,
 		.dependency_count = answer->dependency_count,
-		.until_us = private->asked_us + answer->ttl_us,
+		.until_us = pending->asked_us + answer->ttl_us,
 		.version = answer->version,
 	};
 
 	/* what nothing would end but its time */
-	if (private->kind == CLIENT_GET && answer->ttl_us > 0)
-		cache_keep(client->cache, private->table, private->key, &kept);
+	if (pending->kind == CLIENT_GET && answer->ttl_us > 0)
+		cache_keep(client->cache, pending->table, pending->key, &kept);
 }
 
 /* The words behind ID TTL VERSION, with those of the parts before. */
-static bool answer_with(struct directory_client *client, struct directory_question_private *private,
+static bool answer_with(struct directory_client *client, struct directory_question_private *pending,
 			const struct heard *heard, bool exists)
 {
 	struct str rest = heard->content;
@@ -99,8 +99,8 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		return false;
 	for (unsigned i = 0; i < 4; i++)
 		(void)!directory_frame_word(&rest, &word);
-	if (private->parts.length > 0) {
-		buffer_append_str(&all, buffer_view(&private->parts));
+	if (pending->parts.length > 0) {
+		buffer_append_str(&all, buffer_view(&pending->parts));
 		buffer_append_str(&all, rest);
 		rest = buffer_view(&all);
 	}
@@ -112,15 +112,15 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		answer.dependency_count = sorted.dependency_count;
 		answer.ttl_us = (int64_t)ttl_ms * 1000;
 		client_saw_version(client, answer.version);
-		keep(client, private, &answer);
-		client_answer(client, private, &answer);
+		keep(client, pending, &answer);
+		client_answer(client, pending, &answer);
 	}
 	clear_sorted(&sorted);
 	buffer_clear(&all);
 	return is_valid;
 }
 
-static bool hear_part(struct directory_client *client, struct directory_question_private *private,
+static bool hear_part(struct directory_client *client, struct directory_question_private *pending,
 		      const struct heard *heard)
 {
 	struct str rest = heard->content;
@@ -129,23 +129,23 @@ static bool hear_part(struct directory_client *client, struct directory_question
 	(void)client;
 	(void)!directory_frame_word(&rest, &word);
 	(void)!directory_frame_word(&rest, &word);
-	buffer_append_str(&private->parts, rest);
-	return private->parts.length <= CLIENT_ANSWER_MAX;
+	buffer_append_str(&pending->parts, rest);
+	return pending->parts.length <= CLIENT_ANSWER_MAX;
 }
 
-static bool hear_val(struct directory_client *client, struct directory_question_private *private,
+static bool hear_val(struct directory_client *client, struct directory_question_private *pending,
 		     const struct heard *heard)
 {
-	return answer_with(client, private, heard, true);
+	return answer_with(client, pending, heard, true);
 }
 
-static bool hear_none(struct directory_client *client, struct directory_question_private *private,
+static bool hear_none(struct directory_client *client, struct directory_question_private *pending,
 		      const struct heard *heard)
 {
-	return answer_with(client, private, heard, false);
+	return answer_with(client, pending, heard, false);
 }
 
-static bool hear_ok(struct directory_client *client, struct directory_question_private *private,
+static bool hear_ok(struct directory_client *client, struct directory_question_private *pending,
 		    const struct heard *heard)
 {
 	struct directory_answer_text answer = {.exists = true};
@@ -153,18 +153,18 @@ static bool hear_ok(struct directory_client *client, struct directory_question_p
 	if (!str_to_u64(heard->words[1], &answer.version))
 		return false;
 	client_saw_version(client, answer.version);
-	client_answer(client, private, &answer);
+	client_answer(client, pending, &answer);
 	return true;
 }
 
-static bool hear_err(struct directory_client *client, struct directory_question_private *private,
+static bool hear_err(struct directory_client *client, struct directory_question_private *pending,
 		     const struct heard *heard)
 {
 	enum directory_error error = directory_error_find(heard->words[1]);
 	char text[500];
 
 	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(heard->words[2]));
-	client_answer_error(client, private, error == 0 ? DIRECTORY_ERROR_LATER : error, text);
+	client_answer_error(client, pending, error == 0 ? DIRECTORY_ERROR_LATER : error, text);
 	return true;
 }
 
@@ -174,7 +174,7 @@ static const struct {
 	const char *name;
 	size_t least; /* words behind the verb */
 	bool (*news)(struct directory_client *client, const struct heard *heard);
-	bool (*answer)(struct directory_client *client, struct directory_question_private *private,
+	bool (*answer)(struct directory_client *client, struct directory_question_private *pending,
 		       const struct heard *heard);
 } verbs[] = {
 	{"val", 3, NULL, hear_val},
@@ -207,7 +207,7 @@ static bool hear_frame(struct directory_client *client, struct str content)
 	static struct str words[DIRECTORY_WORDS_MAX];
 	int count = directory_frame_words(content, words, DIRECTORY_WORDS_MAX);
 	struct heard heard = {words + 1, (size_t)count - 1, content};
-	struct directory_question_private *private;
+	struct directory_question_private *pending;
 	size_t i = 0;
 
 	if (count < 1)
@@ -222,9 +222,9 @@ static bool hear_frame(struct directory_client *client, struct str content)
 		return false;
 	if (verbs[i].news != NULL)
 		return verbs[i].news(client, &heard);
-	private = client_find(client, heard.words[0]);
+	pending = client_find(client, heard.words[0]);
 	/* it may have been cancelled, or have waited too long */
-	return private == NULL || verbs[i].answer(client, private, &heard);
+	return pending == NULL || verbs[i].answer(client, pending, &heard);
 }
 
 void client_hear(struct directory_client *client)

@@ -97,10 +97,10 @@ struct directory_client {
 /* client.c */
 /* Answers with nothing but an error, at once. */
 void client_answer_error(struct directory_client *client,
-			 struct directory_question_private *private, enum directory_error error,
+			 struct directory_question_private *pending, enum directory_error error,
 			 const char *text);
-/* Ends PRIVATE and calls who asked; NULL: nobody is called. */
-void client_answer(struct directory_client *client, struct directory_question_private *private,
+/* Ends PENDING and calls who asked; NULL: nobody is called. */
+void client_answer(struct directory_client *client, struct directory_question_private *pending,
 		   const struct directory_answer_text *answer);
 struct directory_question_private *client_find(struct directory_client *client, struct str id);
 /* A question of our own, to know that the server lives. */
@@ -112,8 +112,8 @@ void client_link_init(struct directory_client *client);
 void client_connect(struct directory_client *client);
 /* Greeted: what waits is asked. */
 void client_greeted(struct directory_client *client);
-/* PRIVATE goes out now, if there is a connection for it. */
-void client_send(struct directory_client *client, struct directory_question_private *private);
+/* PENDING goes out now, if there is a connection for it. */
+void client_send(struct directory_client *client, struct directory_question_private *pending);
 /* Ends the connection at the end of the turn; the next server is tried. */
 void client_lose(struct directory_client *client, const char *reason);
 void client_write(struct directory_client *client);
