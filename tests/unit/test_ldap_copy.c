@@ -193,6 +193,13 @@ static void test_same_again(void **state)
 	assert_int_equal(fixture->counts.entries, 0);
 	assert_int_equal(fixture->counts.records, 0);
 	assert_rows(fixture, CHANGES, buffer_data(&before));
+	/* another entry says the same */
+	put(fixture, 11, ANN "mailAlternateAddress: a@x.org\nuserPassword: {CRYPT}$6$s$h\n");
+	drop(fixture, 1);
+	commit(fixture);
+	assert_int_equal(fixture->counts.entries, 1);
+	assert_int_equal(fixture->counts.records, 0);
+	assert_rows(fixture, CHANGES, buffer_data(&before));
 	buffer_clear(&before);
 }
 
