@@ -89,7 +89,8 @@ bool command_directory_open(const char *file, struct command_directory *director
 	if (directory.config == NULL)
 		return false;
 	if (directory.config->directory.backend == CONFIG_BACKEND_NONE) {
-		fprintf(stderr, "stagepost: %s has no section \"directory\"\n", file);
+		fprintf(stderr, "stagepost: %s has no section \"directory\"\n",
+			directory.config->file);
 		config_free(directory.config);
 		return false;
 	}
