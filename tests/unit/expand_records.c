@@ -47,6 +47,9 @@ const char *const expand_records[] = {
 	 "x@nowhere.example"),
 	("address fwd2@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
 	 "gone@d.example"),
+	"address same1@d.example|kind mailbox|mailbox ann@d.example",
+	"address same2@d.example|kind mailbox|mailbox ann@d.example",
+	"address same@d.example|kind forward|target same1@d.example|target same2@d.example",
 	"address alias@d.example|kind alias|target ann@d.example",
 	"address alias2@d.example|kind alias|target alias@d.example",
 	"address gonealias@d.example|kind alias|target gone@d.example",

@@ -96,6 +96,7 @@ static const struct {
 			  "x@nowhere.example"},
 	{"fwd2@d.example", "local maildir fwd@d.example; local maildir ann@d.example; remote "
 			   "x@nowhere.example; refuse 5.1.1 gone@d.example No such user here"},
+	{"same@d.example", "local maildir ann@d.example"},
 	{"alias2@d.example", "local maildir ann@d.example"},
 	{"gonealias@d.example", "refuse 5.1.1 gone@d.example No such user here"},
 	{"dia@d.example", "local maildir ann@d.example; local other t.old@e.example"},

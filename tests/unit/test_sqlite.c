@@ -77,6 +77,7 @@ static void records_change_and_go(void **state)
 	scene_expect(&scene, "address c@d.example|kind forward|target q@e.example; user ann|name "
 			     "Anne; none");
 	/* nothing of the old target or password stays behind */
+	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM target"), 1);
 	scene_put(&scene, "address d@d.example|kind mailbox");
 	scene_turn(&scene);
 	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM target"), 1);

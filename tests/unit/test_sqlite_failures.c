@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The SQLite store where something fails: files that are not ours, a disk that is full or broken,
- * others who write, kill -9. */
+ * others who write. */
 #include "os/clock.h"
 #include "sqlite_scene.h"
 #include "store/sqlite.h"
