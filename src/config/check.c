@@ -261,6 +261,7 @@ static size_t add_directory_bounds(const struct config_directory *directory,
 static void check_listens(const struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
+	const struct config_tree_section *directory = config_directory_section(tree);
 	struct bound bounds[BOUND_MAX];
 	size_t count = 0;
 	size_t index = 0;
@@ -271,7 +272,7 @@ static void check_listens(const struct config *config, const struct config_tree 
 		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
 			count += add_listen_bounds(&config->listens[index++], s, next,
 						   BOUND_MAX - count, problems);
-		else if (s == config_directory_section(tree))
+		else if (s == directory)
 			count += add_directory_bounds(&config->directory, s, next,
 						      BOUND_MAX - count, problems);
 	}

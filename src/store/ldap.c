@@ -188,7 +188,8 @@ static void free_store(struct directory_store *store)
 	struct store_ldap *ldap = of(store);
 
 	os_task_cancel(ldap->loop, &ldap->start);
-	follower_free(ldap->follower);
+	if (!follower_free(ldap->follower))
+		return; /* the thread still uses all of it */
 	if (ldap->copy != NULL)
 		ldap->copy->operations->free(ldap->copy);
 	os_timer_free(ldap->expiry);

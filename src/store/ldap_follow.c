@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "os/clock.h"
 #include "store/ldap_dn.h"
 #include "store/ldap_follow_internal.h"
@@ -102,11 +103,15 @@ bool follower_is_stopping(struct follower *follower)
 
 /* --- the thread --- */
 
+static struct timespec timespec_of(int64_t us)
+{
+	return (struct timespec){.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
+}
+
 static void wait_for(struct follower *follower, int64_t delay_us)
 {
 	int64_t until_us = os_clock_monotonic_us() + delay_us;
-	struct timespec until = {.tv_sec = until_us / 1000000,
-				 .tv_nsec = until_us % 1000000 * 1000};
+	struct timespec until = timespec_of(until_us);
 
 	pthread_mutex_lock(&follower->mutex);
 	while (!follower_is_stopping(follower) &&
@@ -258,7 +263,7 @@ int follower_new(struct os_loop *loop, const struct follower_settings *settings,
 			  &follower->copy, why);
 	buffer_clear(&shape);
 	if (error < 0) {
-		follower_free(follower);
+		(void)follower_free(follower);
 		return error;
 	}
 	follower->fresh_us = known_fresh_us(follower);
@@ -281,16 +286,26 @@ void follower_start(struct follower *follower)
 	follower->is_started = true;
 }
 
-void follower_free(struct follower *follower)
+/* Whether the thread has ended. */
+static bool stop_thread(struct follower *follower)
 {
-	if (follower == NULL)
-		return;
+	int64_t until_us = os_clock_monotonic_us() + FOLLOWER_PATIENCE_S * SECOND_US;
+	struct timespec until = timespec_of(until_us);
+
 	pthread_mutex_lock(&follower->mutex);
 	atomic_store(&follower->is_stopping, true);
 	pthread_cond_signal(&follower->stopping);
 	pthread_mutex_unlock(&follower->mutex);
-	if (follower->is_started)
-		pthread_join(follower->thread, NULL);
+	return !follower->is_started ||
+	       pthread_clockjoin_np(follower->thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+bool follower_free(struct follower *follower)
+{
+	if (follower == NULL)
+		return true;
+	if (!stop_thread(follower))
+		return false;
 	write_notes(follower);
 	os_wakeup_free(follower->wakeup);
 	copy_close(follower->copy);
@@ -300,4 +315,5 @@ void follower_free(struct follower *follower)
 	pthread_cond_destroy(&follower->stopping);
 	pthread_mutex_destroy(&follower->mutex);
 	free(follower);
+	return true;
 }

@@ -15,6 +15,8 @@
 
 struct follower;
 
+enum { FOLLOWER_PATIENCE_S = 8 };
+
 struct follower_settings {
 	const char *path; /* of the copy */
 	struct link_server *servers;
@@ -32,7 +34,9 @@ MUST_CHECK int follower_new(struct os_loop *loop, const struct follower_settings
 void follower_start(struct follower *follower);
 /* By os_clock_monotonic_us(): all that the server had then is in the copy; INT64_MIN: never yet. */
 int64_t follower_fresh_us(struct follower *follower);
-/* Waits for the thread for at most what LINK_PATIENCE_S allows each of its steps. */
-void follower_free(struct follower *follower);
+/* Waits for the thread. False when that does not end in FOLLOWER_PATIENCE_S, because it waits for a
+ * name server: then nothing is freed, what is in the settings must stay, and the process has to
+ * end. */
+bool follower_free(struct follower *follower);
 
 #endif

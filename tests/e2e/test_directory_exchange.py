@@ -259,6 +259,30 @@ def test_newaliases(directory):
     assert one.keys() == ["hand@d.test"]
 
 
+def test_newaliases_of_several_files(directory):
+    """What one has stays the other's; a list's members may stand in a file of their own."""
+    one = directory()
+    one.node.settings = one.node.settings.replace(
+        f'aliases = "{one.node.directory}/aliases"',
+        f'aliases = {{ "{one.node.directory}/first", "{one.node.directory}/second" }}')
+    one.node.write_configuration()
+    members = one.write("members", "# who\nann, bob\nCarl <carl@e.test>\n")
+    one.write("first", "a: x\n")
+    one.write("second", f"b: y\na: z\nowner-l: o\nl: :include:{members}\n")
+    ended = one.run("newaliases", status=65)
+    assert "second:2: the same key stands in line 1 of a file before" in ended.stderr
+    assert [line.partition(":")[2].split(",")[0] for line in ended.stdout.splitlines()] == [
+        " 1 aliases", " 4 aliases"]
+    assert one.keys() == ["a@d.test", "b@d.test", "l@d.test", "owner-l@d.test", "l@d.test ann@d.test",
+                          "l@d.test bob@d.test", "l@d.test carl@e.test"]
+    assert one.records()[0]["target"] == ["x@d.test"]
+    one.write("members", "carl@e.test\n")
+    one.write("first", "")
+    one.write("second", f"b: y\nowner-l: o\nl: :include:{members}\n")
+    one.run("newaliases")
+    assert one.keys() == ["b@d.test", "l@d.test", "owner-l@d.test", "l@d.test carl@e.test"]
+
+
 def test_newaliases_that_cannot(directory, node, ground):
     one = directory()
     assert "aliases: No such file" in one.run("newaliases", status=66).stderr
@@ -321,12 +345,12 @@ def test_passwd(directory):
     one.run("directory", "passwd", "--method", "md5", "ann", status=2)
 
 
-def type_at_terminal(one, *answers):
-    """(exit status, what the terminal showed) of passwd, for which ANSWERS are typed."""
+def type_at_terminal(one, words, prompt, *answers):
+    """(exit status, what the terminal showed) of the command, to whose PROMPTs ANSWERS are typed."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["STAGEPOST_CONF"] = one.node.conf
-        command = as_user() + [os.path.join(one.programs, "stagepost"), "directory", "passwd", "ann"]
+        command = as_user() + [os.path.join(one.programs, "stagepost"), *words]
         os.execvp(command[0], command)
     shown = b""
 
@@ -341,7 +365,7 @@ def type_at_terminal(one, *answers):
             shown += piece
 
     for answer in answers:
-        read(rb"(New password|Again): $")
+        read(prompt + rb" $")
         os.write(terminal, answer)
         shown += b"|"
     read(rb"(?!)")
@@ -349,18 +373,34 @@ def type_at_terminal(one, *answers):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
 
 
+def passwd_at_terminal(one, *answers):
+    return type_at_terminal(one, ["directory", "passwd", "ann"], rb"(New password|Again):", *answers)
+
+
 def test_passwd_at_a_terminal(directory):
     one = directory()
     one.load(json=lines({"table": "user", "key": "ann"}))
-    status, shown = type_at_terminal(one, b"wrong\x15pencit\xc3\xa9\x7f\x7fl\n", b"pencil\n")
+    status, shown = passwd_at_terminal(
+        one, b"wrong\x15pencit\xc3\xa9\x7f\x7fl\n", b"pencil\n")
     assert status == 0 and b"pencil" not in shown, shown
     kept, = hashes(one)
     assert crypt.crypt("pencil", kept) == kept
-    status, shown = type_at_terminal(one, b"pencil\n", b"pen\n")
+    status, shown = passwd_at_terminal(one, b"pencil\n", b"pen\n")
     assert status == 1 and b"they are not the same" in shown
-    status, shown = type_at_terminal(one, b"\x03")
+    status, shown = passwd_at_terminal(one, b"\x03")
     assert status == 1 and b"no password was given" in shown
     assert hashes(one) == [kept]
+
+
+def test_removal_is_agreed_to_at_a_terminal(directory):
+    one = directory()
+    one.load(json=lines(forward("a", "x"), forward("b", "x")))
+    words = ["directory", "import", "--replace", one.write("a.json", lines(forward("a", "x")))]
+    status, shown = type_at_terminal(one, words, rb"\[y/N\]", b"n\n")
+    assert status == 1 and b"1 records that " in shown and len(one.keys()) == 2
+    status, shown = type_at_terminal(one, words, rb"\[y/N\]", b"y\n")
+    assert status == 0 and b"0 added, 0 changed, 1 removed; 1 the same" in shown
+    assert one.keys() == ["a@d.test"]
 
 
 # --- socketmap ---

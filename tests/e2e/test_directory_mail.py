@@ -283,6 +283,74 @@ def test_mail_does_not_wait_for_ever(mx):
     assert not one.maildir("ann@d.test").files()
 
 
+def test_commands_wait_for_their_answers(mx):
+    """Pipelined: each is answered in its turn, once the directory is back."""
+    one = mx()
+    pid = stop_directory(one)
+    with Client(one) as client:
+        client.sock.sendall(b"MAIL FROM:<a@client.test>\r\nRCPT TO:<ann@d.test>\r\n"
+                            b"RCPT TO:<nobody@d.test>\r\nRCPT TO:<bob@d.test>\r\nDATA\r\n")
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGCONT)
+        assert [client.getreply()[0] for _ in range(5)] == [250, 250, 550, 250, 354]
+        client.sock.sendall(TEXT + b".\r\n")
+        assert client.getreply()[0] == 250
+    one.maildir("ann@d.test").wait(1)
+    one.maildir("bob@d.test").wait(1)
+
+
+def test_clients_that_do_not_wait(mx):
+    """They are gone when the directory answers, and nobody minds."""
+    one = mx()
+    pids = one.pids("smtpd")
+    for _ in range(3):
+        pid = stop_directory(one)
+        clients = [Client(one) for _ in range(40)]
+        for number, client in enumerate(clients):
+            client.sock.sendall(b"MAIL FROM:<a@client.test>\r\n" +
+                                b"RCPT TO:<x%d@d.test>\r\n" % number * 3)
+        time.sleep(0.3)
+        for client in clients:
+            client.sock.close()
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGCONT)
+        assert reply(one, "ann@d.test").startswith("250")
+    assert one.pids("smtpd") == pids
+    deliver(one, "ann@d.test", TEXT)
+    one.maildir("ann@d.test").wait(1)
+
+
+def test_the_directory_comes_and_goes(node):
+    """Without it its domains are not ours, and what is for a list waits until it is there."""
+    one = node(domains=["a.test"], relay_from=[])
+    section = f'directory {{ path = "{one.directory}/directory.db" }}\n'
+
+    def restart(settings):
+        one.settings = settings
+        one.write_configuration()
+        one.restart()
+
+    assert reply(one, "ann@d.test").startswith("550 5.7.1")
+    assert not one.pids("list") and not one.pids("directory")
+    restart(section + "stage list { paused = yes }\n")
+    with Records(one) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("address", "ann@d.test", "kind mailbox")
+        records.list("list@d.test", ["ann@d.test"], "ann@d.test")
+    wait_for_reply(one, "ann@d.test", "250")
+    deliver(one, ["ann@d.test", "list@d.test", "anna@a.test"], TEXT)
+    one.maildir("ann@d.test").wait(1)
+    one.maildir("anna@a.test").wait(1)
+    restart("")
+    assert reply(one, "ann@d.test").startswith("550 5.7.1")
+    deliver(one, "anna@a.test", TEXT)
+    one.maildir("anna@a.test").wait(2)
+    assert one.control_files() and not one.log.find("failed")
+    restart(section)
+    one.maildir("ann@d.test").wait(2)
+    one.wait_empty()
+
+
 # --- lists ---
 
 
