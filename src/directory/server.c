@@ -298,6 +298,13 @@ const struct directory_server_counts *directory_server_counts(const struct direc
 	return &server->counts;
 }
 
+void directory_server_stop(struct directory_server *server)
+{
+	server->is_stopping = true;
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		session_wake(s);
+}
+
 bool directory_server_is_idle(const struct directory_server *server)
 {
 	for (const struct session *s = server->sessions; s != NULL; s = s->next)

@@ -135,7 +135,8 @@ struct directory_server {
 	int64_t aged_us; /* when filters last were */
 	int64_t started_us;
 	struct directory_server_counts counts;
-	bool is_freed; /* the last question that is answered frees it */
+	bool is_stopping; /* nothing is read any more */
+	bool is_freed;    /* the last question that is answered frees it */
 };
 
 /* server.c */

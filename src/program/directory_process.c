@@ -212,6 +212,7 @@ static void stop(struct child *child)
 	if (process.listener != NULL)
 		ipc_listener_stop(process.listener);
 	directory_network_stop(process.network);
+	directory_server_stop(process.server);
 	process.idle = os_timer_new(child->loop, end_when_idle, NULL);
 	os_timer_start(process.idle, 0);
 }

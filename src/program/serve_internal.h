@@ -62,6 +62,11 @@ struct supervisor {
 	int exit_status;
 };
 
+/* serve.c */
+/* Makes the directory of the file of the address directory, for its process alone; not what is
+ * above it. */
+MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
+
 /* serve_socket.c */
 /* Binds what CONFIG wants and marks it; what was bound before stays. */
 MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct config *config);

@@ -586,6 +586,26 @@ static void a_client_may_end_with_questions_under_way(void **state)
 	end(&scene); /* with a question that nobody has answered yet */
 }
 
+static void who_stops_answers_what_was_asked(void **state)
+{
+	struct directory_peer *peer;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, false);
+	peer = client(&scene, ALL);
+	scene.store->is_late = true;
+	directory_peer_say(peer, "put|1|address|bob@example.org|kind mailbox");
+	directory_peer_turn(scene.loop, 1000);
+	directory_server_stop(scene.server);
+	directory_peer_say(peer, "get|2|address|ann@example.org");
+	assert_string_equal(directory_peer_hear(peer), "ok|1|4");
+	assert_string_equal(directory_peer_hear_now(peer), "nothing");
+	assert_true(directory_server_is_idle(scene.server));
+	directory_peer_free(peer);
+	end(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +627,7 @@ int main(void)
 		cmocka_unit_test(news_for_who_is_behind_become_one_reset),
 		cmocka_unit_test(too_many_connections_are_turned_away),
 		cmocka_unit_test(a_client_may_end_with_questions_under_way),
+		cmocka_unit_test(who_stops_answers_what_was_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
