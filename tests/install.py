@@ -32,6 +32,7 @@ def check_files(root, prefix, sysconfdir):
                  f"{prefix}/share/man/man5/stagepost-queue-format.5",
                  f"{prefix}/share/man/man5/stagepost-log.5",
                  f"{prefix}/share/man/man8/stagepost.8",
+                 f"{prefix}/share/stagepost/postgresql_schema.sql",
                  f"{prefix}/share/bash-completion/completions/stagepost",
                  f"{prefix}/lib/systemd/system/stagepost.service",
                  f"{sysconfdir}/stagepost/stagepost.conf.example"):
@@ -46,7 +47,7 @@ def check_users(root, prefix, sysconfdir):
     example = (root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf.example").read_text()
     made = (root / prefix.lstrip("/") / "lib/sysusers.d/stagepost.conf").read_text()
     named = re.findall(r'\buser *= "(stagepost[a-z-]*)"', example)
-    assert len(named) == 7
+    assert len(named) == 8
     for user in named:
         assert re.search(rf"^u {user} ", made, re.MULTILINE), f"sysusers.d makes no {user}"
 

@@ -12,6 +12,7 @@ import sys
 SUBCOMMANDS = ("queue", "trigger", "directory")
 # Pages by other names than their own, and pages of others.
 KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "mandoc.1", "syslog.3", "systemd.1",
+         "newaliases.1", "sqlite3.1", "sysexits.3", "virtual.5",
          "socketmap_table.5"}
 
 

@@ -261,6 +261,7 @@ static size_t add_directory_bounds(const struct config_directory *directory,
 static void check_listens(const struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
+	const struct config_tree_section *directory = config_directory_section(tree);
 	struct bound bounds[BOUND_MAX];
 	size_t count = 0;
 	size_t index = 0;
@@ -271,7 +272,7 @@ static void check_listens(const struct config *config, const struct config_tree 
 		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
 			count += add_listen_bounds(&config->listens[index++], s, next,
 						   BOUND_MAX - count, problems);
-		else if (s == config_directory_section(tree))
+		else if (s == directory)
 			count += add_directory_bounds(&config->directory, s, next,
 						      BOUND_MAX - count, problems);
 	}
@@ -313,6 +314,17 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
+static void complete_aliases(struct config *config)
+{
+	struct config_directory *directory = &config->directory;
+
+	if (directory->backend == CONFIG_BACKEND_NONE || directory->alias_count > 0)
+		return;
+	directory->aliases = arena_alloc(config->arena, sizeof *directory->aliases);
+	directory->aliases[0] = "/etc/aliases";
+	directory->alias_count = 1;
+}
+
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -323,6 +335,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_services(config, tree, problems);
 	config_check_directory(config, tree, problems);
+	complete_aliases(config);
 	check_domains(config, tree, problems);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_DOMAIN)

@@ -117,7 +117,7 @@ struct config_directory { /* directory { ... } */
 	const char *bind_dn;       /* ldap: "" is nobody */
 	const char *base;          /* ldap: DN beneath which everything is */
 	const char *password_file; /* ldap: "" without one */
-	const char **map;          /* ldap: "TABLE.FIELD=ATTRIBUTE" */
+	const char **map;          /* ldap: "FIELD=ATTRIBUTE"; see config/map.h */
 	size_t map_count;
 	const char **servers; /* servers: "HOST:PORT", "unix:/PATH" */
 	size_t server_count;
@@ -132,6 +132,8 @@ struct config_directory { /* directory { ... } */
 	size_t reader_count;
 	const char **changers;
 	size_t changer_count;
+	const char **aliases; /* files for newaliases */
+	size_t alias_count;
 	int64_t ttl_us;
 	int64_t negative_ttl_us; /* of what does not exist */
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "config/schema.h"
-#include <inttypes.h>
-#include <string.h>
 
 static const struct config_word sync_words[] = {
 	{"auto", CONFIG_SYNC_AUTO},
@@ -313,7 +311,7 @@ static const struct config_setting settings[] = {
 	SETTING(DIRECTORY, "map", mappings, LIST(config_directory, map, map_count), INITIAL(""),
 		KINDS(BACKEND(LDAP)),
 		MEANING("Which LDAP attributes are which fields, where the defaults do not fit; "
-			"see stagepost-directory(7).")),
+			"see stagepost-directory-ldap(7).")),
 	SETTING(DIRECTORY, "servers", servers, LIST(config_directory, servers, server_count),
 		KINDS(BACKEND(SERVERS)),
 		MEANING("The directory servers that are asked; the first that answers is used. "
@@ -341,6 +339,9 @@ static const struct config_setting settings[] = {
 			"owners may read all but passwords.")),
 	SETTING(DIRECTORY, "changers", names, LIST(config_directory, changers, changer_count),
 		INITIAL(""), MEANING("The names of those who may read all, and change it.")),
+	SETTING(DIRECTORY, "aliases", texts, LIST(config_directory, aliases, alias_count),
+		COMPUTED("/etc/aliases"),
+		MEANING("The files that newaliases reads into the directory.")),
 	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
 		RANGE(0, 7 * 86400),
 		MEANING("How long an answer may be used by whoever got it while he cannot be told "
@@ -374,66 +375,4 @@ const struct config_setting *config_section_settings(enum config_section section
 		continue;
 	*count_out = end - first;
 	return settings + first;
-}
-
-const struct config_setting *config_setting_find(enum config_section section, struct str name)
-{
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (str_equal(name, str_from(rows[i].name)))
-			return &rows[i];
-	return NULL;
-}
-
-static const struct config_setting *kind_setting(const struct config_setting *setting)
-{
-	return config_setting_find(setting->section,
-				   str_from(config_section_info(setting->section)->kind));
-}
-
-void config_setting_kinds(const struct config_setting *setting, struct buffer *out)
-{
-	const struct config_setting *kind = kind_setting(setting);
-	bool is_first = true;
-
-	buffer_append_format(out, "%s = ", kind->name);
-	for (const struct config_word *word = kind->words; word->name != NULL; word++) {
-		if ((setting->kinds & 1u << word->value) == 0)
-			continue;
-		buffer_append_string(out, is_first ? "" : ", ");
-		buffer_append_string(out, word->name);
-		is_first = false;
-	}
-}
-
-bool config_setting_applies(const struct config_setting *setting, const void *base)
-{
-	unsigned kind;
-
-	if (setting->kinds == 0)
-		return true;
-	memcpy(&kind, (const char *)base + kind_setting(setting)->offset, sizeof kind);
-	return (setting->kinds & 1u << kind) != 0;
-}
-
-void config_setting_allowed(const struct config_setting *setting, struct buffer *out)
-{
-	if (setting->words != NULL) {
-		for (const struct config_word *word = setting->words; word->name != NULL; word++) {
-			buffer_append_string(out, word == setting->words ? "" : ", ");
-			buffer_append_string(out, word->name);
-		}
-		return;
-	}
-	buffer_append_string(out, setting->type->allowed);
-	if (setting->type->print_number != NULL) {
-		buffer_append_string(out, " from ");
-		setting->type->print_number(setting->min, out);
-		buffer_append_string(out, " to ");
-		setting->type->print_number(setting->max, out);
-	} else if (setting->max > 0) {
-		buffer_append_format(out, " of at most %" PRIu64 " bytes", setting->max);
-	}
 }

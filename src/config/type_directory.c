@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The types of settings that only section directory has. */
+#include "config/map.h"
 #include "config/schema.h"
 #include "config/value.h"
 #include <string.h>
@@ -90,41 +91,29 @@ const struct config_type config_type_urls = {
 	.parse = parse_url,
 	.print = print_text};
 
-static bool is_word(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++) {
-		char c = text.data[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-		    c != '-' && c != '_' && c != ';')
-			return false;
-	}
-	return text.length > 0;
-}
-
-/* Which tables and fields there are is for the backend to say. */
 static struct config_complaint parse_mapping(const struct config_setting *setting,
 					     const struct config *config, struct str text,
 					     void *place)
 {
 	struct str rest = text;
-	struct str table;
 	struct str field;
 
 	(void)setting;
-	if (str_find(text, '=') < 0 || !str_split(&rest, '=', &field) || rest.length == 0 ||
-	    text.length > TEXT_MAX || str_find(field, '.') < 0 || !str_split(&field, '.', &table) ||
-	    !is_word(table) || !is_word(field))
+	if (text.length > TEXT_MAX || str_find(text, '=') < 0 || !str_split(&rest, '=', &field) ||
+	    rest.length == 0)
 		return complain("not a mapping");
+	if (config_map_field_find(str_trim(field)) == CONFIG_MAP_FIELDS)
+		return complain("no such field");
 	return keep(config, text, place);
 }
 
-const struct config_type config_type_mappings = {.name = "list of mappings",
-						 .allowed = "TABLE.FIELD=ATTRIBUTE",
-						 .size = sizeof(char *),
-						 .is_list = true,
-						 .parse = parse_mapping,
-						 .print = print_text};
+const struct config_type config_type_mappings = {
+	.name = "list of mappings",
+	.allowed = "FIELD=ATTRIBUTE, with a field of stagepost-directory-ldap(7)",
+	.size = sizeof(char *),
+	.is_list = true,
+	.parse = parse_mapping,
+	.print = print_text};
 
 static struct config_complaint check_socket_path(struct str path)
 {

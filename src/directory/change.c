@@ -67,7 +67,7 @@ static void answer_failure(struct question *question, int error)
 		 "The data cannot be reached now; whether this was changed is not known"},
 		{-ETIMEDOUT, DIRECTORY_ERROR_LATER,
 		 "No answer in time; whether this was changed is not known"},
-		{-EROFS, DIRECTORY_ERROR_STORAGE, "This directory cannot be changed from here"},
+		{-EROFS, DIRECTORY_ERROR_STORAGE, "These data are kept in LDAP, and changed there"},
 		{-ENOSPC, DIRECTORY_ERROR_STORAGE, "The disk is full"},
 		{-EACCES, DIRECTORY_ERROR_DENIED, "This server may not change that itself"},
 	};

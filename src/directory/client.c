@@ -13,54 +13,54 @@ static const int64_t PING_US = 30 * SECOND_US;
 
 /* --- questions --- */
 
-static void add(struct directory_client *client, struct directory_question_private *private)
+static void add(struct directory_client *client, struct directory_question_private *pending)
 {
-	private->previous = client->last;
-	*(client->last != NULL ? &client->last->next : &client->first) = private;
-	client->last = private;
-	HASH_ADD(hh, client->by_id, id, sizeof private->id, private);
+	pending->previous = client->last;
+	*(client->last != NULL ? &client->last->next : &client->first) = pending;
+	client->last = pending;
+	HASH_ADD(hh, client->by_id, id, sizeof pending->id, pending);
 }
 
 static void remove_private(struct directory_client *client,
-			   struct directory_question_private *private)
+			   struct directory_question_private *pending)
 {
-	HASH_DEL(client->by_id, private);
-	*(private->previous != NULL ? &private->previous->next : &client->first) = private->next;
-	*(private->next != NULL ? &private->next->previous : &client->last) = private->previous;
-	if (private->question != NULL)
-	private->question->private = NULL;
-	buffer_clear(&private->parts);
-	free(private);
+	HASH_DEL(client->by_id, pending);
+	*(pending->previous != NULL ? &pending->previous->next : &client->first) = pending->next;
+	*(pending->next != NULL ? &pending->next->previous : &client->last) = pending->previous;
+	if (pending->question != NULL)
+		pending->question->private = NULL;
+	buffer_clear(&pending->parts);
+	free(pending);
 }
 
 struct directory_question_private *client_find(struct directory_client *client, struct str id)
 {
-	struct directory_question_private *private = NULL;
+	struct directory_question_private *pending = NULL;
 	uint64_t number;
 
 	if (str_to_u64(id, &number))
-		HASH_FIND(hh, client->by_id, &number, sizeof number, private);
-	return private;
+		HASH_FIND(hh, client->by_id, &number, sizeof number, pending);
+	return pending;
 }
 
-void client_answer(struct directory_client *client, struct directory_question_private *private,
+void client_answer(struct directory_client *client, struct directory_question_private *pending,
 		   const struct directory_answer_text *answer)
 {
-	struct directory_question *question = private->question;
+	struct directory_question *question = pending->question;
 
-	remove_private(client, private);
+	remove_private(client, pending);
 	if (question != NULL && answer != NULL)
 		question->answered(question->context, answer);
 }
 
 void client_answer_error(struct directory_client *client,
-			 struct directory_question_private *private, enum directory_error error,
+			 struct directory_question_private *pending, enum directory_error error,
 			 const char *text)
 {
 	const struct directory_answer_text answer = {
 		.error = error, .error_text = text, .version = client->version};
 
-	client_answer(client, private, &answer);
+	client_answer(client, pending, &answer);
 }
 
 static void answer_later(struct directory_client *client, const struct directory_question *question,
@@ -76,20 +76,20 @@ static void answer_later(struct directory_client *client, const struct directory
 static struct directory_question_private *private_new(enum client_kind kind, struct str table,
 						      struct str key, struct str frame)
 {
-	struct directory_question_private *private =
-		memory_alloc(sizeof *private + table.length + key.length + frame.length);
-	char *place = private->memory;
+	struct directory_question_private *pending =
+		memory_alloc(sizeof *pending + table.length + key.length + frame.length);
+	char *place = pending->memory;
 
-	memset(private, 0, sizeof *private);
-	private->kind = kind;
-	private->table = str_slice(place, table.length);
-	private->key = str_slice(place + table.length, key.length);
-	private->frame = str_slice(place + table.length + key.length, frame.length);
+	memset(pending, 0, sizeof *pending);
+	pending->kind = kind;
+	pending->table = str_slice(place, table.length);
+	pending->key = str_slice(place + table.length, key.length);
+	pending->frame = str_slice(place + table.length + key.length, frame.length);
 	memcpy(place, table.data, table.length);
 	if (key.length > 0)
 		memcpy(place + table.length, key.data, key.length);
 	memcpy(place + table.length + key.length, frame.data, frame.length);
-	return private;
+	return pending;
 }
 
 static bool cannot_be_asked(const struct directory_client *client)
@@ -102,18 +102,18 @@ static void ask(struct directory_client *client, enum client_kind kind, struct s
 		struct str key, struct buffer *out, int64_t patience_us,
 		struct directory_question *question)
 {
-	struct directory_question_private *private =
+	struct directory_question_private *pending =
 		private_new(kind, table, key, buffer_view(out));
 	bool is_first = client->first == NULL;
 
 	buffer_clear(out);
-	private->id = client->next_id++;
-	private->until_us = os_clock_monotonic_us() + patience_us;
-	private->question = question;
+	pending->id = client->next_id++;
+	pending->until_us = os_clock_monotonic_us() + patience_us;
+	pending->question = question;
 	if (question != NULL)
-		question->private = private;
-	add(client, private);
-	client_send(client, private);
+		question->private = pending;
+	add(client, pending);
+	client_send(client, pending);
 	if (is_first)
 		client_arm_patience(client);
 }
@@ -288,12 +288,12 @@ static void answer_late_ones(struct directory_client *client, int64_t now_us)
 	struct directory_question_private *next = client->first;
 
 	while (next != NULL) {
-		struct directory_question_private *private = next;
+		struct directory_question_private *pending = next;
 
-		next = private->next;
-		if (private->until_us > now_us)
+		next = pending->next;
+		if (pending->until_us > now_us)
 			continue;
-		client_answer_error(client, private, DIRECTORY_ERROR_LATER,
+		client_answer_error(client, pending, DIRECTORY_ERROR_LATER,
 				    "No directory server answered in time");
 		next = client->first; /* who was called may have done anything */
 	}

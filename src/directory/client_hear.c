@@ -9,122 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct heard {
-	struct str *words; /* behind the verb */
-	size_t count;
-	struct str content; /* of the whole frame */
-};
-
-static void saw_version(struct directory_client *client, uint64_t version)
-{
-	if (version > client->version)
-		client->version = version;
-	if (!client->is_syncing && version > client->synced)
-		client->synced = version;
-}
-
-static void forget_all(struct directory_client *client, struct str identity, uint64_t version)
-{
-	cache_drop_all(client->cache);
-	snprintf(client->identity, sizeof client->identity, STR_FORMAT, STR_ARGUMENTS(identity));
-	client->version = version;
-	client->synced = version;
-	client->is_syncing = false;
-	if (client->watch != NULL)
-		client->watch(client->watch_context, version, STR(""), STR(""));
-}
-
-/* --- hello --- */
-
-static struct str data_of(struct str identity)
-{
-	struct str data;
-
-	(void)str_split(&identity, '+', &data);
-	return data;
-}
-
-static void say_since(struct directory_client *client)
-{
-	struct directory_frame frame;
-
-	if (client->watch == NULL && cache_count(client->cache) == 0) {
-		client->synced = client->version;
-		return;
-	}
-	directory_frame_begin(&frame, &client->output, "since");
-	directory_frame_add(&frame, str_from(client->identity));
-	directory_frame_add_number(&frame, client->synced);
-	directory_frame_end(&frame);
-	client->is_syncing = true;
-}
-
-static void say_watch(struct directory_client *client)
-{
-	struct directory_frame frame;
-
-	if (client->watch == NULL)
-		return;
-	directory_frame_begin(&frame, &client->output, "watch");
-	directory_frame_end(&frame);
-}
-
-void client_say_watch(struct directory_client *client)
-{
-	say_watch(client);
-	if (client->identity[0] != '\0')
-		say_since(client);
-}
-
-/* The data that the server greets with, beside those that were seen. */
-static void take_data(struct directory_client *client, struct str identity, uint64_t version)
-{
-	bool is_first = *client->identity == '\0';
-
-	if (!is_first && !str_equal(identity, str_from(client->identity))) {
-		forget_all(client, identity, version);
-	} else {
-		memcpy(client->identity, identity.data, identity.length);
-		client->identity[identity.length] = '\0';
-		client->version = version;
-		if (is_first)
-			client->synced = version;
-	}
-	say_since(client);
-}
-
-static bool is_older(const struct directory_client *client, struct str identity, uint64_t version)
-{
-	return str_equal(data_of(identity), data_of(str_from(client->identity))) &&
-	       version < client->version;
-}
-
-static bool hear_hello(struct directory_client *client, const struct heard *heard)
-{
-	struct str identity = heard->count >= 3 ? heard->words[1] : STR("");
-	uint64_t version;
-
-	if (heard->count < 3 || !str_equal(heard->words[0], STR("1")) || identity.length == 0 ||
-	    identity.length >= CLIENT_IDENTITY_SIZE || !str_to_u64(heard->words[2], &version) ||
-	    client->state != CLIENT_CONNECTING) {
-		client_lose(client, "its greeting is not of this protocol");
-		return true;
-	}
-	if (is_older(client, identity, version)) {
-		client_lose(client, "its data are older than what was seen");
-		return true;
-	}
-	client->state = CLIENT_GREETED;
-	client->begun_us = os_clock_monotonic_us();
-	client->is_syncing = false;
-	say_watch(client);
-	/* one that never read its data says "reset" when it has */
-	if (!str_equal(identity, STR("-")))
-		take_data(client, identity, version);
-	client_greeted(client);
-	return true;
-}
-
 /* --- answers --- */
 
 enum { FEW_WORDS = 64 };
@@ -180,7 +64,7 @@ static void clear_sorted(struct sorted *sorted)
 		free(sorted->memory);
 }
 
-static void keep(struct directory_client *client, const struct directory_question_private *private,
+static void keep(struct directory_client *client, const struct directory_question_private *pending,
 		 const struct directory_answer_text *answer)
 {
 	const struct cache_answer kept = {
@@ -189,17 +73,17 @@ static void keep(struct directory_client *client, const struct directory_questio
 		.result_count = answer->result_count,
 		.dependencies = answer->dependencies,
 		.dependency_count = answer->dependency_count,
-		.until_us = private->asked_us + answer->ttl_us,
+		.until_us = pending->asked_us + answer->ttl_us,
 		.version = answer->version,
 	};
 
 	/* what nothing would end but its time */
-	if (private->kind == CLIENT_GET && answer->ttl_us > 0)
-		cache_keep(client->cache, private->table, private->key, &kept);
+	if (pending->kind == CLIENT_GET && answer->ttl_us > 0)
+		cache_keep(client->cache, pending->table, pending->key, &kept);
 }
 
 /* The words behind ID TTL VERSION, with those of the parts before. */
-static bool answer_with(struct directory_client *client, struct directory_question_private *private,
+static bool answer_with(struct directory_client *client, struct directory_question_private *pending,
 			const struct heard *heard, bool exists)
 {
 	struct str rest = heard->content;
@@ -215,8 +99,8 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		return false;
 	for (unsigned i = 0; i < 4; i++)
 		(void)!directory_frame_word(&rest, &word);
-	if (private->parts.length > 0) {
-		buffer_append_str(&all, buffer_view(&private->parts));
+	if (pending->parts.length > 0) {
+		buffer_append_str(&all, buffer_view(&pending->parts));
 		buffer_append_str(&all, rest);
 		rest = buffer_view(&all);
 	}
@@ -227,16 +111,16 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		answer.dependencies = sorted.dependencies;
 		answer.dependency_count = sorted.dependency_count;
 		answer.ttl_us = (int64_t)ttl_ms * 1000;
-		saw_version(client, answer.version);
-		keep(client, private, &answer);
-		client_answer(client, private, &answer);
+		client_saw_version(client, answer.version);
+		keep(client, pending, &answer);
+		client_answer(client, pending, &answer);
 	}
 	clear_sorted(&sorted);
 	buffer_clear(&all);
 	return is_valid;
 }
 
-static bool hear_part(struct directory_client *client, struct directory_question_private *private,
+static bool hear_part(struct directory_client *client, struct directory_question_private *pending,
 		      const struct heard *heard)
 {
 	struct str rest = heard->content;
@@ -245,102 +129,42 @@ static bool hear_part(struct directory_client *client, struct directory_question
 	(void)client;
 	(void)!directory_frame_word(&rest, &word);
 	(void)!directory_frame_word(&rest, &word);
-	buffer_append_str(&private->parts, rest);
-	return private->parts.length <= CLIENT_ANSWER_MAX;
+	buffer_append_str(&pending->parts, rest);
+	return pending->parts.length <= CLIENT_ANSWER_MAX;
 }
 
-static bool hear_val(struct directory_client *client, struct directory_question_private *private,
+static bool hear_val(struct directory_client *client, struct directory_question_private *pending,
 		     const struct heard *heard)
 {
-	return answer_with(client, private, heard, true);
+	return answer_with(client, pending, heard, true);
 }
 
-static bool hear_none(struct directory_client *client, struct directory_question_private *private,
+static bool hear_none(struct directory_client *client, struct directory_question_private *pending,
 		      const struct heard *heard)
 {
-	return answer_with(client, private, heard, false);
+	return answer_with(client, pending, heard, false);
 }
 
-static bool hear_ok(struct directory_client *client, struct directory_question_private *private,
+static bool hear_ok(struct directory_client *client, struct directory_question_private *pending,
 		    const struct heard *heard)
 {
 	struct directory_answer_text answer = {.exists = true};
 
 	if (!str_to_u64(heard->words[1], &answer.version))
 		return false;
-	saw_version(client, answer.version);
-	client_answer(client, private, &answer);
+	client_saw_version(client, answer.version);
+	client_answer(client, pending, &answer);
 	return true;
 }
 
-static bool hear_err(struct directory_client *client, struct directory_question_private *private,
+static bool hear_err(struct directory_client *client, struct directory_question_private *pending,
 		     const struct heard *heard)
 {
 	enum directory_error error = directory_error_find(heard->words[1]);
 	char text[500];
 
 	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(heard->words[2]));
-	client_answer_error(client, private, error == 0 ? DIRECTORY_ERROR_LATER : error, text);
-	return true;
-}
-
-/* --- news --- */
-
-static bool hear_new(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[0], &version))
-		return false;
-	saw_version(client, version);
-	cache_drop(client->cache, heard->words[1], heard->words[2]);
-	if (client->watch != NULL)
-		client->watch(client->watch_context, version, heard->words[1], heard->words[2]);
-	return true;
-}
-
-static bool hear_now(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[0], &version))
-		return false;
-	client->is_syncing = false;
-	saw_version(client, version);
-	client->synced = client->version;
-	return true;
-}
-
-static bool hear_reset(struct directory_client *client, const struct heard *heard)
-{
-	uint64_t version;
-
-	if (!str_to_u64(heard->words[1], &version) || heard->words[0].length == 0 ||
-	    heard->words[0].length >= CLIENT_IDENTITY_SIZE)
-		return false;
-	if (is_older(client, heard->words[0], version)) {
-		client_lose(client, "its data are older than what was seen");
-		return true;
-	}
-	forget_all(client, heard->words[0], version);
-	return true;
-}
-
-/* With other servers to ask, another one may be able to. */
-static bool hear_down(struct directory_client *client, const struct heard *heard)
-{
-	(void)heard;
-	client->is_down = true;
-	snprintf(client->reason, sizeof client->reason, "its data cannot be read");
-	if (client->server_count > 1)
-		client_lose(client, "its data cannot be read");
-	return true;
-}
-
-static bool hear_up(struct directory_client *client, const struct heard *heard)
-{
-	(void)heard;
-	client->is_down = false;
+	client_answer_error(client, pending, error == 0 ? DIRECTORY_ERROR_LATER : error, text);
 	return true;
 }
 
@@ -350,15 +174,20 @@ static const struct {
 	const char *name;
 	size_t least; /* words behind the verb */
 	bool (*news)(struct directory_client *client, const struct heard *heard);
-	bool (*answer)(struct directory_client *client, struct directory_question_private *private,
+	bool (*answer)(struct directory_client *client, struct directory_question_private *pending,
 		       const struct heard *heard);
 } verbs[] = {
-	{"val", 3, NULL, hear_val},     {"none", 3, NULL, hear_none},
-	{"part", 1, NULL, hear_part},   {"err", 3, NULL, hear_err},
-	{"ok", 2, NULL, hear_ok},       {"new", 3, hear_new, NULL},
-	{"now", 1, hear_now, NULL},     {"reset", 2, hear_reset, NULL},
-	{"hello", 0, hear_hello, NULL}, {"down", 0, hear_down, NULL},
-	{"up", 0, hear_up, NULL},
+	{"val", 3, NULL, hear_val},
+	{"none", 3, NULL, hear_none},
+	{"part", 1, NULL, hear_part},
+	{"err", 3, NULL, hear_err},
+	{"ok", 2, NULL, hear_ok},
+	{"new", 3, client_news_new, NULL},
+	{"now", 1, client_news_now, NULL},
+	{"reset", 2, client_news_reset, NULL},
+	{"hello", 0, client_news_hello, NULL},
+	{"down", 0, client_news_down, NULL},
+	{"up", 0, client_news_up, NULL},
 };
 
 /* Why the server ends the connection: err 0 CODE TEXT. */
@@ -378,7 +207,7 @@ static bool hear_frame(struct directory_client *client, struct str content)
 	static struct str words[DIRECTORY_WORDS_MAX];
 	int count = directory_frame_words(content, words, DIRECTORY_WORDS_MAX);
 	struct heard heard = {words + 1, (size_t)count - 1, content};
-	struct directory_question_private *private;
+	struct directory_question_private *pending;
 	size_t i = 0;
 
 	if (count < 1)
@@ -389,13 +218,13 @@ static bool hear_frame(struct directory_client *client, struct str content)
 		return false;
 	if (is_farewell(client, &heard, i))
 		return true;
-	if (client->state != CLIENT_GREETED && verbs[i].news != hear_hello)
+	if (client->state != CLIENT_GREETED && verbs[i].news != client_news_hello)
 		return false;
 	if (verbs[i].news != NULL)
 		return verbs[i].news(client, &heard);
-	private = client_find(client, heard.words[0]);
+	pending = client_find(client, heard.words[0]);
 	/* it may have been cancelled, or have waited too long */
-	return private == NULL || verbs[i].answer(client, private, &heard);
+	return pending == NULL || verbs[i].answer(client, pending, &heard);
 }
 
 void client_hear(struct directory_client *client)

@@ -4,7 +4,8 @@
  *
  *   client.c           questions of the caller, and their patience
  *   client_link.c      the connection: which server, bytes in and out
- *   client_hear.c      what the server says
+ *   client_hear.c      what the server says: answers
+ *   client_news.c      the same: greeting and news
  *   cache.c            what is kept
  */
 #ifndef DIRECTORY_CLIENT_INTERNAL_H
@@ -96,10 +97,10 @@ struct directory_client {
 /* client.c */
 /* Answers with nothing but an error, at once. */
 void client_answer_error(struct directory_client *client,
-			 struct directory_question_private *private, enum directory_error error,
+			 struct directory_question_private *pending, enum directory_error error,
 			 const char *text);
-/* Ends PRIVATE and calls who asked; NULL: nobody is called. */
-void client_answer(struct directory_client *client, struct directory_question_private *private,
+/* Ends PENDING and calls who asked; NULL: nobody is called. */
+void client_answer(struct directory_client *client, struct directory_question_private *pending,
 		   const struct directory_answer_text *answer);
 struct directory_question_private *client_find(struct directory_client *client, struct str id);
 /* A question of our own, to know that the server lives. */
@@ -111,14 +112,29 @@ void client_link_init(struct directory_client *client);
 void client_connect(struct directory_client *client);
 /* Greeted: what waits is asked. */
 void client_greeted(struct directory_client *client);
-/* PRIVATE goes out now, if there is a connection for it. */
-void client_send(struct directory_client *client, struct directory_question_private *private);
+/* PENDING goes out now, if there is a connection for it. */
+void client_send(struct directory_client *client, struct directory_question_private *pending);
 /* Ends the connection at the end of the turn; the next server is tried. */
 void client_lose(struct directory_client *client, const char *reason);
 void client_write(struct directory_client *client);
 /* Tells the caller when that has changed. */
 void client_tell_state(struct directory_client *client);
 void client_disconnect(struct directory_client *client);
+
+struct heard {
+	struct str *words; /* behind the verb */
+	size_t count;
+	struct str content; /* of the whole frame */
+};
+
+/* client_news.c: false when it is malformed. */
+bool client_news_hello(struct directory_client *client, const struct heard *heard);
+bool client_news_new(struct directory_client *client, const struct heard *heard);
+bool client_news_now(struct directory_client *client, const struct heard *heard);
+bool client_news_reset(struct directory_client *client, const struct heard *heard);
+bool client_news_down(struct directory_client *client, const struct heard *heard);
+bool client_news_up(struct directory_client *client, const struct heard *heard);
+void client_saw_version(struct directory_client *client, uint64_t version);
 
 /* client_hear.c: all whole frames of the input. */
 void client_hear(struct directory_client *client);

@@ -82,20 +82,20 @@ static void give_up_changes(struct directory_client *client)
 	struct directory_question_private *next = client->first;
 
 	while (next != NULL) {
-		struct directory_question_private *private = next;
+		struct directory_question_private *pending = next;
 
-		next = private->next;
-		if (private->sent_us == 0)
+		next = pending->next;
+		if (pending->sent_us == 0)
 			continue;
-		if (private->kind == CLIENT_CHANGE || private->kind == CLIENT_PING) {
-			client_answer_error(client, private, DIRECTORY_ERROR_LATER,
+		if (pending->kind == CLIENT_CHANGE || pending->kind == CLIENT_PING) {
+			client_answer_error(client, pending, DIRECTORY_ERROR_LATER,
 					    "The connection was lost; whether this was changed is "
 					    "not known");
 			next = client->first; /* who was called may have done anything */
 			continue;
 		}
-		private->sent_us = 0;
-		buffer_clear(&private->parts);
+		pending->sent_us = 0;
+		buffer_clear(&pending->parts);
 	}
 }
 
@@ -284,15 +284,15 @@ void client_connect(struct directory_client *client)
 
 /* --- what goes out --- */
 
-void client_send(struct directory_client *client, struct directory_question_private *private)
+void client_send(struct directory_client *client, struct directory_question_private *pending)
 {
 	if (client->state != CLIENT_GREETED || client->is_broken)
 		return;
-	buffer_append_str(&client->output, private->frame);
-	private->sent_us = os_clock_monotonic_us();
-	private->asked_us = os_clock_boot_us();
-	if (private->kind == CLIENT_CHANGE || private->kind == CLIENT_LIST)
-		private->until_us = private->sent_us + LONG_PATIENCE_US;
+	buffer_append_str(&client->output, pending->frame);
+	pending->sent_us = os_clock_monotonic_us();
+	pending->asked_us = os_clock_boot_us();
+	if (pending->kind == CLIENT_CHANGE || pending->kind == CLIENT_LIST)
+		pending->until_us = pending->sent_us + LONG_PATIENCE_US;
 	client_write(client);
 }
 

@@ -214,6 +214,9 @@ static void begin(void *context)
 
 	if (dial->error < 0) {
 		fail(dial);
+	} else if (dial->dialer->tls == NULL) {
+		explain(dial, -EACCES, "our own certificate cannot be read");
+		fail(dial);
 	} else if (dial->address_count > 0) {
 		try_next(dial);
 	} else if (dial->dialer->resolver == NULL) {

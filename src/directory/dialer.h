@@ -16,8 +16,8 @@
 
 struct directory_tls_dialer;
 
-/* TLS, of a client, outlives it, or is replaced. RESOLVER too; NULL: only literals of addresses
- * are dialled. */
+/* TLS, of a client, outlives it, or is replaced; NULL: whoever is dialled is not reached, -EACCES.
+ * RESOLVER outlives it, too; NULL: only literals of addresses are dialled. */
 struct directory_tls_dialer *directory_tls_dialer_new(struct os_loop *loop,
 						      const struct tls_context *tls,
 						      struct dns_resolver *resolver);

@@ -39,7 +39,7 @@ static bool key_equal(const struct directory_key *a, const struct directory_key 
 	return a->table == b->table && str_equal(a->name, b->name);
 }
 
-static bool depends(const struct expansion *expansion, const struct directory_key *key)
+bool expand_depends(const struct expansion *expansion, const struct directory_key *key)
 {
 	for (size_t i = 0; i < expansion->dependency_count && i < DIRECTORY_DEPENDENCIES_MAX; i++)
 		if (key_equal(&expansion->dependencies[i], key))
@@ -49,7 +49,8 @@ static bool depends(const struct expansion *expansion, const struct directory_ke
 
 static void add_dependency(struct expansion *expansion, const struct directory_key *key)
 {
-	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX || depends(expansion, key))
+	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX ||
+	    expand_depends(expansion, key))
 		return;
 	if (expansion->dependency_count < DIRECTORY_DEPENDENCIES_MAX)
 		expansion->dependencies[expansion->dependency_count] = *key;
@@ -75,19 +76,17 @@ static bool is_cached(const struct directory_store *store, const struct director
 /* Goes on with NODE where the store need not be asked. False: it must be. */
 static bool recall(struct expansion *expansion, struct expand_node *node)
 {
-	const struct directory_record *records[EXPAND_WISHES_MAX] = {NULL};
 	struct directory_expander *expander = expansion->expander;
+	const struct directory_record *record = NULL;
 
 	if (expander->store != NULL) {
-		if (expansion->attempts > 0) /* what was kept may be what was wrong */
+		/* what was kept may be what was wrong */
+		if (expansion->attempts > 0 || !is_cached(expander->store, &node->key) ||
+		    !expand_cache_find(expander->cache, &node->key, &record))
 			return false;
-		for (size_t i = 0; i < node->key_count; i++)
-			if (!is_cached(expander->store, &node->keys[i]) ||
-			    !expand_cache_find(expander->cache, &node->keys[i], &records[i]))
-				return false;
 		note_version(expansion, expander->store->version);
 	}
-	expand_node_take(expansion, node, records);
+	expand_node_take(expansion, node, record);
 	return true;
 }
 
@@ -97,8 +96,8 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 		if (node->wish == EXPAND_WANTS_DOMAIN && expand_node_configure(expansion, node))
 			continue;
 		expand_node_wish(expansion, node);
-		for (size_t i = 0; expansion->dependencies != NULL && i < node->key_count; i++)
-			add_dependency(expansion, &node->keys[i]);
+		if (expansion->expander->store != NULL)
+			add_dependency(expansion, &node->key);
 		if (!recall(expansion, node)) {
 			queue_append(&expansion->pending, node);
 			return;
@@ -181,16 +180,13 @@ static void take_records(struct expansion *expansion, const struct directory_rec
 {
 	struct directory_expander *expander = expansion->expander;
 
-	while (expansion->asked.first != NULL) {
+	for (; expansion->asked.first != NULL; records++) {
 		struct expand_node *node = queue_take(&expansion->asked);
-		size_t count = node->key_count;
 
-		for (size_t i = 0; i < count; i++)
-			if (is_cached(expander->store, &node->keys[i]))
-				expand_cache_keep(expander->cache, &node->keys[i], records[i]);
-		expand_node_take(expansion, node, records);
+		if (is_cached(expander->store, &node->key))
+			expand_cache_keep(expander->cache, &node->key, *records);
+		expand_node_take(expansion, node, *records);
 		go_on(expansion, node);
-		records += count;
 	}
 }
 
@@ -213,29 +209,36 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	run(expansion);
 }
 
-/* Asks for what the first of those that wait want, as much as fits one question. */
+/* Asks for what those that wait want, as much as one question may have. */
 static void ask(struct expansion *expansion)
 {
 	struct directory_store *store = expansion->expander->store;
-	struct directory_key few[8];
-	struct directory_key *keys = few;
+	struct directory_key one;
+	struct directory_key *keys = &one;
 	size_t count = 0;
-	size_t room = COUNT_OF(few);
 
-	if (expansion->node_count > 1) {
-		room = DIRECTORY_BATCH_MAX;
-		keys = arena_alloc(expansion->arena, room * sizeof *keys);
-	}
-	while (expansion->pending.first != NULL &&
-	       count + expansion->pending.first->key_count <= room) {
+	for (const struct expand_node *node = expansion->pending.first; node != NULL;
+	     node = node->next)
+		count++;
+	if (count > DIRECTORY_BATCH_MAX)
+		count = DIRECTORY_BATCH_MAX;
+	if (count > 1)
+		keys = arena_alloc(expansion->arena, count * sizeof *keys);
+	for (size_t i = 0; i < count; i++) {
 		struct expand_node *node = queue_take(&expansion->pending);
 
-		for (size_t i = 0; i < node->key_count; i++)
-			keys[count++] = node->keys[i];
+		keys[i] = node->key;
 		queue_append(&expansion->asked, node);
 	}
 	expansion->is_waiting = true;
 	store->operations->get(store, keys, count, on_got, expansion);
+}
+
+void expand_free(struct expansion *expansion)
+{
+	arena_free(expansion->arena);
+	buffer_clear(&expansion->scratch);
+	free(expansion);
 }
 
 static void recycle(struct expansion *expansion)
@@ -244,8 +247,7 @@ static void recycle(struct expansion *expansion)
 
 	HASH_CLEAR(hh, expansion->nodes);
 	if (expander->spare_count == SPARES_MAX) {
-		arena_free(expansion->arena);
-		free(expansion);
+		expand_free(expansion);
 		return;
 	}
 	arena_reset(expansion->arena);
@@ -318,7 +320,6 @@ static void run(struct expansion *expansion)
 static struct expansion *take_spare(struct directory_expander *expander)
 {
 	struct expansion *expansion = expander->spare;
-	struct arena *arena;
 
 	if (expansion == NULL) {
 		expansion = memory_alloc_zero(1, sizeof *expansion);
@@ -328,8 +329,6 @@ static struct expansion *take_spare(struct directory_expander *expander)
 	}
 	expander->spare = expansion->next;
 	expander->spare_count--;
-	arena = expansion->arena;
-	*expansion = (struct expansion){.expander = expander, .arena = arena};
 	return expansion;
 }
 
@@ -341,69 +340,10 @@ void directory_expand(struct directory_expander *expander, struct str address,
 	expansion->expanded = expanded;
 	expansion->context = context;
 	expansion->address = arena_copy_str(expansion->arena, address);
-	if (expander->store != NULL)
-		expansion->dependencies =
-			arena_alloc(expansion->arena,
-				    DIRECTORY_DEPENDENCIES_MAX * sizeof *expansion->dependencies);
+	expansion->error = 0;
+	expansion->attempts = 0;
+	expansion->is_waiting = false;
 	DL_APPEND(expander->under_way, expansion);
 	begin(expansion);
 	run(expansion);
-}
-
-struct directory_expander *directory_expander_new(struct directory_store *store,
-						  const struct config *config)
-{
-	struct directory_expander *expander = memory_alloc_zero(1, sizeof *expander);
-
-	expander->store = store;
-	expander->config = config;
-	expander->cache = expand_cache_new();
-	return expander;
-}
-
-void directory_expander_configure(struct directory_expander *expander, const struct config *config)
-{
-	struct expansion *expansion;
-
-	expander->config = config;
-	DL_FOREACH (expander->under_way, expansion)
-		expansion->is_stale = true;
-}
-
-void directory_expander_changed(struct directory_expander *expander,
-				const struct directory_key *key)
-{
-	struct expansion *expansion;
-
-	expand_cache_forget(expander->cache, key);
-	DL_FOREACH (expander->under_way, expansion) {
-		if (expansion->is_kept && depends(expansion, key)) {
-			expansion->is_kept = false;
-			expansion->is_mixed = true;
-		}
-	}
-}
-
-void directory_expander_reset(struct directory_expander *expander)
-{
-	struct expansion *expansion;
-
-	expand_cache_empty(expander->cache);
-	DL_FOREACH (expander->under_way, expansion)
-		expansion->is_kept = false;
-}
-
-void directory_expander_free(struct directory_expander *expander)
-{
-	if (expander->under_way != NULL)
-		panic("an expander is freed with something under way");
-	while (expander->spare != NULL) {
-		struct expansion *expansion = expander->spare;
-
-		expander->spare = expansion->next;
-		arena_free(expansion->arena);
-		free(expansion);
-	}
-	expand_cache_free(expander->cache);
-	free(expander);
 }

@@ -7,13 +7,10 @@
 static struct str form_of(struct expansion *expansion, struct str text,
 			  int (*form)(struct str text, struct buffer *out))
 {
-	struct buffer buffer = {0};
-	struct str result = {"", 0};
-
-	if (form(text, &buffer) == 0)
-		result = arena_copy_str(expansion->arena, buffer_view(&buffer));
-	buffer_clear(&buffer);
-	return result;
+	buffer_reset(&expansion->scratch);
+	if (form(text, &expansion->scratch) < 0)
+		return str_slice("", 0);
+	return arena_copy_str(expansion->arena, buffer_view(&expansion->scratch));
 }
 
 static bool is_ascii(struct str text)

@@ -23,15 +23,15 @@ struct expand_domain {
 	const struct config_domain *configured; /* NULL: the domain is the store's */
 };
 
-enum expand_wish { /* records that a node needs next */
+enum expand_wish { /* the record that a node needs next */
 		   EXPAND_DONE,
 		   EXPAND_WANTS_DOMAIN,
-		   EXPAND_WANTS_ADDRESS,   /* itself */
-		   EXPAND_WANTS_FALLBACKS, /* without its extension, if it has one; @DOMAIN */
+		   EXPAND_WANTS_ADDRESS,       /* itself */
+		   EXPAND_WANTS_USERS_ADDRESS, /* without its extension */
+		   EXPAND_WANTS_CATCH_ALL,     /* @DOMAIN */
 		   EXPAND_WANTS_USER,
 		   EXPAND_WANTS_SERVER,
 };
-enum { EXPAND_WISHES_MAX = 2 };
 
 struct expand_node {
 	struct str address;   /* in its one form, once its domain is known to be ours */
@@ -44,10 +44,9 @@ struct expand_node {
 	struct str wanted;    /* name of that user or server */
 	struct expand_domain facts;
 	enum expand_wish wish;
-	struct directory_key keys[EXPAND_WISHES_MAX]; /* of what it wants */
-	size_t key_count;
-	unsigned depth; /* steps from the root, the fewest */
-	bool is_host;   /* postmaster of this host, should its name be no domain of ours */
+	struct directory_key key; /* of what it wants */
+	unsigned depth;           /* steps from the root, the fewest */
+	bool is_host; /* postmaster of this host, should its name be no domain of ours */
 	bool is_walked, is_on_path;
 	struct str result; /* empty: its children's */
 	struct expand_node **children;
@@ -62,8 +61,9 @@ struct expand_queue {
 };
 
 struct expansion {
-	struct directory_expander *expander;
+	struct directory_expander *expander; /* it and the next stay when one is used again */
 	struct arena *arena;
+	struct buffer scratch;
 	struct str address; /* that was asked for */
 	struct expand_node *root;
 	struct expand_node *nodes; /* by address, once there is more than the root */
@@ -79,7 +79,7 @@ struct expansion {
 	unsigned attempts;
 	int error;
 	uint64_t version;
-	struct directory_key *dependencies;
+	struct directory_key dependencies[DIRECTORY_DEPENDENCIES_MAX];
 	size_t dependency_count; /* over its bound: there are more */
 	struct str *results;
 	size_t result_count;
@@ -121,11 +121,11 @@ void expand_node_take_domain(struct expansion *expansion, struct expand_node *no
 
 /* expand_node.c: what a node becomes */
 
-/* Fills the keys of what NODE wants now. */
+/* Fills the key of what NODE wants now. */
 void expand_node_wish(struct expansion *expansion, struct expand_node *node);
-/* Goes on with what those are, NULL: there is none. */
+/* Goes on with that record, NULL: there is none. */
 void expand_node_take(struct expansion *expansion, struct expand_node *node,
-		      const struct directory_record *const *records);
+		      const struct directory_record *record);
 
 /* expand_result.c: nodes that end */
 
@@ -138,6 +138,10 @@ void expand_deliver(struct expansion *expansion, struct expand_node *node, struc
 		    struct str address, bool is_program);
 
 /* expand.c */
+
+/* Whether what was found out so far depends on KEY; not said of what is not to be kept anyway. */
+bool expand_depends(const struct expansion *expansion, const struct directory_key *key);
+void expand_free(struct expansion *expansion); /* which has ended */
 
 /* What becomes of ADDRESS, in its one form, is NODE's next child. */
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address);

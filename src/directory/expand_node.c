@@ -16,29 +16,26 @@ static struct directory_key address_key(struct expansion *expansion, struct str 
 
 void expand_node_wish(struct expansion *expansion, struct expand_node *node)
 {
-	struct directory_key *keys = node->keys;
-
-	node->key_count = 1;
 	switch (node->wish) {
 	case EXPAND_WANTS_DOMAIN:
-		keys[0] = (struct directory_key){DIRECTORY_DOMAIN, node->domain};
+		node->key = (struct directory_key){DIRECTORY_DOMAIN, node->domain};
 		break;
 	case EXPAND_WANTS_ADDRESS:
-		keys[0] = (struct directory_key){DIRECTORY_ADDRESS, node->address};
+		node->key = (struct directory_key){DIRECTORY_ADDRESS, node->address};
 		break;
-	case EXPAND_WANTS_FALLBACKS:
-		keys[0] = address_key(expansion, str_slice("", 0), node->domain);
-		if (node->extension.length > 0)
-			keys[node->key_count++] = address_key(expansion, node->user, node->domain);
+	case EXPAND_WANTS_USERS_ADDRESS:
+		node->key = address_key(expansion, node->user, node->domain);
+		break;
+	case EXPAND_WANTS_CATCH_ALL:
+		node->key = address_key(expansion, str_slice("", 0), node->domain);
 		break;
 	case EXPAND_WANTS_USER:
-		keys[0] = (struct directory_key){DIRECTORY_USER, node->wanted};
+		node->key = (struct directory_key){DIRECTORY_USER, node->wanted};
 		break;
 	case EXPAND_WANTS_SERVER:
-		keys[0] = (struct directory_key){DIRECTORY_SERVER, node->wanted};
+		node->key = (struct directory_key){DIRECTORY_SERVER, node->wanted};
 		break;
 	case EXPAND_DONE:
-		node->key_count = 0;
 		break;
 	}
 }
@@ -184,22 +181,30 @@ static void take_address(struct expansion *expansion, struct expand_node *node,
 	else if (is_configured(node, node->local))
 		deliver_by_domain(expansion, node, node->shown);
 	else
-		node->wish = EXPAND_WANTS_FALLBACKS;
+		node->wish = node->extension.length > 0 ? EXPAND_WANTS_USERS_ADDRESS
+							: EXPAND_WANTS_CATCH_ALL;
 }
 
-static void take_fallbacks(struct expansion *expansion, struct expand_node *node,
-			   const struct directory_record *catch_all,
-			   const struct directory_record *without)
+static void take_users_address(struct expansion *expansion, struct expand_node *node,
+			       const struct directory_record *record)
+{
+	if (record != NULL)
+		take_record(expansion, node, record, node->extension);
+	else if (is_configured(node, node->user))
+		deliver_by_domain(expansion, node, node->shown);
+	else
+		node->wish = EXPAND_WANTS_CATCH_ALL;
+}
+
+static void take_catch_all(struct expansion *expansion, struct expand_node *node,
+			   const struct directory_record *record)
 {
 	const struct config_domain *configured = node->facts.configured;
 	bool is_postmaster = node->facts.kind == EXPAND_LOCAL && expand_is_postmaster(node->user);
 
-	if (without != NULL)
-		take_record(expansion, node, without, node->extension);
-	else if (node->extension.length > 0 && is_configured(node, node->user))
-		deliver_by_domain(expansion, node, node->shown);
-	else if (catch_all != NULL && !(is_postmaster && is_refusal(catch_all)))
-		take_record(expansion, node, catch_all, node->extension);
+	/* a domain may refuse all others, but not its postmaster */
+	if (record != NULL && !(is_postmaster && is_refusal(record)))
+		take_record(expansion, node, record, node->extension);
 	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
 		 (configured != NULL && configured->address_count == 0))
 		deliver_by_domain(expansion, node, node->shown);
@@ -241,24 +246,26 @@ static void take_server(struct expansion *expansion, struct expand_node *node,
 }
 
 void expand_node_take(struct expansion *expansion, struct expand_node *node,
-		      const struct directory_record *const *records)
+		      const struct directory_record *record)
 {
 	switch (node->wish) {
 	case EXPAND_WANTS_DOMAIN:
-		expand_node_take_domain(expansion, node, records[0]);
+		expand_node_take_domain(expansion, node, record);
 		break;
 	case EXPAND_WANTS_ADDRESS:
-		take_address(expansion, node, records[0]);
+		take_address(expansion, node, record);
 		break;
-	case EXPAND_WANTS_FALLBACKS:
-		take_fallbacks(expansion, node, records[0],
-			       node->extension.length > 0 ? records[1] : NULL);
+	case EXPAND_WANTS_USERS_ADDRESS:
+		take_users_address(expansion, node, record);
+		break;
+	case EXPAND_WANTS_CATCH_ALL:
+		take_catch_all(expansion, node, record);
 		break;
 	case EXPAND_WANTS_USER:
-		take_user(expansion, node, records[0]);
+		take_user(expansion, node, record);
 		break;
 	case EXPAND_WANTS_SERVER:
-		take_server(expansion, node, records[0]);
+		take_server(expansion, node, record);
 		break;
 	case EXPAND_DONE:
 		break;

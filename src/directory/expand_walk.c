@@ -2,7 +2,10 @@
 #include "directory/expand_internal.h"
 #include <string.h>
 
-enum { LOOP_TEXT_MAX = 300 }; /* bytes of its addresses; what is between is left out */
+enum {
+	LOOP_TEXT_MAX = 300, /* bytes of its addresses; what is between is left out */
+	RESULTS_FIRST = 8,   /* room, a power of two */
+};
 
 struct seen { /* a result */
 	UT_hash_handle hh;
@@ -12,24 +15,48 @@ struct walk {
 	struct expansion *expansion;
 	struct expand_node *path[DIRECTORY_DEPTH_MAX + 1]; /* from the root */
 	struct seen *seen;
+	bool has_several; /* paths from the root */
 };
+
+/* Room for one more: the array doubles in the arena, so N results cost O(N). */
+static void append(struct expansion *expansion, struct str result)
+{
+	size_t count = expansion->result_count;
+	struct str *grown;
+
+	if (count >= RESULTS_FIRST ? (count & (count - 1)) == 0 : count == 0) {
+		grown = arena_alloc(expansion->arena,
+				    (count == 0 ? RESULTS_FIRST : 2 * count) * sizeof *grown);
+		if (count > 0)
+			memcpy(grown, expansion->results, count * sizeof *grown);
+		expansion->results = grown;
+	}
+	expansion->results[expansion->result_count++] = result;
+}
+
+static bool is_seen(struct walk *walk, struct str result)
+{
+	struct seen *seen;
+
+	HASH_FIND(hh, walk->seen, result.data, result.length, seen);
+	if (seen != NULL)
+		return true;
+	seen = arena_alloc(walk->expansion->arena, sizeof *seen);
+	HASH_ADD_KEYPTR(hh, walk->seen, result.data, result.length, seen);
+	return false;
+}
 
 static void emit(struct walk *walk, struct str result)
 {
 	struct expansion *expansion = walk->expansion;
-	struct seen *seen;
 
-	if (expansion->node_count > 1) {
-		HASH_FIND(hh, walk->seen, result.data, result.length, seen);
-		if (seen != NULL)
-			return;
-		seen = arena_alloc(expansion->arena, sizeof *seen);
-		HASH_ADD_KEYPTR(hh, walk->seen, result.data, result.length, seen);
-	}
+	/* a chain of aliases has one result, and needs no table */
+	if (walk->has_several && is_seen(walk, result))
+		return;
 	if (expansion->result_count == DIRECTORY_TARGETS_MAX)
 		expansion->is_too_big = true;
 	else
-		expansion->results[expansion->result_count++] = result;
+		append(expansion, result);
 }
 
 /* Ends NODE with a refusal of our own. */
@@ -93,6 +120,7 @@ static void visit(struct walk *walk, struct expand_node *node, size_t length)
 	}
 	node->is_on_path = true;
 	walk->path[length] = node;
+	walk->has_several |= node->child_count > 1;
 	for (size_t i = 0; i < node->child_count && !walk->expansion->is_too_big; i++)
 		visit(walk, node->children[i], length + 1);
 	node->is_on_path = false;
@@ -111,26 +139,22 @@ static void add_dependencies(struct expansion *expansion)
 		memcpy(line + 3, table, length);
 		line[3 + length] = ' ';
 		memcpy(line + 4 + length, key->name.data, key->name.length);
-		expansion->results[expansion->result_count++] =
-			str_slice(line, 4 + length + key->name.length);
+		append(expansion, str_slice(line, 4 + length + key->name.length));
 	}
 }
 
 void expand_walk(struct expansion *expansion)
 {
 	struct walk walk = {.expansion = expansion};
-	size_t bound = expansion->node_count == 1 ? 1 : DIRECTORY_TARGETS_MAX;
 
 	expansion->result_count = 0;
-	expansion->results = arena_alloc(expansion->arena, (bound + DIRECTORY_DEPENDENCIES_MAX) *
-								   sizeof *expansion->results);
 	if (!expansion->is_too_big)
 		visit(&walk, expansion->root, 0);
 	HASH_CLEAR(hh, walk.seen);
 	if (expansion->is_too_big) {
 		expansion->result_count = 0;
-		expansion->node_count = 1;
 		expansion->is_too_big = false;
+		walk.has_several = false;
 		emit_refusal(&walk, expansion->root,
 			     "The address becomes more others than are allowed");
 	}

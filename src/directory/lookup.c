@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who waits for a server that is silent; one that is gone is not waited for. */
-static const int64_t PATIENCE_US = INT64_C(2) * DIRECTORY_PATIENCE_US;
+/* For a server that is silent; one that is gone is not waited for. */
+static const int64_t PATIENCE_US = DIRECTORY_PATIENCE_US;
 /* Between two looks at a directory that does not answer; longer when it turns out that it
  * answers us, but not those for whom we look. */
 static const int64_t LOOK_US = SECOND_US / 10;

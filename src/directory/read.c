@@ -34,6 +34,12 @@ static void log_strange(struct str text)
 	log_event(EVENT_DIRECTORY_STRANGE, log_str("result", text));
 }
 
+/* This node's configuration lacks it, or that of the server that said so. */
+static void log_service(struct str address, const char *text)
+{
+	log_event(EVENT_DIRECTORY_SERVICE, log_str("address", address), log_string("text", text));
+}
+
 /* Quotes are not in the directory's keys (directory/key.h). */
 static bool take_address(struct reader *reader, struct str text, struct str *address_out)
 {
@@ -62,9 +68,10 @@ static bool take_local(struct reader *reader, struct str rest)
 	if (!str_split(&rest, ' ', &target.service) || !take_address(reader, rest, &target.address))
 		return false;
 	if (config_service_find(reader->config, target.service) == NULL) {
-		log_event(EVENT_DIRECTORY_SERVICE, log_str("service", target.service),
-			  log_str("address", target.address));
-		mail_verdict_set(&reader->put_off, "4.3.5", "A service is not configured here");
+		mail_verdict_set(&reader->put_off, "4.3.5",
+				 "The configuration has no service \"" STR_FORMAT "\"",
+				 STR_ARGUMENTS(target.service));
+		log_service(target.address, reader->put_off.text);
 		return true;
 	}
 	directory_result_add(reader->result, &target);
@@ -131,6 +138,8 @@ static bool take_refusal(struct reader *reader, struct str rest)
 	mail_verdict_set(&target.verdict, status, STR_FORMAT, STR_ARGUMENTS(rest));
 	if (target.verdict.class == MAIL_WAIT)
 		reader->put_off = target.verdict;
+	if (str_equal(word, STR("4.3.5")))
+		log_service(target.address, target.verdict.text);
 	/* what is no address is told of as the one that was asked for */
 	if (!take_address(reader, target.address, &target.address))
 		target.address = STR("");

@@ -93,6 +93,12 @@ struct directory_record directory_record_copy(struct arena *arena,
 MUST_CHECK int directory_record_check(const struct directory_record *input, struct arena *arena,
 				      struct directory_record *record_out, const char **reason_out);
 
+/* Whether directory_record_check() certainly takes RECORD and leaves it as it is, found out
+ * without memory but SCRATCH, whose bytes are lost. False: ask it. Backends read records
+ * that were checked once, and cannot know. IS_KEY_IN_FORM: it is one that was asked for. */
+bool directory_record_is_in_form(const struct directory_record *record, bool is_key_in_form,
+				 struct buffer *scratch);
+
 /* The table of fields, for help and manual: one line a field. */
 void directory_record_describe(enum directory_table table, struct buffer *out);
 

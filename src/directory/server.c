@@ -247,8 +247,13 @@ void directory_server_tell(struct directory_server *server,
 void directory_server_configure(struct directory_server *server, const struct config *config)
 {
 	char before[sizeof server->config_digest];
+	int64_t until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
 
 	memcpy(before, server->config_digest, sizeof before);
+	/* what was answered with the times of before is not in filters that age by the new ones */
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		if (s->filter != NULL && s->holds_all_until_us < until_us)
+			s->holds_all_until_us = until_us;
 	server->config = config;
 	directory_expander_configure(server->expander, config);
 	set_digest(server);
@@ -291,6 +296,13 @@ void directory_server_accept(struct directory_server *server,
 const struct directory_server_counts *directory_server_counts(const struct directory_server *server)
 {
 	return &server->counts;
+}
+
+void directory_server_stop(struct directory_server *server)
+{
+	server->is_stopping = true;
+	for (struct session *s = server->sessions; s != NULL; s = s->next)
+		session_wake(s);
 }
 
 bool directory_server_is_idle(const struct directory_server *server)

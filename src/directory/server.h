@@ -41,6 +41,8 @@ directory_server_counts(const struct directory_server *server);
 /* Who else hears what the store tells (the socketmap), after the server; NULL: nobody. */
 void directory_server_tell(struct directory_server *server,
 			   const struct directory_store_handler *handler, void *context);
+/* From now on no question is taken: what is under way is still answered. */
+void directory_server_stop(struct directory_server *server);
 /* Whether nothing is under way: all that was asked has been answered, and the answers sent. */
 bool directory_server_is_idle(const struct directory_server *server);
 /* Closes all connections. */

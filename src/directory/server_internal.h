@@ -5,6 +5,7 @@
  *   server.c    the whole: the store's handler, configuration, housekeeping
  *   session.c   a connection: bytes to frames and back, with bounds
  *   question.c  what a client may say, and what is done about it
+ *   reply.c     what the store has found, as answers
  *   change.c    changes of a turn, committed together
  *   answer.c    results as frames
  *   push.c      what clients are told without asking
@@ -134,7 +135,8 @@ struct directory_server {
 	int64_t aged_us; /* when filters last were */
 	int64_t started_us;
 	struct directory_server_counts counts;
-	bool is_freed; /* the last question that is answered frees it */
+	bool is_stopping; /* nothing is read any more */
+	bool is_freed;    /* the last question that is answered frees it */
 };
 
 /* server.c */
@@ -163,6 +165,12 @@ void session_error(struct session *session, struct str id, enum directory_error 
 
 /* question.c: one frame of a client. */
 void question_take(struct session *session, struct str content);
+
+/* reply.c: what a store calls, the context being a question, which it ends. */
+directory_got reply_got;
+directory_expanded reply_expanded;
+directory_listed reply_listed;
+directory_missed reply_missed;
 
 /* change.c: RECORD is in batch_arena() or lives as long. */
 struct arena *change_arena(struct directory_server *server);

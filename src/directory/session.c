@@ -61,7 +61,7 @@ struct buffer *session_output(struct session *session)
 
 static bool is_full(const struct session *session)
 {
-	return session->output.length > SERVER_BACKLOG_MAX ||
+	return session->server->is_stopping || session->output.length > SERVER_BACKLOG_MAX ||
 	       session->question_count >= SERVER_QUESTIONS_MAX ||
 	       session->list_count >= SERVER_LISTS_MAX;
 }

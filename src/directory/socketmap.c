@@ -15,8 +15,8 @@ enum {
 	REQUESTS_A_TURN = 64, /* of a connection */
 };
 
-static const int64_t TICK_US = 30 * SECOND_US;
-static const int64_t PAUSE_US = SECOND_US / 5; /* when no descriptor is free */
+#define TICK_US  (30 * SECOND_US)
+#define PAUSE_US (SECOND_US / 5) /* when no descriptor is free */
 
 struct connection {
 	struct socketmap_question question; /* first: answers are found by it */
@@ -48,7 +48,8 @@ struct directory_socketmap {
 	struct os_timer *tick;
 	struct connection *connections; /* that are open */
 	size_t connection_count;
-	size_t orphans; /* closed, but waiting for an answer */
+	int64_t logged_second; /* of the last line about rubbish */
+	size_t orphans;        /* closed, but waiting for an answer */
 	bool is_freed;
 	struct os_task end; /* the last orphan has its answer */
 };
@@ -94,10 +95,16 @@ static bool fail(struct connection *connection)
 	return false;
 }
 
+/* Whoever sends rubbish fast does not fill the log: a line a second. */
 static bool refuse(struct connection *connection, const char *reason)
 {
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", "socketmap"),
-		  log_string("reason", reason));
+	struct directory_socketmap *socketmap = connection->socketmap;
+	int64_t second = os_clock_monotonic_us() / SECOND_US;
+
+	if (second != socketmap->logged_second)
+		log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", "socketmap"),
+			  log_string("reason", reason));
+	socketmap->logged_second = second;
 	return fail(connection);
 }
 
@@ -199,13 +206,12 @@ static bool take_requests(struct connection *connection)
 
 static void set_watch(struct connection *connection)
 {
-	unsigned events = OS_WATCH_NONE;
+	bool may_ask = !connection->is_waiting && !connection->has_ended;
+	bool must_write = connection->output.length > 0;
 
-	if (connection->output.length > 0)
-		events |= OS_WATCH_WRITE;
-	else if (!connection->is_waiting && !connection->has_ended)
-		events |= OS_WATCH_READ;
-	os_watch_set(connection->watch, events);
+	os_watch_set(connection->watch, must_write ? OS_WATCH_WRITE
+					: may_ask  ? OS_WATCH_READ
+						   : OS_WATCH_NONE);
 }
 
 static void go_on(void *context)
@@ -235,14 +241,12 @@ static void on_ready(void *context, unsigned events)
 
 static void make_room(struct directory_socketmap *socketmap)
 {
-	struct connection *one;
+	struct connection *one = socketmap->connections;
 
-	DL_FOREACH (socketmap->connections, one) {
-		if (one->is_waiting)
-			continue;
+	while (one != NULL && one->is_waiting)
+		one = one->next;
+	if (one != NULL)
 		close_connection(one);
-		return;
-	}
 }
 
 static void add_connection(struct directory_socketmap *socketmap, int socket)

@@ -113,6 +113,7 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 		return exchange_problem(reader, entry, "\"%.*s\" %s",
 					name.length < 100 ? (int)name.length : 100, name.data,
 					problem);
+	exchange_set_key(reader, entry, DIRECTORY_ADDRESS, address);
 	values = exchange_values_new(reader, name, str_skip(line, (size_t)colon + 1));
 	if (is_list(reader, address, &list)) {
 		reader->members = values;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct exchange_import *exchange_import_new(struct exchange_server *server,
 					    const struct exchange_import_settings *settings)
@@ -48,11 +47,9 @@ uint64_t exchange_import_records(const struct exchange_import *import)
 	return import->records;
 }
 
-void exchange_import_reset(struct exchange_import *import)
+void exchange_import_forget(struct exchange_import *import, enum exchange_event event)
 {
-	memset(import->counts, 0, sizeof import->counts);
-	import->records = 0;
-	import->applied = 0;
+	import->counts[event] = 0;
 }
 
 /* A key that comes again has no say; a member that does is the same member. */
@@ -71,6 +68,16 @@ static void check_entry(struct exchange_import *import, const struct exchange_en
 	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
 }
 
+/* What the directory has of a key whose line is wrong is not removed for that. */
+static void check_problem(struct exchange_import *import, const struct exchange_entry *entry)
+{
+	const struct exchange_place here = {.file = import->checked, .line = entry->line};
+
+	if (entry->record.key.table != DIRECTORY_NO_TABLE)
+		(void)exchange_seen_add(import->seen, &entry->record.key, here);
+	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, entry->problem);
+}
+
 int exchange_import_check(struct exchange_import *import, struct exchange_reader *reader)
 {
 	struct exchange_entry entry;
@@ -81,8 +88,7 @@ int exchange_import_check(struct exchange_import *import, struct exchange_reader
 		if (result > 0)
 			check_entry(import, &entry);
 		else if (result == -EBADMSG)
-			import_tell(import, EXCHANGE_BAD, entry.file, entry.line, NULL,
-				    entry.problem);
+			check_problem(import, &entry);
 		else
 			return result;
 		import_progress(import, "checked", import->records);

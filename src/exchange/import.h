@@ -9,7 +9,8 @@
  *
  * To replace is to remove what the file does not have, after everything that it has was put:
  * without a source, from each table of which it has a record; with one, records of that
- * source alone, and the members of lists of that source. With a source, records that others
+ * source alone, and the members of lists of that source. What stands in a line that is wrong
+ * stays as it is. With a source, records that others
  * have made are left alone, too, and told of (EXCHANGE_KEPT).
  */
 #ifndef EXCHANGE_IMPORT_H
@@ -58,8 +59,8 @@ MUST_CHECK int exchange_import_remove(struct exchange_import *import, bool dry_r
 uint64_t exchange_import_count(const struct exchange_import *import, enum exchange_event event);
 /* Records that were read and are right. */
 uint64_t exchange_import_records(const struct exchange_import *import);
-/* Forgets what was counted and applied, not which keys were seen. */
-void exchange_import_reset(struct exchange_import *import);
+/* Counts EVENT from 0 again. */
+void exchange_import_forget(struct exchange_import *import, enum exchange_event event);
 void exchange_import_free(struct exchange_import *import);
 
 #endif

@@ -46,6 +46,9 @@ MUST_CHECK int exchange_add_field(struct exchange_reader *reader, const char *na
 				  struct str value);
 MUST_CHECK int exchange_add_named(struct exchange_reader *reader, struct str name,
 				  struct str value);
+/* The key of ENTRY's record, for what may turn out to be wrong with the rest. */
+void exchange_set_key(struct exchange_reader *reader, struct exchange_entry *entry,
+		      enum directory_table table, struct str key);
 /* Checks what was made and gives it out: 1, or -EBADMSG. */
 MUST_CHECK int exchange_finish(struct exchange_reader *reader, struct exchange_entry *entry,
 			       enum directory_table table, struct str key);

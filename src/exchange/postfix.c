@@ -110,6 +110,7 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 	problem = complete(reader, key, &address);
 	if (problem != NULL)
 		return quote_problem(reader, entry, key, problem);
+	exchange_set_key(reader, entry, DIRECTORY_ADDRESS, address);
 	if (reader->format == EXCHANGE_MAILBOXES)
 		return take_mailbox(reader, entry, address);
 	return take_forward(reader, entry, address, value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
+#include "directory/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -129,6 +130,17 @@ int exchange_add_field(struct exchange_reader *reader, const char *name, struct 
 	return exchange_add_named(reader, str_from(name), value);
 }
 
+void exchange_set_key(struct exchange_reader *reader, struct exchange_entry *entry,
+		      enum directory_table table, struct str key)
+{
+	struct buffer form CLEANUP(buffer_clear) = {0};
+
+	if (directory_key_normalize(table, key, &form) < 0)
+		return;
+	entry->record.key =
+		(struct directory_key){table, arena_copy_str(reader->arena, buffer_view(&form))};
+}
+
 int exchange_finish(struct exchange_reader *reader, struct exchange_entry *entry,
 		    enum directory_table table, struct str key)
 {
@@ -145,7 +157,8 @@ int exchange_finish(struct exchange_reader *reader, struct exchange_entry *entry
 						DIRECTORY_FIELDS_MAX);
 		record.field_count = reader->field_count;
 	}
-	if (directory_record_check(&record, reader->arena, &entry->record, &reason) < 0)
-		return exchange_problem(reader, entry, "%s", reason);
-	return 1;
+	if (directory_record_check(&record, reader->arena, &entry->record, &reason) == 0)
+		return 1;
+	exchange_set_key(reader, entry, table, key);
+	return exchange_problem(reader, entry, "%s", reason);
 }

@@ -46,8 +46,10 @@ struct exchange_settings {
 struct exchange_entry {
 	const char *file; /* where it stands; another one than the reader's by :include: */
 	unsigned line;
-	struct directory_record record; /* checked; until the next call */
-	struct str problem;             /* what is wrong and what is allowed; until the next call */
+	/* Checked; until the next call. With a problem only its key, where that is known; else
+	 * its table is DIRECTORY_NO_TABLE. */
+	struct directory_record record;
+	struct str problem; /* what is wrong and what is allowed; until the next call */
 };
 
 struct exchange_reader;

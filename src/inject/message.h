@@ -16,6 +16,7 @@ enum inject_exit {
 	INJECT_OK = 0,
 	INJECT_USAGE = 64,       /* EX_USAGE */
 	INJECT_BAD_DATA = 65,    /* EX_DATAERR: the message or its envelope */
+	INJECT_NO_INPUT = 66,    /* EX_NOINPUT: a file that was named cannot be read */
 	INJECT_UNAVAILABLE = 69, /* EX_UNAVAILABLE: over a limit of this system */
 	INJECT_SOFTWARE = 70,    /* EX_SOFTWARE */
 	INJECT_NO_CREATE = 73,   /* EX_CANTCREAT: the queue is not there and cannot be made */

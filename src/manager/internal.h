@@ -27,12 +27,14 @@ void message_sleep_with(struct manager *manager, struct message *message, struct
 void message_free(struct manager *manager, struct message *message);
 /* After a change: goes on with what the message needs next. */
 void message_continue(struct manager *manager, struct message *message);
+/* It has so many in memory now. */
+void message_weigh(struct manager *manager, struct message *message, size_t deliveries);
 bool message_has_unrecorded(const struct message *message); /* outcomes */
 /* All of its recipients have their deliveries. */
 void message_mapped(struct manager *manager, struct message *message);
 
 /* wake.c */
-/* Whether another one may be woken now. */
+/* Whether another one may be woken now, or become deliveries. */
 bool wake_is_allowed(const struct manager *manager);
 /* Whether many are awake: those with a choice had better sleep. */
 bool wake_many_are_awake(const struct manager *manager);
@@ -56,8 +58,8 @@ void wake_due(void *context);
 
 /* resolver.c */
 void resolver_ask(struct manager *manager, struct message *message);
-/* BODY of a RESOLVED. False when it is malformed: what is right in front of that counts. */
-MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
+/* Nothing of MESSAGE is waited for any more: others may be asked for. */
+void resolver_done(struct manager *manager, struct message *message);
 /* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
 void resolver_await(struct manager *manager);
 /* It does. */
@@ -66,13 +68,18 @@ void resolver_connected(struct manager *manager);
 void resolver_lost(struct manager *manager);
 void resolver_flush(void *context);
 
+/* resolver_answer.c: BODY of a RESOLVED. False when it is malformed: what is right in front
+ * of that counts. */
+MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
+
 /* stage.c */
 void stage_configure_all(struct manager *manager);
 struct stage *stage_find(struct manager *manager, struct str name);
 enum { STAGE_SERVICES_MAX = 256 };
 /* The names of all local services; how many. */
 size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
-/* Jobs that wait for a destination that has become blocked: their messages sleep. */
+/* DESTINATION has become blocked. Of a remote one the jobs that wait are dropped, and their
+ * messages sleep. */
 void stage_destination_blocked(struct destination *destination, struct trigger *trigger);
 /* TRIGGER is no more. */
 void stage_unblock(struct manager *manager, const struct trigger *trigger);
@@ -126,6 +133,8 @@ void record_all(struct manager *manager);
 extern const struct queue_group_handler record_group_handler;
 
 /* trigger.c */
+/* What waits because the directory does not answer. */
+#define TRIGGER_DIRECTORY "directory"
 struct trigger *trigger_find(struct manager *manager, struct str name);
 /* NAME is to be waited for: makes trigger/NAME. What waits for a host or a service is tried
  * now and then, one message at a time, less and less often. */

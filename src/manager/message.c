@@ -45,8 +45,17 @@ struct message *message_take(struct manager *manager, struct sleeper *sleeper)
 	return message;
 }
 
+void message_weigh(struct manager *manager, struct message *message, size_t deliveries)
+{
+	manager->deliveries += deliveries;
+	manager->deliveries -= message->weight;
+	message->weight = deliveries;
+}
+
 static void discard(struct manager *manager, struct message *message)
 {
+	message_weigh(manager, message, 0);
+	resolver_done(manager, message);
 	trigger_probe_ended(manager, message);
 	failure_abandon(message);
 	record_cancel(manager, message);
@@ -129,8 +138,9 @@ static int load(struct manager *manager, struct message *message, struct str tex
 	return error;
 }
 
-static void prepare_deliveries(struct message *message)
+static void prepare_deliveries(struct manager *manager, struct message *message)
 {
+	message_weigh(manager, message, message->control->delivery_count);
 	message->unrecorded = memory_alloc_zero(message->control->delivery_count + 1, 1);
 	message->is_recorded = message->control->is_mapped;
 	message->has_names |= message->is_recorded;
@@ -163,7 +173,7 @@ void message_wake(struct manager *manager, struct message *message, struct str t
 		log_found(message->control->envelope);
 	message->born_us = message->control->envelope->id.born_us;
 	if (message->control->is_mapped) {
-		prepare_deliveries(message);
+		prepare_deliveries(manager, message);
 		message->state = MESSAGE_BUSY;
 		if (message->is_queued) /* preprocessing was interrupted: finish it */
 			record_write(manager, message);
@@ -180,7 +190,7 @@ void message_mapped(struct manager *manager, struct message *message)
 	message->control->deliveries = message->mapping;
 	message->control->delivery_count = message->mapping_count;
 	message->mapping = NULL;
-	prepare_deliveries(message);
+	prepare_deliveries(manager, message);
 	message->control->is_mapped = true;
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		message->unrecorded[i] = message->control->deliveries[i].outcome != QUEUE_PENDING;

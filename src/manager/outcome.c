@@ -80,7 +80,7 @@ static void learn_trigger(struct manager *manager, struct job *job,
 	}
 	job->is_unreached = true;
 	trigger_set(manager, name, text);
-	if (str_equal(name, STR("directory")))
+	if (str_equal(name, STR(TRIGGER_DIRECTORY)))
 		resolver_await(manager);
 	if (destination->blocked == NULL && trigger_find(manager, name) != NULL)
 		stage_destination_blocked(destination, trigger_find(manager, name));

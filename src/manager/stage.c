@@ -203,7 +203,10 @@ static void drop_destination_jobs(struct manager *manager, struct destination *d
 void stage_destination_blocked(struct destination *destination, struct trigger *trigger)
 {
 	destination->blocked = trigger;
-	drop_destination_jobs(destination->stage->manager, destination);
+	/* only other hosts' mail is kept back by it: what is for a service would be made a job
+	 * again at once, without end */
+	if (destination->stage->is_remote)
+		drop_destination_jobs(destination->stage->manager, destination);
 }
 
 void stage_unblock(struct manager *manager, const struct trigger *trigger)

@@ -56,11 +56,13 @@ struct message {
 	uint32_t resolving;       /* parts that resolve has not answered */
 	uint32_t question;        /* the first of them */
 	uint32_t question_count;
+	size_t asked;       /* recipients of theirs */
 	bool is_unresolved; /* some recipient is not known now */
 	bool is_overfull;   /* it became too many deliveries */
 	uint64_t directory_version;
 	struct queue_control *control;  /* NULL while WAKING */
 	unsigned char *unrecorded;      /* for each delivery: its outcome is not on disk */
+	size_t weight;                  /* deliveries that count as awake */
 	struct queue_delivery *mapping; /* while RESOLVING, grows */
 	size_t mapping_count;
 	size_t mapping_capacity;
@@ -178,6 +180,7 @@ struct manager {
 	struct sleepers sleepers;
 	struct wake wake;
 	size_t awake;
+	size_t deliveries;        /* of those that are awake */
 	struct trigger *triggers; /* by name */
 	struct trigger *released; /* list of those whose waiters are being woken */
 	struct os_timer *trigger_timer;
@@ -187,10 +190,12 @@ struct manager {
 	struct ipc_listener *helper_listener;
 	struct manager_peers peers;
 	uint32_t next_tag;
-	struct message **unresolved; /* wait for resolve to be there; owned array */
+	struct message **unresolved; /* wait to be asked for; owned array */
+	size_t unresolved_first;     /* the others are gone */
 	size_t unresolved_count;
 	size_t unresolved_capacity;
 	uint32_t next_question;
+	size_t asked;            /* recipients that resolve has been asked for */
 	bool is_awaiting;        /* resolve says when the directory is back */
 	struct buffer questions; /* for resolve, at the end of this turn */
 	struct os_task questions_task;

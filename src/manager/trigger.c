@@ -103,7 +103,7 @@ static struct trigger *take_back(struct manager *manager, struct str name)
 static bool is_probed(struct str name)
 {
 	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service.")) ||
-	       str_equal(name, STR("directory"));
+	       str_equal(name, STR(TRIGGER_DIRECTORY));
 }
 
 static struct trigger *add(struct manager *manager, struct str name)
@@ -159,7 +159,7 @@ static void drop(struct manager *manager, struct trigger *trigger)
 	stage_unblock(manager, trigger);
 	trigger->probe = NULL;
 	/* what waits for the directory has not been tried yet: it is new mail */
-	if (count <= FEW || strcmp(trigger->name, "directory") == 0) {
+	if (count <= FEW || strcmp(trigger->name, TRIGGER_DIRECTORY) == 0) {
 		wake_waiters(manager, &trigger->waiters, count, false);
 		trigger_free(trigger);
 	} else {

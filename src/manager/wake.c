@@ -18,8 +18,9 @@
 
 enum {
 	AWAKE_MAX = 10000,
-	RETRIES_MAX = 1000, /* awake */
-	PRICE = 32,         /* of a retry's reading, and of its start; a new message adds one */
+	DELIVERIES_AWAKE_MAX = 500000, /* of all that are awake: memory, too */
+	RETRIES_MAX = 1000,            /* awake */
+	PRICE = 32, /* of a retry's reading, and of its start; a new message adds one */
 	CREDIT_MAX = 128 * PRICE,
 	CREDIT_US = 1250, /* adds one, too */
 	SLICE_US = 2000,  /* of the loop's time without a pause */
@@ -36,12 +37,13 @@ static const int64_t SLEEP_MAX_US = MINUTE_US; /* the clock may be set */
 
 bool wake_is_allowed(const struct manager *manager)
 {
-	return !manager->is_stopping && manager->awake < AWAKE_MAX;
+	return !manager->is_stopping && manager->awake < AWAKE_MAX &&
+	       manager->deliveries < DELIVERIES_AWAKE_MAX;
 }
 
 bool wake_many_are_awake(const struct manager *manager)
 {
-	return manager->awake > AWAKE_MAX / 2;
+	return manager->awake > AWAKE_MAX / 2 || manager->deliveries > DELIVERIES_AWAKE_MAX / 2;
 }
 
 /* --- what retries may have --- */

@@ -31,6 +31,20 @@ static const struct command_exit list_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit import_exits[] = {
+	{COMMAND_OK, "all records are in the directory"},
+	{COMMAND_FAILED, "lines are wrong, or the import has failed: run it again"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+static const struct command_exit export_exits[] = {
+	{COMMAND_OK, "all records were written"},
+	{COMMAND_FAILED, "some have no place in this format, or the export has failed"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
 const struct command command_directory_subcommands[] = {
 	{"directory get", "KEY", "Tells what becomes of an address, or shows a record.",
 	 "Without --table KEY is an address, and each way that its mail goes is a line.\n",
@@ -48,6 +62,21 @@ const struct command command_directory_subcommands[] = {
 	 command_json_options, list_exits, NULL},
 	{"directory stats", "", "Tells whether the data can be read, their version, and counts.",
 	 "", command_directory_stats, command_directory_stats_options, list_exits, NULL},
+	{"directory import", "FILE", "Puts the records of a file into the directory.",
+	 "FILE \"-\" is standard input. All of it is checked first: when lines are wrong that is\n"
+	 "said, line by line, and nothing is changed. What the directory has already is left\n"
+	 "alone. Each record is durable as a whole, all of them are no one change: an import\n"
+	 "that was broken off is finished by running it again.\n",
+	 command_directory_import, command_directory_import_options, import_exits, NULL},
+	{"directory export", "", "Prints the records of the directory.",
+	 "In the order of tables and keys, as \"directory import\" reads them. What a format\n"
+	 "has no place for is named on standard error. Passwords are printed for those only\n"
+	 "who may see them: keep the output safe.\n",
+	 command_directory_export, command_directory_export_options, export_exits, NULL},
+	{"directory passwd", "NAME", "Sets the password of a user.",
+	 "It is asked for twice at the terminal; without one, it is the first line of standard\n"
+	 "input. Passwords that the user had before are no longer valid.\n",
+	 command_directory_passwd, command_directory_passwd_options, NULL, NULL},
 	{NULL},
 };
 
@@ -60,7 +89,8 @@ bool command_directory_open(const char *file, struct command_directory *director
 	if (directory.config == NULL)
 		return false;
 	if (directory.config->directory.backend == CONFIG_BACKEND_NONE) {
-		fprintf(stderr, "stagepost: %s has no section \"directory\"\n", file);
+		fprintf(stderr, "stagepost: %s has no section \"directory\"\n",
+			directory.config->file);
 		config_free(directory.config);
 		return false;
 	}

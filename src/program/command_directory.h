@@ -40,4 +40,16 @@ int command_directory_watch(const struct command *command, int argc, char **argv
 extern const struct command_option command_directory_stats_options[];
 int command_directory_stats(const struct command *command, int argc, char **argv);
 
+extern const struct command_option command_directory_import_options[];
+int command_directory_import(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_export_options[];
+int command_directory_export(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_passwd_options[];
+int command_directory_passwd(const struct command *command, int argc, char **argv);
+
+extern const struct command_option command_newaliases_options[];
+/* By the configuration in FILE; DOMAIN may be NULL. The exit status, of sysexits(3). */
+int command_newaliases_run(const char *file, const char *domain);
+int command_newaliases(const struct command *command, int argc, char **argv);
+
 #endif

@@ -25,7 +25,7 @@ struct table_options {
 
 const struct command_option command_directory_get_options[] = {
 	COMMAND_OPTION_CONFIG,
-	TABLE_OPTION(TABLE_WORDS "|route",
+	TABLE_OPTION(TABLE_WORDS,
 		     "the record of that table, and not what becomes of an address (route)"),
 	COMMAND_OPTION_JSON("print an object of JSON"),
 	COMMAND_OPTION_END,
@@ -39,7 +39,7 @@ const struct command_option command_directory_change_options[] = {
 
 const struct command_option command_directory_list_options[] = {
 	COMMAND_OPTION_CONFIG,
-	TABLE_OPTION(TABLE_WORDS, "the table (address)"),
+	TABLE_OPTION("TABLE", "domain, address, member, user or server (address)"),
 	COMMAND_OPTION_JSON("print an object of JSON a line"),
 	COMMAND_OPTION_END,
 };
@@ -295,7 +295,7 @@ static int end(struct exchange *exchange)
 
 int command_directory_get(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {{COMMAND_CONFIG_FILE}, "route"};
+	struct table_options options = {.table = "route"};
 	struct exchange exchange = {.command = command, .options = &options};
 	int status;
 
@@ -325,7 +325,7 @@ static bool take_field(char *argument, struct str *field_out)
 
 int command_directory_put(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct table_options options = {.table = "address"};
 	struct exchange exchange = {.command = command, .options = &options};
 	struct str fields[DIRECTORY_FIELDS_MAX];
 	size_t count = 0;
@@ -351,7 +351,7 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 
 int command_directory_del(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct table_options options = {.table = "address"};
 	struct exchange exchange = {.command = command, .options = &options};
 	int status;
 
@@ -369,7 +369,7 @@ int command_directory_del(const struct command *command, int argc, char **argv)
 
 int command_directory_list(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {{COMMAND_CONFIG_FILE}, "address"};
+	struct table_options options = {.table = "address"};
 	struct exchange exchange = {.command = command, .options = &options};
 	const struct directory_record *records;
 	struct exchange_pages *pages;

@@ -41,7 +41,7 @@ static void on_change(void *context, uint64_t version, struct str table, struct 
 
 int command_directory_watch(const struct command *command, int argc, char **argv)
 {
-	struct command_options options = {COMMAND_CONFIG_FILE};
+	struct command_options options = {NULL};
 	struct command_directory directory;
 	int status;
 
@@ -139,7 +139,7 @@ static void count_tables(struct stats *stats)
 
 int command_directory_stats(const struct command *command, int argc, char **argv)
 {
-	struct stats_options options = {.common = {COMMAND_CONFIG_FILE}};
+	struct stats_options options = {.count = false};
 	struct stats stats = {.options = &options};
 	int status;
 

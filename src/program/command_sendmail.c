@@ -7,6 +7,7 @@
 #include "mail/text.h"
 #include "os/process.h"
 #include "program/command.h"
+#include "program/command_directory.h"
 #include "program/command_mail.h"
 #include "program/sendmail_options.h"
 #include <errno.h>
@@ -250,6 +251,7 @@ int command_sendmail(const struct command *command, int argc, char **argv)
 	case SENDMAIL_LIST_QUEUE:
 		return command_mailq_print(file);
 	case SENDMAIL_ALIASES:
+		return command_newaliases_run(file, NULL);
 	case SENDMAIL_NOTHING:
 		return INJECT_OK;
 	case SENDMAIL_DELIVER:

@@ -22,6 +22,18 @@ static const struct command_exit mail_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit newaliases_exits[] = {
+	{INJECT_OK, "all aliases are in the directory, or there is none"},
+	{INJECT_USAGE, "the command line is wrong"},
+	{INJECT_BAD_DATA, "lines are wrong, or addresses were made by others; the rest is done"},
+	{INJECT_NO_INPUT, "a file cannot be read; nothing was changed"},
+	{INJECT_IO, "the directory has failed"},
+	{INJECT_TRY_LATER, "the directory does not answer"},
+	{INJECT_NO_PERMISSION, "this user may not change the directory"},
+	{INJECT_CONFIG, "the configuration is wrong"},
+	{0, NULL},
+};
+
 static const struct command_exit trace_exits[] = {
 	{COMMAND_OK, "the logs tell of the message"},
 	{COMMAND_FAILED, "they do not, or one could not be read"},
@@ -73,6 +85,14 @@ const struct command commands[] = {
 	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
 	 "\"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
+	{"newaliases", "", "Reads the files of aliases into the address directory.",
+	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
+	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"
+	 "\"aliases\": what an earlier newaliases made and the files no longer have is removed, "
+	 "and\n"
+	 "nothing else. An address that was made by other means stays, and is named, as is a\n"
+	 "line that is wrong; the others are read. Does nothing where there is no directory.\n",
+	 command_newaliases, command_newaliases_options, newaliases_exits, NULL},
 	{"mailq", "", "Lists the queue: the same as queue list.", "", command_queue_list,
 	 command_queue_list_options, NULL, NULL},
 	{"sendmail", "[RECIPIENT ...]",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int64_t READ_AGAIN_US = 2 * SECOND_US;
 static const int64_t SAY_AGAIN_US = MINUTE_US;
 
 /* A listening socket. */
@@ -28,7 +29,11 @@ struct directory_network {
 	struct dns_resolver *resolver;
 	struct directory_tls_dialer *dialer;
 	struct door *doors;
+	struct os_timer *again; /* reads files that could not be used */
+	int64_t said_us;        /* when it was logged why; 0: never */
 };
+
+static void read_again(void *context);
 
 static const struct config_directory *config_of(const struct directory_network *network)
 {
@@ -46,23 +51,22 @@ static bool dials(const struct config_directory *config)
 }
 
 /* Once a minute: it is tried again and again. */
-static void log_reason(struct buffer *reason)
+static void log_reason(struct directory_network *network, struct buffer *reason)
 {
-	static int64_t said_us;
 	int64_t now_us = os_clock_monotonic_us();
 
-	if (said_us == 0 || now_us - said_us >= SAY_AGAIN_US) {
+	if (network->said_us == 0 || now_us - network->said_us >= SAY_AGAIN_US) {
 		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "read certificates"),
 			  log_str("reason", buffer_view(reason)));
-		said_us = now_us;
+		network->said_us = now_us;
 	}
 	buffer_clear(reason);
 }
 
-/* Both or none. */
-static int open_contexts(const struct config_directory *config, struct tls_context **server_out,
-			 struct tls_context **client_out)
+/* The contexts are new then; otherwise they stay as they are, and it is tried again. */
+static bool read_files(struct directory_network *network)
 {
+	const struct config_directory *config = config_of(network);
 	const struct tls_settings settings = {config->certificate, config->key, config->authority,
 					      DIRECTORY_TLS_PROTOCOL};
 	struct tls_context *server = NULL;
@@ -70,35 +74,38 @@ static int open_contexts(const struct config_directory *config, struct tls_conte
 	struct buffer reason = {0};
 	int error = 0;
 
+	os_timer_stop(network->again);
 	if (config->listen_count > 0)
 		error = tls_context_open(TLS_SERVER, &settings, &server, &reason);
 	if (error == 0 && dials(config))
 		error = tls_context_open(TLS_CLIENT, &settings, &client, &reason);
 	if (error < 0) {
 		tls_context_free(server);
-		log_reason(&reason);
-		return -EAGAIN;
+		log_reason(network, &reason);
+		os_timer_start(network->again, READ_AGAIN_US);
+		return false;
 	}
-	*server_out = server;
-	*client_out = client;
-	return 0;
+	network->server_tls = server;
+	network->client_tls = client;
+	return true;
 }
 
 int directory_network_open(struct child *child, struct directory_network **network_out)
 {
 	struct directory_network *network = memory_alloc_zero(1, sizeof *network);
-	const struct config_directory *config = &child->config->directory;
-	int error = open_contexts(config, &network->server_tls, &network->client_tls);
+	int error = 0;
 
 	network->child = child;
-	if (error == 0 && dials(config))
+	network->again = os_timer_new(child->loop, read_again, network);
+	(void)read_files(network);
+	if (dials(config_of(network)))
 		error = dns_resolver_new(child->loop, child->config->dns_server,
 					 &network->resolver);
 	if (error < 0) {
 		directory_network_free(network);
 		return error;
 	}
-	if (dials(config))
+	if (dials(config_of(network)))
 		network->dialer = directory_tls_dialer_new(child->loop, network->client_tls,
 							   network->resolver);
 	*network_out = network;
@@ -193,13 +200,10 @@ void directory_network_listen(struct directory_network *network, struct director
 	open_doors(network);
 }
 
-void directory_network_configure(struct directory_network *network)
+/* The configuration, and the contexts when they are NEW: OLD are those before. */
+static void take_over(struct directory_network *network, bool is_new,
+		      const struct directory_network *old)
 {
-	struct tls_context *server_tls = network->server_tls;
-	struct tls_context *client_tls = network->client_tls;
-	bool is_new =
-		open_contexts(config_of(network), &network->server_tls, &network->client_tls) == 0;
-
 	close_doors(network);
 	for (struct door *door = network->doors; door != NULL; door = door->next)
 		directory_acceptor_configure(door->acceptor, network->server_tls,
@@ -207,15 +211,34 @@ void directory_network_configure(struct directory_network *network)
 	if (network->dialer != NULL && is_new)
 		directory_tls_dialer_configure(network->dialer, network->client_tls);
 	if (is_new) {
-		tls_context_free(server_tls);
-		tls_context_free(client_tls);
+		tls_context_free(old->server_tls);
+		tls_context_free(old->client_tls);
 	}
 	if (network->server != NULL)
 		open_doors(network);
 }
 
+static void read_again(void *context)
+{
+	struct directory_network *network = context;
+	const struct directory_network old = *network;
+
+	if (read_files(network))
+		take_over(network, true, &old);
+}
+
+/* A relay that begins to dial, or ends, is another process. */
+void directory_network_configure(struct directory_network *network)
+{
+	const struct directory_network old = *network;
+	bool is_new = dials(config_of(network)) == (network->dialer != NULL) && read_files(network);
+
+	take_over(network, is_new, &old);
+}
+
 void directory_network_stop(struct directory_network *network)
 {
+	os_timer_stop(network->again);
 	network->server = NULL;
 	close_doors(network);
 }
@@ -227,6 +250,7 @@ void directory_network_free(struct directory_network *network)
 	directory_network_stop(network);
 	directory_tls_dialer_free(network->dialer);
 	dns_resolver_free(network->resolver);
+	os_timer_free(network->again);
 	tls_context_free(network->server_tls);
 	tls_context_free(network->client_tls);
 	free(network);

@@ -13,8 +13,9 @@
 struct directory_network;
 
 /* Reads, before the sandbox is entered, the files that CHILD's configuration names and what the
- * system says about the DNS. -EAGAIN when a file of TLS cannot be used: that is logged, and
- * may be mended. */
+ * system says about the DNS. A file of TLS that cannot be used is logged, and read again
+ * from time to time: until it is mended this machine has its directory for itself. -errno as
+ * dns_resolver_new(). */
 MUST_CHECK int directory_network_open(struct child *child, struct directory_network **network_out);
 /* For directory_client_new(); NULL where all servers are UNIX sockets. */
 const struct directory_dialer *directory_network_dialer(const struct directory_network *network);

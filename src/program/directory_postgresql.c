@@ -10,7 +10,12 @@ static int open_store(struct child *child)
 {
 	const struct config_directory *config = &child->config->directory;
 
-	return store_postgresql_new(child->loop, config->database, config->database_count, &store);
+	int error =
+		store_postgresql_new(child->loop, config->database, config->database_count, &store);
+
+	if (error == 0)
+		store_postgresql_set_ttl(store, config->ttl_us);
+	return error;
 }
 
 static int start(struct child *child, const struct directory_network *network,

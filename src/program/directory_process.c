@@ -143,10 +143,19 @@ static bool is_same_list(const char *const *a, size_t a_count, const char *const
 	return true;
 }
 
+/* What stores of other machines' data are told when they are made. */
+static bool has_same_terms(const struct config_directory *a, const struct config_directory *b)
+{
+	if (a->backend == CONFIG_BACKEND_LDAP && !is_same_text(a->authority, b->authority))
+		return false;
+	return a->ttl_us == b->ttl_us || a->backend == CONFIG_BACKEND_SQLITE ||
+	       a->backend == CONFIG_BACKEND_SERVERS;
+}
+
 /* Whether the data come from where they did. */
 static bool has_same_store(const struct config_directory *a, const struct config_directory *b)
 {
-	return a->backend == b->backend && is_same_text(a->path, b->path) &&
+	return a->backend == b->backend && has_same_terms(a, b) && is_same_text(a->path, b->path) &&
 	       is_same_text(a->bind_dn, b->bind_dn) && is_same_text(a->base, b->base) &&
 	       is_same_text(a->password_file, b->password_file) &&
 	       is_same_list(a->database, a->database_count, b->database, b->database_count) &&
@@ -203,6 +212,7 @@ static void stop(struct child *child)
 	if (process.listener != NULL)
 		ipc_listener_stop(process.listener);
 	directory_network_stop(process.network);
+	directory_server_stop(process.server);
 	process.idle = os_timer_new(child->loop, end_when_idle, NULL);
 	os_timer_start(process.idle, 0);
 }

@@ -69,6 +69,18 @@ static const struct profile {
 	 {{BASE_DATABASE, "", KEEP},
 	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}},
+	{"directory-ldap",
+	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
+		 OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
+	 {{BASE_DATABASE, "", KEEP},
+	  {BASE_CERTIFICATES, "", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/dev/urandom", OS_SANDBOX_READ},
+	  /* getaddrinfo(3), by which libldap finds its servers */
+	  {BASE_SYSTEM, "/etc/hosts", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/resolv.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/nsswitch.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/host.conf", OS_SANDBOX_READ},
+	  {BASE_SYSTEM, "/etc/gai.conf", OS_SANDBOX_READ}}},
 	{"directory-postgresql",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
 	 {{BASE_CONNINFO, "", OS_SANDBOX_READ}, {BASE_CERTIFICATES, "", OS_SANDBOX_READ}}},
@@ -199,6 +211,7 @@ static struct str tell_backend(struct arena *arena, const struct config_director
 
 	for (size_t i = 0; i < directory->database_count; i++)
 		buffer_append_format(&text, "%s\n", directory->database[i]);
+	buffer_append_number(&text, (uint64_t)directory->ttl_us);
 	copy = arena_copy_str(arena, buffer_view(&text));
 	buffer_clear(&text);
 	return copy;

@@ -15,7 +15,7 @@
 enum sendmail_mode {
 	SENDMAIL_DELIVER,
 	SENDMAIL_LIST_QUEUE, /* -bp */
-	SENDMAIL_ALIASES,    /* -bi: there is no alias database to build */
+	SENDMAIL_ALIASES,    /* -bi: as newaliases */
 	SENDMAIL_NOTHING,    /* -q: the queue runs by itself */
 };
 

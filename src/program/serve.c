@@ -107,8 +107,7 @@ static int prepare_queue(struct supervisor *supervisor)
 	return error;
 }
 
-/* Where the directory's file is, for its process alone; not what is above. */
-static int prepare_data(struct supervisor *supervisor)
+int serve_prepare_data(struct supervisor *supervisor)
 {
 	const struct config_directory *directory = &supervisor->config->directory;
 	const struct os_process_user *user = &serve_user(supervisor, "directory")->user;
@@ -172,7 +171,7 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = prepare_queue(supervisor);
 	if (error == 0)
-		error = prepare_data(supervisor);
+		error = serve_prepare_data(supervisor);
 	if (error == 0)
 		error = serve_bind_run_sockets(supervisor);
 	if (error == 0)

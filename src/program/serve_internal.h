@@ -63,6 +63,11 @@ struct supervisor {
 	int exit_status;
 };
 
+/* serve.c */
+/* Makes the directory of the file of the address directory, for its process alone; not what is
+ * above it. */
+MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
+
 /* serve_socket.c */
 /* Binds what CONFIG wants and marks it; what was bound before stays. For PATIENCE_US it tries
  * again, and blocks, where an address is in use. */

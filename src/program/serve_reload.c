@@ -73,6 +73,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	log_settings_apply("stagepost", config);
 	supervisor->text = *text;
 	*text = old_text;
+	(void)!serve_prepare_data(supervisor); /* logged; its process says it, too */
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
 

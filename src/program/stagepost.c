@@ -42,9 +42,8 @@ static int run_as(char **argv, int argc)
 	const char *slash = strrchr(argv[0], '/');
 	const char *name = slash != NULL ? slash + 1 : argv[0];
 
-	if (strcmp(name, "newaliases") == 0)
-		return COMMAND_OK; /* there is no alias database to build */
-	if (strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0)
+	if (strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0 ||
+	    strcmp(name, "newaliases") == 0)
 		return run(name, argc, argv);
 	return -1;
 }

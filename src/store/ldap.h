@@ -28,8 +28,9 @@
 
 struct store_ldap_settings {
 	const char *path; /* of the SQLite file */
-	/* ldaps://HOST, ldap://HOST (StartTLS is demanded unless HOST is this machine, or the URL
-	 * ends in the extension x-no-tls: "ldap://HOST/????x-no-tls"), ldapi:// */
+	/* ldaps://HOST, ldapi://, or ldap://HOST: then StartTLS is demanded, unless HOST is this
+	 * machine or the URL ends in x-no-tls, "ldap://HOST/????x-no-tls"; StartTLS in that
+	 * place demands it of this machine, too */
 	const char **urls;
 	size_t url_count;
 	const char *base;          /* DN of the subtree that is followed */
@@ -41,11 +42,14 @@ struct store_ldap_settings {
 	int64_t ttl_us;
 };
 
-/* Reads all files that it needs to, and opens the copy; the network is first used in a turn of
- * LOOP. 0; or -errno, and a sentence in WHY: -EINVAL, what is wrong in the settings; else
- * of the files. The texts of SETTINGS are copied. */
-MUST_CHECK int store_ldap_open(struct os_loop *loop, const struct store_ldap_settings *settings,
-			       struct directory_store **store_out, struct buffer *why);
+/* Reads the files that only LDAP needs: 0 and a store that is to be opened; or -errno, and in WHY a
+ * sentence: -EINVAL, what is wrong in the settings; else of the files. What SETTINGS has is
+ * copied. */
+MUST_CHECK int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *settings,
+			      struct directory_store **store_out, struct buffer *why);
+/* Opens the copy, and has the servers followed from the loop's next turn on. 0; or -errno, and a
+ * sentence in WHY; STORE is freed by its operation either way. */
+MUST_CHECK int store_ldap_open(struct directory_store *store, struct buffer *why);
 /* The table of fields, for the manual: one line a field, "FIELD=ATTRIBUTES<TAB>MEANING". */
 void store_ldap_describe_map(struct buffer *out);
 

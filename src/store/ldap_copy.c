@@ -216,18 +216,17 @@ static int check_shape(struct copy *copy, struct str shape)
 int copy_open(const char *path, struct str shape, copy_conflict *conflict, void *context,
 	      struct copy **copy_out, struct buffer *why)
 {
-	struct copy *copy = calloc(1, sizeof(*copy));
+	struct copy *copy = memory_alloc_zero(1, sizeof(*copy));
 	int error;
 
-	if (copy == NULL)
-		panic("out of memory");
 	*copy = (struct copy){.conflict = conflict, .context = context, .arena = arena_new()};
 	error = sqlite3_open_v2(path, &copy->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 				NULL);
 	if (error == SQLITE_OK)
 		error = sqlite3_exec(copy->database,
 				     "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL;"
-				     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;",
+				     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;"
+				     "PRAGMA journal_size_limit = 67108864;",
 				     NULL, NULL, NULL);
 	if (error == SQLITE_OK)
 		error = prepare(copy);

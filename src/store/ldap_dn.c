@@ -7,18 +7,23 @@
 #include <string.h>
 #include <unicase.h>
 #include <uninorm.h>
+#include <unistr.h>
+
+enum { LOOKAHEAD = 8 };
 
 static bool is_special(char byte)
 {
 	return (unsigned char)byte < ' ' || byte == 0x7f || strchr(",+\"\\<>;=#", byte) != NULL;
 }
 
-/* TEXT with single spaces, none at its ends, and special bytes escaped. */
-static void append_escaped(struct buffer *out, struct str text)
+/* TEXT with single spaces, none at its ends, and special bytes escaped; so are all that are not
+ * ASCII, unless IS_UNICODE. */
+static void append_escaped(struct buffer *out, struct str text, bool is_unicode)
 {
 	text = str_trim(text);
 	for (size_t i = 0; i < text.length; i++) {
-		if (is_special(text.data[i]))
+		if (is_special(text.data[i]) ||
+		    (!is_unicode && (unsigned char)text.data[i] >= 0x80))
 			buffer_append_format(out, "\\%02x", (unsigned char)text.data[i]);
 		else if (text.data[i] != ' ' || text.data[i - 1] != ' ')
 			buffer_append_byte(out, text.data[i]);
@@ -32,11 +37,11 @@ static void append_value(struct buffer *out, const struct berval *value)
 				      UNINORM_NFC, NULL, &length);
 
 	if (folded != NULL)
-		append_escaped(out, str_slice((const char *)folded, length));
+		append_escaped(out, str_slice((const char *)folded, length), true);
 	else if (errno == ENOMEM)
 		panic("out of memory");
 	else /* no UTF-8 */
-		append_escaped(out, str_slice(value->bv_val, value->bv_len));
+		append_escaped(out, str_slice(value->bv_val, value->bv_len), false);
 	free(folded);
 }
 
@@ -59,16 +64,13 @@ static int compare(const void *a, const void *b)
 static void append_parts(struct buffer *out, LDAPRDN rdn, size_t count)
 {
 	struct buffer text = {0};
-	char **parts = calloc(count, sizeof(*parts));
+	char **parts = memory_alloc_zero(count, sizeof(*parts));
 
-	if (parts == NULL)
-		panic("out of memory");
 	for (size_t i = 0; i < count; i++) {
 		buffer_reset(&text);
 		append_part(&text, rdn[i]);
-		parts[i] = strndup(buffer_data(&text), text.length);
-		if (parts[i] == NULL)
-			panic("out of memory");
+		buffer_append_byte(&text, '\0');
+		parts[i] = memory_copy_string(buffer_data(&text));
 	}
 	qsort(parts, count, sizeof(*parts), compare);
 	for (size_t i = 0; i < count; i++) {
@@ -103,15 +105,27 @@ static struct str without_identifier(struct str text)
 	return text;
 }
 
-int dn_normalize(struct str text, struct buffer *out)
+/* libldap looks at bytes behind a name. NULL when TEXT is none. */
+static LDAPDN parse(struct str text)
 {
 	struct str name = without_identifier(text);
-	struct berval value = {.bv_len = name.length, .bv_val = (char *)name.data};
+	char copy[DN_MAX + LOOKAHEAD];
 	LDAPDN dn = NULL;
-	size_t count = 0;
 
 	if (name.length == 0 || name.length > DN_MAX || str_find(name, '\0') >= 0 ||
-	    ldap_bv2dn(&value, &dn, LDAP_DN_FORMAT_LDAPV3) != LDAP_SUCCESS || dn == NULL)
+	    u8_check((const uint8_t *)name.data, name.length) != NULL)
+		return NULL;
+	memcpy(copy, name.data, name.length);
+	memset(copy + name.length, 0, LOOKAHEAD);
+	return ldap_str2dn(copy, &dn, LDAP_DN_FORMAT_LDAPV3) == LDAP_SUCCESS ? dn : NULL;
+}
+
+int dn_normalize(struct str text, struct buffer *out)
+{
+	LDAPDN dn = parse(text);
+	size_t count = 0;
+
+	if (dn == NULL)
 		return -EINVAL;
 	while (dn[count] != NULL)
 		count++;

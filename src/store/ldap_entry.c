@@ -52,13 +52,14 @@ static struct str claim_record(struct work *work, enum directory_table table, st
 	return record.key.name;
 }
 
-static size_t values_of(struct work *work, enum map_field field, const struct str **values_out)
+static size_t values_of(struct work *work, enum config_map_field field,
+			const struct str **values_out)
 {
 	return entry_map_values(work->map, work->entry, field, work->arena, values_out);
 }
 
 /* The first value of FIELD as NAME behind FIELDS, when there is one. */
-static void add_field(struct work *work, enum map_field field, const char *name,
+static void add_field(struct work *work, enum config_map_field field, const char *name,
 		      struct directory_field *fields, size_t *count)
 {
 	const struct str *values;
@@ -82,7 +83,7 @@ static struct str address_of(struct work *work, const char *what, struct str tex
 	return address;
 }
 
-static void claim_aliases(struct work *work, enum map_field field, size_t first)
+static void claim_aliases(struct work *work, enum config_map_field field, size_t first)
 {
 	struct directory_field fields[] = {{STR("kind"), STR("alias")},
 					   {STR("target"), work->mail}};
@@ -103,10 +104,10 @@ static void claim_mailbox(struct work *work)
 	struct directory_field fields[3] = {{STR("kind"), STR("mailbox")}};
 	size_t count = 1;
 
-	add_field(work, MAP_ADDRESS_SERVICE, "service", fields, &count);
+	add_field(work, CONFIG_MAP_ADDRESS_SERVICE, "service", fields, &count);
 	if (count == 1) /* a service stands for itself */
-		add_field(work, MAP_ADDRESS_USER, "user", fields, &count);
-	add_field(work, MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
+		add_field(work, CONFIG_MAP_ADDRESS_USER, "user", fields, &count);
+	add_field(work, CONFIG_MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
 	work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 }
 
@@ -149,9 +150,9 @@ static void map_person(struct work *work)
 {
 	const struct str *values;
 	const struct str *targets;
-	size_t target_count = values_of(work, MAP_ADDRESS_TARGET, &targets);
+	size_t target_count = values_of(work, CONFIG_MAP_ADDRESS_TARGET, &targets);
 
-	if (values_of(work, MAP_ADDRESS_KEY, &values) == 0)
+	if (values_of(work, CONFIG_MAP_ADDRESS_KEY, &values) == 0)
 		return;
 	work->mail = address_of(work, "address", values[0]);
 	if (work->mail.length == 0)
@@ -162,8 +163,8 @@ static void map_person(struct work *work)
 		claim_mailbox(work);
 	if (work->mail.length == 0)
 		return;
-	claim_aliases(work, MAP_ADDRESS_KEY, 1);
-	claim_aliases(work, MAP_ADDRESS_ALIAS, 0);
+	claim_aliases(work, CONFIG_MAP_ADDRESS_KEY, 1);
+	claim_aliases(work, CONFIG_MAP_ADDRESS_ALIAS, 0);
 }
 
 /* {CRYPT} is how RFC 2307 writes the hashes of crypt(5). */
@@ -197,9 +198,9 @@ static void map_user(struct work *work, size_t *unusable)
 	size_t password_count;
 	size_t count = 0;
 
-	if (values_of(work, MAP_USER_KEY, &names) == 0)
+	if (values_of(work, CONFIG_MAP_USER_KEY, &names) == 0)
 		return;
-	password_count = values_of(work, MAP_USER_PASSWORD, &passwords);
+	password_count = values_of(work, CONFIG_MAP_USER_PASSWORD, &passwords);
 	fields = arena_alloc(work->arena, (password_count + 2) * sizeof(*fields));
 	for (size_t i = 0; i < password_count; i++) {
 		struct str password = password_of(passwords[i]);
@@ -209,8 +210,8 @@ static void map_user(struct work *work, size_t *unusable)
 		else
 			++*unusable;
 	}
-	add_field(work, MAP_USER_SERVER, "server", fields, &count);
-	add_field(work, MAP_USER_NAME, "name", fields, &count);
+	add_field(work, CONFIG_MAP_USER_SERVER, "server", fields, &count);
+	add_field(work, CONFIG_MAP_USER_NAME, "name", fields, &count);
 	(void)claim_record(work, DIRECTORY_USER, names[0], fields, count);
 }
 
@@ -243,10 +244,10 @@ static void claim_list(struct work *work)
 	struct directory_field fields[3] = {{STR("kind"), STR("list")},
 					    {STR("owner"), postmaster_of(work)}};
 	const struct str *owners;
-	size_t owner_count = values_of(work, MAP_LIST_OWNER, &owners);
+	size_t owner_count = values_of(work, CONFIG_MAP_LIST_OWNER, &owners);
 	size_t count = 2;
 
-	add_field(work, MAP_LIST_VERP, "verp", fields, &count);
+	add_field(work, CONFIG_MAP_LIST_VERP, "verp", fields, &count);
 	for (size_t i = 0; i < owner_count; i++) {
 		struct str owner;
 
@@ -277,7 +278,7 @@ static void claim_member(struct work *work, struct str text)
 static void map_list(struct work *work)
 {
 	const struct str *values;
-	size_t count = values_of(work, MAP_LIST_KEY, &values);
+	size_t count = values_of(work, CONFIG_MAP_LIST_KEY, &values);
 
 	if (count > 0)
 		work->mail = address_of(work, "address", values[0]);
@@ -285,13 +286,13 @@ static void map_list(struct work *work)
 		claim_list(work);
 	if (work->mail.length == 0)
 		return;
-	claim_aliases(work, MAP_LIST_KEY, 1);
-	claim_aliases(work, MAP_LIST_ALIAS, 0);
-	count = values_of(work, MAP_LIST_MEMBER, &values);
+	claim_aliases(work, CONFIG_MAP_LIST_KEY, 1);
+	claim_aliases(work, CONFIG_MAP_LIST_ALIAS, 0);
+	count = values_of(work, CONFIG_MAP_LIST_MEMBER, &values);
 	for (size_t i = 0; i < count; i++)
 		if (!claim_name(work, CLAIM_MEMBER_NAME, values[i]))
 			report(work, "member", values[i], "is not the name of an entry");
-	count = values_of(work, MAP_LIST_TEXT, &values);
+	count = values_of(work, CONFIG_MAP_LIST_TEXT, &values);
 	for (size_t i = 0; i < count; i++)
 		claim_member(work, values[i]);
 }
@@ -300,13 +301,13 @@ static void map_domain(struct work *work)
 {
 	struct directory_field fields[2] = {{STR("kind"), STR("local")}};
 	const struct str *values;
-	size_t value_count = values_of(work, MAP_DOMAIN_KEY, &values);
+	size_t value_count = values_of(work, CONFIG_MAP_DOMAIN_KEY, &values);
 	struct buffer form = {0};
 	struct buffer name = {0};
 	size_t count = 1;
 
-	add_field(work, MAP_DOMAIN_SERVICE, "service", fields, &count);
-	if (value_count > 0 && entry_map_uses(work->map, MAP_DOMAIN_KEY, "dc") &&
+	add_field(work, CONFIG_MAP_DOMAIN_SERVICE, "service", fields, &count);
+	if (value_count > 0 && entry_map_uses(work->map, CONFIG_MAP_DOMAIN_KEY, "dc") &&
 	    dn_normalize(work->entry->dn, &form) == 0) {
 		dn_domain(buffer_view(&form), &name);
 		(void)claim_record(work, DIRECTORY_DOMAIN, buffer_view(&name), fields, count);
@@ -322,10 +323,10 @@ static void map_server(struct work *work)
 {
 	struct directory_field field;
 	const struct str *values;
-	size_t value_count = values_of(work, MAP_SERVER_KEY, &values);
+	size_t value_count = values_of(work, CONFIG_MAP_SERVER_KEY, &values);
 	size_t count = 0;
 
-	add_field(work, MAP_SERVER_SERVICE, "service", &field, &count);
+	add_field(work, CONFIG_MAP_SERVER_SERVICE, "service", &field, &count);
 	for (size_t i = 0; i < value_count; i++)
 		(void)claim_record(work, DIRECTORY_SERVER, values[i], &field, count);
 }
@@ -337,13 +338,13 @@ void entry_map_apply(const struct entry_map *map, const struct entry *entry, str
 		.map = map, .entry = entry, .arena = arena, .bad = bad, .context = context};
 	struct mapping mapping = {0};
 
-	if (entry_map_has_class(map, entry, MAP_LIST_CLASS)) {
+	if (entry_map_has_class(map, entry, CONFIG_MAP_LIST_CLASS)) {
 		map_list(&work);
 	} else {
 		map_person(&work);
 		map_user(&work, &mapping.passwords_unusable);
 	}
-	if (entry_map_has_class(map, entry, MAP_DOMAIN_CLASS))
+	if (entry_map_has_class(map, entry, CONFIG_MAP_DOMAIN_CLASS))
 		map_domain(&work);
 	map_server(&work);
 	mapping.mail = work.mail;

@@ -5,54 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The defaults are those of inetOrgPerson (RFC 2798), posixAccount (RFC 2307), of
- * inetLocalMailRecipient (draft-lachman-laser-ldap-mail-routing-02), and what mail servers that
- * were kept in LDAP have made usual. */
-static const struct row {
-	const char *field;
-	const char *attributes;
-	const char *meaning;
-} rows[MAP_FIELDS] = {
-	/* clang-format off */
-	[MAP_ADDRESS_KEY] = {"address.key", "mail",
-		"the address of a mailbox; further values are aliases of the first"},
-	[MAP_ADDRESS_ALIAS] = {"address.alias", "mailAlternateAddress mailLocalAddress",
-		"further addresses of the same mailbox, of all of these attributes"},
-	[MAP_ADDRESS_TARGET] = {"address.target", "mailForwardingAddress mailRoutingAddress",
-		"where its mail is sent instead; its own address: into the mailbox, too"},
-	[MAP_ADDRESS_USER] = {"address.user", "uid", "the user whose mailbox it is"},
-	[MAP_ADDRESS_MAILBOX] = {"address.mailbox", "",
-		"the address that the service is told, where it is another"},
-	[MAP_ADDRESS_SERVICE] = {"address.service", "",
-		"the service that delivers; then the user's server does not count"},
-	[MAP_USER_KEY] = {"user.key", "uid", "the name of a user"},
-	[MAP_USER_SERVER] = {"user.server", "mailHost", "the server that has the user's mailboxes"},
-	[MAP_USER_NAME] = {"user.name", "displayName cn", "the user's name for people"},
-	[MAP_USER_PASSWORD] = {"user.password", "userPassword",
-		"{CRYPT} and what crypt(5) makes, or a SCRAM key; others cannot be used"},
-	[MAP_LIST_CLASS] = {"list.class",
-		"groupOfNames groupOfUniqueNames rfc822MailGroup mailGroup nisMailAlias",
-		"object classes: entries that have one of these, and list.key, are lists"},
-	[MAP_LIST_KEY] = {"list.key", "mail", "the address of a list"},
-	[MAP_LIST_ALIAS] = {"list.alias", "mailAlternateAddress mailLocalAddress",
-		"further addresses of the same list"},
-	[MAP_LIST_MEMBER] = {"list.member", "member uniqueMember",
-		"members, as names of entries: their address.key or list.key, whatever it is just then"},
-	[MAP_LIST_TEXT] = {"list.text", "rfc822MailMember mgrpRFC822MailMember",
-		"members, as addresses"},
-	[MAP_LIST_OWNER] = {"list.owner", "owner",
-		"who hears of failures, as the name of an entry or an address; else postmaster of the domain"},
-	[MAP_LIST_VERP] = {"list.verp", "", "yes or no"},
-	[MAP_DOMAIN_CLASS] = {"domain.class", "domainRelatedObject",
-		"object classes: entries that have one of these, and domain.key, are domains of ours"},
-	[MAP_DOMAIN_KEY] = {"domain.key", "associatedDomain",
-		"the name of the domain; dc: all dc of the entry's name together"},
-	[MAP_DOMAIN_SERVICE] = {"domain.service", "", "the service for its mailboxes"},
-	[MAP_SERVER_KEY] = {"server.key", "", "the name of a server, as user.server has it"},
-	[MAP_SERVER_SERVICE] = {"server.service", "", "the service that delivers to the server"},
-	/* clang-format on */
-};
-
 struct words {
 	char *text;         /* owned; the words, each ended by a NUL */
 	struct str *values; /* owned; into it */
@@ -61,13 +13,13 @@ struct words {
 };
 
 struct entry_map {
-	struct words fields[MAP_FIELDS];
+	struct words fields[CONFIG_MAP_FIELDS];
 	char **attributes;
 };
 
-static bool is_class(enum map_field field)
+static bool is_class(enum config_map_field field)
 {
-	return field == MAP_LIST_CLASS || field == MAP_DOMAIN_CLASS;
+	return field == CONFIG_MAP_LIST_CLASS || field == CONFIG_MAP_DOMAIN_CLASS;
 }
 
 static void words_clear(struct words *words)
@@ -77,11 +29,13 @@ static void words_clear(struct words *words)
 	*words = (struct words){0};
 }
 
-static void *must(void *memory)
+static char *copy_text(struct str text)
 {
-	if (memory == NULL)
-		panic("out of memory");
-	return memory;
+	char *copy = memory_alloc(text.length + 1);
+
+	memcpy(copy, text.data, text.length);
+	copy[text.length] = '\0';
+	return copy;
 }
 
 /* Attribute names (RFC 4512 section 1.4: descriptors or numbers) between spaces. */
@@ -89,8 +43,8 @@ static bool parse_words(struct str text, struct words *words)
 {
 	char *start;
 
-	words->text = must(strndup(text.data, text.length));
-	words->values = must(calloc(text.length / 2 + 1, sizeof(*words->values)));
+	words->text = copy_text(text);
+	words->values = memory_alloc_zero(text.length / 2 + 1, sizeof(*words->values));
 	for (char *word = strtok_r(words->text, " ", &start); word != NULL;
 	     word = strtok_r(NULL, " ", &start)) {
 		size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -108,21 +62,14 @@ static bool parse_value(struct str text, struct words *words)
 	words_clear(words);
 	if (text.length < 2 || text.data[0] != '\'' || text.data[text.length - 1] != '\'')
 		return parse_words(text, words);
+	if (text.length == 2)
+		return true;
 	words->is_constant = true;
-	words->text = must(strndup(text.data + 1, text.length - 2));
-	words->values = must(calloc(1, sizeof(*words->values)));
+	words->text = copy_text(str_slice(text.data + 1, text.length - 2));
+	words->values = memory_alloc_zero(1, sizeof(*words->values));
 	words->values[0] = str_from(words->text);
 	words->count = 1;
 	return true;
-}
-
-static enum map_field find_field(struct str name)
-{
-	unsigned field = 0;
-
-	while (field < MAP_FIELDS && !str_equal(name, str_from(rows[field].field)))
-		field++;
-	return (enum map_field)field;
 }
 
 static int parse(struct entry_map *map, const char *text, struct buffer *why)
@@ -130,15 +77,16 @@ static int parse(struct entry_map *map, const char *text, struct buffer *why)
 	struct str rest = str_from(text);
 	struct str name;
 	bool has_value = str_split(&rest, '=', &name) && rest.data != NULL;
-	enum map_field field = find_field(str_trim(name));
+	enum config_map_field field = config_map_field_find(str_trim(name));
 
 	if (!has_value) {
 		buffer_append_format(why, "\"%s\" is not FIELD=ATTRIBUTE", text);
-	} else if (field == MAP_FIELDS) {
+	} else if (field == CONFIG_MAP_FIELDS) {
 		buffer_append_format(why, "there is no field \"" STR_FORMAT "\"; there are",
 				     STR_ARGUMENTS(name));
-		for (size_t i = 0; i < MAP_FIELDS; i++)
-			buffer_append_format(why, "%s %s", i > 0 ? "," : "", rows[i].field);
+		for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
+			buffer_append_format(why, "%s %s", i > 0 ? "," : "",
+					     config_map_fields[i].name);
 	} else if (!parse_value(str_trim(rest), &map->fields[field])) {
 		buffer_append_format(why,
 				     "\"%s\": names of attributes consist of a-z, A-Z, 0-9, "
@@ -157,33 +105,34 @@ static void add_attribute(struct entry_map *map, size_t *count, struct str name)
 	for (size_t i = 0; i < *count; i++)
 		if (str_equal_nocase(str_from(map->attributes[i]), name))
 			return;
-	map->attributes[(*count)++] = must(strndup(name.data, name.length));
+	map->attributes[(*count)++] = copy_text(name);
 }
 
 static void gather_attributes(struct entry_map *map)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < MAP_FIELDS; i++)
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
 		count += map->fields[i].count;
-	map->attributes = must(calloc(count + 2, sizeof(*map->attributes)));
+	map->attributes = memory_alloc_zero(count + 2, sizeof(*map->attributes));
 	count = 0;
 	add_attribute(map, &count, STR("objectClass"));
-	for (size_t i = 0; i < MAP_FIELDS; i++)
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
 		for (size_t k = 0; k < map->fields[i].count; k++)
-			if (!map->fields[i].is_constant && !is_class((enum map_field)i))
+			if (!map->fields[i].is_constant && !is_class((enum config_map_field)i))
 				add_attribute(map, &count, map->fields[i].values[k]);
 }
 
 int entry_map_new(const char *const *texts, size_t count, struct entry_map **map_out,
 		  struct buffer *why)
 {
-	struct entry_map *map = must(calloc(1, sizeof(*map)));
+	struct entry_map *map = memory_alloc_zero(1, sizeof(*map));
 	int error = 0;
 
-	for (size_t i = 0; i < MAP_FIELDS; i++)
-		if (!parse_value(str_from(rows[i].attributes), &map->fields[i]))
-			panic("a default that is no attribute: %s", rows[i].attributes);
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
+		if (!parse_value(str_from(config_map_fields[i].attributes), &map->fields[i]))
+			panic("a default that is no attribute: %s",
+			      config_map_fields[i].attributes);
 	for (size_t i = 0; i < count && error == 0; i++)
 		error = parse(map, texts[i], why);
 	if (error < 0) {
@@ -199,7 +148,7 @@ void entry_map_free(struct entry_map *map)
 {
 	if (map == NULL)
 		return;
-	for (size_t i = 0; i < MAP_FIELDS; i++)
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
 		words_clear(&map->fields[i]);
 	for (char **name = map->attributes; name != NULL && *name != NULL; name++)
 		free(*name);
@@ -214,8 +163,8 @@ char *const *entry_map_attributes(const struct entry_map *map)
 
 void entry_map_print(const struct entry_map *map, struct buffer *out)
 {
-	for (size_t i = 0; i < MAP_FIELDS; i++) {
-		buffer_append_format(out, "%s=%s", rows[i].field,
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++) {
+		buffer_append_format(out, "%s=%s", config_map_fields[i].name,
 				     map->fields[i].is_constant ? "'" : "");
 		for (size_t k = 0; k < map->fields[i].count; k++) {
 			buffer_append_string(out, k > 0 ? " " : "");
@@ -227,9 +176,9 @@ void entry_map_print(const struct entry_map *map, struct buffer *out)
 
 void entry_map_describe(struct buffer *out)
 {
-	for (size_t i = 0; i < MAP_FIELDS; i++)
-		buffer_append_format(out, "%s=%s\t%s\n", rows[i].field, rows[i].attributes,
-				     rows[i].meaning);
+	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
+		buffer_append_format(out, "%s=%s\t%s\n", config_map_fields[i].name,
+				     config_map_fields[i].attributes, config_map_fields[i].meaning);
 }
 
 static bool is_named(const struct entry_attribute *attribute, struct str name)
@@ -263,7 +212,8 @@ static size_t gather_values(const struct words *words, const struct entry *entry
 }
 
 size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
-			enum map_field field, struct arena *arena, const struct str **values_out)
+			enum config_map_field field, struct arena *arena,
+			const struct str **values_out)
 {
 	const struct words *words = &map->fields[field];
 	struct str *values;
@@ -277,7 +227,7 @@ size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
 }
 
 bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
-			 enum map_field field)
+			 enum config_map_field field)
 {
 	const struct words *words = &map->fields[field];
 
@@ -294,7 +244,7 @@ bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
 	return false;
 }
 
-bool entry_map_uses(const struct entry_map *map, enum map_field field, const char *name)
+bool entry_map_uses(const struct entry_map *map, enum config_map_field field, const char *name)
 {
 	const struct words *words = &map->fields[field];
 

@@ -12,33 +12,8 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "config/map.h"
 #include "directory/record.h"
-
-enum map_field {
-	MAP_ADDRESS_KEY,
-	MAP_ADDRESS_ALIAS,
-	MAP_ADDRESS_TARGET,
-	MAP_ADDRESS_USER,
-	MAP_ADDRESS_MAILBOX,
-	MAP_ADDRESS_SERVICE,
-	MAP_USER_KEY,
-	MAP_USER_SERVER,
-	MAP_USER_NAME,
-	MAP_USER_PASSWORD,
-	MAP_LIST_CLASS,
-	MAP_LIST_KEY,
-	MAP_LIST_ALIAS,
-	MAP_LIST_MEMBER,
-	MAP_LIST_TEXT,
-	MAP_LIST_OWNER,
-	MAP_LIST_VERP,
-	MAP_DOMAIN_CLASS,
-	MAP_DOMAIN_KEY,
-	MAP_DOMAIN_SERVICE,
-	MAP_SERVER_KEY,
-	MAP_SERVER_SERVICE,
-	MAP_FIELDS,
-};
 
 struct entry_attribute {
 	struct str name; /* options (";lang-en") may follow */
@@ -73,9 +48,9 @@ typedef void mapping_bad(void *context, struct str dn, const char *reason);
 
 struct entry_map;
 
-/* The table in ldap_map.c with the changes in TEXTS: "FIELD=ATTRIBUTE ATTRIBUTE ...", whose values
- * all count, in this order (the first, where a field has one value), or "FIELD='TEXT'", the same
- * for every entry, or "FIELD=", none. 0; or -EINVAL, and in WHY what is wrong. */
+/* The table of config/map.h with the changes in TEXTS: "FIELD=ATTRIBUTE ATTRIBUTE ...", whose
+ * values all count, in this order (the first, where a field has one value), or "FIELD='TEXT'", the
+ * same for every entry, or "FIELD=", none. 0; or -EINVAL, and in WHY what is wrong. */
 MUST_CHECK int entry_map_new(const char *const *texts, size_t count, struct entry_map **map_out,
 			     struct buffer *why);
 void entry_map_free(struct entry_map *map);
@@ -88,11 +63,12 @@ void entry_map_describe(struct buffer *out);
 
 /* Values of FIELD, no class, in ENTRY: those of each of its attributes in turn; memory of ARENA. */
 size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
-			enum map_field field, struct arena *arena, const struct str **values_out);
+			enum config_map_field field, struct arena *arena,
+			const struct str **values_out);
 bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
-			 enum map_field field);
+			 enum config_map_field field);
 /* Whether FIELD is made of the attribute NAME. */
-bool entry_map_uses(const struct entry_map *map, enum map_field field, const char *name);
+bool entry_map_uses(const struct entry_map *map, enum config_map_field field, const char *name);
 
 void entry_map_apply(const struct entry_map *map, const struct entry *entry, struct arena *arena,
 		     mapping_bad *bad, void *context, struct mapping *mapping_out);

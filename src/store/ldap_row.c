@@ -7,6 +7,9 @@
 
 enum { COLUMNS_MAX = 8 };
 
+static const char PUT_USER[] = "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)"
+			       " ON CONFLICT(name) DO UPDATE SET server = ?2, fullname = ?3";
+
 static const struct shape {
 	const char *fields[COLUMNS_MAX + 1]; /* of the columns, NULL behind the last */
 	const char *several;                 /* the field that has a table of its own; or NULL */
@@ -40,9 +43,7 @@ static const struct shape {
 			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
 	[DIRECTORY_USER] = {{"server", "name"},
 			    "password",
-			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1",
-			     "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)"
-			     " ON CONFLICT(name) DO UPDATE SET server = ?2, fullname = ?3",
+			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1", PUT_USER,
 			     "DELETE FROM \"user\" WHERE name = ?1",
 			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
 			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",

@@ -35,10 +35,16 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 	/* its files are read now: later a sandbox may not let it */
 	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
 	store->base.operations = &operations;
+	store->ttl_us = INT64_MAX;
 	store->loop = loop;
 	postgresql_follow_prepare(store);
 	postgresql_reader_start(store);
 	postgresql_writer_start(store);
 	*store_out = &store->base;
 	return 0;
+}
+
+void store_postgresql_set_ttl(struct directory_store *base, int64_t ttl_us)
+{
+	CONTAINER_OF(base, struct postgresql_store, base)->ttl_us = ttl_us;
 }

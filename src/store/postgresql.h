@@ -34,5 +34,8 @@ enum {
  * is connected yet. */
 MUST_CHECK int store_postgresql_new(struct os_loop *loop, const char *const *databases,
 				    size_t count, struct directory_store **store_out);
+/* What a standby says is used for TTL_US after it was last certain to be in line with its primary;
+ * then the store is down, and other databases are tried. For ever at first. */
+void store_postgresql_set_ttl(struct directory_store *store, int64_t ttl_us);
 
 #endif

@@ -17,6 +17,7 @@
 enum { FAILURES_MAX = 3 }; /* of one transaction, by what others did at the same time */
 
 static const int64_t UNSEEN_US = SECOND_US;
+static const int64_t STANDBY_BEAT_US = SECOND_US / 4; /* while a standby is measured by it */
 
 static void edit_free(struct postgresql_edit *edit)
 {
@@ -211,8 +212,10 @@ static void beat_result(struct postgresql_request *request, unsigned statement,
 	struct postgresql_store *store = request->context;
 
 	(void)statement;
-	if (PQntuples(result) == 1)
-		store->writer.version = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+	if (PQntuples(result) != 1)
+		return;
+	store->writer.version = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+	store->writer.asked_us = store->writer.beat_us;
 }
 
 static void beat_done(struct postgresql_request *request, const struct postgresql_failure *failure)
@@ -232,6 +235,7 @@ static void beat(struct postgresql_store *store)
 	if (!writer->is_ready || writer->is_beating || writer->batch != NULL)
 		return;
 	writer->is_beating = true;
+	writer->beat_us = os_clock_monotonic_us();
 	writer->beat = (struct postgresql_request){
 		.result = beat_result, .done = beat_done, .context = store};
 	postgresql_link_query(writer->link, "SELECT version FROM meta", NULL, 0);
@@ -261,7 +265,8 @@ static void on_time(void *context)
 	beat(store);
 	os_timer_start(writer->timer, writer->waiting != NULL || writer->unseen != NULL
 					      ? SECOND_US / 10
-					      : SECOND_US);
+				      : store->follower.is_standby ? STANDBY_BEAT_US
+								   : SECOND_US);
 }
 
 /* ---- the connection ---- */
@@ -288,6 +293,7 @@ static void on_lost(void *context)
 	struct postgresql_store *store = context;
 
 	store->writer.is_ready = false;
+	store->writer.asked_us = 0;
 }
 
 void postgresql_writer_start(struct postgresql_store *store)

@@ -123,6 +123,8 @@ static void set_place(struct arena *arena, struct postgresql_database *database,
 	struct buffer label = {0};
 	uint64_t number = 0;
 
+	if (*port == '\0')
+		port = "5432";
 	if (!str_to_u64(str_from(port), &number) || number == 0 || number > UINT16_MAX)
 		number = 5432;
 	database->port = (uint16_t)number;
@@ -135,8 +137,9 @@ static void set_place(struct arena *arena, struct postgresql_database *database,
 	for (database->address_slot = 0;
 	     strcmp(database->names[database->address_slot], "hostaddr") != 0;)
 		database->address_slot++;
-	buffer_append_format(&label, "%s:%s/%s", first_set(host, address, "local"), port,
-			     value_of(options, "dbname"));
+	host = first_set(host, address, "local");
+	buffer_append_format(&label, strchr(host, ':') != NULL ? "[%s]:%s/%s" : "%s:%s/%s", host,
+			     port, value_of(options, "dbname"));
 	database->label = arena_copy(arena, buffer_view(&label));
 	buffer_clear(&label);
 }
@@ -164,7 +167,7 @@ static void add(struct postgresql_databases *databases, const PQconninfoOption *
 static int refuse(const char *reason)
 {
 	log_event(EVENT_STORE_REFUSED, log_string("role", "configuration"),
-		  log_str("reason", str_trim(str_from(reason))));
+		  log_str("reason", str_slice(reason, strcspn(reason, "\n"))));
 	return -EINVAL;
 }
 

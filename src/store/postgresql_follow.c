@@ -20,20 +20,19 @@ enum {
 };
 
 static const int64_t STANDBY_US = SECOND_US / 10;
-static const int64_t STALE_US = 10 * SECOND_US;
+static const int64_t STALE_US = 3 * SECOND_US;
 
 static const char changes_sql[] =
 	"SELECT version, table_name, key, " POSTGRESQL_MARK
 	" FROM change WHERE version > $1::bigint ORDER BY version LIMIT 1000";
 
-/* Who may not see the state of the receiver sees that there is one. */
+/* Who may not see the state of the receiver sees NULL. */
 static const char state_sql[] =
 	"SELECT identity, version, pg_is_in_recovery(),"
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
-	" coalesce(pg_last_wal_receive_lsn() - '0/0', 0),"
-	" coalesce(pg_last_wal_replay_lsn() - '0/0', 0),"
-	" EXISTS (SELECT 1 FROM pg_stat_wal_receiver"
-	"  WHERE pid IS NOT NULL AND coalesce(status, 'streaming') = 'streaming')"
+	" (SELECT latest_end_lsn <= pg_last_wal_replay_lsn() FROM pg_stat_wal_receiver),"
+	" (SELECT greatest(0, extract(epoch FROM clock_timestamp() - last_msg_receipt_time)"
+	"  * 1000000)::bigint FROM pg_stat_wal_receiver)"
 	" FROM meta";
 
 static struct postgresql_store *store_of(struct postgresql_request *request)
@@ -88,9 +87,9 @@ static void take_state(struct postgresql_follower *follower, const PGresult *res
 	about->version = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
 	about->is_standby = *PQgetvalue(result, 0, 2) == 't';
 	snprintf(about->newest_mark, sizeof about->newest_mark, "%s", PQgetvalue(result, 0, 3));
-	follower->received = strtoull(PQgetvalue(result, 0, 4), NULL, 10);
-	follower->replayed = strtoull(PQgetvalue(result, 0, 5), NULL, 10);
-	follower->is_streaming = *PQgetvalue(result, 0, 6) == 't';
+	follower->has_replayed = *PQgetvalue(result, 0, 4) == 't';
+	follower->silence_us =
+		PQgetisnull(result, 0, 5) ? -1 : strtoll(PQgetvalue(result, 0, 5), NULL, 10);
 }
 
 static void on_result(struct postgresql_request *request, unsigned statement,
@@ -138,48 +137,97 @@ static void tell(struct postgresql_store *store)
 					     follower->versions, follower->count);
 }
 
-/* A standby's data were in line with the primary's when it had replayed all that it had
- * received by then, while it was connected. */
+/* The data were in line at SINCE_US. */
+static void was_fresh(struct postgresql_store *store, int64_t since_us)
+{
+	if (since_us > store->base.fresh_us)
+		store->base.fresh_us = since_us;
+}
+
+/* A standby's data were in line with the primary's when this was asked, once they have the
+ * version that it told then. */
+static void compare_with_primary(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+	const struct postgresql_writer *writer = &store->writer;
+
+	if (follower->awaited_us != 0 && follower->about.version >= follower->awaited) {
+		was_fresh(store, follower->awaited_us);
+		follower->awaited_us = 0;
+	}
+	if (!postgresql_link_is_accepted(writer->link) || writer->asked_us == 0)
+		return;
+	if (follower->about.version >= writer->version)
+		was_fresh(store, writer->asked_us);
+	else if (follower->awaited_us == 0) {
+		follower->awaited = writer->version;
+		follower->awaited_us = writer->asked_us;
+	}
+}
+
+/* A standby whose connection stands and says nothing is as old as the last that came by it;
+ * only a primary that is asked knows better. */
 static void note_freshness(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
 
 	if (!follower->is_standby) {
-		store->base.fresh_us = follower->asked_us;
+		was_fresh(store, follower->asked_us);
 		return;
 	}
-	if (!follower->is_streaming) {
-		follower->awaited_us = 0;
-		return;
-	}
-	if (follower->awaited_us != 0 && follower->replayed >= follower->awaited)
-		store->base.fresh_us = follower->awaited_us;
-	if (follower->replayed >= follower->received)
-		store->base.fresh_us = follower->asked_us;
-	if (follower->awaited_us == 0 || follower->replayed >= follower->awaited) {
-		follower->awaited = follower->received;
-		follower->awaited_us = follower->asked_us;
-	}
+	compare_with_primary(store);
+	if (follower->has_replayed && follower->silence_us >= 0)
+		was_fresh(store, follower->asked_us - follower->silence_us);
 }
 
 /* A standby that stays behind the primary that we know is left for it. */
 static bool leave_stale(struct postgresql_store *store)
 {
-	struct postgresql_follower *follower = &store->follower;
+	const struct postgresql_follower *follower = &store->follower;
 	const struct postgresql_writer *writer = &store->writer;
 
 	if (!follower->is_standby || !postgresql_link_is_accepted(writer->link) ||
-	    writer->version <= store->base.version) {
-		follower->stale_since_us = 0;
+	    writer->version <= store->base.version ||
+	    follower->asked_us - store->base.fresh_us < STALE_US)
 		return false;
-	}
-	if (follower->stale_since_us == 0)
-		follower->stale_since_us = follower->asked_us;
-	if (follower->asked_us - follower->stale_since_us < STALE_US)
-		return false;
-	follower->stale_since_us = 0;
 	postgresql_link_move(store->reader.link, postgresql_link_position(writer->link),
-			     "it has been behind the primary for 10 seconds");
+			     "it has been behind the primary for 3 seconds");
+	return true;
+}
+
+static const char silent[] = "it has not heard of its primary for too long";
+static const char unknown[] =
+	"it does not say when it heard of its primary: it receives nothing, or the role is no "
+	"member of pg_monitor";
+
+/* False: what it says is not to be used any more. */
+static bool is_fresh(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (!follower->is_standby || follower->asked_us - store->base.fresh_us <= store->ttl_us) {
+		follower->cut_off_us = 0;
+		return true;
+	}
+	if (follower->cut_off_us == 0) {
+		follower->cut_off_us = follower->asked_us;
+		log_event(EVENT_STORE_STALE,
+			  log_string("database", postgresql_link_label(store->reader.link)),
+			  log_string("reason", follower->silence_us < 0 ? unknown : silent));
+	}
+	return false;
+}
+
+/* Now and then another one is tried. */
+static bool leave_cut_off(struct postgresql_store *store)
+{
+	struct postgresql_follower *follower = &store->follower;
+
+	if (follower->cut_off_us == 0 || store->databases.count == 1 ||
+	    follower->asked_us - follower->cut_off_us < STALE_US)
+		return false;
+	follower->cut_off_us = follower->asked_us;
+	postgresql_link_refuse(store->reader.link, "it is cut off from its primary");
 	return true;
 }
 
@@ -261,33 +309,38 @@ static bool went_back(const struct postgresql_store *store)
 	       about->version < store->base.version;
 }
 
+/* What a poll found, when it can be gone on from. */
+static void follow(struct postgresql_store *store)
+{
+	take_place(store);
+	tell(store);
+	postgresql_writer_seen(store);
+	if (leave_stale(store) || leave_cut_off(store))
+		return;
+	if (!is_fresh(store))
+		postgresql_reader_stale(store);
+	else if (!store->follower.is_full)
+		postgresql_reader_followed(store);
+	ask_later(store);
+}
+
 static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure)
 {
 	struct postgresql_store *store = store_of(request);
 	struct postgresql_follower *follower = &store->follower;
+	struct arena *arena = follower->arena;
 
 	follower->is_asking = false;
+	follower->arena = NULL;
 	if (failure != NULL && !failure->is_lost)
 		postgresql_link_refuse(store->reader.link, failure->text);
 	else if (failure == NULL && follower->about.identity[0] == '\0')
 		postgresql_link_refuse(store->reader.link, "directory_data has no row");
 	else if (failure == NULL && went_back(store))
 		postgresql_link_refuse(store->reader.link, "its versions went back");
-	else if (failure == NULL) {
-		take_place(store);
-		tell(store);
-		postgresql_writer_seen(store);
-		if (!leave_stale(store)) {
-			if (!follower->is_full)
-				postgresql_reader_followed(store);
-			arena_free(follower->arena);
-			follower->arena = NULL;
-			ask_later(store);
-			return;
-		}
-	}
-	arena_free(follower->arena);
-	follower->arena = NULL;
+	else if (failure == NULL)
+		follow(store);
+	arena_free(arena);
 }
 
 static void on_time(void *context)
@@ -340,5 +393,4 @@ void postgresql_follow_stop(struct postgresql_store *store)
 
 	os_timer_stop(follower->timer);
 	follower->ask_again = false;
-	follower->stale_since_us = 0;
 }

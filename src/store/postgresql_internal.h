@@ -172,6 +172,7 @@ struct postgresql_table {
 	} columns[POSTGRESQL_COLUMNS_MAX];
 	const char *child; /* table of a field that may come more than once; NULL: none */
 	const char *child_key;
+	const char *child_when; /* the row has it; NULL: each */
 	const char *child_field, *child_column;
 };
 
@@ -220,9 +221,9 @@ struct postgresql_follower {
 	bool is_standby;
 	int64_t asked_us;
 	struct postgresql_about about;
-	bool is_streaming;
-	uint64_t received, replayed; /* places in the log */
-	uint64_t awaited;            /* that was received at AWAITED_US */
+	bool has_replayed;  /* a standby, all that it knows the primary to have */
+	int64_t silence_us; /* since the primary told it that; -1: not known */
+	uint64_t awaited;   /* version that the primary had at AWAITED_US; 0 us: none */
 	int64_t awaited_us;
 	struct directory_key *keys;
 	uint64_t *versions;
@@ -230,7 +231,7 @@ struct postgresql_follower {
 	bool is_full;       /* more wait */
 	bool is_everything; /* changed */
 	char mark[40];      /* of the version that was told last */
-	int64_t stale_since_us;
+	int64_t cut_off_us; /* since when it is too old; 0: it is not */
 };
 
 struct postgresql_writer {
@@ -246,11 +247,14 @@ struct postgresql_writer {
 	unsigned failures; /* of the transaction that is first */
 	unsigned alone;    /* so many are not to share one */
 	uint64_t version;  /* of the primary, when it was asked last */
+	int64_t asked_us;  /* when that was */
+	int64_t beat_us;   /* when what is under way was asked */
 };
 
 struct postgresql_store {
 	struct directory_store base;
 	struct os_loop *loop;
+	int64_t ttl_us;
 	struct postgresql_databases databases;
 	struct postgresql_reader reader;
 	struct postgresql_follower follower;
@@ -273,6 +277,8 @@ void postgresql_follow_stop(struct postgresql_store *store);
 void postgresql_follow_notified(struct postgresql_store *store);
 /* The first poll of a connection is over: what it reads is in line with what was told. */
 void postgresql_reader_followed(struct postgresql_store *store);
+/* What it reads is too old: until the above is called again nothing is up. */
+void postgresql_reader_stale(struct postgresql_store *store);
 /* A key of "change" as it is told; false: it is none of ours. */
 bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out);
 

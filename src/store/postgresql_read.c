@@ -40,11 +40,16 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		round->request.failure.error = told_error(failure->error);
 	}
 	os_loop_defer(round->store->loop, &reader->pump);
+	if (failure == NULL && round->is_short) {
+		DL_CONCAT(round->reads, reader->waiting);
+		reader->waiting = round->reads;
+		round->reads = NULL;
+	}
 	DL_FOREACH (round->reads, read)
 		postgresql_round_answer(round, read);
 	/* the slots have the keys of the first that asked */
 	DL_FOREACH_SAFE (round->reads, read, next)
-		free(read);
+		postgresql_read_free(read);
 	postgresql_round_free(round);
 }
 
@@ -92,7 +97,7 @@ static void ask(struct postgresql_store *store, struct postgresql_read *read)
 {
 	if (is_down(store)) {
 		postgresql_read_fail(read, -ENOTCONN);
-		free(read);
+		postgresql_read_free(read);
 		return;
 	}
 	DL_APPEND(store->reader.waiting, read);
@@ -178,6 +183,22 @@ static void ready(void *context, const struct postgresql_about *about)
 	postgresql_follow_start(store, about);
 }
 
+/* Nothing is up: what waits is told so. */
+static void go_down(struct postgresql_store *store)
+{
+	store->base.is_up = false;
+	if (store->base.handler != NULL)
+		store->base.handler->state(store->base.context, false);
+	while (store->reader.waiting != NULL) {
+		struct postgresql_read *read = store->reader.waiting;
+
+		DL_DELETE(store->reader.waiting, read);
+		postgresql_read_fail(read, -ENOTCONN);
+		postgresql_read_free(read);
+	}
+	postgresql_writer_seen(store);
+}
+
 void postgresql_reader_followed(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
@@ -192,6 +213,15 @@ void postgresql_reader_followed(struct postgresql_store *store)
 	store->base.is_up = true;
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, true);
+}
+
+void postgresql_reader_stale(struct postgresql_store *store)
+{
+	struct postgresql_reader *reader = &store->reader;
+
+	if (reader->is_ready)
+		go_down(store);
+	reader->is_ready = false;
 }
 
 static void on_connected(void *context)
@@ -220,22 +250,9 @@ static void on_notified(void *context)
 	postgresql_follow_notified(context);
 }
 
-/* Nothing is up: what waits is told so. */
 static void on_grace_over(void *context)
 {
-	struct postgresql_store *store = context;
-
-	store->base.is_up = false;
-	if (store->base.handler != NULL)
-		store->base.handler->state(store->base.context, false);
-	while (store->reader.waiting != NULL) {
-		struct postgresql_read *read = store->reader.waiting;
-
-		DL_DELETE(store->reader.waiting, read);
-		postgresql_read_fail(read, -ENOTCONN);
-		free(read);
-	}
-	postgresql_writer_seen(store);
+	go_down(context);
 }
 
 void postgresql_reader_start(struct postgresql_store *store)
@@ -262,7 +279,7 @@ void postgresql_reader_stop(struct postgresql_store *store)
 	os_task_cancel(store->loop, &store->reader.pump);
 	os_timer_free(store->reader.grace);
 	DL_FOREACH_SAFE (store->reader.waiting, read, next)
-		free(read);
+		postgresql_read_free(read);
 	DL_FOREACH_SAFE (store->reader.again, read, next)
-		free(read);
+		postgresql_read_free(read);
 }

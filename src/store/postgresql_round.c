@@ -40,12 +40,18 @@ void postgresql_round_answer(struct postgresql_round *round, struct postgresql_r
 	else if (read->kind == POSTGRESQL_READ_GET)
 		answer_get(round, read);
 	else if (read->kind == POSTGRESQL_READ_LIST)
-		read->answer.listed(read->context, 0, round->records, round->count,
+		read->answer.listed(read->context, 0, read->records, read->record_count,
 				    round->store->base.version);
 	else if (round->is_stale || round->count > read->limit)
 		postgresql_read_fail(read, -ESTALE);
 	else
 		read->answer.missed(read->context, 0, round->keys, round->versions, round->count);
+}
+
+void postgresql_read_free(struct postgresql_read *read)
+{
+	arena_free(read->arena);
+	free(read);
 }
 
 void postgresql_round_free(struct postgresql_round *round)
@@ -133,21 +139,32 @@ void postgresql_round_send_gets(struct postgresql_round *round)
 
 /* ---- lists ---- */
 
+/* What was left out because it is bad is made up for by a further round: fewer than the limit would
+ * say that it was the last. */
 static void list_result(struct postgresql_request *request, unsigned statement,
 			const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
+	struct postgresql_read *read = round->reads;
+	size_t wanted = read->limit - read->record_count;
+	size_t seen = 0;
 
 	(void)statement;
-	round->records =
-		arena_alloc(round->arena, ((size_t)PQntuples(result) + 1) * sizeof *round->records);
-	for (int row = 0; row < PQntuples(result);) {
+	if (read->arena == NULL) {
+		read->arena = arena_new();
+		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
+	}
+	for (int row = 0; row < PQntuples(result); seen++) {
 		struct directory_record taken;
 
-		if (postgresql_record_take(round->reads->table, result, &row, round->arena, &taken))
-			round->records[round->count++] =
-				directory_record_copy(round->arena, &taken);
+		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
+			read->records[read->record_count++] =
+				directory_record_copy(read->arena, &taken);
 	}
+	round->is_short = seen == wanted && read->record_count < read->limit;
+	if (round->is_short)
+		read->after = arena_copy_str(
+			read->arena, str_from(PQgetvalue(result, PQntuples(result) - 1, 0)));
 }
 
 void postgresql_round_send_list(struct postgresql_round *round)
@@ -158,7 +175,7 @@ void postgresql_round_send_list(struct postgresql_round *round)
 	const struct postgresql_parameter parameters[] = {
 		{.value = read->prefix}, {.value = read->after}, {.text = limit}};
 
-	snprintf(limit, sizeof limit, "%zu", read->limit);
+	snprintf(limit, sizeof limit, "%zu", read->limit - read->record_count);
 	round->request.result = list_result;
 	postgresql_link_execute(round->store->reader.link,
 				postgresql_statement_name(POSTGRESQL_LIST, read->table, name),

@@ -19,6 +19,9 @@ struct postgresql_read {
 	enum directory_table table; /* list */
 	struct str prefix, after;
 	size_t limit;
+	struct arena *arena; /* of what was listed so far; NULL: nothing */
+	struct directory_record *records;
+	size_t record_count;
 	uint64_t version; /* missed */
 	struct postgresql_read *next, *prev;
 	size_t count; /* get */
@@ -39,8 +42,8 @@ struct postgresql_round {
 	struct postgresql_slot *slots[DIRECTORY_TABLES];
 	enum directory_table tables[DIRECTORY_TABLES]; /* of each statement */
 	unsigned table_count;
-	/* list, missed */
-	struct directory_record *records;
+	bool is_short; /* a list that is not at its end, for bad records were among its own */
+	/* missed */
 	struct directory_key *keys;
 	uint64_t *versions;
 	size_t count;
@@ -52,9 +55,10 @@ void postgresql_round_send_gets(struct postgresql_round *round);
 /* What stands in round->reads. */
 void postgresql_round_send_list(struct postgresql_round *round);
 void postgresql_round_send_missed(struct postgresql_round *round);
-/* READ is freed by the caller; ERROR as in store.h. */
+/* READ stays; ERROR as in store.h. */
 void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read);
 void postgresql_read_fail(struct postgresql_read *read, int error);
+void postgresql_read_free(struct postgresql_read *read);
 /* READS are not freed. */
 void postgresql_round_free(struct postgresql_round *round);
 

@@ -27,6 +27,7 @@ static const struct postgresql_table tables[DIRECTORY_TABLES] = {
 					   {"source", "source"}},
 			       .child = "target",
 			       .child_key = "address",
+			       .child_when = "r.kind IN ('forward', 'alias')",
 			       .child_field = "target",
 			       .child_column = "target"},
 	[DIRECTORY_MEMBER] = {.name = "member",
@@ -73,9 +74,12 @@ static void select_from(const struct postgresql_table *table, const char *source
 	if (table->child != NULL)
 		buffer_append_format(out, ", c.%s", table->child_column);
 	buffer_append_format(out, " FROM %s AS r", source);
+	/* the index is not even looked into for NULL */
 	if (table->child != NULL)
-		buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = r.%s", table->child,
-				     table->child_key, table->key_columns[0]);
+		buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN %s THEN r.%s END",
+				     table->child, table->child_key,
+				     table->child_when != NULL ? table->child_when : "true",
+				     table->key_columns[0]);
 }
 
 /* The key as an expression in what has the child beside it. */

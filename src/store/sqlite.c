@@ -10,7 +10,7 @@
 
 /* Pages of the file are read where the kernel has them; what is in the log of writes, and
  * what a change needs, is in the cache. */
-static const char SETTINGS[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+static const char SETTINGS[] = "PRAGMA synchronous = FULL;"
 			       "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;"
 			       "PRAGMA cache_size = -8192;";
 
@@ -55,11 +55,36 @@ static int open_database(struct sqlite_store *store, struct buffer *why)
 	return error == SQLITE_OK ? 0 : fail(store, error, why);
 }
 
+/* Some filesystems have no memory that processes share. */
+static int take_log(void *is_wal, int columns, char **texts, char **names)
+{
+	(void)columns;
+	(void)names;
+	*(bool *)is_wal = strcmp(texts[0], "wal") == 0;
+	return 0;
+}
+
+static int set_up(struct sqlite_store *store, struct buffer *why)
+{
+	bool is_wal = false;
+	int error =
+		sqlite3_exec(store->database, "PRAGMA journal_mode = WAL", take_log, &is_wal, NULL);
+
+	if (error == SQLITE_OK && !is_wal) {
+		buffer_append_format(why, "%s: the filesystem allows SQLite no log of writes (WAL)",
+				     store->path);
+		return -EINVAL;
+	}
+	if (error == SQLITE_OK)
+		error = sqlite3_exec(store->database, SETTINGS, NULL, NULL, NULL);
+	return error == SQLITE_OK ? 0 : fail(store, error, why);
+}
+
 static int prepare(struct sqlite_store *store, struct buffer *why)
 {
 	struct arena *arena = arena_new();
 	struct str identity;
-	int error = sqlite3_exec(store->database, SETTINGS, NULL, NULL, NULL);
+	int error = SQLITE_OK;
 
 	/* our own changes are numbered without them */
 	if (error == SQLITE_OK)
@@ -87,8 +112,11 @@ static void sqlite_free(struct directory_store *base)
 {
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
 
-	if (store->waiting != NULL)
-		sqlite_commit(store); /* the end of this turn will not come */
+	if (store->waiting != NULL) {
+		/* the end of this turn will not come, nor will that of whoever writes */
+		store->retry_until_us = 1;
+		sqlite_commit(store);
+	}
 	os_task_cancel(store->loop, &store->first);
 	os_task_cancel(store->loop, &store->commit);
 	os_timer_free(store->poll);
@@ -100,6 +128,7 @@ static void sqlite_free(struct directory_store *base)
 		(void)sqlite3_finalize(store->data[i]);
 	(void)sqlite3_close(store->database);
 	arena_free(store->spare);
+	buffer_clear(&store->scratch);
 	free(store->path);
 	free(store);
 }
@@ -139,10 +168,15 @@ int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_s
 		buffer_append_format(why, "%s: %s", path, strerror(-error));
 		return error;
 	}
+	/* counting its memory would cost a lock at each allocation; where SQLite is in use
+	 * already this changes nothing */
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store = store_new(loop, path);
 	error = open_database(store, why);
 	if (error == 0)
 		error = sqlite_schema_prepare(store, why);
+	if (error == 0)
+		error = set_up(store, why);
 	if (error == 0)
 		error = prepare(store, why);
 	if (error < 0) {

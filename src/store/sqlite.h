@@ -5,8 +5,8 @@
  * Calls are answered before they return, but for changes: those of one turn of the loop
  * are one transaction at its end, synced (WAL, synchronous=FULL). Others may write the
  * file at the same time, by plain SQL: triggers number what they change, and it is noticed
- * within a quarter of a second. The triggers are for them; what goes through the store is
- * numbered here.
+ * within a quarter of a second, and before what is asked between begin and end is answered. The
+ * triggers are for them; what goes through the store is numbered here.
  *
  * Tables (schema 1): domain(name, kind, target, service), address(address, kind, service,
  * "user", mailbox, owner, verp, text, status, source), target(address, position, target) for

@@ -147,6 +147,7 @@ static void prune(struct sqlite_store *store)
 	store->pruned_version = store->base.version;
 }
 
+/* Within the transaction of reading, where there is one. */
 static int follow(struct sqlite_store *store, struct arena *arena)
 {
 	struct str identity;
@@ -172,21 +173,24 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 	while (error == SQLITE_OK && count == PAGE);
 	if (error == SQLITE_OK && store->base.version < version)
 		reset(store, version, identity); /* somebody has emptied the log */
-	if (error == SQLITE_OK)
-		prune(store);
 	return error;
+}
+
+static void follow_or_say(struct sqlite_store *store)
+{
+	struct arena *arena = sqlite_take_arena(store);
+	int error = follow(store, arena);
+
+	if (error != SQLITE_OK)
+		(void)sqlite_failed(store, error, "follow");
+	sqlite_give_arena(store, arena);
 }
 
 void sqlite_follow(struct sqlite_store *store)
 {
-	struct arena *arena = sqlite_take_arena(store);
-	int error;
-
 	sqlite_end_reading(store); /* it may be of a state before */
-	error = follow(store, arena);
-	if (error != SQLITE_OK)
-		(void)sqlite_failed(store, error, "follow");
-	sqlite_give_arena(store, arena);
+	follow_or_say(store);
+	prune(store);
 }
 
 static int64_t data_version(struct sqlite_store *store)
@@ -200,17 +204,24 @@ static int64_t data_version(struct sqlite_store *store)
 	return version;
 }
 
+void sqlite_notice(struct sqlite_store *store)
+{
+	int64_t version = data_version(store);
+
+	if (version == store->data_version)
+		return;
+	store->data_version = version;
+	follow_or_say(store);
+}
+
 void sqlite_poll(void *context)
 {
 	struct sqlite_store *store = context;
-	int64_t version;
 
 	sqlite_end_reading(store);
 	store->told_count = 0;
-	version = data_version(store);
-	if (version != store->data_version)
-		sqlite_follow(store);
-	store->data_version = version;
+	sqlite_notice(store);
+	prune(store);
 	os_timer_start(store->poll, POLL_US);
 }
 

@@ -64,11 +64,12 @@ struct sqlite_store {
 	bool is_batch;           /* between begin and end */
 	bool is_reading;         /* in a transaction for that */
 	unsigned told_count;     /* errors and bad records that were logged since the last poll */
-	struct arena *spare;     /* for one answer at a time; others make their own */
-	struct os_task first;    /* tells the handler that we are up */
-	struct os_task commit;   /* at the end of the turn */
-	struct os_timer *retry;  /* of the commit, while others write */
-	int64_t retry_until_us;  /* 0: not begun */
+	struct buffer scratch;
+	struct arena *spare;           /* for one answer at a time; others make their own */
+	struct os_task first;          /* tells the handler that we are up */
+	struct os_task commit;         /* at the end of the turn */
+	struct os_timer *retry;        /* of the commit, while others write */
+	int64_t retry_until_us;        /* 0: not begun */
 	struct sqlite_change *waiting; /* calls, in their order */
 };
 
@@ -88,12 +89,16 @@ int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_k
 struct str sqlite_column(sqlite3_stmt *statement, int column);
 /* Runs a statement that has no rows, and resets it: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
-/* The record in the row where STATEMENT stands, its children with it, in memory of ARENA. Its key
- * may be one that was asked for, and so is in its one form.
- * SQLITE_OK, *KEY_OUT, and *RECORD_OUT, or NULL: it is bad, and was told of; or an error. */
+/* The record of KEY, that was asked for, in the row where STATEMENT stands: its children with
+ * it, in memory of ARENA, but KEY's name, which is not copied. SQLITE_OK and *RECORD_OUT, or
+ * NULL: it is bad, and was told of; or an error. */
 MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
-			  enum directory_table table, bool is_key_checked, struct arena *arena,
-			  const struct directory_record **record_out, struct str *key_out);
+			  const struct directory_key *key, struct arena *arena,
+			  const struct directory_record **record_out);
+/* The same of a row whose first columns are the key, *KEY_OUT. */
+MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
+				 enum directory_table table, struct arena *arena,
+				 const struct directory_record **record_out, struct str *key_out);
 
 /* sqlite_read.c */
 
@@ -116,8 +121,10 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 /* Version and identity as they stand in the file: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
 			   struct str *identity_out, struct arena *arena);
-/* Tells of all changes since base.version. */
+/* Tells of all changes since base.version, up to now. */
 void sqlite_follow(struct sqlite_store *store);
+/* The same if others have changed something; in the state that is read. */
+void sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
 
 /* sqlite_change.c */

@@ -43,7 +43,8 @@ void sqlite_end(struct directory_store *base)
 	sqlite_end_reading(store);
 }
 
-/* Between begin and end all is read of one state, that of the first question. */
+/* Between begin and end all is read of one state, that of the first question; what others have
+ * changed up to it is told before, so that it does not meet what was kept of an older one. */
 static int begin_reading(struct sqlite_store *store)
 {
 	int error;
@@ -52,6 +53,8 @@ static int begin_reading(struct sqlite_store *store)
 		return SQLITE_OK;
 	error = sqlite_run(store->data[DATA_BEGIN]);
 	store->is_reading = error == SQLITE_OK;
+	if (error == SQLITE_OK)
+		sqlite_notice(store);
 	return error;
 }
 
@@ -59,13 +62,12 @@ static int get_one(struct sqlite_store *store, const struct directory_key *key, 
 		   const struct directory_record **record_out)
 {
 	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
-	struct str name;
 	int error;
 
 	(void)sqlite_bind_key(statement, 1, key);
 	error = sqlite3_step(statement);
 	if (error == SQLITE_ROW)
-		error = sqlite_row(store, statement, key->table, true, arena, record_out, &name);
+		error = sqlite_row(store, statement, key, arena, record_out);
 	(void)sqlite3_reset(statement);
 	return error == SQLITE_DONE ? SQLITE_OK : error;
 }
@@ -179,7 +181,7 @@ static int read_page(struct sqlite_store *store, sqlite3_stmt *statement,
 	while ((error = sqlite3_step(statement)) == SQLITE_ROW) {
 		const struct directory_record *record = NULL;
 
-		error = sqlite_row(store, statement, table, false, arena, &record, &page->last);
+		error = sqlite_listed_row(store, statement, table, arena, &record, &page->last);
 		if (error != SQLITE_OK)
 			break;
 		page->rows++;

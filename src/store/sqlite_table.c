@@ -12,29 +12,29 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 	[DIRECTORY_DOMAIN] = {{"kind", "service", "target"},
 			      NULL,
 			      1,
-			      {"SELECT name, kind, service, target FROM domain WHERE name = ?1",
-			       "SELECT name, kind, service, target FROM domain"
-			       " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
-			       "UPDATE domain SET kind = ?2, service = ?3, target = ?4"
-			       " WHERE name = ?1",
-			       "INSERT INTO domain(name, kind, service, target)"
-			       " VALUES(?1, ?2, ?3, ?4)",
+			      {"SELECT kind, service, target FROM domain WHERE name = ?1",
+			       ("SELECT name, kind, service, target FROM domain"
+				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
+			       ("UPDATE domain SET kind = ?2, service = ?3, target = ?4"
+				" WHERE name = ?1"),
+			       ("INSERT INTO domain(name, kind, service, target)"
+				" VALUES(?1, ?2, ?3, ?4)"),
 			       "DELETE FROM domain WHERE name = ?1"}},
 	[DIRECTORY_ADDRESS] =
 		{{"kind", "service", "user", "mailbox", "owner", "verp", "text", "status",
 		  "source"},
 		 "target",
 		 1,
-		 {"SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
-		  " source FROM address WHERE address = ?1",
-		  "SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
-		  " source FROM address WHERE address >= ?1 AND address < ?2"
-		  " ORDER BY address LIMIT ?3",
-		  "UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
-		  " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
-		  " WHERE address = ?1",
-		  "INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
-		  " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+		 {("SELECT kind, service, \"user\", mailbox, owner, verp, text, status, source"
+		   " FROM address WHERE address = ?1"),
+		  ("SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
+		   " source FROM address WHERE address >= ?1 AND address < ?2"
+		   " ORDER BY address LIMIT ?3"),
+		  ("UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
+		   " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
+		   " WHERE address = ?1"),
+		  ("INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
+		   " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
 		  "DELETE FROM address WHERE address = ?1",
 		  "SELECT target FROM target WHERE address = ?1 ORDER BY position",
 		  "INSERT INTO target(address, position, target) VALUES(?1, ?2, ?3)",
@@ -42,18 +42,18 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 	[DIRECTORY_MEMBER] = {{NULL},
 			      NULL,
 			      2,
-			      {"SELECT list, member FROM member WHERE list = ?1 AND member = ?2",
-			       "SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
-			       " AND list < ?3 ORDER BY list, member LIMIT ?4",
+			      {"SELECT 1 FROM member WHERE list = ?1 AND member = ?2",
+			       ("SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
+				" AND list < ?3 ORDER BY list, member LIMIT ?4"),
 			       "UPDATE member SET member = ?2 WHERE list = ?1 AND member = ?2",
 			       "INSERT INTO member(list, member) VALUES(?1, ?2)",
 			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
 	[DIRECTORY_USER] = {{"server", "name"},
 			    "password",
 			    1,
-			    {"SELECT name, server, fullname FROM \"user\" WHERE name = ?1",
-			     "SELECT name, server, fullname FROM \"user\""
-			     " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3",
+			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1",
+			     ("SELECT name, server, fullname FROM \"user\""
+			      " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
 			     "UPDATE \"user\" SET server = ?2, fullname = ?3 WHERE name = ?1",
 			     "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)",
 			     "DELETE FROM \"user\" WHERE name = ?1",
@@ -63,9 +63,9 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 	[DIRECTORY_SERVER] = {{"service"},
 			      NULL,
 			      1,
-			      {"SELECT name, service FROM server WHERE name = ?1",
-			       "SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
-			       " ORDER BY name LIMIT ?3",
+			      {"SELECT service FROM server WHERE name = ?1",
+			       ("SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
+				" ORDER BY name LIMIT ?3"),
 			       "UPDATE server SET service = ?2 WHERE name = ?1",
 			       "INSERT INTO server(name, service) VALUES(?1, ?2)",
 			       "DELETE FROM server WHERE name = ?1"}},
@@ -83,11 +83,12 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
 			 " ORDER BY version LIMIT ?2",
 	[DATA_OLDEST] = "SELECT coalesce(min(version), 0) FROM change",
-	/* kept are the last 100,000, and those of 7 days as long as they are under a million */
-	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM change"
+	/* kept are the last 100,000, and those of 7 days as long as they are under a million;
+	 * only the oldest are looked at */
+	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM"
+		       " (SELECT version, at FROM change ORDER BY version LIMIT 3000)"
 		       " WHERE version <= ?1 - 100000 AND (version <= ?1 - 1000000"
-		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER))"
-		       " ORDER BY version LIMIT 3000)",
+		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
 	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
 			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
 };
@@ -168,7 +169,8 @@ int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_k
 
 struct str sqlite_column(sqlite3_stmt *statement, int column)
 {
-	const char *text = (const char *)sqlite3_column_text(statement, column);
+	/* of a text, its bytes where they are; as a text, a copy with a NUL behind it */
+	const char *text = sqlite3_column_blob(statement, column);
 
 	if (text == NULL)
 		return str_slice("", 0);
@@ -220,12 +222,6 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-/* The usual mailbox, which has nothing that could be wrong. */
-static bool is_plain_mailbox(const struct row *row)
-{
-	return row->count == 1 && str_equal(row->fields[0].value, STR("mailbox"));
-}
-
 static bool has_children(enum directory_table table, const struct row *row)
 {
 	if (table != DIRECTORY_ADDRESS)
@@ -246,17 +242,17 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 /* The row's record as it has to be, or NULL. */
 static const struct directory_record *check(struct sqlite_store *store,
 					    const struct directory_key *key, struct arena *arena,
-					    const struct row *row, bool is_key_checked)
+					    const struct row *row, bool is_key_in_form)
 {
-	struct directory_record input = {*key, row->fields, row->count};
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
+	struct directory_record input = {*key, row->fields, row->count};
 	const char *reason = "the key is not in its one form";
+	struct directory_field *fields;
 
-	if (is_key_checked && key->table == DIRECTORY_ADDRESS && is_plain_mailbox(row)) {
-		struct directory_field *field = arena_alloc(arena, sizeof *field);
-
-		*field = row->fields[0];
-		*record = (struct directory_record){*key, field, 1};
+	if (directory_record_is_in_form(&input, is_key_in_form, &store->scratch)) {
+		fields = arena_alloc(arena, row->count * sizeof *fields);
+		memcpy(fields, row->fields, row->count * sizeof *fields);
+		*record = (struct directory_record){*key, fields, row->count};
 		return record;
 	}
 	if (directory_record_check(&input, arena, record, &reason) == 0 &&
@@ -266,27 +262,42 @@ static const struct directory_record *check(struct sqlite_store *store,
 	return NULL;
 }
 
-int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, enum directory_table table,
-	       bool is_key_checked, struct arena *arena, const struct directory_record **record_out,
-	       struct str *key_out)
+static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
+		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
+		    const struct directory_record **record_out)
 {
-	const struct sqlite_table *shape = &sqlite_tables[table];
-	struct directory_key key = {table, key_of(statement, table, arena)};
+	const struct sqlite_table *shape = &sqlite_tables[key->table];
 	struct row row;
 	int error = SQLITE_OK;
 
-	*key_out = key.name;
 	row.count = 0;
 	for (int i = 0; shape->fields[i] != NULL; i++) {
-		struct str value = sqlite_column(statement, shape->key_columns + i);
+		struct str value = sqlite_column(statement, column + i);
 
 		if (value.length > 0)
 			row.fields[row.count++] = (struct directory_field){
 				str_from(shape->fields[i]), arena_copy_str(arena, value)};
 	}
-	if (has_children(table, &row))
-		error = add_children(store, &key, arena, &row);
+	if (has_children(key->table, &row))
+		error = add_children(store, key, arena, &row);
 	if (error == SQLITE_OK)
-		*record_out = check(store, &key, arena, &row, is_key_checked);
+		*record_out = check(store, key, arena, &row, is_key_in_form);
 	return error;
+}
+
+int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct directory_key *key,
+	       struct arena *arena, const struct directory_record **record_out)
+{
+	return read_row(store, statement, 0, key, true, arena, record_out);
+}
+
+int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
+		      enum directory_table table, struct arena *arena,
+		      const struct directory_record **record_out, struct str *key_out)
+{
+	struct directory_key key = {table, key_of(statement, table, arena)};
+
+	*key_out = key.name;
+	return read_row(store, statement, sqlite_tables[table].key_columns, &key, false, arena,
+			record_out);
 }

@@ -119,6 +119,7 @@ int trace_story_offer(struct trace_story *story, struct str text)
 {
 	struct log_line line;
 	struct str bounce;
+	struct str made;
 	struct str id;
 	bool is_ours;
 	int error = 0;
@@ -135,8 +136,9 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	is_ours = is_known(story, id);
 	if (error == 0 && is_ours)
 		error = add_id(story, bounce);
-	/* where a bounce came from is its first line */
-	if (error < 0 || !(is_ours || (bounce.length > 0 && is_wanted(story, bounce))))
+	/* where a bounce, or a message for members of a list, came from is its first line */
+	made = bounce.length > 0 ? bounce : log_line_get(&line, "message");
+	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made))))
 		return error;
 	return add_line(story, text, &line);
 }

@@ -26,6 +26,8 @@ static const struct {
 	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},
 	{"deferred", "waiting: <{to}> by {by}: {status} {text}; tried again at {until}"},
 	{"failed", "failed: <{to}> by {by}: {status} {text}"},
+	{"list_expanded", "sent on to {recipients} members of <{list}> from <{from}> as {message}"},
+	{"list_member_bad", "no address among the members of <{list}>: {member}"},
 	{"bounced", "bounced to <{to}> as {bounce}"},
 	{"bounce_dropped", "failed, and nobody to tell: dropped, from <{from}>"},
 	{"message_done", "done: all recipients are dealt with"},

@@ -358,7 +358,7 @@ def measure_ldap(options, disk):
     try:
         node = Node(disk.directory("ldap-node"), options.build,
                     f'backend = ldap url = {{ "{server.url}" }} base = "{slapd.BASE}" '
-                    f'path = "{directory}/copy.db"')
+                    f'path = "{directory}/copy.db" map = {{ "domain.service=\'maildir\'" }}')
         try:
             config = os.path.join(directory, "map.cf")
             pathlib.Path(config).write_text(

@@ -60,7 +60,7 @@ class Client:
     """NAME's certificate is shown, None: none; the server must be SERVER_NAME."""
 
     def __init__(self, directory, port, name, server_name="127.0.0.1", authority="authority",
-                 newest=None, alpn=PROTOCOL):
+                 newest=None, alpn=PROTOCOL, patience=PATIENCE):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(f"{directory}/{authority}.pem")
         if name:
@@ -71,7 +71,7 @@ class Client:
             context.set_ciphers("ALL:@SECLEVEL=0")
         if alpn:
             context.set_alpn_protocols([alpn])
-        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=patience)
         try:
             self.socket = context.wrap_socket(plain, server_hostname=server_name)
         except BaseException:

@@ -59,7 +59,8 @@ class Cluster:
                           network=network)
         self.databases.append(self.db1)
         self.db2 = Server(directories[1], "db2", machine=("db2", self.net.add("db2")),
-                          network=network, standby_of=self.db1)
+                          network=network, standby_of=self.db1,
+                          way=(BRIDGE, self._wire("db2 to db1", self.db1.address, self.db1.port)))
         self.databases.append(self.db2)
 
     def _make_directories(self, node):

@@ -3,17 +3,14 @@
 that is driven by lines (postgresql_store.c)."""
 
 import glob
-import itertools
 import os
 import pwd
-import queue
 import shutil
 import signal
 import subprocess
-import threading
-import time
 
-from stagepost import (PATIENCE, ROOT, Log, free_port, is_alive, is_root, wait_until)
+import store_lines
+from stagepost import PATIENCE, free_port, is_alive, is_root, wait_until
 
 OWNER = "postgres"  # it does not run as root
 DATABASE = "mail"
@@ -48,10 +45,11 @@ def as_owner():
 
 class Server:
     """In DIRECTORY, which is made. A standby of STANDBY_OF streams from it as NAME. MACHINE is
-    the network namespace that it runs in and its address there, NETWORK those who may come."""
+    the network namespace that it runs in and its address there, NETWORK those who may come,
+    WAY (host, port) where the standby finds the other."""
 
     def __init__(self, directory, name="a", standby_of=None, fsync="off", settings="",
-                 machine=(None, "127.0.0.1"), network="127.0.0.1/32"):
+                 machine=(None, "127.0.0.1"), network="127.0.0.1/32", way=None):
         self.directory = os.path.join(directory, name)
         self.sockets = directory
         self.name = name
@@ -69,7 +67,7 @@ class Server:
         else:
             self._run("pg_basebackup", "-D", self.directory, "-R", "-X", "stream", "--no-sync",
                       "-c", "fast", "-d",
-                      f"{standby_of.conninfo(database=None)} application_name={name}")
+                      f"{standby_of.conninfo(database=None, way=way)} application_name={name}")
         with open(os.path.join(self.directory, "postgresql.conf"), "a", encoding="ascii") as conf:
             conf.write(SETTINGS.format(address=self.address, port=self.port,
                                        sockets=self.sockets, fsync=fsync))
@@ -87,9 +85,10 @@ class Server:
                                timeout=120)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
-    def conninfo(self, database=DATABASE, user=OWNER, host=None):
+    def conninfo(self, database=DATABASE, user=OWNER, host=None, way=None):
         """By TCP; HOST may be sockets."""
-        text = f"host={host or self.address} port={self.port} user={user}"
+        host, port = way or (host or self.address, self.port)
+        text = f"host={host} port={port} user={user}"
         return f"{text} dbname={database}" if database else text
 
     def start(self):
@@ -199,118 +198,11 @@ class Session:
         self.process.stderr.close()
 
 
-class Answer:
-    def __init__(self, line):
-        _, self.error, version, *self.records = line.split("\t")
-        self.version = int(version)
-
-    def __repr__(self):
-        return f"{self.error} {self.version} {self.records}"
-
-
-class Store:
-    """DATABASES are connection strings. What the store tells is in events, each
-    (when, word, words...), in order."""
+class Store(store_lines.Store):
+    """DATABASES are connection strings."""
 
     def __init__(self, directory, *databases, wait=True):
-        program = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
-                               "tests", "e2e", "postgresql_store")
-        self.ids = itertools.count(1)
-        self.answers = {}
-        self.events = []
-        self.order = []  # of all lines: their first two words
-        self.condition = threading.Condition()
-        path = os.path.join(directory, f"store-{next(COUNT)}.log")
-        with open(path, "wb") as log:
-            self.process = subprocess.Popen([program, *databases], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=log, text=True,
-                                            bufsize=1)
-        self.log = Log(path)
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-        if wait:
-            self.wait_event("up")
-
-    def _read(self):
-        for line in self.process.stdout:
-            now = time.monotonic()
-            words = line.rstrip("\n").split("\t")
-            with self.condition:
-                self.order.append(words[:3])
-                if words[0] == "*":
-                    self.events.append((now, *words[1:]))
-                else:
-                    self.answers.setdefault(words[0], queue.Queue()).put(line.rstrip("\n"))
-                self.condition.notify_all()
-
-    def send(self, *words):
-        """The id by which receive() waits for the answer."""
-        name = str(next(self.ids))
-        with self.condition:
-            self.answers[name] = queue.Queue()
-            self.process.stdin.write("\t".join([name, *map(str, words)]) + "\n")
-            self.process.stdin.flush()
-        return name
-
-    def receive(self, name, timeout=PATIENCE):
-        return self.answers[name].get(timeout=timeout)
-
-    def ask(self, *words, timeout=PATIENCE):
-        return Answer(self.receive(self.send(*words), timeout))
-
-    def get(self, table, *keys):
-        return self.ask("get", table, *keys)
-
-    def record(self, table, key):
-        """Its text, "-" when there is none."""
-        answer = self.get(table, key)
-        assert answer.error == "0", answer
-        return answer.records[0]
-
-    def put(self, table, *records):
-        return self.ask("put", table, *records)
-
-    def state(self):
-        """up or down, identity, version, microseconds since the data were fresh."""
-        return self.receive(self.send("state")).split("\t")[1:]
-
-    def bench(self, table, pattern, keys, seconds, depth):
-        return int(self.receive(self.send("bench", table, pattern, keys, seconds, depth),
-                                seconds + PATIENCE).split("\t")[1])
-
-    def mark(self):
-        with self.condition:
-            return len(self.events)
-
-    def wait_event(self, word, *words, since=0, timeout=PATIENCE):
-        """The first event behind SINCE that begins with these words (None: any)."""
-        wanted = (word, *words)
-
-        def matches(event):
-            return all(w is None or w == e for w, e in zip(wanted, event[1:]))
-
-        deadline = time.monotonic() + timeout
-        with self.condition:
-            while True:
-                for event in self.events[since:]:
-                    if matches(event):
-                        return event
-                left = deadline - time.monotonic()
-                assert left > 0, f"no {wanted} within {timeout} s: {self.events[-5:]}\n" \
-                    f"{self.log.tail()}"
-                self.condition.wait(left)
-
-    def versions(self):
-        return [int(event[2]) for event in self.events if event[1] == "changed"]
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            self.process.wait(PATIENCE)
-        self.thread.join(PATIENCE)
-        self.process.stdout.close()
-        assert self.process.returncode == 0, self.log.tail()
+        super().__init__(directory, "postgresql_store", *databases, wait=wait)
 
 
-COUNT = itertools.count(1)
 assert pwd.getpwnam(OWNER), "PostgreSQL is not installed"

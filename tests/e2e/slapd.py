@@ -39,7 +39,7 @@ modulepath /usr/lib/ldap
 moduleload back_mdb
 moduleload syncprov
 serverID {number}
-sizelimit unlimited
+sizelimit {limit}
 {tls}
 database mdb
 maxsize 1073741824
@@ -53,7 +53,7 @@ overlay syncprov
 syncprov-checkpoint 1 1
 {overlay}
 access to attrs=userPassword by dn.exact={reader} read by * auth
-access to * by * read
+{access}
 {consumer}
 """
 
@@ -104,9 +104,10 @@ def person(name, mail=None, more=""):
 
 class Slapd:
     """One server. PROVIDER: the one that it follows. SESSIONS: how many changes the provider
-    remembers, so that who comes back is told what was deleted."""
+    remembers, so that who comes back is told what was deleted. HINT: it refuses a cookie whose
+    change it does not find any more. TLS: names of files."""
 
-    def __init__(self, directory, number=1, provider=None, sessions=0, tls=None):
+    def __init__(self, directory, number=1, provider=None, sessions=0, hint=False, tls=None):
         self.directory = str(directory)
         self.port = free_port()
         self.url = f"ldap://127.0.0.1:{self.port}"
@@ -114,15 +115,22 @@ class Slapd:
         self.process = None
         os.makedirs(os.path.join(self.directory, "data"))
         self.write("mail.schema", SCHEMA)
-        self.write("slapd.conf", CONFIGURATION.format(
+        self.settings = dict(
             directory=self.directory, base=BASE, admin=ADMIN, reader=READER, password=PASSWORD,
-            number=number, tls=TLS.format(**tls) if tls else "",
-            overlay=f"syncprov-sessionlog {sessions}" if sessions else "",
+            number=number, tls=TLS.format(**tls) if tls else "", access="access to * by * read", limit="unlimited",
+            overlay=(f"syncprov-sessionlog {sessions}\n" if sessions else "")
+            + ("syncprov-reloadhint TRUE\n" if hint else ""),
             consumer=CONSUMER.format(url=provider.url, base=BASE, admin=ADMIN,
-                                     password=PASSWORD) if provider else ""))
+                                     password=PASSWORD) if provider else "")
+        self.configure()
         if tls:
             self.secure_port = free_port()
             self.listeners += f" ldaps://127.0.0.1:{self.secure_port}/"
+
+    def configure(self, **settings):
+        """For the next start."""
+        self.settings.update(settings)
+        self.write("slapd.conf", CONFIGURATION.format(**self.settings))
 
     def write(self, name, text):
         with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
@@ -135,6 +143,11 @@ class Slapd:
                         "-l", self.write("load.ldif", text)],
                        check=True, capture_output=True, timeout=300)
         return self
+
+    def empty(self):
+        """Of all it knew, while it does not run."""
+        for name in os.listdir(os.path.join(self.directory, "data")):
+            os.remove(os.path.join(self.directory, "data", name))
 
     def start(self):
         self.process = subprocess.Popen(

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
 # run only with a section for it
-FOR_DIRECTORY = ("list", "directory", "directory-postgresql")
+FOR_DIRECTORY = ("list", "directory", "directory-ldap", "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45  # the supervisor's own patience is 35
 

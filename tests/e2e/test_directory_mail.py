@@ -2,16 +2,18 @@
 """What mail does with the directory: addresses that come and go while it flows, and mail
 that waits, never fails, while the directory is away."""
 
+import json
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 
 import pytest
 from records import Records
 from smtp import Client, deliver
-from stagepost import split_trace, wait_until
+from stagepost import as_user, split_trace, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -163,6 +165,13 @@ def test_service_that_is_not_here(mx, records):
     one = mx()
     records(one).put("address", "x@d.test", "kind mailbox", "service elsewhere")
     assert reply(one, "x@d.test").startswith("451 4.3.5")
+    queue_mail(one, "x@d.test")
+    one.log.wait("directory_service", address="x@d.test")
+    one.settings += f'service elsewhere {{ kind = maildir path = "{one.mail}/%d/%u" }}\n'
+    one.write_configuration()
+    one.reload()
+    wait_for_reply(one, "x@d.test", "250")
+    one.maildir("x@d.test").wait(1, timeout=90)
 
 
 # --- the directory is away ---
@@ -175,15 +184,18 @@ def stop_directory(one):
     return pid
 
 
+def command(one, *words, **more):
+    """What "stagepost WORDS" prints."""
+    return subprocess.run(
+        as_user() + [os.path.join(one.programs, "stagepost"), *words], check=True, timeout=60,
+        stdout=subprocess.PIPE, env={**os.environ, "STAGEPOST_CONF": one.conf}, cwd=one.directory,
+        **more).stdout
+
+
 def queue_mail(one, recipient, count=1):
     """Without asking anybody."""
-    import subprocess
-    from stagepost import as_user
     for _ in range(count):
-        subprocess.run(as_user() + [os.path.join(one.programs, "stagepost"), "sendmail", "-f",
-                                    "sender@client.test", recipient], input=STORED, check=True,
-                       timeout=60, env={**os.environ, "STAGEPOST_CONF": one.conf},
-                       cwd=one.directory)
+        command(one, "sendmail", "-f", "sender@client.test", recipient, input=STORED)
 
 
 def test_mail_waits_for_the_directory(mx):
@@ -218,32 +230,42 @@ def test_killed_directory_is_back_at_once(mx):
     assert not one.log.find("failed")
 
 
-def test_operator_sees_what_mail_waits_for(mx, ground):
-    import json
-    import subprocess
-    from stagepost import as_user
+def test_operator_sees_what_mail_waits_for(mx):
     one = mx()
     pid = stop_directory(one)
     try:
         queue_mail(one, "ann@d.test", 3)
         wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
-
-        def trigger(*words):
-            return subprocess.run(
-                as_user() + [os.path.join(ground.programs, "stagepost"), "trigger", *words],
-                capture_output=True, check=True, timeout=60, cwd=one.directory,
-                env={**os.environ, "STAGEPOST_CONF": one.conf}).stdout
-
-        (line,) = trigger("list", "--json").splitlines()
+        (line,) = command(one, "trigger", "list", "--json").splitlines()
         assert json.loads(line)["name"] == "directory"
-        assert b"directory" in trigger("list")
+        assert b"directory" in command(one, "trigger", "list")
         mark = one.log.mark()
-        trigger("release", "directory")
+        command(one, "trigger", "release", "directory")
         one.log.wait("trigger_released", since=mark, trigger="directory")
         one.log.wait("trigger_set", since=mark, trigger="directory")  # it is still away
     finally:
         os.kill(pid, signal.SIGCONT)
     one.maildir("ann@d.test").wait(3)
+
+
+@pytest.mark.parametrize("order", ["remove", "bounce"])
+def test_operator_gives_up_what_waits(mx, order):
+    """Nobody has to know for that where it would have gone."""
+    one = mx()
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test", 2)
+        wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
+        time.sleep(0.5)
+        command(one, "queue", order, "--all", "--yes")
+        one.log.wait("operator", count=2, timeout=40)
+        if order == "remove":
+            one.wait_empty()
+        else:
+            one.log.wait("bounced", count=2)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert not one.maildir("ann@d.test").files()
 
 
 def test_restart_while_mail_waits(mx):
@@ -260,6 +282,88 @@ def test_restart_while_mail_waits(mx):
     finally:
         os.kill(pid, signal.SIGCONT)
     one.maildir("ann@d.test").wait(3, timeout=10)
+
+
+def test_mail_does_not_wait_for_ever(mx):
+    """As long as for anything else: then its sender is told."""
+    one = mx("queuelifetime = 2s\n")
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test")
+        failed = one.log.wait("failed", to="ann@d.test")
+        assert failed["status"] == "5.4.7" and "does not answer" in failed["text"]
+        one.log.wait("bounced")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert not one.maildir("ann@d.test").files()
+
+
+def test_commands_wait_for_their_answers(mx):
+    """Pipelined: each is answered in its turn, once the directory is back."""
+    one = mx()
+    pid = stop_directory(one)
+    with Client(one) as client:
+        client.sock.sendall(b"MAIL FROM:<a@client.test>\r\nRCPT TO:<ann@d.test>\r\n"
+                            b"RCPT TO:<nobody@d.test>\r\nRCPT TO:<bob@d.test>\r\nDATA\r\n")
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGCONT)
+        assert [client.getreply()[0] for _ in range(5)] == [250, 250, 550, 250, 354]
+        client.sock.sendall(TEXT + b".\r\n")
+        assert client.getreply()[0] == 250
+    one.maildir("ann@d.test").wait(1)
+    one.maildir("bob@d.test").wait(1)
+
+
+def test_clients_that_do_not_wait(mx):
+    """They are gone when the directory answers, and nobody minds."""
+    one = mx()
+    pids = one.pids("smtpd")
+    for _ in range(3):
+        pid = stop_directory(one)
+        clients = [Client(one) for _ in range(40)]
+        for number, client in enumerate(clients):
+            client.sock.sendall(b"MAIL FROM:<a@client.test>\r\n" +
+                                b"RCPT TO:<x%d@d.test>\r\n" % number * 3)
+        time.sleep(0.3)
+        for client in clients:
+            client.sock.close()
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGCONT)
+        assert reply(one, "ann@d.test").startswith("250")
+    assert one.pids("smtpd") == pids
+    deliver(one, "ann@d.test", TEXT)
+    one.maildir("ann@d.test").wait(1)
+
+
+def test_the_directory_comes_and_goes(node):
+    """Without it its domains are not ours, and what is for a list waits until it is there."""
+    one = node(domains=["a.test"], relay_from=[])
+    section = f'directory {{ path = "{one.directory}/directory.db" }}\n'
+
+    def restart(settings):
+        one.settings = settings
+        one.write_configuration()
+        one.restart()
+
+    assert reply(one, "ann@d.test").startswith("550 5.7.1")
+    assert not one.pids("list") and not one.pids("directory")
+    restart(section + "stage list { paused = yes }\n")
+    with Records(one) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("address", "ann@d.test", "kind mailbox")
+        records.list("list@d.test", ["ann@d.test"], "ann@d.test")
+    wait_for_reply(one, "ann@d.test", "250")
+    deliver(one, ["ann@d.test", "list@d.test", "anna@a.test"], TEXT)
+    one.maildir("ann@d.test").wait(1)
+    one.maildir("anna@a.test").wait(1)
+    restart("")
+    assert reply(one, "ann@d.test").startswith("550 5.7.1")
+    deliver(one, "anna@a.test", TEXT)
+    one.maildir("anna@a.test").wait(2)
+    assert one.control_files() and not one.log.find("failed")
+    restart(section)
+    one.maildir("ann@d.test").wait(2)
+    one.wait_empty()
 
 
 # --- lists ---

@@ -9,7 +9,8 @@ import random
 import time
 
 import pytest
-from partition import COMING, DOMAIN, MOVING, STEADY, TTL, Cluster, Faults, Load, settle
+from partition import (COMING, DOMAIN, MOVING, STEADY, TTL, Asker, Cluster, Faults, Load,
+                       settle, value_of)
 from stagepost import is_root, wait_until
 from truth import ABSENT, Judge, Truth
 from common.record import record
@@ -49,7 +50,7 @@ def test_partition(cluster, capsys):
     try:
         for number in range(ROUNDS):
             names = faults.some()
-            time.sleep(faults.source.uniform(0.3, 2 * TTL))
+            time.sleep(faults.source.uniform(0.3, 3 * TTL))
             faults.mend()
             load.resolve_doubts()
             longest = max(longest, settle_under_load(cluster, truth, load))
@@ -83,3 +84,28 @@ def settle_under_load(cluster, truth, load):
                     f"VALUES ('{key}', 'mailbox', 'maildir')")
     settle(cluster, Truth({key: f"local maildir {key}"}))
     return time.monotonic() - begun
+
+
+def test_standby_that_hears_nothing(cluster):
+    """Its connection to the primary stands, and is silent: who reads from it must not take
+    what is there for the truth."""
+    truth = fill(cluster)
+    settle(cluster, truth)
+    judge = Judge(truth, TTL, SLACK)
+    asker = Asker(cluster.directories[1])
+    key = MOVING[0]
+    cluster.wires["db2 to db1"].is_held = True
+    value = f"local maildir elsewhere@{DOMAIN}"
+    truth.begin(key, value)
+    cluster.db1.sql(f"UPDATE address SET mailbox = 'elsewhere@{DOMAIN}' WHERE address = '{key}'")
+    truth.end(key)
+    deadline = time.monotonic() + 20
+    found = None
+    while found != value and time.monotonic() < deadline:
+        asked = time.monotonic()
+        is_answer, found = value_of(asker.ask("get", "route", key))
+        if is_answer:
+            judge.answered(key, found, asked, "dir2")
+        time.sleep(0.05)
+    assert not judge.stale, judge.stale[:5]
+    assert found == value, "it goes to the primary instead"

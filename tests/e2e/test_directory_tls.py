@@ -13,6 +13,7 @@ import time
 import pytest
 from directory_tls import Client, Closed, make_certificates, settings_of
 from dns import NameServer
+from inside import NEEDS, inside
 from stagepost import PATIENCE, as_user, free_port, give_to_user, wait_until
 
 CERTIFICATES = ("loopback-dir1.example.org", "loopback-dir2.example.org", "reader.example.org",
@@ -45,6 +46,7 @@ class Server:
         certificate = certificate or f"loopback-{name}.example.org"
         self.node = node(name, start=False)
         self.node.domains = []
+        self.database = database
         self.node.settings = (
             f'directory {{ {backend} listen = {{ "127.0.0.1:{self.port}" }} '
             + settings_of(keys, certificate) + ROLES + more + "}\n" + node_settings
@@ -270,8 +272,8 @@ def trio(node, keys, ground):
     return first, second, relay
 
 
-def greet(relay, name="reader.example.org"):
-    client = relay.client(name, server_name="relay.example.org")
+def greet(relay, name="reader.example.org", server_name="relay.example.org"):
+    client = relay.client(name, server_name=server_name)
     hello = client.receive()
     assert hello[0] == "hello", hello
     return client, hello
@@ -497,6 +499,39 @@ def test_who_loses_his_name_is_cut_off(node, keys):
             reader.receive()
 
 
+def may(pid, call, *arguments):
+    """Whether the process PID may do that."""
+    result = inside(pid, call, *arguments)
+    if not result.startswith("-"):
+        assert inside(pid, "close", result) == "0"
+        return True
+    assert result in ("-EPERM", "-EACCES"), result
+    return False
+
+
+@NEEDS[0]
+@NEEDS[1]
+def test_servers_and_relays_are_confined(trio, keys):
+    server, _, relay = trio
+    database = os.path.join(server.node.directory, "..")  # of no process in particular
+    key = f"{keys}/relay.example.org.key"
+    for each, is_relay in ((server, False), (relay, True)):
+        client, _ = greet(each, server_name="127.0.0.1" if each is server else
+                          "relay.example.org")
+        client.socket.close()
+        pid = each.node.pids("directory")[0]
+        opens = lambda path, flags=0: may(pid, "openat", -100, f"={path}", flags, 0o600)
+        assert may(pid, "socket", socket.AF_INET, socket.SOCK_STREAM, 0) == is_relay
+        assert may(pid, "socket", socket.AF_INET, socket.SOCK_DGRAM, 0) == is_relay
+        assert opens(key), "certificates are read again at a reload"
+        assert not opens(key, os.O_WRONLY)
+        assert not opens(f"{keys}/made", os.O_WRONLY | os.O_CREAT)
+        assert not opens(each.node.conf)
+        assert not opens("/etc/passwd")
+        assert not opens(database, os.O_DIRECTORY)
+        assert opens(server.database) == (not is_relay)
+
+
 # --- files ---
 
 def test_new_certificates_are_taken(node, keys, ground):
@@ -532,9 +567,15 @@ def test_files_that_cannot_be_used_are_named(node, keys, ground):
         shutil.copy(os.path.join(keys, name), own)
         give_to_user(os.path.join(own, name))
     os.unlink(f"{own}/loopback-dir1.example.org.key")
-    server = Server(node, own, start=False)
-    with pytest.raises(AssertionError):
-        server.node.start(timeout=3)
-    found = server.log.find("directory_error")
-    assert found and found[0]["reason"] == \
-        f"{own}/loopback-dir1.example.org.key: No such file or directory"
+    server = Server(node, own)  # this machine's own clients are served
+    found = server.log.wait("directory_error")
+    assert found["reason"] == f"{own}/loopback-dir1.example.org.key: No such file or directory"
+    with pytest.raises((ssl.SSLError, ConnectionError, TimeoutError)):
+        server.client(patience=1)
+    path = os.path.join(own, "loopback-dir1.example.org.key")
+    shutil.copy(os.path.join(keys, os.path.basename(path)), path + ".new")
+    give_to_user(path + ".new")
+    os.rename(path + ".new", path)
+    with server.client() as client:  # without a word to it
+        assert client.receive()[0] == "hello"
+    assert len(server.log.find("directory_error")) == 1

@@ -15,8 +15,9 @@ TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """serve reload stop check config manual enqueue mailq trace sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
-trigger/release""".split()
-MAIL = ("enqueue", "sendmail")  # exit as sysexits.h has it
+trigger/release directory directory/get directory/put directory/del directory/list directory/watch
+directory/stats directory/import directory/export directory/passwd newaliases""".split()
+MAIL = ("enqueue", "sendmail", "newaliases")  # exit as sysexits.h has it
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
             "trigger/list/--json", "help", "help/queue/list", "completion/bash", "--help"]
@@ -75,7 +76,9 @@ def test_help_and_wrong_options(node, run, command):
     ("queue list", []), ("queue show", ["1"]), ("queue hold", ["1"]), ("queue release", ["1"]),
     ("queue retry", ["1"]), ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
     ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
-    ("trigger wait", ["x"]), ("trigger release", ["x"])])
+    ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
+    ("directory put", ["a@b"]), ("directory del", ["a@b"]), ("directory list", []),
+    ("directory watch", []), ("directory stats", [])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)

@@ -41,6 +41,26 @@ static void check_reason(const char *reason)
 			panic("a reason has a control character");
 }
 
+/* The short way agrees with the long one, which said TAKEN and made CHECKED of RECORD. */
+static void check_form(const struct directory_record *record, bool is_taken,
+		       const struct directory_record *checked)
+{
+	struct buffer scratch = {0};
+
+	if (directory_record_is_in_form(record, false, &scratch)) {
+		if (!is_taken || record->field_count != checked->field_count)
+			panic("a record in its form is refused, or another");
+		check_equal(record->key.name, checked->key.name, "keys in form");
+		for (size_t i = 0; i < record->field_count; i++) {
+			check_equal(record->fields[i].name, checked->fields[i].name,
+				    "names in form");
+			check_equal(record->fields[i].value, checked->fields[i].value,
+				    "values in form");
+		}
+	}
+	buffer_clear(&scratch);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {{(const char *)data, size}};
@@ -49,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct directory_record checked;
 	struct arena *arena = arena_new();
 	const char *reason = "";
+	bool is_taken;
 
 	record.key.table = input_byte(&input) % (DIRECTORY_TABLES + 1);
 	record.key.name = input_text(&input);
@@ -56,10 +77,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fields[record.field_count].name = input_text(&input);
 		fields[record.field_count++].value = input_text(&input);
 	}
-	if (directory_record_check(&record, arena, &checked, &reason) == 0)
+	is_taken = directory_record_check(&record, arena, &checked, &reason) == 0;
+	check_form(&record, is_taken, &checked);
+	if (is_taken) {
+		check_form(&checked, true, &checked);
 		check_again(arena, &checked);
-	else
+	} else {
 		check_reason(reason);
+	}
 	arena_free(arena);
 	return 0;
 }

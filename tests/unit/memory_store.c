@@ -278,19 +278,27 @@ void memory_store_free(struct memory_store *store)
 	free(store);
 }
 
-void memory_store_put(struct memory_store *store, const char *text)
+bool memory_store_try_put(struct memory_store *store, const char *text)
 {
 	struct arena *arena = arena_new();
 	struct directory_record input = record_of_text(arena, text);
 	struct directory_change change = {.is_removal = false};
 	size_t first = store->private->data.log_count;
 	const char *reason;
+	bool is_good = directory_record_check(&input, arena, &change.record, &reason) == 0;
 
-	if (directory_record_check(&input, arena, &change.record, &reason) < 0)
-		panic("%s: %s", text, reason);
-	(void)memory_table_apply(&store->private->data, &change, &store->base.version);
-	tell(store, first);
+	if (is_good) {
+		(void)memory_table_apply(&store->private->data, &change, &store->base.version);
+		tell(store, first);
+	}
 	arena_free(arena);
+	return is_good;
+}
+
+void memory_store_put(struct memory_store *store, const char *text)
+{
+	if (!memory_store_try_put(store, text))
+		panic("a bad record: %s", text);
 }
 
 void memory_store_remove(struct memory_store *store, const char *text)

@@ -28,6 +28,8 @@ void memory_store_free(struct memory_store *store);
 
 /* One change, and the handler, where there is one, is told. Panics where the record is bad. */
 void memory_store_put(struct memory_store *store, const char *record);
+/* The same; false where it is bad. */
+bool memory_store_try_put(struct memory_store *store, const char *record);
 void memory_store_remove(struct memory_store *store, const char *table_and_key);
 
 /* Answers the first question that waits; false: none does. */

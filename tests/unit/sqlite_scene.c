@@ -7,6 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const scene_samples[] = {
+	"address @d.example|kind refused|text All have left|status 5.1.6",
+	"address a@d.example|kind mailbox",
+	"address b@d.example|kind mailbox|service maildir|mailbox c@d.example|source aliases",
+	"address c@d.example|kind forward|target z@e.example|target a@e.example|target c@d.example",
+	"address d@d.example|kind alias|target a@d.example",
+	"address e@d.example|kind list|owner o@d.example|verp yes",
+	"address f@d.example|kind program|service filter",
+	"address g@d.example|kind mailbox|user ann",
+	"domain d.example|kind local|service maildir",
+	"domain e.example|kind relay",
+	"domain f.example|kind alias|target d.example",
+	"member e@d.example a@x.example",
+	"member e@d.example b@x.example",
+	"server s1|service maildir",
+	"user ann|password $y$j9T$a$b|password $2b$10$c|server s1|name Ann \xc3\x84.",
+	"user bob",
+};
+const size_t scene_sample_count = COUNT_OF(scene_samples);
+
 static void hear(struct sqlite_scene *scene, const char *format, ...) PRINTF_LIKE(2, 3);
 
 static void hear(struct sqlite_scene *scene, const char *format, ...)
@@ -224,9 +244,17 @@ void scene_turn(struct sqlite_scene *scene)
 void scene_wait(struct sqlite_scene *scene)
 {
 	scene->is_waiting = true;
-	run_for(scene, 1000000);
+	run_for(scene, 10000000);
 	scene->is_waiting = false;
 	assert_true(scene->heard.length > 0);
+}
+
+void scene_put_samples(struct sqlite_scene *scene)
+{
+	for (size_t i = 0; i < COUNT_OF(scene_samples); i++)
+		scene_put(scene, scene_samples[i]);
+	scene_turn(scene);
+	scene_expect(scene, NULL);
 }
 
 void scene_sql(struct sqlite_scene *scene, const char *sql)

@@ -44,9 +44,14 @@ void scene_list(struct sqlite_scene *scene, enum directory_table table, const ch
 		const char *after, size_t limit, char separator);
 void scene_missed(struct sqlite_scene *scene, uint64_t version, size_t limit);
 
+/* A record of each kind and table. */
+extern const char *const scene_samples[];
+extern const size_t scene_sample_count;
+void scene_put_samples(struct sqlite_scene *scene); /* all, heard */
+
 /* A turn of the loop. */
 void scene_turn(struct sqlite_scene *scene);
-/* Turns until something is heard; fails after a second. */
+/* Turns until something is heard; fails after ten seconds. */
 void scene_wait(struct sqlite_scene *scene);
 
 /* By another connection to the same file. */

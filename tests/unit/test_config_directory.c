@@ -46,6 +46,8 @@ static void an_empty_section_is_sqlite(void **state)
 	assert_int_equal(c->directory.negative_ttl_us, 5 * MINUTE_US);
 	assert_string_equal(c->directory.certificate, "");
 	assert_int_equal(c->directory.listen_count + c->directory.socketmap_count, 0);
+	assert_int_equal(c->directory.alias_count, 1);
+	assert_string_equal(c->directory.aliases[0], "/etc/aliases");
 	config_free(c);
 }
 
@@ -117,8 +119,9 @@ static const struct refusal cases[] = {
 	 "t:3: directory.url: not the URL of an LDAP server: found \"http://x\"; allowed: "
 	 "ldap://HOST:PORT, ldaps://HOST:PORT, ldapi://PATH\n"
 	 "t:4: directory.map: not a mapping: found \"address.key\"; allowed: "
-	 "TABLE.FIELD=ATTRIBUTE\n"
-	 "t:4: directory.map: not a mapping: found \"a b.c=d\"; allowed: TABLE.FIELD=ATTRIBUTE\n"},
+	 "FIELD=ATTRIBUTE, with a field of stagepost-directory-ldap(7)\n"
+	 "t:4: directory.map: no such field: found \"a b.c=d\"; allowed: "
+	 "FIELD=ATTRIBUTE, with a field of stagepost-directory-ldap(7)\n"},
 	{HOST "directory { backend = servers servers = { a, a:b, \"[::1\", a-:1, ::1:1, "
 	      "unix:run } }",
 	 "t:2: directory.servers: no port: found \"a\"; allowed: HOST:PORT, IPV4:PORT, [IPV6]:PORT "

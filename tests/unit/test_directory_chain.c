@@ -255,7 +255,7 @@ static void expect_news(const char *expected)
 {
 	int64_t delay_us = wait_until(has_news);
 
-	assert_true(delay_us < SECOND_US);
+	assert_true(delay_us < 5 * SECOND_US);
 	assert_string_equal(news, expected);
 	news[0] = '\0';
 }
@@ -354,7 +354,7 @@ static void another_server_takes_over(void **state)
 	close_host(&hosts[0]);
 	delay_us = wait_until(is_asked_elsewhere);
 	print_message("failover: %d ms\n", (int)(delay_us / 1000));
-	assert_true(delay_us < SECOND_US);
+	assert_true(delay_us < 5 * SECOND_US);
 	put_at_all("address ann@example.org|kind refused|text Gone");
 	expect_news("3 address ann@example.org\n");
 	get("route", "ann@example.org");
@@ -369,7 +369,7 @@ static void another_server_takes_over(void **state)
 	put_at_all("user ann|name A N");
 	open_host(&hosts[1]);
 	delay_us = wait_until(is_asked_elsewhere);
-	assert_true(delay_us < 2 * SECOND_US);
+	assert_true(delay_us < 5 * SECOND_US);
 	get("route", "ann@example.org");
 	assert_non_null(strstr(answer.text, "local maildir ann@example.org\n"));
 	assert_string_equal(news, "4 address ann@example.org\n5 user ann\n");

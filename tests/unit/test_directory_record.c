@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+static unsigned in_form; /* that were found out the short way */
+
 static void check_form(const char *text, const char *form)
 {
+	bool is_alike;
 	struct arena *arena = arena_new();
 	struct directory_record input = record_of_text(arena, text);
 	struct directory_record record;
@@ -17,6 +20,10 @@ static void check_form(const char *text, const char *form)
 	if (directory_record_check(&input, arena, &record, &reason) != 0)
 		fail_msg("%s: %s", text, reason);
 	copy = directory_record_copy(arena, &record);
+	is_alike = directory_record_is_in_form(&input, false, &out);
+	assert_false(is_alike && strcmp(text, form) != 0);
+	in_form += is_alike;
+	buffer_reset(&out);
 	record_append_text(&out, &copy);
 	buffer_append_byte(&out, '\0');
 	assert_string_equal(buffer_data(&out), form);
@@ -73,6 +80,7 @@ static void records_have_one_form(void **state)
 		check_form(cases[i].text, form);
 		check_form(form, form);
 	}
+	assert_true(in_form > COUNT_OF(cases)); /* most of those that are, twice */
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -153,12 +161,15 @@ static void what_is_wrong_is_named(void **state)
 		struct arena *arena = arena_new();
 		struct directory_record input = record_of_text(arena, cases[i].text);
 		struct directory_record record = {.field_count = 77};
+		struct buffer scratch = {0};
 		const char *reason = NULL;
 
 		if (directory_record_check(&input, arena, &record, &reason) != -EINVAL)
 			fail_msg("%s is taken", cases[i].text);
+		assert_false(directory_record_is_in_form(&input, false, &scratch));
 		assert_string_equal(reason, cases[i].reason);
 		assert_int_equal(record.field_count, 77);
+		buffer_clear(&scratch);
 		arena_free(arena);
 	}
 }

@@ -389,6 +389,30 @@ static void another_configuration_is_another_identity(void **state)
 	end(&scene);
 }
 
+static void a_shorter_ttl_forgets_no_holder(void **state)
+{
+	struct directory_peer *peer;
+	struct config *shorter;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, false);
+	peer = client(&scene, READ);
+	check(peer, "get|1|address|ann@example.org",
+	      "val|1|3600000|3|kind mailbox|on address ann@example.org");
+	shorter = parse("hostname = mx.example.org\nservice box { kind = maildir path = /m/%u }\n"
+			"directory { ttl = 0 negative_ttl = 0 }\n");
+	directory_server_configure(scene.server, shorter);
+	/* its filter ages at each tick now, twice at least */
+	directory_peer_turn(scene.loop, 7 * SECOND_US / 2);
+	memory_store_put(scene.store, "address ann@example.org|kind refused|text no");
+	assert_string_equal(directory_peer_hear(peer), "new|4|address|ann@example.org");
+	directory_peer_free(peer);
+	directory_server_configure(scene.server, scene.config);
+	config_free(shorter);
+	end(&scene);
+}
+
 static void the_ttl_never_outlasts_what_the_store_knows(void **state)
 {
 	struct directory_peer *peer;
@@ -562,6 +586,26 @@ static void a_client_may_end_with_questions_under_way(void **state)
 	end(&scene); /* with a question that nobody has answered yet */
 }
 
+static void who_stops_answers_what_was_asked(void **state)
+{
+	struct directory_peer *peer;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, false);
+	peer = client(&scene, ALL);
+	scene.store->is_late = true;
+	directory_peer_say(peer, "put|1|address|bob@example.org|kind mailbox");
+	directory_peer_turn(scene.loop, 1000);
+	directory_server_stop(scene.server);
+	directory_peer_say(peer, "get|2|address|ann@example.org");
+	assert_string_equal(directory_peer_hear(peer), "ok|1|4");
+	assert_string_equal(directory_peer_hear_now(peer), "nothing");
+	assert_true(directory_server_is_idle(scene.server));
+	directory_peer_free(peer);
+	end(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +619,7 @@ int main(void)
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
 		cmocka_unit_test(another_configuration_is_another_identity),
+		cmocka_unit_test(a_shorter_ttl_forgets_no_holder),
 		cmocka_unit_test(the_ttl_never_outlasts_what_the_store_knows),
 		cmocka_unit_test(a_large_answer_comes_in_parts),
 		cmocka_unit_test(who_asks_too_much_at_once_is_answered_bit_by_bit),
@@ -582,6 +627,7 @@ int main(void)
 		cmocka_unit_test(news_for_who_is_behind_become_one_reset),
 		cmocka_unit_test(too_many_connections_are_turned_away),
 		cmocka_unit_test(a_client_may_end_with_questions_under_way),
+		cmocka_unit_test(who_stops_answers_what_was_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,22 @@ static void test_many(void **state)
 	teardown(&world);
 }
 
+/* A line that is wrong changes nothing and removes nothing. */
+static void test_wrong(void **state)
+{
+	static const char *const records[] = {FORWARD("a", "b"), FORWARD("c", "d"),
+					      FORWARD("e", "f"), NULL};
+	struct world world;
+
+	(void)state;
+	setup(&world, records);
+	import_text(&world, "a: |x\nc: d@@e\n", NULL, REPLACE);
+	assert_non_null(strstr(buffer_data(&world.told), "\n-e@d.example\n"));
+	assert_string_equal(fake_client_all(world.server.client),
+			    FORWARD("a", "b") "\n" FORWARD("c", "d") "\n");
+	teardown(&world);
+}
+
 /* A record that the server refuses is told of; the others go on. */
 static void test_refused(void **state)
 {
@@ -291,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_seen),  cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_twice), cmocka_unit_test(test_source),
 		cmocka_unit_test(test_many),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

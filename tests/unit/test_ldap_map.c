@@ -5,6 +5,9 @@
 #include "store/ldap_dn.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct mapped {
 	struct buffer text; /* a line a claim, then a line a complaint */
@@ -115,7 +118,8 @@ static const struct {
 	 "domain example.org kind=local service=maildir\n"},
 	{NULL, "dc=x\nobjectClass: domain\nassociatedDomain: x.org\n", ""},
 	/* other maps */
-	{"address.key=mailPrimaryAddress|address.mailbox=mailDrop|address.service='lmtp'|user.key=",
+	{"address.key=mailPrimaryAddress|address.mailbox=mailDrop|address.service='lmtp'|user.key='"
+	 "'",
 	 "uid=g,dc=x\nuid: g\nmailPrimaryAddress: g@x.org\nmailDrop: store-g@x.org\n",
 	 "address g@x.org kind=mailbox service=lmtp mailbox=store-g@x.org\n"},
 	{"server.key=cn|server.service=description",
@@ -127,7 +131,7 @@ static const struct {
 
 static struct entry_map *map_of(const char *text, struct arena *arena)
 {
-	const char *texts[MAP_FIELDS];
+	const char *texts[CONFIG_MAP_FIELDS];
 	struct str rest = str_from(text == NULL ? "" : text);
 	struct buffer why = {0};
 	struct entry_map *map;
@@ -278,12 +282,66 @@ static void test_name_parts(void **state)
 	assert_text(&out, "", "no domain");
 }
 
+/* TEXT without line ends and requests of the manual, and single spaces. */
+static void read_manual(struct buffer *out)
+{
+	FILE *file = fopen(getenv("LDAP_MANUAL"), "r");
+	char line[400];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL) {
+		struct str text = str_trim(str_slice(line, strcspn(line, "\n")));
+
+		if (str_starts_with(text, STR(".It Li ")))
+			text = str_skip(text, 7);
+		if (str_equal(text, STR(".br")))
+			continue;
+		buffer_append_str(out, text);
+		buffer_append_byte(out, ' ');
+	}
+	fclose(file);
+	buffer_append_byte(out, '\0');
+}
+
+/* The table in the manual is the one that is used. */
+static void test_manual(void **state)
+{
+	struct buffer page = {0};
+	struct buffer table = {0};
+	struct buffer row = {0};
+	struct str line;
+
+	(void)state;
+	read_manual(&page);
+	entry_map_describe(&table);
+	for (struct str rest = buffer_view(&table); str_split(&rest, '\n', &line);) {
+		struct str field;
+		struct str attributes;
+
+		if (line.length == 0)
+			continue;
+		(void)str_split(&line, '=', &field);
+		(void)str_split(&line, '\t', &attributes);
+		buffer_reset(&row);
+		buffer_append_format(&row, " " STR_FORMAT "%s" STR_FORMAT " " STR_FORMAT " ",
+				     STR_ARGUMENTS(field), attributes.length > 0 ? " " : "",
+				     STR_ARGUMENTS(attributes), STR_ARGUMENTS(line));
+		buffer_append_byte(&row, '\0');
+		if (strstr(buffer_data(&page), buffer_data(&row)) == NULL)
+			fail_msg("the manual has not: %s", buffer_data(&row));
+	}
+	buffer_clear(&page);
+	buffer_clear(&table);
+	buffer_clear(&row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),      cmocka_unit_test(test_unusable_passwords),
 		cmocka_unit_test(test_wrong_maps), cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_names),      cmocka_unit_test(test_name_parts),
+		cmocka_unit_test(test_manual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

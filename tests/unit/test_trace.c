@@ -71,6 +71,10 @@ static const char *const logs[] = {
 	"stage=arrive",
 	"time=2026-11-20T08:00:02.000000Z process=queue[2] event=message_queued id=77-a "
 	"stage=arrive",
+	"time=2026-11-20T08:00:07.000000Z process=list[3] event=list_expanded id=11-a list=l@b.c "
+	"message=12-b from=o@b.c recipients=1000",
+	"time=2026-11-20T08:00:08.000000Z process=queue[2] event=message_queued id=12-b "
+	"stage=submit",
 	"other text id=7-a",
 	"Nov 20 08:00:06 host stagepost[1]: {\"time\":\"2026-11-20T08:00:06.000000Z\","
 	"\"level\":\"info\",\"process\":\"send[1]\",\"event\":\"message_done\",\"id\":\"7-c\"}",
@@ -113,6 +117,12 @@ static void test_story(void **state)
 			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
 			    "2026-11-20T08:00:05.000000Z 9-b send[1]: delivered to <a@b.c> by "
 			    "maildir: 2.0.0 stored\n");
+	/* a list's mail may be many messages: each has its own story */
+	assert_story("11-a", "2026-11-20T08:00:07.000000Z 11-a list[3]: sent on to 1000 members of "
+			     "<l@b.c> from <o@b.c> as 12-b\n");
+	assert_story("12-b", "2026-11-20T08:00:07.000000Z 11-a list[3]: sent on to 1000 members of "
+			     "<l@b.c> from <o@b.c> as 12-b\n"
+			     "2026-11-20T08:00:08.000000Z 12-b queue[2]: queued at submit\n");
 	assert_story("8", "");
 	assert_null(trace_story_new(STR("x")));
 	assert_null(trace_story_new(STR("7-")));

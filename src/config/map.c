@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: ISC
+#include "config/map.h"
+
+/* The defaults are those of inetOrgPerson (RFC 2798), posixAccount (RFC 2307), of
+ * inetLocalMailRecipient (draft-lachman-laser-ldap-mail-routing-02), and what mail servers that
+ * were kept in LDAP have made usual. */
+const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
+	/* clang-format off */
+	[CONFIG_MAP_ADDRESS_KEY] = {"address.key", "mail",
+		"the address of a mailbox; further values are aliases of the first"},
+	[CONFIG_MAP_ADDRESS_ALIAS] = {"address.alias", "mailAlternateAddress mailLocalAddress",
+		"further addresses of the same mailbox, of all of these attributes"},
+	[CONFIG_MAP_ADDRESS_TARGET] = {"address.target", "mailForwardingAddress mailRoutingAddress",
+		"where its mail is sent instead; its own address: into the mailbox, too"},
+	[CONFIG_MAP_ADDRESS_USER] = {"address.user", "uid", "the user whose mailbox it is"},
+	[CONFIG_MAP_ADDRESS_MAILBOX] = {"address.mailbox", "",
+		"the address that the service is told, where it is another"},
+	[CONFIG_MAP_ADDRESS_SERVICE] = {"address.service", "",
+		"the service that delivers; then the user's server does not count"},
+	[CONFIG_MAP_USER_KEY] = {"user.key", "uid", "the name of a user"},
+	[CONFIG_MAP_USER_SERVER] = {"user.server", "mailHost", "the server that has the user's mailboxes"},
+	[CONFIG_MAP_USER_NAME] = {"user.name", "displayName cn", "the user's name for people"},
+	[CONFIG_MAP_USER_PASSWORD] = {"user.password", "userPassword",
+		"{CRYPT} and what crypt(5) makes, or a SCRAM key; others cannot be used"},
+	[CONFIG_MAP_LIST_CLASS] = {"list.class",
+		"groupOfNames groupOfUniqueNames rfc822MailGroup mailGroup nisMailAlias",
+		"object classes: entries that have one of these, and list.key, are lists"},
+	[CONFIG_MAP_LIST_KEY] = {"list.key", "mail", "the address of a list"},
+	[CONFIG_MAP_LIST_ALIAS] = {"list.alias", "mailAlternateAddress mailLocalAddress",
+		"further addresses of the same list"},
+	[CONFIG_MAP_LIST_MEMBER] = {"list.member", "member uniqueMember",
+		"members, as names of entries: their address.key or list.key, whatever it is just then"},
+	[CONFIG_MAP_LIST_TEXT] = {"list.text", "rfc822MailMember mgrpRFC822MailMember",
+		"members, as addresses"},
+	[CONFIG_MAP_LIST_OWNER] = {"list.owner", "owner",
+		"who hears of failures, as the name of an entry or an address; else postmaster of the domain"},
+	[CONFIG_MAP_LIST_VERP] = {"list.verp", "", "yes or no"},
+	[CONFIG_MAP_DOMAIN_CLASS] = {"domain.class", "domainRelatedObject",
+		"object classes: entries that have one of these, and domain.key, are domains of ours"},
+	[CONFIG_MAP_DOMAIN_KEY] = {"domain.key", "associatedDomain",
+		"the name of the domain; dc: all dc of the entry's name together"},
+	[CONFIG_MAP_DOMAIN_SERVICE] = {"domain.service", "", "the service for its mailboxes"},
+	[CONFIG_MAP_SERVER_KEY] = {"server.key", "", "the name of a server, as user.server has it"},
+	[CONFIG_MAP_SERVER_SERVICE] = {"server.service", "", "the service that delivers to the server"},
+	/* clang-format on */
+};
+
+enum config_map_field config_map_field_find(struct str name)
+{
+	unsigned field = 0;
+
+	while (field < CONFIG_MAP_FIELDS &&
+	       !str_equal(name, str_from(config_map_fields[field].name)))
+		field++;
+	return (enum config_map_field)field;
+}

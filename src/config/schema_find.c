@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: ISC
+/* What is asked of the table of settings. */
+#include "config/schema.h"
+#include <inttypes.h>
+#include <string.h>
+
+const struct config_setting *config_setting_find(enum config_section section, struct str name)
+{
+	size_t count;
+	const struct config_setting *rows = config_section_settings(section, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (str_equal(name, str_from(rows[i].name)))
+			return &rows[i];
+	return NULL;
+}
+
+static const struct config_setting *kind_setting(const struct config_setting *setting)
+{
+	return config_setting_find(setting->section,
+				   str_from(config_section_info(setting->section)->kind));
+}
+
+void config_setting_kinds(const struct config_setting *setting, struct buffer *out)
+{
+	const struct config_setting *kind = kind_setting(setting);
+	bool is_first = true;
+
+	buffer_append_format(out, "%s = ", kind->name);
+	for (const struct config_word *word = kind->words; word->name != NULL; word++) {
+		if ((setting->kinds & 1u << word->value) == 0)
+			continue;
+		buffer_append_string(out, is_first ? "" : ", ");
+		buffer_append_string(out, word->name);
+		is_first = false;
+	}
+}
+
+bool config_setting_applies(const struct config_setting *setting, const void *base)
+{
+	unsigned kind;
+
+	if (setting->kinds == 0)
+		return true;
+	memcpy(&kind, (const char *)base + kind_setting(setting)->offset, sizeof kind);
+	return (setting->kinds & 1u << kind) != 0;
+}
+
+void config_setting_allowed(const struct config_setting *setting, struct buffer *out)
+{
+	if (setting->words != NULL) {
+		for (const struct config_word *word = setting->words; word->name != NULL; word++) {
+			buffer_append_string(out, word == setting->words ? "" : ", ");
+			buffer_append_string(out, word->name);
+		}
+		return;
+	}
+	buffer_append_string(out, setting->type->allowed);
+	if (setting->type->print_number != NULL) {
+		buffer_append_string(out, " from ");
+		setting->type->print_number(setting->min, out);
+		buffer_append_string(out, " to ");
+		setting->type->print_number(setting->max, out);
+	} else if (setting->max > 0) {
+		buffer_append_format(out, " of at most %" PRIu64 " bytes", setting->max);
+	}
+}

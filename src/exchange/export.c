@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: ISC
+#include "exchange/export.h"
+#include "directory/key.h"
+#include "exchange/writer.h"
+
+struct export
+{
+	struct exchange_server *server;
+	const struct exchange_export_settings *settings;
+	struct buffer text;
+};
+
+static int flush(struct export *export)
+{
+	int error = export->settings->write(export->settings->context, buffer_view(&export->text));
+
+	buffer_reset(&export->text);
+	return error;
+}
+
+/* Behind the name of a list in aliases. */
+static int write_members(struct export *export, struct str list)
+{
+	struct buffer prefix CLEANUP(buffer_clear) = {0};
+	const struct directory_record *records;
+	struct exchange_pages *pages;
+	bool is_first = true;
+	size_t count;
+	int result;
+
+	buffer_append_str(&prefix, list);
+	buffer_append_byte(&prefix, ' ');
+	pages = exchange_pages_new(export->server, DIRECTORY_MEMBER, buffer_view(&prefix));
+	while ((result = exchange_pages_next(pages, &records, &count)) > 0) {
+		for (size_t i = 0; i < count; i++) {
+			struct str name;
+			struct str member;
+
+			directory_key_member(records[i].key.name, &name, &member);
+			exchange_write_member(member, is_first, &export->text);
+			is_first = false;
+		}
+	}
+	exchange_pages_free(pages);
+	exchange_write_list_end(&export->text);
+	return result;
+}
+
+/* Whether the format is about RECORD at all, so that it is missed where it has no place. */
+static bool is_wanted(const struct exchange_export_settings *settings,
+		      const struct directory_record *record)
+{
+	const char *domain = settings->record->domain;
+	struct str key = record->key.name;
+	bool is_mailbox = record->key.table == DIRECTORY_ADDRESS &&
+			  str_equal(directory_record_field(record, "kind"), STR("mailbox"));
+
+	switch (settings->format) {
+	case EXCHANGE_ALIASES:
+		return !is_mailbox && domain != NULL &&
+		       str_equal_nocase(str_skip(key, (size_t)str_find_last(key, '@') + 1),
+					str_from(domain));
+	case EXCHANGE_POSTFIX:
+		return !is_mailbox;
+	case EXCHANGE_MAILBOXES:
+		return is_mailbox;
+	case EXCHANGE_JSON:
+	case EXCHANGE_CSV:
+	case EXCHANGE_FORMATS:
+		break;
+	}
+	return true;
+}
+
+static int write_record(struct export *export, const struct directory_record *record)
+{
+	const struct exchange_export_settings *settings = export->settings;
+	const char *why;
+
+	if (!is_wanted(settings, record))
+		return 0;
+	why = exchange_write(settings->format, record, settings->record, &export->text);
+	if (why != NULL)
+		settings->left_out(settings->context, &record->key, why);
+	else if (exchange_write_is_list(settings->format, record))
+		return write_members(export, record->key.name);
+	return 0;
+}
+
+static int export_table(struct export *export, enum directory_table table)
+{
+	struct exchange_pages *pages = exchange_pages_new(export->server, table, STR(""));
+	const struct directory_record *records;
+	size_t count;
+	int result;
+
+	while ((result = exchange_pages_next(pages, &records, &count)) > 0) {
+		for (size_t i = 0; result >= 0 && i < count; i++)
+			result = write_record(export, &records[i]);
+		if (result >= 0)
+			result = flush(export);
+		if (result < 0)
+			break;
+	}
+	exchange_pages_free(pages);
+	return result;
+}
+
+/* Whether the format is about TABLE at all. */
+static bool has_table(const struct exchange_export_settings *settings, enum directory_table table)
+{
+	if (settings->table != DIRECTORY_NO_TABLE && settings->table != table)
+		return false;
+	switch (settings->format) {
+	case EXCHANGE_ALIASES:
+	case EXCHANGE_MAILBOXES:
+		return table == DIRECTORY_ADDRESS;
+	case EXCHANGE_POSTFIX:
+		return table == DIRECTORY_ADDRESS || table == DIRECTORY_DOMAIN;
+	case EXCHANGE_JSON:
+	case EXCHANGE_CSV:
+	case EXCHANGE_FORMATS:
+		break;
+	}
+	return true;
+}
+
+int exchange_export(struct exchange_server *server, const struct exchange_export_settings *settings)
+{
+	struct export export = {.server = server, .settings = settings};
+	int error;
+
+	exchange_write_head(settings->format, &export.text);
+	error = flush(&export);
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; error == 0 && table < DIRECTORY_TABLES;
+	     table++)
+		if (has_table(settings, table))
+			error = export_table(&export, table);
+	buffer_clear(&export.text);
+	return error;
+}

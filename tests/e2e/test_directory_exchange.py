@@ -1,0 +1,505 @@
+# SPDX-License-Identifier: ISC
+"""Records come into the directory and go out of it as text, and other mail systems ask it."""
+
+import csv
+import io
+import json
+import os
+import pty
+import random
+import re
+import select
+import smtplib
+import subprocess
+import time
+import warnings
+
+import pytest
+from peers import Postfix
+from stagepost import PATIENCE, as_user, free_port, wait_until
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import crypt
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Commands:
+    """Of one node, as its own user."""
+
+    def __init__(self, programs, node):
+        self.programs = programs
+        self.node = node
+
+    def run(self, *words, name="stagepost", text="", status=0):
+        program = os.path.join(self.programs, name)
+        if not os.path.lexists(program):
+            os.symlink("stagepost", program)
+        ended = subprocess.run(
+            as_user() + [program, *words], input=text, text=True, capture_output=True,
+            check=False, timeout=120, cwd=self.node.directory,
+            env={**os.environ, "STAGEPOST_CONF": self.node.conf})
+        assert ended.returncode == status, (ended.returncode, ended.stdout, ended.stderr)
+        return ended
+
+    def write(self, name, text):
+        path = os.path.join(self.node.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def load(self, *words, status=0, **files):
+        """import of the one of FILES, by its format."""
+        (form, text), = files.items()
+        return self.run("directory", "import", "--format", form, *words, "-", text=text,
+                        status=status)
+
+    def records(self, *words):
+        lines = self.run("directory", "export", *words).stdout.splitlines()
+        return [json.loads(line) for line in lines]
+
+    def keys(self):
+        return [record["key"] for record in self.records()]
+
+
+@pytest.fixture
+def directory(node, ground):
+    """directory(...): the commands of a node with a directory; MORE settings of its section."""
+
+    def make(name="dir", more="", **options):
+        made = node(name, start=False, domains=(), hostname="d.test", **options)
+        made.settings = (f'directory {{ path = "{made.directory}/directory.db" {more}\n'
+                         f'aliases = "{made.directory}/aliases" }}\n')
+        made.write_configuration()
+        made.start()
+        return Commands(ground.programs, made)
+
+    return make
+
+
+def forward(name, *targets, **more):
+    return {"table": "address", "key": f"{name}@d.test", "kind": "forward",
+            "target": [f"{target}@d.test" for target in targets], **more}
+
+
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+# --- import ---
+
+def test_a_wrong_file_changes_nothing(directory):
+    one = directory()
+    text = "a: b\nc: |/bin/x\nd e\na: f\n"
+    said = one.load("--domain", "d.test", aliases=text, status=1).stderr
+    assert re.match(r"-:2: \|/bin/x is a program: .*\n-:3: no \"name: .*\n"
+                    r"-:4: the same key stands in line 1\n.*3 lines are wrong, nothing was changed",
+                    said), said
+    assert one.keys() == []
+    ended = one.load("--domain", "d.test", "--dry-run", aliases=text, status=1)
+    assert ended.stdout.startswith("add address a@d.test\nwould be 1 added")
+    assert one.keys() == []
+    ended = one.load("--domain", "d.test", "--partial", aliases=text, status=1)
+    assert ended.stdout == "1 added, 0 changed, 0 removed; 0 the same, 3 wrong\n"
+    assert one.records() == [forward("a", "b")]
+
+
+def test_only_differences_are_put(directory):
+    one = directory()
+    one.load(json=lines(forward("a", "x"), forward("b", "x")))
+    mark = one.node.log.mark()
+    ended = one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
+    assert ended.stdout == "1 added, 1 changed, 0 removed; 1 the same\n"
+    changes = sum(int(event["changes"]) for event in one.node.log.find("directory_changed", mark))
+    assert changes == 2
+    one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
+    assert sum(int(event["changes"])
+               for event in one.node.log.find("directory_changed", mark)) == 2
+
+
+def test_what_is_removed_is_agreed_to(directory):
+    one = directory()
+    one.load(json=lines(forward("a", "x"), forward("b", "x"),
+                        {"table": "domain", "key": "d.test", "kind": "relay"}))
+    text = lines(forward("a", "x"))
+    said = one.load("--replace", json=text, status=1).stderr
+    assert "1 records that - does not have would be removed; --yes" in said
+    assert len(one.keys()) == 3
+    assert one.load("--replace", "--dry-run", json=text).stdout.startswith("remove address b@d.test")
+    one.load("--replace", "--yes", json=text)
+    assert one.keys() == ["d.test", "a@d.test"], "a table that the file does not have stays"
+
+
+def random_records(chance):
+    """Of all kinds; their addresses have what addresses may have."""
+    locals_ = ["ann", "o'neil", '"a b"', '"x,y"', "#1", "|pipe", "/slash", "jos\u00e9", "a+b", "{x}"]
+    addresses = [f"{local}@{domain}" for local in locals_ for domain in ("d.test", "e.test")]
+    made = {}
+    for key in addresses + [f"user{i}@d.test" for i in range(200)]:
+        kind = chance.choice(["mailbox", "forward", "alias", "list", "refused"])
+        record = {"table": "address", "key": key, "kind": kind}
+        others = [address for address in addresses if address != key]
+        if kind == "forward":
+            record["target"] = chance.sample(addresses, chance.randint(1, 9))
+        elif kind == "alias":
+            record["target"] = [chance.choice(others)]
+        elif kind == "list":
+            record["owner"] = chance.choice(addresses)
+            for member in chance.sample(others, 4):
+                made["member", f"{key} {member}"] = {"table": "member", "key": f"{key} {member}"}
+        elif kind == "refused":
+            record["text"] = chance.choice(['Say "no"', "a, b", "\u00fc \U0001f600", "\\n"])
+        made["address", key] = record
+    made["user", "ann"] = {"table": "user", "key": "ann", "password": ["$6$a$b", "$y$j9T$c$d"],
+                           "name": "Ann \"the\" Lee, jr."}
+    return made
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_everything_comes_back(directory, form):
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    made = random_records(random.Random(seed))
+    one, two = directory("one"), directory("two")
+    one.load(json=lines(*made.values()))
+    exported = one.records()
+    assert {(record["table"], record["key"]): record for record in exported} == made
+    assert [r["key"].encode() for r in exported if r["table"] == "address"] == sorted(
+        r["key"].encode() for r in exported if r["table"] == "address")
+    text = one.run("directory", "export", "--format", form).stdout
+    two.load(**{form: text})
+    assert two.records() == exported
+    ended = two.load("--replace", "--yes", **{form: text})
+    assert ended.stdout == f"0 added, 0 changed, 0 removed; {len(made)} the same\n"
+
+
+def test_csv_is_as_others_read_it(directory):
+    one = directory()
+    one.load(json=lines(forward("a", "x", "y"), {"table": "address", "key": "b@d.test",
+                                                 "kind": "refused", "text": 'Say "no", please'}))
+    text = one.run("directory", "export", "--format", "csv").stdout
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["key"] for row in rows] == ["a@d.test", "b@d.test"]
+    assert rows[0]["target"].split("\n") == ["x@d.test", "y@d.test"]
+    assert rows[1]["text"] == 'Say "no", please' and rows[1]["target"] == ""
+
+
+def test_postfix_reads_what_is_exported(directory, tmp_path):
+    """Its own postmap finds in our files what the directory has."""
+    one = directory()
+    one.load(postfix="ann@d.test bob@e.test, carl@e.test\n@f.test all@d.test\n@g.test @d.test\n")
+    virtual = tmp_path / "virtual"
+    virtual.write_text(one.run("directory", "export", "--format", "postfix").stdout)
+    for key, value in (("ann@d.test", "bob@e.test, carl@e.test"), ("@f.test", "all@d.test"),
+                       ("@g.test", "@d.test")):
+        found = subprocess.run(["postmap", "-q", key, f"texthash:{virtual}"], text=True,
+                               capture_output=True, check=True, timeout=60)
+        assert found.stdout == value + "\n"
+    one.load("--domain", "d.test", aliases="x: y, z@e.test\n")
+    aliases = tmp_path / "aliases"
+    aliases.write_text(one.run("directory", "export", "--format", "aliases", "--domain",
+                               "d.test").stdout)
+    subprocess.run(["postalias", f"hash:{aliases}"], check=True, timeout=60)
+    found = subprocess.run(["postalias", "-q", "x", f"hash:{aliases}"], text=True,
+                           capture_output=True, check=True, timeout=60)
+    assert found.stdout == "y@d.test, z@e.test\n"
+
+
+def test_many_lines(directory):
+    one = directory()
+    count = 20000
+    text = "".join(f"user{i}@d.test box{i}@e.test\n" for i in range(count))
+    begin = time.monotonic()
+    assert one.load(postfix=text).stdout == f"{count} added, 0 changed, 0 removed; 0 the same\n"
+    print(f"{count / (time.monotonic() - begin):.0f} lines a second")
+    assert len(one.keys()) == count
+
+
+def test_broken_off_and_done_again(directory):
+    """The directory ends in the middle: what is in stays, and the next run has the rest."""
+    one = directory()
+    count = 30000
+    path = one.write("virtual", "".join(f"u{i}@d.test b{i}@e.test\n" for i in range(count)))
+    program = os.path.join(one.programs, "stagepost")
+    importing = subprocess.Popen(
+        as_user() + [program, "directory", "import", "--format", "postfix", path],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "STAGEPOST_CONF": one.node.conf})
+    one.node.log.wait("directory_changed", count=2)
+    one.node.kill_and_wait("directory")
+    said = importing.communicate(timeout=120)
+    one.node.log.wait("directory_up", count=2)
+    added = re.compile(r"(\d+) added, 0 changed, 0 removed; (\d+) the same")
+    found = added.match(one.run("directory", "import", "--format", "postfix", path).stdout)
+    assert int(found[1]) + int(found[2]) == count and int(found[2]) > 0, said
+    assert len(one.keys()) == count
+
+
+# --- newaliases ---
+
+def test_newaliases(directory):
+    one = directory()
+    one.load(json=lines(forward("hand", "x")))
+    one.write("aliases", "root: ann\nstaff: ann, bob\nowner-staff: ann\n")
+    ended = one.run(name="newaliases")
+    assert re.fullmatch(r".*/aliases: 3 aliases, the longest of \d+ bytes, \d+ bytes in all\n",
+                        ended.stdout), ended.stdout
+    one.write("aliases", "hand: y\nstaff: bob\nowner-staff: ann\nbad: |x\n")
+    said = one.run("newaliases", status=65).stderr
+    assert "aliases:1: hand@d.test is in the directory already, made by hand" in said
+    assert "aliases:4: |x is a program" in said
+    assert one.records() == [
+        forward("hand", "x"), forward("owner-staff", "ann", source="aliases"),
+        {"table": "address", "key": "staff@d.test", "kind": "list", "owner": "owner-staff@d.test",
+         "source": "aliases"},
+        {"table": "member", "key": "staff@d.test bob@d.test"}]
+    one.write("aliases", "")
+    one.run("-bi", name="sendmail")
+    assert one.keys() == ["hand@d.test"]
+
+
+def test_newaliases_of_several_files(directory):
+    """What one has stays the other's; a list's members may stand in a file of their own."""
+    one = directory()
+    one.node.settings = one.node.settings.replace(
+        f'aliases = "{one.node.directory}/aliases"',
+        f'aliases = {{ "{one.node.directory}/first", "{one.node.directory}/second" }}')
+    one.node.write_configuration()
+    members = one.write("members", "# who\nann, bob\nCarl <carl@e.test>\n")
+    one.write("first", "a: x\n")
+    one.write("second", f"b: y\na: z\nowner-l: o\nl: :include:{members}\n")
+    ended = one.run("newaliases", status=65)
+    assert "second:2: the same key stands in line 1 of a file before" in ended.stderr
+    assert [line.partition(":")[2].split(",")[0] for line in ended.stdout.splitlines()] == [
+        " 1 aliases", " 4 aliases"]
+    assert one.keys() == ["a@d.test", "b@d.test", "l@d.test", "owner-l@d.test", "l@d.test ann@d.test",
+                          "l@d.test bob@d.test", "l@d.test carl@e.test"]
+    assert one.records()[0]["target"] == ["x@d.test"]
+    one.write("members", "carl@e.test\n")
+    one.write("first", "")
+    one.write("second", f"b: y\nowner-l: o\nl: :include:{members}\n")
+    one.run("newaliases")
+    assert one.keys() == ["b@d.test", "l@d.test", "owner-l@d.test", "l@d.test carl@e.test"]
+
+
+def test_newaliases_that_cannot(directory, node, ground):
+    one = directory()
+    assert "aliases: No such file" in one.run("newaliases", status=66).stderr
+    one.write("aliases", "a: b\n")
+    one.node.stop()
+    assert one.run("newaliases", status=75).stderr == "newaliases: the directory does not answer\n"
+    one.run("newaliases", "x", status=64)
+    one.write("stagepost.conf", "nonsense")
+    one.run("newaliases", status=78)
+    without = Commands(ground.programs, node("without", start=False))
+    without.run("newaliases")
+
+
+def test_mail_follows_aliases(directory):
+    """An alias is used a moment after newaliases has ended."""
+    one = directory()
+    one.load(json=lines({"table": "domain", "key": "d.test", "kind": "local",
+                         "service": "maildir"},
+                        {"table": "address", "key": "ann@d.test", "kind": "mailbox"}))
+    one.write("aliases", "boss: ann\n")
+    one.run("newaliases")
+    with smtplib.SMTP("127.0.0.1", one.node.port, timeout=PATIENCE) as client:
+        client.sendmail("a@client.test", ["boss@d.test"], b"Subject: x\r\n\r\nx\r\n")
+        one.write("aliases", "")
+        one.run("newaliases")
+        with pytest.raises(smtplib.SMTPRecipientsRefused) as refused:
+            client.sendmail("a@client.test", ["boss@d.test"], b"Subject: x\r\n\r\nx\r\n")
+        assert refused.value.recipients["boss@d.test"][0] == 550
+    assert len(one.node.maildir("ann@d.test").wait()) == 1
+
+
+# --- passwords ---
+
+def hashes(one, name="ann"):
+    user, = [record for record in one.records("--table", "user") if record["key"] == name]
+    return user.get("password", [])
+
+
+def test_passwd(directory):
+    one = directory()
+    assert "no such user" in one.run("directory", "passwd", "ann", text="x\n", status=1).stderr
+    one.load(json=lines({"table": "user", "key": "ann", "server": "s1", "name": "Ann"}))
+    one.run("directory", "passwd", "Ann", text="pencil\n")
+    kept, = hashes(one)
+    assert kept.startswith("$y$") and crypt.crypt("pencil", kept) == kept
+    one.run("directory", "passwd", "--method", "bcrypt,scram-sha-256", "ann", text="other")
+    first, second = hashes(one)
+    assert first.startswith("$2b$") and crypt.crypt("other", first) == first
+    assert re.fullmatch(r"SCRAM-SHA-256\$32768:[\w+/=]+\$[\w+/=]+:[\w+/=]+", second)
+    assert one.records("--table", "user")[0]["name"] == "Ann", "the rest of the record stays"
+    assert one.records("--table", "user")[0]["server"] == "s1"
+    for bad in ("", "\n", "a\x07\n", "x" * 2000):
+        one.run("directory", "passwd", "ann", text=bad, status=1)
+    assert hashes(one) == [first, second]
+    one.run("directory", "passwd", "--remove", "ann")
+    assert hashes(one) == []
+    one.run("directory", "passwd", "--create", "bob", text="x\n")
+    assert len(hashes(one, "bob")) == 1
+    one.run("directory", "passwd", "ann", "pencil", status=2)
+    one.run("directory", "passwd", "--method", "md5", "ann", status=2)
+
+
+def type_at_terminal(one, words, prompt, *answers):
+    """(exit status, what the terminal showed) of the command, to whose PROMPTs ANSWERS are typed."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["STAGEPOST_CONF"] = one.node.conf
+        command = as_user() + [os.path.join(one.programs, "stagepost"), *words]
+        os.execvp(command[0], command)
+    shown = b""
+
+    def read(until):
+        nonlocal shown
+        while not re.search(until, shown):
+            assert select.select([terminal], [], [], PATIENCE)[0], shown
+            try:
+                piece = os.read(terminal, 1000)
+            except OSError:
+                return  # it has ended
+            shown += piece
+
+    for answer in answers:
+        read(prompt + rb" $")
+        os.write(terminal, answer)
+        shown += b"|"
+    read(rb"(?!)")
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown
+
+
+def passwd_at_terminal(one, *answers):
+    return type_at_terminal(one, ["directory", "passwd", "ann"], rb"(New password|Again):", *answers)
+
+
+def test_passwd_at_a_terminal(directory):
+    one = directory()
+    one.load(json=lines({"table": "user", "key": "ann"}))
+    status, shown = passwd_at_terminal(
+        one, b"wrong\x15pencit\xc3\xa9\x7f\x7fl\n", b"pencil\n")
+    assert status == 0 and b"pencil" not in shown, shown
+    kept, = hashes(one)
+    assert crypt.crypt("pencil", kept) == kept
+    status, shown = passwd_at_terminal(one, b"pencil\n", b"pen\n")
+    assert status == 1 and b"they are not the same" in shown
+    status, shown = passwd_at_terminal(one, b"\x03")
+    assert status == 1 and b"no password was given" in shown
+    assert hashes(one) == [kept]
+
+
+def test_removal_is_agreed_to_at_a_terminal(directory):
+    one = directory()
+    one.load(json=lines(forward("a", "x"), forward("b", "x")))
+    words = ["directory", "import", "--replace", one.write("a.json", lines(forward("a", "x")))]
+    status, shown = type_at_terminal(one, words, rb"\[y/N\]", b"n\n")
+    assert status == 1 and b"1 records that " in shown and len(one.keys()) == 2
+    status, shown = type_at_terminal(one, words, rb"\[y/N\]", b"y\n")
+    assert status == 0 and b"0 added, 0 changed, 1 removed; 1 the same" in shown
+    assert one.keys() == ["a@d.test"]
+
+
+# --- socketmap ---
+
+def ask(key, port, name="virtual"):
+    return subprocess.run(["postmap", "-q", key, f"socketmap:inet:127.0.0.1:{port}:{name}"],
+                          text=True, capture_output=True, check=False, timeout=60)
+
+
+RECORDS = lines({"table": "domain", "key": "d.test", "kind": "local", "service": "maildir"},
+                {"table": "domain", "key": "r.test", "kind": "relay"},
+                {"table": "address", "key": "ann@d.test", "kind": "mailbox"},
+                forward("info", "ann"),
+                {"table": "address", "key": "both@d.test", "kind": "forward",
+                 "target": ["ann@d.test", "bob@postfix.test"]})
+
+
+def test_socketmap(directory):
+    port = free_port()
+    one = directory(more=f'socketmap = "127.0.0.1:{port}"')
+    assert ask("ann@d.test", port).returncode == 1, "there is nothing yet"
+    one.load(json=RECORDS)
+    for name, key, value in (
+            ("virtual", "ann@d.test", "ann@d.test"), ("virtual", "INFO@D.test", "ann@d.test"),
+            ("virtual", "both@d.test", "ann@d.test,bob@postfix.test"),
+            ("alias", "info@d.test", "ann@d.test"), ("alias", "info", "ann@d.test"),
+            ("mailbox", "ann@d.test", "ann@d.test"), ("domain", "d.test", "local"),
+            ("relay", "r.test", "relay")):
+        found = ask(key, port, name)
+        assert (found.returncode, found.stdout) == (0, value + "\n"), (name, key, found)
+    for name, key in (("virtual", "nobody@d.test"), ("virtual", "x@elsewhere.test"),
+                      ("alias", "ann@d.test"), ("mailbox", "info@d.test"), ("domain", "r.test"),
+                      ("domain", "x.test"), ("transport", "ann@d.test")):
+        found = ask(key, port, name)
+        assert (found.returncode, found.stdout) == (1, ""), (name, key, found)
+    assert "there is no map x" in ask("a@d.test", port, "x").stderr
+
+
+def test_socketmap_without_data(directory, node):
+    """What cannot be known now is no miss: Postfix is to try again."""
+    port = free_port()
+    upstream = directory("upstream")
+    upstream.load(json=RECORDS)
+    relay = node("relay", start=False, domains=())
+    relay.settings = (f'directory {{ backend = servers servers = "unix:{upstream.node.run}/directory"'
+                      f' socketmap = "127.0.0.1:{port}" ttl = 0s negative_ttl = 0s }}\n')
+    relay.write_configuration()
+    relay.start()
+    wait_until(lambda: ask("info@d.test", port).stdout == "ann@d.test\n", "the relay answers")
+    upstream.node.stop()
+    assert ask("info@d.test", port).stdout == "ann@d.test\n", "what it holds is good for its TTL"
+    for name, key in (("virtual", "ann@d.test"), ("virtual", "nobody@d.test"),
+                      ("domain", "d.test"), ("relay", "x.test"), ("mailbox", "both@d.test")):
+        found = ask(key, port, name)
+        assert found.returncode == 1 and re.search("lookup|TEMP|timeout", found.stderr, re.I), found
+    upstream.node.start()
+    wait_until(lambda: ask("info@d.test", port).stdout == "ann@d.test\n", "the relay answers again")
+
+
+@pytest.fixture
+def postfix(ground):
+    """postfix(port): one whose alias domains and aliases are the directory's at PORT."""
+    started = []
+
+    def make(port):
+        made = Postfix(ground.directory("postfix"), users=("bob",))
+        started.append(made)
+        made.stop()
+        with open(os.path.join(made.directory, "etc", "main.cf"), "a", encoding="utf-8") as cf:
+            cf.write(f"virtual_alias_domains = socketmap:inet:127.0.0.1:{port}:domain\n"
+                     f"virtual_alias_maps = socketmap:inet:127.0.0.1:{port}:virtual\n")
+        made.start()
+        return made
+
+    yield make
+    for made in started:
+        made.stop()
+
+
+def test_postfix_uses_the_directory(directory, postfix):
+    port = free_port()
+    one = directory(more=f'socketmap = "127.0.0.1:{port}"')
+    one.load(json=RECORDS + lines({"table": "address", "key": "bobby@d.test", "kind": "forward",
+                                   "target": ["bob@postfix.test"]}))
+    peer = postfix(port)
+    with smtplib.SMTP("127.0.0.1", peer.port, timeout=PATIENCE) as client:
+        client.ehlo()
+        client.mail("a@client.test")
+        assert client.rcpt("bobby@d.test")[0] == 250
+        assert client.rcpt("nobody@d.test")[0] == 550
+        assert client.data(b"Subject: by the directory\r\n\r\nx\r\n")[0] == 250
+    text, = peer.maildir("bob@postfix.test").wait()
+    assert b"Subject: by the directory" in text
+    one.node.stop()
+    with smtplib.SMTP("127.0.0.1", peer.port, timeout=PATIENCE) as client:
+        client.ehlo()
+        client.mail("a@client.test")
+        assert client.rcpt("bobby@d.test")[0] == 451, "no lookup is no refusal"
+    one.node.start()
+    with smtplib.SMTP("127.0.0.1", peer.port, timeout=PATIENCE) as client:
+        client.sendmail("a@client.test", ["bobby@d.test"], b"Subject: again\r\n\r\nx\r\n")
+    assert len(peer.maildir("bob@postfix.test").wait(2)) == 2

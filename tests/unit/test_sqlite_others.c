@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: ISC
+/* The SQLite store beside others that change its file by plain SQL. */
+#include "sqlite_scene.h"
+
+static void plain_sql_is_noticed(void **state)
+{
+	static const struct {
+		const char *sql;
+		const char *heard;
+	} cases[] = {
+		{"INSERT INTO address(address, kind) VALUES('n@d.example', 'mailbox')",
+		 "address n@d.example"},
+		{"UPDATE address SET service = 'x' WHERE address = 'n@d.example'",
+		 "address n@d.example"},
+		{"UPDATE address SET address = 'm@d.example' WHERE address = 'n@d.example'",
+		 "address m@d.example address n@d.example"},
+		{"INSERT INTO target VALUES('m@d.example', 0, 'a@d.example')",
+		 "address m@d.example"},
+		{"UPDATE address SET address = 'o@d.example' WHERE address = 'm@d.example'",
+		 "address m@d.example address o@d.example"},
+		{"DELETE FROM address WHERE address = 'o@d.example'", "address o@d.example"},
+		{"DELETE FROM member WHERE member = 'a@x.example'",
+		 "member e@d.example a@x.example"},
+		{"INSERT INTO password(name, password) VALUES('bob', '$y$x$y')", "user bob"},
+		{"UPDATE \"user\" SET name = 'bobby' WHERE name = 'bob'", "user bob user bobby"},
+		{"DELETE FROM \"user\" WHERE name = 'bobby'", "user bobby"},
+		{"UPDATE server SET service = 'other'", "server s1"},
+		{"DELETE FROM domain WHERE name = 'f.example'", "domain f.example"},
+	};
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		uint64_t before = scene.store->version;
+
+		scene_sql(&scene, cases[i].sql);
+		scene_wait(&scene); /* for the poll */
+		scene_expect_keys(&scene, cases[i].heard);
+		assert_true(scene.store->version > before);
+	}
+	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM target WHERE address LIKE "
+					     "'_@d.example' AND address > 'm'"),
+			 0);
+	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM password WHERE name LIKE 'b%'"),
+			 0);
+	scene_close(&scene);
+}
+
+/* What others did just before a change of ours is told before it, and in its order. */
+static void both_ways_of_changing_keep_one_order(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user b");
+	scene_sql(&scene, "INSERT INTO \"user\"(name) VALUES('a')");
+	scene_turn(&scene);
+	scene_expect(&scene, "new 1 user a; new 2 user b; changed 0 0 2");
+	scene_close(&scene);
+}
+
+static void bad_records_are_absent(void **state)
+{
+	static const struct {
+		const char *sql;
+		const char *key;
+	} cases[] = {
+		{"UPDATE address SET kind = 'mail' WHERE address = 'a@d.example'",
+		 "address a@d.example"},
+		{"UPDATE address SET kind = 'Mailbox' WHERE address = 'b@d.example'",
+		 "address b@d.example"},
+		{"UPDATE address SET owner = NULL WHERE address = 'e@d.example'",
+		 "address e@d.example"},
+		{"UPDATE target SET target = 'nobody' WHERE address = 'c@d.example' AND position = "
+		 "1",
+		 "address c@d.example"},
+		{"DELETE FROM target WHERE address = 'd@d.example'", "address d@d.example"},
+		{"UPDATE password SET password = 'secret' WHERE position = 1", "user ann"},
+		{"UPDATE server SET service = 'a b'", "server s1"},
+		{"UPDATE domain SET target = 'x y' WHERE name = 'f.example'", "domain f.example"},
+	};
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		scene_sql(&scene, cases[i].sql);
+		scene_get(&scene, cases[i].key);
+		scene_expect(&scene, "none");
+	}
+	/* a page is full although bad rows are between: a key that is not in its form, too */
+	scene_sql(&scene, "INSERT INTO address(address, kind) VALUES('F@d.example', 'mailbox'),"
+			  "('f2@d.example', 'mailbox'), ('f3@d.example', 'none'),"
+			  "('f4@d.example', 'mailbox')");
+	scene_list(&scene, DIRECTORY_ADDRESS, "", "", 4, ' ');
+	scene_expect(&scene, "@d.example f2@d.example f4@d.example f@d.example");
+	scene_list(&scene, DIRECTORY_ADDRESS, "f", "f2@d.example", 2, ' ');
+	scene_expect(&scene, "f4@d.example f@d.example");
+	scene_close(&scene);
+}
+
+static void an_empty_column_is_no_field(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_sql(&scene,
+		  "INSERT INTO address VALUES('a@d.example', 'mailbox', '', '', '', '', '', "
+		  "'', '', '')");
+	scene_get(&scene, "address a@d.example");
+	scene_expect(&scene, "address a@d.example|kind mailbox");
+	scene_close(&scene);
+}
+
+static void a_batch_reads_one_state(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	scene.store->operations->begin(scene.store);
+	scene_get(&scene, "user bob");
+	scene_sql(&scene, "DELETE FROM \"user\" WHERE name = 'bob'");
+	scene_get(&scene, "user bob");
+	scene.store->operations->end(scene.store);
+	scene_get(&scene, "user bob");
+	scene_expect(&scene, "user bob; user bob; none");
+	/* and a change that comes due within one is made all the same */
+	scene.store->operations->begin(scene.store);
+	scene_get(&scene, "user ann");
+	scene_remove(&scene, "user ann");
+	scene_turn(&scene);
+	scene_get(&scene, "user ann");
+	scene.store->operations->end(scene.store);
+	scene_expect(&scene,
+		     "new 17 user bob; user ann|password $y$j9T$a$b|password $2b$10$c|server "
+		     "s1|name Ann \xc3\x84.; new 18 user ann; changed 0 1 18; none");
+	scene_close(&scene);
+}
+
+/* So that who keeps something of an older state never sees it beside a newer one. */
+static void a_batch_begins_with_the_news(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	scene_sql(&scene, "DELETE FROM \"user\" WHERE name = 'bob'");
+	scene.store->operations->begin(scene.store);
+	scene_get(&scene, "user bob");
+	scene_get(&scene, "user bob");
+	scene.store->operations->end(scene.store);
+	scene_expect(&scene, "new 17 user bob; none; none");
+	scene.store->operations->begin(scene.store);
+	scene_get(&scene, "user bob");
+	scene.store->operations->end(scene.store);
+	scene_expect(&scene, "none");
+	scene_close(&scene);
+}
+
+static void other_data_are_a_reset(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	scene_sql(&scene, "UPDATE meta SET identity = 'restored'");
+	scene_wait(&scene);
+	scene_expect(&scene, "reset");
+	assert_string_equal(scene.store->identity, "restored");
+	scene_sql(&scene, "DELETE FROM \"user\"; DELETE FROM change");
+	scene_wait(&scene);
+	scene_expect(&scene, "reset");
+	assert_int_equal(scene.store->version, 20); /* two users, two passwords */
+	scene_sql(&scene, "UPDATE meta SET version = 5");
+	scene_wait(&scene);
+	scene_expect(&scene, "reset");
+	assert_int_equal(scene.store->version, 5);
+	scene_close(&scene);
+}
+
+static void the_log_is_cut(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_sql(&scene,
+		  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+		  "102000) INSERT INTO change(version, table_name, key, at)"
+		  " SELECT i, 'user', 'u' || i, 0 FROM n; UPDATE meta SET version = 102000");
+	scene_wait(&scene);
+	scene_expect(&scene, "reset");
+	scene_put(&scene, "user ann");
+	scene_turn(&scene);
+	scene_expect(&scene, "new 102001 user ann; changed 0 0 102001");
+	assert_int_equal(scene_count(&scene, "SELECT min(version) FROM change"), 2001);
+	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM change"), 100001);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_sql_is_noticed),
+		cmocka_unit_test(both_ways_of_changing_keep_one_order),
+		cmocka_unit_test(bad_records_are_absent),
+		cmocka_unit_test(an_empty_column_is_no_field),
+		cmocka_unit_test(a_batch_reads_one_state),
+		cmocka_unit_test(a_batch_begins_with_the_news),
+		cmocka_unit_test(other_data_are_a_reset),
+		cmocka_unit_test(the_log_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
