@@ -110,7 +110,7 @@ static void take_target(struct manager *manager, struct message *message,
 		return;
 	if (is_too_old(manager, message))
 		outcome_expire(message, delivery);
-	else
+	else if (message->order == MESSAGE_ORDER_NONE) /* else it is given up, whatever it is */
 		message->is_unresolved = true;
 }
 

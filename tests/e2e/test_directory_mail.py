@@ -2,16 +2,18 @@
 """What mail does with the directory: addresses that come and go while it flows, and mail
 that waits, never fails, while the directory is away."""
 
+import json
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 
 import pytest
 from records import Records
 from smtp import Client, deliver
-from stagepost import split_trace, wait_until
+from stagepost import as_user, split_trace, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -182,15 +184,18 @@ def stop_directory(one):
     return pid
 
 
+def command(one, *words, **more):
+    """What "stagepost WORDS" prints."""
+    return subprocess.run(
+        as_user() + [os.path.join(one.programs, "stagepost"), *words], check=True, timeout=60,
+        stdout=subprocess.PIPE, env={**os.environ, "STAGEPOST_CONF": one.conf}, cwd=one.directory,
+        **more).stdout
+
+
 def queue_mail(one, recipient, count=1):
     """Without asking anybody."""
-    import subprocess
-    from stagepost import as_user
     for _ in range(count):
-        subprocess.run(as_user() + [os.path.join(one.programs, "stagepost"), "sendmail", "-f",
-                                    "sender@client.test", recipient], input=STORED, check=True,
-                       timeout=60, env={**os.environ, "STAGEPOST_CONF": one.conf},
-                       cwd=one.directory)
+        command(one, "sendmail", "-f", "sender@client.test", recipient, input=STORED)
 
 
 def test_mail_waits_for_the_directory(mx):
@@ -225,32 +230,42 @@ def test_killed_directory_is_back_at_once(mx):
     assert not one.log.find("failed")
 
 
-def test_operator_sees_what_mail_waits_for(mx, ground):
-    import json
-    import subprocess
-    from stagepost import as_user
+def test_operator_sees_what_mail_waits_for(mx):
     one = mx()
     pid = stop_directory(one)
     try:
         queue_mail(one, "ann@d.test", 3)
         wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
-
-        def trigger(*words):
-            return subprocess.run(
-                as_user() + [os.path.join(ground.programs, "stagepost"), "trigger", *words],
-                capture_output=True, check=True, timeout=60, cwd=one.directory,
-                env={**os.environ, "STAGEPOST_CONF": one.conf}).stdout
-
-        (line,) = trigger("list", "--json").splitlines()
+        (line,) = command(one, "trigger", "list", "--json").splitlines()
         assert json.loads(line)["name"] == "directory"
-        assert b"directory" in trigger("list")
+        assert b"directory" in command(one, "trigger", "list")
         mark = one.log.mark()
-        trigger("release", "directory")
+        command(one, "trigger", "release", "directory")
         one.log.wait("trigger_released", since=mark, trigger="directory")
         one.log.wait("trigger_set", since=mark, trigger="directory")  # it is still away
     finally:
         os.kill(pid, signal.SIGCONT)
     one.maildir("ann@d.test").wait(3)
+
+
+@pytest.mark.parametrize("order", ["remove", "bounce"])
+def test_operator_gives_up_what_waits(mx, order):
+    """Nobody has to know for that where it would have gone."""
+    one = mx()
+    pid = stop_directory(one)
+    try:
+        queue_mail(one, "ann@d.test", 2)
+        wait_until(lambda: "directory" in one.trigger_files(), "the trigger is set")
+        time.sleep(0.5)
+        command(one, "queue", order, "--all", "--yes")
+        one.log.wait("operator", count=2, timeout=40)
+        if order == "remove":
+            one.wait_empty()
+        else:
+            one.log.wait("bounced", count=2)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert not one.maildir("ann@d.test").files()
 
 
 def test_restart_while_mail_waits(mx):

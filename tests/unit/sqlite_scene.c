@@ -244,7 +244,7 @@ void scene_turn(struct sqlite_scene *scene)
 void scene_wait(struct sqlite_scene *scene)
 {
 	scene->is_waiting = true;
-	run_for(scene, 1000000);
+	run_for(scene, 10000000);
 	scene->is_waiting = false;
 	assert_true(scene->heard.length > 0);
 }

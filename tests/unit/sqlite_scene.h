@@ -51,7 +51,7 @@ void scene_put_samples(struct sqlite_scene *scene); /* all, heard */
 
 /* A turn of the loop. */
 void scene_turn(struct sqlite_scene *scene);
-/* Turns until something is heard; fails after a second. */
+/* Turns until something is heard; fails after ten seconds. */
 void scene_wait(struct sqlite_scene *scene);
 
 /* By another connection to the same file. */
