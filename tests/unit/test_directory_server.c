@@ -2,7 +2,7 @@
 /* The directory's server, frame by frame, around a store in memory that answers at once and late.
  */
 #include "base/timestamp.h"
-#include "directory/server.h"
+#include "directory/server_internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"
 #include "os/process.h"
@@ -389,6 +389,33 @@ static void another_configuration_is_another_identity(void **state)
 	end(&scene);
 }
 
+static void a_filter_forgets_at_the_second_time(void **state)
+{
+	struct filter *filter = filter_new();
+	uint64_t hash = filter_hash(DIRECTORY_ADDRESS, STR("ann@example.org"));
+	unsigned others = 0;
+
+	(void)state;
+	assert_false(filter_may_have(filter, hash));
+	filter_add(filter, hash);
+	assert_true(filter_may_have(filter, hash));
+	assert_false(filter_may_have(filter, filter_hash(DIRECTORY_USER, STR("ann@example.org"))));
+	filter_age(filter);
+	assert_true(filter_may_have(filter, hash));
+	filter_age(filter);
+	assert_false(filter_may_have(filter, hash));
+	for (unsigned i = 0; i < 20000; i++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "u%u@example.org", i);
+		filter_add(filter, filter_hash(DIRECTORY_ADDRESS, str_from(key)));
+		snprintf(key, sizeof key, "v%u@example.org", i);
+		others += filter_may_have(filter, filter_hash(DIRECTORY_ADDRESS, str_from(key)));
+	}
+	assert_in_range(others, 0, 400); /* one in fifty, when it has them all */
+	filter_free(filter);
+}
+
 static void a_shorter_ttl_forgets_no_holder(void **state)
 {
 	struct directory_peer *peer;
@@ -619,6 +646,7 @@ int main(void)
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
 		cmocka_unit_test(another_configuration_is_another_identity),
+		cmocka_unit_test(a_filter_forgets_at_the_second_time),
 		cmocka_unit_test(a_shorter_ttl_forgets_no_holder),
 		cmocka_unit_test(the_ttl_never_outlasts_what_the_store_knows),
 		cmocka_unit_test(a_large_answer_comes_in_parts),
