@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 
-from directory_tls import frame, make_certificates, settings_of, take, words_of
+from directory_tls import ANSWERS, frame, make_certificates, settings_of, take, words_of
 from postgresql import DATABASE, OWNER, Server
 from stagepost import PATIENCE, wait_until
 from truth import ABSENT
@@ -205,7 +205,7 @@ class Asker:
             self.socket.sendall(frame(verb, number, *words))
             while True:
                 words = self._receive()
-                if words[0] != "hello" and len(words) > 1 and words[1] == number:
+                if words[0] in ANSWERS and words[1] == number:
                     return [words[0]] + words[2:]
         except OSError:
             self.close()
