@@ -111,6 +111,14 @@ class Cluster:
 # --- what happens to it ---
 
 
+def signal_all(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass  # it has ended by itself, and another one comes
+
+
 class Faults:
     """Each happens, lasts, and is mended by mend()."""
 
@@ -160,16 +168,14 @@ class Faults:
     def _kill(self):
         node = self._some_node()
         pids = node.pids("directory") + node.pids("directory-postgresql")
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        signal_all(pids, signal.SIGKILL)
         return self._count("directory killed", node.machine)
 
     def _pause(self):
         node = self._some_node()
         pids = node.pids("directory") + node.pids("directory-postgresql")
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        self._mends.append(lambda: [os.kill(pid, signal.SIGCONT) for pid in pids])
+        signal_all(pids, signal.SIGSTOP)
+        self._mends.append(lambda: signal_all(pids, signal.SIGCONT))
         return self._count("directory stopped", node.machine)
 
     def _database(self):
@@ -344,18 +350,25 @@ class Load:
     def resolve_doubts(self):
         """Whether changes that nobody answered for were made: once all is mended and what
         was on its way has come to an end, the database knows."""
-        for key in sorted(self.doubts):
+        doubts = sorted(self.doubts)
+        if not doubts:
+            return
+        found = [self._in_database(doubts)]
+        while len(found) < 10 or found[-1] != found[-10]:
+            time.sleep(0.2)
+            found.append(self._in_database(doubts))
+        for key in doubts:
             value = self.truth.now(key)
-            found = [self._in_database(key)]
-            while len(found) < 10 or len(set(found[-10:])) > 1:
-                time.sleep(0.2)
-                found.append(self._in_database(key))
-            self.truth.end(key, done=found[-1] == ("" if value is ABSENT else value.split()[-1]))
+            is_made = found[-1].get(key) == (None if value is ABSENT else value.split()[-1])
+            self.truth.end(key, done=is_made)
             self.doubts.discard(key)
 
-    def _in_database(self, key):
-        return self.cluster.db1.sql(
-            f"SELECT coalesce(mailbox, address) FROM address WHERE address = '{key}'")
+    def _in_database(self, keys):
+        """{address: its mailbox} of those that exist."""
+        listed = ", ".join(f"'{key}'" for key in keys)
+        rows = self.cluster.db1.sql("SELECT address, coalesce(mailbox, address) FROM address "
+                                    f"WHERE address IN ({listed})")
+        return dict(row.split("|") for row in rows.splitlines())
 
     def stop(self):
         self.is_over.set()
