@@ -512,6 +512,32 @@ static void a_server_that_stops_answering_is_left(void **state)
 	end(&scene);
 }
 
+/* Nobody waits as long as it takes to see that a server is mute. */
+static void a_server_that_answers_nobody_in_time_is_left(void **state)
+{
+	static struct asked asked;
+	struct scene scene;
+	struct host *half;
+	struct host *real;
+	struct directory_peer *peer;
+
+	(void)state;
+	begin(&scene);
+	half = add_host(&scene);
+	real = add_real(&scene);
+	start(&scene);
+	peer = connection(&scene, half);
+	directory_peer_say(peer, "hello|1|other+x|1|read");
+	get(&scene, "address", "ann@example.org", SECOND_US / 10, &asked);
+	assert_string_equal(answer_of(&asked), "later");
+	assert_int_equal(real->connections, 0);
+	for (unsigned i = 0; i < 100 && real->connections == 0; i++)
+		turn(&scene, SECOND_US / 10);
+	assert_int_equal(real->connections, 1);
+	assert_string_equal(ask(&scene, "address", "ann@example.org"), "val|kind mailbox");
+	end(&scene);
+}
+
 static void patience_ends(void **state)
 {
 	static struct asked asked;
@@ -744,6 +770,7 @@ int main(void)
 		cmocka_unit_test(nobody_there_is_told_at_once),
 		cmocka_unit_test(a_server_that_never_greets_is_left),
 		cmocka_unit_test(a_server_that_stops_answering_is_left),
+		cmocka_unit_test(a_server_that_answers_nobody_in_time_is_left),
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(what_is_malformed_ends_the_connection),
 		cmocka_unit_test(greetings_of_others_are_refused),
