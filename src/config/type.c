@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: ISC
 /* The types of settings that have one value. */
-#include "config/schema.h"
+#include "config/type.h"
 #include <string.h>
-
-static const struct config_complaint fine = {NULL, NULL};
-
-static struct config_complaint complain(const char *message)
-{
-	return (struct config_complaint){message, NULL};
-}
 
 static struct config_complaint check_range(const struct config_setting *setting, uint64_t number)
 {
 	if (number < setting->min)
-		return complain("too small");
+		return config_type_complain("too small");
 	if (number > setting->max)
-		return complain("too large");
-	return fine;
+		return config_type_complain("too large");
+	return config_type_fine;
 }
 
 struct unit {
@@ -44,11 +37,11 @@ static struct config_complaint parse_units(const struct config_setting *setting,
 		text.length--;
 	for (size_t i = 0; i < text.length; i++)
 		if (text.data[i] < '0' || text.data[i] > '9')
-			return complain("not a number");
+			return config_type_complain("not a number");
 	if (text.length == 0)
-		return complain("not a number");
+		return config_type_complain("not a number");
 	if (!str_to_u64(text, &number) || __builtin_mul_overflow(number, unit->factor, &number))
-		return complain("too large");
+		return config_type_complain("too large");
 	complaint = check_range(setting, number);
 	if (complaint.message == NULL)
 		*number_out = number;
@@ -198,10 +191,10 @@ static struct config_complaint parse_boolean(const struct config_setting *settin
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (str_equal(text, str_from(words[i]))) {
 			*(bool *)place = i % 2 == 1;
-			return fine;
+			return config_type_fine;
 		}
 	}
-	return complain("neither yes nor no");
+	return config_type_complain("neither yes nor no");
 }
 
 static void print_boolean(const struct config_setting *setting, const void *place,
@@ -225,10 +218,10 @@ static struct config_complaint parse_word(const struct config_setting *setting,
 	for (const struct config_word *word = setting->words; word->name != NULL; word++) {
 		if (str_equal(text, str_from(word->name))) {
 			memcpy(place, &word->value, sizeof word->value);
-			return fine;
+			return config_type_fine;
 		}
 	}
-	return complain("unknown word");
+	return config_type_complain("unknown word");
 }
 
 static void print_word(const struct config_setting *setting, const void *place, struct buffer *out)

@@ -1,50 +1,31 @@
 // SPDX-License-Identifier: ISC
 /* The types of settings that only section directory has. */
 #include "config/map.h"
-#include "config/schema.h"
+#include "config/type.h"
 #include "config/value.h"
 #include <string.h>
-#include <sys/un.h>
 
 enum { TEXT_MAX = 4096 };
-
-static const struct config_complaint fine = {NULL, NULL};
-
-static struct config_complaint complain(const char *message)
-{
-	return (struct config_complaint){message, NULL};
-}
-
-static struct config_complaint keep(const struct config *config, struct str text, void *place)
-{
-	*(const char **)place = arena_copy(config->arena, text);
-	return fine;
-}
-
-static void print_text(const struct config_setting *setting, const void *place, struct buffer *out)
-{
-	(void)setting;
-	buffer_append_string(out, *(const char *const *)place);
-}
 
 static struct config_complaint parse_text(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
 	(void)setting;
-	return text.length > TEXT_MAX ? complain("too long") : keep(config, text, place);
+	return text.length > TEXT_MAX ? config_type_complain("too long")
+				      : config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_text = {.name = "text",
 					     .allowed = "a text of at most 4096 bytes",
 					     .size = sizeof(char *),
 					     .parse = parse_text,
-					     .print = print_text};
+					     .print = config_type_print_text};
 
 static struct config_complaint parse_some_text(const struct config_setting *setting,
 					       const struct config *config, struct str text,
 					       void *place)
 {
-	return text.length == 0 ? complain("an empty text")
+	return text.length == 0 ? config_type_complain("an empty text")
 				: parse_text(setting, config, text, place);
 }
 
@@ -53,15 +34,15 @@ const struct config_type config_type_texts = {.name = "list of texts",
 					      .size = sizeof(char *),
 					      .is_list = true,
 					      .parse = parse_some_text,
-					      .print = print_text};
+					      .print = config_type_print_text};
 
 static struct config_complaint parse_name(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
 	(void)setting;
 	if (text.length == 0 || text.length > 255)
-		return complain("not a name");
-	return keep(config, text, place);
+		return config_type_complain("not a name");
+	return config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_names = {.name = "list of names",
@@ -69,7 +50,7 @@ const struct config_type config_type_names = {.name = "list of names",
 					      .size = sizeof(char *),
 					      .is_list = true,
 					      .parse = parse_name,
-					      .print = print_text};
+					      .print = config_type_print_text};
 
 static struct config_complaint parse_url(const struct config_setting *setting,
 					 const struct config *config, struct str text, void *place)
@@ -79,8 +60,8 @@ static struct config_complaint parse_url(const struct config_setting *setting,
 	(void)setting;
 	for (size_t i = 0; i < COUNT_OF(schemes); i++)
 		if (str_starts_with(text, str_from(schemes[i])) && text.length <= TEXT_MAX)
-			return keep(config, text, place);
-	return complain("not the URL of an LDAP server");
+			return config_type_keep(config, text, place);
+	return config_type_complain("not the URL of an LDAP server");
 }
 
 const struct config_type config_type_urls = {
@@ -89,7 +70,7 @@ const struct config_type config_type_urls = {
 	.size = sizeof(char *),
 	.is_list = true,
 	.parse = parse_url,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_mapping(const struct config_setting *setting,
 					     const struct config *config, struct str text,
@@ -101,10 +82,10 @@ static struct config_complaint parse_mapping(const struct config_setting *settin
 	(void)setting;
 	if (text.length > TEXT_MAX || str_find(text, '=') < 0 || !str_split(&rest, '=', &field) ||
 	    rest.length == 0)
-		return complain("not a mapping");
+		return config_type_complain("not a mapping");
 	if (config_map_field_find(str_trim(field)) == CONFIG_MAP_FIELDS)
-		return complain("no such field");
-	return keep(config, text, place);
+		return config_type_complain("no such field");
+	return config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_mappings = {
@@ -113,26 +94,14 @@ const struct config_type config_type_mappings = {
 	.size = sizeof(char *),
 	.is_list = true,
 	.parse = parse_mapping,
-	.print = print_text};
-
-static struct config_complaint check_socket_path(struct str path)
-{
-	if (path.length == 0 || path.data[0] != '/')
-		return complain("not an absolute path");
-	if (path.length >= sizeof((struct sockaddr_un *)NULL)->sun_path)
-		return complain("path too long for a socket");
-	return fine;
-}
+	.print = config_type_print_text};
 
 static bool is_host_or_address(struct str host)
 {
-	bool is_bracketed =
-		host.length > 2 && host.data[0] == '[' && host.data[host.length - 1] == ']';
+	bool is_bracketed = config_type_unbracket(&host);
 	struct in6_addr address;
 	bool is_ipv4;
 
-	if (is_bracketed)
-		host = str_slice(host.data + 1, host.length - 2);
 	if (config_text_to_address(host, &address, &is_ipv4))
 		return is_ipv4 != is_bracketed;
 	return !is_bracketed && config_text_is_host(host);
@@ -143,19 +112,19 @@ static struct config_complaint parse_server(const struct config_setting *setting
 					    void *place)
 {
 	ptrdiff_t colon = str_find_last(text, ':');
-	struct config_complaint complaint = fine;
+	struct config_complaint complaint = config_type_fine;
 	uint16_t port;
 
 	(void)setting;
 	if (str_starts_with(text, STR("unix:")))
-		complaint = check_socket_path(str_skip(text, strlen("unix:")));
+		complaint = config_type_check_socket_path(str_skip(text, strlen("unix:")));
 	else if (colon < 0 || text.data[text.length - 1] == ']')
-		complaint = complain("no port");
+		complaint = config_type_complain("no port");
 	else if (!is_host_or_address(str_slice(text.data, (size_t)colon)))
-		complaint = complain("not a host name or IP address");
+		complaint = config_type_complain("not a host name or IP address");
 	else if (!config_text_to_port(str_skip(text, (size_t)colon + 1), &port))
-		complaint = complain("not a port");
-	return complaint.message == NULL ? keep(config, text, place) : complaint;
+		complaint = config_type_complain("not a port");
+	return complaint.message == NULL ? config_type_keep(config, text, place) : complaint;
 }
 
 const struct config_type config_type_servers = {
@@ -164,4 +133,4 @@ const struct config_type config_type_servers = {
 	.size = sizeof(char *),
 	.is_list = true,
 	.parse = parse_server,
-	.print = print_text};
+	.print = config_type_print_text};

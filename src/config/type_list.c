@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* The types of settings that are lists, and an endpoint alone. */
-#include "config/schema.h"
+#include "config/type.h"
 #include "config/value.h"
 #include <arpa/inet.h>
 #include <string.h>
-#include <sys/un.h>
-
-static const struct config_complaint fine = {NULL, NULL};
-
-static struct config_complaint complain(const char *message)
-{
-	return (struct config_complaint){message, NULL};
-}
 
 static struct config_complaint parse_local_part(const struct config_setting *setting,
 						const struct config *config, struct str text,
@@ -19,15 +11,9 @@ static struct config_complaint parse_local_part(const struct config_setting *set
 {
 	(void)setting;
 	if (!config_text_is_local_part(text))
-		return complain("not a local part");
+		return config_type_complain("not a local part");
 	*(const char **)place = config_copy_lower(config->arena, text);
-	return fine;
-}
-
-static void print_text(const struct config_setting *setting, const void *place, struct buffer *out)
-{
-	(void)setting;
-	buffer_append_string(out, *(const char *const *)place);
+	return config_type_fine;
 }
 
 const struct config_type config_type_local_parts = {
@@ -36,20 +22,18 @@ const struct config_type config_type_local_parts = {
 	.size = sizeof(char *),
 	.is_list = true,
 	.parse = parse_local_part,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_socket_path(const struct config *config, struct str text,
 						 struct config_endpoint *endpoint)
 {
 	struct str path = str_skip(text, strlen("unix:"));
+	struct config_complaint complaint = config_type_check_socket_path(path);
 
-	if (path.length == 0 || path.data[0] != '/')
-		return complain("not an absolute path");
-	if (path.length >= sizeof((struct sockaddr_un *)NULL)->sun_path)
-		return complain("path too long for a socket");
-	*endpoint = (struct config_endpoint){arena_copy(config->arena, text),
-					     arena_copy(config->arena, path), 0};
-	return fine;
+	if (complaint.message == NULL)
+		*endpoint = (struct config_endpoint){arena_copy(config->arena, text),
+						     arena_copy(config->arena, path), 0};
+	return complaint;
 }
 
 static struct config_complaint parse_endpoint(const struct config_setting *setting,
@@ -68,20 +52,18 @@ static struct config_complaint parse_endpoint(const struct config_setting *setti
 	if (str_starts_with(text, STR("unix:")))
 		return parse_socket_path(config, text, endpoint);
 	if (colon < 0 || text.data[text.length - 1] == ']')
-		return complain("no port");
+		return config_type_complain("no port");
 	host = str_slice(text.data, (size_t)colon);
-	is_bracketed = host.length > 2 && host.data[0] == '[' && host.data[host.length - 1] == ']';
-	if (is_bracketed)
-		host = str_slice(host.data + 1, host.length - 2);
+	is_bracketed = config_type_unbracket(&host);
 	if (!config_text_to_address(host, &address, &is_ipv4) || is_ipv4 == is_bracketed)
-		return complain("not an IP address");
+		return config_type_complain("not an IP address");
 	if (!is_ipv4 && IN6_IS_ADDR_V4MAPPED(&address))
-		return complain("an IPv4 address in IPv6 form");
+		return config_type_complain("an IPv4 address in IPv6 form");
 	if (!config_text_to_port(str_skip(text, (size_t)colon + 1), &port))
-		return complain("not a port");
+		return config_type_complain("not a port");
 	*endpoint = (struct config_endpoint){arena_copy(config->arena, text),
 					     arena_copy(config->arena, host), port};
-	return fine;
+	return config_type_fine;
 }
 
 static void print_endpoint(const struct config_setting *setting, const void *place,
@@ -110,16 +92,10 @@ static struct config_complaint parse_argument(const struct config_setting *setti
 					      const struct config *config, struct str text,
 					      void *place)
 {
+	struct config_complaint complaint = config_type_check_percents(text, "adsux%");
+
 	(void)setting;
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.data[i] != '%')
-			continue;
-		i++;
-		if (i == text.length || strchr("adsux%", text.data[i]) == NULL)
-			return complain("a % that means nothing");
-	}
-	*(const char **)place = arena_copy(config->arena, text);
-	return fine;
+	return complaint.message == NULL ? config_type_keep(config, text, place) : complaint;
 }
 
 const struct config_type config_type_arguments = {
@@ -128,7 +104,7 @@ const struct config_type config_type_arguments = {
 	.size = sizeof(char *),
 	.is_list = true,
 	.parse = parse_argument,
-	.print = print_text};
+	.print = config_type_print_text};
 
 /* Clears the bits of ADDRESS behind PREFIX; whether there were any. */
 static bool clear_host_bits(struct in6_addr *address, unsigned prefix)
@@ -165,7 +141,7 @@ static struct config_complaint parse_network(const struct config_setting *settin
 	(void)setting;
 	if (!str_split(&rest, '/', &address) ||
 	    !config_text_to_address(address, &network.address, &is_ipv4))
-		return complain("not an IP network");
+		return config_type_complain("not an IP network");
 	prefix = is_ipv4 ? 32 : 128;
 	if (rest.data != NULL &&
 	    (rest.length > 3 || !str_to_u64(rest, &prefix) || prefix > (is_ipv4 ? 32 : 128)))
@@ -182,7 +158,7 @@ static struct config_complaint parse_network(const struct config_setting *settin
 		return complaint;
 	}
 	*(struct config_network *)place = network;
-	return fine;
+	return config_type_fine;
 }
 
 static void print_network(const struct config_setting *setting, const void *place,
@@ -207,12 +183,9 @@ static const char *literal_of(const struct config *config, struct str relay)
 	struct buffer literal = {0};
 	const char *copy = NULL;
 	struct in6_addr address;
-	bool is_bracketed =
-		relay.length > 2 && relay.data[0] == '[' && relay.data[relay.length - 1] == ']';
+	bool is_bracketed = config_type_unbracket(&relay);
 	bool is_ipv4;
 
-	if (is_bracketed)
-		relay = str_slice(relay.data + 1, relay.length - 2);
 	if (is_bracketed && relay.length > 5 &&
 	    str_equal_nocase(str_slice(relay.data, 5), STR("IPv6:")))
 		relay = str_skip(relay, 5);
@@ -244,9 +217,9 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 
 	(void)setting;
 	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
-		return complain("no ':' behind the domain");
+		return config_type_complain("no ':' behind the domain");
 	if (!is_route_domain(domain))
-		return complain("not a domain before the ':'");
+		return config_type_complain("not a domain before the ':'");
 	route.domain = config_copy_lower(config->arena, domain);
 	str_split(&rest, ';', &relay);
 	if (rest.data != NULL && !config_text_to_port(rest, &route.port))
@@ -256,10 +229,10 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 		if (route.relay == NULL && config_text_is_host(relay))
 			route.relay = config_copy_lower(config->arena, relay);
 		if (route.relay == NULL)
-			return complain("not a host name or address behind the ':'");
+			return config_type_complain("not a host name or address behind the ':'");
 	}
 	*(struct config_route *)place = route;
-	return fine;
+	return config_type_fine;
 }
 
 static void print_route(const struct config_setting *setting, const void *place, struct buffer *out)

@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* The types of settings that are kept as text. */
-#include "config/schema.h"
+#include "config/type.h"
 #include "config/value.h"
-#include <arpa/inet.h>
 #include <string.h>
-
-static const struct config_complaint fine = {NULL, NULL};
-
-static struct config_complaint complain(const char *message)
-{
-	return (struct config_complaint){message, NULL};
-}
-
-static struct config_complaint keep(const struct config *config, struct str text, void *place)
-{
-	*(const char **)place = arena_copy(config->arena, text);
-	return fine;
-}
-
-static void print_text(const struct config_setting *setting, const void *place, struct buffer *out)
-{
-	(void)setting;
-	buffer_append_string(out, *(const char *const *)place);
-}
 
 static struct config_complaint parse_log_level(const struct config_setting *setting,
 					       const struct config *config, struct str text,
@@ -33,24 +13,24 @@ static struct config_complaint parse_log_level(const struct config_setting *sett
 	(void)setting;
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (str_equal(text, str_from(words[i])))
-			return keep(config, text, place);
-	return complain("unknown word");
+			return config_type_keep(config, text, place);
+	return config_type_complain("unknown word");
 }
 
 const struct config_type config_type_log_level = {.name = "word",
 						  .allowed = "debug, info, warning, error",
 						  .size = sizeof(char *),
 						  .parse = parse_log_level,
-						  .print = print_text};
+						  .print = config_type_print_text};
 
 static struct config_complaint parse_host(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
 	(void)setting;
 	if (!config_text_is_host(text))
-		return complain("not a host name");
+		return config_type_complain("not a host name");
 	*(const char **)place = config_copy_lower(config->arena, text);
-	return fine;
+	return config_type_fine;
 }
 
 const struct config_type config_type_host = {
@@ -58,15 +38,15 @@ const struct config_type config_type_host = {
 	.allowed = "a host name of letters, digits, hyphens and dots",
 	.size = sizeof(char *),
 	.parse = parse_host,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint check_path(const struct config_setting *setting, struct str text)
 {
 	if (text.length == 0 || text.data[0] != '/')
-		return complain("not an absolute path");
+		return config_type_complain("not an absolute path");
 	if (setting->max > 0 && text.length > setting->max)
-		return complain("too long");
-	return fine;
+		return config_type_complain("too long");
+	return config_type_fine;
 }
 
 static struct config_complaint parse_path(const struct config_setting *setting,
@@ -74,20 +54,20 @@ static struct config_complaint parse_path(const struct config_setting *setting,
 {
 	struct config_complaint complaint = check_path(setting, text);
 
-	return complaint.message == NULL ? keep(config, text, place) : complaint;
+	return complaint.message == NULL ? config_type_keep(config, text, place) : complaint;
 }
 
 const struct config_type config_type_path = {.name = "path",
 					     .allowed = "an absolute path",
 					     .size = sizeof(char *),
 					     .parse = parse_path,
-					     .print = print_text};
+					     .print = config_type_print_text};
 
 static struct config_complaint parse_optional_path(const struct config_setting *setting,
 						   const struct config *config, struct str text,
 						   void *place)
 {
-	return text.length == 0 ? keep(config, text, place)
+	return text.length == 0 ? config_type_keep(config, text, place)
 				: parse_path(setting, config, text, place);
 }
 
@@ -95,7 +75,7 @@ const struct config_type config_type_optional_path = {.name = "path",
 						      .allowed = "an absolute path, or empty",
 						      .size = sizeof(char *),
 						      .parse = parse_optional_path,
-						      .print = print_text};
+						      .print = config_type_print_text};
 
 static struct config_complaint parse_mailbox_path(const struct config_setting *setting,
 						  const struct config *config, struct str text,
@@ -103,16 +83,9 @@ static struct config_complaint parse_mailbox_path(const struct config_setting *s
 {
 	struct config_complaint complaint = check_path(setting, text);
 
-	if (complaint.message != NULL)
-		return complaint;
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.data[i] != '%')
-			continue;
-		i++;
-		if (i == text.length || strchr("du%", text.data[i]) == NULL)
-			return complain("a % that means nothing");
-	}
-	return keep(config, text, place);
+	if (complaint.message == NULL)
+		complaint = config_type_check_percents(text, "du%");
+	return complaint.message == NULL ? config_type_keep(config, text, place) : complaint;
 }
 
 const struct config_type config_type_mailbox_path = {
@@ -120,7 +93,7 @@ const struct config_type config_type_mailbox_path = {
 	.allowed = "an absolute path with %d (domain), %u (local part), %%",
 	.size = sizeof(char *),
 	.parse = parse_mailbox_path,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_user(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
@@ -131,25 +104,25 @@ static struct config_complaint parse_user(const struct config_setting *setting,
 
 		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_' &&
 		    (i == 0 || (!(c >= '0' && c <= '9') && c != '-' && c != '.')))
-			return complain("not a user name");
+			return config_type_complain("not a user name");
 	}
 	if (text.length > 32)
-		return complain("not a user name");
-	return keep(config, text, place);
+		return config_type_complain("not a user name");
+	return config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_user = {.name = "user name",
 					     .allowed = "the name of a user, or empty",
 					     .size = sizeof(char *),
 					     .parse = parse_user,
-					     .print = print_text};
+					     .print = config_type_print_text};
 
 static struct config_complaint parse_owner(const struct config_setting *setting,
 					   const struct config *config, struct str text,
 					   void *place)
 {
 	if (str_equal(text, STR("%u")))
-		return keep(config, text, place);
+		return config_type_keep(config, text, place);
 	return parse_user(setting, config, text, place);
 }
 
@@ -158,7 +131,7 @@ const struct config_type config_type_owner = {
 	.allowed = "the name of a user, %u (the recipient's), or empty",
 	.size = sizeof(char *),
 	.parse = parse_owner,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_local_part(const struct config_setting *setting,
 						const struct config *config, struct str text,
@@ -166,8 +139,8 @@ static struct config_complaint parse_local_part(const struct config_setting *set
 {
 	(void)setting;
 	if (!config_text_is_local_part(text))
-		return complain("not a local part");
-	return keep(config, text, place);
+		return config_type_complain("not a local part");
+	return config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_local_part = {
@@ -175,7 +148,7 @@ const struct config_type config_type_local_part = {
 	.allowed = "the part of a mail address before its @",
 	.size = sizeof(char *),
 	.parse = parse_local_part,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_address(const struct config_setting *setting,
 					     const struct config *config, struct str text,
@@ -187,15 +160,15 @@ static struct config_complaint parse_address(const struct config_setting *settin
 	(void)setting;
 	if (text.length > 0 && (!config_text_is_local_part(local) ||
 				(at >= 0 && !config_text_is_host(str_skip(text, (size_t)at + 1)))))
-		return complain("not a mail address");
-	return keep(config, text, place);
+		return config_type_complain("not a mail address");
+	return config_type_keep(config, text, place);
 }
 
 const struct config_type config_type_address = {.name = "mail address",
 						.allowed = "LOCAL@DOMAIN, LOCAL, or empty",
 						.size = sizeof(char *),
 						.parse = parse_address,
-						.print = print_text};
+						.print = config_type_print_text};
 
 static struct config_complaint parse_server(const struct config_setting *setting,
 					    const struct config *config, struct str text,
@@ -211,17 +184,17 @@ static struct config_complaint parse_server(const struct config_setting *setting
 
 	(void)setting;
 	if (text.length == 0)
-		return keep(config, text, place);
+		return config_type_keep(config, text, place);
 	if (!config_text_to_address(host, &address, &is_ipv4))
-		return complain("not an IP address");
+		return config_type_complain("not an IP address");
 	if (!config_text_to_port(port, &number))
-		return complain("not a port");
+		return config_type_complain("not a port");
 	copy = arena_alloc(config->arena, host.length + port.length + 2);
 	memcpy(copy, host.data, host.length);
 	copy[host.length] = '@';
 	memcpy(copy + host.length + 1, port.data, port.length);
 	*(const char **)place = copy;
-	return fine;
+	return config_type_fine;
 }
 
 const struct config_type config_type_server = {
@@ -229,7 +202,7 @@ const struct config_type config_type_server = {
 	.allowed = "ADDRESS, ADDRESS@PORT with a port from 1 to 65535, or empty",
 	.size = sizeof(char *),
 	.parse = parse_server,
-	.print = print_text};
+	.print = config_type_print_text};
 
 static struct config_complaint parse_service(const struct config_setting *setting,
 					     const struct config *config, struct str text,
@@ -242,7 +215,7 @@ static struct config_complaint parse_service(const struct config_setting *settin
 	(void)setting;
 	if (service != NULL) {
 		*(const struct config_service **)place = service;
-		return fine;
+		return config_type_fine;
 	}
 	for (size_t i = 0; i < config->service_count && names.length < 200; i++) {
 		buffer_append_string(&names, i > 0 ? ", " : "");

@@ -47,7 +47,7 @@ const struct command_option command_directory_list_options[] = {
 /* One question and its answer. */
 struct exchange {
 	const struct command *command;
-	const struct table_options *options;
+	struct table_options options;
 	struct command_directory directory;
 	struct directory_question question;
 	const char *key;
@@ -173,10 +173,10 @@ static void print_route_json(const struct exchange *exchange,
 
 static void print_route(struct exchange *exchange, const struct directory_answer_text *answer)
 {
-	if (exchange->options->common.json)
+	if (exchange->options.common.json)
 		print_route_json(exchange, answer);
 	for (size_t i = 0; i < answer->result_count; i++) {
-		if (!exchange->options->common.json)
+		if (!exchange->options.common.json)
 			print_words(exchange, answer->results[i]);
 		if (answer->result_count == 1 &&
 		    str_starts_with(answer->results[i], STR("refuse ")))
@@ -190,7 +190,7 @@ static void print_record(const struct exchange *exchange, const struct directory
 {
 	struct buffer out = {0};
 
-	if (exchange->options->common.json) {
+	if (exchange->options.common.json) {
 		exchange_json_append(record, &out);
 	} else {
 		buffer_append_format(&out, "%s ", directory_table_name(record->key.table));
@@ -212,7 +212,7 @@ static void print_answer(const struct exchange *exchange,
 	struct directory_field *fields =
 		memory_alloc_zero(answer->result_count + 1, sizeof *fields);
 	const struct directory_record record = {
-		{directory_table_find(str_from(exchange->options->table)), str_from(exchange->key)},
+		{directory_table_find(str_from(exchange->options.table)), str_from(exchange->key)},
 		fields,
 		answer->result_count};
 
@@ -223,42 +223,27 @@ static void print_answer(const struct exchange *exchange,
 
 /* --- asking --- */
 
-/* Reads the command line; false: *STATUS_OUT is all there is to do. */
-static bool parse(const struct command *command, int argc, char **argv,
-		  struct table_options *options, int *status_out)
+/* Reads the command line; false: EXCHANGE's status is all there is to do. */
+static bool parse(struct exchange *exchange, int argc, char **argv)
 {
+	const struct command *command = exchange->command;
+	const char *table;
 	bool is_route;
 
-	if (!command_parse(command, argc, argv, &options->common, status_out))
+	if (!command_parse(command, argc, argv, &exchange->options.common, &exchange->status))
 		return false;
-	is_route = strcmp(options->table, "route") == 0 && command->run == command_directory_get;
-	if (is_route || directory_table_find(str_from(options->table)) != DIRECTORY_NO_TABLE)
-		return true;
-	*status_out = command_usage(command, "there is no such table");
-	return false;
+	exchange->status = COMMAND_OK; /* it is written to in any case */
+	table = exchange->options.table;
+	is_route = strcmp(table, "route") == 0 && command->run == command_directory_get;
+	if (!is_route && directory_table_find(str_from(table)) == DIRECTORY_NO_TABLE)
+		exchange->status = command_usage(command, "there is no such table");
+	return exchange->status == COMMAND_OK;
 }
 
 static void say_none(const struct exchange *exchange)
 {
 	fprintf(stderr, "stagepost %s: there is no %s %s\n", exchange->command->name,
-		exchange->options->table, exchange->key);
-}
-
-static void on_got(void *context, const struct directory_answer_text *answer)
-{
-	struct exchange *exchange = context;
-
-	if (exchange_server_has_failed(&exchange->directory.server, answer)) {
-		exchange->status = COMMAND_DIRECTORY_UNANSWERED;
-	} else if (!answer->exists) {
-		say_none(exchange);
-		exchange->status = COMMAND_FAILED;
-	} else if (strcmp(exchange->options->table, "route") == 0) {
-		print_route(exchange, answer);
-	} else {
-		print_answer(exchange, answer);
-	}
-	exchange_server_stop(&exchange->directory.server);
+		exchange->options.table, exchange->key);
 }
 
 static void on_changed(void *context, const struct directory_answer_text *answer)
@@ -274,14 +259,39 @@ static void on_changed(void *context, const struct directory_answer_text *answer
 	exchange_server_stop(&exchange->directory.server);
 }
 
+static void on_got(void *context, const struct directory_answer_text *answer)
+{
+	struct exchange *exchange = context;
+
+	on_changed(context, answer);
+	if (exchange->status != COMMAND_OK)
+		return;
+	if (strcmp(exchange->options.table, "route") == 0)
+		print_route(exchange, answer);
+	else
+		print_answer(exchange, answer);
+}
+
 static bool begin(struct exchange *exchange, directory_answered *answered)
 {
-	if (!command_directory_open(exchange->options->common.config_file, &exchange->directory)) {
-		exchange->status = COMMAND_FAILED;
-		return false;
-	}
 	exchange->question = (struct directory_question){.answered = answered, .context = exchange};
-	return true;
+	if (command_directory_open(exchange->options.common.config_file, &exchange->directory))
+		return true;
+	exchange->status = COMMAND_FAILED;
+	return false;
+}
+
+/* parse() where a KEY is all that stands in the command line, and begin(). */
+static bool begin_with_key(struct exchange *exchange, int argc, char **argv,
+			   directory_answered *answered)
+{
+	if (!parse(exchange, argc, argv))
+		return false;
+	exchange->key = argv[exchange->options.common.first];
+	if (exchange->options.common.first + 1 == argc)
+		return begin(exchange, answered);
+	exchange->status = command_usage(exchange->command, "one KEY is wanted");
+	return false;
 }
 
 static int end(struct exchange *exchange)
@@ -295,18 +305,11 @@ static int end(struct exchange *exchange)
 
 int command_directory_get(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {.table = "route"};
-	struct exchange exchange = {.command = command, .options = &options};
-	int status;
+	struct exchange exchange = {.command = command, .options.table = "route"};
 
-	if (!parse(command, argc, argv, &options, &status))
-		return status;
-	if (options.common.first + 1 != argc)
-		return command_usage(command, "one KEY is wanted");
-	exchange.key = argv[options.common.first];
-	if (!begin(&exchange, on_got))
+	if (!begin_with_key(&exchange, argc, argv, on_got))
 		return exchange.status;
-	directory_client_get(exchange.directory.server.client, options.table,
+	directory_client_get(exchange.directory.server.client, exchange.options.table,
 			     str_from(exchange.key), DIRECTORY_PATIENCE_US, &exchange.question);
 	return end(&exchange);
 }
@@ -325,18 +328,18 @@ static bool take_field(char *argument, struct str *field_out)
 
 int command_directory_put(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {.table = "address"};
-	struct exchange exchange = {.command = command, .options = &options};
+	struct exchange exchange = {.command = command, .options.table = "address"};
 	struct str fields[DIRECTORY_FIELDS_MAX];
 	size_t count = 0;
-	int status;
+	int first;
 
-	if (!parse(command, argc, argv, &options, &status))
-		return status;
-	if (options.common.first >= argc)
+	if (!parse(&exchange, argc, argv))
+		return exchange.status;
+	first = exchange.options.common.first;
+	if (first >= argc)
 		return command_usage(command, "a KEY is wanted");
-	exchange.key = argv[options.common.first];
-	for (int i = options.common.first + 1; i < argc; i++) {
+	exchange.key = argv[first];
+	for (int i = first + 1; i < argc; i++) {
 		if (count == DIRECTORY_FIELDS_MAX)
 			return command_usage(command, "a record has at most 1000 fields");
 		if (!take_field(argv[i], &fields[count++]))
@@ -344,49 +347,43 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 	}
 	if (!begin(&exchange, on_changed))
 		return exchange.status;
-	directory_client_put(exchange.directory.server.client, options.table,
+	directory_client_put(exchange.directory.server.client, exchange.options.table,
 			     str_from(exchange.key), fields, count, &exchange.question);
 	return end(&exchange);
 }
 
 int command_directory_del(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {.table = "address"};
-	struct exchange exchange = {.command = command, .options = &options};
-	int status;
+	struct exchange exchange = {.command = command, .options.table = "address"};
 
-	if (!parse(command, argc, argv, &options, &status))
-		return status;
-	if (options.common.first + 1 != argc)
-		return command_usage(command, "one KEY is wanted");
-	exchange.key = argv[options.common.first];
-	if (!begin(&exchange, on_changed))
+	if (!begin_with_key(&exchange, argc, argv, on_changed))
 		return exchange.status;
-	directory_client_remove(exchange.directory.server.client, options.table,
+	directory_client_remove(exchange.directory.server.client, exchange.options.table,
 				str_from(exchange.key), &exchange.question);
 	return end(&exchange);
 }
 
 int command_directory_list(const struct command *command, int argc, char **argv)
 {
-	struct table_options options = {.table = "address"};
-	struct exchange exchange = {.command = command, .options = &options};
+	struct exchange exchange = {.command = command, .options.table = "address"};
 	const struct directory_record *records;
 	struct exchange_pages *pages;
 	const char *prefix;
 	size_t count;
-	int status;
 	int result;
+	int first;
 
-	if (!parse(command, argc, argv, &options, &status))
-		return status;
-	if (options.common.first + 1 < argc)
+	if (!parse(&exchange, argc, argv))
+		return exchange.status;
+	first = exchange.options.common.first;
+	if (first + 1 < argc)
 		return command_usage(command, "one PREFIX at most is wanted");
-	prefix = options.common.first < argc ? argv[options.common.first] : "";
-	if (!command_directory_open(options.common.config_file, &exchange.directory))
+	prefix = first < argc ? argv[first] : "";
+	if (!command_directory_open(exchange.options.common.config_file, &exchange.directory))
 		return COMMAND_FAILED;
 	pages = exchange_pages_new(&exchange.directory.server,
-				   directory_table_find(str_from(options.table)), str_from(prefix));
+				   directory_table_find(str_from(exchange.options.table)),
+				   str_from(prefix));
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
 			print_record(&exchange, &records[i]);

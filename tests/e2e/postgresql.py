@@ -2,6 +2,7 @@
 """PostgreSQL servers for tests, each in a directory and at a port of its own, and a store
 that is driven by lines (postgresql_store.c)."""
 
+import contextlib
 import glob
 import os
 import pwd
@@ -10,10 +11,11 @@ import signal
 import subprocess
 
 import store_lines
-from stagepost import PATIENCE, free_port, is_alive, is_root, wait_until
+from stagepost import PATIENCE, ROOT, free_port, is_alive, is_root, wait_until
 
 OWNER = "postgres"  # it does not run as root
 DATABASE = "mail"
+SCHEMA = os.path.join(ROOT, "src", "store", "postgresql_schema.sql")
 SETTINGS = """listen_addresses = '{address}'
 port = {port}
 unix_socket_directories = '{sockets}'
@@ -165,6 +167,22 @@ class Server:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
+
+
+@contextlib.contextmanager
+def several(ground):
+    """make(NAME, ...): a server as Server() makes it, until the end."""
+    path = ground.directory("servers")
+    made = []
+
+    def make(name, **words):
+        made.append(Server(path, name, **words))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 class Session:

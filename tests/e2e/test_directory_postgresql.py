@@ -12,29 +12,19 @@ import time
 import directory
 import pytest
 from inside import NEEDS, inside, status_of
-from postgresql import OWNER, Server
+from postgresql import OWNER, SCHEMA, several
 from smtp import Client, deliver
-from stagepost import PATIENCE, ROOT, give_to_user, wait_until
+from stagepost import PATIENCE, give_to_user, wait_until
 
 SETTINGS = "maxerrors = 10000\nmaxcommands = 100000\ndirectory {{ backend = postgresql  ttl = 60s  database = {{ {databases} }} }}\n"
 PASSWORD = "geheim"
-SCHEMA = os.path.join(ROOT, "src", "store", "postgresql_schema.sql")
 
 
 @pytest.fixture
 def servers(ground):
     """servers(NAME, ...): of this test only."""
-    path = ground.directory("servers")
-    made = []
-
-    def make(name, **words):
-        made.append(Server(path, name, **words))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.stop()
-    shutil.rmtree(path, ignore_errors=True)
+    with several(ground) as make:
+        yield make
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 """The store in PostgreSQL (store/postgresql.h) with real servers: what is read, changed and
 told, by plain SQL too, and what becomes of it when connections and servers go."""
 
-import os
 import shutil
 import signal
 import statistics
@@ -10,10 +9,9 @@ import threading
 import time
 
 import pytest
-from postgresql import OWNER, Server, Store
-from stagepost import PATIENCE, ROOT, wait_until
+from postgresql import OWNER, SCHEMA, Server, Store, several
+from stagepost import PATIENCE, wait_until
 
-SCHEMA = os.path.join(ROOT, "src", "store", "postgresql_schema.sql")
 TABLES = ("address", "target", "domain", "member", '"user"', "password", "server")
 
 
@@ -35,17 +33,8 @@ def shared(place):
 @pytest.fixture
 def servers(ground):
     """servers(NAME, ...): of this test only."""
-    path = ground.directory("servers")
-    made = []
-
-    def make(name, **words):
-        made.append(Server(path, name, **words))
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.stop()
-    shutil.rmtree(path, ignore_errors=True)
+    with several(ground) as make:
+        yield make
 
 
 @pytest.fixture

@@ -6,39 +6,21 @@
  */
 #include "base/panic.h"
 #include "directory/client.h"
-#include "input.h"
+#include "stream.h"
 #include <errno.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { QUESTIONS = 4 };
 
 static struct scene {
+	struct stream stream;
 	struct os_loop *loop;
 	struct os_task dial; /* one connection; later ones fail */
-	void (*dialed)(void *context, int error, const char *reason,
-		       const struct directory_transport *transport);
+	directory_dialed *dialed;
 	void *context;
-	struct str input;
-	size_t step;
-	int descriptor;
 	unsigned answers[QUESTIONS];
 } scene;
-
-static ssize_t read_some(void *state, void *data, size_t size)
-{
-	size_t count = scene.input.length < scene.step ? scene.input.length : scene.step;
-
-	(void)state;
-	count = count < size ? count : size;
-	if (count > 0)
-		memcpy(data, scene.input.data, count);
-	scene.input = str_skip(scene.input, count);
-	return (ssize_t)count;
-}
 
 static ssize_t write_some(void *state, const void *data, size_t size)
 {
@@ -53,17 +35,11 @@ static void close_it(void *state)
 	os_loop_stop(scene.loop);
 }
 
-static unsigned wants(void *state, bool has_output)
-{
-	(void)state;
-	(void)has_output;
-	return OS_WATCH_READ;
-}
-
 static void connected(void *context)
 {
-	struct directory_transport transport = {read_some, write_some,       close_it,
-						wants,     scene.descriptor, NULL};
+	struct directory_transport transport = {
+		stream_read,  write_some, close_it, stream_wants, scene.stream.descriptor,
+		&scene.stream};
 
 	(void)context;
 	scene.dialed(scene.context, 0, NULL, &transport);
@@ -76,10 +52,7 @@ static void refused(void *context)
 	scene.dialed(scene.context, -ECONNREFUSED, "no more", NULL);
 }
 
-static struct directory_dial *dial(void *context, const char *server,
-				   void (*dialed)(void *dialed_context, int error,
-						  const char *reason,
-						  const struct directory_transport *transport),
+static struct directory_dial *dial(void *context, const char *server, directory_dialed *dialed,
 				   void *dialed_context)
 {
 	bool is_first = scene.dial.call == NULL;
@@ -140,10 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct directory_question questions[QUESTIONS];
 	struct directory_client *client;
 
-	scene = (struct scene){.loop = os_loop_new(),
-			       .input = input.rest,
-			       .step = choice >= 8 ? choice : 100000,
-			       .descriptor = eventfd(1, EFD_CLOEXEC)};
+	scene = (struct scene){.loop = os_loop_new()};
+	stream_open(&scene.stream, &input, choice);
 	client = directory_client_new(scene.loop, servers, 1, &dialer, NULL, NULL);
 	if (choice % 2 == 1)
 		directory_client_watch(client, changed, NULL);
@@ -152,6 +123,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	directory_client_free(client);
 	os_task_cancel(scene.loop, &scene.dial);
 	os_loop_free(scene.loop);
-	close(scene.descriptor);
+	stream_close(&scene.stream);
 	return 0;
 }

@@ -6,39 +6,22 @@
  */
 #include "base/panic.h"
 #include "directory/server.h"
-#include "input.h"
 #include "os/process.h"
+#include "stream.h"
 #include "unit/memory_store.h"
-#include <errno.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct scene {
+	struct stream stream;
 	struct os_loop *loop;
 	struct os_timer *timer;
 	struct memory_store *store;
 	struct config *config;
 	struct directory_server *server;
-	struct str input;
-	size_t step;
 	struct buffer output;
 	bool is_open;
 } scene;
-
-static ssize_t read_some(void *state, void *data, size_t size)
-{
-	size_t count = scene.input.length < scene.step ? scene.input.length : scene.step;
-
-	(void)state;
-	count = count < size ? count : size;
-	if (count > 0)
-		memcpy(data, scene.input.data, count);
-	scene.input = str_skip(scene.input, count);
-	return (ssize_t)count;
-}
 
 static ssize_t write_some(void *state, const void *data, size_t size)
 {
@@ -51,13 +34,6 @@ static void close_it(void *state)
 {
 	(void)state;
 	scene.is_open = false;
-}
-
-static unsigned wants(void *state, bool has_output)
-{
-	(void)state;
-	(void)has_output;
-	return OS_WATCH_READ;
 }
 
 static void stop(void *context)
@@ -107,17 +83,17 @@ static void check_output(const struct buffer *output)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct directory_transport transport = {read_some, write_some, close_it, wants, -1, NULL};
+	struct directory_transport transport = {stream_read,  write_some, close_it,
+						stream_wants, -1,         &scene.stream};
 	struct input input = {str_slice((const char *)data, size)};
 	unsigned choice = input_byte(&input);
 
 	if (scene.loop == NULL)
 		begin();
-	scene.input = input.rest;
-	scene.step = choice >= 8 ? choice : 100000;
+	stream_open(&scene.stream, &input, choice);
+	transport.descriptor = scene.stream.descriptor;
 	scene.is_open = true;
 	buffer_reset(&scene.output);
-	transport.descriptor = eventfd(1, EFD_CLOEXEC); /* can always be read */
 	directory_server_accept(scene.server, &transport, choice % 8, "fuzz");
 	for (unsigned i = 0; scene.is_open; i++) {
 		if (i > 100000)
@@ -126,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		os_loop_run(scene.loop);
 	}
 	os_timer_stop(scene.timer);
-	close(transport.descriptor);
+	stream_close(&scene.stream);
 	check_output(&scene.output);
 	return 0;
 }

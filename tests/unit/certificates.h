@@ -8,9 +8,10 @@
 
 enum { CERTIFICATES_PATH_SIZE = SCRATCH_SIZE + 64 };
 
-/* Makes them in DIRECTORY, which exists, by tests/common/make-certificates (the environment
- * says where that is): for NAMES, separated by spaces. */
-void certificates_make(const char *directory, const char *names);
+/* Makes them in a new scratch directory, whose name comes into DIRECTORY, by
+ * tests/common/make-certificates (the environment says where that is): for NAMES, separated by
+ * spaces. 0, or -1 with errno, as the setup of a group says it. scratch_remove() removes them. */
+MUST_CHECK int certificates_make(char directory[SCRATCH_SIZE], const char *names);
 /* DIRECTORY/NAME.SUFFIX; one of a few places that are used in turn. */
 const char *certificates_path(const char *directory, const char *name, const char *suffix);
 

@@ -421,10 +421,7 @@ static void a_new_relay_knows_nothing_from_before(void **state)
 static int make_files(void **state)
 {
 	(void)state;
-	if (scratch_make(directory) != 0)
-		return -1;
-	certificates_make(directory, "loopback-dir.example.org");
-	return 0;
+	return certificates_make(directory, "loopback-dir.example.org");
 }
 
 static int remove_files(void **state)

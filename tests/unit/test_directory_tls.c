@@ -388,14 +388,11 @@ static void dials_are_cancelled(void **state)
 static int make_files(void **state)
 {
 	(void)state;
-	if (scratch_make(directory) != 0)
-		return -1;
-	certificates_make(directory,
-			  "mx1.example.org loopback-dir1.example.org common-mx2.example.org "
-			  "changer.example.org stranger.example.org many-example.org "
-			  "foreign-mx1.example.org foreign-dir1.example.org "
-			  "expired-mx1.example.org");
-	return 0;
+	return certificates_make(directory,
+				 "mx1.example.org loopback-dir1.example.org common-mx2.example.org "
+				 "changer.example.org stranger.example.org many-example.org "
+				 "foreign-mx1.example.org foreign-dir1.example.org "
+				 "expired-mx1.example.org");
 }
 
 static int remove_files(void **state)

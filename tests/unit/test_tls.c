@@ -539,14 +539,11 @@ static void what_is_wrong_with_files_is_told(void **state)
 static int make_files(void **state)
 {
 	(void)state;
-	if (scratch_make(directory) != 0)
-		return -1;
-	certificates_make(directory,
-			  "mx1.example.org loopback-dir1.example.org common-mx2.example.org "
-			  "foreign-mx1.example.org foreign-dir1.example.org "
-			  "expired-mx1.example.org expired-dir1.example.org "
-			  "many-example.net secret-mx3.example.org");
-	return 0;
+	return certificates_make(directory,
+				 "mx1.example.org loopback-dir1.example.org common-mx2.example.org "
+				 "foreign-mx1.example.org foreign-dir1.example.org "
+				 "expired-mx1.example.org expired-dir1.example.org "
+				 "many-example.net secret-mx3.example.org");
 }
 
 static int remove_files(void **state)
