@@ -14,6 +14,21 @@ struct refusal {
 	const char *problems; /* each "t:LINE: ...\n" */
 };
 
+/* What is in TEXT, which has to be right. */
+static inline struct config *config_of(const char *text)
+{
+	struct config_problems problems;
+	struct config *config = NULL;
+	struct buffer out = {0};
+
+	if (config_parse("t", str_from(text), &config, &problems) != 0) {
+		config_problems_print(&problems, "t", &out);
+		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&out)));
+	}
+	config_problems_clear(&problems);
+	return config;
+}
+
 /* What config_print() says of TEXT when it is right, otherwise its problems. */
 static inline struct buffer outcome_of(struct str text)
 {

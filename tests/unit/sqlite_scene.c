@@ -83,8 +83,7 @@ void scene_open_quietly(struct sqlite_scene *scene)
 void scene_open(struct sqlite_scene *scene)
 {
 	scene_open_quietly(scene);
-	scene_turn(scene);
-	scene_expect(scene, "up");
+	scene_expect_turn(scene, "up");
 }
 
 void scene_reopen(struct sqlite_scene *scene)
@@ -96,8 +95,7 @@ void scene_reopen(struct sqlite_scene *scene)
 void scene_restart(struct sqlite_scene *scene)
 {
 	open_store(scene);
-	scene_turn(scene);
-	scene_expect(scene, "up");
+	scene_expect_turn(scene, "up");
 }
 
 void scene_close(struct sqlite_scene *scene)
@@ -253,8 +251,7 @@ void scene_put_samples(struct sqlite_scene *scene)
 {
 	for (size_t i = 0; i < COUNT_OF(scene_samples); i++)
 		scene_put(scene, scene_samples[i]);
-	scene_turn(scene);
-	scene_expect(scene, NULL);
+	scene_expect_turn(scene, NULL);
 }
 
 void scene_sql(struct sqlite_scene *scene, const char *sql)
@@ -288,6 +285,25 @@ void scene_expect(struct sqlite_scene *scene, const char *heard)
 	if (heard != NULL)
 		assert_string_equal(buffer_data(&scene->heard), heard);
 	buffer_reset(&scene->heard);
+}
+
+void scene_expect_turn(struct sqlite_scene *scene, const char *heard)
+{
+	scene_turn(scene);
+	scene_expect(scene, heard);
+}
+
+void scene_expect_got(struct sqlite_scene *scene, const char *table_and_key, const char *heard)
+{
+	scene_get(scene, table_and_key);
+	scene_expect(scene, heard);
+}
+
+void scene_expect_missed(struct sqlite_scene *scene, uint64_t version, size_t limit,
+			 const char *heard)
+{
+	scene_missed(scene, version, limit);
+	scene_expect(scene, heard);
 }
 
 static int compare(const void *a, const void *b)

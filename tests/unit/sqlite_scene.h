@@ -60,6 +60,11 @@ int scene_count(struct sqlite_scene *scene, const char *sql);
 
 /* Fails unless HEARD, or anything where that is NULL, was heard; forgets it. */
 void scene_expect(struct sqlite_scene *scene, const char *heard);
+/* The same after a turn; of a record that is got; of what was missed since VERSION. */
+void scene_expect_turn(struct sqlite_scene *scene, const char *heard);
+void scene_expect_got(struct sqlite_scene *scene, const char *table_and_key, const char *heard);
+void scene_expect_missed(struct sqlite_scene *scene, uint64_t version, size_t limit,
+			 const char *heard);
 /* The same of "new", without versions, sorted and each once. */
 void scene_expect_keys(struct sqlite_scene *scene, const char *keys);
 

@@ -7,23 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct config *parse(const char *text)
-{
-	struct config_problems problems;
-	struct config *config = NULL;
-	struct buffer out = {0};
-
-	if (config_parse("t", str_from(text), &config, &problems) != 0) {
-		config_problems_print(&problems, "t", &out);
-		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&out)));
-	}
-	config_problems_clear(&problems);
-	return config;
-}
-
 static void defaults_are_complete(void **state)
 {
-	struct config *c = parse(HOST);
+	struct config *c = config_of(HOST);
 
 	(void)state;
 	assert_string_equal(c->hostname, "mx.example.org");
@@ -85,7 +71,7 @@ static void the_example_parses(void **state)
 
 static void every_way_to_write_a_value_is_read(void **state)
 {
-	struct config *c = parse(
+	struct config *c = config_of(
 		"hostname='MX.Example.Org'// comment\n"
 		"/* { */ queue = \"/a \\\"b\\\\\" user = \"\" run = /run/a /*x*/\r\n"
 		"relay_from = 10.0.0.0/8 relay_from += { ::1, '2001:db8::/32', }\n"
@@ -149,7 +135,7 @@ static void what_is_printed_parses_to_the_same(void **state)
 
 static void services_have_their_settings(void **state)
 {
-	struct config *c = parse(
+	struct config *c = config_of(
 		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
 		     "service v { kind = pipe command = { /bin/v, -d, \"\", %u } user = ann }\n"
 		     "service m { kind = maildir path = /m user = %u }\n");
@@ -174,8 +160,8 @@ static void services_have_their_settings(void **state)
 
 static void processes_have_their_users(void **state)
 {
-	struct config *c = parse(HOST "user = whole\nprocess pipe { user = own }\n");
-	struct config *one = parse(HOST "user = whole\nprocess pipe { user = \"\" }\n");
+	struct config *c = config_of(HOST "user = whole\nprocess pipe { user = own }\n");
+	struct config *one = config_of(HOST "user = whole\nprocess pipe { user = \"\" }\n");
 
 	(void)state;
 	assert_string_equal(config_process_user(c, "pipe"), "own");
@@ -211,9 +197,9 @@ static void mailboxes_have_a_base(void **state)
 static void names_are_found_in_any_case(void **state)
 {
 	struct config *c =
-		parse(HOST BOX "domain c.org { service = box }\n"
-			       "domain A.org { service = box addresses = { bob, Ann } }\n"
-			       "domain b.org { service = box }\n");
+		config_of(HOST BOX "domain c.org { service = box }\n"
+				   "domain A.org { service = box addresses = { bob, Ann } }\n"
+				   "domain b.org { service = box }\n");
 	const struct config_domain *domain = config_domain_find(c, STR("a.ORG"));
 
 	(void)state;
@@ -251,9 +237,9 @@ static void relaying_follows_the_networks(void **state)
 		{"2001:db8:2::5", false},
 		{"::127.0.0.1", false},
 	};
-	struct config *c = parse(HOST "relay_from = { 127.0.0.0/8, 10.1.2.128/25, ::1,"
-				      " 2001:db8:1::/48 }");
-	struct config *all = parse(HOST "relay_from = 0.0.0.0/0");
+	struct config *c = config_of(HOST "relay_from = { 127.0.0.0/8, 10.1.2.128/25, ::1,"
+					  " 2001:db8:1::/48 }");
+	struct config *all = config_of(HOST "relay_from = 0.0.0.0/0");
 	struct in6_addr address;
 
 	(void)state;
@@ -276,8 +262,8 @@ static bool is_proxy(const struct config *c, const char *text)
 
 static void proxies_are_on_this_machine_unless_said(void **state)
 {
-	struct config *c = parse(HOST);
-	struct config *set = parse(HOST "proxy_from = 192.0.2.1");
+	struct config *c = config_of(HOST);
+	struct config *set = config_of(HOST "proxy_from = 192.0.2.1");
 
 	(void)state;
 	assert_true(is_proxy(c, "::ffff:127.0.0.1"));

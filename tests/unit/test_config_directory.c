@@ -7,23 +7,9 @@
 
 #define TLS "certificate = /c key = /k authority = /a "
 
-static struct config *parse(const char *text)
-{
-	struct config_problems problems;
-	struct config *config = NULL;
-	struct buffer out = {0};
-
-	if (config_parse("t", str_from(text), &config, &problems) != 0) {
-		config_problems_print(&problems, "t", &out);
-		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&out)));
-	}
-	config_problems_clear(&problems);
-	return config;
-}
-
 static void there_is_none_without_its_section(void **state)
 {
-	struct config *c = parse(HOST);
+	struct config *c = config_of(HOST);
 	struct buffer out = {0};
 
 	(void)state;
@@ -37,7 +23,7 @@ static void there_is_none_without_its_section(void **state)
 
 static void an_empty_section_is_sqlite(void **state)
 {
-	struct config *c = parse(HOST "directory { }\n");
+	struct config *c = config_of(HOST "directory { }\n");
 
 	(void)state;
 	assert_int_equal(c->directory.backend, CONFIG_BACKEND_SQLITE);
@@ -53,10 +39,11 @@ static void an_empty_section_is_sqlite(void **state)
 
 static void each_backend_has_its_settings(void **state)
 {
-	struct config *c = parse(HOST "directory { backend = postgresql database = { \"host=a\", "
-				      "\"host=b\" } listen = 0.0.0.0:7071 " TLS
-				      "readers = { mx1.example.org, b } changers = c ttl = 2m "
-				      "socketmap = { 127.0.0.1:7072, unix:/run/map } }\n");
+	struct config *c =
+		config_of(HOST "directory { backend = postgresql database = { \"host=a\", "
+			       "\"host=b\" } listen = 0.0.0.0:7071 " TLS
+			       "readers = { mx1.example.org, b } changers = c ttl = 2m "
+			       "socketmap = { 127.0.0.1:7072, unix:/run/map } }\n");
 
 	(void)state;
 	assert_int_equal(c->directory.backend, CONFIG_BACKEND_POSTGRESQL);

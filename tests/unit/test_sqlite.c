@@ -17,14 +17,11 @@ static void what_is_put_is_got(void **state)
 		for (size_t i = 0; i < scene_sample_count; i++) {
 			char *text = strndup(scene_samples[i], strcspn(scene_samples[i], "|"));
 
-			scene_get(&scene, text);
-			scene_expect(&scene, scene_samples[i]);
+			scene_expect_got(&scene, text, scene_samples[i]);
 			free(text);
 		}
-		scene_get(&scene, "user carol");
-		scene_expect(&scene, "none");
-		scene_get(&scene, "address A@d.example");
-		scene_expect(&scene, "none");
+		scene_expect_got(&scene, "user carol", "none");
+		scene_expect_got(&scene, "address A@d.example", "none");
 		assert_int_equal(scene.store->version, scene_sample_count);
 		scene_reopen(&scene);
 	}
@@ -41,8 +38,7 @@ static void the_file_is_private_and_has_an_identity(void **state)
 	(void)state;
 	scene_open(&scene);
 	scene_put(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 1 user ann; changed 0 0 1");
+	scene_expect_turn(&scene, "new 1 user ann; changed 0 0 1");
 	assert_int_equal(stat(scene.path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
 	snprintf(identity, sizeof identity, "%s", scene.store->identity);
@@ -67,10 +63,10 @@ static void records_change_and_go(void **state)
 	scene_put(&scene, "address new@d.example|kind mailbox");
 	scene_remove(&scene, "address d@d.example");
 	scene_remove(&scene, "address nobody@d.example");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 17 address c@d.example; new 18 user ann; new 19 address "
-			     "new@d.example; new 20 address d@d.example; changed 0 1 17; changed 0 "
-			     "1 18; changed 0 0 19; changed 0 1 20; changed 0 0 20");
+	scene_expect_turn(&scene,
+			  "new 17 address c@d.example; new 18 user ann; new 19 address "
+			  "new@d.example; new 20 address d@d.example; changed 0 1 17; changed 0 "
+			  "1 18; changed 0 0 19; changed 0 1 20; changed 0 0 20");
 	scene_get(&scene, "address c@d.example");
 	scene_get(&scene, "user ann");
 	scene_get(&scene, "address d@d.example");
@@ -92,10 +88,8 @@ static void keys_of_one_call_may_come_again(void **state)
 	(void)state;
 	scene_open(&scene);
 	scene_put_both(&scene, "user ann|name A", "user ann|name B");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 1 user ann; new 2 user ann; changed 0 0 2");
-	scene_get(&scene, "user ann");
-	scene_expect(&scene, "user ann|name B");
+	scene_expect_turn(&scene, "new 1 user ann; new 2 user ann; changed 0 0 2");
+	scene_expect_got(&scene, "user ann", "user ann|name B");
 	scene_close(&scene);
 }
 
@@ -138,8 +132,7 @@ static void records_are_listed(void **state)
 	scene_open(&scene);
 	scene_put_samples(&scene);
 	scene_put(&scene, "member f@d.example a@x.example");
-	scene_turn(&scene);
-	scene_expect(&scene, NULL);
+	scene_expect_turn(&scene, NULL);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		scene_list(&scene, cases[i].table, cases[i].prefix, cases[i].after, cases[i].limit,
 			   cases[i].table == DIRECTORY_MEMBER ? ',' : ' ');
@@ -155,10 +148,8 @@ static void changes_are_known_afterwards(void **state)
 	(void)state;
 	scene_open(&scene);
 	scene_put_samples(&scene);
-	scene_missed(&scene, 14, 10);
-	scene_expect(&scene, "15 user ann, 16 user bob");
-	scene_missed(&scene, 16, 10);
-	scene_expect(&scene, "");
+	scene_expect_missed(&scene, 14, 10, "15 user ann, 16 user bob");
+	scene_expect_missed(&scene, 16, 10, "");
 	scene_missed(&scene, 13, 2);
 	scene_missed(&scene, 17, 10);
 	scene_expect(&scene, "-116; -116");
@@ -168,8 +159,7 @@ static void changes_are_known_afterwards(void **state)
 		     "10 domain e.example, 11 domain f.example, 12 member e@d.example "
 		     "a@x.example, 13 member e@d.example b@x.example, 14 server s1, 15 user "
 		     "ann, 16 user bob");
-	scene_missed(&scene, 8, 10);
-	scene_expect(&scene, "-116");
+	scene_expect_missed(&scene, 8, 10, "-116");
 	scene_close(&scene);
 }
 
@@ -179,8 +169,7 @@ static void who_uses_it_hears_that_it_is_up(void **state)
 
 	(void)state;
 	scene_open_quietly(&scene);
-	scene_turn(&scene);
-	scene_expect(&scene, "up");
+	scene_expect_turn(&scene, "up");
 	assert_true(scene.store->is_up);
 	assert_true(scene.store->fresh_us == INT64_MAX);
 	scene_close(&scene);

@@ -146,8 +146,7 @@ static void an_empty_file_is_a_new_one(void **state)
 	write_file(scene.path, "", 0, 0);
 	scene_reopen(&scene);
 	scene_put(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 1 user ann; changed 0 0 1");
+	scene_expect_turn(&scene, "new 1 user ann; changed 0 0 1");
 	scene_close(&scene);
 }
 
@@ -193,23 +192,19 @@ static void a_full_disk_refuses_changes(void **state)
 	(void)state;
 	scene_open(&scene);
 	scene_put(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 1 user ann; changed 0 0 1");
+	scene_expect_turn(&scene, "new 1 user ann; changed 0 0 1");
 	write_error = ENOSPC;
 	scene_put(&scene, "user bob");
 	scene_remove(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "changed -28; changed -28");
+	scene_expect_turn(&scene, "changed -28; changed -28");
 	scene_get(&scene, "user ann");
 	scene_get(&scene, "user bob");
 	scene_expect(&scene, "user ann; none");
 	write_error = 0;
 	scene_put(&scene, "user carol");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 2 user carol; changed 0 0 2");
+	scene_expect_turn(&scene, "new 2 user carol; changed 0 0 2");
 	scene_reopen(&scene);
-	scene_get(&scene, "user bob");
-	scene_expect(&scene, "none");
+	scene_expect_got(&scene, "user bob", "none");
 	scene_close(&scene);
 }
 
@@ -221,11 +216,9 @@ static void a_failed_sync_is_no_change(void **state)
 	scene_open(&scene);
 	sync_error = EIO;
 	scene_put(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "changed -5");
+	scene_expect_turn(&scene, "changed -5");
 	sync_error = 0;
-	scene_get(&scene, "user ann");
-	scene_expect(&scene, "none");
+	scene_expect_got(&scene, "user ann", "none");
 	scene_close(&scene);
 }
 

@@ -57,8 +57,7 @@ static void both_ways_of_changing_keep_one_order(void **state)
 	scene_open(&scene);
 	scene_put(&scene, "user b");
 	scene_sql(&scene, "INSERT INTO \"user\"(name) VALUES('a')");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 1 user a; new 2 user b; changed 0 0 2");
+	scene_expect_turn(&scene, "new 1 user a; new 2 user b; changed 0 0 2");
 	scene_close(&scene);
 }
 
@@ -89,8 +88,7 @@ static void bad_records_are_absent(void **state)
 	scene_put_samples(&scene);
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		scene_sql(&scene, cases[i].sql);
-		scene_get(&scene, cases[i].key);
-		scene_expect(&scene, "none");
+		scene_expect_got(&scene, cases[i].key, "none");
 	}
 	/* a page is full although bad rows are between: a key that is not in its form, too */
 	scene_sql(&scene, "INSERT INTO address(address, kind) VALUES('F@d.example', 'mailbox'),"
@@ -112,8 +110,7 @@ static void an_empty_column_is_no_field(void **state)
 	scene_sql(&scene,
 		  "INSERT INTO address VALUES('a@d.example', 'mailbox', '', '', '', '', '', "
 		  "'', '', '')");
-	scene_get(&scene, "address a@d.example");
-	scene_expect(&scene, "address a@d.example|kind mailbox");
+	scene_expect_got(&scene, "address a@d.example", "address a@d.example|kind mailbox");
 	scene_close(&scene);
 }
 
@@ -200,8 +197,7 @@ static void the_log_is_cut(void **state)
 	scene_wait(&scene);
 	scene_expect(&scene, "reset");
 	scene_put(&scene, "user ann");
-	scene_turn(&scene);
-	scene_expect(&scene, "new 102001 user ann; changed 0 0 102001");
+	scene_expect_turn(&scene, "new 102001 user ann; changed 0 0 102001");
 	assert_int_equal(scene_count(&scene, "SELECT min(version) FROM change"), 2001);
 	assert_int_equal(scene_count(&scene, "SELECT count(*) FROM change"), 100001);
 	scene_close(&scene);
