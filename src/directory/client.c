@@ -193,7 +193,7 @@ static void ask_long(struct directory_client *client, enum client_kind kind,
 		return;
 	}
 	directory_frame_end(frame);
-	ask(client, kind, STR(""), STR(""), out, DIRECTORY_PATIENCE_US, question);
+	ask(client, kind, STR(""), STR(""), out, DIRECTORY_RELAY_PATIENCE_US, question);
 }
 
 void directory_client_put(struct directory_client *client, const char *table, struct str key,
@@ -266,21 +266,16 @@ void client_ping(struct directory_client *client)
 
 void client_arm_patience(struct directory_client *client)
 {
-	bool is_waiting = client->first != NULL || client->state == CLIENT_CONNECTING;
+	bool is_waiting = client->first != NULL || client->state == CLIENT_CONNECTING ||
+			  client->unheard_us != 0;
 
 	os_timer_start(client->patience, is_waiting ? PATIENCE_STEP_US : PING_US);
 }
 
-/* The first question that went out and was not answered for so long, with nothing else heard. */
+/* Nothing was heard for so long after a question, which nobody may wait for any more. */
 static bool is_mute(const struct directory_client *client, int64_t now_us)
 {
-	const struct directory_question_private *first = client->first;
-
-	if (now_us - client->heard_us < DIRECTORY_PATIENCE_US)
-		return false;
-	while (first != NULL && first->sent_us == 0)
-		first = first->next;
-	return first != NULL && now_us - first->sent_us >= DIRECTORY_PATIENCE_US;
+	return client->unheard_us != 0 && now_us - client->unheard_us >= DIRECTORY_PATIENCE_US;
 }
 
 static void answer_late_ones(struct directory_client *client, int64_t now_us)

@@ -8,7 +8,7 @@
  * kept lives on to its TTL, questions that wait go to the next server, and after the
  * "since" of the new connection nothing kept is old. A server whose data are older than what was
  * seen of the same identity is left for another. A server that says nothing for
- * DIRECTORY_PATIENCE_US while a question waits counts as lost.
+ * DIRECTORY_PATIENCE_US after a question counts as lost, whoever waits for the answer still.
  */
 #ifndef DIRECTORY_CLIENT_H
 #define DIRECTORY_CLIENT_H
@@ -19,7 +19,12 @@
 
 struct directory_client;
 
-enum { DIRECTORY_PATIENCE_US = 5000000 };
+enum {
+	DIRECTORY_PATIENCE_US = 5000000,
+	/* Of a server that asks others: who asks it hears that there is no answer before they take
+	 * it for lost. */
+	DIRECTORY_RELAY_PATIENCE_US = 4000000,
+};
 
 struct directory_answer_text {
 	enum directory_error error; /* LATER too when no server answered in time */

@@ -83,6 +83,7 @@ struct directory_client {
 	int64_t delay_us;
 	int64_t begun_us; /* to connect; then: greeted */
 	int64_t heard_us;
+	int64_t unheard_us; /* since when nothing was heard after a question; 0: none went out */
 	struct buffer input;
 	struct buffer output;
 

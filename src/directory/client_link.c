@@ -109,6 +109,7 @@ void client_disconnect(struct directory_client *client)
 	if (client->has_transport)
 		client->transport.close(client->transport.state);
 	client->has_transport = false;
+	client->unheard_us = 0;
 	buffer_clear(&client->input);
 	buffer_clear(&client->output);
 }
@@ -164,6 +165,7 @@ static void read_all(struct directory_client *client)
 			buffer_commit(&client->input, (size_t)count);
 			client->heard_us = os_clock_monotonic_us();
 			client_hear(client);
+			client->unheard_us = client->first != NULL ? client->heard_us : 0;
 		} else if (count != -EAGAIN) {
 			lose_by(client, (int)count);
 		}
@@ -290,6 +292,8 @@ void client_send(struct directory_client *client, struct directory_question_priv
 		return;
 	buffer_append_str(&client->output, pending->frame);
 	pending->sent_us = os_clock_monotonic_us();
+	if (client->unheard_us == 0)
+		client->unheard_us = pending->sent_us;
 	pending->asked_us = os_clock_boot_us();
 	if (pending->kind == CLIENT_CHANGE || pending->kind == CLIENT_LIST)
 		pending->until_us = pending->sent_us + LONG_PATIENCE_US;

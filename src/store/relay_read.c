@@ -71,7 +71,7 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 		*part = (struct part){request, i, keys[i], {.answered = on_got, .context = part}};
 		part->key.name = arena_copy_str(request->arena, keys[i].name);
 		directory_client_get(relay->client, directory_table_name(keys[i].table),
-				     part->key.name, DIRECTORY_PATIENCE_US, &part->question);
+				     part->key.name, DIRECTORY_RELAY_PATIENCE_US, &part->question);
 	}
 	if (--request->pending == 0)
 		tell_got(request);
@@ -186,6 +186,6 @@ void relay_route(struct directory_store *store, struct str address, directory_ex
 	request->done.expanded = expanded;
 	request->question =
 		(struct directory_question){.answered = on_expanded, .context = request};
-	directory_client_get(relay->client, "route", address, DIRECTORY_PATIENCE_US,
+	directory_client_get(relay->client, "route", address, DIRECTORY_RELAY_PATIENCE_US,
 			     &request->question);
 }

@@ -381,6 +381,11 @@ static bool is_down(void)
 	return !directory_client_is_up(client);
 }
 
+static bool has_heard_at_relay(void)
+{
+	return relay.store->version == 3;
+}
+
 /* The relay goes and comes: its client is told what it missed, or to begin anew. */
 static void a_new_relay_knows_nothing_from_before(void **state)
 {
@@ -392,7 +397,7 @@ static void a_new_relay_knows_nothing_from_before(void **state)
 	close_host(&relay); /* its store stays: it hears, and remembers */
 	wait_until(is_down);
 	put_at_all("address ann@example.org|kind refused|text Gone");
-	run_for(SECOND_US / 10);
+	wait_until(has_heard_at_relay);
 	open_host(&relay);
 	wait_until(is_up);
 	expect_news("3 address ann@example.org\n");

@@ -43,6 +43,26 @@ static void a_server_that_stops_answering_is_left(void **state)
 	scene_close(&scene);
 }
 
+/* Nobody waits as long as it takes to see that a server is mute. */
+static void a_server_that_answers_nobody_in_time_is_left(void **state)
+{
+	static struct asked asked;
+	struct client_scene scene;
+	struct host *real = &scene.hosts[1];
+
+	(void)state;
+	scene_open(&scene, "pr");
+	(void)host_greet(&scene.hosts[0], "hello|1|other+x|1|read");
+	scene_get(&scene, "address", "ann@example.org", SECOND_US / 10, &asked);
+	assert_string_equal(asked_answer(&asked), "later");
+	assert_int_equal(real->connections, 0);
+	for (unsigned i = 0; i < 100 && real->connections == 0; i++)
+		scene_turn(&scene, SECOND_US / 10);
+	assert_int_equal(real->connections, 1);
+	assert_string_equal(scene_ask(&scene, "address", "ann@example.org"), "val|kind mailbox");
+	scene_close(&scene);
+}
+
 static void patience_ends(void **state)
 {
 	static struct asked asked;
@@ -219,6 +239,7 @@ int main(void)
 		cmocka_unit_test(nobody_there_is_told_at_once),
 		cmocka_unit_test(a_server_that_never_greets_is_left),
 		cmocka_unit_test(a_server_that_stops_answering_is_left),
+		cmocka_unit_test(a_server_that_answers_nobody_in_time_is_left),
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(what_is_malformed_ends_the_connection),
 		cmocka_unit_test(greetings_of_others_are_refused),
