@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A store that is driven by lines (store_lines.h)."""
 
+import contextlib
 import itertools
 import os
 import queue
@@ -124,3 +125,14 @@ class Store:
         self.thread.join(PATIENCE)
         self.process.stdout.close()
         assert self.process.returncode == 0, self.log.tail()
+
+
+@contextlib.contextmanager
+def closing(request):
+    """A list of the stores of REQUEST's test: closed at the end, which has to be clean."""
+    made = []
+    yield made
+    for one in made:
+        if not getattr(request.node, "was_successful", True):
+            print(f"--- {one.log.path}\n{one.log.tail(60)}")
+        one.close()

@@ -13,7 +13,7 @@ import slapd
 from directory_tls import make_certificates
 from slapd import BASE, START, Slapd, person
 from stagepost import POLL, wait_until
-from store_lines import Store
+from store_lines import Store, closing
 
 MANY = 20000
 PEOPLE = f"ou=people,{BASE}"
@@ -63,20 +63,15 @@ def server(place):
 @pytest.fixture
 def store(request, place):
     """store(SERVER or URL..., NAME=VALUE): closed at the end, which has to be clean."""
-    made = []
+    with closing(request) as made:
+        def make(*servers, wait=True, path="copy.db", **settings):
+            words = [f"url={getattr(one, 'url', one)}" for one in servers]
+            words += [f"path={os.path.join(place, path)}", f"base={settings.pop('base', BASE)}"]
+            words += [f"{name}={value}" for name, value in settings.items()]
+            made.append(Store(place, "ldap_store", *words, wait=wait))
+            return made[-1]
 
-    def make(*servers, wait=True, path="copy.db", **settings):
-        words = [f"url={getattr(one, 'url', one)}" for one in servers]
-        words += [f"path={os.path.join(place, path)}", f"base={settings.pop('base', BASE)}"]
-        words += [f"{name}={value}" for name, value in settings.items()]
-        made.append(Store(place, "ldap_store", *words, wait=wait))
-        return made[-1]
-
-    yield make
-    for one in made:
-        if not getattr(request.node, "was_successful", True):
-            print(f"--- {one.log.path}\n{one.log.tail(60)}")
-        one.close()
+        yield make
 
 
 def keys_after(one, mark):

@@ -11,6 +11,7 @@ import time
 import pytest
 from postgresql import OWNER, SCHEMA, Server, Store, several
 from stagepost import PATIENCE, wait_until
+from store_lines import closing
 
 TABLES = ("address", "target", "domain", "member", '"user"', "password", "server")
 
@@ -41,17 +42,12 @@ def servers(ground):
 def store(request, ground):
     """store(DATABASE...): closed at the end, which has to be clean."""
     path = ground.directory("store")
-    made = []
+    with closing(request) as made:
+        def make(*databases, **words):
+            made.append(Store(path, *databases, **words))
+            return made[-1]
 
-    def make(*databases, **words):
-        made.append(Store(path, *databases, **words))
-        return made[-1]
-
-    yield make
-    for one in made:
-        if not getattr(request.node, "was_successful", True):
-            print(f"--- {one.log.path}\n{one.log.tail(60)}")
-        one.close()
+        yield make
 
 
 @pytest.fixture

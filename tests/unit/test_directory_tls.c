@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The directory's connections between machines, over TCP on the loopback interface. Time
- * passes a hundred times faster here, mostly: os_timer_start() is this file's. */
+ * passes a hundred times faster where a test says so: os_timer_start() is this file's. */
 #include "base/timestamp.h"
 #include "certificates.h"
 #include "directory/acceptor.h"
@@ -140,7 +140,7 @@ static void open_scene(struct scene *scene, const char *server, const char *clie
 
 	*scene = (struct scene){0};
 	accepted_count = 0;
-	haste = 100;
+	haste = 1;
 	loop = os_loop_new();
 	assert_true(os_socket_address_parse("127.0.0.1", 0, &address));
 	scene->listening = os_socket_listen(&address, 16);
@@ -278,6 +278,7 @@ static void a_server_that_says_nothing_is_given_up(void **state)
 	(void)state;
 	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
 	directory_acceptor_free(scene.acceptor);
+	haste = 100;
 	scene.acceptor = NULL; /* the kernel takes the connection, nobody else does */
 	dial(&scene, 0, scene.server);
 	run();
@@ -308,6 +309,7 @@ static void a_slow_handshake_ends(void **state)
 
 	(void)state;
 	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
+	haste = 10;
 	client = connect_to(&scene);
 	run_for(SECOND_US / 50);
 	assert_int_equal(os_socket_write(client, "\x16\x03\x01", 3), 3);
@@ -320,6 +322,7 @@ static void a_slow_handshake_ends(void **state)
 	assert_int_equal(count, 0);
 	os_socket_close(client);
 	/* others were not kept waiting */
+	haste = 1;
 	dial(&scene, 0, scene.server);
 	run();
 	assert_int_equal(scene.dialled[0].error, 0);
@@ -335,7 +338,6 @@ static void the_oldest_handshake_gives_way(void **state)
 
 	(void)state;
 	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
-	haste = 1;
 	for (size_t i = 0; i < COUNT_OF(clients); i++) {
 		clients[i] = connect_to(&scene);
 		run_for(0);
