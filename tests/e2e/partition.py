@@ -180,8 +180,9 @@ class Faults:
 
     def _database(self):
         server = self.source.choice((self.cluster.db1, self.cluster.db2))
-        server.stop()
-        self._mends.append(server.start)
+        if server.process.poll() is None:  # not stopped a moment ago
+            server.stop()
+            self._mends.append(server.start)
         return self._count("database restarted", server.name)
 
 
