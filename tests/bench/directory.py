@@ -20,7 +20,7 @@ sys.path[1:1] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                  os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e")]
 import measure  # noqa: E402
 from common.net import end, free_port, wait_until  # noqa: E402
-from directory_tls import frame, take, words_of  # noqa: E402
+from directory_tls import Speaker, take, words_of  # noqa: E402
 from disk import Disk  # noqa: E402
 from report import judge, verdict  # noqa: E402
 
@@ -115,32 +115,15 @@ directory {{ {settings} }}
         end(self.process, 40)
 
 
-class Client:
-    """By the directory's protocol."""
-
+class Client(Speaker):
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(60)
         self.socket.connect(path)
-        self.data = b""
         self.receive()  # hello
 
-    def send(self, *words):
-        self.socket.sendall(frame(*words))
-
-    def receive(self):
-        while (taken := take(self.data)) is None:
-            more = self.socket.recv(1 << 18)
-            if not more:
-                raise RuntimeError("the server has closed")
-            self.data += more
-        self.data = taken[1]
-        return words_of(taken[0])
-
     def ask(self, verb, *words):
-        self.send(verb, "7", *words)
-        while (answer := self.receive())[:1] == ["new"]:
-            continue
+        answer = super().ask(verb, *words)
         if answer[0] == "err":
             raise RuntimeError(answer)
         return answer

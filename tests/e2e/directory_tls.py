@@ -57,35 +57,12 @@ class Closed(Exception):
     """The server has ended the connection."""
 
 
-class Client:
-    """NAME's certificate is shown, None: none; the server must be SERVER_NAME."""
+class Speaker:
+    """Who has a socket that speaks the protocol, and data, what of it is not taken yet."""
 
-    def __init__(self, directory, port, name, server_name="127.0.0.1", authority="authority",
-                 newest=None, alpn=PROTOCOL, patience=PATIENCE):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(f"{directory}/{authority}.pem")
-        if name:
-            context.load_cert_chain(f"{directory}/{name}.pem", f"{directory}/{name}.key")
-        if newest:
-            context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-            context.maximum_version = newest
-            context.set_ciphers("ALL:@SECLEVEL=0")
-        if alpn:
-            context.set_alpn_protocols([alpn])
-        plain = socket.create_connection(("127.0.0.1", port), timeout=patience)
-        try:
-            self.socket = context.wrap_socket(plain, server_hostname=server_name)
-        except BaseException:
-            plain.close()
-            raise
-        self.data = b""
-        self.numbers = 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
+    socket = None
+    data = b""
+    numbers = 0
 
     def send(self, *words):
         self.socket.sendall(frame(*words))
@@ -110,3 +87,32 @@ class Client:
             answer = self.receive()
             if answer[0] in ANSWERS and answer[1] == str(self.numbers):
                 return [answer[0]] + answer[2:]
+
+
+class Client(Speaker):
+    """NAME's certificate is shown, None: none; the server must be SERVER_NAME."""
+
+    def __init__(self, directory, port, name, server_name="127.0.0.1", authority="authority",
+                 newest=None, alpn=PROTOCOL, patience=PATIENCE):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(f"{directory}/{authority}.pem")
+        if name:
+            context.load_cert_chain(f"{directory}/{name}.pem", f"{directory}/{name}.key")
+        if newest:
+            context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+            context.maximum_version = newest
+            context.set_ciphers("ALL:@SECLEVEL=0")
+        if alpn:
+            context.set_alpn_protocols([alpn])
+        plain = socket.create_connection(("127.0.0.1", port), timeout=patience)
+        try:
+            self.socket = context.wrap_socket(plain, server_hostname=server_name)
+        except BaseException:
+            plain.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()

@@ -4,7 +4,6 @@ servers on them, two mail machines whose directory is a relay to these; a wire b
 each server; and a load that asks and changes all the while."""
 
 import ctypes
-import itertools
 import os
 import random
 import signal
@@ -12,7 +11,7 @@ import socket
 import threading
 import time
 
-from directory_tls import ANSWERS, frame, make_certificates, settings_of, take, words_of
+from directory_tls import Closed, Speaker, make_certificates, settings_of
 from postgresql import DATABASE, OWNER, Server
 from stagepost import PATIENCE, wait_until
 from truth import ABSENT
@@ -189,45 +188,27 @@ class Faults:
 # --- what it has to do meanwhile ---
 
 
-class Asker:
-    """A connection to the directory of a mail machine, by its UNIX socket."""
+class Asker(Speaker):
+    """A connection to the directory of a machine, by its UNIX socket; made when it is needed."""
 
-    def __init__(self, mail):
-        self.path = os.path.join(mail.run, "directory")
-        self.socket = None
-        self.numbers = itertools.count(1)
+    def __init__(self, node):
+        self.path = os.path.join(node.run, "directory")
 
     def _connect(self):
+        self.data = b""
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(20)
         self.socket.connect(self.path)
-        self.data = b""
 
     def ask(self, verb, *words):
         """The answer's words, but for its number; None when there was none."""
         try:
             if self.socket is None:
                 self._connect()
-            number = str(next(self.numbers))
-            self.socket.sendall(frame(verb, number, *words))
-            while True:
-                words = self._receive()
-                if words[0] in ANSWERS and words[1] == number:
-                    return [words[0]] + words[2:]
-        except OSError:
+            return super().ask(verb, *words)
+        except (OSError, Closed):
             self.close()
             return None
-
-    def _receive(self):
-        while True:
-            taken = take(self.data)
-            if taken:
-                self.data = taken[1]
-                return words_of(taken[0])
-            more = self.socket.recv(65536)
-            if not more:
-                raise ConnectionError
-            self.data += more
 
     def close(self):
         if self.socket is not None:
