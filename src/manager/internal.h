@@ -1,212 +1,131 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/internal.h - what the manager's files do for each other, on what is in
- * manager/state.h.
+ * manager/internal.h - the parts of the manager, and the files that connect them.
+ *
+ * Each part is opaque to the others and says in its header what it does and what it tells
+ * (its handler). Calls go down this list, and events come up through manager.c, which hands
+ * them to the files in front of it:
+ *
+ *   manager.c    makes the parts; takes their events
+ *   command.c    carries out operators' orders
+ *   dispatch.c   starts jobs, and hears of them
+ *   life.c       the table of a message's life (message.h)
+ *   decide.c     what a message needs next
+ *   deliver.c    which of its deliveries are to be tried now
+ *   message.c    the messages that are awake
+ *   outcome.c notice.c                   what becomes of a delivery; who is notified
+ *   link/        the others: "queue", helpers, resolve, the disk, reports, operators
+ *   turn/        whose delivery is started when
+ *   wait/        who sleeps, for what, and who is woken when
+ *
+ * tools/check-circles sees to it that no two files call each other.
  */
 #ifndef MANAGER_INTERNAL_H
 #define MANAGER_INTERNAL_H
 
-#include "manager/state.h"
+#include "manager/link/helper.h"
+#include "manager/link/order.h"
+#include "manager/link/queue_link.h"
+#include "manager/link/resolver.h"
+#include "manager/manager.h"
+#include "manager/message.h"
+#include "manager/turn/transport.h"
+#include "manager/wait/scan.h"
+#include "os/load.h"
 
-/* message.c */
-/* The message, unless it sleeps (or is not known). */
-struct message *message_find(struct manager *manager, uint64_t number);
-/* A message that was not known: it wakes, its control file is not read. */
-struct message *message_new(struct manager *manager, uint64_t number, bool is_queued,
-			    enum mail_stage stage);
-/* Takes one out of those that sleep: the same. Consumes SLEEPER. */
-struct message *message_take(struct manager *manager, struct sleeper *sleeper);
-/* Reads MESSAGE's control file, which is TEXT (when empty it is on the disk), and goes
- * on. The message may be gone afterwards. */
-void message_wake(struct manager *manager, struct message *message, struct str text);
-/* Puts it to sleep until DUE_US. Consumes MESSAGE. */
-void message_sleep(struct manager *manager, struct message *message, int64_t due_us);
-/* Puts it to sleep until WAITERS are woken, or LATEST_US. Consumes MESSAGE. */
-void message_sleep_with(struct manager *manager, struct message *message, struct waiters *waiters,
-			int64_t latest_us);
-void message_free(struct manager *manager, struct message *message);
-/* After a change: goes on with what the message needs next. */
-void message_continue(struct manager *manager, struct message *message);
-/* It has so many in memory now. */
-void message_weigh(struct manager *manager, struct message *message, size_t deliveries);
-bool message_has_unrecorded(const struct message *message); /* outcomes */
-/* All of its recipients have their deliveries. */
-void message_mapped(struct manager *manager, struct message *message);
+struct manager {
+	struct os_loop *loop;
+	struct queue_store *store;
+	const struct config *config;
+	struct manager_peers peers;
 
-/* wake.c */
-/* Whether another one may be woken now, or become deliveries. */
-bool wake_is_allowed(const struct manager *manager);
-/* Whether many are awake: those with a choice had better sleep. */
-bool wake_many_are_awake(const struct manager *manager);
-/* A new message has come: retries get less. */
-void wake_new_mail(struct manager *manager);
-/* Whether no new mail comes. */
-bool wake_has_spare_time(const struct manager *manager);
-/* Whether a retry may be started now; otherwise what could not be is dispatched later. */
-bool wake_may_start_retry(struct manager *manager);
-/* SLEEPER is the next to be woken. */
-void wake_first(struct manager *manager, struct sleeper *sleeper);
-/* The first COUNT of WAITERS are, or when they are RETRIES, as others are. */
-void wake_waiters(struct manager *manager, struct waiters *waiters, size_t count, bool retries);
-/* After a change of what sleeps: the timer. */
-void wake_schedule(struct manager *manager);
-/* Before a time is compared with those of sleepers or put among them: where the wall
- * clock was set meanwhile, theirs follow, so that who had to wait ten minutes more waits
- * ten minutes more. */
-void wake_check_clock(struct manager *manager);
-void wake_due(void *context);
+	struct message *messages; /* awake, by number */
+	size_t in_state[MESSAGE_STATES];
+	struct share share;
+	struct sleepers sleepers;
+	struct triggers *triggers;
+	struct wake *wake;
+	struct scan *scan;
+	struct transports *transports;
+	struct helpers *helpers;
+	struct resolver *resolver;
+	struct recorder *recorder;
+	struct reporter *reporter;
+	struct queue_link *queue;
+	struct orders *orders;
 
-/* resolver.c */
-void resolver_ask(struct manager *manager, struct message *message);
-/* Nothing of MESSAGE is waited for any more: others may be asked for. */
-void resolver_done(struct manager *manager, struct message *message);
-/* Trigger `directory` was set because it does not answer: resolve is to say when it does. */
-void resolver_await(struct manager *manager);
-/* It does. */
-void resolver_back(struct manager *manager);
-void resolver_connected(struct manager *manager);
-void resolver_lost(struct manager *manager);
-void resolver_flush(void *context);
+	struct os_task dispatch_task;
+	struct os_timer *dispatch_timer; /* places may be free though nothing has ended */
+	struct os_timer *sweep_timer;
+	struct os_task scan_task;
+	struct os_task stop_task;
+	bool is_cleaned;              /* queue_update_clean() went well */
+	void (*ready)(void *context); /* NULL once called */
+	void *ready_context;
+	bool is_stopping;
+	void (*stopped)(void *context);
+	void *stopped_context;
+};
 
-/* resolver_answer.c: BODY of a RESOLVED. False when it is malformed: what is right in front
- * of that counts. */
-MUST_CHECK bool resolver_answered(struct manager *manager, struct str body);
+/* --- deliver.c --- */
 
-/* stage.c */
-void stage_configure_all(struct manager *manager);
-struct stage *stage_find(struct manager *manager, struct str name);
-enum { STAGE_SERVICES_MAX = 256 };
-/* The names of all local services; how many. */
-size_t stage_services(struct manager *manager, const char *names[STAGE_SERVICES_MAX]);
-/* DESTINATION has become blocked. Of a remote one the jobs that wait are dropped, and their
- * messages sleep. */
-void stage_destination_blocked(struct destination *destination, struct trigger *trigger);
-/* TRIGGER is no more. */
-void stage_unblock(struct manager *manager, const struct trigger *trigger);
-/* Starts what may start. */
-void stage_dispatch(void *context);
-/* A job ended or lost its helper: frees it and gives back what it held. */
-void stage_job_ended(struct manager *manager, struct job *job);
-/* Drops the jobs that wait (the manager stops). */
-void stage_drop_waiting(struct manager *manager);
-void stage_free_all(struct manager *manager);
-
-/* stage_job.c */
-/* Makes jobs of the message's deliveries that are to be tried now; how many.
- * Where they would only wait, *CROWDED_OUT is set to what for, and none is made. */
-size_t stage_add_jobs(struct manager *manager, struct message *message,
-		      struct destination **crowded_out);
+/* Makes jobs of MESSAGE's deliveries that are to be tried now: how many deliveries. Where there is
+ * no room for one, *CROWDED_OUT is whom it may sleep with. */
+size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out);
 /* The trigger that keeps the delivery from being tried now, or NULL. */
-struct trigger *stage_blocked_by(struct manager *manager, const struct message *message,
-				 const struct queue_delivery *delivery);
-/* The body of a START. */
-void stage_pack_job(const struct job *job, struct buffer *body);
-
-/* helper.c */
-void helper_on_connection(void *context, int socket);
-void helper_close(struct helper *helper);
-struct helper *helper_for_stage(struct stage *stage);
-struct helper *helper_resolve(struct manager *manager);
-
-/* outcome.c */
-/* False when the job has no such delivery, or it was reported before. */
-MUST_CHECK bool outcome_set(struct manager *manager, struct job *job,
-			    const struct ipc_job_report *report);
-/* What nobody reported on: the helper ended, or finished without a word. */
-void outcome_lost(struct manager *manager, struct job *job);
-/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
- * without one. */
-void outcome_log(const struct message *message, const struct queue_delivery *delivery);
-/* A delivery that waited too long: failed. */
-void outcome_expire(const struct message *message, struct queue_delivery *delivery);
-
-/* record.c */
-/* Writes what is not on disk yet. */
-void record_write(struct manager *manager, struct message *message);
-/* Outcomes stand in memory while other jobs of the message run: not for long. */
-void record_later(struct manager *manager, struct message *message);
-/* There is nothing to be recorded any more. */
-void record_cancel(struct manager *manager, struct message *message);
-void record_due(void *context);
-/* The manager stops: all that was put off. */
-void record_all(struct manager *manager);
-extern const struct queue_group_handler record_group_handler;
-
-/* trigger.c */
-/* What waits because the directory does not answer. */
-#define TRIGGER_DIRECTORY "directory"
-struct trigger *trigger_find(struct manager *manager, struct str name);
-/* NAME is to be waited for: makes trigger/NAME. What waits for a host or a service is tried
- * now and then, one message at a time, less and less often. */
-void trigger_set(struct manager *manager, struct str name, struct str reason);
-/* Its event happened: removes trigger/NAME, wakes all who wait. */
-void trigger_release(struct manager *manager, struct str name);
-void trigger_release_this(struct manager *manager, struct trigger *trigger);
-struct waiters *trigger_waiters(struct trigger *trigger);
-/* Whether MESSAGE is the one that may try although the trigger is set. */
-bool trigger_is_probe(const struct trigger *trigger, const struct message *message);
-/* Lets MESSAGE, which was among WAITERS, try now if no other one does. */
-void trigger_let_try(struct manager *manager, struct message *message,
-		     const struct waiters *waiters);
-/* One that waited for a trigger that was released, or NULL. */
-struct sleeper *trigger_next_released(struct manager *manager);
-/* MESSAGE is forgotten, or its attempt is over. */
-void trigger_probe_ended(struct manager *manager, struct message *message);
-/* Reads the trigger directory, at start and when told that it changed. */
-void trigger_scan(struct manager *manager);
-void trigger_timer(void *context);
-void trigger_free_all(struct manager *manager);
-
-/* removal.c */
-void removal_ask(struct manager *manager, struct message *message, enum queue_remove kind);
-void removal_flush(void *context);
-extern const struct ipc_client_handler removal_queue_handler;
-
-/* notice.c */
-/* Whether the delivery's recipient has asked to hear of its success. */
-bool notice_is_success_wanted(const struct message *message, const struct queue_delivery *delivery);
-/* Whether the delivery is told of in the report at the end: it has failed, or
- * it was successful and nobody else tells. */
-bool notice_is_at_end(const struct message *message, const struct queue_delivery *delivery);
-bool notice_has_any_at_end(const struct message *message);
-/* When the sender is told that the message waits; INT64_MAX: never, or that was done. */
-int64_t notice_delay_due_us(const struct manager *manager, const struct message *message);
-/* What is in the report at the end, or in the one of a delay; in the envelope's arena. */
-struct bounce_outcome *notice_collect_end(const struct message *message, size_t *count_out);
-struct bounce_outcome *notice_collect_delay(const struct manager *manager,
-					    const struct message *message, size_t *count_out);
-/* The delay was reported at NOW_US: it will not be again. */
-void notice_delay_reported(const struct manager *manager, struct message *message, int64_t now_us);
-
-/* failure.c */
-/* Queues the report on a message whose recipients are all done. */
-void failure_bounce(struct manager *manager, struct message *message);
-/* Queues the report on its delay, then goes on with it. */
-void failure_report_delay(struct manager *manager, struct message *message);
-void failure_abandon(struct message *message);
-
-/* scan.c */
-/* Looks for what is not known, a little at a time: in todo/ and, unless ONLY_NEW,
- * in info/. */
-void scan_begin(struct manager *manager, bool only_new);
-void scan_timer(void *context);
-void scan_open_trigger(struct manager *manager);
-/* The message, if it sleeps; one that is not known is looked for on the disk. NULL:
- * there is none. */
-struct sleeper *scan_find(struct manager *manager, uint64_t number);
-/* Whether a message at S5 that is due then can be left to the scans. */
-bool scan_will_find(const struct manager *manager, int64_t due_us);
-void scan_end(struct manager *manager);
-
-/* operator.c */
-void operator_on_notice(void *context, unsigned events);
-/* Carries out the order on a message whose deliveries are in memory. */
-void operator_carry_out(struct message *message);
+struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
+				   const struct queue_delivery *delivery);
 /* Those who wait for the end of the message's hold, itself alone; NULL: not held. */
-struct waiters *operator_hold_of(struct manager *manager, struct mail_id message);
-void operator_end_hold(struct manager *manager, struct mail_id message);
+struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message);
 
-/* manager.c */
-void manager_check_stopped(struct manager *manager);
+/* --- decide.c --- */
+
+/* What the message needs next is begun; its new state. */
+enum message_state decide(struct manager *manager, struct message *message);
+/* Its news is written; its new state. */
+enum message_state decide_record(struct manager *manager, struct message *message);
+/* Its news could not be written. */
+enum message_state decide_record_failed(struct manager *manager, struct message *message);
+/* Its end was reported, where somebody wanted to hear of it. */
+enum message_state decide_end(struct manager *manager, struct message *message);
+/* OPERATION failed with ERROR: later again. */
+enum message_state decide_again(struct manager *manager, struct message *message,
+				const char *operation, int error);
+
+/* --- life.c --- */
+
+/* EVENT has happened to MESSAGE, which may be gone afterwards. */
+void life_event(struct manager *manager, struct message *message, enum message_event event);
+/* Takes SLEEPER out of those who sleep and wakes its message. IS_RETRY: wake.h counts it. PROBE:
+ * that it is to try for, or NULL. */
+void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
+	       struct trigger *probe);
+/* A message is at S4 whose envelope is TEXT. */
+void life_begin(struct manager *manager, uint64_t number, enum mail_stage stage, struct str text);
+/* EVENT, a failure, has happened because of ERROR. */
+void life_failed(struct manager *manager, struct message *message, enum message_event event,
+		 int error);
+/* "queue" has removed the message's todo/. */
+void life_todo_removed(struct manager *manager, struct message *message);
+/* Recipients of MESSAGE are not known, because of TEXT; IS_AWAY: the directory does not answer. */
+void life_not_mapped(struct manager *manager, struct message *message, bool is_away,
+		     struct str text);
+/* For the end: MESSAGE is forgotten, whatever it is doing. */
+void life_forget(struct manager *manager, struct message *message);
+
+/* --- dispatch.c --- */
+
+/* Starts what may start. */
+void dispatch(void *context);
+bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *report);
+/* The helper is done with JOB. */
+void dispatch_on_ended(void *context, void *job);
+/* Nothing that waits is started any more. */
+void dispatch_drop_waiting(struct manager *manager);
+
+/* --- command.c --- */
+
+/* An order is carried out: NULL, or the reason why not. */
+const char *command_carry_out(void *context, const struct order *order);
 
 #endif

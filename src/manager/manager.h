@@ -11,6 +11,7 @@
 #define MANAGER_MANAGER_H
 
 #include "config/config.h"
+#include "os/load.h"
 #include "os/loop.h"
 #include "queue/store.h"
 
@@ -26,6 +27,7 @@ struct manager_peers {
 	uid_t list;
 	uid_t services[CONFIG_SERVICE_KINDS]; /* by kind: who delivers for services of it */
 	uid_t owner;                          /* who may give orders, besides root */
+	struct os_load *load;                 /* borrowed */
 };
 
 /* STORE is borrowed. READY is called once, when all that waits in the queue is known. */

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: ISC
-/* What becomes of deliveries is decided here, from what helpers report. */
-#include "base/panic.h"
-#include "ipc/job.h"
+#include "manager/outcome.h"
 #include "log/event.h"
 #include "mail/verdict.h"
-#include "manager/internal.h"
-#include "manager/schedule.h"
-#include "os/clock.h"
-#include "os/random.h"
-#include <stdlib.h>
+#include "manager/wait/schedule.h"
 
-static const int64_t LOST_DELAY_US = 2 * SECOND_US;
+enum { INTERRUPTIONS = 3 }; /* after which it waits as after any failure */
 
-void outcome_log(const struct message *message, const struct queue_delivery *delivery)
+static const int64_t INTERRUPTED_US = 2 * SECOND_US;
+
+bool outcome_is_open(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
+}
+
+void outcome_log(struct mail_id message, const struct queue_delivery *delivery)
 {
 	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
@@ -24,87 +25,42 @@ void outcome_log(const struct message *message, const struct queue_delivery *del
 
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
-	log_event(event, log_id(message->control->envelope->id),
-		  log_number("delivery", delivery->number), log_str("to", delivery->address),
-		  log_str("by", place), log_str("status", delivery->status),
-		  log_str("text", delivery->text), log_string("until", until));
+	log_event(event, log_id(message), log_number("delivery", delivery->number),
+		  log_str("to", delivery->address), log_str("by", place),
+		  log_str("status", delivery->status), log_str("text", delivery->text),
+		  log_string("until", until));
 }
 
-void outcome_expire(const struct message *message, struct queue_delivery *delivery)
+void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us)
 {
-	struct arena *arena = message->control->envelope->arena;
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, "5.4.7", "not delivered in time; the last attempt: " STR_FORMAT,
 			 STR_ARGUMENTS(delivery->text));
 	delivery->outcome = QUEUE_FAIL;
-	delivery->changed_us = os_clock_wall_us();
+	delivery->changed_us = now_us;
 	delivery->status = arena_copy_str(arena, str_from(verdict.status));
 	delivery->text = arena_copy_str(arena, str_from(verdict.text));
 }
 
-static void defer(struct manager *manager, const struct message *message,
-		  struct queue_delivery *delivery, unsigned skip)
+static void try_again(struct arena *arena, struct queue_delivery *delivery,
+		      const struct outcome_terms *terms)
 {
-	int64_t now_us = delivery->changed_us;
-
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
-	delivery->until_us = schedule_next(message->born_us, now_us, skip, delivery->attempts - 1,
-					   os_random_u64());
-	if (now_us - message->born_us >= manager->config->queuelifetime_us)
-		outcome_expire(message, delivery);
+	delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
+					   delivery->attempts - 1, terms->random);
+	if (terms->now_us - terms->born_us >= terms->lifetime_us)
+		outcome_expire(arena, delivery, terms->now_us);
 }
 
-static struct job_delivery *find_delivery(struct job *job, uint32_t number)
+void outcome_report(struct arena *arena, struct queue_delivery *delivery,
+		    const struct ipc_job_report *report, const struct outcome_terms *terms)
 {
-	for (uint32_t i = 0; i < job->delivery_count; i++)
-		if (job->message->control->deliveries[job->deliveries[i].index].number == number)
-			return &job->deliveries[i];
-	return NULL;
-}
-
-/* A report that names a trigger: nobody was there. Any other one proves that what
- * this delivery or its destination waited for has happened. */
-static void learn_trigger(struct manager *manager, struct job *job,
-			  const struct queue_delivery *delivery, struct str name, struct str text)
-{
-	struct destination *destination = job->destination;
-
-	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, name))
-		trigger_release(manager, delivery->trigger);
-	if (name.length == 0) {
-		if (destination->blocked != NULL)
-			trigger_release_this(manager, destination->blocked);
-		return;
-	}
-	job->is_unreached = true;
-	trigger_set(manager, name, text);
-	if (str_equal(name, STR(TRIGGER_DIRECTORY)))
-		resolver_await(manager);
-	if (destination->blocked == NULL && trigger_find(manager, name) != NULL)
-		stage_destination_blocked(destination, trigger_find(manager, name));
-}
-
-bool outcome_set(struct manager *manager, struct job *job, const struct ipc_job_report *report)
-{
-	struct message *message = job->message;
-	struct arena *arena = message->control->envelope->arena;
-	struct job_delivery *of_job = find_delivery(job, report->number);
-	struct queue_delivery *delivery;
-
-	if (of_job == NULL || of_job->is_reported)
-		return false;
-	of_job->is_reported = true;
-	delivery = &message->control->deliveries[of_job->index];
-	learn_trigger(manager, job, delivery, report->trigger, report->text);
 	delivery->status = arena_copy_str(arena, report->status);
 	delivery->text = arena_copy_str(arena, report->text);
 	delivery->trigger = arena_copy_str(arena, report->trigger);
-	delivery->is_quiet =
-		report->flags & IPC_JOB_PASSED_ON && notice_is_success_wanted(message, delivery);
-	delivery->changed_us = os_clock_wall_us();
-	message->unrecorded[of_job->index] = true;
+	delivery->changed_us = terms->now_us;
 	switch (report->status.data[0]) {
 	case '2':
 		delivery->outcome = QUEUE_DONE;
@@ -113,36 +69,38 @@ bool outcome_set(struct manager *manager, struct job *job, const struct ipc_job_
 		delivery->outcome = QUEUE_FAIL;
 		break;
 	default:
-		defer(manager, message, delivery, job->destination->stage->skip);
+		try_again(arena, delivery, terms);
 	}
-	outcome_log(message, delivery);
-	return true;
 }
 
-void outcome_lost(struct manager *manager, struct job *job)
+void outcome_interrupt(struct queue_delivery *delivery, const struct outcome_terms *terms)
 {
-	struct message *message = job->message;
+	outcome_defer(delivery, terms->now_us, terms->now_us + INTERRUPTED_US, "4.3.0",
+		      "the delivery was interrupted");
+	delivery->attempts++;
+	if (delivery->attempts > INTERRUPTIONS)
+		delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
+						   delivery->attempts - 1, terms->random);
+}
 
-	(void)manager;
-	for (uint32_t i = 0; i < job->delivery_count; i++) {
-		uint32_t index = job->deliveries[i].index;
-		struct queue_delivery *delivery = &message->control->deliveries[index];
+void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
+		   const char *status, const char *text)
+{
+	delivery->outcome = QUEUE_WAIT;
+	delivery->changed_us = now_us;
+	delivery->until_us = until_us;
+	delivery->status = str_from(status);
+	delivery->text = str_from(text);
+	delivery->trigger = STR("");
+}
 
-		if (job->deliveries[i].is_reported)
-			continue;
-		job->deliveries[i].is_reported = true;
-		delivery->outcome = QUEUE_WAIT;
-		delivery->attempts++;
-		delivery->status = STR("4.3.0");
-		delivery->text = STR("the delivery was interrupted");
-		delivery->trigger = STR("");
-		delivery->changed_us = os_clock_wall_us();
-		delivery->until_us = delivery->changed_us + LOST_DELAY_US;
-		if (delivery->attempts > 3)
-			delivery->until_us = schedule_next(message->born_us, delivery->changed_us,
-							   job->destination->stage->skip,
-							   delivery->attempts - 1, os_random_u64());
-		message->unrecorded[index] = true;
-		outcome_log(message, delivery);
-	}
+void outcome_give_up(struct queue_delivery *delivery, bool is_bounce, int64_t now_us)
+{
+	delivery->outcome = is_bounce ? QUEUE_FAIL : QUEUE_DONE;
+	delivery->is_quiet = !is_bounce;
+	delivery->status = is_bounce ? STR("5.7.0") : STR("2.7.0");
+	delivery->text = is_bounce ? STR("returned by the operator of the mail system")
+				   : STR("removed by the operator");
+	delivery->trigger = STR("");
+	delivery->changed_us = now_us;
 }

@@ -9,6 +9,7 @@
 
 struct send_program {
 	struct child *child;
+	struct os_load load;
 	struct queue_store *store;
 	struct manager *manager;
 };
@@ -39,8 +40,10 @@ static int open_queue(struct child *child)
 	struct send_program *program = child->state;
 	int error;
 
-	if (program == NULL)
+	if (program == NULL) {
 		program = memory_alloc_zero(1, sizeof *program);
+		os_load_open(&program->load);
+	}
 	child->state = program;
 	program->child = child;
 	error = open_store(program);
@@ -67,6 +70,7 @@ static int start(struct child *child)
 			     [CONFIG_SERVICE_LMTP] = child_user(child, "lmtp"),
 			     [CONFIG_SERVICE_PIPE] = child_user(child, "pipe")},
 		.owner = child_user(child, "queue"),
+		.load = &program->load,
 	};
 
 	child_path(child, "queue", path);

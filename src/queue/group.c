@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "queue/group.h"
 #include "base/panic.h"
+#include "os/clock.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ struct queue_group {
 	struct items gathering;
 	struct items working; /* the thread's while is_working */
 	bool is_working;
+	int64_t began_us;  /* the work; monotonic */
+	int64_t worked_us; /* in all, but for what is being done */
 	struct os_task start_task;
 	struct os_wakeup *wakeup;
 	pthread_t thread;
@@ -57,6 +60,7 @@ static void start(void *context)
 	group->gathering = empty;
 	group->gathering.count = 0;
 	group->is_working = true;
+	group->began_us = os_clock_monotonic_us();
 	pthread_mutex_lock(&group->mutex);
 	group->has_work = true;
 	pthread_cond_signal(&group->changed);
@@ -70,6 +74,7 @@ static void on_done(void *context)
 	if (!group->is_working)
 		return;
 	group->is_working = false;
+	group->worked_us += os_clock_monotonic_us() - group->began_us;
 	os_loop_defer(group->loop, &group->start_task);
 	/* the last call: DONE may free the group */
 	group->handler->done(group->context, group->working.items, group->working.count);
@@ -133,4 +138,9 @@ void queue_group_add(struct queue_group *group, void *item)
 bool queue_group_is_idle(const struct queue_group *group)
 {
 	return !group->is_working && group->gathering.count == 0;
+}
+
+int64_t queue_group_worked_us(const struct queue_group *group)
+{
+	return group->worked_us;
 }

@@ -27,5 +27,7 @@ void queue_group_free(struct queue_group *group);
  * the loop, or when the group before it is done. */
 void queue_group_add(struct queue_group *group, void *item);
 bool queue_group_is_idle(const struct queue_group *group);
+/* For how long in all it has been at work, in microseconds. */
+int64_t queue_group_worked_us(const struct queue_group *group);
 
 #endif

@@ -22,6 +22,8 @@
  *                                              message is gone
  *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
  *                                              when it is too long: read it
+ *   LOAD      u64 us                           for how long in all groups have been at the disk;
+ *                                              now and then while messages come
  *   MISSED                                     some were not told: scan todo/
  *   REMOVE    (u32 kind, u32 stage, u64 number)...   see enum queue_remove
  *   REMOVED   u64 number...                    answer to REMOVE: the name is gone; the
@@ -45,6 +47,7 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_MANAGED,
 	QUEUE_PROTOCOL_REMOVED,
 	QUEUE_PROTOCOL_CLEANED,
+	QUEUE_PROTOCOL_LOAD,
 };
 
 enum queue_remove {

@@ -59,8 +59,9 @@ struct queue_server {
 	uint64_t reserve;
 	struct queue_server_peers peers;
 	bool is_full;
-	bool is_cleaned; /* pid and mess were, since the start */
-	bool has_missed; /* the manager must be told to scan */
+	bool is_cleaned;      /* pid and mess were, since the start */
+	bool has_missed;      /* the manager must be told to scan */
+	int64_t load_told_us; /* when the manager was told how busy the disk is; monotonic */
 	void (*stopped)(void *context);
 	void *stopped_context;
 };

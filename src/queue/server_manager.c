@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What the manager is told, and what it has removed. */
 #include "log/event.h"
+#include "os/clock.h"
 #include "queue/server_internal.h"
 #include <errno.h>
 
@@ -9,12 +10,28 @@ enum { MANAGER_BACKLOG_MAX = 4 << 20 };
 static const int64_t SETTLE_DELAY_US = SECOND_US;
 static const int64_t AGAIN_DELAY_US = SECOND_US;
 static const int64_t MISSED_RETRY_US = SECOND_US / 5;
+static const int64_t LOAD_INTERVAL_US = SECOND_US / 40;
+
+static void tell_load(struct queue_server *server)
+{
+	int64_t now_us = os_clock_monotonic_us();
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	if (now_us - server->load_told_us < LOAD_INTERVAL_US)
+		return;
+	server->load_told_us = now_us;
+	pack_u64(&body, (uint64_t)queue_group_worked_us(server->group));
+	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_LOAD, 0, buffer_view(&body), NULL,
+			 0);
+}
 
 void server_notice_send(struct queue_server *server)
 {
-	if (server->manager != NULL && server->notice.length > 0)
+	if (server->manager != NULL && server->notice.length > 0) {
 		ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_QUEUED, 0,
 				 buffer_view(&server->notice), NULL, 0);
+		tell_load(server);
+	}
 	buffer_reset(&server->notice);
 }
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: ISC
-#include "bounce/report.h"
-#include "manager/internal.h"
+#include "manager/notice.h"
 #include "test.h"
 
 enum { BORN_US = 1000 };
 
 struct fixture {
 	struct config config;
-	struct manager manager;
 	struct queue_delivery delivery;
 	struct queue_control control;
-	struct message message;
 };
 
 static struct fixture *setup(const char *sender, unsigned notify, enum queue_outcome outcome)
@@ -20,16 +17,15 @@ static struct fixture *setup(const char *sender, unsigned notify, enum queue_out
 
 	mail_envelope_add(envelope, STR("a@d.example"))->notify = notify;
 	envelope->sender = arena_copy_str(envelope->arena, str_from(sender));
+	envelope->id.born_us = BORN_US;
 	fixture = (struct fixture){
 		.config = {.queuelifetime_us = DAY_US},
-		.manager = {.config = &fixture.config},
 		.delivery = {.number = 1,
 			     .recipient = 1,
 			     .route = QUEUE_ROUTE_REMOTE,
 			     .outcome = outcome,
 			     .address = STR("a@d.example")},
 		.control = {envelope, &fixture.delivery, 1, true},
-		.message = {.born_us = BORN_US, .control = &fixture.control},
 	};
 	return &fixture;
 }
@@ -66,9 +62,9 @@ static void the_end_is_told_to_those_who_want_it(void **state)
 		size_t count;
 
 		fixture->delivery.is_quiet = cases[i].is_quiet;
-		outcomes = notice_collect_end(&fixture->message, &count);
+		outcomes = notice_collect_end(&fixture->control, &count);
 		assert_int_equal(count, cases[i].is_told);
-		assert_int_equal(notice_has_any_at_end(&fixture->message), cases[i].is_told);
+		assert_int_equal(notice_has_any_at_end(&fixture->control), cases[i].is_told);
 		if (count > 0)
 			assert_int_equal(outcomes[0].action, cases[i].outcome == QUEUE_DONE
 								     ? BOUNCE_RELAYED
@@ -109,15 +105,14 @@ static void a_delay_is_told_when_it_is_due(void **state)
 
 		fixture->config.delaynotice_us = cases[i].setting_us;
 		fixture->delivery.delayed_us = cases[i].delayed_us;
-		assert_int_equal(notice_delay_due_us(&fixture->manager, &fixture->message),
+		assert_int_equal(notice_delay_due_us(&fixture->control, &fixture->config),
 				 cases[i].due_us);
 		if (cases[i].due_us != INT64_MAX) {
-			(void)notice_collect_delay(&fixture->manager, &fixture->message, &count);
+			(void)notice_collect_delay(&fixture->control, &fixture->config, &count);
 			assert_int_equal(count, 1);
-			notice_delay_reported(&fixture->manager, &fixture->message, BORN_US);
-			assert_int_equal(notice_delay_due_us(&fixture->manager, &fixture->message),
+			fixture->delivery.delayed_us = BORN_US;
+			assert_int_equal(notice_delay_due_us(&fixture->control, &fixture->config),
 					 INT64_MAX);
-			assert_true(fixture->message.is_delay_unrecorded);
 		}
 		mail_envelope_free(fixture->control.envelope);
 	}

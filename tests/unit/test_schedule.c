@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/timestamp.h"
-#include "manager/schedule.h"
+#include "manager/wait/schedule.h"
 #include "test.h"
 
 static const int64_t BORN_US = INT64_C(1795163591) * SECOND_US;

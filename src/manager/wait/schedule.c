@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/schedule.h"
+#include "manager/wait/schedule.h"
 #include "base/timestamp.h"
 #include <math.h>
 

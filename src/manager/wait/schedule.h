@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/schedule.h - when a delivery is tried again.
+ * manager/wait/schedule.h - when a delivery is tried again.
  *
  * The sources' quadratic schedule: next = birth + (sqrt(age) + skip)^2, in
  * seconds, skip 20 for other hosts and 10 for local services. Remote attempts
  * come after 400 s, 1600 s, 3600 s, ... of age.
  */
-#ifndef MANAGER_SCHEDULE_H
-#define MANAGER_SCHEDULE_H
+#ifndef MANAGER_WAIT_SCHEDULE_H
+#define MANAGER_WAIT_SCHEDULE_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/sleeper.h"
+#include "manager/wait/sleeper.h"
 #include "base/panic.h"
 #include <stdlib.h>
 

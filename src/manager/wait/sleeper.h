@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/sleeper.h - the messages that sleep: a number, a time, and what else
+ * manager/wait/sleeper.h - the messages that sleep: a number, a time, and what else
  * they wait for. No more of them is in memory, so that a million cost about
  * 60 bytes each; all else is read from the control file when they wake.
  *
  * Found by number, by time, and by the list in which they wait. No step takes
  * long, however many there are: tables grow by a bucket or a chunk at a time.
  */
-#ifndef MANAGER_SLEEPER_H
-#define MANAGER_SLEEPER_H
+#ifndef MANAGER_WAIT_SLEEPER_H
+#define MANAGER_WAIT_SLEEPER_H
 
-#include "mail/envelope.h"
-
-/* What an operator wants done with what is not delivered yet. */
-enum message_order { MESSAGE_ORDER_NONE, MESSAGE_ORDER_BOUNCE, MESSAGE_ORDER_REMOVE };
+#include "manager/wait/facts.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* Sleepers that wait for something, in order of arrival. Storage of the caller,
  * zeroed at first; it stays where it is while anybody waits. */
 struct waiters {
 	uint32_t first, last; /* 0: none */
 	size_t count;
+	const void *owner; /* whoever made it: to tell his from others' */
 };
 
 struct sleeper {
@@ -31,14 +31,7 @@ struct sleeper {
 	uint32_t bucket_next; /* also of the free ones */
 	uint32_t wait_next, wait_previous;
 	uint32_t heap_position; /* 0: not in the heap */
-	/* what the message is: */
-	unsigned is_queued : 1;   /* at S4; otherwise S5 */
-	unsigned stage : 4;       /* of S4 */
-	unsigned has_todo : 1;    /* at S5, and "queue" has not removed todo/ yet */
-	unsigned has_names : 1;   /* at S4, and some of S5 */
-	unsigned order : 2;       /* enum message_order */
-	unsigned is_released : 1; /* what it waited for happened */
-	unsigned is_found : 1;    /* by a scan, in todo/: nobody has logged it */
+	struct message_facts facts;
 };
 
 struct sleepers {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: ISC
+/* What operators and programs ask for. */
+#include "manager/internal.h"
+#include "queue/trigger.h"
+
+/* A message that is not done: awake, or else asleep. */
+struct subject {
+	struct mail_id id;
+	struct message *message;
+	struct sleeper *sleeper;
+};
+
+/* Of one that sleeps the birth is in its control file alone. */
+static bool learn_birth(struct manager *manager, struct subject *subject)
+{
+	const struct message_facts facts = subject->sleeper->facts;
+	enum mail_stage stage = (enum mail_stage)facts.stage;
+	struct queue_control *control;
+
+	if (queue_update_load(manager->store, message_facts_are_s4(facts) ? &stage : NULL,
+			      subject->id.number, &control, NULL) < 0)
+		return false;
+	subject->id.born_us = control->envelope->id.born_us;
+	queue_control_free(control);
+	return true;
+}
+
+static bool find_subject(struct manager *manager, struct mail_id id, struct subject *subject)
+{
+	*subject = (struct subject){.id.number = id.number};
+	subject->message = message_find(manager, id.number);
+	if (subject->message != NULL)
+		subject->id.born_us = subject->message->id.born_us;
+	else
+		subject->sleeper = scan_find(manager->scan, id.number);
+	if (subject->sleeper != NULL && !learn_birth(manager, subject))
+		return false;
+	return (subject->message != NULL || subject->sleeper != NULL) &&
+	       (id.born_us == 0 || id.born_us == subject->id.born_us);
+}
+
+static const char *hold(struct manager *manager, const struct subject *subject)
+{
+	char id[MAIL_ID_SIZE];
+	struct buffer name CLEANUP(buffer_clear) = {0};
+
+	mail_id_format(subject->id, id);
+	buffer_append_format(&name, "hold.%s", id);
+	return triggers_set(manager->triggers, buffer_view(&name), STR("held by the operator")) !=
+			       NULL
+		       ? NULL
+		       : "the hold cannot be recorded";
+}
+
+static const char *release(struct manager *manager, const struct subject *subject)
+{
+	struct trigger *trigger = deliver_hold_of(manager, subject->id);
+
+	if (trigger == NULL)
+		return "it is not held";
+	triggers_release(manager->triggers, trigger);
+	return NULL;
+}
+
+static const char *retry(struct manager *manager, const struct subject *subject)
+{
+	struct trigger *probe;
+
+	if (deliver_hold_of(manager, subject->id) != NULL)
+		return "it is held";
+	if (subject->message != NULL) {
+		subject->message->facts.is_released = true;
+		return NULL;
+	}
+	probe = triggers_of_waiters(manager->triggers, subject->sleeper->waiters);
+	subject->sleeper->facts.is_released = true;
+	life_wake(manager, subject->sleeper, false, probe);
+	return NULL;
+}
+
+/* What is not done is given up when the message has its deliveries in memory and
+ * none is in flight. */
+static const char *give_up(struct manager *manager, const struct subject *subject,
+			   enum message_order order)
+{
+	if (subject->message == NULL) {
+		subject->sleeper->facts.order = order & 3U;
+		life_wake(manager, subject->sleeper, false, NULL);
+		return NULL;
+	}
+	if (subject->message->state == MESSAGE_OWING) { /* carried out when the disk has it */
+		subject->message->facts.order = order & 3U;
+		return NULL;
+	}
+	if (subject->message->jobs > 0)
+		return "a delivery is under way; ask again";
+	return "it is being worked on; ask again";
+}
+
+static const char *on_message(struct manager *manager, const struct order *order)
+{
+	struct subject subject;
+
+	if (!find_subject(manager, order->id, &subject))
+		return "no such message";
+	switch (order->kind) {
+	case ORDER_RETRY:
+		return retry(manager, &subject);
+	case ORDER_HOLD:
+		return hold(manager, &subject);
+	case ORDER_RELEASE:
+		return release(manager, &subject);
+	case ORDER_BOUNCE:
+		return give_up(manager, &subject, MESSAGE_ORDER_BOUNCE);
+	case ORDER_REMOVE:
+		return give_up(manager, &subject, MESSAGE_ORDER_REMOVE);
+	default:
+		return "unknown command";
+	}
+}
+
+static const char *on_trigger(struct manager *manager, struct str name)
+{
+	struct trigger *trigger = triggers_find(manager->triggers, name);
+
+	if (trigger == NULL)
+		return "nothing waits for that";
+	triggers_release(manager->triggers, trigger);
+	return NULL;
+}
+
+static const char *on_wait(struct manager *manager, const struct order *order)
+{
+	if (!queue_trigger_name_is_valid(order->name))
+		return "that is no name of a trigger";
+	return triggers_set(manager->triggers, order->name, order->reason) != NULL
+		       ? NULL
+		       : "the trigger cannot be set";
+}
+
+const char *command_carry_out(void *context, const struct order *order)
+{
+	struct manager *manager = context;
+
+	if (!queue_link_is_up(manager->queue))
+		return "the queue is not there yet";
+	switch (order->kind) {
+	case ORDER_QUEUED:
+		os_loop_defer(manager->loop, &manager->scan_task);
+		return NULL;
+	case ORDER_TRIGGER:
+		return on_trigger(manager, order->name);
+	case ORDER_WAIT:
+		return on_wait(manager, order);
+	default:
+		return on_message(manager, order);
+	}
+}

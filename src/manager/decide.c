@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: ISC
+/* What a message needs next. */
+#include "log/event.h"
+#include "manager/internal.h"
+#include "manager/notice.h"
+#include "manager/outcome.h"
+#include "manager/wait/schedule.h"
+#include "os/clock.h"
+
+static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
+static const int64_t TRY_AGAIN_US = MINUTE_US;
+static const int64_t RECORD_AGAIN_US = 10 * SECOND_US;
+static const int64_t RECORD_AGAIN_MAX_US = 10 * MINUTE_US;
+
+/* --- its end --- */
+
+static enum message_state remove_all(struct manager *manager, struct message *message,
+				     enum queue_remove kind)
+{
+	struct trigger *hold = deliver_hold_of(manager, message->id);
+
+	log_event(EVENT_MESSAGE_DONE, log_id(message->id));
+	if (hold != NULL)
+		triggers_release(manager->triggers, hold);
+	recorder_cancel(manager->recorder, &message->recording);
+	queue_link_remove(manager->queue, kind, (enum mail_stage)message->facts.stage,
+			  message->id.number);
+	return MESSAGE_REMOVING;
+}
+
+/* What was delivered must be on disk before the message may be read again. */
+enum message_state decide_again(struct manager *manager, struct message *message,
+				const char *operation, int error)
+{
+	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", operation),
+		  log_error(error));
+	if (message_has_news(message)) {
+		recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
+		return MESSAGE_OWING;
+	}
+	return message_sleep(manager, message, NULL, os_clock_wall_us() + TRY_AGAIN_US);
+}
+
+/* S5 to S2, then "queue" does the rest. */
+enum message_state decide_end(struct manager *manager, struct message *message)
+{
+	const char *services[TRANSPORT_SERVICES_MAX];
+	size_t count = transports_services(manager->transports, services);
+	int error = queue_update_bounced(manager->store, message->id.number);
+
+	if (error < 0)
+		return decide_again(manager, message, "remove bounce", error);
+	if (message->facts.place != MESSAGE_AT_S5)
+		return MESSAGE_ENDING;
+	error = queue_update_finish(manager->store, message->id.number, services, count);
+	if (error < 0)
+		return decide_again(manager, message, "finish", error);
+	return remove_all(manager, message, QUEUE_REMOVE_DATA);
+}
+
+/* --- the disk --- */
+
+/* Nothing has to be remembered but that it waits. */
+static bool only_waits(const struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (message->news[i] & RECORDER_DELAY ||
+		    (message->news[i] != 0 &&
+		     message->control->deliveries[i].outcome != QUEUE_WAIT))
+			return false;
+	return true;
+}
+
+enum message_state decide_record(struct manager *manager, struct message *message)
+{
+	struct recorder_work work = message_work(message);
+	int error = recorder_write(manager->recorder, message, &work);
+
+	recorder_cancel(manager->recorder, &message->recording);
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "record"),
+			  log_error(error));
+		return decide_record_failed(manager, message);
+	}
+	if (message->facts.place == MESSAGE_AT_S4)
+		message->facts.place = MESSAGE_AT_S4_NAMED; /* also when this fails */
+	return MESSAGE_RECORDING;
+}
+
+/* Written together with that of others: syncs are what new mail waits for. */
+static enum message_state record_soon(struct manager *manager, struct message *message)
+{
+	if (message->record_failures == 0 &&
+	    (!message->is_retry || manager->is_stopping || wake_is_quiet(manager->wake)))
+		return decide_record(manager, message);
+	recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
+	return MESSAGE_OWING;
+}
+
+/* --- waiting --- */
+
+/* When the first of its waiting deliveries is due. One that is blocked is looked at
+ * again after a while. */
+static int64_t next_due(struct manager *manager, const struct message *message)
+{
+	const int64_t now_us = os_clock_wall_us();
+	int64_t due_us = INT64_MAX;
+
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		int64_t until_us =
+			delivery->outcome == QUEUE_WAIT
+				? schedule_until(delivery->changed_us, delivery->until_us, now_us)
+				: 0;
+
+		if (!outcome_is_open(delivery))
+			continue;
+		if (until_us < now_us + BLOCKED_DELAY_US &&
+		    deliver_blocked_by(manager, message, delivery) != NULL)
+			until_us = now_us + BLOCKED_DELAY_US;
+		if (until_us < due_us)
+			due_us = until_us;
+	}
+	return due_us;
+}
+
+/* The trigger that all of its waiting deliveries wait for, or NULL. */
+static struct trigger *common_trigger(struct manager *manager, const struct message *message)
+{
+	struct trigger *common = NULL;
+
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		struct trigger *trigger;
+
+		if (!outcome_is_open(delivery))
+			continue;
+		trigger = deliver_blocked_by(manager, message, delivery);
+		if (trigger == NULL || (common != NULL && common != trigger))
+			return NULL;
+		common = trigger;
+	}
+	return common;
+}
+
+/* The control file's modification time tells a later process when to look at it:
+ * at once if it waits for an event, which nothing else remembers. */
+static void note_due(struct manager *manager, const struct message *message, int64_t due_us)
+{
+	int error;
+
+	if (message_facts_are_s4(message->facts))
+		return;
+	error = queue_update_set_due(manager->store, message->id.number, due_us);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "due"),
+			  log_error(error));
+}
+
+static enum message_state wait_until_due(struct manager *manager, struct message *message)
+{
+	struct trigger *trigger = common_trigger(manager, message);
+	struct trigger *hold = deliver_hold_of(manager, message->id);
+	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
+	int64_t latest_us = message->id.born_us + manager->config->queuelifetime_us;
+	int64_t due_us = next_due(manager, message);
+
+	if (notice_us < due_us)
+		due_us = notice_us;
+	if (notice_us < latest_us)
+		latest_us = notice_us;
+	note_due(manager, message, hold != NULL || trigger != NULL ? os_clock_wall_us() : due_us);
+	if (hold != NULL)
+		return message_sleep(manager, message, trigger_waiters(hold), INT64_MAX);
+	if (trigger != NULL)
+		return message_sleep(manager, message, trigger_waiters(trigger), latest_us);
+	return message_sleep(manager, message, NULL, due_us);
+}
+
+enum message_state decide_record_failed(struct manager *manager, struct message *message)
+{
+	int64_t delay_us = RECORD_AGAIN_US
+			   << (message->record_failures < 6 ? message->record_failures : 6);
+
+	message->record_failures++;
+	if (message->jobs == 0 && !manager->is_stopping && only_waits(message)) {
+		int64_t again_us = os_clock_wall_us() + delay_us;
+		int64_t due_us = next_due(manager, message);
+
+		return message_sleep(manager, message, NULL, due_us > again_us ? due_us : again_us);
+	}
+	recorder_soon(manager->recorder, &message->recording,
+		      delay_us < RECORD_AGAIN_MAX_US ? delay_us : RECORD_AGAIN_MAX_US);
+	return message->jobs > 0 ? MESSAGE_DELIVERING : MESSAGE_OWING;
+}
+
+/* --- what next --- */
+
+static enum message_state report(struct manager *manager, struct message *message,
+				 enum report_kind kind)
+{
+	const struct report_subject subject = message_subject(message);
+	int error = reporter_start(manager->reporter, message, &subject, kind, &message->report);
+
+	return error < 0 ? decide_again(manager, message, "read message", error)
+			 : MESSAGE_REPORTING;
+}
+
+/* Nothing of it is in flight, and everything is on disk. */
+static enum message_state conclude(struct manager *manager, struct message *message)
+{
+	const struct report_subject subject = message_subject(message);
+
+	if (queue_control_is_finished(message->control))
+		return reporter_has_end(manager->reporter, &subject)
+			       ? report(manager, message, REPORT_OF_END)
+			       : decide_end(manager, message);
+	if (!manager->is_stopping &&
+	    notice_delay_due_us(message->control, manager->config) <= os_clock_wall_us())
+		return report(manager, message, REPORT_OF_DELAY);
+	return wait_until_due(manager, message);
+}
+
+/* And nobody has to hear of it. */
+static bool is_all_delivered(const struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (message->control->deliveries[i].outcome != QUEUE_DONE)
+			return false;
+	return !notice_has_any_at_end(message->control);
+}
+
+static void give_up(struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (!outcome_is_open(delivery))
+			continue;
+		outcome_give_up(delivery, message->facts.order == MESSAGE_ORDER_BOUNCE,
+				os_clock_wall_us());
+		message->news[i] |= RECORDER_OUTCOME;
+		log_event(EVENT_OPERATOR, log_id(message->id), log_str("to", delivery->address),
+			  log_str("text", delivery->text));
+	}
+	message->facts.order = MESSAGE_ORDER_NONE;
+}
+
+/* Where it is delivered whole at last, it ends instead of being recorded: a power failure before
+ * that is durable delivers it again, as one before a record would have. */
+static enum message_state settle(struct manager *manager, struct message *message)
+{
+	bool is_over = is_all_delivered(message);
+
+	if (is_over && message->facts.place == MESSAGE_AT_S4)
+		return remove_all(manager, message, QUEUE_REMOVE_QUEUED);
+	if (is_over && !message_facts_are_s4(message->facts))
+		return conclude(manager, message);
+	return message_has_news(message) ? record_soon(manager, message)
+					 : conclude(manager, message);
+}
+
+enum message_state decide(struct manager *manager, struct message *message)
+{
+	struct waiters *crowded = NULL;
+
+	if (message->facts.order != MESSAGE_ORDER_NONE)
+		give_up(message);
+	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL)
+		return settle(manager, message);
+	if (deliver(manager, message, &crowded) > 0) {
+		os_loop_defer(manager->loop, &manager->dispatch_task);
+		if (message_has_news(message))
+			recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
+		return MESSAGE_DELIVERING;
+	}
+	if (crowded == NULL || message_has_news(message))
+		return settle(manager, message);
+	message->is_crowded_out = true;
+	return message_sleep(manager, message, crowded, INT64_MAX);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: ISC
+/* Which deliveries of a message are to be tried now, and the jobs made of them. */
+#include "ipc/job.h"
+#include "log/event.h"
+#include "mail/verp.h"
+#include "manager/internal.h"
+#include "manager/outcome.h"
+#include "manager/wait/schedule.h"
+#include "os/clock.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { DOMAIN_SIZE = 256 };
+
+static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
+
+/* --- what keeps it --- */
+
+struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
+{
+	char id[MAIL_ID_SIZE];
+	char name[MAIL_ID_SIZE + 8];
+
+	mail_id_format(message, id);
+	snprintf(name, sizeof name, "hold.%s", id);
+	return triggers_find(manager->triggers, str_from(name));
+}
+
+static struct str domain_of(struct str address, char name[DOMAIN_SIZE])
+{
+	struct str domain = str_skip(address, (size_t)(str_find_last(address, '@') + 1));
+
+	if (domain.length > DOMAIN_SIZE - 1)
+		domain.length = DOMAIN_SIZE - 1;
+	memcpy(name, domain.data, domain.length);
+	str_lower(name, domain.length);
+	return str_slice(name, domain.length);
+}
+
+static struct transport *transport_of(struct manager *manager,
+				      const struct queue_delivery *delivery)
+{
+	return transports_find(manager->transports, delivery->route == QUEUE_ROUTE_REMOTE
+							    ? STR("remote")
+							    : delivery->service);
+}
+
+static struct trigger *obstacle_of(struct manager *manager, const struct queue_delivery *delivery)
+{
+	struct transport *transport = transport_of(manager, delivery);
+	char name[DOMAIN_SIZE];
+
+	if (transport == NULL || !transport_is_remote(transport))
+		return NULL;
+	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
+							       domain_of(delivery->address, name));
+}
+
+struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
+				   const struct queue_delivery *delivery)
+{
+	struct trigger *trigger = NULL;
+
+	if (delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
+		trigger = triggers_find(manager->triggers, delivery->trigger);
+	if (trigger == NULL)
+		trigger = obstacle_of(manager, delivery);
+	return trigger != NULL && !trigger_is_probe(trigger, message) ? trigger : NULL;
+}
+
+static void expire(struct message *message, uint32_t index, int64_t now_us)
+{
+	struct queue_delivery *delivery = &message->control->deliveries[index];
+
+	outcome_expire(message->control->envelope->arena, delivery, now_us);
+	outcome_log(message->id, delivery);
+	message->news[index] |= RECORDER_OUTCOME;
+}
+
+/* Whether the delivery is to be tried now. */
+static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
+{
+	const struct queue_delivery *delivery = &message->control->deliveries[index];
+
+	if (!outcome_is_open(delivery))
+		return false;
+	if (deliver_blocked_by(manager, message, delivery) != NULL) {
+		if (now_us - message->id.born_us >= manager->config->queuelifetime_us)
+			expire(message, index, now_us);
+		return false;
+	}
+	return delivery->outcome == QUEUE_PENDING || message->facts.is_released ||
+	       schedule_until(delivery->changed_us, delivery->until_us, now_us) <= now_us;
+}
+
+/* --- jobs --- */
+
+static size_t packed_size(const struct mail_envelope *envelope,
+			  const struct queue_delivery *delivery)
+{
+	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
+	size_t original =
+		recipient->original.length <= MAIL_ORCPT_MAX ? recipient->original.length : 0;
+
+	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original;
+}
+
+/* Whether it waits for its turn now; else WAITERS_OUT is set. */
+static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
+		       struct waiters **waiters_out)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	char name[DOMAIN_SIZE];
+	const struct transport_delivery subject = {
+		.message = message,
+		.index = index,
+		.destination = transport_is_remote(transport) ? domain_of(delivery->address, name)
+							      : STR(""),
+		.sender = envelope->sender,
+		.size = packed_size(envelope, delivery),
+		.is_retry = delivery->attempts > 0,
+		/* who has a sender for each recipient has a job for each */
+		.is_alone = mail_verp_is(envelope->sender),
+	};
+	struct job *job;
+	int result = transport_add(transport, &subject, &job, waiters_out);
+
+	if (result > 0)
+		message->jobs++;
+	return result >= 0;
+}
+
+/* A service that is no longer configured: not now. */
+static void defer_unconfigured(struct message *message, uint32_t index, int64_t now_us)
+{
+	outcome_defer(&message->control->deliveries[index], now_us, now_us + UNCONFIGURED_US,
+		      "4.3.5", "the service is not configured");
+	message->news[index] |= RECORDER_OUTCOME;
+}
+
+size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out)
+{
+	int64_t now_us = os_clock_wall_us();
+	size_t added = 0;
+
+	*crowded_out = NULL;
+	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
+		struct transport *transport;
+		struct waiters *waiters;
+
+		if (!is_due(manager, message, i, now_us))
+			continue;
+		transport = transport_of(manager, &message->control->deliveries[i]);
+		if (transport == NULL)
+			defer_unconfigured(message, i, now_us);
+		else if (add_to_job(transport, message, i, &waiters))
+			added++;
+		else if (*crowded_out == NULL)
+			*crowded_out = waiters;
+	}
+	if (*crowded_out == NULL)
+		message->facts.is_released = false;
+	return added;
+}

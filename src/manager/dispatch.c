@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: ISC
+/* Jobs are started with helpers, and what these report is believed as far as it can be. */
+#include "base/panic.h"
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "mail/verp.h"
+#include "manager/internal.h"
+#include "manager/notice.h"
+#include "manager/outcome.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/random.h"
+
+/* --- the body of a START --- */
+
+/* What a bound cuts off cannot be sent anyway: only a file that was not written by
+ * the SMTP server has it. */
+static struct str bounded(struct str text, size_t bound)
+{
+	return text.length <= bound ? text : STR("");
+}
+
+/* By the recipient as the sender knows him: that is who is to be found by a bounce. */
+static void pack_sender(const struct job *job, struct buffer *body)
+{
+	const struct queue_control *control = job->message->control;
+	struct buffer sender CLEANUP(buffer_clear) = {0};
+	uint32_t recipient = control->deliveries[job->deliveries[0].index].recipient;
+
+	if (!mail_verp_is(control->envelope->sender)) {
+		pack_str(body, control->envelope->sender);
+		return;
+	}
+	mail_verp_expand(control->envelope->sender,
+			 mail_envelope_find(control->envelope, recipient)->address, &sender);
+	pack_str(body, buffer_view(&sender));
+}
+
+static void pack_delivery(const struct message *message, uint32_t index, struct buffer *body)
+{
+	const struct queue_delivery *delivery = &message->control->deliveries[index];
+	const struct mail_recipient *recipient =
+		mail_envelope_find(message->control->envelope, delivery->recipient);
+
+	pack_u32(body, delivery->number);
+	pack_u32(body, recipient->notify);
+	pack_str(body, delivery->address);
+	pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
+}
+
+static void pack_job(const struct job *job, struct buffer *body)
+{
+	const struct message *message = job->message;
+	const struct mail_envelope *envelope = message->control->envelope;
+	const struct transport *transport = job_transport(job);
+
+	pack_u64(body, message->id.number);
+	pack_u64(body, (uint64_t)message->id.born_us);
+	pack_sender(job, body);
+	pack_u64(body, envelope->size);
+	pack_u32(body, envelope->utf8);
+	pack_u32(body, envelope->ret);
+	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
+	pack_str(body, str_from(transport_is_remote(transport) ? job_destination(job)
+							       : transport_name(transport)));
+	pack_u32(body, job->delivery_count);
+	for (uint32_t i = 0; i < job->delivery_count; i++)
+		pack_delivery(message, job->deliveries[i].index, body);
+}
+
+/* --- the end of a job --- */
+
+static struct outcome_terms terms_of(const struct manager *manager, const struct job *job)
+{
+	return (struct outcome_terms){
+		.born_us = job->message->id.born_us,
+		.lifetime_us = manager->config->queuelifetime_us,
+		.skip = transport_skip(job_transport(job)),
+		.now_us = os_clock_wall_us(),
+		.random = os_random_u64(),
+	};
+}
+
+/* JOB, in flight or waiting, is over. */
+static void end_job(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+
+	triggers_probe_ended(manager->triggers, message);
+	transport_job_ended(job, os_clock_monotonic_us());
+	message->jobs--;
+	os_loop_defer(manager->loop, &manager->dispatch_task);
+	life_event(manager, message, MESSAGE_JOB_ENDED);
+}
+
+/* What nobody reported on: the helper ended, or finished without a word. */
+static void interrupt_rest(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+	const struct outcome_terms terms = terms_of(manager, job);
+
+	for (uint32_t i = 0; i < job->delivery_count; i++) {
+		uint32_t index = job->deliveries[i].index;
+
+		if (job->deliveries[i].is_reported)
+			continue;
+		job->deliveries[i].is_reported = true;
+		outcome_interrupt(&message->control->deliveries[index], &terms);
+		message->news[index] |= RECORDER_OUTCOME;
+		outcome_log(message->id, &message->control->deliveries[index]);
+	}
+}
+
+void dispatch_on_ended(void *context, void *subject)
+{
+	struct manager *manager = context;
+
+	interrupt_rest(manager, subject);
+	end_job(manager, subject);
+}
+
+/* --- starting --- */
+
+/* The data cannot be opened: that is no reason to lose the message. */
+static void start(struct manager *manager, struct job *job, struct helper *helper)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	const struct message *message = job->message;
+	enum mail_stage stage = (enum mail_stage)message->facts.stage;
+	int file = queue_update_open_data(manager->store,
+					  message_facts_are_s4(message->facts) ? &stage : NULL,
+					  message->id.number);
+
+	if (file < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
+			  log_string("operation", "open data"), log_error(file));
+		dispatch_on_ended(manager, job);
+		return;
+	}
+	pack_job(job, &body);
+	helper_start(helper, job, buffer_view(&body), file);
+	os_file_close(file);
+}
+
+static void dispatch_transport(struct manager *manager, struct transport *transport)
+{
+	int64_t now_us = os_clock_monotonic_us();
+
+	while (transport_is_ready(transport, now_us)) {
+		struct helper *helper =
+			helpers_with_place(manager->helpers, transport_name(transport));
+
+		if (helper == NULL)
+			return;
+		start(manager, transport_start(transport, now_us), helper);
+	}
+}
+
+void dispatch(void *context)
+{
+	struct manager *manager = context;
+	int64_t again_us = INT64_MAX;
+
+	if (manager->is_stopping)
+		return;
+	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;
+	     t = transports_next(manager->transports, t)) {
+		int64_t at_us;
+
+		dispatch_transport(manager, t);
+		at_us = transport_look_again_us(t);
+		if (at_us < again_us)
+			again_us = at_us;
+	}
+	if (again_us == INT64_MAX)
+		os_timer_stop(manager->dispatch_timer);
+	else
+		os_timer_start(manager->dispatch_timer, again_us - os_clock_monotonic_us());
+}
+
+void dispatch_drop_waiting(struct manager *manager)
+{
+	struct job *job;
+
+	while ((job = transports_waiting(manager->transports)) != NULL)
+		end_job(manager, job);
+}
+
+/* --- reports --- */
+
+static struct job_delivery *find_delivery(struct job *job, uint32_t number)
+{
+	for (uint32_t i = 0; i < job->delivery_count; i++)
+		if (job->message->control->deliveries[job->deliveries[i].index].number == number)
+			return &job->deliveries[i];
+	return NULL;
+}
+
+/* Of a remote destination what waits there is dropped, and sleeps behind the trigger. What is for a
+ * service would be made a job again at once, without end: only other hosts' mail is kept back. */
+static void block(struct manager *manager, struct job *job, struct trigger *trigger)
+{
+	struct job *beside;
+
+	if (!transport_is_remote(job_transport(job)) || job_obstacle(job) != NULL)
+		return;
+	transport_block(job, trigger);
+	while ((beside = job_waiting_beside(job)) != NULL)
+		end_job(manager, beside);
+}
+
+/* A report that names a trigger: nobody was there. Any other one proves that what
+ * this delivery or its destination waited for has happened. */
+static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
+		  const struct ipc_job_report *report)
+{
+	struct trigger *waited = NULL;
+
+	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger))
+		waited = triggers_find(manager->triggers, delivery->trigger);
+	if (waited != NULL)
+		triggers_release(manager->triggers, waited);
+	if (report->trigger.length > 0) {
+		struct trigger *trigger =
+			triggers_set(manager->triggers, report->trigger, report->text);
+
+		job->is_unreached = true;
+		if (str_equal(report->trigger, STR(TRIGGER_DIRECTORY)))
+			resolver_await(manager->resolver);
+		if (trigger != NULL)
+			block(manager, job, trigger);
+	} else if (job_obstacle(job) != NULL) {
+		triggers_release(manager->triggers, (struct trigger *)(uintptr_t)job_obstacle(job));
+	}
+}
+
+bool dispatch_on_report(void *context, void *subject, const struct ipc_job_report *report)
+{
+	struct manager *manager = context;
+	struct job *job = subject;
+	struct message *message = job->message;
+	struct job_delivery *reported = find_delivery(job, report->number);
+	const struct outcome_terms terms = terms_of(manager, job);
+	struct queue_delivery *delivery;
+
+	if (reported == NULL || reported->is_reported)
+		return false;
+	reported->is_reported = true;
+	delivery = &message->control->deliveries[reported->index];
+	learn(manager, job, delivery, report);
+	outcome_report(message->control->envelope->arena, delivery, report, &terms);
+	delivery->is_quiet = report->flags & IPC_JOB_PASSED_ON &&
+			     notice_is_success_wanted(message->control, delivery);
+	message->news[reported->index] |= RECORDER_OUTCOME;
+	outcome_log(message->id, delivery);
+	return true;
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: ISC
+/* The table of a message's life: manager/message.h. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "manager/internal.h"
+#include "manager/notice.h"
+#include "manager/outcome.h"
+#include "os/clock.h"
+#include <errno.h>
+
+static const int64_t UNREADABLE_US = 10 * MINUTE_US;
+static const int64_t ASK_AGAIN_US = 2 * SECOND_US;
+static const int64_t ASK_AGAIN_MAX_US = MINUTE_US;
+
+/* Why recipients are not known. */
+struct absence {
+	bool is_away; /* the directory does not answer */
+	struct str text;
+};
+
+/* --- what is done --- */
+
+static enum message_state ask(struct manager *manager, struct message *message, const void *detail)
+{
+	(void)detail;
+	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope,
+		     message->facts.order != MESSAGE_ORDER_NONE);
+	return MESSAGE_MAPPING;
+}
+
+/* What is not known for another reason is asked for less and less often. */
+static int64_t ask_again_us(const struct message *message)
+{
+	int64_t now_us = os_clock_wall_us();
+	int64_t delay_us = (now_us - message->id.born_us) / 2;
+
+	if (delay_us < ASK_AGAIN_US)
+		delay_us = ASK_AGAIN_US;
+	return now_us + (delay_us < ASK_AGAIN_MAX_US ? delay_us : ASK_AGAIN_MAX_US);
+}
+
+static enum message_state wait_for_directory(struct manager *manager, struct message *message,
+					     const void *detail)
+{
+	const struct absence *absence = detail;
+	struct trigger *trigger = NULL;
+
+	if (absence->is_away) {
+		trigger = triggers_set(manager->triggers, STR(TRIGGER_DIRECTORY), absence->text);
+		resolver_await(manager->resolver);
+	}
+	if (trigger != NULL)
+		return message_sleep(manager, message, trigger_waiters(trigger),
+				     message->id.born_us + manager->config->queuelifetime_us);
+	return message_sleep(manager, message, NULL, ask_again_us(message));
+}
+
+static enum message_state wait_unreadable(struct manager *manager, struct message *message,
+					  const void *detail)
+{
+	(void)detail;
+	return message_sleep(manager, message, NULL, os_clock_wall_us() + UNREADABLE_US);
+}
+
+static enum message_state vanish(struct manager *manager, struct message *message,
+				 const void *detail)
+{
+	(void)manager;
+	(void)message;
+	(void)detail;
+	return MESSAGE_GONE;
+}
+
+static enum message_state go_on(struct manager *manager, struct message *message,
+				const void *detail)
+{
+	(void)manager;
+	(void)message;
+	(void)detail;
+	return MESSAGE_DECIDING;
+}
+
+/* The directory may have decided about some: that is news, and that it answered is what who waits
+ * for it wants to know. */
+static enum message_state take_mapping(struct manager *manager, struct message *message,
+				       const void *detail)
+{
+	struct trigger *trigger = triggers_find(manager->triggers, STR(TRIGGER_DIRECTORY));
+
+	(void)detail;
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		if (message->control->deliveries[i].outcome == QUEUE_PENDING)
+			continue;
+		message->news[i] |= RECORDER_OUTCOME;
+		outcome_log(message->id, &message->control->deliveries[i]);
+	}
+	if (trigger != NULL && trigger_is_probe(trigger, message))
+		triggers_release(manager->triggers, trigger);
+	return MESSAGE_DECIDING;
+}
+
+static enum message_state record(struct manager *manager, struct message *message,
+				 const void *detail)
+{
+	(void)detail;
+	message->facts.place =
+		message_facts_are_s4(message->facts) ? MESSAGE_AT_S4_NAMED : message->facts.place;
+	return decide_record(manager, message);
+}
+
+static enum message_state end_job(struct manager *manager, struct message *message,
+				  const void *detail)
+{
+	(void)detail;
+	if (message->jobs == 0)
+		return MESSAGE_DECIDING;
+	if (message_has_news(message)) /* not for long */
+		recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
+	return MESSAGE_DELIVERING;
+}
+
+static enum message_state end_job_while_recording(struct manager *manager, struct message *message,
+						  const void *detail)
+{
+	(void)manager;
+	(void)message;
+	(void)detail;
+	return MESSAGE_RECORDING;
+}
+
+static enum message_state take_record(struct manager *manager, struct message *message,
+				      const void *detail)
+{
+	message->record_failures = 0;
+	if (message_facts_are_s4(message->facts)) {
+		message->facts.place = MESSAGE_AT_S5_TODO;
+		log_event(EVENT_MESSAGE_PREPROCESSED, log_id(message->id));
+		queue_link_remove(manager->queue, QUEUE_REMOVE_TODO,
+				  (enum mail_stage)message->facts.stage, message->id.number);
+	}
+	return end_job(manager, message, detail);
+}
+
+static enum message_state take_record_failure(struct manager *manager, struct message *message,
+					      const void *detail)
+{
+	const int *error = detail;
+
+	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "record"),
+		  log_error(*error));
+	return decide_record_failed(manager, message);
+}
+
+static enum message_state end(struct manager *manager, struct message *message, const void *detail)
+{
+	(void)detail;
+	return decide_end(manager, message);
+}
+
+static enum message_state take_delay(struct manager *manager, struct message *message,
+				     const void *detail)
+{
+	struct queue_control *control = message->control;
+	int64_t now_us = os_clock_wall_us();
+
+	(void)detail;
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		if (!notice_is_delay_wanted(control, &control->deliveries[i], manager->config))
+			continue;
+		control->deliveries[i].delayed_us = now_us;
+		message->news[i] |= RECORDER_DELAY;
+	}
+	return MESSAGE_DECIDING;
+}
+
+static enum message_state report_again(struct manager *manager, struct message *message,
+				       const void *detail)
+{
+	const int *error = detail;
+
+	return decide_again(manager, message, "queue bounce", *error);
+}
+
+/* --- the table --- */
+
+#define TO(state) (1U << (MESSAGE_##state))
+
+struct step {
+	enum message_state (*act)(struct manager *manager, struct message *message,
+				  const void *detail);
+	unsigned next; /* the states that it may have then */
+};
+
+static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
+	[MESSAGE_READING] =
+		{
+			[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING)},
+			[MESSAGE_MAPPED] = {go_on, TO(DECIDING)},
+			[MESSAGE_HALF_MAPPED] = {record, TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
+			[MESSAGE_UNREADABLE] = {wait_unreadable, TO(ASLEEP)},
+			[MESSAGE_VANISHED] = {vanish, TO(GONE)},
+		},
+	[MESSAGE_MAPPING] =
+		{
+			[MESSAGE_MAPPED] = {take_mapping, TO(DECIDING)},
+			[MESSAGE_NOT_MAPPED] = {wait_for_directory, TO(ASLEEP)},
+		},
+	[MESSAGE_DELIVERING] =
+		{
+			[MESSAGE_JOB_ENDED] = {end_job, TO(DELIVERING) | TO(DECIDING)},
+			[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(DELIVERING)},
+		},
+	[MESSAGE_OWING] =
+		{
+			[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
+		},
+	[MESSAGE_RECORDING] =
+		{
+			[MESSAGE_JOB_ENDED] = {end_job_while_recording, TO(RECORDING)},
+			[MESSAGE_RECORDED] = {take_record, TO(DELIVERING) | TO(DECIDING)},
+			[MESSAGE_RECORD_FAILED] = {take_record_failure,
+						   TO(DELIVERING) | TO(OWING) | TO(ASLEEP)},
+		},
+	[MESSAGE_REPORTING] =
+		{
+			[MESSAGE_END_REPORTED] = {end, TO(ENDING) | TO(REMOVING) | TO(OWING) |
+							       TO(ASLEEP)},
+			[MESSAGE_DELAY_REPORTED] = {take_delay, TO(DECIDING)},
+			[MESSAGE_REPORT_FAILED] = {report_again, TO(OWING) | TO(ASLEEP)},
+		},
+	[MESSAGE_ENDING] =
+		{
+			[MESSAGE_TODO_REMOVED] = {end, TO(REMOVING) | TO(OWING) | TO(ASLEEP)},
+		},
+	[MESSAGE_REMOVING] =
+		{
+			[MESSAGE_REMOVED] = {vanish, TO(GONE)},
+		},
+};
+
+/* Of DECIDING, which is over as soon as it begins. */
+static const unsigned decisions = TO(DELIVERING) | TO(OWING) | TO(RECORDING) | TO(REPORTING) |
+				  TO(ENDING) | TO(REMOVING) | TO(ASLEEP);
+
+/* --- events --- */
+
+static void forget(struct manager *manager, struct message *message)
+{
+	bool is_retry = message->is_retry;
+	bool is_crowded_out = message->is_crowded_out;
+
+	triggers_probe_ended(manager->triggers, message);
+	resolver_forget(manager->resolver, message->id.number);
+	message_free(manager, message);
+	if (is_retry)
+		wake_retry_ended(manager->wake, is_crowded_out);
+	else
+		wake_schedule(manager->wake);
+	if (manager->is_stopping)
+		os_loop_defer(manager->loop, &manager->stop_task);
+}
+
+/* The one place where a state changes. */
+static void enter(struct manager *manager, struct message *message, enum message_state state,
+		  unsigned allowed)
+{
+	if (!(allowed & (1U << state)))
+		panic("message %llu cannot go from state %d to %d",
+		      (unsigned long long)message->id.number, (int)message->state, (int)state);
+	manager->in_state[message->state]--;
+	manager->in_state[state]++;
+	message->state = state;
+	if (state != MESSAGE_DELIVERING && state != MESSAGE_OWING && state != MESSAGE_RECORDING)
+		recorder_cancel(manager->recorder, &message->recording);
+}
+
+static void happen(struct manager *manager, struct message *message, enum message_event event,
+		   const void *detail)
+{
+	const struct step *step = &life[message->state][event];
+
+	if (step->act == NULL)
+		panic("event %d happens to message %llu in state %d", (int)event,
+		      (unsigned long long)message->id.number, (int)message->state);
+	enter(manager, message, step->act(manager, message, detail), step->next);
+	if (message->state == MESSAGE_DECIDING)
+		enter(manager, message, decide(manager, message), decisions);
+	if (message->state == MESSAGE_ASLEEP || message->state == MESSAGE_GONE)
+		forget(manager, message);
+}
+
+void life_event(struct manager *manager, struct message *message, enum message_event event)
+{
+	happen(manager, message, event, NULL);
+}
+
+void life_failed(struct manager *manager, struct message *message, enum message_event event,
+		 int error)
+{
+	happen(manager, message, event, &error);
+}
+
+void life_not_mapped(struct manager *manager, struct message *message, bool is_away,
+		     struct str text)
+{
+	const struct absence absence = {is_away, text};
+
+	happen(manager, message, MESSAGE_NOT_MAPPED, &absence);
+}
+
+void life_todo_removed(struct manager *manager, struct message *message)
+{
+	message->facts.place = MESSAGE_AT_S5;
+	if (message->state == MESSAGE_ENDING)
+		life_event(manager, message, MESSAGE_TODO_REMOVED);
+}
+
+/* --- waking --- */
+
+static enum message_event event_of(const struct message *message, int error)
+{
+	if (error == -ENOENT)
+		return MESSAGE_VANISHED;
+	if (error < 0)
+		return MESSAGE_UNREADABLE;
+	if (!message->control->is_mapped)
+		return MESSAGE_NOT_MAPPED;
+	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
+}
+
+static void begin(struct manager *manager, struct message *message, struct str text)
+{
+	int error = message_read(manager, message, text);
+
+	life_event(manager, message, event_of(message, error));
+}
+
+void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
+	       struct trigger *probe)
+{
+	struct message *message = message_new(manager, sleeper->number, sleeper->facts);
+
+	sleepers_remove(&manager->sleepers, sleeper);
+	message->is_retry = is_retry;
+	if (probe != NULL)
+		trigger_probe(manager->triggers, probe, message);
+	begin(manager, message, STR(""));
+}
+
+void life_begin(struct manager *manager, uint64_t number, enum mail_stage stage, struct str text)
+{
+	const struct message_facts facts = {.place = MESSAGE_AT_S4, .stage = (unsigned)stage & 15U};
+
+	begin(manager, message_new(manager, number, facts), text);
+}
+
+void life_forget(struct manager *manager, struct message *message)
+{
+	message->jobs = 0;
+	forget(manager, message);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: ISC
+#include "manager/link/helper.h"
+#include "base/panic.h"
+#include "ipc/channel.h"
+#include "ipc/listener.h"
+#include "log/event.h"
+#include "os/socket.h"
+#include <stdlib.h>
+#include <uthash.h>
+#include <utlist.h>
+
+enum { BACKLOG_MAX = 1 << 20, RESOLVE_BACKLOG_MAX = 16 << 20 };
+
+#define RESOLVE "resolve"
+
+/* A job that a helper has in hand. */
+struct flight {
+	uint32_t tag;
+	void *job;
+	struct helper *helper;
+	struct flight *next, *previous; /* in its helper's list */
+	UT_hash_handle hh;              /* by tag */
+};
+
+struct helper {
+	struct helpers *helpers;
+	struct ipc_channel *channel;
+	char *service; /* NULL before HELLO */
+	uid_t user;
+	uint32_t concurrency;
+	uint32_t in_flight;
+	struct flight *flights;
+	struct helper *next, *previous;
+};
+
+struct helpers {
+	struct os_loop *loop;
+	const struct helpers_handler *handler;
+	void *context;
+	struct ipc_listener *listener;
+	struct helper *all;
+	struct flight *flights; /* of all, by tag */
+	uint32_t next_tag;
+	bool is_stopping;
+};
+
+static bool is_for(const struct helper *helper, const char *service)
+{
+	return helper->service != NULL && strcmp(helper->service, service) == 0;
+}
+
+static struct helper *find_resolve(const struct helpers *helpers)
+{
+	struct helper *helper;
+
+	DL_FOREACH2 (helpers->all, helper, next)
+		if (is_for(helper, RESOLVE))
+			return helper;
+	return NULL;
+}
+
+struct helper *helpers_with_place(struct helpers *helpers, const char *service)
+{
+	struct helper *best = NULL;
+	struct helper *helper;
+
+	DL_FOREACH2 (helpers->all, helper, next) {
+		if (helper->in_flight >= helper->concurrency || !is_for(helper, service) ||
+		    ipc_channel_backlog(helper->channel) > BACKLOG_MAX)
+			continue;
+		if (best == NULL ||
+		    helper->concurrency - helper->in_flight > best->concurrency - best->in_flight)
+			best = helper;
+	}
+	return best;
+}
+
+static uint32_t new_tag(struct helpers *helpers)
+{
+	struct flight *taken;
+
+	do {
+		uint32_t tag = ++helpers->next_tag;
+
+		HASH_FIND(hh, helpers->flights, &tag, sizeof tag, taken);
+	} while (helpers->next_tag == 0 || taken != NULL);
+	return helpers->next_tag;
+}
+
+void helper_start(struct helper *helper, void *job, struct str body, int file)
+{
+	struct helpers *helpers = helper->helpers;
+	struct flight *flight = memory_alloc_zero(1, sizeof *flight);
+
+	flight->tag = new_tag(helpers);
+	flight->job = job;
+	flight->helper = helper;
+	HASH_ADD(hh, helpers->flights, tag, sizeof flight->tag, flight);
+	DL_APPEND2(helper->flights, flight, previous, next);
+	helper->in_flight++;
+	ipc_channel_send(helper->channel, IPC_JOB_START, flight->tag, body, &file, 1);
+}
+
+size_t helpers_in_flight(const struct helpers *helpers)
+{
+	return HASH_COUNT(helpers->flights);
+}
+
+static void end(struct flight *flight)
+{
+	struct helpers *helpers = flight->helper->helpers;
+	void *job = flight->job;
+
+	DL_DELETE2(flight->helper->flights, flight, previous, next);
+	HASH_DELETE(hh, helpers->flights, flight);
+	flight->helper->in_flight--;
+	free(flight);
+	helpers->handler->ended(helpers->context, job);
+}
+
+static void helper_close(struct helper *helper)
+{
+	struct helpers *helpers = helper->helpers;
+	bool was_resolve = is_for(helper, RESOLVE);
+
+	if (helper->service != NULL && !helpers->is_stopping)
+		log_event(EVENT_HELPER_LOST, log_string("service", helper->service),
+			  log_number("jobs", helper->in_flight));
+	ipc_channel_close(helper->channel);
+	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no other jobs */
+	while (helper->flights != NULL)
+		end(helper->flights);
+	free(helper->service);
+	free(helper);
+	if (was_resolve)
+		helpers->handler->resolve_lost(helpers->context);
+	helpers->handler->left(helpers->context);
+}
+
+/* --- what they say --- */
+
+static bool on_hello(struct helper *helper, struct str body)
+{
+	struct helpers *helpers = helper->helpers;
+	struct ipc_job_hello hello;
+
+	if (!ipc_job_read_hello(body, &hello) || helper->service != NULL ||
+	    !helpers->handler->may_help(helpers->context, hello.service, helper->user))
+		return false;
+	helper->service = memory_alloc(hello.service.length + 1);
+	memcpy(helper->service, hello.service.data, hello.service.length);
+	helper->service[hello.service.length] = '\0';
+	helper->concurrency = is_for(helper, RESOLVE) ? 0 : hello.concurrency;
+	helpers->handler->joined(helpers->context, str_from(helper->service));
+	return true;
+}
+
+static bool on_report(struct helper *helper, const struct ipc_message *message)
+{
+	struct helpers *helpers = helper->helpers;
+	struct unpack body = {message->body, false};
+	struct flight *flight;
+
+	HASH_FIND(hh, helpers->flights, &message->tag, sizeof message->tag, flight);
+	if (flight == NULL || flight->helper != helper)
+		return false;
+	while (body.rest.length > 0) {
+		struct ipc_job_report report;
+
+		if (!ipc_job_take_report(&body, &report) ||
+		    !helpers->handler->reported(helpers->context, flight->job, &report))
+			return false;
+	}
+	if (message->type == IPC_JOB_FINISH)
+		end(flight);
+	return true;
+}
+
+static bool on_resolve(struct helper *helper, const struct ipc_message *message)
+{
+	struct helpers *helpers = helper->helpers;
+
+	if (!is_for(helper, RESOLVE))
+		return false;
+	if (message->type == IPC_JOB_RESOLVED)
+		return helpers->handler->resolved(helpers->context, message->body);
+	helpers->handler->back(helpers->context);
+	return true;
+}
+
+static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+{
+	struct helper *helper = context;
+	bool is_good = false;
+
+	(void)channel;
+	switch (message->type) {
+	case IPC_JOB_HELLO:
+		is_good = on_hello(helper, message->body);
+		break;
+	case IPC_JOB_REPORT:
+	case IPC_JOB_FINISH:
+		is_good = on_report(helper, message);
+		break;
+	case IPC_JOB_RESOLVED:
+	case IPC_JOB_BACK:
+		is_good = on_resolve(helper, message);
+		break;
+	default:
+		break;
+	}
+	if (!is_good) {
+		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		helper_close(helper);
+	}
+}
+
+static void on_lost(void *context, struct ipc_channel *channel)
+{
+	(void)channel;
+	helper_close(context);
+}
+
+static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
+
+static void on_connection(void *context, int socket)
+{
+	struct helpers *helpers = context;
+	struct helper *helper = memory_alloc_zero(1, sizeof *helper);
+
+	helper->helpers = helpers;
+	helper->user = os_socket_peer_user(socket);
+	helper->channel = ipc_channel_new(helpers->loop, socket, &channel_handler, helper);
+	DL_APPEND2(helpers->all, helper, previous, next);
+}
+
+/* --- resolve --- */
+
+bool helpers_can_resolve(const struct helpers *helpers)
+{
+	const struct helper *helper = find_resolve(helpers);
+
+	return helper != NULL && ipc_channel_backlog(helper->channel) < RESOLVE_BACKLOG_MAX;
+}
+
+void helpers_tell_resolve(struct helpers *helpers, enum ipc_job type, struct str body)
+{
+	struct helper *helper = find_resolve(helpers);
+
+	if (helper != NULL)
+		ipc_channel_send(helper->channel, (uint16_t)type, 0, body, NULL, 0);
+}
+
+/* --- all --- */
+
+struct helpers *helpers_new(struct os_loop *loop, int listening,
+			    const struct helpers_handler *handler, void *context)
+{
+	struct helpers *helpers = memory_alloc_zero(1, sizeof *helpers);
+
+	helpers->loop = loop;
+	helpers->handler = handler;
+	helpers->context = context;
+	helpers->listener = ipc_listener_new(loop, listening, on_connection, helpers);
+	return helpers;
+}
+
+void helpers_stop(struct helpers *helpers)
+{
+	helpers->is_stopping = true;
+}
+
+void helpers_free(struct helpers *helpers)
+{
+	helpers->is_stopping = true;
+	while (helpers->all != NULL)
+		helper_close(helpers->all);
+	ipc_listener_free(helpers->listener);
+	free(helpers);
+}

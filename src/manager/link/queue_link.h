@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/link/queue_link.h - the connection to "queue" (queue/protocol.h): what is new, and
+ * what is to be removed. It is made again when it is lost.
+ */
+#ifndef MANAGER_LINK_QUEUE_LINK_H
+#define MANAGER_LINK_QUEUE_LINK_H
+
+#include "mail/envelope.h"
+#include "os/loop.h"
+#include "queue/protocol.h"
+
+struct queue_link;
+
+struct queue_link_handler {
+	/* "queue" is there, and nothing that was asked of it before is under way: what was not
+	 * answered is to be asked again. Whatever is in the queue is to be looked for. */
+	void (*managed)(void *context);
+	void (*lost)(void *context);
+	/* A message is at S4. TEXT: its envelope; empty: it is on the disk. */
+	void (*queued)(void *context, enum mail_stage stage, uint64_t number, struct str text);
+	/* Some were not told: todo/ is to be looked through. */
+	void (*missed)(void *context);
+	/* Answer to queue_link_remove(). */
+	void (*removed)(void *context, uint64_t number);
+};
+
+struct queue_link *queue_link_new(struct os_loop *loop, const char *path,
+				  const struct queue_link_handler *handler, void *context);
+void queue_link_free(struct queue_link *link);
+/* Whether "queue" hears us as its manager. */
+bool queue_link_is_up(const struct queue_link *link);
+/* Asks for a removal, with the others of this turn. Lost with the connection. */
+void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mail_stage stage,
+		       uint64_t number);
+/* No name is left whose message is gone. */
+void queue_link_cleaned(struct queue_link *link);
+/* For how much of the time since it was asked before "queue" was committing, in thousandths. */
+unsigned queue_link_disk_load(struct queue_link *link);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: ISC
+#include "manager/link/recorder.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "log/event.h"
+#include "manager/notice.h"
+#include "manager/outcome.h"
+#include "os/clock.h"
+#include "queue/group.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t DELAY_US = SECOND_US / 4;
+
+struct recorder {
+	struct queue_store *store;
+	const struct recorder_handler *handler;
+	void *context;
+	struct queue_group *group;
+	size_t writing;
+	struct heap due; /* struct recording, by monotonic time */
+	struct os_timer *timer;
+};
+
+/* What one message has to be written. */
+struct record {
+	struct queue_update update;
+	struct message *message;
+	const struct queue_control *subject;
+	struct buffer control;
+	struct buffer bounce;
+	const char **services; /* owned, as its names are */
+	uint32_t *deliveries;  /* indexes of those whose news is in it */
+	uint32_t delivery_count;
+};
+
+static void record_free(struct record *record)
+{
+	for (size_t i = 0; i < record->update.link_service_count; i++)
+		free((char *)(uintptr_t)record->services[i]);
+	buffer_clear(&record->control);
+	buffer_clear(&record->bounce);
+	free(record->services);
+	free(record->deliveries);
+	free(record);
+}
+
+/* --- what is written --- */
+
+static char *copy_name(struct str name)
+{
+	char *copy = memory_alloc(name.length + 1);
+
+	memcpy(copy, name.data, name.length);
+	copy[name.length] = '\0';
+	return copy;
+}
+
+static bool has_link(const struct record *record, struct str service)
+{
+	for (size_t i = 0; i < record->update.link_service_count; i++)
+		if (str_equal(service, str_from(record->services[i])))
+			return true;
+	return false;
+}
+
+/* The places that hold deliveries which are not done. */
+static void add_links(struct recorder *recorder, struct record *record)
+{
+	const struct queue_control *control = record->subject;
+
+	record->services = memory_alloc(control->delivery_count * sizeof(char *) + sizeof(char *));
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &control->deliveries[i];
+
+		if (!outcome_is_open(delivery))
+			continue;
+		if (delivery->route == QUEUE_ROUTE_REMOTE)
+			record->update.link_remote = true;
+		if (delivery->route != QUEUE_ROUTE_LOCAL || has_link(record, delivery->service) ||
+		    !recorder->handler->has_service(recorder->context, delivery->service))
+			continue;
+		record->services[record->update.link_service_count++] =
+			copy_name(delivery->service);
+	}
+	record->update.link_services = record->services;
+}
+
+static int add_outcome(struct record *record, const struct queue_delivery *delivery)
+{
+	int error = queue_control_write_outcome(&record->control, delivery);
+
+	if (error == 0 && notice_is_at_end(record->subject, delivery))
+		error = queue_control_write_outcome(&record->bounce, delivery);
+	return error;
+}
+
+static int add_news(struct record *record, const unsigned char *news)
+{
+	const struct queue_control *control = record->subject;
+	int error = 0;
+
+	record->deliveries = memory_alloc((control->delivery_count + 1) * sizeof(uint32_t));
+	for (uint32_t i = 0; error == 0 && i < control->delivery_count; i++) {
+		if (news[i] == 0)
+			continue;
+		record->deliveries[record->delivery_count++] = i;
+		if (news[i] & RECORDER_OUTCOME)
+			error = add_outcome(record, &control->deliveries[i]);
+		if (error == 0 && (news[i] & RECORDER_DELAY))
+			error = queue_control_write_delayed(&record->control,
+							    &control->deliveries[i]);
+	}
+	return error;
+}
+
+bool recorder_is_about_time(const struct recorder_work *work)
+{
+	if (message_facts_are_s4(work->facts))
+		return false;
+	for (size_t i = 0; i < work->control->delivery_count; i++)
+		if (work->news[i] & RECORDER_DELAY ||
+		    (work->news[i] != 0 && work->control->deliveries[i].outcome != QUEUE_WAIT))
+			return false;
+	return true;
+}
+
+static int fill(struct recorder *recorder, struct record *record, const struct recorder_work *work)
+{
+	bool is_s4 = message_facts_are_s4(work->facts);
+	int error = 0;
+
+	record->update.number = work->id.number;
+	record->update.born_us = work->id.born_us;
+	record->update.is_queued = is_s4;
+	record->update.stage = (enum mail_stage)work->facts.stage;
+	record->update.preprocess = is_s4;
+	if (is_s4) {
+		add_links(recorder, record);
+		/* a second block, after an interruption, is ignored */
+		error = queue_control_write_map(&record->control, work->control->deliveries,
+						work->control->delivery_count,
+						work->directory_version);
+	}
+	if (error == 0)
+		error = add_news(record, work->news);
+	record->update.control = buffer_view(&record->control);
+	record->update.bounce = buffer_view(&record->bounce);
+	record->update.may_be_lost = recorder_is_about_time(work);
+	return error;
+}
+
+int recorder_write(struct recorder *recorder, struct message *message,
+		   const struct recorder_work *work)
+{
+	struct record *record = memory_alloc_zero(1, sizeof *record);
+	int error;
+
+	record->message = message;
+	record->subject = work->control;
+	error = fill(recorder, record, work);
+	if (error < 0) {
+		record_free(record);
+		return error;
+	}
+	recorder->writing++;
+	queue_group_add(recorder->group, record);
+	return 0;
+}
+
+/* --- what waits --- */
+
+int64_t recorder_delay_us(void)
+{
+	return DELAY_US;
+}
+
+static void schedule(struct recorder *recorder)
+{
+	const struct heap_node *first = heap_first(&recorder->due);
+
+	if (first != NULL)
+		os_timer_start(recorder->timer, first->key - os_clock_monotonic_us());
+	else
+		os_timer_stop(recorder->timer);
+}
+
+void recorder_soon(struct recorder *recorder, struct recording *recording, int64_t delay_us)
+{
+	int64_t at_us = os_clock_monotonic_us() + delay_us;
+
+	if (heap_has(&recording->due) && recording->due.key <= at_us)
+		return;
+	heap_put(&recorder->due, &recording->due, at_us);
+	if (heap_first(&recorder->due) == &recording->due)
+		schedule(recorder);
+}
+
+void recorder_cancel(struct recorder *recorder, struct recording *recording)
+{
+	heap_remove(&recorder->due, &recording->due);
+}
+
+static void on_timer(void *context)
+{
+	struct recorder *recorder = context;
+	int64_t now_us = os_clock_monotonic_us();
+	struct heap_node *first;
+
+	while ((first = heap_first(&recorder->due)) != NULL && first->key <= now_us) {
+		heap_remove(&recorder->due, first);
+		recorder->handler->due(recorder->context,
+				       CONTAINER_OF(first, struct recording, due)->message);
+	}
+	schedule(recorder);
+}
+
+void recorder_flush(struct recorder *recorder)
+{
+	size_t count = recorder->due.count;
+
+	for (struct heap_node *first; count > 0; count--) {
+		first = heap_first(&recorder->due);
+		if (first == NULL)
+			break;
+		heap_remove(&recorder->due, first);
+		recorder->handler->due(recorder->context,
+				       CONTAINER_OF(first, struct recording, due)->message);
+	}
+}
+
+/* --- the thread, and what follows --- */
+
+static void group_work(void *context, void **items, size_t count)
+{
+	struct recorder *recorder = context;
+	struct queue_update **updates = memory_alloc(count * sizeof *updates);
+
+	for (size_t i = 0; i < count; i++)
+		updates[i] = &((struct record *)items[i])->update;
+	queue_update_commit_group(recorder->store, updates, count);
+	free(updates);
+}
+
+static bool is_at(const struct queue_delivery *delivery, const struct queue_delivery *other)
+{
+	return delivery->route == other->route && (delivery->route != QUEUE_ROUTE_LOCAL ||
+						   str_equal(delivery->service, other->service));
+}
+
+/* Whether DELIVERY was the last at its place that was open: this record decided it, and no other
+ * is. */
+static bool has_left(const struct record *record, const struct queue_delivery *delivery)
+{
+	const struct queue_control *control = record->subject;
+
+	if (outcome_is_open(delivery) || delivery->route == QUEUE_ROUTE_NONE)
+		return false;
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (is_at(&control->deliveries[i], delivery) &&
+		    outcome_is_open(&control->deliveries[i]))
+			return false;
+	return true;
+}
+
+static void leave(struct recorder *recorder, const struct record *record,
+		  const struct queue_delivery *delivery)
+{
+	char service[QUEUE_SERVICE_MAX + 1];
+	int error;
+
+	memcpy(service, delivery->service.data, delivery->service.length);
+	service[delivery->service.length] = '\0';
+	error = queue_update_leave(recorder->store, record->update.number,
+				   delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(record->subject->envelope->id),
+			  log_string("operation", "leave"), log_error(error));
+}
+
+/* The places whose deliveries are all done lose their names. */
+static void leave_finished_places(struct recorder *recorder, const struct record *record)
+{
+	const struct queue_delivery *deliveries = record->subject->deliveries;
+
+	for (uint32_t i = 0; i < record->delivery_count; i++) {
+		const struct queue_delivery *delivery = &deliveries[record->deliveries[i]];
+		bool is_first = true;
+
+		for (uint32_t j = 0; is_first && j < i; j++)
+			is_first = !is_at(&deliveries[record->deliveries[j]], delivery) ||
+				   outcome_is_open(&deliveries[record->deliveries[j]]);
+		if (is_first && has_left(record, delivery))
+			leave(recorder, record, delivery);
+	}
+}
+
+static void group_done(void *context, void **items, size_t count)
+{
+	struct recorder *recorder = context;
+
+	for (size_t i = 0; i < count; i++) {
+		struct record *record = items[i];
+
+		recorder->writing--;
+		if (record->update.result == 0)
+			leave_finished_places(recorder, record);
+		recorder->handler->recorded(recorder->context, record->message,
+					    record->update.result, record->deliveries,
+					    record->delivery_count);
+		record_free(record);
+	}
+	recorder->handler->idle(recorder->context);
+}
+
+static const struct queue_group_handler group_handler = {group_work, group_done};
+
+struct recorder *recorder_new(struct os_loop *loop, struct queue_store *store,
+			      const struct recorder_handler *handler, void *context)
+{
+	struct recorder *recorder = memory_alloc_zero(1, sizeof *recorder);
+
+	recorder->store = store;
+	recorder->handler = handler;
+	recorder->context = context;
+	recorder->group = queue_group_new(loop, &group_handler, recorder);
+	recorder->timer = os_timer_new(loop, on_timer, recorder);
+	return recorder;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	queue_group_free(recorder->group);
+	os_timer_free(recorder->timer);
+	heap_clear(&recorder->due);
+	free(recorder);
+}
+
+bool recorder_is_idle(const struct recorder *recorder)
+{
+	return recorder->writing == 0;
+}

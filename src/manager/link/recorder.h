@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/link/recorder.h - writes what became of deliveries into control files, many at a
+ * time, in a thread of its own (queue/update.h).
+ */
+#ifndef MANAGER_LINK_RECORDER_H
+#define MANAGER_LINK_RECORDER_H
+
+#include "base/heap.h"
+#include "manager/wait/facts.h"
+#include "os/loop.h"
+#include "queue/control.h"
+#include "queue/update.h"
+
+struct recorder;
+struct message;
+
+/* What is not on the disk yet of a delivery. */
+enum recorder_news {
+	RECORDER_OUTCOME = 1 << 0,
+	RECORDER_DELAY = 1 << 1, /* that its delay was reported */
+};
+
+/* A message and its news. In the message; zeroed at first. */
+struct recording {
+	struct message *message;
+	struct heap_node due; /* by time, while it waits to be written */
+};
+
+struct recorder_handler {
+	/* Whether the queue has a place for SERVICE. */
+	bool (*has_service)(void *context, struct str service);
+	/* RECORDING, which waited, is to be written now. */
+	void (*due)(void *context, struct message *message);
+	/* RESULT is 0: the news of these deliveries is on the disk, and the message is at S5;
+	 * otherwise -errno: it may have names of S5. DELIVERIES: their indexes. */
+	void (*recorded)(void *context, struct message *message, int result,
+			 const uint32_t *deliveries, uint32_t count);
+	/* All that was written together has been told of. */
+	void (*idle)(void *context);
+};
+
+struct recorder *recorder_new(struct os_loop *loop, struct queue_store *store,
+			      const struct recorder_handler *handler, void *context);
+/* Only when nothing is being written. */
+void recorder_free(struct recorder *recorder);
+bool recorder_is_idle(const struct recorder *recorder);
+
+/* RECORDING is due in DELAY_US, or earlier where it is already. */
+void recorder_soon(struct recorder *recorder, struct recording *recording, int64_t delay_us);
+/* It is not due any more; nothing happens when it was not. */
+void recorder_cancel(struct recorder *recorder, struct recording *recording);
+/* How long news is put off so that others share a commit. */
+int64_t recorder_delay_us(void);
+/* All that wait are due now. */
+void recorder_flush(struct recorder *recorder);
+
+struct recorder_work {
+	struct mail_id id;
+	struct message_facts facts;          /* where it is */
+	const struct queue_control *control; /* borrowed until it is recorded, as NEWS is */
+	const unsigned char *news;           /* enum recorder_news, for each delivery */
+	uint64_t directory_version;
+};
+
+/* Writes the news of WORK. 0, or -errno: it cannot be written at all. */
+MUST_CHECK int recorder_write(struct recorder *recorder, struct message *message,
+			      const struct recorder_work *work);
+/* Whether all that is new is when to try again: without a record that would be earlier. */
+bool recorder_is_about_time(const struct recorder_work *work);
+
+#endif

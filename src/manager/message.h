@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/message.h - a message that is awake: its control file is in memory.
+ *
+ * Its life is this table. Asleep it is only a number and a time (wait/sleeper.h). The code is the
+ * table `life` in life.c; what is not in it cannot happen, and ends the process.
+ *
+ *   state       event            action                                     new state
+ *   READING     NOT_MAPPED       ask resolve for its recipients             MAPPING
+ *               MAPPED           -                                          DECIDING
+ *               HALF_MAPPED      S5 was begun: write it again               RECORDING OWING
+ *               UNREADABLE       try again much later                       ASLEEP
+ *               VANISHED         -                                          GONE
+ *   MAPPING     MAPPED           take over its deliveries                   DECIDING
+ *               NOT_MAPPED       wait for the directory, or a moment        ASLEEP
+ *   DECIDING    (at once)        give up, deliver, record, report, wait     DELIVERING OWING
+ *                                                                           RECORDING REPORTING
+ *                                                                           ENDING REMOVING ASLEEP
+ *   DELIVERING  JOB_ENDED        -, while others are waiting or in flight   DELIVERING DECIDING
+ *               RECORD_DUE       write its news                             RECORDING DELIVERING
+ *   OWING       RECORD_DUE       write its news                             RECORDING OWING
+ *   RECORDING   JOB_ENDED        -                                          RECORDING
+ *               RECORDED         it is at S5                                DELIVERING DECIDING
+ *               RECORD_FAILED    try again later                            DELIVERING OWING ASLEEP
+ *   REPORTING   END_REPORTED     its record of failures goes                ENDING REMOVING OWING
+ * ASLEEP DELAY_REPORTED   note that                                  DECIDING REPORT_FAILED    try
+ * again later                            OWING ASLEEP ENDING      TODO_REMOVED     its names go
+ * REMOVING OWING ASLEEP REMOVING    REMOVED          - GONE any         TODO_REMOVED     it is at
+ * S5 alone                          the same
+ *
+ * "News" is what became of its deliveries and is not on the disk yet. Jobs wait or are in
+ * flight in DELIVERING and RECORDING alone.
+ */
+#ifndef MANAGER_MESSAGE_H
+#define MANAGER_MESSAGE_H
+
+#include "manager/link/recorder.h"
+#include "manager/link/reporter.h"
+#include "manager/wait/sleeper.h"
+#include <uthash.h>
+
+struct manager;
+
+enum message_state {
+	MESSAGE_READING,    /* its control file has just been read */
+	MESSAGE_MAPPING,    /* resolve has been asked, or will be */
+	MESSAGE_DECIDING,   /* only while an event is handled */
+	MESSAGE_DELIVERING, /* jobs wait or are in flight */
+	MESSAGE_OWING,      /* no job; its news is to be written before it goes on */
+	MESSAGE_RECORDING,  /* its news is on its way to the disk; jobs may be in flight */
+	MESSAGE_REPORTING,  /* a report to its sender is being queued */
+	MESSAGE_ENDING,     /* it is over, but "queue" has still to remove todo/ */
+	MESSAGE_REMOVING,   /* "queue" has been asked to remove it */
+	MESSAGE_ASLEEP,     /* a sleeper: this struct is freed */
+	MESSAGE_GONE,       /* freed, and not known any more */
+	MESSAGE_STATES,
+};
+
+enum message_event {
+	MESSAGE_NOT_MAPPED,
+	MESSAGE_MAPPED,
+	MESSAGE_HALF_MAPPED,
+	MESSAGE_UNREADABLE,
+	MESSAGE_VANISHED,
+	MESSAGE_JOB_ENDED,
+	MESSAGE_RECORD_DUE,
+	MESSAGE_RECORDED,
+	MESSAGE_RECORD_FAILED,
+	MESSAGE_END_REPORTED,
+	MESSAGE_DELAY_REPORTED,
+	MESSAGE_REPORT_FAILED,
+	MESSAGE_TODO_REMOVED,
+	MESSAGE_REMOVED,
+	MESSAGE_EVENTS,
+};
+
+struct message {
+	struct mail_id id;        /* its birth is 0 while READING */
+	enum message_state state; /* of life.c */
+	struct message_facts facts;
+	struct queue_control *control; /* owned; NULL while READING */
+	unsigned char *news;           /* enum recorder_news, for each delivery; owned */
+	uint64_t directory_version;    /* that its map is from */
+	uint32_t jobs;                 /* that wait or are in flight */
+	bool is_retry;                 /* wake.h counts it as one */
+	bool is_crowded_out;           /* it sleeps because its destination has too many */
+	unsigned record_failures;      /* in a row */
+	size_t units;                  /* of memory (wait/share.h) */
+	bool is_mapping;               /* these count as such */
+	struct recording recording;
+	struct report *report; /* while REPORTING */
+	UT_hash_handle hh;     /* by number */
+};
+
+/* The message, unless it sleeps (or is not known). */
+struct message *message_find(const struct manager *manager, uint64_t number);
+/* One that is not known, READING. */
+struct message *message_new(struct manager *manager, uint64_t number, struct message_facts facts);
+/* Only by life.c. */
+void message_free(struct manager *manager, struct message *message);
+/* It has UNITS in memory now; IS_MAPPING: its recipients are not known yet. */
+void message_weigh(struct manager *manager, struct message *message, size_t units, bool is_mapping);
+/* Reads its control file: 0 or -errno, which is logged unless it is -ENOENT. TEXT: what it is
+ * known to hold; empty: it is read from the disk. */
+MUST_CHECK int message_read(struct manager *manager, struct message *message, struct str text);
+/* Takes over DELIVERIES, which are in its envelope's arena. */
+void message_take_deliveries(struct manager *manager, struct message *message,
+			     struct queue_delivery *deliveries, size_t count);
+bool message_has_news(const struct message *message);
+
+/* Makes a sleeper of it, due at DUE_US. WAITERS: it sleeps with them, or until then; may be
+ * NULL. Returns MESSAGE_ASLEEP. */
+enum message_state message_sleep(struct manager *manager, struct message *message,
+				 struct waiters *waiters, int64_t due_us);
+
+/* What is to be written, and reported, of it. */
+struct recorder_work message_work(const struct message *message);
+struct report_subject message_subject(const struct message *message);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/notice.h - who is notified of what: RFC 3461. A failure unless it was declined; a
+ * success where it was asked for and the next host does not report it; a delay once for a message.
+ * Pure: on a message's control file alone.
+ */
+#ifndef MANAGER_NOTICE_H
+#define MANAGER_NOTICE_H
+
+#include "bounce/report.h"
+#include "config/config.h"
+#include "queue/control.h"
+
+/* Whether the delivery's recipient has asked to hear of its success. */
+bool notice_is_success_wanted(const struct queue_control *control,
+			      const struct queue_delivery *delivery);
+/* Whether the delivery is in the report at the end: it has failed, or it was successful and
+ * nobody else reports it. */
+bool notice_is_at_end(const struct queue_control *control, const struct queue_delivery *delivery);
+bool notice_has_any_at_end(const struct queue_control *control);
+/* When the sender is notified that the message waits; INT64_MAX: never, or that was done. */
+int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);
+/* What is in the report at the end, or in the one of a delay; in the envelope's arena. */
+struct bounce_outcome *notice_collect_end(const struct queue_control *control, size_t *count_out);
+struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
+					    const struct config *config, size_t *count_out);
+/* Whether the delay of the delivery is in that report. */
+bool notice_is_delay_wanted(const struct queue_control *control,
+			    const struct queue_delivery *delivery, const struct config *config);
+
+#endif

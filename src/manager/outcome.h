@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: ISC
+/*
+ * manager/outcome.h - what becomes of a delivery, from what is reported on it. Values only.
+ */
+#ifndef MANAGER_OUTCOME_H
+#define MANAGER_OUTCOME_H
+
+#include "ipc/job.h"
+#include "queue/control.h"
+
+/* Of the message, and of the transport that tried. */
+struct outcome_terms {
+	int64_t born_us;
+	int64_t lifetime_us; /* queuelifetime */
+	unsigned skip;       /* wait/schedule.h */
+	int64_t now_us;      /* wall clock */
+	uint64_t random;     /* spreads the next attempt */
+};
+
+/* Whether it is not decided: waiting or never tried. */
+bool outcome_is_open(const struct queue_delivery *delivery);
+/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
+ * without one. */
+void outcome_log(struct mail_id message, const struct queue_delivery *delivery);
+/* It waited too long: failed. */
+void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
+/* A helper has reported on it. */
+void outcome_report(struct arena *arena, struct queue_delivery *delivery,
+		    const struct ipc_job_report *report, const struct outcome_terms *terms);
+/* The helper that tried it ended without a word. */
+void outcome_interrupt(struct queue_delivery *delivery, const struct outcome_terms *terms);
+/* It cannot be tried before UNTIL_US, because of STATUS and TEXT (literals). */
+void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
+		   const char *status, const char *text);
+/* An operator gives it up: as failed (IS_BOUNCE), or as done, and nobody hears of it. */
+void outcome_give_up(struct queue_delivery *delivery, bool is_bounce, int64_t now_us);
+
+#endif

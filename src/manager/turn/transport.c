@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: ISC
+#include "manager/turn/transport.h"
+#include "base/panic.h"
+#include "manager/turn/internal.h"
+#include "manager/wait/schedule.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STARVED_A_TURN = 4, IDLE_MAX = 4096 };
+
+/* --- themselves --- */
+
+struct transports *transports_new(const struct share *share,
+				  const struct transport_handler *handler, void *context)
+{
+	struct transports *transports = memory_alloc_zero(1, sizeof *transports);
+
+	transports->share = share;
+	transports->handler = handler;
+	transports->context = context;
+	return transports;
+}
+
+struct transport *transports_find(struct transports *transports, struct str name)
+{
+	for (struct transport *t = transports->first; t != NULL; t = t->next)
+		if (str_equal(name, str_from(t->name)))
+			return t;
+	return NULL;
+}
+
+struct transport *transports_next(const struct transports *transports,
+				  const struct transport *transport)
+{
+	return transport == NULL ? transports->first : transport->next;
+}
+
+static struct transport *add(struct transports *transports, const char *name)
+{
+	struct transport *transport = memory_alloc_zero(1, sizeof *transport);
+
+	transport->transports = transports;
+	transport->name = memory_copy_string(name);
+	transport->is_remote = strcmp(name, "remote") == 0;
+	transport->skip = transport->is_remote ? SCHEDULE_SKIP_REMOTE : SCHEDULE_SKIP_LOCAL;
+	transport->next = transports->first;
+	transports->first = transport;
+	return transport;
+}
+
+static void configure(struct transport *transport, const struct config_stage *config)
+{
+	struct destination *destination;
+	struct destination *next;
+
+	transport->concurrency = config->concurrency;
+	transport->destination_concurrency = config->destination_concurrency;
+	transport->is_paused = config->paused;
+	HASH_ITER (hh, transport->destinations, destination, next)
+		destination_update(destination); /* other bounds */
+}
+
+void transports_configure(struct transports *transports, const struct config *config)
+{
+	for (size_t i = 0; i < config->stage_count; i++) {
+		const struct config_stage *stage = &config->stages[i];
+		struct transport *transport = transports_find(transports, str_from(stage->name));
+
+		if (transport == NULL)
+			transport = add(transports, stage->name);
+		configure(transport, stage);
+	}
+}
+
+static void transport_free(struct transport *transport)
+{
+	struct destination *destination;
+	struct destination *next;
+
+	HASH_ITER (hh, transport->destinations, destination, next) {
+		if (destination->obstacle != NULL)
+			destination_unblock(destination);
+	}
+	while (transport->destinations != NULL)
+		destination_free(transport->destinations);
+	free(transport->name);
+	free(transport);
+}
+
+void transports_free(struct transports *transports)
+{
+	while (transports->first != NULL) {
+		struct transport *transport = transports->first;
+
+		transports->first = transport->next;
+		transport_free(transport);
+	}
+	free(transports);
+}
+
+size_t transports_services(const struct transports *transports,
+			   const char *names[TRANSPORT_SERVICES_MAX])
+{
+	size_t count = 0;
+
+	for (const struct transport *t = transports->first; t != NULL; t = t->next)
+		if (!t->is_remote && count < TRANSPORT_SERVICES_MAX)
+			names[count++] = t->name;
+	return count;
+}
+
+const char *transport_name(const struct transport *transport)
+{
+	return transport->name;
+}
+
+bool transport_is_remote(const struct transport *transport)
+{
+	return transport->is_remote;
+}
+
+unsigned transport_skip(const struct transport *transport)
+{
+	return transport->skip;
+}
+
+struct transport *job_transport(const struct job *job)
+{
+	return job->destination->transport;
+}
+
+const char *job_destination(const struct job *job)
+{
+	return job->destination->name;
+}
+
+/* --- what waits --- */
+
+size_t transport_free_units(const struct transport *transport)
+{
+	enum { MOST = SHARE_UNITS / 2 };
+	size_t own = transport->units < MOST ? MOST - transport->units : 0;
+	size_t free = share_free(transport->transports->share);
+
+	return own < free ? own : free;
+}
+
+int transport_add(struct transport *transport, const struct transport_delivery *delivery,
+		  struct job **job_out, struct waiters **waiters_out)
+{
+	struct destination *destination = destination_get(transport, delivery->destination);
+	struct flow *flow = destination_flow(destination, delivery);
+	struct job *job = flow_find_job(flow, delivery);
+	bool is_new = job == NULL;
+
+	if (!is_new) {
+		job_add_delivery(job, delivery);
+	} else if (flow_has_room(flow)) {
+		job = flow_add_job(flow, delivery);
+	} else {
+		flow_park(flow);
+		*waiters_out = &flow->parked;
+		destination_update(destination);
+		return -1;
+	}
+	destination_update(destination);
+	*job_out = job;
+	return is_new;
+}
+
+const void *transport_obstacle(const struct transport *transport, struct str name)
+{
+	const struct destination *destination = destination_find(transport, name);
+
+	return destination != NULL ? destination->obstacle : NULL;
+}
+
+/* Those who have nobody here, a few in turn: somebody else has left. */
+static void feed_starved(struct transport *transport)
+{
+	for (unsigned i = 0; i < STARVED_A_TURN && transport->starved != NULL; i++) {
+		struct flow *flow = transport->starved;
+
+		DL_DELETE2(transport->starved, flow, starved_previous, starved_next);
+		DL_APPEND2(transport->starved, flow, starved_previous, starved_next);
+		flow_wake_parked(flow);
+		if (flow->parked.count == 0)
+			flow_stop_starving(flow);
+		if (transport->starved == flow)
+			break;
+	}
+}
+
+/* What has been learnt is kept of so many, those that were used last. */
+static void trim(struct transport *transport)
+{
+	while (transport->idle_count > IDLE_MAX)
+		destination_free(transport->idle);
+}
+
+/* --- places --- */
+
+static bool may_start(const struct transport *transport, enum speed speed)
+{
+	uint32_t places = transport->concurrency;
+	uint32_t slow_max = places > 1 ? places / 2 : 1;
+	uint32_t doubtful =
+		transport->in_flight_by[SPEED_SLOW] + transport->in_flight_by[SPEED_NEW];
+
+	if (transport->ready[speed] == NULL)
+		return false;
+	if (speed == SPEED_SLOW && transport->in_flight_by[SPEED_SLOW] >= slow_max)
+		return false;
+	return speed == SPEED_FAST || doubtful < places - places / 4;
+}
+
+/* Whose turn it is; SPEEDS: nobody's. */
+static enum speed choose(const struct transport *transport)
+{
+	static const enum speed turns[] = {SPEED_FAST, SPEED_NEW, SPEED_FAST, SPEED_SLOW};
+	enum speed first = turns[transport->turns % COUNT_OF(turns)];
+
+	if (may_start(transport, first))
+		return first;
+	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+		if (may_start(transport, speed))
+			return speed;
+	return SPEEDS;
+}
+
+/* Those that are in flight for so long are at slow destinations. */
+static void notice_slow(struct transport *transport, int64_t now_us)
+{
+	while (transport->young != NULL && now_us - transport->young->started_us >= SLOW_US) {
+		struct job *job = transport->young;
+
+		DL_DELETE2(transport->young, job, previous, next);
+		DL_APPEND2(transport->old, job, previous, next);
+		job->is_old = true;
+		destination_set_speed(job->destination, SPEED_SLOW);
+	}
+}
+
+bool transport_is_ready(struct transport *transport, int64_t now_us)
+{
+	notice_slow(transport, now_us);
+	return !transport->is_paused && transport->in_flight < transport->concurrency &&
+	       choose(transport) != SPEEDS;
+}
+
+struct job *transport_start(struct transport *transport, int64_t now_us)
+{
+	enum speed speed = choose(transport);
+	struct destination *destination = transport->ready[speed];
+	struct job *job = destination_next_job(destination);
+	struct flow *flow = job->flow;
+
+	transport->turns++;
+	/* to the end of the ring: the others' turn */
+	DL_DELETE2(transport->ready[speed], destination, previous, next);
+	DL_APPEND2(transport->ready[speed], destination, previous, next);
+	destination->in_flight++;
+	transport->in_flight++;
+	transport->in_flight_by[destination->speed]++;
+	flow_remove_job(flow, job);
+	destination_forget_flow(destination, flow);
+	job->started_us = now_us;
+	DL_APPEND2(transport->young, job, previous, next);
+	destination_update(destination);
+	feed_starved(transport);
+	return job;
+}
+
+int64_t transport_look_again_us(const struct transport *transport)
+{
+	bool has_ready = false;
+
+	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+		has_ready |= transport->ready[speed] != NULL;
+	return has_ready && transport->young != NULL ? transport->young->started_us + SLOW_US
+						     : INT64_MAX;
+}
+
+static void end_flight(struct job *job, int64_t now_us)
+{
+	struct destination *destination = job->destination;
+	struct transport *transport = destination->transport;
+
+	if (job->is_old)
+		DL_DELETE2(transport->old, job, previous, next);
+	else
+		DL_DELETE2(transport->young, job, previous, next);
+	destination->in_flight--;
+	transport->in_flight--;
+	transport->in_flight_by[destination->speed]--;
+	destination_learn(destination, !job->is_unreached, now_us - job->started_us);
+}
+
+void transport_job_ended(struct job *job, int64_t now_us)
+{
+	struct destination *destination = job->destination;
+	struct transport *transport = destination->transport;
+	struct flow *flow = job->flow;
+
+	if (flow == NULL) {
+		end_flight(job, now_us);
+	} else {
+		flow_remove_job(flow, job);
+		destination_forget_flow(destination, flow);
+	}
+	job_free(job);
+	destination_update(destination);
+	feed_starved(transport);
+	trim(transport);
+}
+
+/* --- obstacles --- */
+
+void transport_block(struct job *job, const void *obstacle)
+{
+	destination_block(job->destination, obstacle);
+}
+
+const void *job_obstacle(const struct job *job)
+{
+	return job->destination->obstacle;
+}
+
+void transports_unblock(struct transports *transports, const void *obstacle)
+{
+	struct blockade *blockade;
+
+	HASH_FIND(hh, transports->blockades, &obstacle, sizeof obstacle, blockade);
+	while (blockade != NULL) {
+		bool is_last = blockade->blocked->blocked_next == NULL;
+
+		destination_unblock(blockade->blocked);
+		if (is_last)
+			return;
+	}
+}
+
+static struct job *waiting_at(const struct destination *destination)
+{
+	return destination->turn != NULL ? destination->turn->jobs : destination->retries.jobs;
+}
+
+struct job *job_waiting_beside(const struct job *job)
+{
+	return waiting_at(job->destination);
+}
+
+struct job *transports_waiting(struct transports *transports)
+{
+	struct destination *destination;
+	struct destination *next;
+
+	for (struct transport *t = transports->first; t != NULL; t = t->next) {
+		for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+			if (t->ready[speed] != NULL)
+				return waiting_at(t->ready[speed]);
+		if (t->waiting == 0)
+			continue;
+		HASH_ITER (hh, t->destinations, destination, next)
+			if (destination->waiting > 0)
+				return waiting_at(destination);
+	}
+	return NULL;
+}
+
+/* --- now and then --- */
+
+void transports_sweep(struct transports *transports)
+{
+	struct destination *destination;
+	struct destination *next;
+
+	for (struct transport *t = transports->first; t != NULL; t = t->next)
+		HASH_ITER (hh, t->destinations, destination, next)
+			if (!destination->is_idle)
+				destination_sweep(destination);
+	for (struct transport *t = transports->first; t != NULL; t = t->next)
+		trim(t);
+}
+
+struct transport_counts transport_count(const struct transport *transport)
+{
+	return (struct transport_counts){transport->waiting, transport->in_flight,
+					 HASH_COUNT(transport->destinations)};
+}
+
+static const char *check_destination(const struct destination *destination, size_t *waiting)
+{
+	size_t in_flows = destination->retries.waiting;
+	size_t units = destination->retries.units;
+	const struct flow *flow;
+
+	for (flow = destination->flows; flow != NULL; flow = flow->hh.next) {
+		in_flows += flow->waiting;
+		units += flow->units;
+		if (flow->waiting == 0 && flow->parked.count > 0 && !flow->is_starved)
+			return "somebody is parked where nobody waits, and is not fed";
+	}
+	*waiting += in_flows;
+	if (in_flows != destination->waiting || units != destination->units)
+		return "a destination counts others than its flows do";
+	return NULL;
+}
+
+const char *transports_check(const struct transports *transports)
+{
+	for (const struct transport *t = transports->first; t != NULL; t = t->next) {
+		size_t waiting = 0;
+		size_t in_flight = 0;
+
+		for (const struct destination *d = t->destinations; d != NULL; d = d->hh.next) {
+			const char *problem = check_destination(d, &waiting);
+
+			in_flight += d->in_flight;
+			if (problem != NULL)
+				return problem;
+		}
+		if (waiting != t->waiting || in_flight != t->in_flight ||
+		    in_flight != t->in_flight_by[SPEED_FAST] + t->in_flight_by[SPEED_NEW] +
+					 t->in_flight_by[SPEED_SLOW])
+			return "a transport counts others than its destinations do";
+	}
+	return NULL;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: ISC
+#include "manager/wait/scan.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "log/event.h"
+#include "manager/wait/schedule.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "queue/walk.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { KEPT_MAX = 500000, SLICE_US = 2000, QUIET_SLICE_US = 8000, PAUSE_US = 2000 };
+
+struct scan {
+	struct os_loop *loop;
+	struct queue_store *store;
+	struct sleepers *sleepers;
+	struct wake *wake;
+	struct scan_times times;
+	const struct scan_handler *handler;
+	void *context;
+	struct os_timer *slice_timer;
+	struct os_timer *rescan_timer;
+	int trigger; /* lock/trigger, or negative */
+	struct os_watch *trigger_watch;
+	struct queue_walk walk;
+	unsigned place; /* the stages of todo/, then info/ */
+	bool is_running;
+	bool only_new;
+	bool again; /* something was missed since it began */
+	bool again_only_new;
+	bool is_stopped;
+	size_t found;
+};
+
+bool scan_will_find(const struct scan *scan, int64_t due_us)
+{
+	return scan->sleepers->count >= KEPT_MAX && due_us != INT64_MAX &&
+	       due_us > os_clock_wall_us() + 2 * scan->times.rescan_us;
+}
+
+/* --- one message --- */
+
+static bool is_known(struct scan *scan, uint64_t number)
+{
+	return sleepers_find(scan->sleepers, number) != NULL ||
+	       scan->handler->is_awake(scan->context, number);
+}
+
+/* Looks at the name itself: what a directory's list told may be over. What cannot be looked at
+ * is taken to be there, and due: whoever reads it finds out. */
+static bool stat_at(struct scan *scan, enum queue_place place, const char *name, uint64_t number,
+		    struct os_file_info *info)
+{
+	char path[QUEUE_PATH_SIZE];
+	int error;
+
+	queue_store_path(scan->store, place, name, number, path);
+	error = os_file_info_at(queue_store_directory(scan->store), path, info);
+	if (error < 0 && error != -ENOENT) {
+		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+		*info = (struct os_file_info){.inode = number};
+		return true;
+	}
+	return error == 0;
+}
+
+static struct sleeper *add_queued(struct scan *scan, enum mail_stage stage, uint64_t number)
+{
+	struct os_file_info info;
+	struct sleeper *sleeper;
+
+	if (!stat_at(scan, QUEUE_TODO, mail_stage_name(stage), number, &info))
+		return NULL;
+	sleeper = sleepers_add(scan->sleepers, number, INT64_MAX);
+	sleeper->facts.place = MESSAGE_AT_S4;
+	sleeper->facts.is_found = true;
+	sleeper->facts.stage = (unsigned)stage & 15U;
+	wake_first(scan->wake, sleeper);
+	return sleeper;
+}
+
+/* No message waits so long: the clock was set back since, and it may be late. */
+static bool is_absurd(const struct scan *scan, int64_t due_us)
+{
+	return due_us > os_clock_wall_us() + schedule_longest_us(scan->times.lifetime_us);
+}
+
+static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, bool is_wanted)
+{
+	struct os_file_info info;
+	struct sleeper *sleeper;
+
+	if (!stat_at(scan, QUEUE_INFO, NULL, number, &info))
+		return NULL;
+	if (is_absurd(scan, info.modified_us))
+		info.modified_us = 0;
+	if (!is_wanted && scan_will_find(scan, info.modified_us))
+		return NULL;
+	wake_check_clock(scan->wake);
+	sleeper = sleepers_add(scan->sleepers, number, info.modified_us);
+	sleeper->facts.place = MESSAGE_AT_S5;
+	wake_schedule(scan->wake);
+	return sleeper;
+}
+
+/* What is at S4 before what is at S5: a message at both is at S4. */
+static struct sleeper *add(struct scan *scan, unsigned place, uint64_t number, bool is_wanted)
+{
+	return place < MAIL_STAGE_COUNT ? add_queued(scan, (enum mail_stage)place, number)
+					: add_preprocessed(scan, number, is_wanted);
+}
+
+struct sleeper *scan_find(struct scan *scan, uint64_t number)
+{
+	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
+
+	for (unsigned place = 0; sleeper == NULL && place <= MAIL_STAGE_COUNT; place++)
+		sleeper = add(scan, place, number, true);
+	return sleeper;
+}
+
+/* --- all --- */
+
+static void on_stray(const char *path)
+{
+	log_event(EVENT_MESSAGE_DAMAGED, log_string("path", path));
+}
+
+static void enter_place(struct scan *scan)
+{
+	struct queue_store *store = scan->store;
+
+	if (scan->place < MAIL_STAGE_COUNT)
+		queue_walk_begin(&scan->walk, store, QUEUE_TODO,
+				 mail_stage_name((enum mail_stage)scan->place));
+	else
+		queue_walk_begin(&scan->walk, store, QUEUE_INFO, NULL);
+}
+
+static void finish(struct scan *scan)
+{
+	scan->is_running = false;
+	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	if (scan->again)
+		scan_begin(scan, scan->again_only_new);
+}
+
+/* To the end of the place: whether there is another one. */
+static bool next_place(struct scan *scan)
+{
+	scan->place++;
+	if (scan->place > MAIL_STAGE_COUNT || (scan->only_new && scan->place == MAIL_STAGE_COUNT))
+		return false;
+	enter_place(scan);
+	return true;
+}
+
+/* One name. False at the end. */
+static bool step(struct scan *scan)
+{
+	uint64_t number;
+	int result = queue_walk_next(&scan->walk, &number, on_stray);
+
+	if (result == 0)
+		return next_place(scan);
+	if (result < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
+	else if (!is_known(scan, number) && add(scan, scan->place, number, false) != NULL)
+		scan->found++;
+	return true;
+}
+
+static void on_slice(void *context)
+{
+	struct scan *scan = context;
+	bool is_quiet = wake_is_quiet(scan->wake);
+	int64_t until_us = os_clock_monotonic_us() + (is_quiet ? QUIET_SLICE_US : SLICE_US);
+	bool is_more = true;
+
+	if (scan->is_stopped)
+		return;
+	while (is_more && os_clock_monotonic_us() < until_us)
+		is_more = step(scan);
+	if (is_more)
+		os_timer_start(scan->slice_timer, is_quiet ? 0 : PAUSE_US);
+	else
+		finish(scan);
+}
+
+void scan_begin(struct scan *scan, bool only_new)
+{
+	if (scan->is_stopped)
+		return;
+	if (scan->is_running) { /* what is new may be behind us */
+		scan->again_only_new = only_new && (!scan->again || scan->again_only_new);
+		scan->again = true;
+		return;
+	}
+	scan->is_running = true;
+	scan->again = false;
+	scan->only_new = only_new;
+	scan->found = 0;
+	scan->place = 0;
+	enter_place(scan);
+	on_slice(scan);
+}
+
+static void on_rescan(void *context)
+{
+	struct scan *scan = context;
+
+	scan->handler->wanted(scan->context, false);
+	os_timer_start(scan->rescan_timer, scan->times.rescan_us);
+}
+
+/* --- lock/trigger --- */
+
+static void open_trigger(struct scan *scan);
+
+/* The pipe is opened anew before each scan (sources, section 7), so that a pull
+ * during the scan is not lost. */
+static void on_trigger(void *context, unsigned events)
+{
+	struct scan *scan = context;
+
+	(void)events;
+	open_trigger(scan);
+	scan->handler->wanted(scan->context, true);
+}
+
+static void open_trigger(struct scan *scan)
+{
+	os_watch_free(scan->trigger_watch);
+	scan->trigger_watch = NULL;
+	if (scan->trigger >= 0)
+		os_file_close(scan->trigger);
+	scan->trigger = os_file_open(queue_store_directory(scan->store), "lock/trigger",
+				     OS_FILE_READ | OS_FILE_NO_BLOCK);
+	if (scan->trigger < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
+			  log_error(scan->trigger));
+		return;
+	}
+	scan->trigger_watch =
+		os_watch_new(scan->loop, scan->trigger, OS_WATCH_READ, on_trigger, scan);
+}
+
+/* --- itself --- */
+
+struct scan *scan_new(struct os_loop *loop, struct queue_store *store, struct sleepers *sleepers,
+		      struct wake *wake, struct scan_times times,
+		      const struct scan_handler *handler, void *context)
+{
+	struct scan *scan = memory_alloc_zero(1, sizeof *scan);
+
+	scan->loop = loop;
+	scan->store = store;
+	scan->sleepers = sleepers;
+	scan->wake = wake;
+	scan->times = times;
+	scan->handler = handler;
+	scan->context = context;
+	scan->trigger = -1;
+	scan->slice_timer = os_timer_new(loop, on_slice, scan);
+	scan->rescan_timer = os_timer_new(loop, on_rescan, scan);
+	open_trigger(scan);
+	os_timer_start(scan->rescan_timer, times.rescan_us);
+	return scan;
+}
+
+void scan_configure(struct scan *scan, struct scan_times times)
+{
+	bool is_other_pace = scan->times.rescan_us != times.rescan_us;
+
+	scan->times = times;
+	if (is_other_pace) /* what was left to the next scan may be due before it */
+		on_rescan(scan);
+}
+
+void scan_stop(struct scan *scan)
+{
+	scan->is_stopped = true;
+	os_timer_stop(scan->slice_timer);
+	os_timer_stop(scan->rescan_timer);
+}
+
+void scan_free(struct scan *scan)
+{
+	if (scan->is_running)
+		queue_walk_end(&scan->walk);
+	os_timer_free(scan->slice_timer);
+	os_timer_free(scan->rescan_timer);
+	os_watch_free(scan->trigger_watch);
+	if (scan->trigger >= 0)
+		os_file_close(scan->trigger);
+	free(scan);
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: ISC
+#include "manager/wait/trigger.h"
+#include "base/heap.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+enum {
+	LONGEST_PROBE = 30, /* times probe_delay */
+	PROBES_A_TURN = 100,
+};
+
+enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
+
+struct trigger {
+	enum trigger_state state;
+	char *name;
+	struct waiters waiters;
+	const void *prober;              /* while PROBED */
+	int64_t delay_us;                /* between the last attempt and the next */
+	struct heap_node probe_at;       /* while SET, of a server: monotonic */
+	bool is_seen;                    /* by the reading under way */
+	bool is_wanted;                  /* somebody asked for it since the last probe */
+	struct trigger *next, *previous; /* while RELEASED */
+	UT_hash_handle hh;               /* by name */
+	UT_hash_handle by_prober;        /* while PROBED */
+};
+
+struct triggers {
+	struct os_loop *loop;
+	struct queue_store *store;
+	struct sleepers *sleepers;
+	int64_t probe_delay_us;
+	const struct trigger_handler *handler;
+	void *context;
+	struct trigger *by_name;   /* all */
+	struct trigger *by_prober; /* those that are PROBED */
+	struct trigger *released;  /* ring */
+	struct heap probes;
+	struct os_timer *timer;
+	bool is_stopping;
+};
+
+static struct trigger *find_any(struct triggers *triggers, struct str name)
+{
+	struct trigger *trigger;
+
+	HASH_FIND(hh, triggers->by_name, name.data, name.length, trigger);
+	return trigger;
+}
+
+struct trigger *triggers_find(struct triggers *triggers, struct str name)
+{
+	struct trigger *trigger;
+
+	if (triggers->by_name == NULL) /* nearly always */
+		return NULL;
+	trigger = find_any(triggers, name);
+	if (trigger == NULL || trigger->state == TRIGGER_RELEASED)
+		return NULL;
+	trigger->is_wanted = true;
+	return trigger;
+}
+
+struct str trigger_name(const struct trigger *trigger)
+{
+	return str_from(trigger->name);
+}
+
+struct waiters *trigger_waiters(struct trigger *trigger)
+{
+	return &trigger->waiters;
+}
+
+static void schedule(struct triggers *triggers)
+{
+	const struct heap_node *first = heap_first(&triggers->probes);
+
+	if (first == NULL || triggers->is_stopping)
+		os_timer_stop(triggers->timer);
+	else
+		os_timer_start(triggers->timer, first->key - os_clock_monotonic_us());
+}
+
+static void probe_in(struct triggers *triggers, struct trigger *trigger, int64_t delay_us)
+{
+	heap_put(&triggers->probes, &trigger->probe_at, os_clock_monotonic_us() + delay_us);
+	if (heap_first(&triggers->probes) == &trigger->probe_at)
+		schedule(triggers);
+}
+
+/* Whether it is for a server, which a message finds back. */
+static bool is_probed(struct str name)
+{
+	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service.")) ||
+	       str_equal(name, STR(TRIGGER_DIRECTORY));
+}
+
+static struct trigger *make(struct triggers *triggers, struct str name)
+{
+	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
+
+	trigger->name = memory_alloc(name.length + 1);
+	memcpy(trigger->name, name.data, name.length);
+	trigger->name[name.length] = '\0';
+	trigger->state = TRIGGER_RELEASED;
+	trigger->waiters.owner = triggers;
+	HASH_ADD_KEYPTR(hh, triggers->by_name, trigger->name, name.length, trigger);
+	DL_APPEND2(triggers->released, trigger, previous, next);
+	return trigger;
+}
+
+static struct trigger *add(struct triggers *triggers, struct str name)
+{
+	struct trigger *trigger = find_any(triggers, name);
+
+	if (trigger == NULL)
+		trigger = make(triggers, name);
+	if (trigger->state != TRIGGER_RELEASED)
+		return trigger;
+	DL_DELETE2(triggers->released, trigger, previous, next);
+	trigger->state = TRIGGER_SET;
+	trigger->is_wanted = true;
+	trigger->delay_us = triggers->probe_delay_us;
+	if (is_probed(name))
+		probe_in(triggers, trigger, trigger->delay_us);
+	return trigger;
+}
+
+struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason)
+{
+	struct trigger *trigger = triggers_find(triggers, name);
+	int error;
+
+	if (trigger != NULL || !queue_trigger_name_is_valid(name))
+		return trigger;
+	error = queue_trigger_set(triggers->store, name, os_clock_wall_us(), reason);
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(error));
+		return NULL;
+	}
+	trigger = add(triggers, name);
+	log_event(EVENT_TRIGGER_SET, log_str("trigger", name), log_str("reason", reason));
+	return trigger;
+}
+
+static void trigger_free(struct triggers *triggers, struct trigger *trigger)
+{
+	HASH_DELETE(hh, triggers->by_name, trigger);
+	free(trigger->name);
+	free(trigger);
+}
+
+/* It has RELEASED yet only those who wait. */
+static void free_if_alone(struct triggers *triggers, struct trigger *trigger)
+{
+	if (trigger->waiters.count > 0)
+		return;
+	DL_DELETE2(triggers->released, trigger, previous, next);
+	trigger_free(triggers, trigger);
+}
+
+static void forget_prober(struct triggers *triggers, struct trigger *trigger)
+{
+	if (trigger->state != TRIGGER_PROBED)
+		return;
+	HASH_DELETE(by_prober, triggers->by_prober, trigger);
+	trigger->prober = NULL;
+	trigger->state = TRIGGER_SET;
+}
+
+/* Its file is gone. */
+static void drop(struct triggers *triggers, struct trigger *trigger)
+{
+	log_event(EVENT_TRIGGER_RELEASED, log_string("trigger", trigger->name),
+		  log_number("messages", (int64_t)trigger->waiters.count));
+	forget_prober(triggers, trigger);
+	heap_remove(&triggers->probes, &trigger->probe_at);
+	trigger->state = TRIGGER_RELEASED;
+	DL_APPEND2(triggers->released, trigger, previous, next);
+	triggers->handler->released(triggers->context, trigger);
+	free_if_alone(triggers, trigger);
+}
+
+void triggers_release(struct triggers *triggers, struct trigger *trigger)
+{
+	int error;
+
+	if (trigger->state == TRIGGER_RELEASED)
+		return;
+	error = queue_trigger_release(triggers->store, str_from(trigger->name));
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
+			  log_error(error));
+	drop(triggers, trigger);
+}
+
+bool triggers_have_released(const struct triggers *triggers)
+{
+	return triggers->released != NULL;
+}
+
+struct sleeper *triggers_next_released(struct triggers *triggers)
+{
+	while (triggers->released != NULL) {
+		struct trigger *trigger = triggers->released;
+		struct sleeper *sleeper =
+			sleepers_waiting_first(triggers->sleepers, &trigger->waiters);
+
+		if (sleeper != NULL) {
+			sleeper->facts.is_released = true;
+			DL_DELETE2(triggers->released, trigger, previous, next);
+			DL_APPEND2(triggers->released, trigger, previous, next);
+			return sleeper;
+		}
+		free_if_alone(triggers, trigger);
+	}
+	return NULL;
+}
+
+/* --- probes --- */
+
+struct trigger *triggers_of_waiters(struct triggers *triggers, const struct waiters *waiters)
+{
+	struct trigger *trigger;
+
+	if (waiters == NULL || waiters->owner != triggers)
+		return NULL;
+	trigger = CONTAINER_OF(waiters, struct trigger, waiters);
+	return trigger->state != TRIGGER_RELEASED ? trigger : NULL;
+}
+
+void trigger_probe(struct triggers *triggers, struct trigger *trigger, const void *who)
+{
+	if (trigger->state != TRIGGER_SET)
+		return;
+	heap_remove(&triggers->probes, &trigger->probe_at);
+	trigger->state = TRIGGER_PROBED;
+	trigger->prober = who;
+	HASH_ADD(by_prober, triggers->by_prober, prober, sizeof trigger->prober, trigger);
+}
+
+bool trigger_is_probe(const struct trigger *trigger, const void *who)
+{
+	return trigger->state == TRIGGER_PROBED && trigger->prober == who;
+}
+
+/* An attempt failed: the next one later, not at the same moment as others'. */
+static void defer(struct triggers *triggers, struct trigger *trigger)
+{
+	int64_t longest_us = LONGEST_PROBE * triggers->probe_delay_us;
+
+	trigger->delay_us *= 2;
+	if (trigger->delay_us > longest_us)
+		trigger->delay_us = longest_us;
+	if (is_probed(str_from(trigger->name)))
+		probe_in(triggers, trigger,
+			 trigger->delay_us -
+				 (int64_t)os_random_below((uint64_t)trigger->delay_us / 10 + 1));
+}
+
+void triggers_probe_ended(struct triggers *triggers, const void *who)
+{
+	struct trigger *trigger;
+
+	if (triggers->by_prober == NULL) /* nearly always */
+		return;
+	HASH_FIND(by_prober, triggers->by_prober, &who, sizeof who, trigger);
+	if (trigger == NULL)
+		return;
+	forget_prober(triggers, trigger);
+	defer(triggers, trigger);
+}
+
+/* One message tries. */
+static void probe(struct triggers *triggers, struct trigger *trigger)
+{
+	struct sleeper *sleeper = sleepers_waiting_first(triggers->sleepers, &trigger->waiters);
+
+	heap_remove(&triggers->probes, &trigger->probe_at);
+	if (sleeper != NULL) {
+		trigger->is_wanted = true;
+		probe_in(triggers, trigger, trigger->delay_us); /* should it not try after all */
+		triggers->handler->probe(triggers->context, trigger, sleeper);
+	} else if (trigger->is_wanted) { /* a message that waits for it may be busy elsewhere */
+		trigger->is_wanted = false;
+		defer(triggers, trigger);
+	} else {
+		triggers_release(triggers, trigger);
+	}
+}
+
+/* A probe that is refused for now comes back later. */
+static void on_timer(void *context)
+{
+	struct triggers *triggers = context;
+	int64_t now_us = os_clock_monotonic_us();
+
+	for (unsigned i = 0; i < PROBES_A_TURN; i++) {
+		struct heap_node *first = heap_first(&triggers->probes);
+
+		if (first == NULL || first->key > now_us)
+			break;
+		probe(triggers, CONTAINER_OF(first, struct trigger, probe_at));
+	}
+	schedule(triggers);
+}
+
+/* --- the directory --- */
+
+static int on_name(void *context, struct str name)
+{
+	add(context, name)->is_seen = true;
+	return 0;
+}
+
+void triggers_read(struct triggers *triggers)
+{
+	struct trigger *trigger;
+	struct trigger *next;
+	int error;
+
+	HASH_ITER (hh, triggers->by_name, trigger, next)
+		trigger->is_seen = false;
+	error = queue_trigger_each(triggers->store, on_name, triggers);
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "read triggers"),
+			  log_error(error));
+		return;
+	}
+	HASH_ITER (hh, triggers->by_name, trigger, next)
+		if (!trigger->is_seen && trigger->state != TRIGGER_RELEASED)
+			drop(triggers, trigger);
+}
+
+struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
+			      struct sleepers *sleepers, int64_t probe_delay_us,
+			      const struct trigger_handler *handler, void *context)
+{
+	struct triggers *triggers = memory_alloc_zero(1, sizeof *triggers);
+
+	triggers->loop = loop;
+	triggers->store = store;
+	triggers->sleepers = sleepers;
+	triggers->probe_delay_us = probe_delay_us;
+	triggers->handler = handler;
+	triggers->context = context;
+	triggers->timer = os_timer_new(loop, on_timer, triggers);
+	return triggers;
+}
+
+void triggers_configure(struct triggers *triggers, int64_t probe_delay_us)
+{
+	triggers->probe_delay_us = probe_delay_us;
+}
+
+void triggers_stop(struct triggers *triggers)
+{
+	triggers->is_stopping = true;
+	os_timer_stop(triggers->timer);
+}
+
+void triggers_free(struct triggers *triggers)
+{
+	struct trigger *trigger;
+	struct trigger *next;
+
+	HASH_CLEAR(by_prober, triggers->by_prober);
+	HASH_ITER (hh, triggers->by_name, trigger, next)
+		trigger_free(triggers, trigger);
+	heap_clear(&triggers->probes);
+	os_timer_free(triggers->timer);
+	free(triggers);
+}
