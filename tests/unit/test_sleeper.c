@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/wait/sleeper.h"
 #include "test.h"
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Numbers as inodes are: dense, with gaps. */
