@@ -59,6 +59,7 @@ struct manager {
 	struct os_timer *sweep_timer;
 	struct os_task scan_task;
 	struct os_task stop_task;
+	bool has_doubts;              /* some message is_doubtful */
 	bool is_cleaned;              /* queue_update_clean() went well */
 	void (*ready)(void *context); /* NULL once called */
 	void *ready_context;

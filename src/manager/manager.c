@@ -5,6 +5,7 @@
 #include "log/event.h"
 #include "manager/internal.h"
 #include "os/clock.h"
+#include <errno.h>
 #include <stdlib.h>
 
 enum { FEW = 20 }; /* who waited for a trigger: all are woken at once */
@@ -61,7 +62,18 @@ static void on_probe(void *context, struct trigger *trigger, struct sleeper *sle
 	life_wake(context, sleeper, false, trigger);
 }
 
-static const struct trigger_handler trigger_handler = {on_trigger_released, on_probe};
+static void on_search(void *context)
+{
+	struct manager *manager = context;
+
+	for (const struct message *m = manager->messages; m != NULL; m = m->hh.next)
+		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++)
+			if (m->control->deliveries[i].outcome == QUEUE_WAIT)
+				(void)triggers_find(manager->triggers,
+						    m->control->deliveries[i].trigger);
+}
+
+static const struct trigger_handler trigger_handler = {on_trigger_released, on_probe, on_search};
 
 static void on_wake(void *context, struct sleeper *sleeper, bool is_retry)
 {
@@ -113,14 +125,6 @@ static void on_room(void *context, struct waiters *waiters, size_t count, bool r
 }
 
 static const struct transport_handler transport_handler = {on_room};
-
-static void sweep(void *context)
-{
-	struct manager *manager = context;
-
-	transports_sweep(manager->transports);
-	os_timer_start(manager->sweep_timer, SWEEP_US);
-}
 
 /* --- helpers --- */
 
@@ -233,15 +237,14 @@ static void on_record_due(void *context, struct message *message)
 }
 
 static void on_recorded(void *context, struct message *message, int result,
-			const uint32_t *deliveries, uint32_t count)
+			const unsigned char *news)
 {
-	if (result < 0) {
+	for (size_t i = 0; result < 0 && i < message->control->delivery_count; i++)
+		message->news[i] |= news[i];
+	if (result < 0)
 		life_failed(context, message, MESSAGE_RECORD_FAILED, result);
-		return;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		message->news[deliveries[i]] = 0;
-	life_event(context, message, MESSAGE_RECORDED);
+	else
+		life_event(context, message, MESSAGE_RECORDED);
 }
 
 static const struct recorder_handler recorder_handler = {has_service, on_record_due, on_recorded,
@@ -321,30 +324,51 @@ static void on_missed(void *context)
 	on_scan_wanted(context, true);
 }
 
-/* Whether todo/ID is still that message: its removal was not carried out, and
- * since nobody else removes it, it will not be reused meanwhile. */
-static bool is_still_queued(struct manager *manager, const struct message *message)
+/* Whether todo/ID is still that message: its removal was not carried out, and since nobody
+ * else removes it, it will not be reused meanwhile. 1, 0 or -errno: it cannot be told now. */
+static int is_still_queued(struct manager *manager, const struct message *message)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	struct queue_control *control;
 	bool is_same;
+	int error = queue_update_load(manager->store, &stage, message->id.number, &control, NULL);
 
-	if (queue_update_load(manager->store, &stage, message->id.number, &control, NULL) < 0)
-		return false;
+	if (error == -ENOENT || message_is_damage(error))
+		return 0;
+	if (error < 0)
+		return error;
 	is_same = control->envelope->id.born_us == message->id.born_us;
 	queue_control_free(control);
 	return is_same;
 }
 
 /* At S2: mess/ is left when the removal was not carried out; a later message with
- * this number has a control file somewhere. */
+ * this number has a control file somewhere. Forgotten too early it would be found again,
+ * and delivered again. */
 static void ask_again_or_forget(struct manager *manager, struct message *message)
 {
-	if (message_facts_are_s4(message->facts) && is_still_queued(manager, message))
+	int result = message_facts_are_s4(message->facts) ? is_still_queued(manager, message) : 0;
+
+	message->is_doubtful = result < 0;
+	manager->has_doubts |= result < 0;
+	if (result > 0)
 		queue_link_remove(manager->queue, QUEUE_REMOVE_QUEUED,
 				  (enum mail_stage)message->facts.stage, message->id.number);
-	else
+	else if (result == 0)
 		life_event(manager, message, MESSAGE_REMOVED);
+}
+
+static void ask_doubtful(struct manager *manager)
+{
+	struct message *message;
+	struct message *next;
+
+	if (!manager->has_doubts || !queue_link_is_up(manager->queue))
+		return;
+	manager->has_doubts = false;
+	HASH_ITER (hh, manager->messages, message, next)
+		if (message->is_doubtful)
+			ask_again_or_forget(manager, message);
 }
 
 static void ask_again_for_todo(struct manager *manager, struct message_facts facts, uint64_t number)
@@ -412,6 +436,15 @@ static const struct queue_link_handler queue_handler = {on_managed, check_stoppe
 							on_missed, on_removed};
 
 /* --- itself --- */
+
+static void sweep(void *context)
+{
+	struct manager *manager = context;
+
+	transports_sweep(manager->transports);
+	ask_doubtful(manager);
+	os_timer_start(manager->sweep_timer, SWEEP_US);
+}
 
 static void make_waiting(struct manager *manager)
 {

@@ -59,8 +59,7 @@ void message_free(struct manager *manager, struct message *message)
 
 /* --- its control file --- */
 
-/* The message's text is at fault, and not the disk or this process. */
-static bool is_damage(int error)
+bool message_is_damage(int error)
 {
 	return error == -EBADMSG || error == -ENODATA || error == -EFBIG || error == -EINVAL;
 }
@@ -77,7 +76,7 @@ static int load(struct manager *manager, struct message *message, struct str tex
 		error = queue_update_load(manager->store,
 					  message_facts_are_s4(message->facts) ? &stage : NULL,
 					  message->id.number, &message->control, &line);
-	if (is_damage(error))
+	if (message_is_damage(error))
 		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->id.number),
 			  log_number("line", line), log_error(error));
 	else if (error < 0 && error != -ENOENT)

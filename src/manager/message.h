@@ -84,6 +84,7 @@ struct message {
 	uint32_t jobs;                 /* that wait or are in flight */
 	bool is_retry;                 /* wake.h counts it as one */
 	bool is_crowded_out;           /* it sleeps because its destination has too many */
+	bool is_doubtful;              /* REMOVING, and whether it was removed cannot be told yet */
 	unsigned record_failures;      /* in a row */
 	size_t units;                  /* of memory (wait/share.h) */
 	bool is_mapping;               /* these count as such */
@@ -103,6 +104,8 @@ void message_weigh(struct manager *manager, struct message *message, size_t unit
 /* Reads its control file: 0 or -errno, which is logged unless it is -ENOENT. TEXT: what it is
  * known to hold; empty: it is read from the disk. */
 MUST_CHECK int message_read(struct manager *manager, struct message *message, struct str text);
+/* Whether ERROR says that the message's text is at fault, and not the disk or this process. */
+bool message_is_damage(int error);
 /* Takes over DELIVERIES, which are in its envelope's arena. */
 void message_take_deliveries(struct manager *manager, struct message *message,
 			     struct queue_delivery *deliveries, size_t count);

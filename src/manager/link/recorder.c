@@ -30,8 +30,7 @@ struct record {
 	struct buffer control;
 	struct buffer bounce;
 	const char **services; /* owned, as its names are */
-	uint32_t *deliveries;  /* indexes of those whose news is in it */
-	uint32_t delivery_count;
+	unsigned char *news;   /* that is in it, for each delivery */
 };
 
 static void record_free(struct record *record)
@@ -41,7 +40,7 @@ static void record_free(struct record *record)
 	buffer_clear(&record->control);
 	buffer_clear(&record->bounce);
 	free(record->services);
-	free(record->deliveries);
+	free(record->news);
 	free(record);
 }
 
@@ -100,11 +99,9 @@ static int add_news(struct record *record, const unsigned char *news)
 	const struct queue_control *control = record->subject;
 	int error = 0;
 
-	record->deliveries = memory_alloc((control->delivery_count + 1) * sizeof(uint32_t));
-	for (uint32_t i = 0; error == 0 && i < control->delivery_count; i++) {
-		if (news[i] == 0)
-			continue;
-		record->deliveries[record->delivery_count++] = i;
+	record->news = memory_alloc(control->delivery_count + 1);
+	memcpy(record->news, news, control->delivery_count);
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++) {
 		if (news[i] & RECORDER_OUTCOME)
 			error = add_outcome(record, &control->deliveries[i]);
 		if (error == 0 && (news[i] & RECORDER_DELAY))
@@ -163,6 +160,7 @@ int recorder_write(struct recorder *recorder, struct message *message,
 		record_free(record);
 		return error;
 	}
+	memset(work->news, 0, work->control->delivery_count);
 	recorder->writing++;
 	queue_group_add(recorder->group, record);
 	return 0;
@@ -283,15 +281,14 @@ static void leave_finished_places(struct recorder *recorder, const struct record
 {
 	const struct queue_delivery *deliveries = record->subject->deliveries;
 
-	for (uint32_t i = 0; i < record->delivery_count; i++) {
-		const struct queue_delivery *delivery = &deliveries[record->deliveries[i]];
-		bool is_first = true;
+	for (size_t i = 0; i < record->subject->delivery_count; i++) {
+		bool is_first = record->news[i] != 0;
 
-		for (uint32_t j = 0; is_first && j < i; j++)
-			is_first = !is_at(&deliveries[record->deliveries[j]], delivery) ||
-				   outcome_is_open(&deliveries[record->deliveries[j]]);
-		if (is_first && has_left(record, delivery))
-			leave(recorder, record, delivery);
+		for (size_t j = 0; is_first && j < i; j++)
+			is_first = record->news[j] == 0 || !is_at(&deliveries[j], &deliveries[i]) ||
+				   outcome_is_open(&deliveries[j]);
+		if (is_first && has_left(record, &deliveries[i]))
+			leave(recorder, record, &deliveries[i]);
 	}
 }
 
@@ -306,8 +303,7 @@ static void group_done(void *context, void **items, size_t count)
 		if (record->update.result == 0)
 			leave_finished_places(recorder, record);
 		recorder->handler->recorded(recorder->context, record->message,
-					    record->update.result, record->deliveries,
-					    record->delivery_count);
+					    record->update.result, record->news);
 		record_free(record);
 	}
 	recorder->handler->idle(recorder->context);

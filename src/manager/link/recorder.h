@@ -32,10 +32,10 @@ struct recorder_handler {
 	bool (*has_service)(void *context, struct str service);
 	/* RECORDING, which waited, is to be written now. */
 	void (*due)(void *context, struct message *message);
-	/* RESULT is 0: the news of these deliveries is on the disk, and the message is at S5;
-	 * otherwise -errno: it may have names of S5. DELIVERIES: their indexes. */
+	/* RESULT is 0: what was given is on the disk, and the message is at S5; otherwise
+	 * -errno: it may have names of S5, and NEWS, of all its deliveries, is news again. */
 	void (*recorded)(void *context, struct message *message, int result,
-			 const uint32_t *deliveries, uint32_t count);
+			 const unsigned char *news);
 	/* All that was written together has been told of. */
 	void (*idle)(void *context);
 };
@@ -58,12 +58,13 @@ void recorder_flush(struct recorder *recorder);
 struct recorder_work {
 	struct mail_id id;
 	struct message_facts facts;          /* where it is */
-	const struct queue_control *control; /* borrowed until it is recorded, as NEWS is */
-	const unsigned char *news;           /* enum recorder_news, for each delivery */
+	const struct queue_control *control; /* borrowed until it is recorded */
+	unsigned char *news;                 /* enum recorder_news, for each delivery */
 	uint64_t directory_version;
 };
 
-/* Writes the news of WORK. 0, or -errno: it cannot be written at all. */
+/* Writes the news of WORK, as it is now: it is no news any more, and what happens to the same
+ * deliveries meanwhile is. 0, or -errno: it cannot be written at all, and stays news. */
 MUST_CHECK int recorder_write(struct recorder *recorder, struct message *message,
 			      const struct recorder_work *work);
 /* Whether all that is new is when to try again: without a record that would be earlier. */

@@ -44,6 +44,7 @@ struct triggers {
 	struct trigger *released;  /* ring */
 	struct heap probes;
 	struct os_timer *timer;
+	int64_t searched_us; /* when the last search began; monotonic */
 	bool is_stopping;
 };
 
@@ -278,6 +279,17 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 	defer(triggers, trigger);
 }
 
+/* A message that waits for a host may be busy with another. */
+static void search(struct triggers *triggers)
+{
+	int64_t now_us = os_clock_monotonic_us();
+
+	if (triggers->searched_us != 0 && now_us - triggers->searched_us < SECOND_US)
+		return;
+	triggers->searched_us = now_us;
+	triggers->handler->search(triggers->context);
+}
+
 /* One message tries. */
 static void probe(struct triggers *triggers, struct trigger *trigger)
 {
@@ -285,15 +297,17 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	if (sleeper != NULL) {
-		trigger->is_wanted = true;
 		probe_in(triggers, trigger, trigger->delay_us); /* should it not try after all */
 		triggers->handler->probe(triggers->context, trigger, sleeper);
-	} else if (trigger->is_wanted) { /* a message that waits for it may be busy elsewhere */
-		trigger->is_wanted = false;
-		defer(triggers, trigger);
-	} else {
-		triggers_release(triggers, trigger);
+		return;
 	}
+	search(triggers);
+	if (!trigger->is_wanted) {
+		triggers_release(triggers, trigger);
+		return;
+	}
+	trigger->is_wanted = false;
+	probe_in(triggers, trigger, trigger->delay_us);
 }
 
 /* A probe that is refused for now comes back later. */

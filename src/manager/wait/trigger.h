@@ -39,6 +39,8 @@ struct trigger_handler {
 	/* SLEEPER, who waits for TRIGGER, is to try: it calls trigger_probe() and
 	 * triggers_probe_ended() afterwards. */
 	void (*probe)(void *context, struct trigger *trigger, struct sleeper *sleeper);
+	/* triggers_find() is to be called for each that a message which is awake waits for. */
+	void (*search)(void *context);
 };
 
 /* STORE and SLEEPERS are borrowed. PROBE_DELAY_US: before the first probe. */
@@ -50,8 +52,8 @@ void triggers_configure(struct triggers *triggers, int64_t probe_delay_us);
 void triggers_stop(struct triggers *triggers);
 void triggers_free(struct triggers *triggers);
 
-/* The one called NAME, if it is set. Who asks wants it: one that nobody has waited for or
- * asked for since its last probe is released, because it has no purpose. */
+/* The one called NAME, if it is set. Who asks wants it: one that nobody waits for, nor has
+ * asked for since its last probe, is released, because it has no purpose. */
 struct trigger *triggers_find(struct triggers *triggers, struct str name);
 /* Sets NAME, for REASON; the trigger, or NULL when the name is bad or its file cannot be made
  * (which is logged). Nothing happens when it is set. */

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Plays random events against the manager: new mail, helpers that work, die, stand still and lie,
+ * a disk that fails, "queue" that is lost, clocks that are set, orders, times that pass. The
+ * ledger (model_queue.c, model_helpers.c) sees at once what is done twice or forgotten; here it is
+ * looked at whether anybody waits without a reason. From time to time there is peace: then
+ * everything must end.
+ *
+ * usage: model [EVENTS [SEED]]
+ */
+#include "model.h"
+#include "base/panic.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 3000, CROWD = 2000, LOOK_EVERY = 16 };
+
+static uint64_t seed;
+static uint64_t event;
+static struct manager *manager;
+static bool is_ready;
+
+void model_fail(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fprintf(stderr, "seed %" PRIu64 ", event %" PRIu64 ": ", seed, event);
+	vfprintf(stderr, format, arguments);
+	fprintf(stderr, "\n");
+	va_end(arguments);
+	abort();
+}
+
+static void on_ready(void *context)
+{
+	(void)context;
+	is_ready = true;
+}
+
+static struct config *configuration(void)
+{
+	static struct config_stage stages[] = {{"remote", 10, 4, false}, {"local", 4, 4, false}};
+	static struct config_service services[] = {{.name = "local"}};
+	static struct config config = {.hostname = "model.example",
+				       .bouncefrom = "MAILER-DAEMON",
+				       .doublebounceto = "postmaster@model.example",
+				       .queuelifetime_us = MODEL_LIFETIME_US,
+				       .rescan_us = HOUR_US,
+				       .probe_delay_us = MINUTE_US,
+				       .stages = stages,
+				       .stage_count = 2,
+				       .services = services,
+				       .service_count = 1};
+
+	return &config;
+}
+
+/* --- what must hold --- */
+
+static void check_sleeper(void *context, struct sleeper *sleeper)
+{
+	(void)context;
+	if (sleeper->due_us == INT64_MAX && sleeper->waiters == NULL)
+		model_fail("message %" PRIu64 " sleeps without a reason to wake", sleeper->number);
+	if (message_find(manager, sleeper->number) != NULL)
+		model_fail("message %" PRIu64 " sleeps and is awake", sleeper->number);
+}
+
+static void check_message(const struct message *m)
+{
+	bool is_wrong =
+		(m->state == MESSAGE_DELIVERING && m->jobs == 0) ||
+		(m->state == MESSAGE_OWING && (m->jobs > 0 || !heap_has(&m->recording.due))) ||
+		(m->state == MESSAGE_RECORDING && recorder_is_idle(manager->recorder)) ||
+		(m->state == MESSAGE_REPORTING && m->report == NULL) ||
+		(m->state == MESSAGE_ENDING && m->facts.place != MESSAGE_AT_S5_TODO) ||
+		m->state == MESSAGE_READING || m->state == MESSAGE_DECIDING ||
+		m->state >= MESSAGE_ASLEEP;
+
+	if (is_wrong)
+		model_fail("message %" PRIu64 " is in state %d and waits for nothing", m->id.number,
+			   (int)m->state);
+}
+
+static void check_memory(void)
+{
+	size_t units = 0;
+	size_t mapping = 0;
+
+	for (const struct message *m = manager->messages; m != NULL; m = m->hh.next) {
+		check_message(m);
+		units += m->units;
+		mapping += m->is_mapping ? m->units : 0;
+	}
+	if (units != manager->share.used || mapping != manager->share.mapping)
+		model_fail("the share of memory is counted wrong");
+}
+
+/* Nobody waits while his destination is free and places are. */
+static void check_turns(void)
+{
+	const char *problem = transports_check(manager->transports);
+
+	if (problem != NULL)
+		model_fail("%s", problem);
+	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;
+	     t = transports_next(manager->transports, t))
+		if (transport_is_ready(t, model_mono_us) &&
+		    helpers_with_place(manager->helpers, transport_name(t)) != NULL)
+			model_fail("a delivery by %s waits although there is a place",
+				   transport_name(t));
+}
+
+static void check(void)
+{
+	sleepers_each(&manager->sleepers, check_sleeper, NULL);
+	check_memory();
+	check_turns();
+}
+
+/* --- what happens --- */
+
+static struct model_message *any_message(void)
+{
+	size_t first = model_random(model_disk.capacity);
+
+	for (size_t i = 0; i < model_disk.capacity; i++) {
+		struct model_message *m = &model_disk.messages[(first + i) % model_disk.capacity];
+
+		if (m->is_present)
+			return m;
+	}
+	return NULL;
+}
+
+static void give_order(void)
+{
+	static const char *const words[] = {"retry",  "hold",   "release", "bounce",
+					    "remove", "queued", "trigger", "wait"};
+	const char *word = words[model_random(COUNT_OF(words))];
+	struct model_message *m = any_message();
+	bool is_giving_up;
+	bool was_given_up;
+	const char *answer;
+	char text[128];
+
+	if (strcmp(word, "trigger") == 0 || strcmp(word, "wait") == 0)
+		snprintf(text, sizeof text, "%s %s", word,
+			 model_once_in(2) ? "host.dead" : "event");
+	else
+		snprintf(text, sizeof text, "%s %" PRIu64, word, m != NULL ? m->id.number : 1);
+	is_giving_up = m != NULL && (strcmp(word, "bounce") == 0 || strcmp(word, "remove") == 0);
+	was_given_up = m != NULL && m->is_given_up;
+	if (is_giving_up)
+		m->is_given_up = true; /* it may be gone before there is an answer */
+	answer = model_give_order(text);
+	if (is_giving_up && strcmp(answer, "ok") != 0)
+		m->is_given_up = was_given_up;
+}
+
+static void something_bad(void)
+{
+	switch (model_random(9)) {
+	case 0:
+		model_lose_helper();
+		break;
+	case 1:
+		model_queue_lost();
+		break;
+	case 2:
+		model_disk.fails = model_once_in(3);
+		break;
+	case 3:
+		model_disk.refuses = model_once_in(3);
+		break;
+	case 4:
+		model_wall_us += ((int64_t)model_random(4000) - 2000) * SECOND_US;
+		break;
+	case 5:
+		manager_configure(manager, configuration());
+		model_run_tasks();
+		break;
+	case 6:
+		model_ready(MODEL_TRIGGER);
+		break;
+	default:
+		give_order();
+	}
+}
+
+static void happen(void)
+{
+	uint64_t kind = model_random(100);
+
+	if (kind < 18 && model_disk.alive < CROWD)
+		model_new_mail(1 +
+			       (uint32_t)model_random(model_once_in(4) ? MODEL_RECIPIENTS_MAX : 1));
+	else if (kind < 62)
+		model_helper_acts(false);
+	else if (kind < 72)
+		(void)model_disk_works();
+	else if (kind < 80)
+		model_answer_removals();
+	else if (kind < 84)
+		(void)model_queue_bounce();
+	else if (kind < 88)
+		model_connect_helpers();
+	else if (kind < 91)
+		model_queue_connects();
+	else if (kind < 98)
+		model_advance((int64_t)model_random(model_once_in(10) ? 600 * SECOND_US
+								      : SECOND_US / 10));
+	else
+		something_bad();
+}
+
+/* --- peace --- */
+
+static void release(const char *name)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "trigger %s", name);
+	(void)model_give_order(text);
+}
+
+static void release_holds(void)
+{
+	for (size_t i = 0; i < model_disk.capacity; i++) {
+		char text[128];
+
+		if (!model_disk.messages[i].is_present)
+			continue;
+		snprintf(text, sizeof text, "release %" PRIu64, model_disk.messages[i].id.number);
+		(void)model_give_order(text);
+	}
+}
+
+/* All that was accepted is out, though some waits for hours by its schedule. */
+static void peace(void)
+{
+	model_disk.fails = false;
+	model_disk.refuses = false;
+	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
+		model_connect_helpers();
+		model_queue_connects();
+		if (i % 1000 == 0) {
+			release("event");
+			release_holds();
+		}
+		model_helpers_finish_all();
+		while (model_disk_works() || model_queue_bounce())
+			;
+		model_answer_removals();
+		model_advance(i < 1000 ? SECOND_US / 10 : MINUTE_US * 10);
+	}
+	if (model_disk.alive > 0)
+		model_fail("%zu messages are left in peace, the first is %" PRIu64,
+			   model_disk.alive, any_message()->id.number);
+	model_answer_removals();
+	model_advance(MINUTE_US);
+	model_answer_removals();
+	check();
+	if (manager->sleepers.count > 0 || manager->messages != NULL || manager->share.used > 0)
+		model_fail("the manager remembers messages that are gone: %zu asleep, %u awake, %zu "
+			   "units",
+			   manager->sleepers.count, HASH_COUNT(manager->messages),
+			   manager->share.used);
+}
+
+static void on_stopped(void *context)
+{
+	*(bool *)context = true;
+}
+
+static void stop(void)
+{
+	bool is_stopped = false;
+
+	manager_stop(manager, on_stopped, &is_stopped);
+	model_run_tasks();
+	for (unsigned i = 0; i < 1000 && !is_stopped; i++) {
+		model_helpers_finish_all();
+		while (model_disk_works() || model_queue_bounce())
+			;
+		model_answer_removals();
+		model_advance(SECOND_US);
+	}
+	if (!is_stopped)
+		model_fail("the manager does not stop");
+	manager_free(manager);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
+	const struct manager_peers peers = {
+		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	model_seed(seed);
+	model_disk.capacity = CAPACITY;
+	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
+	manager = manager_new(NULL, NULL, configuration(), &peers, on_ready, NULL);
+	model_queue_connects();
+	model_connect_helpers();
+	for (event = 1; event <= events; event++) {
+		happen();
+		if (event % LOOK_EVERY == 0)
+			check();
+		if (model_once_in(20000))
+			peace();
+	}
+	peace();
+	for (unsigned i = 0; i < 100; i++)
+		model_new_mail(2);
+	stop();
+	printf("%" PRIu64 " events, seed %" PRIu64 ": ok\n", events, seed);
+	free(model_disk.messages);
+	return is_ready ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: ISC
+/*
+ * model/model.h - a manager among pretended others: what it is linked with instead of the
+ * system, the queue's directory and the processes at its sockets. Time stands still until
+ * the test moves it, and nothing happens but what the test chooses.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "mail/envelope.h"
+#include "manager/internal.h"
+#include "queue/group.h"
+
+/* --- chance --- */
+
+void model_seed(uint64_t seed);
+uint64_t model_random(uint64_t below);
+/* True once in N times. */
+bool model_once_in(uint64_t n);
+/* Tells what does not hold, with the seed and the event, and exits. */
+_Noreturn void model_fail(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* --- model_os.c: time, timers, tasks, watched descriptors --- */
+
+extern int64_t model_mono_us;
+extern int64_t model_wall_us;
+
+/* Runs what was deferred until nothing is. */
+void model_run_tasks(void);
+/* Moves the clocks so far, and calls the timers that are due on the way. */
+void model_advance(int64_t us);
+/* When the next timer is due; INT64_MAX: none runs. */
+int64_t model_next_timer_us(void);
+/* Calls whoever watches DESCRIPTOR. */
+void model_ready(int descriptor);
+enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_DATA = 1004 };
+/* An order that waits at the notify socket; its answer. */
+const char *model_give_order(const char *text);
+
+/* --- model_queue.c: the queue's directory, "queue", and the disk --- */
+
+enum { MODEL_RECIPIENTS_MAX = 6 };
+#define MODEL_LIFETIME_US (5 * DAY_US)
+
+/* A message on the disk. */
+struct model_message {
+	struct mail_id id;
+	bool is_queued;  /* todo/ */
+	bool is_at_s5;   /* info/ */
+	bool is_present; /* its data is there */
+	bool is_report;
+	int64_t due_us;
+	struct buffer envelope;
+	struct buffer control;
+	uint32_t recipients;
+	/* the ledger, by delivery (each recipient has one): */
+	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
+	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
+	bool is_given_up;                             /* an order said so */
+	uint32_t reports;                             /* on it that were queued */
+};
+
+extern struct model_disk {
+	bool fails;      /* updates fail */
+	bool refuses;    /* bounces are not queued */
+	bool is_up;      /* "queue" is connected */
+	size_t alive;    /* messages that are not removed */
+	size_t capacity; /* for whom there is room */
+	struct model_message *messages;
+} model_disk;
+
+struct model_message *model_find(uint64_t number);
+/* A new message with so many recipients of RANDOM domains; the manager is told. */
+void model_new_mail(uint32_t recipients);
+/* Ends the update that is at the disk, if any; whether there was one. */
+bool model_disk_works(void);
+/* Answers the removals that were asked for. */
+void model_answer_removals(void);
+/* Goes on with a bounce that is being queued, if any. */
+bool model_queue_bounce(void);
+/* A failure of the message was reported to its sender. */
+void model_reported(uint64_t number);
+void model_queue_lost(void);
+void model_queue_connects(void);
+bool model_has_trigger(const char *name);
+
+/* --- model_helpers.c: helpers and resolve --- */
+
+/* Those that are lacking are connected. */
+void model_connect_helpers(void);
+/* Some helper, or resolve, does something: KIND decides. PEACE: nothing bad. */
+void model_helper_acts(bool peace);
+/* Every helper does all it can. */
+void model_helpers_finish_all(void);
+void model_lose_helper(void);
+
+#endif

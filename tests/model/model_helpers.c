@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Helpers and resolve: they do what a recipient's domain says, and sometimes die, stand still or
+ * lie. "fast" and "local" take all; "slow" does so late; "grey" refuses at first; "dead" is not
+ * reached; "none" has no such user.
+ */
+#include "base/panic.h"
+#include "ipc/channel.h"
+#include "ipc/job.h"
+#include "ipc/listener.h"
+#include "model.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELPERS = 4, JOBS = 64, QUESTIONS = 4096 };
+
+struct pretended_job {
+	uint32_t tag;
+	uint64_t number;
+	uint32_t count;
+	uint32_t deliveries[IPC_JOB_RECIPIENTS_MAX];
+	char kinds[IPC_JOB_RECIPIENTS_MAX];
+	bool is_reported[IPC_JOB_RECIPIENTS_MAX];
+};
+
+struct pretended_question {
+	uint64_t number;
+	uint32_t question;
+	uint32_t count;
+	uint32_t recipients[IPC_JOB_RECIPIENTS_MAX];
+	char addresses[8][64];
+};
+
+/* One end of a connection; the manager has the other. */
+struct ipc_channel {
+	const struct ipc_channel_handler *handler;
+	void *context;
+	struct pretended *helper;
+};
+
+static struct pretended {
+	const char *service;
+	uint32_t places;
+	struct ipc_channel *channel; /* NULL: not connected */
+	struct pretended_job jobs[JOBS];
+	size_t job_count;
+	struct pretended_question *questions;
+	size_t question_count;
+	bool is_asked_back;
+} helpers[HELPERS] = {{"remote", 8, NULL, {{0}}, 0, NULL, 0, false},
+		      {"remote", 3, NULL, {{0}}, 0, NULL, 0, false},
+		      {"local", 4, NULL, {{0}}, 0, NULL, 0, false},
+		      {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false}};
+
+static void (*accepted)(void *context, int socket);
+static void *accepted_context;
+
+struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
+				      void (*call)(void *context, int socket), void *context)
+{
+	(void)loop;
+	(void)listening;
+	accepted = call;
+	accepted_context = context;
+	return NULL;
+}
+
+void ipc_listener_free(struct ipc_listener *listener)
+{
+	(void)listener;
+}
+
+struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
+				    const struct ipc_channel_handler *handler, void *context)
+{
+	struct ipc_channel *channel = memory_alloc_zero(1, sizeof *channel);
+
+	(void)loop;
+	*channel = (struct ipc_channel){handler, context, &helpers[socket]};
+	helpers[socket].channel = channel;
+	return channel;
+}
+
+static void forget_jobs(struct pretended *helper)
+{
+	for (size_t i = 0; i < helper->job_count; i++) {
+		struct model_message *m = model_find(helper->jobs[i].number);
+
+		for (uint32_t j = 0; m != NULL && j < helper->jobs[i].count; j++)
+			if (m->flight[helper->jobs[i].deliveries[j]] == helper)
+				m->flight[helper->jobs[i].deliveries[j]] = NULL;
+	}
+	helper->job_count = 0;
+	helper->question_count = 0;
+	helper->is_asked_back = false;
+}
+
+void ipc_channel_close(struct ipc_channel *channel)
+{
+	if (channel == NULL)
+		return;
+	forget_jobs(channel->helper);
+	channel->helper->channel = NULL;
+	free(channel);
+}
+
+void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
+{
+	(void)channel;
+	model_fail("message %u of \"queue\" is refused", type);
+}
+
+size_t ipc_channel_backlog(const struct ipc_channel *channel)
+{
+	(void)channel;
+	return 0;
+}
+
+/* --- what the manager says --- */
+
+static void check_start(struct pretended *helper, struct model_message *m, uint32_t delivery)
+{
+	if (m == NULL || delivery == 0 || delivery > m->recipients)
+		model_fail("a delivery that does not exist is started");
+	if (m->flight[delivery] != NULL)
+		model_fail("delivery %u of %" PRIu64 " is started twice at the same time", delivery,
+			   m->id.number);
+	if (m->decided[delivery] != 0)
+		model_fail("delivery %u of %" PRIu64 " is started though it was decided", delivery,
+			   m->id.number);
+	if (m->is_given_up)
+		model_fail("delivery %u of %" PRIu64 " is started though it was given up", delivery,
+			   m->id.number);
+	m->flight[delivery] = helper;
+}
+
+static char kind_of(struct str address)
+{
+	ptrdiff_t at = str_find(address, '@');
+
+	return at >= 0 && address.length > (size_t)at + 1 ? address.data[at + 1] : 'f';
+}
+
+static void on_start(struct pretended *helper, uint32_t tag, struct str text)
+{
+	struct unpack body = {text, false};
+	struct pretended_job *job = &helper->jobs[helper->job_count];
+	struct model_message *m;
+
+	if (helper->job_count == helper->places)
+		model_fail("%s gets more than it has places for", helper->service);
+	*job = (struct pretended_job){.tag = tag, .number = unpack_u64(&body)};
+	(void)unpack_u64(&body);
+	(void)unpack_str(&body);
+	(void)unpack_u64(&body);
+	(void)unpack_u32(&body);
+	(void)unpack_u32(&body);
+	(void)unpack_str(&body);
+	(void)unpack_str(&body);
+	job->count = unpack_u32(&body);
+	m = model_find(job->number);
+	for (uint32_t i = 0; i < job->count; i++) {
+		job->deliveries[i] = unpack_u32(&body);
+		(void)unpack_u32(&body);
+		job->kinds[i] = kind_of(unpack_str(&body));
+		(void)unpack_str(&body);
+		check_start(helper, m, job->deliveries[i]);
+	}
+	helper->job_count++;
+}
+
+static void on_resolve(struct pretended *helper, struct str text)
+{
+	struct unpack body = {text, false};
+
+	while (body.rest.length > 0) {
+		struct pretended_question *question;
+
+		if (helper->questions == NULL)
+			helper->questions = memory_alloc(QUESTIONS * sizeof *helper->questions);
+		if (helper->question_count == QUESTIONS)
+			model_fail("too many questions");
+		question = &helper->questions[helper->question_count++];
+		question->number = unpack_u64(&body);
+		question->question = unpack_u32(&body);
+		(void)unpack_str(&body);
+		question->count = unpack_u32(&body);
+		for (uint32_t i = 0; i < question->count; i++) {
+			struct str address;
+
+			question->recipients[i] = unpack_u32(&body);
+			address = unpack_str(&body);
+			snprintf(question->addresses[i], sizeof question->addresses[i], STR_FORMAT,
+				 STR_ARGUMENTS(address));
+		}
+	}
+}
+
+bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct str body);
+
+void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
+		      const int *descriptors, size_t descriptor_count)
+{
+	struct pretended *helper;
+
+	(void)descriptors;
+	(void)descriptor_count;
+	if (model_queue_hears(channel, type, body))
+		return;
+	helper = channel->helper;
+	if (type == IPC_JOB_START)
+		on_start(helper, tag, body);
+	else if (type == IPC_JOB_RESOLVE)
+		on_resolve(helper, body);
+	else if (type == IPC_JOB_AWAIT)
+		helper->is_asked_back = true;
+	else
+		model_fail("a helper is told %u", type);
+}
+
+/* --- what they do --- */
+
+static void say(struct pretended *helper, enum ipc_job type, uint32_t tag, struct str body)
+{
+	struct ipc_message message = {.type = (uint16_t)type, .tag = tag, .body = body};
+
+	if (helper->channel != NULL)
+		helper->channel->handler->message(helper->channel->context, helper->channel,
+						  &message);
+	model_run_tasks();
+}
+
+void model_connect_helpers(void)
+{
+	for (int i = 0; i < HELPERS; i++) {
+		struct buffer body = {0};
+		const struct ipc_job_hello hello = {str_from(helpers[i].service),
+						    helpers[i].places};
+
+		if (helpers[i].channel != NULL)
+			continue;
+		accepted(accepted_context, i);
+		ipc_job_add_hello(&body, &hello);
+		say(&helpers[i], IPC_JOB_HELLO, 0, buffer_view(&body));
+		buffer_clear(&body);
+	}
+}
+
+static void lose(struct pretended *helper)
+{
+	if (helper->channel != NULL)
+		helper->channel->handler->lost(helper->channel->context, helper->channel);
+	model_run_tasks();
+}
+
+void model_lose_helper(void)
+{
+	lose(&helpers[model_random(HELPERS)]);
+}
+
+static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
+{
+	struct ipc_job_report report = {
+		.number = number, .status = STR("2.0.0"), .text = STR("ok")};
+
+	if (kind == 'n')
+		report.status = STR("5.1.1");
+	else if (!peace && (kind == 'd' || (kind == 's' && model_once_in(4))))
+		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not reached"),
+						 kind == 'd' ? STR("host.dead") : STR("")};
+	else if (!peace && kind == 'g' && !model_once_in(3))
+		report.status = STR("4.7.1");
+	return report;
+}
+
+static void decide_delivery(struct model_message *m, uint32_t delivery, char status)
+{
+	if (status == '4')
+		return;
+	if (m->decided[delivery] != 0)
+		model_fail("delivery %u of %" PRIu64 " is decided twice", delivery, m->id.number);
+	m->decided[delivery] = status;
+}
+
+/* Reports on some of the job's deliveries; WHOLE: on all, and it is over. */
+static void report(struct pretended *helper, size_t index, bool whole, bool peace)
+{
+	struct pretended_job *job = &helper->jobs[index];
+	struct model_message *m = model_find(job->number);
+	uint32_t tag = job->tag;
+	struct buffer body = {0};
+
+	for (uint32_t i = 0; i < job->count; i++) {
+		struct ipc_job_report text;
+
+		if (job->is_reported[i] || (!whole && model_once_in(2)))
+			continue;
+		if (whole && !peace && model_once_in(100))
+			continue; /* it forgets one */
+		job->is_reported[i] = true;
+		text = report_of(job->kinds[i], job->deliveries[i], peace);
+		ipc_job_add_report(&body, &text);
+		decide_delivery(m, job->deliveries[i], text.status.data[0]);
+	}
+	if (whole) {
+		for (uint32_t i = 0; i < job->count; i++)
+			m->flight[job->deliveries[i]] = NULL;
+		*job = helper->jobs[--helper->job_count];
+	}
+	if (whole || body.length > 0)
+		say(helper, whole ? IPC_JOB_FINISH : IPC_JOB_REPORT, tag, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+/* About a delivery or a job that is not its own, or what is no report. */
+static void lie(struct pretended *helper)
+{
+	struct buffer body = {0};
+	const struct ipc_job_report text = {99, 0, STR("2.0.0"), STR("lie"), STR("")};
+
+	ipc_job_add_report(&body, &text);
+	if (model_once_in(2))
+		buffer_append_string(&body, "garbage");
+	say(helper, IPC_JOB_REPORT,
+	    helper->job_count > 0 ? helper->jobs[0].tag : (uint32_t)model_random(1000),
+	    buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void add_target(struct buffer *body, uint32_t recipient, const char *address, bool is_away)
+{
+	bool is_local = strstr(address, "@local") != NULL;
+	struct ipc_job_target target = {.recipient = recipient,
+					.route = is_local ? QUEUE_ROUTE_LOCAL : QUEUE_ROUTE_REMOTE,
+					.service = is_local ? STR("local") : STR(""),
+					.address = str_from(address),
+					.status = STR(""),
+					.text = STR("")};
+
+	if (is_away) {
+		target.route = QUEUE_ROUTE_NONE;
+		target.service = STR("");
+		target.status = STR("4.4.3");
+		target.text = STR("away");
+	}
+	ipc_job_add_target(body, &target);
+}
+
+static void answer(struct pretended *helper, bool peace)
+{
+	size_t which = model_random(helper->question_count);
+	struct pretended_question question = helper->questions[which];
+	bool is_away = !peace && model_once_in(30);
+	struct ipc_job_resolved head = {question.number, question.question,
+					is_away && model_once_in(2) ? IPC_JOB_RESOLVED_AWAY : 0, 1,
+					question.count};
+	struct buffer body = {0};
+
+	helper->questions[which] = helper->questions[--helper->question_count];
+	ipc_job_add_resolved(&body, &head);
+	for (uint32_t i = 0; i < question.count; i++)
+		add_target(&body, question.recipients[i], question.addresses[i], is_away);
+	if (!peace && model_once_in(500))
+		buffer_append_string(&body, "garbage");
+	say(helper, IPC_JOB_RESOLVED, 0, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void act(struct pretended *helper, bool peace)
+{
+	if (helper->channel == NULL)
+		return;
+	if (helper->is_asked_back && (peace || model_once_in(4))) {
+		helper->is_asked_back = false;
+		say(helper, IPC_JOB_BACK, 0, STR(""));
+	}
+	if (helper->question_count > 0)
+		answer(helper, peace);
+	else if (!peace && model_once_in(400))
+		lie(helper);
+	else if (helper->job_count > 0)
+		report(helper, model_random(helper->job_count), peace || !model_once_in(5), peace);
+}
+
+void model_helper_acts(bool peace)
+{
+	act(&helpers[model_random(HELPERS)], peace);
+}
+
+void model_helpers_finish_all(void)
+{
+	for (size_t i = 0; i < HELPERS; i++)
+		while (helpers[i].channel != NULL &&
+		       helpers[i].question_count + helpers[i].job_count > 0)
+			act(&helpers[i], true);
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "log/event.h"
+#include "model.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/load.h"
+#include "os/random.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+int64_t model_mono_us = 1000 * SECOND_US;
+int64_t model_wall_us = INT64_C(1700000000) * SECOND_US;
+
+/* --- chance --- */
+
+static uint64_t state;
+
+void model_seed(uint64_t seed)
+{
+	state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+uint64_t model_random(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % below;
+}
+
+bool model_once_in(uint64_t n)
+{
+	return model_random(n) == 0;
+}
+
+uint64_t os_random_u64(void)
+{
+	return model_random(UINT64_MAX);
+}
+
+uint64_t os_random_below(uint64_t bound)
+{
+	return model_random(bound);
+}
+
+/* --- time --- */
+
+int64_t os_clock_wall_us(void)
+{
+	return model_wall_us;
+}
+
+int64_t os_clock_monotonic_us(void)
+{
+	return model_mono_us;
+}
+
+int64_t os_clock_boot_us(void)
+{
+	return model_mono_us;
+}
+
+unsigned os_load_processors(struct os_load *load)
+{
+	(void)load;
+	return (unsigned)model_random(1000);
+}
+
+/* --- the loop --- */
+
+struct os_timer {
+	struct heap_node node;
+	void (*call)(void *context);
+	void *context;
+};
+
+static struct heap timers;
+static struct os_task *tasks;
+
+void os_loop_defer(struct os_loop *loop, struct os_task *task)
+{
+	struct os_task **end = &tasks;
+
+	(void)loop;
+	if (task->previous != NULL)
+		return;
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = task;
+	task->next = NULL;
+	task->previous = end;
+}
+
+void os_task_cancel(struct os_loop *loop, struct os_task *task)
+{
+	(void)loop;
+	if (task->previous == NULL)
+		return;
+	*task->previous = task->next;
+	if (task->next != NULL)
+		task->next->previous = task->previous;
+	task->previous = NULL;
+}
+
+void model_run_tasks(void)
+{
+	while (tasks != NULL) {
+		struct os_task *task = tasks;
+
+		os_task_cancel(NULL, task);
+		task->call(task->context);
+	}
+}
+
+struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context), void *context)
+{
+	struct os_timer *timer = memory_alloc_zero(1, sizeof *timer);
+
+	(void)loop;
+	timer->call = call;
+	timer->context = context;
+	return timer;
+}
+
+void os_timer_start(struct os_timer *timer, int64_t delay_us)
+{
+	heap_put(&timers, &timer->node, model_mono_us + (delay_us > 0 ? delay_us : 0));
+}
+
+void os_timer_stop(struct os_timer *timer)
+{
+	heap_remove(&timers, &timer->node);
+}
+
+void os_timer_free(struct os_timer *timer)
+{
+	os_timer_stop(timer);
+	free(timer);
+}
+
+int64_t model_next_timer_us(void)
+{
+	const struct heap_node *first = heap_first(&timers);
+
+	return first != NULL ? first->key : INT64_MAX;
+}
+
+static void move_to(int64_t mono_us)
+{
+	model_wall_us += mono_us - model_mono_us;
+	model_mono_us = mono_us;
+}
+
+void model_advance(int64_t us)
+{
+	int64_t until_us = model_mono_us + us;
+	unsigned calls = 0;
+
+	while (model_next_timer_us() <= until_us) {
+		struct heap_node *first = heap_first(&timers);
+		struct os_timer *timer = CONTAINER_OF(first, struct os_timer, node);
+
+		if (first->key > model_mono_us)
+			move_to(first->key);
+		heap_remove(&timers, first);
+		timer->call(timer->context);
+		model_run_tasks();
+		if (++calls > 1000000)
+			model_fail("timers ring without end");
+	}
+	move_to(until_us);
+}
+
+/* --- descriptors --- */
+
+struct os_watch {
+	int descriptor;
+	void (*call)(void *context, unsigned events);
+	void *context;
+	struct os_watch *next;
+};
+
+static struct os_watch *watches;
+
+struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned events,
+			      void (*call)(void *context, unsigned events), void *context)
+{
+	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
+
+	(void)loop;
+	(void)events;
+	*watch = (struct os_watch){descriptor, call, context, watches};
+	watches = watch;
+	return watch;
+}
+
+void os_watch_free(struct os_watch *watch)
+{
+	if (watch == NULL)
+		return;
+	LL_DELETE(watches, watch);
+	free(watch);
+}
+
+void model_ready(int descriptor)
+{
+	for (struct os_watch *watch = watches; watch != NULL; watch = watch->next)
+		if (watch->descriptor == descriptor) {
+			watch->call(watch->context, OS_WATCH_READ);
+			break;
+		}
+	model_run_tasks();
+}
+
+/* --- orders --- */
+
+static const char *order;
+static char order_answer[160];
+
+const char *model_give_order(const char *text)
+{
+	order = text;
+	order_answer[0] = '\0';
+	model_ready(MODEL_NOTIFY);
+	return order_answer;
+}
+
+ssize_t os_socket_receive_from(int socket, void *bytes, size_t size,
+			       struct os_socket_sender *sender)
+{
+	size_t length;
+
+	(void)socket;
+	if (order == NULL)
+		return -EAGAIN;
+	length = strlen(order);
+	if (length > size)
+		length = size;
+	memcpy(bytes, order, length);
+	*sender = (struct os_socket_sender){0};
+	order = NULL;
+	return (ssize_t)length;
+}
+
+void os_socket_answer(int socket, const void *bytes, size_t length,
+		      const struct os_socket_sender *sender)
+{
+	(void)socket;
+	(void)sender;
+	memcpy(order_answer, bytes, length);
+	order_answer[length] = '\0';
+}
+
+uid_t os_socket_peer_user(int socket)
+{
+	(void)socket;
+	return 0;
+}
+
+/* --- the log: nobody reads it, but for who looks for a fault (MODEL_LOG=1) --- */
+
+static const char *const names[] = {
+#define EVENT(name, level, meaning) #name,
+#include "log/events.def"
+#undef EVENT
+};
+
+struct log_field log_error(int negative_errno)
+{
+	return log_string("error", strerror(-negative_errno));
+}
+
+void log_write(enum log_name name, const struct log_field *fields)
+{
+	if (name == EVENT_BOUNCED || name == EVENT_BOUNCE_DROPPED)
+		model_reported(fields[0].id.number);
+	if (getenv("MODEL_LOG") == NULL)
+		return;
+	printf("%lld %s", (long long)(model_mono_us / 1000), names[name]);
+	for (; fields->type != LOG_FIELD_END; fields++)
+		if (fields->type == LOG_FIELD_STR)
+			printf(" %s=" STR_FORMAT, fields->key, STR_ARGUMENTS(fields->text));
+		else
+			printf(" %s=%lld", fields->key,
+			       (long long)(fields->type == LOG_FIELD_ID ? (int64_t)fields->id.number
+									: fields->number));
+	printf("\n");
+}
