@@ -17,7 +17,9 @@ struct queue_store {
 	enum queue_sync sync;
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
-	bool has_lost; /* a sync of queue_update_commit_group() failed */
+	bool has_lost;     /* a sync of queue_update_commit_group() failed */
+	bool *has_settled; /* [split]; owned: no process before us has names in info/X that
+			    * are not durable */
 };
 
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of

@@ -24,8 +24,11 @@ struct queue_update {
 				* control file, with CONTROL behind the envelope, under the
 				* names in info/ and the places below: S5 but for todo, which
 				* "queue" removes when told */
-	bool link_remote;      /* with preprocess */
-	const char *const *link_services; /* with preprocess */
+	bool is_whole;         /* CONTROL is all of the control file, which is written anew in
+				* place of the old one: see queue_control_outgrown(). At S5;
+				* never may_be_lost. After a failure the next one is whole, too */
+	bool link_remote;      /* with preprocess and is_whole: the names that it shall have */
+	const char *const *link_services;
 	size_t link_service_count;
 	int result; /* out: 0 or -errno */
 };
@@ -42,9 +45,21 @@ struct queue_update {
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an
  * update that preprocesses has the map block in its control text: -EINVAL when
- * that is empty. May run in a thread of its own, one call at a time. */
+ * that is empty. May run in a thread of its own, one call at a time.
+ *
+ * A control file that is written anew is made in intd/ and is durable, bytes and size,
+ * before it has another name; then its names in local/ and remote/, then that in info/,
+ * which alone is read, take the place of the old file's. So there is the old file, which has
+ * all that was durable, or the new one. What is appended to the new one counts only when
+ * the name is durable, too: the update returns after that; and the first append of a
+ * process to a file in a directory of info/ syncs that directory, since an earlier process
+ * may have been ended between the two. */
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
+
+/* Notes in CONTROL, which is that of UPDATE's message, how long its file is now. After each
+ * commit, whatever its result. */
+void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
 /* A place whose deliveries are all done loses its name: local/SERVICE/X/ID, or
  * remote/X/ID when SERVICE is NULL. No error when it is gone already. */

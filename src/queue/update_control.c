@@ -36,6 +36,18 @@ int update_append(const struct queue_store *store, int file, struct str records)
 	return result == 0 ? os_file_append(file, records.data, records.length) : result;
 }
 
+void queue_update_account(struct queue_control *control, const struct queue_update *update)
+{
+	if (update->is_whole)
+		control->must_be_whole = update->result < 0;
+	if (update->is_whole && update->result == 0)
+		control->size = update->control.length;
+	else if (!update->is_whole)
+		control->size += update->control.length + 1;
+	if (update->preprocess) /* what is in todo/ stands in front */
+		control->size = control->head.length + update->control.length;
+}
+
 /* What a control file begins with that is the update's message's own. */
 static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
 {
@@ -110,27 +122,58 @@ static int create(const struct queue_store *store, const char *path)
 	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
 }
 
+/* TEXT as a file in intd/. */
+static int write_new(const struct queue_store *store, uint64_t number, struct str text)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_INTD, NULL, number, path);
+	file = create(store, path);
+	if (file < 0)
+		return file;
+	result = os_file_write(file, text.data, text.length, 0);
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
+}
+
 int update_make_control(struct queue_store *store, const struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	char path[QUEUE_PATH_SIZE];
 	int result = read_envelope(store, update, &text);
-	int file;
 
 	if (result < 0)
 		return result;
 	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
 		buffer_append_byte(&text, '\n');
 	buffer_append_str(&text, update->control);
-	queue_store_path(store, QUEUE_INTD, NULL, update->number, path);
-	file = create(store, path);
+	return write_new(store, update->number, buffer_view(&text));
+}
+
+int update_make_whole(struct queue_store *store, const struct queue_update *update)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	/* in place of another message's file it would be that one's end */
+	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
 		return file;
-	result = os_file_write(file, buffer_data(&text), text.length, 0);
-	if (result == 0)
-		return file;
+	result = check_head(update, file);
 	os_file_close(file);
-	return result;
+	return result == 0 ? write_new(store, update->number, update->control) : result;
+}
+
+void update_drop_whole(struct queue_store *store, const struct queue_update *update)
+{
+	int result = queue_store_drop(store, QUEUE_INTD, NULL, update->number);
+
+	(void)result; /* else the next one that is made takes its place */
 }
 
 int update_append_control(struct queue_store *store, const struct queue_update *update)
