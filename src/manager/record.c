@@ -12,6 +12,7 @@ struct record {
 	struct queue_update update;
 	struct message *message;
 	struct buffer control;
+	struct buffer whole; /* when the control file is written anew */
 	struct buffer bounce;
 	const char **services;
 	uint32_t *deliveries; /* indexes of those whose outcome is in it */
@@ -61,26 +62,52 @@ static int add_delays(struct record *record)
 	return error;
 }
 
+/* Those of the deliveries that are in the report at the end. */
+static int add_bounces(struct record *record)
+{
+	struct queue_control *control = record->message->control;
+	uint32_t *indexes = memory_alloc((record->delivery_count + 1) * sizeof *indexes);
+	uint32_t count = 0;
+	int error;
+
+	for (uint32_t i = 0; i < record->delivery_count; i++)
+		if (notice_is_at_end(record->message, &control->deliveries[record->deliveries[i]]))
+			indexes[count++] = record->deliveries[i];
+	error = queue_control_write_outcomes(&record->bounce, control, indexes, count);
+	free(indexes);
+	return error;
+}
+
 static int add_outcomes(struct record *record)
 {
 	const struct message *message = record->message;
-	const struct queue_control *control = message->control;
+	struct queue_control *control = message->control;
+	int error;
 
 	record->deliveries = memory_alloc((control->delivery_count + 1) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < control->delivery_count; i++) {
-		int error;
+	for (uint32_t i = 0; i < control->delivery_count; i++)
+		if (message->unrecorded[i])
+			record->deliveries[record->delivery_count++] = i;
+	error = queue_control_write_outcomes(&record->control, control, record->deliveries,
+					     record->delivery_count);
+	if (error == 0)
+		error = add_bounces(record);
+	if (error == 0 && message->is_delay_unrecorded)
+		error = add_delays(record);
+	return error;
+}
 
-		if (!message->unrecorded[i])
-			continue;
-		record->deliveries[record->delivery_count++] = i;
-		error = queue_control_write_outcome(&record->control, &control->deliveries[i]);
-		if (error == 0 && notice_is_at_end(message, &control->deliveries[i]))
-			error = queue_control_write_outcome(&record->bounce,
-							    &control->deliveries[i]);
-		if (error < 0)
-			return error;
-	}
-	return message->is_delay_unrecorded ? add_delays(record) : 0;
+/* What has outgrown its needs is written anew. */
+static void set_text(struct manager *manager, struct record *record)
+{
+	struct queue_update *update = &record->update;
+
+	update->is_whole = !update->is_queued &&
+			   queue_control_outgrown(record->message->control, record->control.length,
+						  &record->whole);
+	if (update->is_whole)
+		add_links(manager, record);
+	update->control = buffer_view(update->is_whole ? &record->whole : &record->control);
 }
 
 /* Nothing but when to try again: without it that would be earlier. */
@@ -99,6 +126,7 @@ static bool is_about_time(const struct record *record)
 static void record_free(struct record *record)
 {
 	buffer_clear(&record->control);
+	buffer_clear(&record->whole);
 	buffer_clear(&record->bounce);
 	free(record->services);
 	free(record->deliveries);
@@ -117,15 +145,17 @@ static int record_fill(struct manager *manager, struct record *record)
 	record->update.preprocess = message->is_queued;
 	if (message->is_queued)
 		add_links(manager, record);
+	if (message->directory_version != 0)
+		message->control->directory_version = message->directory_version;
 	if (message->is_queued) /* a second block, after an interruption, is ignored */
 		error = queue_control_write_map(&record->control, message->control->deliveries,
 						message->control->delivery_count,
-						message->directory_version);
+						message->control->directory_version);
 	if (error == 0)
 		error = add_outcomes(record);
-	record->update.control = buffer_view(&record->control);
+	set_text(manager, record);
 	record->update.bounce = buffer_view(&record->bounce);
-	record->update.may_be_lost = is_about_time(record);
+	record->update.may_be_lost = !record->update.is_whole && is_about_time(record);
 	return error;
 }
 
@@ -253,6 +283,7 @@ static void record_done(struct manager *manager, struct record *record)
 	bool was_queued = message->is_queued;
 
 	manager->updating--;
+	queue_update_account(message->control, &record->update);
 	if (record->update.result < 0) {
 		record_failed(manager, message, record->update.result);
 		return;
