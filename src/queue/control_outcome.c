@@ -16,9 +16,14 @@ void record_write_time(struct buffer *out, const char *before, int64_t time_us)
 	buffer_append_string(out, text);
 }
 
+bool record_status_is_valid(struct str status)
+{
+	return record_word_is_optional(status) && str_find(status, '=') < 0;
+}
+
 static bool is_writable(const struct queue_delivery *delivery)
 {
-	return delivery->number > 0 && record_word_is_optional(delivery->status) &&
+	return delivery->number > 0 && record_status_is_valid(delivery->status) &&
 	       record_word_is_optional(delivery->trigger) && queue_text_is_clean(delivery->text);
 }
 

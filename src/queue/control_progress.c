@@ -126,6 +126,11 @@ static int compare_said(const void *a, const void *b)
 	return (first->number > second->number) - (first->number < second->number);
 }
 
+static bool take_status(struct str *rest, struct str *status)
+{
+	return record_word(rest, status) && record_status_is_valid(*status);
+}
+
 /* What does not ascend may be another's of the same number: it is not believed. */
 static void read_said(struct control_reader *reader, struct str value)
 {
@@ -137,7 +142,7 @@ static void read_said(struct control_reader *reader, struct str value)
 	if (str_starts_with(value, STR("trigger=")) &&
 	    !record_parameter(&value, &name, &said.trigger))
 		return;
-	if (!record_word(&value, &said.status))
+	if (!take_status(&value, &said.status))
 		return;
 	said.text = value.length > 0 ? value : STR("");
 	if (reader->said_count == reader->said_capacity) {
@@ -193,7 +198,7 @@ static bool take_details(const struct control_reader *reader, struct str rest,
 	if (delivery->outcome == QUEUE_WAIT &&
 	    (!str_starts_with(rest, STR("until=")) || !take_time(&rest, &delivery->until_us)))
 		return false;
-	delivery->attempts += delivery->outcome == QUEUE_WAIT;
+	delivery->attempts += delivery->outcome == QUEUE_WAIT && delivery->attempts < UINT32_MAX;
 	if (str_starts_with(rest, STR("tried=")) && !take_tried(&rest, &delivery->attempts))
 		return false;
 	if (str_starts_with(rest, STR("said=")))
@@ -202,7 +207,7 @@ static bool take_details(const struct control_reader *reader, struct str rest,
 	if (str_starts_with(rest, STR("trigger=")) &&
 	    !record_parameter(&rest, &name, &delivery->trigger))
 		return false;
-	if (!record_word(&rest, &delivery->status))
+	if (!take_status(&rest, &delivery->status))
 		return false;
 	delivery->text = rest.length > 0 ? rest : STR("");
 	return true;

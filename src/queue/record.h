@@ -30,6 +30,8 @@ bool record_split(struct str line, struct str *name_out, struct str *value_out);
 void record_write_word(struct buffer *out, const char *name, struct str word);
 void record_write_time(struct buffer *out, const char *before, int64_t time_us);
 bool record_word_is_optional(struct str word);
+/* A word, or empty, that cannot be taken for a "NAME=VALUE" before it. */
+bool record_status_is_valid(struct str status);
 
 /* What several outcomes have in common. */
 struct control_said {

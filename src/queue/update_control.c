@@ -8,32 +8,47 @@
 
 enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
-/* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
+/* Whether RECORDS may not follow the last byte of FILE, which has SIZE, at once: 1, 0 or -errno.
  * A crash or a full disk may have cut its last line. And what stands there may
  * be of an append whose sync failed, seen now but gone after a power failure:
  * then the line that it leaves must not swallow our first record. */
-static int needs_newline(const struct queue_store *store, int file)
+static int needs_newline(const struct queue_store *store, int file, uint64_t size)
 {
-	struct os_file_info info;
 	char last;
 	ssize_t length;
-	int result = os_file_info(file, &info);
 
-	if (result < 0 || info.size == 0)
-		return result;
-	length = os_file_read(file, &last, 1, info.size - 1);
+	if (size == 0)
+		return 0;
+	length = os_file_read(file, &last, 1, size - 1);
 	if (length < 0)
 		return (int)length;
 	return store->has_lost || length == 0 || last != '\n';
 }
 
+/* What a full disk has let in of RECORDS goes: tried again and again it would grow. */
+static void cut(int file, uint64_t size)
+{
+	int result = os_file_truncate(file, size);
+
+	(void)result; /* else it is a line that is ended, and skipped */
+}
+
 int update_append(const struct queue_store *store, int file, struct str records)
 {
-	int result = needs_newline(store, file);
+	struct os_file_info info;
+	int result = os_file_info(file, &info);
 
+	if (result == 0)
+		result = needs_newline(store, file, info.size);
+	if (result < 0)
+		return result;
 	if (result > 0)
 		result = os_file_append(file, "\n", 1);
-	return result == 0 ? os_file_append(file, records.data, records.length) : result;
+	if (result == 0)
+		result = os_file_append(file, records.data, records.length);
+	if (result < 0)
+		cut(file, info.size);
+	return result;
 }
 
 void queue_update_account(struct queue_control *control, const struct queue_update *update)

@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -407,6 +409,127 @@ static void preprocessed_message_ends(void **state)
 	queue_store_close(store);
 }
 
+static int commit_one(struct queue_store *store, struct queue_update *update)
+{
+	queue_update_commit_group(store, &update, 1);
+	return update->result;
+}
+
+static struct queue_update make_preprocessed(struct queue_store *store, struct queue_intake *intake)
+{
+	static const char *const services[] = {"mailbox"};
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = MAIL_STAGE_ARRIVE,
+		.control = STR("map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+		.link_services = services,
+		.link_service_count = 1,
+	};
+
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	update.number = enqueue(intake, "data\r\n");
+	assert_int_equal(commit_one(store, &update), 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+	update.is_queued = update.preprocess = false;
+	update.born_us = SECOND_US;
+	return update;
+}
+
+static uint64_t inode_of(struct queue_store *store, enum queue_place place, const char *service,
+			 uint64_t number)
+{
+	struct os_file_info info;
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	return info.inode;
+}
+
+static void a_control_file_is_written_anew(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_update update = make_preprocessed(store, intake);
+	struct queue_control *control;
+	struct buffer whole = {0};
+	uint64_t old;
+
+	(void)state;
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	control->deliveries[0].outcome = QUEUE_WAIT;
+	control->must_be_whole = true;
+	assert_true(queue_control_outgrown(control, 0, &whole));
+	old = inode_of(store, QUEUE_INFO, NULL, update.number);
+	update.is_whole = true;
+	update.may_be_lost = true;
+	update.control = buffer_view(&whole);
+	assert_int_equal(commit_one(store, &update), -EINVAL);
+	update.may_be_lost = false;
+	update.control = STR("wait: 1\n");
+	assert_int_equal(commit_one(store, &update), -EINVAL);
+	update.control = buffer_view(&whole);
+	control->must_be_whole = false;
+	update.born_us++; /* of another message that had this number */
+	assert_int_equal(commit_one(store, &update), -ESTALE);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	queue_update_account(control, &update);
+	assert_true(control->must_be_whole);
+	update.born_us--;
+	assert_int_equal(commit_one(store, &update), 0);
+	queue_update_account(control, &update);
+	assert_false(control->must_be_whole);
+	assert_int_equal(control->size, whole.length);
+	assert_int_not_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number),
+			 inode_of(store, QUEUE_LOCAL, "mailbox", update.number));
+	queue_control_free(control);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_int_equal(control->deliveries[0].outcome, QUEUE_WAIT);
+	queue_control_free(control);
+	buffer_clear(&whole);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* A record that does not fit, tried again and again, leaves nothing. */
+static void a_full_disk_does_not_let_files_grow(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_update update = make_preprocessed(store, intake);
+	struct os_file_info before;
+	struct os_file_info after;
+	struct rlimit limit;
+	struct rlimit unlimited;
+	struct buffer text = {0};
+	char name[QUEUE_PATH_SIZE];
+
+	(void)state;
+	queue_store_path(store, QUEUE_INFO, NULL, update.number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &before), 0);
+	buffer_append_string(&text, "done: 1 2026-11-20T08:33:11Z 2.0.0 ");
+	memset(buffer_reserve(&text, 1000), 'x', 1000);
+	buffer_commit(&text, 1000);
+	buffer_append_byte(&text, '\n');
+	update.control = buffer_view(&text);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	limit = unlimited;
+	limit.rlim_cur = before.size + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(commit_one(store, &update), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &after), 0);
+	assert_int_equal(after.size, before.size);
+	assert_int_equal(commit_one(store, &update), 0);
+	buffer_clear(&text);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static bool has_name(struct queue_store *store, const char *name)
 {
 	struct os_file_info info;
@@ -570,6 +693,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(envelope_must_fit_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(envelope_stands_behind_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(preprocessed_message_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_control_file_is_written_anew, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_disk_does_not_let_files_grow, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(writer_thread_works_beside_the_main_thread, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(cleaning_spares_the_living, set_up, tear_down),
