@@ -160,6 +160,10 @@ void trigger_free_all(struct manager *manager);
 /* removal.c */
 void removal_ask(struct manager *manager, struct message *message, enum queue_remove kind);
 void removal_flush(void *context);
+/* The same of a message that ended before we began. */
+void removal_ask_data(struct manager *manager, uint64_t number);
+/* Says that the names are clean, if they are; now or when there is a connection. */
+void removal_tell_cleaned(struct manager *manager);
 extern const struct ipc_client_handler removal_queue_handler;
 
 /* notice.c */
@@ -197,6 +201,13 @@ struct sleeper *scan_find(struct manager *manager, uint64_t number);
 /* Whether a message at S5 that is due then can be left to the scans. */
 bool scan_will_find(const struct manager *manager, int64_t due_us);
 void scan_end(struct manager *manager);
+
+/* cleaning.c */
+/* Begins to remove what a crash has left, beside all else: once, when all mail was found. */
+void cleaning_begin(struct manager *manager);
+void cleaning_end(struct manager *manager);
+/* Tells the log of what was removed. */
+void cleaning_log(void *context, const char *path);
 
 /* operator.c */
 void operator_on_notice(void *context, unsigned events);

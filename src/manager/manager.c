@@ -110,6 +110,7 @@ void manager_free(struct manager *manager)
 	while (manager->helpers != NULL)
 		helper_close(manager->helpers);
 	scan_end(manager);
+	cleaning_end(manager);
 	while (manager->messages != NULL)
 		message_free(manager, manager->messages);
 	queue_client_free(manager->bounce_queue);

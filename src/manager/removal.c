@@ -107,23 +107,17 @@ static void on_connected(void *context)
 			 NULL, 0);
 }
 
-static void log_cleaned(void *context, const char *path)
+void removal_ask_data(struct manager *manager, uint64_t number)
 {
-	(void)context;
-	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+	pack_removal(manager, number, MAIL_STAGE_ARRIVE, QUEUE_REMOVE_DATA);
 }
 
-/* Once: "queue" has cleaned its directories, now ours. */
-static void clean(struct manager *manager)
+void removal_tell_cleaned(struct manager *manager)
 {
-	const char *services[STAGE_SERVICES_MAX];
-	size_t count = stage_services(manager, services);
-	int error = queue_update_clean(manager->store, services, count, log_cleaned, NULL);
+	struct ipc_channel *channel = ipc_client_channel(manager->queue);
 
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
-	else
-		manager->is_cleaned = true;
+	if (manager->is_cleaned && manager->is_managing && channel != NULL)
+		ipc_channel_send(channel, QUEUE_PROTOCOL_CLEANED, 0, STR(""), NULL, 0);
 }
 
 static void on_managed(struct manager *manager)
@@ -131,11 +125,7 @@ static void on_managed(struct manager *manager)
 	bool is_first = manager->ready != NULL;
 
 	manager->is_managing = true;
-	if (is_first)
-		clean(manager);
-	if (manager->is_cleaned)
-		ipc_channel_send(ipc_client_channel(manager->queue), QUEUE_PROTOCOL_CLEANED, 0,
-				 STR(""), NULL, 0);
+	removal_tell_cleaned(manager);
 	ask_again_for_all(manager);
 	scan_begin(manager, false);
 	if (is_first)

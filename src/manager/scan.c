@@ -2,7 +2,8 @@
 /*
  * Finding messages: at the start, when something was missed, when lock/trigger
  * is pulled, and from time to time. New mail need not wait for it: it is done in
- * slices of a few milliseconds, with pauses as long.
+ * slices of a few milliseconds, between which the loop sees to all else, with pauses
+ * where there is much.
  *
  * While few messages sleep, all are kept in memory. Beyond that those at S5 that
  * are not due soon are left where they are: the file's time says when they are,
@@ -18,7 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { KEPT_MAX = 500000, SLICE_US = 2000, PAUSE_US = 2000, BUSY_PAUSE_US = 10000 };
+enum { KEPT_MAX = 500000, SLICE_US = 2000, BUSY_PAUSE_US = 10000 };
 
 struct scan {
 	struct manager *manager;
@@ -64,16 +65,33 @@ static bool stat_at(struct manager *manager, enum queue_place place, const char 
 	return error == 0;
 }
 
+/* Before anybody works on it. Where that cannot be done, its data may have two names: then
+ * it is not removed before it has gone through S5. */
+static bool is_settled(struct manager *manager, enum mail_stage stage, uint64_t number)
+{
+	int error = manager->is_cleaned ? 0
+					: queue_update_settle(manager->store, stage, number,
+							      cleaning_log, NULL);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "settle"), log_error(error));
+	return error == 0;
+}
+
 static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage, uint64_t number)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
+	bool has_names;
 
 	if (!stat_at(manager, QUEUE_TODO, mail_stage_name(stage), number, &info))
 		return NULL;
+	has_names = !is_settled(manager, stage, number);
 	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
 	sleeper->is_queued = true;
 	sleeper->is_found = true;
+	sleeper->has_names = has_names;
 	sleeper->stage = (unsigned)stage & 15U;
 	wake_first(manager, sleeper);
 	return sleeper;
@@ -140,6 +158,8 @@ static void finish(struct scan *scan)
 {
 	scan->is_running = false;
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	if (!scan->only_new)
+		cleaning_begin(scan->manager);
 	if (scan->again)
 		scan_begin(scan->manager, scan->again_only_new);
 }
@@ -181,8 +201,7 @@ static void on_slice(void *context)
 	while (is_more && os_clock_monotonic_us() < until_us)
 		is_more = step(scan);
 	if (is_more)
-		os_timer_start(scan->timer,
-			       wake_has_spare_time(scan->manager) ? PAUSE_US : BUSY_PAUSE_US);
+		os_timer_start(scan->timer, wake_has_spare_time(scan->manager) ? 0 : BUSY_PAUSE_US);
 	else
 		finish(scan);
 }

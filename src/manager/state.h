@@ -203,8 +203,9 @@ struct manager {
 	size_t updating;
 	struct message *to_record; /* in order of record_at_us */
 	struct os_timer *record_timer;
-	struct ipc_client *queue; /* notices and removals */
-	bool is_cleaned;          /* queue_update_clean() went well */
+	struct ipc_client *queue;  /* notices and removals */
+	struct cleaning *cleaning; /* NULL before it begins and after its end */
+	bool is_cleaned;           /* it was sure */
 	bool is_managing;
 	struct buffer removals;
 	struct os_task removals_task;

@@ -213,7 +213,9 @@ static int write_whole(struct buffer *out, struct queue_control *control)
 /* Whether LENGTH is too much for a file that could do with NEEDED. */
 static bool is_too_long(uint64_t length, uint64_t needed)
 {
-	return length > QUEUE_CONTROL_MAX || (length > QUEUE_CONTROL_KEPT && length / 2 > needed);
+	if (length > QUEUE_CONTROL_MAX)
+		return true;
+	return length > QUEUE_CONTROL_KEPT && length / 2 > needed;
 }
 
 bool queue_control_outgrown(struct queue_control *control, size_t more, struct buffer *whole)

@@ -74,13 +74,12 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
-/* Removes names in intd, and those in info, local, remote and bounce of a message that
- * is not at S5: a power failure brought them back after it had ended, or cut it off on
- * its way there. At start, after queue_intake_clean() ran.
- * EACH, if not NULL, is told the path of everything removed. */
-MUST_CHECK int queue_update_clean(struct queue_store *store, const char *const *services,
-				  size_t service_count,
-				  void (*each)(void *context, const char *path), void *context);
+/* A message that is found at S4 after a crash, before anybody works on it: what is left
+ * of a way to S5 that was cut off (info/, mess/) is removed, unless it has arrived but for
+ * the removal from todo/. REMOVED, if not NULL, is told the paths. */
+MUST_CHECK int queue_update_settle(struct queue_store *store, enum mail_stage stage,
+				   uint64_t number,
+				   void (*removed)(void *context, const char *path), void *context);
 
 /* Reads what the queue says of a message at todo/STAGE (STAGE not NULL) or info into
  * TEXT (appended): its control file, or before it has one the envelope. -ENOENT,
@@ -90,7 +89,8 @@ MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stag
 /* The same, parsed; the number and the stage in it must be these: -EBADMSG when
  * they are not (a name that points to another message's file is damage: it is
  * never delivered). Errors of queue_control_parse(), whose *LINE_OUT is 0 when
- * no line is to blame. */
+ * no line is to blame. One at S5 without data has ended, and a power failure brought its
+ * names back: -ENOENT. */
 MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct queue_control **control_out,
 				 unsigned *line_out);

@@ -59,7 +59,7 @@ static void clean(void)
 	int result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 
 	if (result == 0)
-		result = queue_update_clean(store, ledger_services, LEDGER_SERVICES, NULL, NULL);
+		result = ledger_clean(store, intake);
 	(void)result;
 }
 
