@@ -11,6 +11,8 @@ static void queue_verdict(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
+	else if (error == -E2BIG)
+		mail_verdict_set(verdict, "5.3.4", "The envelope is over the size limit");
 	else
 		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
 }

@@ -23,6 +23,7 @@
 #ifndef MANAGER_INTERNAL_H
 #define MANAGER_INTERNAL_H
 
+#include "manager/link/cleaning.h"
 #include "manager/link/helper.h"
 #include "manager/link/order.h"
 #include "manager/link/queue_link.h"
@@ -53,6 +54,7 @@ struct manager {
 	struct reporter *reporter;
 	struct queue_link *queue;
 	struct orders *orders;
+	struct cleaning *cleaning; /* NULL: it did not begin, or is over */
 
 	struct os_task dispatch_task;
 	struct os_timer *dispatch_timer; /* places may be free though nothing has ended */
@@ -60,7 +62,7 @@ struct manager {
 	struct os_task scan_task;
 	struct os_task stop_task;
 	bool has_doubts;              /* some message is_doubtful */
-	bool is_cleaned;              /* queue_update_clean() went well */
+	bool is_cleaned;              /* no name is left whose message is gone */
 	void (*ready)(void *context); /* NULL once called */
 	void *ready_context;
 	bool is_stopping;

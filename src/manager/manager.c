@@ -103,7 +103,54 @@ static void on_scan_wanted(void *context, bool only_new)
 		scan_begin(manager->scan, only_new);
 }
 
-static const struct scan_handler scan_handler = {is_awake, on_scan_wanted};
+/* Where that cannot be done, its data may have two names: then it is not removed before it has gone
+ * through S5. */
+static bool settle(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+	int error = manager->is_cleaned ? 0
+					: queue_update_settle(manager->store, stage, number,
+							      cleaning_log, NULL);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "settle"), log_error(error));
+	return error == 0;
+}
+
+static void on_data_left(void *context, uint64_t number)
+{
+	struct manager *manager = context;
+
+	queue_link_remove(manager->queue, QUEUE_REMOVE_DATA, MAIL_STAGE_ARRIVE, number);
+}
+
+static void on_cleaned(void *context, bool is_sure)
+{
+	struct manager *manager = context;
+
+	manager->is_cleaned = is_sure;
+	cleaning_free(manager->cleaning);
+	manager->cleaning = NULL;
+	if (is_sure)
+		queue_link_cleaned(manager->queue);
+}
+
+static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_cleaned};
+
+static void on_all_found(void *context)
+{
+	const char *services[TRANSPORT_SERVICES_MAX];
+	struct manager *manager = context;
+
+	if (manager->is_cleaned || manager->cleaning != NULL || manager->is_stopping)
+		return;
+	manager->cleaning = cleaning_new(
+		manager->loop, manager->store, &manager->sleepers, manager->wake, services,
+		transports_services(manager->transports, services), &cleaning_handler, manager);
+}
+
+static const struct scan_handler scan_handler = {is_awake, on_scan_wanted, settle, on_all_found};
 
 static void scan_soon(void *context)
 {
@@ -191,7 +238,7 @@ static const struct helpers_handler helpers_handler = {
 static void on_mapped(void *context, struct message *message, struct queue_delivery *deliveries,
 		      size_t count, uint64_t version)
 {
-	message->directory_version = version;
+	message->control->directory_version = version;
 	message_take_deliveries(context, message, deliveries, count);
 	life_event(context, message, MESSAGE_MAPPED);
 }
@@ -397,32 +444,11 @@ static void ask_again_for_all(struct manager *manager)
 	sleepers_each(&manager->sleepers, ask_again_asleep, manager);
 }
 
-static void log_cleaned(void *context, const char *path)
-{
-	(void)context;
-	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
-}
-
-/* Once: "queue" has cleaned its directories, now ours. */
-static void clean(struct manager *manager)
-{
-	const char *services[TRANSPORT_SERVICES_MAX];
-	size_t count = transports_services(manager->transports, services);
-	int error = queue_update_clean(manager->store, services, count, log_cleaned, NULL);
-
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
-	else
-		manager->is_cleaned = true;
-}
-
 static void on_managed(void *context)
 {
 	struct manager *manager = context;
 	void (*ready)(void *context) = manager->ready;
 
-	if (ready != NULL)
-		clean(manager);
 	if (manager->is_cleaned)
 		queue_link_cleaned(manager->queue);
 	ask_again_for_all(manager);
@@ -512,6 +538,8 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 {
 	manager->is_stopping = true;
 	scan_stop(manager->scan);
+	cleaning_free(manager->cleaning);
+	manager->cleaning = NULL;
 	triggers_stop(manager->triggers);
 	wake_stop(manager->wake);
 	helpers_stop(manager->helpers);
@@ -529,6 +557,7 @@ void manager_free(struct manager *manager)
 	while (manager->messages != NULL)
 		life_forget(manager, manager->messages);
 	orders_free(manager->orders);
+	cleaning_free(manager->cleaning);
 	scan_free(manager->scan);
 	reporter_free(manager->reporter);
 	recorder_free(manager->recorder);

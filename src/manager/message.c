@@ -135,8 +135,7 @@ struct recorder_work message_work(const struct message *message)
 	return (struct recorder_work){.id = message->id,
 				      .facts = message->facts,
 				      .control = message->control,
-				      .news = message->news,
-				      .directory_version = message->directory_version};
+				      .news = message->news};
 }
 
 struct report_subject message_subject(const struct message *message)

@@ -80,7 +80,6 @@ struct message {
 	struct message_facts facts;
 	struct queue_control *control; /* owned; NULL while READING */
 	unsigned char *news;           /* enum recorder_news, for each delivery; owned */
-	uint64_t directory_version;    /* that its map is from */
 	uint32_t jobs;                 /* that wait or are in flight */
 	bool is_retry;                 /* wake.h counts it as one */
 	bool is_crowded_out;           /* it sleeps because its destination has too many */

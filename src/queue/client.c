@@ -271,6 +271,8 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 
 	if (message->state != QUEUE_CLIENT_OPEN)
 		panic("a message that is not open is committed");
+	if (error == 0 && text.length > QUEUE_ENVELOPE_MAX)
+		error = -E2BIG;
 	if (error == 0 && (channel == NULL || message->number == 0))
 		error = -ENOTCONN;
 	if (error < 0) {

@@ -43,7 +43,7 @@ struct queue_client_message {
 /* Asks for a data file: IDLE to OPENING, then OPEN. */
 void queue_client_open(struct queue_client *client, struct queue_client_message *message);
 /* OPEN to COMMITTING. The data is written, size and id are in ENVELOPE. -EINVAL
- * when the envelope cannot be written. */
+ * when the envelope cannot be written; -E2BIG when its text is longer than QUEUE_ENVELOPE_MAX. */
 void queue_client_commit(struct queue_client_message *message,
 			 const struct mail_envelope *envelope);
 /* Any state to IDLE; nothing is called. A commit under way may still succeed. */

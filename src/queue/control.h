@@ -28,6 +28,9 @@
  *   delayed: 3 2026-11-20T12:33:12Z
  *   quiet: 5
  *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
+ *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused
+ *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
+ *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
  * recipient's own where it is left out. PLACE is "local SERVICE", "remote", or
@@ -36,6 +39,21 @@
  * mapped record stands and the block is as long as that says; a later block is
  * ignored. The status "-" stands for none. "delayed": the sender was told that it
  * waits. "quiet": whoever wanted to hear of its success does so from somebody else.
+ *
+ * "said: NUMBER [trigger=NAME] STATUS TEXT": what several outcomes have in common, once.
+ * An outcome that ends with "said=NUMBER" means the last such record before it; where
+ * that cannot be read, neither was the outcome written. The numbers ascend in the file and
+ * none is used twice, so that a hole never gives an outcome another's text. "tried=N":
+ * N wait records are counted, whatever is before.
+ *
+ * How long it gets. The file of a message is written anew when it has become twice as
+ * long as what it says needs (queue_control_outgrown()), with the present state alone. The
+ * longest such text is 156 MiB: an envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000
+ * deliveries (DELIVERIES_MAX of the manager) whose map records have 389 bytes (service 32,
+ * address 320), wait records 783 (trigger 200, status 11, text 479) and delayed records 41;
+ * 100,000 recipients that are refused, which have 80 bytes each besides their addresses,
+ * which are those of the envelope. An attempt of all appends at most the wait records,
+ * 75 MiB. So no file that is written grows beyond QUEUE_CONTROL_MAX.
  *
  * A power failure may leave holes in what was being appended: after "end:", a
  * record that cannot be read was never written.
@@ -49,8 +67,9 @@
 #include "mail/verdict.h"
 
 enum {
-	QUEUE_CONTROL_MAX = 64 << 20, /* bytes of a control file that is read */
-	QUEUE_SERVICE_MAX = 32,       /* bytes of a service name */
+	QUEUE_CONTROL_MAX = 256 << 20, /* bytes of a control file that is read; see above */
+	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes up to which it is not written anew */
+	QUEUE_SERVICE_MAX = 32,        /* bytes of a service name */
 };
 
 enum queue_route { QUEUE_ROUTE_LOCAL, QUEUE_ROUTE_REMOTE, QUEUE_ROUTE_NONE };
@@ -64,7 +83,7 @@ struct queue_delivery {
 	struct str service; /* QUEUE_ROUTE_LOCAL */
 	struct str address;
 	enum queue_outcome outcome;
-	uint32_t attempts;  /* wait records */
+	uint32_t attempts;  /* wait records, those included that were written anew */
 	int64_t changed_us; /* time of the last record; 0: none */
 	int64_t until_us;   /* QUEUE_WAIT: try again then */
 	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
@@ -79,6 +98,12 @@ struct queue_control {
 	struct queue_delivery *deliveries;
 	size_t delivery_count;
 	bool is_mapped; /* a whole block of map records stands */
+	uint64_t directory_version;
+	struct str head;    /* the envelope's text, up to "end:" */
+	uint32_t said;      /* the highest number of a said record; 0: none */
+	uint64_t size;      /* of its file, at least; kept up by queue_update_account() */
+	uint64_t needed;    /* of its file if it were written anew, when that was found out last */
+	bool must_be_whole; /* writing it anew failed: only to do so again makes its name sure */
 };
 
 /* Letters, digits, and not in front '-' and '_': 1 to QUEUE_SERVICE_MAX bytes. */
@@ -99,9 +124,23 @@ MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_de
 MUST_CHECK int queue_control_write_outcome(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
+/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT), what
+ * several say once: then control->said counts on, also where what was written is given up. */
+MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
+					    const uint32_t *indexes, size_t count);
+
 /* Appends the delayed record of a delivery whose delayed_us is set. */
 MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 					   const struct queue_delivery *delivery);
+
+/* Whether the control file of a mapped message at S5, which is to grow by MORE bytes, has to
+ * be written anew: because it would be longer than QUEUE_CONTROL_KEPT and twice what it
+ * needs, so that all that is ever written is at most twice what is appended; or longer
+ * than QUEUE_CONTROL_MAX; or because that has failed before. Then the whole text is
+ * appended to WHOLE: the envelope, the map and the present state of each delivery, also of
+ * those whose last outcome was not recorded before. */
+MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t more,
+				       struct buffer *whole);
 
 /* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller);
  * -ENODATA when the envelope is not complete (never written: a torn tail, an

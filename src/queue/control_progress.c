@@ -63,7 +63,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Takes the last COUNT map records as the map, unless a number comes twice. */
-static void accept_map(struct control_reader *reader, size_t count)
+static void accept_map(struct control_reader *reader, size_t count, uint64_t directory_version)
 {
 	struct arena *arena = reader->envelope->arena;
 	struct queue_control *control = reader->control;
@@ -81,6 +81,7 @@ static void accept_map(struct control_reader *reader, size_t count)
 	control->deliveries = deliveries;
 	control->delivery_count = count;
 	control->is_mapped = true;
+	control->directory_version = directory_version;
 	reader->by_number = sorted;
 }
 
@@ -89,16 +90,18 @@ static void read_mapped(struct control_reader *reader, struct str value)
 	struct str name;
 	struct str parameter;
 	uint64_t count = UINT64_MAX;
+	uint64_t version = 0;
 
 	while (value.length > 0) {
 		if (!record_parameter(&value, &name, &parameter) ||
+		    (str_equal(name, STR("directory")) && !str_to_u64(parameter, &version)) ||
 		    (str_equal(name, STR("count")) && !str_to_u64(parameter, &count))) {
 			count = UINT64_MAX;
 			break;
 		}
 	}
 	if (count > 0 && count <= reader->block_count)
-		accept_map(reader, (size_t)count);
+		accept_map(reader, (size_t)count, version);
 	reader->block_count = 0;
 }
 
@@ -115,19 +118,99 @@ static struct queue_delivery *find_delivery(const struct control_reader *reader,
 	return found != NULL ? *found : NULL;
 }
 
-/* "until=TIME" and perhaps "trigger=NAME" at the start of *REST. */
-static bool take_wait(struct str *rest, struct queue_delivery *delivery)
+static int compare_said(const void *a, const void *b)
+{
+	const struct control_said *first = a;
+	const struct control_said *second = b;
+
+	return (first->number > second->number) - (first->number < second->number);
+}
+
+static bool take_status(struct str *rest, struct str *status)
+{
+	return record_word(rest, status) && record_status_is_valid(*status);
+}
+
+/* What does not ascend may be another's of the same number: it is not believed. */
+static void read_said(struct control_reader *reader, struct str value)
+{
+	struct control_said said = {0};
+	struct str name;
+
+	if (!record_number(&value, &said.number) || said.number <= reader->control->said)
+		return;
+	if (str_starts_with(value, STR("trigger=")) &&
+	    !record_parameter(&value, &name, &said.trigger))
+		return;
+	if (!take_status(&value, &said.status))
+		return;
+	said.text = value.length > 0 ? value : STR("");
+	if (reader->said_count == reader->said_capacity) {
+		reader->said_capacity = reader->said_capacity > 0 ? reader->said_capacity * 2 : 8;
+		reader->said =
+			memory_resize(reader->said, reader->said_capacity * sizeof *reader->said);
+	}
+	reader->said[reader->said_count++] = said;
+	reader->control->said = said.number;
+}
+
+static bool take_said(const struct control_reader *reader, struct str number,
+		      struct queue_delivery *delivery)
+{
+	struct control_said wanted = {0};
+	const struct control_said *found = NULL;
+
+	if (reader->said_count > 0 && record_number(&number, &wanted.number))
+		found = bsearch(&wanted, reader->said, reader->said_count, sizeof wanted,
+				compare_said);
+	if (found == NULL)
+		return false;
+	delivery->trigger = found->trigger;
+	delivery->status = found->status;
+	delivery->text = found->text;
+	return true;
+}
+
+static bool take_time(struct str *rest, int64_t *time_us)
 {
 	struct str name;
 	struct str value;
 
-	if (!record_parameter(rest, &name, &value) || !str_equal(name, STR("until")) ||
-	    !timestamp_parse(value, &delivery->until_us))
+	return record_parameter(rest, &name, &value) && timestamp_parse(value, time_us);
+}
+
+static bool take_tried(struct str *rest, uint32_t *attempts)
+{
+	struct str name;
+	struct str value;
+
+	return record_parameter(rest, &name, &value) && record_number(&value, attempts);
+}
+
+/* What follows the time of an outcome: "until=TIME" where it waits, perhaps "tried=N", then
+ * "said=NUMBER" or perhaps "trigger=NAME", the status and the text. */
+static bool take_details(const struct control_reader *reader, struct str rest,
+			 struct queue_delivery *delivery)
+{
+	struct str name;
+	struct str value;
+
+	if (delivery->outcome == QUEUE_WAIT &&
+	    (!str_starts_with(rest, STR("until=")) || !take_time(&rest, &delivery->until_us)))
 		return false;
-	delivery->trigger = STR("");
-	if (!str_starts_with(*rest, STR("trigger=")))
-		return true;
-	return record_parameter(rest, &name, &delivery->trigger);
+	delivery->attempts += delivery->outcome == QUEUE_WAIT && delivery->attempts < UINT32_MAX;
+	if (str_starts_with(rest, STR("tried=")) && !take_tried(&rest, &delivery->attempts))
+		return false;
+	if (str_starts_with(rest, STR("said=")))
+		return record_parameter(&rest, &name, &value) && rest.length == 0 &&
+		       take_said(reader, value, delivery);
+	if (str_starts_with(rest, STR("trigger=")) &&
+	    !record_parameter(&rest, &name, &delivery->trigger))
+		return false;
+	if (!take_status(&rest, &delivery->status))
+		return false;
+	delivery->text = rest.length > 0 ? rest : STR("");
+	return true;
 }
 
 static void read_outcome(struct control_reader *reader, enum queue_outcome outcome,
@@ -147,16 +230,13 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 	changed.outcome = outcome;
 	changed.until_us = 0;
 	changed.trigger = STR("");
-	if (!record_word(&value, &time) || !timestamp_parse(time, &changed.changed_us))
+	if (!record_word(&value, &time) || !timestamp_parse(time, &changed.changed_us) ||
+	    !take_details(reader, value, &changed))
 		return;
-	if (outcome == QUEUE_WAIT && !take_wait(&value, &changed))
-		return;
-	if (!record_word(&value, &changed.status))
-		return;
+	if (outcome != QUEUE_WAIT)
+		changed.trigger = STR("");
 	if (str_equal(changed.status, STR("-")))
 		changed.status = STR("");
-	changed.text = value.length > 0 ? value : STR("");
-	changed.attempts += outcome == QUEUE_WAIT;
 	*delivery = changed;
 }
 
@@ -204,6 +284,8 @@ void control_read_progress(struct control_reader *reader, struct str line)
 		read_outcome(reader, QUEUE_WAIT, value);
 	else if (str_equal(name, STR("fail")))
 		read_outcome(reader, QUEUE_FAIL, value);
+	else if (str_equal(name, STR("said")))
+		read_said(reader, value);
 	else if (str_equal(name, STR("quiet")))
 		read_quiet(reader, value);
 	else if (str_equal(name, STR("delayed")))

@@ -187,6 +187,7 @@ static int read_envelope(struct control_reader *reader, struct str *text, unsign
 int queue_control_parse(struct str text, struct queue_control **control_out, unsigned *line_out)
 {
 	struct control_reader reader = {0};
+	struct str all;
 	unsigned line_number;
 	struct str line;
 	int result;
@@ -196,7 +197,8 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 	reader.envelope = mail_envelope_new();
 	reader.control = arena_alloc(reader.envelope->arena, sizeof *reader.control);
 	reader.control->envelope = reader.envelope;
-	text = arena_copy_str(reader.envelope->arena, text);
+	reader.control->size = text.length;
+	all = text = arena_copy_str(reader.envelope->arena, text);
 	result = read_envelope(&reader, &text, &line_number);
 	if (result < 0) {
 		if (line_out != NULL)
@@ -204,9 +206,11 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 		mail_envelope_free(reader.envelope);
 		return result;
 	}
+	reader.control->head = str_slice(all.data, all.length - text.length);
 	while (next_line(&text, &line))
 		control_read_progress(&reader, line);
 	free(reader.block);
+	free(reader.said);
 	*control_out = reader.control;
 	return 0;
 }

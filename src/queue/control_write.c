@@ -16,7 +16,7 @@ static bool address_is_writable(struct str address)
 	return queue_address_end(str_slice(text, address.length + 1)) == (ptrdiff_t)address.length;
 }
 
-static bool is_optional_word(struct str word)
+bool record_word_is_optional(struct str word)
 {
 	return word.length == 0 || queue_word_is_clean(word);
 }
@@ -27,7 +27,7 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 
 	if (envelope->recipient_count == 0 || envelope->id.number == 0 || envelope->id.born_us < 0)
 		return false;
-	if (!address_is_writable(envelope->sender) || !is_optional_word(envelope->envid) ||
+	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
 	    !queue_text_is_clean(envelope->received))
 		return false;
 	for (size_t i = 0; i < envelope->recipient_count; i++) {
@@ -35,7 +35,7 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 
 		if (recipient->number <= last || recipient->address.length == 0 ||
 		    !address_is_writable(recipient->address) ||
-		    !is_optional_word(recipient->original))
+		    !record_word_is_optional(recipient->original))
 			return false;
 		last = recipient->number;
 	}
@@ -49,7 +49,7 @@ static void write_address(struct buffer *out, struct str address)
 	buffer_append_byte(out, '>');
 }
 
-static void write_word(struct buffer *out, const char *name, struct str word)
+void record_write_word(struct buffer *out, const char *name, struct str word)
 {
 	if (word.length == 0)
 		return;
@@ -97,10 +97,10 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	if (envelope->ret != MAIL_RET_NONE)
 		buffer_append_string(out,
 				     envelope->ret == MAIL_RET_FULL ? " ret=full" : " ret=hdrs");
-	write_word(out, " envid=", envelope->envid);
+	record_write_word(out, " envid=", envelope->envid);
 	if (envelope->utf8)
 		buffer_append_string(out, " smtputf8");
-	write_word(out, "\nreceived: ", envelope->received);
+	record_write_word(out, "\nreceived: ", envelope->received);
 	buffer_append_string(out, "\nsize: ");
 	buffer_append_number(out, envelope->size);
 	buffer_append_byte(out, '\n');
@@ -118,7 +118,7 @@ int queue_control_write_envelope(struct buffer *out, const struct mail_envelope 
 		buffer_append_number(out, recipient->number);
 		write_address(out, recipient->address);
 		write_notify(out, recipient->notify);
-		write_word(out, " orcpt=", recipient->original);
+		record_write_word(out, " orcpt=", recipient->original);
 		buffer_append_byte(out, '\n');
 	}
 	buffer_append_string(out, "end:\n");
@@ -140,7 +140,7 @@ static void write_delivery(struct buffer *out, const struct queue_delivery *deli
 	buffer_append_number(out, delivery->recipient);
 	switch (delivery->route) {
 	case QUEUE_ROUTE_LOCAL:
-		write_word(out, " local ", delivery->service);
+		record_write_word(out, " local ", delivery->service);
 		break;
 	case QUEUE_ROUTE_REMOTE:
 		buffer_append_string(out, " remote");
@@ -169,55 +169,6 @@ int queue_control_write_map(struct buffer *out, const struct queue_delivery *del
 	buffer_append_number(out, directory_version);
 	buffer_append_string(out, " count=");
 	buffer_append_number(out, count);
-	buffer_append_byte(out, '\n');
-	return 0;
-}
-
-static void write_time(struct buffer *out, const char *before, int64_t time_us)
-{
-	char text[TIMESTAMP_SIZE];
-
-	timestamp_format_seconds(time_us, text);
-	buffer_append_string(out, before);
-	buffer_append_string(out, text);
-}
-
-int queue_control_write_outcome(struct buffer *out, const struct queue_delivery *delivery)
-{
-	static const char *const names[] = {
-		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
-
-	if (delivery->outcome == QUEUE_PENDING)
-		return 0;
-	if (delivery->number == 0 || !is_optional_word(delivery->status) ||
-	    !is_optional_word(delivery->trigger) || !queue_text_is_clean(delivery->text))
-		return -EINVAL;
-	if (delivery->outcome == QUEUE_DONE && delivery->is_quiet) {
-		buffer_append_string(out, "quiet: ");
-		buffer_append_number(out, delivery->number);
-		buffer_append_byte(out, '\n');
-	}
-	buffer_append_string(out, names[delivery->outcome]);
-	buffer_append_number(out, delivery->number);
-	write_time(out, " ", delivery->changed_us);
-	if (delivery->outcome == QUEUE_WAIT) {
-		write_time(out, " until=", delivery->until_us);
-		write_word(out, " trigger=", delivery->trigger);
-	}
-	buffer_append_byte(out, ' ');
-	buffer_append_str(out, delivery->status.length > 0 ? delivery->status : STR("-"));
-	write_word(out, " ", delivery->text);
-	buffer_append_byte(out, '\n');
-	return 0;
-}
-
-int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
-{
-	if (delivery->number == 0 || delivery->delayed_us <= 0)
-		return -EINVAL;
-	buffer_append_string(out, "delayed: ");
-	buffer_append_number(out, delivery->number);
-	write_time(out, " ", delivery->delayed_us);
 	buffer_append_byte(out, '\n');
 	return 0;
 }

@@ -17,7 +17,9 @@ struct queue_store {
 	enum queue_sync sync;
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
-	bool has_lost; /* a sync of queue_update_commit_group() failed */
+	bool has_lost;     /* a sync of queue_update_commit_group() failed */
+	bool *has_settled; /* [split]; owned: no process before us has names in info/X that
+			    * are not durable */
 };
 
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
@@ -51,6 +53,10 @@ MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t num
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);
+
+/* clean.c: the same, durably when it was there: the next new file may get this number. */
+MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
+					const char *name, uint64_t number);
 
 /* directories.c: directories that are to be made durable together. */
 struct queue_directories {
@@ -99,7 +105,6 @@ struct queue_intake {
 	struct queue_intake_options options;
 	pid_t process;                 /* ours, for names */
 	uint64_t next_serial;          /* of new files; main thread */
-	bool has_cleaned;              /* once; main thread */
 	bool is_clean;                 /* a new file's number has no old names; main thread */
 	pthread_mutex_t mutex;         /* guards what follows; never held over a disk call */
 	struct queue_spare_list ready; /* for use */

@@ -65,8 +65,8 @@ void queue_message_abandon(struct queue_message *message);
 void queue_message_discard(struct queue_message *message);
 
 /* From now on no message has a name that its number had before: what power
- * failures left was removed, by queue_intake_clean() and queue_update_clean(), both
- * without an error. New files then need not look for such names. */
+ * failures left was removed: a queue_cleaner of "send" is sure. New files then need not look for
+ * such names. */
 void queue_intake_trust_names(struct queue_intake *intake);
 
 /* Ended messages' files wait in pid/, to be used again or removed, until a later
@@ -89,11 +89,9 @@ MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_
  * No error when it is gone already. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 
-/* Removes what crashes left: new files in pid/ that are older than AGE_US (36 hours
- * in the sources) by the clock NOW_US, and the first time also data in mess/ whose
- * message had ended: so before a manager is there. Never a message at S4 or S5, never
- * one this intake has handed out. EACH, if not NULL, is told the path of everything
- * removed. */
+/* Removes what crashes left in pid/: new files that are older than AGE_US (36 hours
+ * in the sources) by the clock NOW_US, but for those that this intake has handed out. EACH, if not
+ * NULL, is told the path of everything removed. */
 MUST_CHECK int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
 				  void (*each)(void *context, const char *path), void *context);
 

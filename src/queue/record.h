@@ -26,6 +26,21 @@ bool record_option(struct str *rest, struct str *name_out, struct str *value_out
 /* "NAME: VALUE" or "NAME:" */
 bool record_split(struct str line, struct str *name_out, struct str *value_out);
 
+/* Writing: NAME and WORD, nothing when WORD is empty; BEFORE and a time, in seconds. */
+void record_write_word(struct buffer *out, const char *name, struct str word);
+void record_write_time(struct buffer *out, const char *before, int64_t time_us);
+bool record_word_is_optional(struct str word);
+/* A word, or empty, that cannot be taken for a "NAME=VALUE" before it. */
+bool record_status_is_valid(struct str status);
+
+/* What several outcomes have in common. */
+struct control_said {
+	uint32_t number;
+	struct str trigger;
+	struct str status;
+	struct str text;
+};
+
 struct control_reader {
 	struct queue_control *control;
 	struct mail_envelope *envelope;
@@ -35,6 +50,9 @@ struct control_reader {
 	size_t block_count;
 	size_t block_capacity;
 	struct queue_delivery **by_number; /* in the arena */
+	struct control_said *said;         /* owned; in the order of their numbers */
+	size_t said_count;
+	size_t said_capacity;
 };
 
 /* control_progress.c: one line after "end:". */

@@ -135,6 +135,7 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	store = memory_alloc_zero(1, sizeof *store);
 	store->directory = directory;
 	store->split = split;
+	store->has_settled = memory_alloc_zero(split, sizeof *store->has_settled);
 	store->sync = choose_sync(directory, options->sync);
 	*store_out = store;
 	return 0;
@@ -147,6 +148,7 @@ void queue_store_close(struct queue_store *store)
 	for (size_t i = 0; i < store->lock_count; i++)
 		os_file_close(store->locks[i]);
 	os_file_close(store->directory);
+	free(store->has_settled);
 	free(store);
 }
 

@@ -10,7 +10,8 @@
  *                        then a line that tells where the envelope begins,
  *                        "at: 00000000000000018233": queued at STAGE
  *   mess/X/ID            the data file of a message that is preprocessed
- *   intd/X/ID            the control file, under construction
+ *   intd/X/ID            the control file, under construction: the first, or a shorter
+ *                        one that takes the place of that in info (queue/update.h)
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
@@ -28,6 +29,9 @@
  *   S3      +   -    -    -    -    -     -      -     the envelope stands behind the data
  *   S4      -   +    ?    ?    ?    ?     ?      -     queued
  *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
+ *
+ * Only the name in info is read. Those in local and remote are for people and counting:
+ * after a crash they may lead to the file that was before it, or lack.
  *
  * (Sources: qmail internals, section 2; the hard links to one append-only
  * textual control file are from the distributed design.)

@@ -15,10 +15,12 @@ struct group {
 	size_t count;
 	int *files;                           /* [count]: open in this step; -1: none */
 	struct queue_directories directories; /* of names made in this step */
+	bool is_of_controls;                  /* this step; the one before is of bounce records */
 	bool is_ordered;                      /* this step relies on the filesystem's order */
 	struct owner {
 		size_t update;
 		size_t directory;
+		bool is_info;
 	} * owners; /* which update has a name in which directory */
 	size_t owner_count;
 	size_t owner_capacity;
@@ -32,14 +34,27 @@ static void add_directory(struct group *group, size_t i, enum queue_place place,
 			memory_resize(group->owners, group->owner_capacity * sizeof *group->owners);
 	}
 	group->owners[group->owner_count++] =
-		(struct owner){i, queue_directories_add(&group->directories, group->store, place,
-							name, group->updates[i]->number)};
+		(struct owner){i,
+			       queue_directories_add(&group->directories, group->store, place, name,
+						     group->updates[i]->number),
+			       place == QUEUE_INFO};
 }
 
 static void fail(struct group *group, size_t i, int error)
 {
 	if (group->updates[i]->result == 0)
 		group->updates[i]->result = error;
+}
+
+/* Directories of info/ have been synced: what names were in them is durable. */
+static void settle(const struct group *group)
+{
+	for (size_t i = 0; i < group->owner_count; i++) {
+		const struct queue_update *update = group->updates[group->owners[i].update];
+
+		if (group->owners[i].is_info && update->result == 0)
+			group->store->has_settled[update->number % group->store->split] = true;
+	}
 }
 
 /* Each directory once; whoever has a name in one that fails, fails. */
@@ -54,20 +69,22 @@ static void sync_each_directory(struct group *group)
 
 /* On a filesystem that keeps order S5 needs no sync: it begins when todo/ goes,
  * and the removal can become durable only after the names of S5 and with the
- * map, which is written out before it. Until then the message is at S4. */
-static bool is_with_names(const struct group *group, size_t i)
+ * map, which is written out before it. Until then the message is at S4. A file that
+ * takes another's place must be there first wherever it is. */
+static bool is_before_names(const struct group *group, size_t i)
 {
-	return group->is_ordered && group->updates[i]->preprocess;
+	return group->is_of_controls && (group->updates[i]->is_whole ||
+					 (group->is_ordered && group->updates[i]->preprocess));
 }
 
-static bool is_to_store(const struct group *group, size_t i, bool with_names)
+static bool is_to_store(const struct group *group, size_t i, bool before_names)
 {
 	return group->files[i] >= 0 && group->updates[i]->result == 0 &&
-	       !group->updates[i]->may_be_lost && is_with_names(group, i) == with_names;
+	       !group->updates[i]->may_be_lost && is_before_names(group, i) == before_names;
 }
 
 /* What was written to the open files, side by side. */
-static void for_each_file(struct group *group, bool with_names,
+static void for_each_file(struct group *group, bool before_names,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc((group->count + 1) * sizeof *files);
@@ -75,12 +92,12 @@ static void for_each_file(struct group *group, bool with_names,
 	size_t count = 0;
 
 	for (size_t i = 0; i < group->count; i++)
-		if (is_to_store(group, i, with_names))
+		if (is_to_store(group, i, before_names))
 			files[count++] = group->files[i];
 	store_many(files, count, results);
 	count = 0;
 	for (size_t i = 0; i < group->count; i++) {
-		if (!is_to_store(group, i, with_names))
+		if (!is_to_store(group, i, before_names))
 			continue;
 		group->store->has_lost |= results[count] < 0;
 		fail(group, i, results[count++]);
@@ -108,6 +125,7 @@ static void sync_step(struct group *group)
 		for_each_file(group, false, os_file_sync_many);
 		sync_each_directory(group);
 	}
+	settle(group);
 	for (size_t i = 0; i < group->count; i++) {
 		os_file_close(group->files[i]);
 		group->files[i] = -1;
@@ -176,6 +194,14 @@ static void write_bounces(struct group *group)
 	free(is_new);
 }
 
+/* Whether the name of the file that UPDATE is appended to may be an earlier process's that
+ * is not durable. */
+static bool is_unsettled(const struct group *group, const struct queue_update *update)
+{
+	return !update->preprocess && !update->is_whole && !update->may_be_lost &&
+	       !group->store->has_settled[update->number % group->store->split];
+}
+
 static void write_controls(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
@@ -183,11 +209,23 @@ static void write_controls(struct group *group)
 
 		if (update->result < 0 || update->control.length == 0)
 			continue;
-		group->files[i] = update->preprocess ? update_make_control(group->store, update)
-						     : update_append_control(group->store, update);
+		if (update->preprocess)
+			group->files[i] = update_make_control(group->store, update);
+		else if (update->is_whole)
+			group->files[i] = update_make_whole(group->store, update);
+		else
+			group->files[i] = update_append_control(group->store, update);
 		if (group->files[i] < 0)
 			fail(group, i, group->files[i]);
+		else if (is_unsettled(group, update))
+			add_directory(group, i, QUEUE_INFO, NULL);
 	}
+}
+
+/* Whether the names that are made now must be durable when the update returns. */
+static bool needs_sync(const struct group *group, size_t i)
+{
+	return !group->is_ordered || group->updates[i]->is_whole;
 }
 
 /* Links FROM to the update's name in PLACE. A name that is there already may be
@@ -201,7 +239,7 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	int result;
 
 	queue_store_path(group->store, place, name, group->updates[i]->number, path);
-	if (!group->is_ordered)
+	if (needs_sync(group, i))
 		add_directory(group, i, place, name);
 	result = os_file_link(directory, from, path);
 	if (result == -EEXIST) {
@@ -236,7 +274,7 @@ static int name_all(struct group *group, size_t i)
 	const struct queue_update *update = group->updates[i];
 	char from[QUEUE_PATH_SIZE];
 	char path[QUEUE_PATH_SIZE];
-	int result = name_data(group, i);
+	int result = update->preprocess ? name_data(group, i) : 0;
 
 	queue_store_path(group->store, QUEUE_INTD, NULL, update->number, from);
 	for (size_t k = 0; result == 0 && k < update->link_service_count; k++)
@@ -246,7 +284,7 @@ static int name_all(struct group *group, size_t i)
 	if (result < 0)
 		return result;
 	queue_store_path(group->store, QUEUE_INFO, NULL, update->number, path);
-	if (!group->is_ordered)
+	if (needs_sync(group, i))
 		add_directory(group, i, QUEUE_INFO, NULL);
 	return os_file_rename(group->store->directory, from, path);
 }
@@ -260,7 +298,11 @@ static int check(const struct queue_update *update)
 		return -EINVAL;
 	if (update->bounce.length > 0 && update->bounce.data[update->bounce.length - 1] != '\n')
 		return -EINVAL;
-	if (update->may_be_lost && (update->is_queued || update->bounce.length > 0))
+	if (update->may_be_lost &&
+	    (update->is_queued || update->is_whole || update->bounce.length > 0))
+		return -EINVAL;
+	if (update->is_whole &&
+	    (update->is_queued || !str_starts_with(update->control, STR("stagepost "))))
 		return -EINVAL;
 	return 0;
 }
@@ -278,15 +320,18 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 			updates[i]->result = update_check_identity(store, updates[i]);
 	}
 	write_bounces(&group);
+	group.is_of_controls = true;
 	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;
 	write_controls(&group);
-	if (group.is_ordered)
-		for_each_file(&group, true, os_file_write_out_many);
+	for_each_file(&group, true, group.is_ordered ? os_file_write_out_many : os_file_sync_many);
 	for (size_t i = 0; i < count; i++)
-		if (updates[i]->result == 0 && updates[i]->preprocess)
+		if (updates[i]->result == 0 && (updates[i]->preprocess || updates[i]->is_whole))
 			fail(&group, i, name_all(&group, i));
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
+	for (size_t i = 0; i < count; i++)
+		if (updates[i]->result < 0 && updates[i]->is_whole)
+			update_drop_whole(store, updates[i]);
 	free(group.files);
 	free(group.owners);
 	queue_directories_clear(&group.directories);

@@ -24,8 +24,11 @@ struct queue_update {
 				* control file, with CONTROL behind the envelope, under the
 				* names in info/ and the places below: S5 but for todo, which
 				* "queue" removes when told */
-	bool link_remote;      /* with preprocess */
-	const char *const *link_services; /* with preprocess */
+	bool is_whole;         /* CONTROL is all of the control file, which is written anew in
+				* place of the old one: see queue_control_outgrown(). At S5;
+				* never may_be_lost. After a failure the next one is whole, too */
+	bool link_remote;      /* with preprocess and is_whole: the names that it shall have */
+	const char *const *link_services;
 	size_t link_service_count;
 	int result; /* out: 0 or -errno */
 };
@@ -42,9 +45,21 @@ struct queue_update {
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an
  * update that preprocesses has the map block in its control text: -EINVAL when
- * that is empty. May run in a thread of its own, one call at a time. */
+ * that is empty. May run in a thread of its own, one call at a time.
+ *
+ * A control file that is written anew is made in intd/ and is durable, bytes and size,
+ * before it has another name; then its names in local/ and remote/, then that in info/,
+ * which alone is read, take the place of the old file's. So there is the old file, which has
+ * all that was durable, or the new one. What is appended to the new one counts only when
+ * the name is durable, too: the update returns after that; and the first append of a
+ * process to a file in a directory of info/ syncs that directory, since an earlier process
+ * may have been ended between the two. */
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
+
+/* Notes in CONTROL, which is that of UPDATE's message, how long its file is now. After each
+ * commit, whatever its result. */
+void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
 /* A place whose deliveries are all done loses its name: local/SERVICE/X/ID, or
  * remote/X/ID when SERVICE is NULL. No error when it is gone already. */
@@ -59,13 +74,12 @@ MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
-/* Removes names in intd, and those in info, local, remote and bounce of a message that
- * is not at S5: a power failure brought them back after it had ended, or cut it off on
- * its way there. At start, after queue_intake_clean() ran.
- * EACH, if not NULL, is told the path of everything removed. */
-MUST_CHECK int queue_update_clean(struct queue_store *store, const char *const *services,
-				  size_t service_count,
-				  void (*each)(void *context, const char *path), void *context);
+/* A message that is found at S4 after a crash, before anybody works on it: what is left
+ * of a way to S5 that was cut off (info/, mess/) is removed, unless it has arrived but for
+ * the removal from todo/. REMOVED, if not NULL, is told the paths. */
+MUST_CHECK int queue_update_settle(struct queue_store *store, enum mail_stage stage,
+				   uint64_t number,
+				   void (*removed)(void *context, const char *path), void *context);
 
 /* Reads what the queue says of a message at todo/STAGE (STAGE not NULL) or info into
  * TEXT (appended): its control file, or before it has one the envelope. -ENOENT,
@@ -75,7 +89,8 @@ MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stag
 /* The same, parsed; the number and the stage in it must be these: -EBADMSG when
  * they are not (a name that points to another message's file is damage: it is
  * never delivered). Errors of queue_control_parse(), whose *LINE_OUT is 0 when
- * no line is to blame. */
+ * no line is to blame. One at S5 without data has ended, and a power failure brought its
+ * names back: -ENOENT. */
 MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct queue_control **control_out,
 				 unsigned *line_out);

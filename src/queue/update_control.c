@@ -8,32 +8,59 @@
 
 enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
-/* Whether RECORDS may not follow the last byte of FILE at once: 1, 0 or -errno.
+/* Whether RECORDS may not follow the last byte of FILE, which has SIZE, at once: 1, 0 or -errno.
  * A crash or a full disk may have cut its last line. And what stands there may
  * be of an append whose sync failed, seen now but gone after a power failure:
  * then the line that it leaves must not swallow our first record. */
-static int needs_newline(const struct queue_store *store, int file)
+static int needs_newline(const struct queue_store *store, int file, uint64_t size)
 {
-	struct os_file_info info;
 	char last;
 	ssize_t length;
-	int result = os_file_info(file, &info);
 
-	if (result < 0 || info.size == 0)
-		return result;
-	length = os_file_read(file, &last, 1, info.size - 1);
+	if (size == 0)
+		return 0;
+	length = os_file_read(file, &last, 1, size - 1);
 	if (length < 0)
 		return (int)length;
 	return store->has_lost || length == 0 || last != '\n';
 }
 
+/* What a full disk has let in of RECORDS goes: tried again and again it would grow. */
+static void cut(int file, uint64_t size)
+{
+	int result = os_file_truncate(file, size);
+
+	(void)result; /* else it is a line that is ended, and skipped */
+}
+
 int update_append(const struct queue_store *store, int file, struct str records)
 {
-	int result = needs_newline(store, file);
+	struct os_file_info info;
+	int result = os_file_info(file, &info);
 
+	if (result == 0)
+		result = needs_newline(store, file, info.size);
+	if (result < 0)
+		return result;
 	if (result > 0)
 		result = os_file_append(file, "\n", 1);
-	return result == 0 ? os_file_append(file, records.data, records.length) : result;
+	if (result == 0)
+		result = os_file_append(file, records.data, records.length);
+	if (result < 0)
+		cut(file, info.size);
+	return result;
+}
+
+void queue_update_account(struct queue_control *control, const struct queue_update *update)
+{
+	if (update->is_whole)
+		control->must_be_whole = update->result < 0;
+	if (update->is_whole && update->result == 0)
+		control->size = update->control.length;
+	else if (!update->is_whole)
+		control->size += update->control.length + 1;
+	if (update->preprocess) /* what is in todo/ stands in front */
+		control->size = control->head.length + update->control.length;
 }
 
 /* What a control file begins with that is the update's message's own. */
@@ -110,27 +137,58 @@ static int create(const struct queue_store *store, const char *path)
 	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
 }
 
+/* TEXT as a file in intd/. */
+static int write_new(const struct queue_store *store, uint64_t number, struct str text)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_INTD, NULL, number, path);
+	file = create(store, path);
+	if (file < 0)
+		return file;
+	result = os_file_write(file, text.data, text.length, 0);
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
+}
+
 int update_make_control(struct queue_store *store, const struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	char path[QUEUE_PATH_SIZE];
 	int result = read_envelope(store, update, &text);
-	int file;
 
 	if (result < 0)
 		return result;
 	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
 		buffer_append_byte(&text, '\n');
 	buffer_append_str(&text, update->control);
-	queue_store_path(store, QUEUE_INTD, NULL, update->number, path);
-	file = create(store, path);
+	return write_new(store, update->number, buffer_view(&text));
+}
+
+int update_make_whole(struct queue_store *store, const struct queue_update *update)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	/* in place of another message's file it would be that one's end */
+	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
 		return file;
-	result = os_file_write(file, buffer_data(&text), text.length, 0);
-	if (result == 0)
-		return file;
+	result = check_head(update, file);
 	os_file_close(file);
-	return result;
+	return result == 0 ? write_new(store, update->number, update->control) : result;
+}
+
+void update_drop_whole(struct queue_store *store, const struct queue_update *update)
+{
+	int result = queue_store_drop(store, QUEUE_INTD, NULL, update->number);
+
+	(void)result; /* else the next one that is made takes its place */
 }
 
 int update_append_control(struct queue_store *store, const struct queue_update *update)

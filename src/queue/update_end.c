@@ -152,6 +152,13 @@ int queue_update_read(struct queue_store *store, const enum mail_stage *stage, u
 	return read_whole(store, path, text);
 }
 
+static int check_data(const struct queue_store *store, uint64_t number)
+{
+	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
+
+	return result == 0 ? -ENOENT : result < 0 ? result : 0;
+}
+
 int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		      struct queue_control **control_out, unsigned *line_out)
 {
@@ -163,6 +170,8 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 
 	if (line_out != NULL)
 		*line_out = 0;
+	if (result == 0 && stage == NULL)
+		result = check_data(store, number);
 	if (result == 0)
 		result = queue_control_parse(buffer_view(&text), &control, line_out);
 	if (result < 0)

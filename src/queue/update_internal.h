@@ -17,6 +17,11 @@ MUST_CHECK int update_check_identity(struct queue_store *store, const struct que
  * -errno. */
 MUST_CHECK int update_make_control(struct queue_store *store, const struct queue_update *update);
 
+/* Makes the control file of a message at S5 anew, in intd/: the same. */
+MUST_CHECK int update_make_whole(struct queue_store *store, const struct queue_update *update);
+/* Takes it away again, if it did not get further. */
+void update_drop_whole(struct queue_store *store, const struct queue_update *update);
+
 /* Appends to that of a message at S5: the file, open, or -errno; -ESTALE as above. */
 MUST_CHECK int update_append_control(struct queue_store *store, const struct queue_update *update);
 

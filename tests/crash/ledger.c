@@ -2,6 +2,7 @@
 #include "ledger.h"
 #include "base/timestamp.h"
 #include "os/file.h"
+#include "queue/cleaner.h"
 #include "queue/message.h"
 #include "queue/update.h"
 #include "recorder.h"
@@ -253,6 +254,36 @@ static int check_empty(struct trial *trial, bool also_of_queue)
 	return 0;
 }
 
+static bool is_busy(void *context, uint64_t number)
+{
+	(void)context;
+	(void)number;
+	return false;
+}
+
+static int remove_data(void *context, uint64_t number)
+{
+	return queue_message_remove_data(context, number);
+}
+
+int ledger_clean(struct queue_store *store, struct queue_intake *intake)
+{
+	static const struct queue_cleaner_handler handler = {.is_busy = is_busy,
+							     .remove_data = remove_data};
+	struct queue_cleaner *cleaner =
+		queue_cleaner_new(store, ledger_services, LEDGER_SERVICES, &handler, intake);
+	int first_error = 0;
+	int result = 1;
+
+	while (result != 0) {
+		result = queue_cleaner_step(cleaner);
+		if (result < 0 && first_error == 0)
+			first_error = result;
+	}
+	queue_cleaner_free(cleaner);
+	return first_error;
+}
+
 /* Every message can be brought to its end, and nothing stays. */
 static int check_end(struct trial *trial)
 {
@@ -270,8 +301,7 @@ static int check_end(struct trial *trial)
 		return result;
 	result = queue_intake_clean(trial->intake, later_us, HOUR_US, NULL, NULL);
 	if (result == 0)
-		result = queue_update_clean(trial->store, ledger_services, LEDGER_SERVICES, NULL,
-					    NULL);
+		result = ledger_clean(trial->store, trial->intake);
 	queue_message_commit_group(trial->intake, NULL, 0, NULL);
 	return result == 0 ? check_empty(trial, true) : result;
 }
@@ -291,8 +321,7 @@ static int start(struct trial *trial)
 		result = queue_intake_clean(trial->intake, recorder.now_us, 36 * HOUR_US, NULL,
 					    NULL);
 	if (result == 0)
-		result = queue_update_clean(trial->store, ledger_services, LEDGER_SERVICES, NULL,
-					    NULL);
+		result = ledger_clean(trial->store, trial->intake);
 	return result;
 }
 

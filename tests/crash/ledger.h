@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "queue/control.h"
+#include "queue/message.h"
 #include "queue/store.h"
 
 enum { LEDGER_MESSAGES_MAX = 16, LEDGER_DELIVERIES_MAX = 40 };
@@ -50,6 +51,9 @@ struct entry *ledger_add(void);
  * and compares it with the ledger; then ends every message and looks for what
  * is left. False: *WHY says which promise is broken. */
 bool ledger_holds(struct buffer *why);
+
+/* As "send" cleans after a crash: the first error. */
+MUST_CHECK int ledger_clean(struct queue_store *store, struct queue_intake *intake);
 
 extern const char *const ledger_services[];
 enum { LEDGER_SERVICES = 1 };

@@ -675,13 +675,17 @@ int os_file_filesystem_type(int file, uint64_t *type_out)
 	return 0;
 }
 
-int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
-		 void *context)
+struct os_file_list {
+	struct disk_entry *names; /* owned; as they were when it was opened */
+	size_t count;
+	size_t next;
+};
+
+int os_file_list_open(int directory, const char *path, struct os_file_list **list_out)
 {
 	const struct disk_node *node = look_up(directory, path);
 	char place[DISK_NAME_SIZE];
-	struct disk_entry *names;
-	size_t count;
+	struct os_file_list *list;
 	int result;
 
 	place_of(path, place);
@@ -690,13 +694,43 @@ int os_file_list(int directory, const char *path, int (*each)(void *context, con
 		return result;
 	if (node == NULL)
 		return -ENOENT;
-	count = node->seen_names.count;
-	names = memory_alloc((count + 1) * sizeof *names);
-	for (size_t i = 0; i < count; i++)
-		names[i] = node->seen_names.items[i];
-	for (size_t i = 0; i < count && result == 0; i++)
-		result = each(context, names[i].name);
-	free(names);
+	list = memory_alloc_zero(1, sizeof *list);
+	list->count = node->seen_names.count;
+	list->names = memory_alloc((list->count + 1) * sizeof *list->names);
+	for (size_t i = 0; i < list->count; i++)
+		list->names[i] = node->seen_names.items[i];
+	*list_out = list;
+	return 0;
+}
+
+int os_file_list_next(struct os_file_list *list, const char **name_out)
+{
+	if (list->next == list->count)
+		return 0;
+	*name_out = list->names[list->next++].name;
+	return 1;
+}
+
+void os_file_list_close(struct os_file_list *list)
+{
+	if (list == NULL)
+		return;
+	free(list->names);
+	free(list);
+}
+
+int os_file_list(int directory, const char *path, int (*each)(void *context, const char *name),
+		 void *context)
+{
+	struct os_file_list *list;
+	int result = os_file_list_open(directory, path, &list);
+	const char *name;
+
+	if (result < 0)
+		return result;
+	while (result == 0 && os_file_list_next(list, &name) > 0)
+		result = each(context, name);
+	os_file_list_close(list);
 	return result;
 }
 

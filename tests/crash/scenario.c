@@ -59,7 +59,7 @@ static void clean(void)
 	int result = queue_intake_clean(intake, recorder.now_us, 36 * HOUR_US, NULL, NULL);
 
 	if (result == 0)
-		result = queue_update_clean(store, ledger_services, LEDGER_SERVICES, NULL, NULL);
+		result = ledger_clean(store, intake);
 	(void)result;
 }
 
@@ -231,6 +231,95 @@ static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcom
 	look();
 }
 
+/* The whole text of the control file, with OUTCOME in it; false: it cannot be read. */
+static bool write_whole(const struct entry *entry, uint32_t number, enum queue_outcome outcome,
+			struct buffer *whole, bool is_there[LEDGER_DELIVERIES_MAX + 1])
+{
+	struct queue_control *control;
+
+	if (queue_update_load(store, NULL, entry->number, &control, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		struct queue_delivery *delivery = &control->deliveries[i];
+
+		is_there[delivery->number] =
+			delivery->outcome == entry->deliveries[delivery->number].tried;
+		if (delivery->number != number)
+			continue;
+		delivery->outcome = outcome;
+		delivery->changed_us = 6 * SECOND_US;
+		delivery->status = STR("2.0.0");
+	}
+	control->must_be_whole = true;
+	if (!queue_control_outgrown(control, 0, whole))
+		panic("a control file cannot be written anew");
+	queue_control_free(control);
+	return true;
+}
+
+/* Notes an outcome, and writes the control file anew. */
+static void renew(struct entry *entry, uint32_t number, enum queue_outcome outcome)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	bool is_there[LEDGER_DELIVERIES_MAX + 1] = {0};
+	struct queue_update change = {.number = entry->number,
+				      .born_us = entry->born_us,
+				      .is_whole = true,
+				      .link_remote = true,
+				      .link_services = ledger_services,
+				      .link_service_count = LEDGER_SERVICES};
+	char bounce[64];
+
+	if (!write_whole(entry, number, outcome, &text, is_there))
+		return;
+	change.control = buffer_view(&text);
+	snprintf(bounce, sizeof bounce, "bounce %" PRId64 " %u.\n", entry->born_us, number);
+	if (outcome == QUEUE_FAIL)
+		change.bounce = str_from(bounce);
+	entry->deliveries[number].tried = outcome;
+	is_there[number] = true;
+	if (update(&change))
+		for (uint32_t i = 1; i <= LEDGER_DELIVERIES_MAX; i++) {
+			if (!is_there[i])
+				continue;
+			entry->deliveries[i].marked = entry->deliveries[i].tried;
+			entry->deliveries[i].may_wait = false;
+		}
+	look();
+}
+
+/* The process that writes it anew is killed as soon as it is in its place, and another one
+ * goes on. */
+static void renew_and_die(const struct entry *entry)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	bool is_there[LEDGER_DELIVERIES_MAX + 1] = {0};
+	int directory = queue_store_directory(store);
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	if (!write_whole(entry, 0, QUEUE_PENDING, &text, is_there))
+		return;
+	queue_store_path(store, QUEUE_INTD, NULL, entry->number, from);
+	queue_store_path(store, QUEUE_INFO, NULL, entry->number, to);
+	file = os_file_open(directory, from, OS_FILE_WRITE | OS_FILE_CREATE);
+	if (file < 0)
+		return;
+	result = os_file_write(file, buffer_data(&text), text.length, 0);
+	if (result == 0 && ledger.sync == QUEUE_SYNC_ORDERED)
+		os_file_write_out_many(&file, 1, &result);
+	else if (result == 0)
+		os_file_sync_many(&file, 1, &result);
+	os_file_close(file);
+	if (result == 0)
+		result = os_file_rename(directory, from, to);
+	(void)result;
+	stop();
+	start(false);
+}
+
 static void finish(struct entry *entry)
 {
 	entry->is_ended = true;
@@ -346,6 +435,35 @@ static void whole_life(void)
 	stop();
 }
 
+static void writing_anew(void)
+{
+	struct entry *entry;
+
+	start(false);
+	entry = enqueue_one(120, 6);
+	if (preprocess(entry, 6)) {
+		mark(entry, 1, QUEUE_DONE);
+		mark(entry, 2, QUEUE_WAIT);
+		renew(entry, 3, QUEUE_DONE);
+		mark(entry, 2, QUEUE_DONE);
+		renew(entry, 4, QUEUE_FAIL);
+		mark(entry, 5, QUEUE_WAIT);
+		renew_and_die(entry);
+		mark(entry, 5, QUEUE_DONE);
+		renew(entry, 6, QUEUE_WAIT);
+		entry->has_queued_bounce = true;
+		finish(entry);
+	}
+	settle();
+	/* its number, and the numbers of its files, again */
+	entry = enqueue_one(60, 2);
+	if (preprocess(entry, 2)) {
+		renew(entry, 1, QUEUE_DONE);
+		mark(entry, 2, QUEUE_FAIL);
+	}
+	stop();
+}
+
 static void short_lives(void)
 {
 	struct entry *entry = NULL;
@@ -425,6 +543,7 @@ static void stray(void)
 
 void scenario_aftermath(void)
 {
+	static bool goes_first; /* every second time */
 	static const struct letter letters[] = {{MAIL_STAGE_SUBMIT, 20, 1},
 						{MAIL_STAGE_ARRIVE, 530, 3}};
 	struct queue_store *outer_store = store;
@@ -433,7 +552,12 @@ void scenario_aftermath(void)
 
 	start(false);
 	forget_probes();
+	if (goes_first) { /* mail is served before anything is cleaned */
+		enqueue(letters, 2, entries);
+		(void)preprocess(entries[0], 1);
+	}
 	clean();
+	goes_first = !goes_first;
 	enqueue(letters, 2, entries);
 	(void)preprocess(entries[0], 1);
 	settle();
@@ -449,10 +573,12 @@ const struct scenario scenarios[] = {
 	{"group", group, 4, false},
 	{"reuse", reuse, 4, false},
 	{"whole life", whole_life, 4, false},
+	{"writing anew", writing_anew, 4, false},
 	{"short lives", short_lives, 4, false},
 	{"cleaning", cleaning, 4, false},
 	{"reuse, no spares", reuse, 0, false},
 	{"short lives, no spares", short_lives, 0, false},
+	{"writing anew, no spares", writing_anew, 0, false},
 	{"stray, no spares", stray, 0, false},
 };
 const size_t scenario_count = COUNT_OF(scenarios);

@@ -265,10 +265,11 @@ static void peace(void)
 	model_answer_removals();
 	check();
 	if (manager->sleepers.count > 0 || manager->messages != NULL || manager->share.used > 0)
-		model_fail("the manager remembers messages that are gone: %zu asleep, %u awake, %zu "
-			   "units",
-			   manager->sleepers.count, HASH_COUNT(manager->messages),
-			   manager->share.used);
+		model_fail(
+			"the manager remembers messages that are gone: %zu asleep, %u awake, %zu "
+			"units",
+			manager->sleepers.count, HASH_COUNT(manager->messages),
+			manager->share.used);
 }
 
 static void on_stopped(void *context)

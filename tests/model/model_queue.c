@@ -5,6 +5,7 @@
 #include "ipc/pack.h"
 #include "model.h"
 #include "os/file.h"
+#include "queue/cleaner.h"
 #include "queue/client.h"
 #include "queue/update.h"
 #include "queue/walk.h"
@@ -404,6 +405,8 @@ static int apply(struct queue_update *update)
 	} else if (!m->is_at_s5) {
 		model_fail("%" PRIu64 " is updated at S4", update->number);
 	}
+	if (update->is_whole)
+		buffer_reset(&m->control);
 	buffer_append_str(&m->control, update->control);
 	return 0;
 }
@@ -462,15 +465,51 @@ int queue_update_leave(struct queue_store *store, uint64_t number, const char *s
 	return 0;
 }
 
-int queue_update_clean(struct queue_store *store, const char *const *services, size_t service_count,
-		       void (*each)(void *context, const char *path), void *context)
+int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64_t number,
+			void (*removed)(void *context, const char *path), void *context)
+{
+	(void)store;
+	(void)stage;
+	(void)number;
+	(void)removed;
+	(void)context;
+	return model_once_in(50) ? -EIO : 0;
+}
+
+void queue_update_account(struct queue_control *control, const struct queue_update *update)
+{
+	if (update->result == 0)
+		control->size = update->is_whole ? update->control.length
+						 : control->size + update->control.length;
+}
+
+struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,
+					size_t service_count,
+					const struct queue_cleaner_handler *handler, void *context)
 {
 	(void)store;
 	(void)services;
 	(void)service_count;
-	(void)each;
+	(void)handler;
 	(void)context;
-	return 0;
+	return NULL;
+}
+
+void queue_cleaner_free(struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+}
+
+int queue_cleaner_step(struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+	return model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
+}
+
+bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+	return model_once_in(2);
 }
 
 int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)

@@ -322,6 +322,8 @@ static void unsafe_outcomes_are_not_written(void **state)
 	bad.number = 0;
 	assert_int_equal(write_outcome(bad), -EINVAL);
 	bad = good;
+	bad.status = STR("said=1");
+	assert_int_equal(write_outcome(bad), -EINVAL);
 	bad.status = STR("4.4.1 x");
 	assert_int_equal(write_outcome(bad), -EINVAL);
 	bad = good;

@@ -174,6 +174,28 @@ static void commit_in_parts(struct queue_peer *peer)
 	(void)queue_peer_hear(peer);
 }
 
+static void hear_of_nothing(struct queue_peer *peer)
+{
+	unsigned type;
+
+	give_file(peer);
+	do
+		type = queue_peer_hear(peer);
+	while (type == QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(type, QUEUE_PROTOCOL_ABANDON);
+}
+
+/* It could not be kept: the connection, on which others are committed, goes on. */
+static void an_envelope_that_is_too_long_is_refused(void **state)
+{
+	(void)state;
+	play.commits = true;
+	play.recipients = 300000;
+	run(hear_of_nothing);
+	expect(2, 0, -E2BIG);
+	play.commits = false;
+}
+
 static void commits_are_answered(void **state)
 {
 	(void)state;
@@ -333,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(commits_are_answered),
+		TEST(an_envelope_that_is_too_long_is_refused),
 		TEST(a_commit_without_an_answer_fails),
 		TEST(what_breaks_the_rules_ends_the_connection),
 		TEST(a_message_is_given_up),

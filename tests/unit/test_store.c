@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "os/file.h"
+#include "queue/cleaner.h"
 #include "queue/message.h"
 #include "queue/update.h"
 #include "scratch.h"
@@ -7,9 +8,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -407,11 +410,278 @@ static void preprocessed_message_ends(void **state)
 	queue_store_close(store);
 }
 
+static int commit_one(struct queue_store *store, struct queue_update *update)
+{
+	queue_update_commit_group(store, &update, 1);
+	return update->result;
+}
+
+static struct queue_update make_preprocessed(struct queue_store *store, struct queue_intake *intake)
+{
+	static const char *const services[] = {"mailbox"};
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = MAIL_STAGE_ARRIVE,
+		.control = STR("map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+		.link_services = services,
+		.link_service_count = 1,
+	};
+
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	update.number = enqueue(intake, "data\r\n");
+	assert_int_equal(commit_one(store, &update), 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+	update.is_queued = update.preprocess = false;
+	update.born_us = SECOND_US;
+	return update;
+}
+
+static uint64_t inode_of(struct queue_store *store, enum queue_place place, const char *service,
+			 uint64_t number)
+{
+	struct os_file_info info;
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	return info.inode;
+}
+
+static void a_control_file_is_written_anew(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_update update = make_preprocessed(store, intake);
+	struct queue_control *control;
+	struct buffer whole = {0};
+	uint64_t old;
+
+	(void)state;
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	control->deliveries[0].outcome = QUEUE_WAIT;
+	control->must_be_whole = true;
+	assert_true(queue_control_outgrown(control, 0, &whole));
+	old = inode_of(store, QUEUE_INFO, NULL, update.number);
+	update.is_whole = true;
+	update.may_be_lost = true;
+	update.control = buffer_view(&whole);
+	assert_int_equal(commit_one(store, &update), -EINVAL);
+	update.may_be_lost = false;
+	update.control = STR("wait: 1\n");
+	assert_int_equal(commit_one(store, &update), -EINVAL);
+	update.control = buffer_view(&whole);
+	control->must_be_whole = false;
+	update.born_us++; /* of another message that had this number */
+	assert_int_equal(commit_one(store, &update), -ESTALE);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	queue_update_account(control, &update);
+	assert_true(control->must_be_whole);
+	update.born_us--;
+	assert_int_equal(commit_one(store, &update), 0);
+	queue_update_account(control, &update);
+	assert_false(control->must_be_whole);
+	assert_int_equal(control->size, whole.length);
+	assert_int_not_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number),
+			 inode_of(store, QUEUE_LOCAL, "mailbox", update.number));
+	queue_control_free(control);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_int_equal(control->deliveries[0].outcome, QUEUE_WAIT);
+	queue_control_free(control);
+	buffer_clear(&whole);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* A record that does not fit, tried again and again, leaves nothing. */
+static void a_full_disk_does_not_let_files_grow(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_update update = make_preprocessed(store, intake);
+	struct os_file_info before;
+	struct os_file_info after;
+	struct rlimit limit;
+	struct rlimit unlimited;
+	struct buffer text = {0};
+	char name[QUEUE_PATH_SIZE];
+
+	(void)state;
+	queue_store_path(store, QUEUE_INFO, NULL, update.number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &before), 0);
+	buffer_append_string(&text, "done: 1 2026-11-20T08:33:11Z 2.0.0 ");
+	memset(buffer_reserve(&text, 1000), 'x', 1000);
+	buffer_commit(&text, 1000);
+	buffer_append_byte(&text, '\n');
+	update.control = buffer_view(&text);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	limit = unlimited;
+	limit.rlim_cur = before.size + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(commit_one(store, &update), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &after), 0);
+	assert_int_equal(after.size, before.size);
+	assert_int_equal(commit_one(store, &update), 0);
+	buffer_clear(&text);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static bool has_name(struct queue_store *store, const char *name)
 {
 	struct os_file_info info;
 
 	return os_file_info_at(queue_store_directory(store), name, &info) == 0;
+}
+
+struct hands {
+	struct queue_intake *intake;
+	uint64_t busy; /* 0: none */
+	uint64_t forgotten;
+};
+
+static bool is_busy(void *context, uint64_t number)
+{
+	const struct hands *hands = context;
+
+	return number == hands->busy;
+}
+
+static void forget(void *context, uint64_t number)
+{
+	struct hands *hands = context;
+
+	hands->forgotten = number;
+}
+
+static int remove_data(void *context, uint64_t number)
+{
+	const struct hands *hands = context;
+
+	return queue_message_remove_data(hands->intake, number);
+}
+
+static void clean(struct queue_store *store, struct hands *hands)
+{
+	static const char *const services[] = {"mailbox"};
+	static const struct queue_cleaner_handler handler = {is_busy, forget, remove_data, NULL};
+	struct queue_cleaner *cleaner = queue_cleaner_new(store, services, 1, &handler, hands);
+	int result = 1;
+
+	while (result != 0) {
+		result = queue_cleaner_step(cleaner);
+		assert_true(result >= 0);
+	}
+	assert_true(queue_cleaner_is_sure(cleaner));
+	queue_cleaner_free(cleaner);
+}
+
+static void make_name(struct queue_store *store, enum queue_place place, const char *service,
+		      uint64_t number)
+{
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
+}
+
+static bool stands(struct queue_store *store, enum queue_place place, const char *service,
+		   uint64_t number)
+{
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	return has_name(store, name);
+}
+
+/* Each name that may have come back, of a message that somebody works on and of one that
+ * nobody does; beside those of messages at S4 and S5. */
+static void what_has_come_back_goes(void **state)
+{
+	static const struct {
+		enum queue_place place;
+		const char *service;
+		bool is_forgotten;
+	} cases[] = {{QUEUE_INFO, NULL, true},
+		     {QUEUE_INTD, NULL, false},
+		     {QUEUE_REMOTE, NULL, false},
+		     {QUEUE_BOUNCE, NULL, false},
+		     {QUEUE_LOCAL, "mailbox", false}};
+	enum { GONE = 1000001 };
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	struct queue_update update = make_preprocessed(store, intake);
+	uint64_t queued = enqueue(intake, "queued\r\n");
+	struct queue_control *control;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct hands hands = {.intake = intake, .busy = GONE};
+
+		make_name(store, cases[i].place, cases[i].service, GONE);
+		if (cases[i].place == QUEUE_INFO) /* whoever wakes it finds that it has ended */
+			assert_int_equal(queue_update_load(store, NULL, GONE, &control, NULL),
+					 -ENOENT);
+		clean(store, &hands);
+		assert_true(stands(store, cases[i].place, cases[i].service, GONE));
+		hands.busy = 0;
+		clean(store, &hands);
+		assert_false(stands(store, cases[i].place, cases[i].service, GONE));
+		assert_int_equal(hands.forgotten, cases[i].is_forgotten ? GONE : 0);
+	}
+	assert_true(stands(store, QUEUE_TODO, "arrive", queued));
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	queue_control_free(control);
+	assert_true(stands(store, QUEUE_LOCAL, "mailbox", update.number));
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* What is left of a way to S5 that was cut off, by the one and by the other. */
+static void a_message_at_s4_is_settled(void **state)
+{
+	struct queue_store *store = open_store(QUEUE_SYNC_FILES);
+	struct queue_intake *intake = open_intake(store);
+	uint64_t number = enqueue(intake, "queued\r\n");
+	struct hands hands = {.intake = intake, .busy = number};
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = stage,
+		.control = STR("map: 1 remote <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+	};
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		make_name(store, QUEUE_MESS, NULL, number);
+		make_name(store, QUEUE_INFO, NULL, number);
+		clean(store, &hands);
+		assert_true(stands(store, QUEUE_MESS, NULL, number));
+		if (i == 0)
+			assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+		hands.busy = 0;
+		clean(store, &hands);
+		hands.busy = number;
+		assert_false(stands(store, QUEUE_MESS, NULL, number));
+		assert_false(stands(store, QUEUE_INFO, NULL, number));
+		expect_data(store, number, "queued\r\n");
+	}
+	/* one that has arrived, but for the removal from todo/, stays as it is */
+	update.number = number;
+	assert_int_equal(commit_one(store, &update), 0);
+	hands.busy = 0;
+	assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+	clean(store, &hands);
+	assert_true(stands(store, QUEUE_MESS, NULL, number));
+	assert_true(stands(store, QUEUE_INFO, NULL, number));
+	queue_intake_close(intake);
+	queue_store_close(store);
 }
 
 static void cleaning_spares_the_living(void **state)
@@ -420,6 +690,7 @@ static void cleaning_spares_the_living(void **state)
 	struct queue_intake *intake = open_intake(store);
 	uint64_t queued = enqueue(intake, "queued\r\n");
 	struct queue_message *ours = write_message(intake, "ours\r\n");
+	struct hands hands = {.intake = intake};
 	int directory = queue_store_directory(store);
 	int64_t now_us = INT64_C(4102444800) * SECOND_US;
 	char name[QUEUE_PATH_SIZE];
@@ -435,6 +706,12 @@ static void cleaning_spares_the_living(void **state)
 	queue_store_path(store, QUEUE_TODO, "arrive", queued, live);
 	assert_int_equal(queue_intake_clean(intake, now_us, now_us, NULL, NULL), 0);
 	assert_true(has_name(store, "pid/n1-1"));
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	hands.busy = info.inode;
+	clean(store, &hands);
+	assert_true(has_name(store, name));
+	hands.busy = 0;
+	clean(store, &hands);
 	assert_false(has_name(store, name));
 	assert_int_equal(queue_intake_clean(intake, now_us, HOUR_US, NULL, NULL), 0);
 	assert_false(has_name(store, "pid/n1-1"));
@@ -570,9 +847,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(envelope_must_fit_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(envelope_stands_behind_the_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(preprocessed_message_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_control_file_is_written_anew, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_disk_does_not_let_files_grow, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(writer_thread_works_beside_the_main_thread, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(cleaning_spares_the_living, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_copy_loses_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_has_come_back_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_copy_loses_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_message_at_s4_is_settled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_copy_loses_nothing, set_up, tear_down),
 	};
 

@@ -26,8 +26,9 @@ struct recorder {
 struct record {
 	struct queue_update update;
 	struct message *message;
-	const struct queue_control *subject;
+	struct queue_control *subject;
 	struct buffer control;
+	struct buffer whole; /* when the control file is written anew */
 	struct buffer bounce;
 	const char **services; /* owned, as its names are */
 	unsigned char *news;   /* that is in it, for each delivery */
@@ -38,6 +39,7 @@ static void record_free(struct record *record)
 	for (size_t i = 0; i < record->update.link_service_count; i++)
 		free((char *)(uintptr_t)record->services[i]);
 	buffer_clear(&record->control);
+	buffer_clear(&record->whole);
 	buffer_clear(&record->bounce);
 	free(record->services);
 	free(record->news);
@@ -85,30 +87,54 @@ static void add_links(struct recorder *recorder, struct record *record)
 	record->update.link_services = record->services;
 }
 
-static int add_outcome(struct record *record, const struct queue_delivery *delivery)
+/* The deliveries whose outcome is news, and those of them that are in the report at the end. */
+static int add_outcomes(struct record *record)
 {
-	int error = queue_control_write_outcome(&record->control, delivery);
+	struct queue_control *control = record->subject;
+	uint32_t *indexes = memory_alloc((control->delivery_count + 1) * sizeof *indexes);
+	uint32_t count = 0;
+	uint32_t at_end = 0;
+	int error;
 
-	if (error == 0 && notice_is_at_end(record->subject, delivery))
-		error = queue_control_write_outcome(&record->bounce, delivery);
+	for (uint32_t i = 0; i < control->delivery_count; i++)
+		if (record->news[i] & RECORDER_OUTCOME)
+			indexes[count++] = i;
+	error = queue_control_write_outcomes(&record->control, control, indexes, count);
+	for (uint32_t i = 0; i < count; i++)
+		if (notice_is_at_end(control, &control->deliveries[indexes[i]]))
+			indexes[at_end++] = indexes[i];
+	if (error == 0)
+		error = queue_control_write_outcomes(&record->bounce, control, indexes, at_end);
+	free(indexes);
 	return error;
 }
 
 static int add_news(struct record *record, const unsigned char *news)
 {
 	const struct queue_control *control = record->subject;
-	int error = 0;
+	int error;
 
 	record->news = memory_alloc(control->delivery_count + 1);
 	memcpy(record->news, news, control->delivery_count);
-	for (size_t i = 0; error == 0 && i < control->delivery_count; i++) {
-		if (news[i] & RECORDER_OUTCOME)
-			error = add_outcome(record, &control->deliveries[i]);
-		if (error == 0 && (news[i] & RECORDER_DELAY))
+	error = add_outcomes(record);
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		if (news[i] & RECORDER_DELAY)
 			error = queue_control_write_delayed(&record->control,
 							    &control->deliveries[i]);
-	}
 	return error;
+}
+
+/* What has outgrown its needs is written anew. */
+static void set_text(struct recorder *recorder, struct record *record)
+{
+	struct queue_update *update = &record->update;
+
+	update->is_whole =
+		!update->is_queued &&
+		queue_control_outgrown(record->subject, record->control.length, &record->whole);
+	if (update->is_whole)
+		add_links(recorder, record);
+	update->control = buffer_view(update->is_whole ? &record->whole : &record->control);
 }
 
 bool recorder_is_about_time(const struct recorder_work *work)
@@ -137,13 +163,13 @@ static int fill(struct recorder *recorder, struct record *record, const struct r
 		/* a second block, after an interruption, is ignored */
 		error = queue_control_write_map(&record->control, work->control->deliveries,
 						work->control->delivery_count,
-						work->directory_version);
+						work->control->directory_version);
 	}
 	if (error == 0)
 		error = add_news(record, work->news);
-	record->update.control = buffer_view(&record->control);
+	set_text(recorder, record);
 	record->update.bounce = buffer_view(&record->bounce);
-	record->update.may_be_lost = recorder_is_about_time(work);
+	record->update.may_be_lost = !record->update.is_whole && recorder_is_about_time(work);
 	return error;
 }
 
@@ -300,6 +326,7 @@ static void group_done(void *context, void **items, size_t count)
 		struct record *record = items[i];
 
 		recorder->writing--;
+		queue_update_account(record->subject, &record->update);
 		if (record->update.result == 0)
 			leave_finished_places(recorder, record);
 		recorder->handler->recorded(recorder->context, record->message,

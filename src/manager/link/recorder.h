@@ -57,10 +57,9 @@ void recorder_flush(struct recorder *recorder);
 
 struct recorder_work {
 	struct mail_id id;
-	struct message_facts facts;          /* where it is */
-	const struct queue_control *control; /* borrowed until it is recorded */
-	unsigned char *news;                 /* enum recorder_news, for each delivery */
-	uint64_t directory_version;
+	struct message_facts facts;    /* where it is */
+	struct queue_control *control; /* borrowed until it is recorded */
+	unsigned char *news;           /* enum recorder_news, for each delivery */
 };
 
 /* Writes the news of WORK, as it is now: it is no news any more, and what happens to the same

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	PACE_FLOOR = 250,      /* retries a second, at least: a twentieth of what a machine accepts */
+	PACE_FLOOR = 250, /* retries a second, at least: a twentieth of what a machine accepts */
 	PACE_CEILING = 100000, /* and at most */
 	PACE_STEP_US = 50000,  /* between two looks at the loads */
 };

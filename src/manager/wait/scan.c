@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { KEPT_MAX = 500000, SLICE_US = 2000, QUIET_SLICE_US = 8000, PAUSE_US = 2000 };
+enum { KEPT_MAX = 500000, SLICE_US = 2000, QUIET_SLICE_US = 4000, PAUSE_US = 5000 };
 
 struct scan {
 	struct os_loop *loop;
@@ -70,11 +70,13 @@ static struct sleeper *add_queued(struct scan *scan, enum mail_stage stage, uint
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
+	bool is_settled;
 
 	if (!stat_at(scan, QUEUE_TODO, mail_stage_name(stage), number, &info))
 		return NULL;
+	is_settled = scan->handler->settle(scan->context, stage, number);
 	sleeper = sleepers_add(scan->sleepers, number, INT64_MAX);
-	sleeper->facts.place = MESSAGE_AT_S4;
+	sleeper->facts.place = is_settled ? MESSAGE_AT_S4 : MESSAGE_AT_S4_NAMED;
 	sleeper->facts.is_found = true;
 	sleeper->facts.stage = (unsigned)stage & 15U;
 	wake_first(scan->wake, sleeper);
@@ -143,6 +145,8 @@ static void finish(struct scan *scan)
 {
 	scan->is_running = false;
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	if (!scan->only_new)
+		scan->handler->whole(scan->context);
 	if (scan->again)
 		scan_begin(scan, scan->again_only_new);
 }

@@ -11,6 +11,7 @@
 #ifndef MANAGER_WAIT_SCAN_H
 #define MANAGER_WAIT_SCAN_H
 
+#include "mail/envelope.h"
 #include "manager/wait/wake.h"
 #include "queue/store.h"
 
@@ -21,6 +22,10 @@ struct scan_handler {
 	bool (*is_awake)(void *context, uint64_t number);
 	/* A scan is due: lock/trigger was pulled (ONLY_NEW), or time has passed. */
 	void (*wanted)(void *context, bool only_new);
+	/* Something at S4 was found: whether it has no name of S5 that a crash has left. */
+	bool (*settle)(void *context, enum mail_stage stage, uint64_t number);
+	/* A scan that was not ONLY_NEW is over: all mail was found. */
+	void (*whole)(void *context);
 };
 
 /* Times in microseconds, from the configuration. */

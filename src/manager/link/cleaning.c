@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: ISC
+#include "manager/link/cleaning.h"
+#include "base/arena.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "queue/cleaner.h"
+#include <stdlib.h>
+
+enum { SLICE_US = 2000, PAUSE_US = 1000, BUSY_PAUSE_US = 20000 };
+
+struct cleaning {
+	struct sleepers *sleepers;
+	struct wake *wake;
+	const struct cleaning_handler *handler;
+	void *context;
+	struct os_timer *timer;
+	struct arena *arena; /* of the names: services may go with a new configuration */
+	struct queue_cleaner *cleaner;
+};
+
+void cleaning_log(void *context, const char *path)
+{
+	(void)context;
+	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+}
+
+static bool is_busy(void *context, uint64_t number)
+{
+	struct cleaning *cleaning = context;
+
+	return cleaning->handler->is_awake(cleaning->context, number);
+}
+
+static void forget(void *context, uint64_t number)
+{
+	struct cleaning *cleaning = context;
+	struct sleeper *sleeper = sleepers_find(cleaning->sleepers, number);
+
+	if (sleeper != NULL)
+		sleepers_remove(cleaning->sleepers, sleeper);
+}
+
+static int remove_data(void *context, uint64_t number)
+{
+	struct cleaning *cleaning = context;
+
+	cleaning->handler->remove_data(cleaning->context, number);
+	return 0;
+}
+
+static const struct queue_cleaner_handler cleaner_handler = {is_busy, forget, remove_data,
+							     cleaning_log};
+
+static void on_slice(void *context)
+{
+	struct cleaning *cleaning = context;
+	int64_t until_us = os_clock_monotonic_us() + SLICE_US;
+	int result = 1;
+
+	while (result > 0 && os_clock_monotonic_us() < until_us)
+		result = queue_cleaner_step(cleaning->cleaner);
+	if (result < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(result));
+	if (result != 0)
+		os_timer_start(cleaning->timer,
+			       wake_is_quiet(cleaning->wake) ? PAUSE_US : BUSY_PAUSE_US);
+	else
+		cleaning->handler->done(cleaning->context,
+					queue_cleaner_is_sure(cleaning->cleaner));
+}
+
+struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
+			      struct sleepers *sleepers, struct wake *wake,
+			      const char *const *services, size_t service_count,
+			      const struct cleaning_handler *handler, void *context)
+{
+	struct cleaning *cleaning = memory_alloc_zero(1, sizeof *cleaning);
+	const char **names;
+
+	cleaning->sleepers = sleepers;
+	cleaning->wake = wake;
+	cleaning->handler = handler;
+	cleaning->context = context;
+	cleaning->arena = arena_new();
+	names = arena_alloc(cleaning->arena, (service_count + 1) * sizeof *names);
+	for (size_t i = 0; i < service_count; i++)
+		names[i] = arena_copy(cleaning->arena, str_from(services[i]));
+	cleaning->cleaner =
+		queue_cleaner_new(store, names, service_count, &cleaner_handler, cleaning);
+	cleaning->timer = os_timer_new(loop, on_slice, cleaning);
+	os_timer_start(cleaning->timer, 0);
+	return cleaning;
+}
+
+void cleaning_free(struct cleaning *cleaning)
+{
+	if (cleaning == NULL)
+		return;
+	os_timer_free(cleaning->timer);
+	queue_cleaner_free(cleaning->cleaner);
+	arena_free(cleaning->arena);
+	free(cleaning);
+}

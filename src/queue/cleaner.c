@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: ISC
+/*
+ * For each X: first the names of info/, mess/ and todo/ into a table; then what the table
+ * shows to be wrong; then the names of the other places beside it.
+ */
+#include "queue/cleaner.h"
+#include "base/panic.h"
+#include "os/file.h"
+#include "queue/internal.h"
+#include "queue/number_table.h"
+#include "queue/update.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	NAMES_A_STEP = 1000,
+	HAS_INFO = 1,
+	HAS_MESS = 2,
+	HAS_TODO = 4,   /* and those of the stages after the first */
+	PHASE_INFO = 0, /* then mess, then the stages of todo */
+	PHASE_JUDGE = 2 + MAIL_STAGE_COUNT,
+	PHASE_BOUNCE,
+	PHASE_REMOTE,
+	PHASE_INTD,
+	PHASE_LOCAL, /* and those of the services after the first */
+};
+
+struct queue_cleaner {
+	struct queue_store *store;
+	const char *const *services;
+	size_t service_count;
+	const struct queue_cleaner_handler *handler;
+	void *context;
+	uint32_t x;
+	size_t phase;
+	struct os_file_list *list; /* of this phase, or NULL */
+	size_t judged;             /* entries of the table */
+	struct number_table table;
+	bool has_failed;
+	int error; /* of this step */
+};
+
+struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,
+					size_t service_count,
+					const struct queue_cleaner_handler *handler, void *context)
+{
+	struct queue_cleaner *cleaner = memory_alloc_zero(1, sizeof *cleaner);
+
+	cleaner->store = store;
+	cleaner->services = services;
+	cleaner->service_count = service_count;
+	cleaner->handler = handler;
+	cleaner->context = context;
+	return cleaner;
+}
+
+void queue_cleaner_free(struct queue_cleaner *cleaner)
+{
+	if (cleaner == NULL)
+		return;
+	os_file_list_close(cleaner->list);
+	number_table_clear(&cleaner->table);
+	free(cleaner);
+}
+
+bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
+{
+	return !cleaner->has_failed;
+}
+
+/* --- one message --- */
+
+static int drop(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
+		uint64_t number)
+{
+	int result = queue_store_drop_durably(cleaner->store, place, name, number);
+	char path[QUEUE_PATH_SIZE];
+
+	if (result > 0 && cleaner->handler->removed != NULL) {
+		queue_store_path(cleaner->store, place, name, number, path);
+		cleaner->handler->removed(cleaner->context, path);
+	}
+	return result < 0 ? result : 0;
+}
+
+/* It has info/ and no data. */
+static int judge_info(struct queue_cleaner *cleaner, uint64_t number)
+{
+	int result = queue_store_has(cleaner->store, QUEUE_MESS, NULL, number);
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result =
+			queue_store_has(cleaner->store, QUEUE_TODO, mail_stage_name(stage), number);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	if (cleaner->handler->forget != NULL)
+		cleaner->handler->forget(cleaner->context, number);
+	return drop(cleaner, QUEUE_INFO, NULL, number);
+}
+
+/* It has data, under its true number, and is neither at S4 nor at S5. */
+static int judge_mess(struct queue_cleaner *cleaner, uint64_t number)
+{
+	int result = queue_store_is_live(cleaner->store, number);
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE];
+
+	if (result != 0)
+		return result < 0 ? result : 0;
+	queue_store_path(cleaner->store, QUEUE_MESS, NULL, number, path);
+	if (os_file_info_at(cleaner->store->directory, path, &info) < 0 || info.inode != number)
+		return 0;
+	if (cleaner->handler->forget != NULL)
+		cleaner->handler->forget(cleaner->context, number);
+	result = cleaner->handler->remove_data(cleaner->context, number);
+	if (result == 0 && cleaner->handler->removed != NULL)
+		cleaner->handler->removed(cleaner->context, path);
+	return result;
+}
+
+static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number)
+{
+	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++)
+		if ((flags & ((unsigned)HAS_TODO << stage)) != 0)
+			return queue_update_settle(cleaner->store, (enum mail_stage)stage, number,
+						   cleaner->handler->removed, cleaner->context);
+	return 0;
+}
+
+static int judge(struct queue_cleaner *cleaner, struct number_entry *entry)
+{
+	unsigned flags = entry->flags;
+	bool has_todo = flags >= HAS_TODO;
+
+	/* at S4 and nothing else, or at S5: nearly all */
+	if (flags == (HAS_INFO | HAS_MESS) || (has_todo && (flags & (HAS_INFO | HAS_MESS)) == 0) ||
+	    cleaner->handler->is_busy(cleaner->context, entry->number))
+		return 0;
+	entry->flags = 0; /* what it has beside that is looked at one by one */
+	if (has_todo)
+		return settle(cleaner, flags, entry->number);
+	return flags == HAS_INFO ? judge_info(cleaner, entry->number)
+				 : judge_mess(cleaner, entry->number);
+}
+
+/* What info/ has left is S5. */
+static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
+		      uint64_t number)
+{
+	int result;
+
+	if ((place != QUEUE_INTD &&
+	     (number_table_flags(&cleaner->table, number) & HAS_INFO) != 0) ||
+	    cleaner->handler->is_busy(cleaner->context, number))
+		return 0;
+	if (place == QUEUE_INTD)
+		return drop(cleaner, place, name, number);
+	result = queue_store_has(cleaner->store, QUEUE_INFO, NULL, number);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return drop(cleaner, place, name, number);
+}
+
+/* --- all of them --- */
+
+/* The place of a phase; in FLAG what its names have. */
+static enum queue_place place_of(const struct queue_cleaner *cleaner, const char **name,
+				 unsigned *flag)
+{
+	static const enum queue_place sides[] = {QUEUE_BOUNCE, QUEUE_REMOTE, QUEUE_INTD};
+	size_t phase = cleaner->phase;
+
+	*name = NULL;
+	*flag = 0;
+	if (phase < 2) {
+		*flag = phase == PHASE_INFO ? HAS_INFO : HAS_MESS;
+		return phase == PHASE_INFO ? QUEUE_INFO : QUEUE_MESS;
+	}
+	if (phase < PHASE_JUDGE) {
+		*flag = (unsigned)HAS_TODO << (phase - 2);
+		*name = mail_stage_name((enum mail_stage)(phase - 2));
+		return QUEUE_TODO;
+	}
+	if (phase < PHASE_LOCAL)
+		return sides[phase - PHASE_BOUNCE];
+	*name = cleaner->services[phase - PHASE_LOCAL];
+	return QUEUE_LOCAL;
+}
+
+static int enter(struct queue_cleaner *cleaner)
+{
+	char path[QUEUE_PATH_SIZE];
+	const char *name;
+	unsigned flag;
+	enum queue_place place = place_of(cleaner, &name, &flag);
+
+	queue_store_part_path(place, name, cleaner->x, path);
+	return os_file_list_open(cleaner->store->directory, path, &cleaner->list);
+}
+
+static void fail(struct queue_cleaner *cleaner, int error)
+{
+	cleaner->has_failed = true;
+	cleaner->error = error;
+}
+
+/* Some names of a place: whether there may be more, or -errno. */
+static int read_names(struct queue_cleaner *cleaner)
+{
+	const char *name;
+	unsigned flag;
+	enum queue_place place = place_of(cleaner, &name, &flag);
+	int result = cleaner->list == NULL ? enter(cleaner) : 1;
+
+	for (unsigned i = 0; result >= 0 && i < NAMES_A_STEP; i++) {
+		const char *entry;
+		uint64_t number;
+
+		result = os_file_list_next(cleaner->list, &entry);
+		if (result <= 0)
+			return result;
+		if (!queue_store_is_number(cleaner->store, entry, cleaner->x, &number))
+			continue;
+		if (flag != 0) {
+			number_table_add(&cleaner->table, number, flag);
+			continue;
+		}
+		result = judge_side(cleaner, place, name, number);
+		if (result < 0)
+			fail(cleaner, result);
+		result = 1;
+	}
+	return result;
+}
+
+/* The same with what was read. */
+static int judge_some(struct queue_cleaner *cleaner)
+{
+	for (unsigned i = 0; i < NAMES_A_STEP; i++) {
+		struct number_entry *entry;
+		int result;
+
+		if (cleaner->judged == cleaner->table.size)
+			return 0;
+		entry = &cleaner->table.entries[cleaner->judged++];
+		if (entry->number == 0)
+			continue;
+		result = judge(cleaner, entry);
+		if (result < 0)
+			fail(cleaner, result);
+	}
+	return 1;
+}
+
+/* The next phase, perhaps of the next X. */
+static void go_on(struct queue_cleaner *cleaner)
+{
+	os_file_list_close(cleaner->list);
+	cleaner->list = NULL;
+	cleaner->judged = 0;
+	cleaner->phase++;
+	if (cleaner->phase < PHASE_LOCAL + cleaner->service_count)
+		return;
+	cleaner->phase = PHASE_INFO;
+	number_table_reset(&cleaner->table);
+	cleaner->x++;
+}
+
+int queue_cleaner_step(struct queue_cleaner *cleaner)
+{
+	int result;
+
+	if (cleaner->x == cleaner->store->split)
+		return 0;
+	cleaner->error = 0;
+	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names(cleaner);
+	if (result < 0) {
+		fail(cleaner, result);
+		if (cleaner->phase < PHASE_JUDGE) /* with names missing nothing can be judged */
+			cleaner->phase = PHASE_LOCAL + cleaner->service_count;
+	}
+	if (result <= 0)
+		go_on(cleaner);
+	return cleaner->error < 0 ? cleaner->error : cleaner->x < cleaner->store->split;
+}
