@@ -58,7 +58,7 @@ static int clean_mess(void *context, uint64_t number)
 	/* whichever names it had, its number is not free before a sync */
 	for (unsigned which = 0; which < QUEUE_DIRTY_COUNT; which++)
 		queue_spare_mark_dirty(clean->intake, which, number);
-	result = queue_retire(clean->intake, path, number, -1);
+	result = queue_retire_data(clean->intake, path, number);
 	if (result == 0)
 		tell(clean, path);
 	return result;
@@ -72,6 +72,9 @@ static int clean_pid(void *context, const char *name)
 	char own[32];
 	int result;
 
+	/* that of a boot is kept as long as the machine runs */
+	if (name[0] == 'x' && strchr(name, '.') != NULL && strchr(name, '.')[1] != '\0')
+		return 0;
 	snprintf(own, sizeof own, "n%ld-", (long)clean->intake->process);
 	snprintf(path, sizeof path, "pid/%s", name);
 	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old(clean, path))

@@ -40,7 +40,7 @@ static int open_files(struct server_client *client, size_t count, int *files,
 {
 	struct queue_server *server = client->server;
 	size_t opened = 0;
-	int error = server_check_room(server);
+	int error = server_check_intake(server);
 
 	if (error == 0 && HASH_COUNT(client->files) + count > QUEUE_CLIENT_FILES_MAX)
 		error = -EMFILE;

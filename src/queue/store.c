@@ -98,8 +98,7 @@ static int check(int directory, bool unsafe, struct buffer *reason)
 	return result == -ENOTSUP && unsafe ? 0 : result;
 }
 
-/* Order kept costs one journal commit a group, where syncs cost two. A queue with
- * a filesystem to itself loses nothing by syncing all of it. */
+/* A queue with a filesystem to itself loses nothing by syncing all of it. */
 static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 {
 	struct os_file_info own;
@@ -107,8 +106,6 @@ static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 
 	if (wanted != QUEUE_SYNC_AUTO)
 		return wanted;
-	if (os_file_is_ordered(directory))
-		return QUEUE_SYNC_ORDERED;
 	if (os_file_info(directory, &own) < 0 || os_file_info_at(directory, "..", &parent) < 0)
 		return QUEUE_SYNC_FILES;
 	return own.device != parent.device ? QUEUE_SYNC_FILESYSTEM : QUEUE_SYNC_FILES;
@@ -136,6 +133,9 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	store->directory = directory;
 	store->split = split;
 	store->sync = choose_sync(directory, options->sync);
+	/* order kept costs one journal commit a group, where syncs cost two */
+	store->order_watch = options->sync == QUEUE_SYNC_AUTO ? os_file_order_watch(directory) : -1;
+	os_boot(store->boot);
 	*store_out = store;
 	return 0;
 }
@@ -146,6 +146,7 @@ void queue_store_close(struct queue_store *store)
 		return;
 	for (size_t i = 0; i < store->lock_count; i++)
 		os_file_close(store->locks[i]);
+	os_file_close(store->order_watch);
 	os_file_close(store->directory);
 	free(store);
 }
@@ -162,6 +163,8 @@ uint32_t queue_store_split(const struct queue_store *store)
 
 enum queue_sync queue_store_sync(const struct queue_store *store)
 {
+	if (store->order_watch >= 0 && os_file_order_holds(store->order_watch))
+		return QUEUE_SYNC_ORDERED;
 	return store->sync;
 }
 

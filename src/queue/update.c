@@ -15,7 +15,8 @@ struct group {
 	size_t count;
 	int *files;                           /* [count]: open in this step; -1: none */
 	struct queue_directories directories; /* of names made in this step */
-	bool is_ordered;                      /* this step relies on the filesystem's order */
+	enum queue_sync sync;
+	bool is_ordered; /* this step relies on the filesystem's order */
 	struct owner {
 		size_t update;
 		size_t directory;
@@ -45,7 +46,10 @@ static void fail(struct group *group, size_t i, int error)
 /* Each directory once; whoever has a name in one that fails, fails. */
 static void sync_each_directory(struct group *group)
 {
-	if (queue_directories_sync(&group->directories, group->store) == 0)
+	int error = queue_directories_open(&group->directories, group->store);
+	int lost = queue_directories_sync(&group->directories);
+
+	if (error == 0 && lost == 0)
 		return;
 	for (size_t i = 0; i < group->owner_count; i++)
 		fail(group, group->owners[i].update,
@@ -102,7 +106,7 @@ static void sync_whole(struct group *group)
  * the whole filesystem where that is the rule; bytes alone do not. */
 static void sync_step(struct group *group)
 {
-	if (group->directories.count > 0 && group->store->sync == QUEUE_SYNC_FILESYSTEM) {
+	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
 		sync_whole(group);
 	} else {
 		for_each_file(group, false, os_file_sync_many);
@@ -112,7 +116,7 @@ static void sync_step(struct group *group)
 		os_file_close(group->files[i]);
 		group->files[i] = -1;
 	}
-	group->directories.count = 0;
+	queue_directories_reset(&group->directories);
 	group->owner_count = 0;
 }
 
@@ -270,6 +274,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 {
 	struct group group = {.store = store, .updates = updates, .count = count};
 
+	group.sync = queue_store_sync(store);
 	group.files = memory_alloc((count + 1) * sizeof *group.files);
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
@@ -278,7 +283,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 			updates[i]->result = update_check_identity(store, updates[i]);
 	}
 	write_bounces(&group);
-	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;
+	group.is_ordered = group.sync == QUEUE_SYNC_ORDERED;
 	write_controls(&group);
 	if (group.is_ordered)
 		for_each_file(&group, true, os_file_write_out_many);
@@ -287,6 +292,9 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 			fail(&group, i, name_all(&group, i));
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
+	/* order that ended on the way */
+	if (group.is_ordered && queue_store_sync(store) != QUEUE_SYNC_ORDERED)
+		sync_whole(&group);
 	free(group.files);
 	free(group.owners);
 	queue_directories_clear(&group.directories);

@@ -188,12 +188,26 @@ int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct 
 int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+	int file;
 
 	if (stage != NULL)
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
 	else
 		queue_store_path(store, QUEUE_MESS, NULL, number, path);
-	return os_file_open(store->directory, path, OS_FILE_READ);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = os_file_info(file, &info);
+	if (result == 0 && info.inode != number)
+		result = -EUCLEAN;
+	if (result == 0 && info.size == 0)
+		result = -ENODATA;
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
 }
 
 int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)
