@@ -6,6 +6,7 @@
 #ifndef MANAGER_INTERNAL_H
 #define MANAGER_INTERNAL_H
 
+#include "ipc/pack.h"
 #include "manager/state.h"
 
 /* message.c */
@@ -189,6 +190,8 @@ void failure_abandon(struct message *message);
 /* Looks for what is not known, a little at a time: in todo/ and, unless ONLY_NEW,
  * in info/. */
 void scan_begin(struct manager *manager, bool only_new);
+/* "queue" says which of those that a scan found in todo/ are messages. False: nonsense. */
+bool scan_stands(struct manager *manager, struct unpack *body);
 void scan_timer(void *context);
 void scan_open_trigger(struct manager *manager);
 /* The message, if it sleeps; one that is not known is looked for on the disk. NULL:

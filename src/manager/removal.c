@@ -250,6 +250,9 @@ static void on_message(void *context, struct ipc_message *message)
 	case QUEUE_PROTOCOL_QUEUED:
 		is_good = on_queued(manager, &body);
 		break;
+	case QUEUE_PROTOCOL_STANDS:
+		is_good = scan_stands(manager, &body);
+		break;
 	case QUEUE_PROTOCOL_MISSED:
 		scan_begin(manager, true);
 		break;

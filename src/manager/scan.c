@@ -9,6 +9,7 @@
  * and a later scan comes before that.
  */
 #include "base/panic.h"
+#include "ipc/pack.h"
 #include "log/event.h"
 #include "manager/internal.h"
 #include "manager/schedule.h"
@@ -30,6 +31,7 @@ struct scan {
 	bool again; /* something was missed since it began */
 	bool again_only_new;
 	size_t found;
+	struct buffer asked; /* FOUND entries for "queue" */
 };
 
 bool scan_will_find(const struct manager *manager, int64_t due_us)
@@ -118,6 +120,20 @@ struct sleeper *scan_find(struct manager *manager, uint64_t number)
 	return sleeper;
 }
 
+bool scan_stands(struct manager *manager, struct unpack *body)
+{
+	while (body->rest.length > 0) {
+		uint32_t stage = unpack_u32(body);
+		uint64_t number = unpack_u64(body);
+
+		if (body->failed || stage >= MAIL_STAGE_COUNT)
+			return false;
+		if (!is_known(manager, number))
+			add_queued(manager, (enum mail_stage)stage, number);
+	}
+	return true;
+}
+
 /* --- all --- */
 
 static void on_stray(const char *path)
@@ -154,6 +170,30 @@ static bool next_place(struct scan *scan)
 	return true;
 }
 
+/* What is in todo/ may be on its way to the disk still: "queue" says which are messages. */
+static void ask_found(struct scan *scan)
+{
+	struct ipc_channel *channel = ipc_client_channel(scan->manager->queue);
+
+	if (channel != NULL && scan->asked.length > 0)
+		ipc_channel_send(channel, QUEUE_PROTOCOL_FOUND, 0, buffer_view(&scan->asked), NULL,
+				 0);
+	buffer_reset(&scan->asked);
+}
+
+static bool take(struct scan *scan, uint64_t number)
+{
+	enum { ENTRY = 12 };
+
+	if (scan->place >= MAIL_STAGE_COUNT)
+		return add(scan->manager, scan->place, number, false) != NULL;
+	pack_u32(&scan->asked, scan->place);
+	pack_u64(&scan->asked, number);
+	if (scan->asked.length + ENTRY > IPC_BODY_MAX)
+		ask_found(scan);
+	return true;
+}
+
 /* One name. False at the end. */
 static bool step(struct scan *scan)
 {
@@ -165,7 +205,7 @@ static bool step(struct scan *scan)
 		return next_place(scan);
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
-	else if (!is_known(manager, number) && add(manager, scan->place, number, false) != NULL)
+	else if (!is_known(manager, number) && take(scan, number))
 		scan->found++;
 	return true;
 }
@@ -180,6 +220,7 @@ static void on_slice(void *context)
 		return;
 	while (is_more && os_clock_monotonic_us() < until_us)
 		is_more = step(scan);
+	ask_found(scan);
 	if (is_more)
 		os_timer_start(scan->timer,
 			       wake_has_spare_time(scan->manager) ? PAUSE_US : BUSY_PAUSE_US);
@@ -227,6 +268,7 @@ void scan_end(struct manager *manager)
 		return;
 	queue_walk_end(&scan->walk);
 	os_timer_free(scan->timer);
+	buffer_clear(&scan->asked);
 	free(scan);
 	manager->scan = NULL;
 }
