@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* Whether a queue was copied: by some of its files. */
+/* What is wrong with a queue: whether it was copied, by some of its files; what was set aside. */
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/internal.h"
 #include <errno.h>
+#include <stdio.h>
 
 enum { SAMPLES = 2000, STOP = 1 };
 
@@ -62,4 +63,36 @@ int queue_store_sample(struct queue_store *store, struct queue_misnamed *misname
 	for (size_t i = 0; result >= 0 && !sample.is_misnamed && i < COUNT_OF(stages); i++)
 		result = look_at_place(&sample, &stages[i]);
 	return sample.is_misnamed || result > 0 ? sample.is_misnamed : result;
+}
+
+struct aside {
+	struct queue_store *store;
+	uint64_t count;
+	uint64_t bytes;
+};
+
+static int count_aside(void *context, const char *name)
+{
+	struct aside *aside = context;
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE + 256];
+
+	snprintf(path, sizeof path, "pid/%s", name);
+	if (name[0] != 'x' || os_file_info_at(aside->store->directory, path, &info) < 0)
+		return 0;
+	aside->count++;
+	aside->bytes += info.size;
+	return 0;
+}
+
+int queue_store_aside(struct queue_store *store, uint64_t *count_out, uint64_t *bytes_out)
+{
+	struct aside aside = {.store = store};
+	int result = os_file_list(store->directory, "pid", count_aside, &aside);
+
+	if (result < 0)
+		return result;
+	*count_out = aside.count;
+	*bytes_out = aside.bytes;
+	return 0;
 }

@@ -129,7 +129,8 @@ static int write_envelope(struct server_held *held)
 
 static void on_commit(struct server_client *client, struct server_held *held)
 {
-	int error = write_envelope(held);
+	/* who has a file from before */
+	int error = client->server->is_copied ? -EUCLEAN : write_envelope(held);
 
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),

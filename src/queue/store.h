@@ -134,6 +134,10 @@ struct queue_misnamed {
  * at most: 1 when one is misnamed (the first), 0 or -errno. */
 MUST_CHECK int queue_store_sample(struct queue_store *store, struct queue_misnamed *misnamed_out);
 
+/* What is kept because of syncs that failed: files, and the bytes that could not be freed. */
+MUST_CHECK int queue_store_aside(struct queue_store *store, uint64_t *count_out,
+				 uint64_t *bytes_out);
+
 /* Takes lock/queue or lock/send until the store is closed; -EAGAIN when a
  * process of that kind runs already. */
 MUST_CHECK int queue_store_lock(struct queue_store *store, const char *name);
