@@ -185,18 +185,23 @@ int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct 
 	return read_whole(store, path, text);
 }
 
-int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
+int queue_update_open_copy(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
-	struct os_file_info info;
-	int result;
-	int file;
 
 	if (stage != NULL)
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(*stage), number, path);
 	else
 		queue_store_path(store, QUEUE_MESS, NULL, number, path);
-	file = os_file_open(store->directory, path, OS_FILE_READ);
+	return os_file_open(store->directory, path, OS_FILE_READ);
+}
+
+int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
+{
+	int file = queue_update_open_copy(store, stage, number);
+	struct os_file_info info;
+	int result;
+
 	if (file < 0)
 		return file;
 	result = os_file_info(file, &info);
