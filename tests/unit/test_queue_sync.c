@@ -288,6 +288,7 @@ static void a_name_that_cannot_be_made(void **state)
 	disk.new_renames = 1;
 	assert_int_equal(enqueue(&number), -ENOSPC);
 	assert_int_equal(names_in("pid", '\0'), 0);
+	assert_false(queue_intake_has_refused(intake, number));
 	assert_int_equal(enqueue(&number), 0);
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
 	queue_message_commit_group(intake, NULL, 0, NULL);
