@@ -28,7 +28,7 @@ static void begin(struct commit_group *group)
 	group->named = memory_alloc_zero(group->count + 1, sizeof(bool));
 	group->dirty = memory_alloc_zero(directories, sizeof(bool));
 	group->own = memory_alloc_zero(group->count + 1, sizeof *group->own);
-	group->sync = queue_store_sync(intake->store);
+	group->sync = queue_store_begin_sync(intake->store);
 	group->is_whole = group->sync == QUEUE_SYNC_FILESYSTEM;
 	for (size_t i = 0; i < group->count; i++)
 		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;

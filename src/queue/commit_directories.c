@@ -167,10 +167,10 @@ static void prove(struct commit_group *group)
 /* The order that was relied upon may have ended on the way: then all is synced, too. */
 static int sync_ordered(struct commit_group *group)
 {
-	const struct queue_store *store = group->intake->store;
+	struct queue_store *store = group->intake->store;
 	int result = sync_newest_directory(group);
 
-	if (result == 0 && queue_store_sync(store) != QUEUE_SYNC_ORDERED)
+	if (result == 0 && !queue_store_kept_order(store))
 		result = os_file_sync_filesystem(store->directory);
 	return result;
 }

@@ -9,6 +9,7 @@
 #include "queue/message.h"
 #include "queue/store.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 23, QUEUE_SPLIT_MAX = 10007 };
 
@@ -17,6 +18,7 @@ struct queue_store {
 	uint32_t split;
 	enum queue_sync sync;       /* while ORDER_WATCH tells of no other */
 	int order_watch;            /* -1: none */
+	atomic_bool has_order;      /* when it was asked last */
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
 	bool has_lost;           /* a sync of queue_update_commit_group() failed */
@@ -54,6 +56,12 @@ MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t num
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
 				const char *name, uint64_t number);
+
+/* store.c: how a group that begins is to be synced. The kernel is asked at the end of each group
+ * that relied on order, so here only where there was none: it may be back. */
+enum queue_sync queue_store_begin_sync(struct queue_store *store);
+/* Whether the order that a group relied upon is there still, at its end. */
+bool queue_store_kept_order(struct queue_store *store);
 
 /* directories.c: directories that are to be made durable together. */
 struct queue_directories {

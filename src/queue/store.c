@@ -135,6 +135,7 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	store->sync = choose_sync(directory, options->sync);
 	/* order kept costs one journal commit a group, where syncs cost two */
 	store->order_watch = options->sync == QUEUE_SYNC_AUTO ? os_file_order_watch(directory) : -1;
+	store->has_order = store->order_watch >= 0;
 	os_boot(store->boot);
 	*store_out = store;
 	return 0;
@@ -163,9 +164,22 @@ uint32_t queue_store_split(const struct queue_store *store)
 
 enum queue_sync queue_store_sync(const struct queue_store *store)
 {
-	if (store->order_watch >= 0 && os_file_order_holds(store->order_watch))
-		return QUEUE_SYNC_ORDERED;
-	return store->sync;
+	return store->order_watch >= 0 && store->has_order ? QUEUE_SYNC_ORDERED : store->sync;
+}
+
+bool queue_store_kept_order(struct queue_store *store)
+{
+	if (store->order_watch < 0)
+		return store->sync == QUEUE_SYNC_ORDERED;
+	store->has_order = os_file_order_holds(store->order_watch);
+	return store->has_order;
+}
+
+enum queue_sync queue_store_begin_sync(struct queue_store *store)
+{
+	if (!store->has_order)
+		(void)queue_store_kept_order(store);
+	return queue_store_sync(store);
 }
 
 enum queue_sync queue_sync_of(enum config_sync sync)

@@ -81,8 +81,8 @@ void queue_store_close(struct queue_store *store);
 /* A descriptor of the queue directory; all paths here are relative to it. */
 int queue_store_directory(const struct queue_store *store);
 uint32_t queue_store_split(const struct queue_store *store);
-/* Now: with QUEUE_SYNC_AUTO the filesystem may be mounted anew with other options. Whoever relies
- * on order asks before it and, when all is done, again; any thread may. */
+/* Of the last group: with QUEUE_SYNC_AUTO the filesystem may be mounted anew with other options.
+ * Any thread may ask. */
 enum queue_sync queue_store_sync(const struct queue_store *store);
 /* From the configuration; and the word for it there. */
 enum queue_sync queue_sync_of(enum config_sync sync);

@@ -274,7 +274,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 {
 	struct group group = {.store = store, .updates = updates, .count = count};
 
-	group.sync = queue_store_sync(store);
+	group.sync = queue_store_begin_sync(store);
 	group.files = memory_alloc((count + 1) * sizeof *group.files);
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
@@ -293,7 +293,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
 	/* order that ended on the way */
-	if (group.is_ordered && queue_store_sync(store) != QUEUE_SYNC_ORDERED)
+	if (group.is_ordered && !queue_store_kept_order(store))
 		sync_whole(&group);
 	free(group.files);
 	free(group.owners);

@@ -401,16 +401,20 @@ static void order_that_ends(void **state)
 	before = disk.synced_whole;
 	assert_int_equal(enqueue(&number), 0);
 	assert_int_equal(disk.synced_whole, before);
-	disk.holds = 1;
+	disk.holds = 0;
 	assert_int_equal(enqueue(&number), 0);
 	assert_int_equal(disk.synced_whole, before + 1);
-	disk.holds = 1;
+	assert_int_not_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
+	disk.holds = 1; /* back when the group begins, gone at its end */
 	disk.whole_syncs = 1;
 	assert_int_equal(enqueue(&number), -EIO);
-	disk.holds = 0;
 	assert_int_not_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
-	disk.holds = 1;
+	disk.holds = 1000;
+	disk.whole_syncs = 0;
+	before = disk.synced_whole;
+	assert_int_equal(enqueue(&number), 0);
 	assert_int_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
+	assert_int_equal(disk.synced_whole, before);
 	close_all();
 }
 
