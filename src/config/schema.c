@@ -116,7 +116,8 @@ static const struct config_setting settings[] = {
 			"filesystem to itself; or ordered, with half the commits, only for "
 			"filesystems that make changes durable in their order: ext4 with an "
 			"internal journal, data=ordered and barriers, nothing else. auto "
-			"chooses by the filesystem.")),
+			"chooses by the filesystem, and again when that is mounted with "
+			"other options.")),
 	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
 		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
 	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),

@@ -19,10 +19,10 @@ struct maildir {
 	uint64_t root_device; /* 0: unknown */
 	struct maildir_order {
 		uint64_t device; /* 0: unknown */
-		bool is_ordered;
-	} order;        /* of the device that was asked about last */
-	uint64_t count; /* of deliveries begun, for names */
-	char *input;    /* MAILDIR_BLOCK bytes */
+		int watch;       /* os_file_order_watch(); negative: no order */
+	} order;                 /* of the device that was asked about last */
+	uint64_t count;          /* of deliveries begun, for names */
+	char *input;             /* MAILDIR_BLOCK bytes */
 	struct buffer output;
 	char *durable_parent; /* all directories down to this one are durable */
 	struct maildir_cleaned {
@@ -64,7 +64,7 @@ void maildir_work_fail(struct maildir_work *work, const char *doing, int result)
  * all files are written; then FILES; then, when all are renamed, FOLDERS. */
 void maildir_sync_plan(struct maildir *maildir, struct maildir_work *works, size_t count);
 void maildir_sync_files(struct maildir_work *works, size_t count);
-void maildir_sync_folders(struct maildir_work *works, size_t count);
+void maildir_sync_folders(struct maildir *maildir, struct maildir_work *works, size_t count);
 
 /* Writes what a delivery's file holds into FILE (write.c). 0 with the sizes, as
  * they are and with CRLF; MAILBOX_COPY_LOOP; -errno. */

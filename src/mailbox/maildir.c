@@ -48,6 +48,8 @@ void maildir_free(struct maildir *maildir)
 {
 	if (maildir == NULL)
 		return;
+	if (maildir->order.device != 0)
+		os_file_close(maildir->order.watch);
 	free(maildir->host);
 	free(maildir->input);
 	free(maildir->cleaned);
@@ -214,7 +216,7 @@ void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *del
 	for (size_t i = 0; i < count; i++)
 		if (works[i].error == 0)
 			move_to_new(maildir, &works[i]);
-	maildir_sync_folders(works, count);
+	maildir_sync_folders(maildir, works, count);
 	for (size_t i = 0; i < count; i++)
 		end(maildir, &works[i]);
 	free(works);

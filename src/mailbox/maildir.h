@@ -30,7 +30,7 @@ enum maildir_sync {
 				  * not on the root filesystem; else FILES */
 	MAILDIR_SYNC_FILES,      /* each file and each directory */
 	MAILDIR_SYNC_FILESYSTEM, /* groups of MAILDIR_FILESYSTEM_FROM: syncfs */
-	MAILDIR_SYNC_ORDERED,    /* write out, rename, sync one directory: os_file_is_ordered() */
+	MAILDIR_SYNC_ORDERED,    /* write out, rename, sync one directory: os_file_order_watch() */
 };
 
 enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */

@@ -29,10 +29,13 @@ static size_t count_on(const struct maildir_work *works, size_t count, uint64_t 
 
 static bool is_ordered(struct maildir *maildir, const struct maildir_work *work)
 {
-	if (maildir->order.device != work->device)
-		maildir->order = (struct maildir_order){
-			.device = work->device, .is_ordered = os_file_is_ordered(work->file)};
-	return maildir->order.is_ordered;
+	if (maildir->order.device != work->device) {
+		if (maildir->order.device != 0)
+			os_file_close(maildir->order.watch);
+		maildir->order = (struct maildir_order){.device = work->device,
+							.watch = os_file_order_watch(work->file)};
+	}
+	return maildir->order.watch >= 0 && os_file_order_holds(maildir->order.watch);
 }
 
 static enum maildir_sync choose(struct maildir *maildir, const struct maildir_work *works,
@@ -176,11 +179,31 @@ static void sync_each_folder(struct maildir_work *works, size_t count, const cha
 	free(sorted);
 }
 
-void maildir_sync_folders(struct maildir_work *works, size_t count)
+/* The order that was relied upon may have ended on the way: then all is synced, too. */
+static void sync_unordered(struct maildir *maildir, struct maildir_work *works, size_t count,
+			   const char *doing)
+{
+	bool is_any = false;
+
+	if (maildir->sync != MAILDIR_SYNC_AUTO)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (works[i].error < 0 || works[i].sync != MAILDIR_SYNC_ORDERED ||
+		    is_ordered(maildir, &works[i]))
+			continue;
+		works[i].sync = MAILDIR_SYNC_FILESYSTEM;
+		is_any = true;
+	}
+	if (is_any)
+		sync_filesystems(works, count, doing);
+}
+
+void maildir_sync_folders(struct maildir *maildir, struct maildir_work *works, size_t count)
 {
 	static const char doing[] = "make the name in new/ durable";
 
 	sync_filesystems(works, count, doing);
 	sync_last_folders(works, count, doing);
 	sync_each_folder(works, count, doing);
+	sync_unordered(maildir, works, count, doing);
 }

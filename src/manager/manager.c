@@ -103,6 +103,20 @@ static void on_scan_wanted(void *context, bool only_new)
 		scan_begin(manager->scan, only_new);
 }
 
+static void on_found(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+
+	queue_link_found(manager->queue, stage, number);
+}
+
+static void on_stands(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+
+	scan_add(manager->scan, stage, number);
+}
+
 /* Where that cannot be done, its data may have two names: then it is not removed before it has gone
  * through S5. */
 static bool settle(void *context, enum mail_stage stage, uint64_t number)
@@ -150,7 +164,8 @@ static void on_all_found(void *context)
 		transports_services(manager->transports, services), &cleaning_handler, manager);
 }
 
-static const struct scan_handler scan_handler = {is_awake, on_scan_wanted, settle, on_all_found};
+static const struct scan_handler scan_handler = {is_awake, on_scan_wanted, on_found, settle,
+						 on_all_found};
 
 static void scan_soon(void *context)
 {
@@ -459,7 +474,7 @@ static void on_managed(void *context)
 }
 
 static const struct queue_link_handler queue_handler = {on_managed, check_stopped, on_queued,
-							on_missed, on_removed};
+							on_stands,  on_missed,     on_removed};
 
 /* --- itself --- */
 

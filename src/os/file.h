@@ -65,15 +65,17 @@ MUST_CHECK int os_file_sync(int file);
 void os_file_sync_many(const int *files, size_t count, int *results);
 /* Hands the bytes of COUNT files to the device and waits until it has them.
  * Nothing is durable by that alone. But on a filesystem that keeps order
- * (os_file_is_ordered()), a change of a directory made after this call becomes
+ * (os_file_order_watch()), a change of a directory made after this call becomes
  * durable only together with these bytes and sizes. Errors as for
  * os_file_sync(); RESULTS[i] is 0 or -errno of FILES[i]. */
 void os_file_write_out_many(const int *files, size_t count, int *results);
-/* Makes the directory's entries durable. */
+/* Makes the directory's entries durable. Only for who need not know whether the sync failed
+ * or the directory could not be opened for it: who must opens first and uses the next one. */
 MUST_CHECK int os_file_sync_directory(int directory, const char *path);
-/* os_file_sync_directory() for COUNT directories, at the same time where the
- * kernel can; RESULTS[i] is 0 or -errno of PATHS[i]. */
-void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results);
+/* Makes the entries of COUNT open directories durable, at the same time where the
+ * kernel can; RESULTS[i] is 0 or -errno of DIRECTORIES[i]. Errors as for os_file_sync():
+ * what such a sync was to make durable may never become so, whatever a later one says. */
+void os_file_sync_directories(const int *directories, size_t count, int *results);
 /* Makes everything on the filesystem of FILE durable: bytes, sizes, names. */
 MUST_CHECK int os_file_sync_filesystem(int file);
 
@@ -98,8 +100,12 @@ MUST_CHECK int os_file_filesystem_type(int file, uint64_t *type_out);
 /* Whether the filesystem of FILE provably makes changes durable in their order:
  * what os_file_write_out_many() says of one that does holds there, and a sync of a
  * directory makes durable all that was done before that directory's last change,
- * anywhere on the filesystem. (file_order.c says which do and why.) */
-bool os_file_is_ordered(int file);
+ * anywhere on the filesystem. (file_order.c says which do and why.) A descriptor for
+ * os_file_order_holds(), owned by the caller; -errno: it does not. */
+MUST_CHECK int os_file_order_watch(int file);
+/* Whether it does still: a filesystem can be mounted anew with other options while files on it
+ * are open. Cheap (a text of the kernel's is read); needs no right but WATCH. */
+bool os_file_order_holds(int watch);
 
 /* Calls EACH with every name in a directory except "." and "..", in no order;
  * stops when EACH returns something else than 0 and returns that. Entries that

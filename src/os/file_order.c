@@ -2,7 +2,7 @@
 /*
  * Filesystems that make changes durable in their order.
  *
- * os_file_is_ordered() asks for two promises. First, changes of names, sizes and
+ * os_file_order_watch() asks for two promises. First, changes of names, sizes and
  * block maps become durable as a prefix of the order they were made in; an
  * fsync of a directory makes durable all up to that directory's last change.
  * Second, bytes that the device has (os_file_write_out_many()) before such a
@@ -31,25 +31,33 @@
  * came before it): no.
  */
 #include "os/file.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 enum { EXT4_MAGIC = 0xef53, TEXT_MAX = 4096, DEVICE_MAX = 32 };
 
-static bool read_text(const char *path, char text[TEXT_MAX], struct str *text_out)
+static bool read_open(int file, char text[TEXT_MAX], struct str *text_out)
 {
-	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
-	ssize_t length;
+	ssize_t length = os_file_read(file, text, TEXT_MAX, 0);
 
-	if (file < 0)
-		return false;
-	length = os_file_read(file, text, TEXT_MAX, 0);
-	os_file_close(file);
 	if (length <= 0 || length == TEXT_MAX)
 		return false;
 	*text_out = str_slice(text, (size_t)length);
 	return true;
+}
+
+static bool read_text(const char *path, char text[TEXT_MAX], struct str *text_out)
+{
+	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
+	bool is_read;
+
+	if (file < 0)
+		return false;
+	is_read = read_open(file, text, text_out);
+	os_file_close(file);
+	return is_read;
 }
 
 static bool has_line(struct str text, struct str wanted)
@@ -88,16 +96,12 @@ static bool find_device(uint64_t device, char name[DEVICE_MAX])
 
 /* The options in force, defaults too. (mountinfo leaves those out, so that it
  * cannot even tell whether there is a journal.) */
-static bool has_options(const char *device)
+static int open_options(const char *device)
 {
-	char text[TEXT_MAX];
 	char path[64];
-	struct str options;
 
 	snprintf(path, sizeof path, "/proc/fs/ext4/%s/options", device);
-	return read_text(path, text, &options) && has_line(options, STR("rw")) &&
-	       has_line(options, STR("data=ordered")) && has_line(options, STR("barrier")) &&
-	       !has_line(options, STR("journal_async_commit"));
+	return os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
 }
 
 /* The journal's name has an inode number in it, that of the journal's file,
@@ -111,13 +115,31 @@ static bool has_internal_journal(const char *device)
 	return os_file_info_at(OS_FILE_HERE, path, &info) == 0 && info.is_directory;
 }
 
-bool os_file_is_ordered(int file)
+/* The kernel writes the text anew each time that it is read from its beginning. */
+bool os_file_order_holds(int watch)
+{
+	char text[TEXT_MAX];
+	struct str options;
+
+	return read_open(watch, text, &options) && has_line(options, STR("rw")) &&
+	       has_line(options, STR("data=ordered")) && has_line(options, STR("barrier")) &&
+	       !has_line(options, STR("journal_async_commit"));
+}
+
+int os_file_order_watch(int file)
 {
 	struct os_file_info info;
 	char device[DEVICE_MAX];
 	uint64_t type;
+	int watch;
 
-	return os_file_filesystem_type(file, &type) == 0 && type == EXT4_MAGIC &&
-	       os_file_info(file, &info) == 0 && find_device(info.device, device) &&
-	       has_options(device) && has_internal_journal(device);
+	if (os_file_filesystem_type(file, &type) < 0 || type != EXT4_MAGIC ||
+	    os_file_info(file, &info) < 0 || !find_device(info.device, device) ||
+	    !has_internal_journal(device))
+		return -ENOTSUP;
+	watch = open_options(device);
+	if (watch < 0 || os_file_order_holds(watch))
+		return watch;
+	os_file_close(watch);
+	return -ENOTSUP;
 }

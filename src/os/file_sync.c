@@ -7,8 +7,10 @@
  * same kind, and is often forbidden in sandboxes.)
  */
 #include "os/file.h"
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { HELPERS_MAX = 31 };
 
@@ -18,8 +20,7 @@ static struct {
 	pthread_cond_t work;
 	pthread_cond_t done;
 	const int *files;
-	const char *const *paths; /* NULL: FILES are synced; else directories */
-	int directory;            /* of PATHS */
+	int (*sync)(int file);
 	int *results;
 	size_t count;
 	size_t next;     /* to be taken */
@@ -32,12 +33,15 @@ static struct {
 	.done = PTHREAD_COND_INITIALIZER,
 };
 
-/* The batch does not change while one of its files is being synced. */
-static int sync_one(size_t i)
+/* An open one, names and all: fdatasync(2) may leave a changed name out. */
+static int sync_names(int directory)
 {
-	if (pool.paths != NULL)
-		return os_file_sync_directory(pool.directory, pool.paths[i]);
-	return os_file_sync(pool.files[i]);
+	int result;
+
+	do
+		result = fsync(directory);
+	while (result < 0 && errno == EINTR);
+	return result < 0 ? -errno : 0;
 }
 
 /* Syncs one file after another while there are any. With the mutex held. */
@@ -48,7 +52,8 @@ static void take_part(void)
 		int result;
 
 		pthread_mutex_unlock(&pool.mutex);
-		result = sync_one(mine);
+		/* the batch does not change while one of its files is being synced */
+		result = pool.sync(pool.files[mine]);
 		pthread_mutex_lock(&pool.mutex);
 		pool.results[mine] = result;
 		if (++pool.finished == pool.count)
@@ -104,24 +109,23 @@ static void run(size_t count, int *results)
 	pthread_mutex_unlock(&pool.mutex);
 }
 
-void os_file_sync_many(const int *files, size_t count, int *results)
+static void sync_all(int (*sync)(int file), const int *files, size_t count, int *results)
 {
 	if (count == 0)
 		return;
 	pthread_mutex_lock(&pool.batch);
 	pool.files = files;
-	pool.paths = NULL;
+	pool.sync = sync;
 	run(count, results);
 	pthread_mutex_unlock(&pool.batch);
 }
 
-void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results)
+void os_file_sync_many(const int *files, size_t count, int *results)
 {
-	if (count == 0)
-		return;
-	pthread_mutex_lock(&pool.batch);
-	pool.directory = directory;
-	pool.paths = paths;
-	run(count, results);
-	pthread_mutex_unlock(&pool.batch);
+	sync_all(os_file_sync, files, count, results);
+}
+
+void os_file_sync_directories(const int *directories, size_t count, int *results)
+{
+	sync_all(sync_names, directories, count, results);
 }

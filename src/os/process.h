@@ -104,4 +104,8 @@ void os_process_ignore_pipe_signal(void);
  * sent to the whole process group. */
 void os_process_ignore_stop_signals(void);
 
+enum { OS_BOOT_SIZE = 17 };
+/* Another text each time that the machine starts; "" where the kernel does not tell. */
+void os_boot(char text_out[OS_BOOT_SIZE]);
+
 #endif

@@ -15,7 +15,7 @@ enum { HEADER_MAX = 1 << 20, PIECE = 16 * 1024 };
 static int read_header(struct queue_store *store, const struct listing_entry *entry,
 		       struct buffer *out)
 {
-	int file = queue_update_open_data(store, entry->is_preprocessed ? NULL : &entry->stage,
+	int file = queue_update_open_copy(store, entry->is_preprocessed ? NULL : &entry->stage,
 					  entry->number);
 	ssize_t count = 1;
 	const char *end = NULL;

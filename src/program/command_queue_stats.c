@@ -45,7 +45,53 @@ static void add_oldest(struct stats *stats, int64_t oldest_us)
 		json_append_text(&stats->text, str_from(oldest));
 	else
 		buffer_append_string(&stats->text, "null");
-	buffer_append_string(&stats->text, "}\n");
+}
+
+static void add_misnamed(struct stats *stats, const struct queue_misnamed *misnamed)
+{
+	if (stats->json)
+		json_field_text(&stats->text, "copied", str_from(misnamed->path));
+	else
+		buffer_append_format(
+			&stats->text,
+			"%s is inode %llu: this queue was copied. New mail is refused. "
+			"Stop Stagepost, run \"stagepost queue repair\", start it again.\n",
+			misnamed->path, (unsigned long long)misnamed->inode);
+}
+
+static void add_aside(struct stats *stats, uint64_t count, uint64_t bytes)
+{
+	if (stats->json) {
+		json_field(&stats->text, "set aside");
+		buffer_append_byte(&stats->text, '{');
+		json_field_number(&stats->text, "files", count);
+		json_field_number(&stats->text, "bytes", bytes);
+		buffer_append_byte(&stats->text, '}');
+		return;
+	}
+	buffer_append_format(
+		&stats->text,
+		"%llu files of %llu bytes are set aside: a sync of the disk failed. Look "
+		"at the disk; they go at the first start after the machine was "
+		"started anew.\n",
+		(unsigned long long)count, (unsigned long long)bytes);
+}
+
+/* What the operator has to know, and to do. */
+static int add_troubles(struct stats *stats, struct queue_store *store)
+{
+	struct queue_misnamed misnamed;
+	uint64_t count = 0;
+	uint64_t bytes = 0;
+	int result = queue_store_sample(store, &misnamed);
+
+	if (result > 0)
+		add_misnamed(stats, &misnamed);
+	if (result >= 0)
+		result = queue_store_aside(store, &count, &bytes);
+	if (result == 0 && count > 0)
+		add_aside(stats, count, bytes);
+	return result;
 }
 
 static int stats_of_places(struct queue_store *store, bool json)
@@ -61,6 +107,10 @@ static int stats_of_places(struct queue_store *store, bool json)
 				     "bytes");
 	result = listing_count(store, add_place, &stats, &oldest_us);
 	add_oldest(&stats, oldest_us);
+	if (result == 0)
+		result = add_troubles(&stats, store);
+	if (json)
+		buffer_append_string(&stats.text, "}\n");
 	if (result == 0)
 		command_queue_flush(&stats.text);
 	buffer_clear(&stats.text);

@@ -76,7 +76,7 @@ static int start(struct child *child)
 {
 	struct queue_program *program = child->state;
 	const struct config *config = child->config;
-	const struct queue_intake_options options = {config->spares, SPARE_SIZE};
+	const struct queue_intake_options options = {config->spares, SPARE_SIZE, .is_daemon = true};
 	const struct queue_server_peers peers = {.manager = child_user(child, "send"),
 						 .intake = child_user(child, "smtpd"),
 						 .list = child_user(child, "list")};

@@ -60,7 +60,7 @@ static const struct profile {
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
-	  /* os_file_is_ordered() */
+	  /* os_file_order_watch() */
 	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
 	{"pipe", OS_SANDBOX_PROGRAMS, {{0}}},

@@ -234,7 +234,7 @@ static int adopt_loaded(struct adopt *adopt, const struct queue_control *control
 {
 	uint64_t number = control->envelope->id.number;
 	enum mail_stage stage = adopt->place;
-	int data = queue_update_open_data(adopt->there.store,
+	int data = queue_update_open_copy(adopt->there.store,
 					  adopt->place == REPAIR_INFO ? NULL : &stage, number);
 	struct os_file_info info;
 	int result;

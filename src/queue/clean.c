@@ -40,6 +40,9 @@ static int clean_pid(void *context, const char *name)
 	char own[32];
 	int result;
 
+	/* that of a boot is kept as long as the machine runs */
+	if (name[0] == 'x' && strchr(name, '.') != NULL && strchr(name, '.')[1] != '\0')
+		return 0;
 	snprintf(own, sizeof own, "n%ld-", (long)clean->intake->process);
 	snprintf(path, sizeof path, "pid/%s", name);
 	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old(clean, path))

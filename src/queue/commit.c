@@ -15,47 +15,37 @@
  */
 #include "base/panic.h"
 #include "os/file.h"
-#include "queue/internal.h"
+#include "queue/commit_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct group {
-	struct queue_intake *intake;
-	struct queue_message **messages;
-	size_t count;
-	int *results;
-	bool *named;                      /* [count]: the todo/ name may have been made */
-	struct queue_spare_list held;     /* taken out of quarantine */
-	bool *dirty;                      /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
-	bool is_whole;                    /* the whole filesystem at the end */
-	const struct queue_message *last; /* whose todo/ name was made last; NULL: none */
-	bool has_lost; /* a sync failed that may have been to make a removal durable */
-};
-
-static void begin(struct group *group)
+static void begin(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
 	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
-	bool is_ordered;
 
 	group->named = memory_alloc_zero(group->count + 1, sizeof(bool));
 	group->dirty = memory_alloc_zero(directories, sizeof(bool));
-	group->is_whole = intake->store->sync == QUEUE_SYNC_FILESYSTEM;
-	is_ordered = intake->store->sync == QUEUE_SYNC_ORDERED;
+	group->own = memory_alloc_zero(group->count + 1, sizeof *group->own);
+	group->sync = queue_store_begin_sync(intake->store);
+	group->is_whole = group->sync == QUEUE_SYNC_FILESYSTEM;
+	for (size_t i = 0; i < group->count; i++)
+		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;
 	pthread_mutex_lock(&intake->mutex);
-	if (intake->quarantine.count > 0 && !intake->is_poisoned) {
+	group->must_prove = intake->must_prove;
+	if (intake->quarantine.count > 0) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
 		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
 		memset(intake->dirty, 0, directories * sizeof(bool));
-		group->is_whole |= intake->is_unknown && !is_ordered;
+		group->is_whole |= intake->is_unknown && group->sync != QUEUE_SYNC_ORDERED;
 	}
 	pthread_mutex_unlock(&intake->mutex);
 }
 
 /* Bytes and sizes of all, side by side. */
-static void for_each_file(struct group *group,
+static void for_each_file(struct commit_group *group,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc(group->count * sizeof *files);
@@ -74,20 +64,18 @@ static void for_each_file(struct group *group,
 	free(results);
 }
 
-static void sync_files(struct group *group)
+static void sync_files(struct commit_group *group)
 {
 	struct queue_store *store = group->intake->store;
 	size_t ready = 0;
 	int result;
 
-	for (size_t i = 0; i < group->count; i++) {
-		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;
+	for (size_t i = 0; i < group->count; i++)
 		ready += group->results[i] == 0;
-	}
 	if (ready == 0)
 		return;
-	if (store->sync != QUEUE_SYNC_FILESYSTEM) {
-		for_each_file(group, store->sync == QUEUE_SYNC_ORDERED ? os_file_write_out_many
+	if (group->sync != QUEUE_SYNC_FILESYSTEM) {
+		for_each_file(group, group->sync == QUEUE_SYNC_ORDERED ? os_file_write_out_many
 								       : os_file_sync_many);
 		return;
 	}
@@ -98,7 +86,7 @@ static void sync_files(struct group *group)
 			group->results[i] = result;
 }
 
-static void name_todo(struct group *group)
+static void name_todo(struct commit_group *group)
 {
 	struct queue_store *store = group->intake->store;
 
@@ -120,104 +108,55 @@ static void name_todo(struct group *group)
 	}
 }
 
-static void add_dirty(const struct group *group, struct queue_directories *list)
-{
-	const struct queue_store *store = group->intake->store;
-
-	for (uint32_t i = 0; i < QUEUE_DIRTY_COUNT * store->split; i++) {
-		enum mail_stage stage = (enum mail_stage)(i / store->split);
-
-		if (!group->dirty[i])
-			continue;
-		if (i / store->split == QUEUE_DIRTY_INFO)
-			queue_directories_add(list, store, QUEUE_INFO, NULL, i % store->split);
-		else
-			queue_directories_add(list, store, QUEUE_TODO, mail_stage_name(stage),
-					      i % store->split);
-	}
-}
-
-/* Every directory with a new name in it or a removed one, once each. */
-static int sync_each_directory(struct group *group)
-{
-	const struct queue_store *store = group->intake->store;
-	size_t *own = memory_alloc((group->count + 1) * sizeof *own);
-	struct queue_directories list CLEANUP(queue_directories_clear) = {0};
-	int result;
-
-	for (size_t i = 0; i < group->count; i++) {
-		const struct queue_message *message = group->messages[i];
-
-		if (group->results[i] == 0)
-			own[i] = queue_directories_add(&list, store, QUEUE_TODO,
-						       mail_stage_name(message->stage),
-						       message->data.number);
-	}
-	add_dirty(group, &list);
-	result = queue_directories_sync(&list, store);
-	for (size_t i = 0; i < group->count; i++)
-		if (group->results[i] == 0)
-			group->results[i] = list.items[own[i]].result;
-	free(own);
-	return result;
-}
-
-/* Only for a filesystem that keeps order. */
-static int sync_newest_directory(const struct group *group)
-{
-	const struct queue_store *store = group->intake->store;
-	char path[QUEUE_PATH_SIZE] = "pid";
-
-	if (group->last != NULL)
-		queue_store_directory_path(store, QUEUE_TODO, mail_stage_name(group->last->stage),
-					   group->last->data.number, path);
-	return os_file_sync_directory(store->directory, path);
-}
-
-static int sync_directories(struct group *group)
-{
-	const struct queue_store *store = group->intake->store;
-	int result;
-
-	if (group->held.count == 0 && group->last == NULL)
-		return 0;
-	if (store->sync == QUEUE_SYNC_ORDERED)
-		result = sync_newest_directory(group);
-	else if (group->is_whole)
-		result = os_file_sync_filesystem(store->directory);
-	else
-		return sync_each_directory(group);
-	for (size_t i = 0; i < group->count; i++)
-		if (group->results[i] == 0)
-			group->results[i] = result;
-	return result;
-}
-
 /* A name in todo/ may be durable although we failed. Its message's number must
  * not be free before that name's removal is durable, so the data stay. */
-static void undo(struct group *group, struct queue_message *message)
+static void undo(struct commit_group *group, struct queue_message *message)
 {
+	struct queue_intake *intake = group->intake;
 	char path[QUEUE_PATH_SIZE];
+	char spare[QUEUE_PATH_SIZE];
+	int result;
 
-	queue_store_path(group->intake->store, QUEUE_TODO, mail_stage_name(message->stage),
+	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(message->stage),
 			 message->data.number, path);
-	queue_spare_mark_dirty(group->intake, message->stage, message->data.number);
-	queue_spare_set_aside(group->intake, path, message->data);
+	queue_spare_path(intake, &message->data, spare);
+	queue_spare_mark_dirty(intake, message->stage, message->data.number);
+	result = queue_aside_put(intake, path, message->data);
 	message->data.file = -1;
+	if (result == -ENOENT) { /* the rename had not been */
+		queue_message_discard(message);
+		return;
+	}
+	if (result < 0)
+		queue_aside_refuse(intake, message->stage, message->data.number);
+	/* where a rename is a link and an unlink: the name that it left */
+	result = os_file_unlink(intake->store->directory, spare);
+	(void)result;
 	queue_message_release(message);
 }
 
-static void finish(struct group *group, int result)
+static void settle(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
-	group->has_lost |= result < 0;
-	pthread_mutex_lock(&intake->mutex);
-	if (group->has_lost)
-		intake->is_poisoned = true;
-	else if (group->is_whole)
-		intake->is_unknown = false;
-	pthread_mutex_unlock(&intake->mutex);
+
+	if (group->has_lost) {
+		queue_aside_after_failure(intake);
+	} else {
+		pthread_mutex_lock(&intake->mutex);
+		if (group->is_whole)
+			intake->is_unknown = false;
+		if (group->has_proven)
+			intake->must_prove = false;
+		pthread_mutex_unlock(&intake->mutex);
+	}
 	queue_spare_settle(intake, &group->held, !group->has_lost);
+}
+
+static void finish(struct commit_group *group)
+{
+	struct queue_intake *intake = group->intake;
+
+	settle(group);
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 
@@ -231,18 +170,22 @@ static void finish(struct group *group, int result)
 			queue_message_release(message);
 		}
 	}
+	queue_directories_clear(&group->directories);
 	free(group->named);
 	free(group->dirty);
+	free(group->own);
 }
 
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results)
 {
-	struct group group = {
+	struct commit_group group = {
 		.intake = intake, .messages = messages, .count = count, .results = results};
 
 	begin(&group);
+	commit_open_directories(&group);
 	sync_files(&group);
 	name_todo(&group);
-	finish(&group, sync_directories(&group));
+	commit_sync_directories(&group);
+	finish(&group);
 }

@@ -20,30 +20,61 @@ size_t queue_directories_add(struct queue_directories *list, const struct queue_
 	}
 	memcpy(list->items[list->count].path, path, sizeof path);
 	list->items[list->count].result = 0;
+	list->items[list->count].file = -1;
 	return list->count++;
 }
 
-int queue_directories_sync(struct queue_directories *list, const struct queue_store *store)
+int queue_directories_open(struct queue_directories *list, const struct queue_store *store)
 {
-	const char **paths = memory_alloc((list->count + 1) * sizeof *paths);
+	int first_error = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct queue_directory *item = &list->items[i];
+
+		if (item->file >= 0)
+			continue;
+		item->file = os_file_open_directory(store->directory, item->path);
+		item->result = item->file < 0 ? item->file : 0;
+		if (first_error == 0)
+			first_error = item->result;
+	}
+	return first_error;
+}
+
+int queue_directories_sync(struct queue_directories *list)
+{
+	int *files = memory_alloc((list->count + 1) * sizeof *files);
 	int *results = memory_alloc((list->count + 1) * sizeof *results);
+	size_t count = 0;
 	int first_error = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		paths[i] = list->items[i].path;
-	os_file_sync_directories(store->directory, paths, list->count, results);
+		if (list->items[i].file >= 0)
+			files[count++] = list->items[i].file;
+	os_file_sync_directories(files, count, results);
+	count = 0;
 	for (size_t i = 0; i < list->count; i++) {
-		list->items[i].result = results[i];
+		if (list->items[i].file < 0)
+			continue;
+		list->items[i].result = results[count++];
 		if (first_error == 0)
-			first_error = results[i];
+			first_error = list->items[i].result;
 	}
-	free(paths);
+	free(files);
 	free(results);
 	return first_error;
 }
 
+void queue_directories_reset(struct queue_directories *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		os_file_close(list->items[i].file);
+	list->count = 0;
+}
+
 void queue_directories_clear(struct queue_directories *list)
 {
+	queue_directories_reset(list);
 	free(list->items);
 	*list = (struct queue_directories){0};
 }

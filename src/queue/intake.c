@@ -5,15 +5,43 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { NAME_MAX_LENGTH = 63 };
+
+struct found_file {
+	struct queue_spare spare;
+	bool is_aside;
+	bool is_of_this_boot;
+	char name[NAME_MAX_LENGTH + 1];
+};
+
+struct found {
+	const struct queue_intake *intake;
+	struct found_file *files; /* owned */
+	size_t count;
+	size_t capacity;
+};
 
 static int collect(void *context, const char *name)
 {
-	struct queue_spare_list *found = context;
-	struct queue_spare spare = {.file = -1};
+	struct found *found = context;
+	struct found_file file = {.spare.file = -1};
 
-	if (name[0] == 'm' && str_to_u64(str_skip(str_from(name), 1), &spare.number))
-		queue_spare_list_add(found, spare);
+	if (strlen(name) > NAME_MAX_LENGTH)
+		return 0;
+	file.is_aside =
+		queue_aside_parse(found->intake, name, &file.spare.number, &file.is_of_this_boot);
+	if (!file.is_aside &&
+	    (name[0] != 'm' || !str_to_u64(str_skip(str_from(name), 1), &file.spare.number)))
+		return 0;
+	snprintf(file.name, sizeof file.name, "%s", name);
+	if (found->count == found->capacity) {
+		found->capacity = found->capacity > 0 ? found->capacity * 2 : 64;
+		found->files = memory_resize(found->files, found->capacity * sizeof *found->files);
+	}
+	found->files[found->count++] = file;
 	return 0;
 }
 
@@ -27,39 +55,59 @@ static bool has_ended(const struct queue_intake *intake, const struct queue_spar
 	       queue_store_has(intake->store, QUEUE_BOUNCE, NULL, spare->number) == 0;
 }
 
-/* It is removed, after a sync like all others, for the removal of its names need not be
- * durable. It is not used again: whoever the process before us gave it to may still
- * write to it. */
-static void load_spare(struct queue_intake *intake, struct queue_spare spare)
+/* Whether the file of that name in pid/ has ended and has only that name. */
+static bool is_left(struct queue_intake *intake, const struct found_file *file)
 {
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_spare_path(intake, &spare, path);
+	snprintf(path, sizeof path, "pid/%s", file->name);
 	if (os_file_info_at(intake->store->directory, path, &info) < 0 || info.is_directory)
-		return;
+		return false;
 	if (info.links > 1) {
 		/* half a rename: under its other name it is a message or the cleaner's */
 		result = os_file_unlink(intake->store->directory, path);
 		(void)result;
-		return;
+		return false;
 	}
-	if (!has_ended(intake, &spare, &info))
+	return has_ended(intake, &file->spare, &info);
+}
+
+/* What was set aside before the machine started anew is a spare like others. */
+static bool make_spare(const struct queue_intake *intake, const struct found_file *file)
+{
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+
+	snprintf(from, sizeof from, "pid/%s", file->name);
+	queue_spare_path(intake, &file->spare, to);
+	return os_file_rename_new(intake->store->directory, from, to) == 0;
+}
+
+/* It is removed, after a sync like all others, for the removal of its names need not be
+ * durable. It is not used again: whoever the process before us gave it to may still
+ * write to it. */
+static void load_file(struct queue_intake *intake, const struct found_file *file)
+{
+	if (!is_left(intake, file))
 		return;
-	queue_spare_list_add(&intake->quarantine, spare);
+	if (file->is_aside && file->is_of_this_boot)
+		queue_aside_adopt(intake, file->name, file->spare.number);
+	else if (!file->is_aside || make_spare(intake, file))
+		queue_spare_list_add(&intake->quarantine, file->spare);
 }
 
 /* What an earlier process left in pid/. That of an orderly end could be used, but the
  * few files do not matter. */
 static int load_spares(struct queue_intake *intake)
 {
-	struct queue_spare_list found = {0};
+	struct found found = {.intake = intake};
 	int result = os_file_list(intake->store->directory, "pid", collect, &found);
 
 	for (size_t i = 0; result == 0 && i < found.count; i++)
-		load_spare(intake, found.items[i]);
-	free(found.items);
+		load_file(intake, &found.files[i]);
+	free(found.files);
 	return result;
 }
 
@@ -78,7 +126,10 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 	intake->kept_size = options->spares;
 	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
 	pthread_mutex_init(&intake->mutex, NULL);
-	if (options->spares > 0)
+	intake->pid_directory = os_file_open_directory(store->directory, "pid");
+	if (intake->pid_directory < 0)
+		result = intake->pid_directory;
+	else if (options->is_daemon || options->spares > 0)
 		result = load_spares(intake);
 	if (result < 0) {
 		queue_intake_close(intake);
@@ -96,7 +147,11 @@ void queue_intake_close(struct queue_intake *intake)
 		queue_message_release(intake->messages);
 	queue_spare_list_clear(&intake->ready);
 	queue_spare_list_clear(&intake->quarantine);
-	free(intake->stuck.items); /* the cleaner of the next process finds them */
+	os_file_close(intake->pid_directory);
+	/* the next process finds them */
+	free(intake->stuck.items);
+	free(intake->full.items);
+	free(intake->refused);
 	for (size_t i = 0; i < intake->kept_size; i++)
 		if (intake->kept[i].number != 0)
 			os_file_close(intake->kept[i].file);
@@ -116,7 +171,17 @@ size_t queue_intake_held(struct queue_intake *intake)
 	size_t count;
 
 	pthread_mutex_lock(&intake->mutex);
-	count = intake->is_poisoned ? 0 : intake->quarantine.count;
+	count = intake->quarantine.count;
 	pthread_mutex_unlock(&intake->mutex);
 	return count;
+}
+
+bool queue_intake_must_prove(struct queue_intake *intake)
+{
+	bool must_prove;
+
+	pthread_mutex_lock(&intake->mutex);
+	must_prove = intake->must_prove;
+	pthread_mutex_unlock(&intake->mutex);
+	return must_prove;
 }

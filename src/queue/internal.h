@@ -5,21 +5,26 @@
 #ifndef QUEUE_INTERNAL_H
 #define QUEUE_INTERNAL_H
 
+#include "os/process.h"
 #include "queue/message.h"
 #include "queue/store.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { QUEUE_LOCKS_MAX = 4, QUEUE_SPLIT_DEFAULT = 23, QUEUE_SPLIT_MAX = 10007 };
 
 struct queue_store {
 	int directory;
 	uint32_t split;
-	enum queue_sync sync;
+	enum queue_sync sync;       /* while ORDER_WATCH tells of no other */
+	int order_watch;            /* -1: none */
+	atomic_bool has_order;      /* when it was asked last */
 	int locks[QUEUE_LOCKS_MAX]; /* held files */
 	size_t lock_count;
-	bool has_lost;     /* a sync of queue_update_commit_group() failed */
-	bool *has_settled; /* [split]; owned: no process before us has names in info/X that
-			    * are not durable */
+	bool has_lost;           /* a sync of queue_update_commit_group() failed */
+	bool *has_settled;       /* [split]; owned: no process before us has names in info/X that
+				  * are not durable */
+	char boot[OS_BOOT_SIZE]; /* which time the machine runs, "" where that is not known */
 };
 
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
@@ -57,12 +62,18 @@ MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_plac
 /* clean.c: the same, durably when it was there: the next new file may get this number. */
 MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
 					const char *name, uint64_t number);
+/* store.c: how a group that begins is to be synced. The kernel is asked at the end of each group
+ * that relied on order, so here only where there was none: it may be back. */
+enum queue_sync queue_store_begin_sync(struct queue_store *store);
+/* Whether the order that a group relied upon is there still, at its end. */
+bool queue_store_kept_order(struct queue_store *store);
 
 /* directories.c: directories that are to be made durable together. */
 struct queue_directories {
 	struct queue_directory {
 		char path[QUEUE_PATH_SIZE];
-		int result; /* of its sync */
+		int file;   /* open for the sync, owned; -1: not (yet) */
+		int result; /* why it is not open; or of its sync */
 	} * items;          /* owned */
 	size_t count;
 	size_t capacity;
@@ -71,9 +82,14 @@ struct queue_directories {
 /* Adds the one that NUMBER's name in PLACE stands in, once; its position. */
 size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
 			     enum queue_place place, const char *name, uint64_t number);
-/* Syncs all; the first error. */
-MUST_CHECK int queue_directories_sync(struct queue_directories *list,
+/* Opens those that are not; the first error. Nothing has happened then that could not be
+ * tried again. */
+MUST_CHECK int queue_directories_open(struct queue_directories *list,
 				      const struct queue_store *store);
+/* Syncs all that are open; the first error of a sync. */
+MUST_CHECK int queue_directories_sync(struct queue_directories *list);
+/* Closes and forgets all. */
+void queue_directories_reset(struct queue_directories *list);
 void queue_directories_clear(struct queue_directories *list);
 
 /* A data file in pid/: of no message, or of one that is being written. Its name is
@@ -97,6 +113,12 @@ struct queue_kept {
 	int file;
 };
 
+/* A message that was refused, but whose name in todo/ the disk did not let go. */
+struct queue_refused {
+	enum mail_stage stage;
+	uint64_t number;
+};
+
 /* Directories whose removals matter to those who reuse numbers and files. */
 enum queue_dirty { QUEUE_DIRTY_INFO = MAIL_STAGE_COUNT, QUEUE_DIRTY_COUNT };
 
@@ -110,10 +132,17 @@ struct queue_intake {
 	struct queue_spare_list ready; /* for use */
 	struct queue_spare_list quarantine;
 	struct queue_spare_list stuck; /* the disk did not let them be removed; no descriptors */
-	bool *dirty;                   /* [QUEUE_DIRTY_COUNT][split] */
-	bool is_unknown;               /* any directory may be dirty from a process before us */
-	bool is_poisoned;              /* a sync failed: no removal is sure any more */
-	struct queue_kept *kept;       /* [kept_size], by number */
+	struct queue_spare_list full;  /* set aside, not emptied yet; no descriptors */
+	struct queue_refused *refused; /* [refused_count], owned */
+	size_t refused_count;
+	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
+	bool is_unknown;         /* any directory may be dirty from a process before us */
+	bool must_prove;         /* a sync failed, and none has succeeded since */
+	unsigned epoch;          /* how many syncs have failed: what was begun before is in doubt */
+	bool has_doubts;         /* a sync failed, of ours or of a process before us in this boot */
+	int64_t doubts_us;       /* a data file that was changed later than that is free of them */
+	int pid_directory;       /* open for life: removals can always be made durable */
+	struct queue_kept *kept; /* [kept_size], by number */
 	size_t kept_size;
 	struct queue_message *messages; /* handed out, not committed */
 };
@@ -145,8 +174,13 @@ bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out
 /* Adds a file that may be used again at once; cuts or removes it first where it
  * is too large or one too many. */
 void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
-/* Holds SPARE back until the next sync that begins from now on. */
-void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare);
+/* Before a file's names are removed; for queue_spare_hold(). */
+unsigned queue_spare_epoch(struct queue_intake *intake);
+/* Holds SPARE, whose names were removed since EPOCH, back until the next sync that begins
+ * from now on. */
+void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, unsigned epoch);
+/* Closes all descriptors that are only kept to save time. */
+void queue_spare_close_all(struct queue_intake *intake);
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number);
 /* What is held back becomes ready (IS_SAFE), or is set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
@@ -156,13 +190,31 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
-/* Out of the way under a name that no later process takes for a spare. Closes it. */
-void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare);
+/* aside.c: the data file PATH goes out of the way, so that its number stays taken. Closes it.
+ * -errno: it still has the name PATH. */
+MUST_CHECK int queue_aside_put(struct queue_intake *intake, const char *path,
+			       struct queue_spare spare);
+/* Of what is in pid/ as NAME: whether that is a file which was set aside, by whom ever. */
+bool queue_aside_parse(const struct queue_intake *intake, const char *name, uint64_t *number_out,
+		       bool *is_of_this_boot_out);
+/* One that an earlier process left in this boot: it is emptied, and there are doubts. */
+void queue_aside_adopt(struct queue_intake *intake, const char *name, uint64_t number);
+/* A sync has failed. Whatever was to be made durable by it is set aside. */
+void queue_aside_after_failure(struct queue_intake *intake);
+/* Whether the removal of a name from todo/ may never become durable: PATH is the data file
+ * of a message at S5 that ends. */
+bool queue_aside_is_doubtful(struct queue_intake *intake, const char *path);
+/* A message was refused, but its name in todo/ could not be taken back yet. */
+void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint64_t number);
+/* Tries again what the disk did not allow. */
+void queue_aside_again(struct queue_intake *intake);
 
 /* remove.c: the data file FROM goes to pid/ and waits there, to be reused with FILE (or
  * another descriptor when it is -1). Closes FILE at last. No error when it is gone. */
 MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 			    int file);
+/* The same for one in mess/. */
+MUST_CHECK int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number);
 
 /* Keeps a committed message's descriptor, and gives it back (-1: not kept). */
 void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);

@@ -22,6 +22,8 @@ struct queue_intake_options {
 			      * many queued messages holds its descriptor open: up to
 			      * 3 * spares in all */
 	uint64_t spare_size; /* a larger file is emptied when it becomes a spare */
+	bool is_daemon;      /* holds lock/queue, and the manager begins no message that it has
+			      * not told of: what was refused may be emptied */
 };
 
 /* Also removes, after a sync, the spares that an earlier process left in pid/. Only the
@@ -73,7 +75,13 @@ void queue_intake_trust_names(struct queue_intake *intake);
  * queue_message_commit_group() has made the removal of their names durable: how
  * many do. Where no message comes, call it with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
-/* Tries again to remove the files that the disk did not let go: a full quota may not. */
+/* Whether a sync failed and none has succeeded since: what is accepted now would most likely
+ * be refused. queue_message_commit_group() with COUNT 0 tries. */
+bool queue_intake_must_prove(struct queue_intake *intake);
+/* Whether the message was refused, and its name in todo/ could not be taken back yet. */
+bool queue_intake_has_refused(struct queue_intake *intake, uint64_t number);
+/* Tries again to remove, empty or take back the files that the disk did not let go: a full
+ * quota may not. */
 void queue_intake_remove_stuck(struct queue_intake *intake);
 /* Removes the spares: their room and their inodes are needed. */
 void queue_intake_drop_spares(struct queue_intake *intake);
@@ -84,6 +92,10 @@ MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mai
 					   uint64_t number);
 /* After preprocessing: todo goes. info/ must be durable. S4 to S5. */
 MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage,
+					 uint64_t number);
+/* A name in todo/ that leads to an empty file (queue_store_look()) goes. Where it is at S5, too,
+ * that stays: whoever ends it finds that empty as well. */
+MUST_CHECK int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
 /* S2 to S1 at the end of a preprocessed message: mess goes. info/ must be gone.
  * No error when it is gone already. */

@@ -66,6 +66,25 @@ int queue_store_is_live(const struct queue_store *store, uint64_t number)
 	return queue_store_has(store, QUEUE_INFO, NULL, number);
 }
 
+int queue_store_look(const struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		     uint64_t *inode_out)
+{
+	char path[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+	int result;
+
+	queue_store_path(store, stage != NULL ? QUEUE_TODO : QUEUE_MESS,
+			 stage != NULL ? mail_stage_name(*stage) : NULL, number, path);
+	result = os_file_info_at(store->directory, path, &info);
+	if (result < 0)
+		return result;
+	if (inode_out != NULL)
+		*inode_out = info.inode;
+	if (info.inode != number)
+		return -EUCLEAN;
+	return info.size == 0 ? -ENODATA : 0;
+}
+
 int queue_store_drop(const struct queue_store *store, enum queue_place place, const char *name,
 		     uint64_t number)
 {

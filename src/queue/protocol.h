@@ -20,6 +20,11 @@
  *                                              wanted removed is under way; scan todo/
  *   CLEANED                                    info/ and bounce/ have no name left whose
  *                                              message is gone
+ *   FOUND     (u32 stage, u64 number)...       a scan found these names in todo/
+ *   STANDS    (u32 stage, u64 number)...       answer to FOUND: those of them that are messages.
+ *                                              Of one that is being committed QUEUED is said
+ *                                              when it is, as of any, and nothing when that
+ *                                              fails: it must not be begun before
  *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
  *                                              when it is too long: read it
  *   LOAD      u64 us                           for how long in all groups have been at the disk;
@@ -48,6 +53,8 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_REMOVED,
 	QUEUE_PROTOCOL_CLEANED,
 	QUEUE_PROTOCOL_LOAD,
+	QUEUE_PROTOCOL_FOUND,
+	QUEUE_PROTOCOL_STANDS,
 };
 
 enum queue_remove {

@@ -15,6 +15,7 @@ static void open_spare(struct queue_intake *intake, struct queue_spare *spare, c
 int queue_retire(struct queue_intake *intake, const char *from, uint64_t number, int file)
 {
 	struct queue_spare spare = {.number = number, .file = file};
+	unsigned epoch = queue_spare_epoch(intake);
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
@@ -25,8 +26,19 @@ int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 		return result == -ENOENT ? 0 : result;
 	}
 	open_spare(intake, &spare, to);
-	queue_spare_hold(intake, spare);
+	queue_spare_hold(intake, spare, epoch);
 	return 0;
+}
+
+int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number)
+{
+	struct queue_spare spare = {.number = number, .file = -1};
+	int result;
+
+	if (!queue_aside_is_doubtful(intake, from))
+		return queue_retire(intake, from, number, -1);
+	result = queue_aside_put(intake, from, spare);
+	return result == -ENOENT ? 0 : result;
 }
 
 int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
@@ -58,5 +70,19 @@ int queue_message_remove_data(struct queue_intake *intake, uint64_t number)
 
 	queue_store_path(intake->store, QUEUE_MESS, NULL, number, path);
 	queue_spare_mark_dirty(intake, QUEUE_DIRTY_INFO, number);
-	return queue_retire(intake, path, number, -1);
+	return queue_retire_data(intake, path, number);
+}
+
+int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
+{
+	int result = queue_store_has(intake->store, QUEUE_MESS, NULL, number);
+
+	if (result <= 0)
+		return result < 0 ? result : queue_message_remove_queued(intake, stage, number);
+	result = queue_message_remove_todo(intake, stage, number);
+	if (result == 0)
+		result = queue_store_has(intake->store, QUEUE_INFO, NULL, number);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	return queue_message_remove_data(intake, number);
 }

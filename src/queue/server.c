@@ -72,6 +72,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case QUEUE_PROTOCOL_CLEANED:
 		ok = message->body.length == 0 && server_cleaned(client);
 		break;
+	case QUEUE_PROTOCOL_FOUND:
+		ok = server_found(client, &body);
+		break;
 	case QUEUE_PROTOCOL_REMOVE:
 		ok = server_remove(client, &body);
 		break;
@@ -148,6 +151,9 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);
 	server->again_timer = os_timer_new(loop, server_remove_again, server);
 	server->clean_timer = os_timer_new(loop, clean, server);
+	server->proof_timer = os_timer_new(loop, server_prove, server);
+	server->sync = queue_store_sync(store);
+	server_check_numbers(server);
 	clean(server); /* before a manager scans */
 	return server;
 }
@@ -180,6 +186,7 @@ void queue_server_free(struct queue_server *server)
 	os_timer_free(server->missed_timer);
 	os_timer_free(server->settle_timer);
 	os_timer_free(server->again_timer);
+	os_timer_free(server->proof_timer);
 	os_task_cancel(server->loop, &server->removed_task);
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);

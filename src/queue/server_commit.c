@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "queue/server_internal.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -65,6 +66,8 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	} else {
 		log_event(EVENT_QUEUE_ERROR, log_id(held->id), log_string("operation", "commit"),
 			  log_error(held->result));
+		if (held->result == -EEXIST)
+			server_look_at(server, held->stage, held->number);
 	}
 	client->committing--;
 	if (client->is_gone && client->committing == 0)
@@ -83,6 +86,7 @@ static void group_done(void *context, void **items, size_t count)
 	DL_FOREACH2 (server->clients, client, next)
 		server_commit_answers_send(client);
 	server_notice_send(server);
+	server_check_syncs(server);
 	if (server->is_full)
 		(void)server_check_room(server);
 	server_finish_stop(server);

@@ -58,9 +58,13 @@ struct queue_server {
 	struct buffer refused; /* REMOVE entries that the disk refused, to be tried again */
 	uint64_t reserve;
 	struct queue_server_peers peers;
+	struct os_timer *proof_timer;
+	enum queue_sync sync; /* that was told last */
 	bool is_full;
-	bool is_cleaned;      /* pid and mess were, since the start */
-	bool has_missed;      /* the manager must be told to scan */
+	bool is_copied;   /* a file has another inode than its name says: nothing new comes in */
+	bool is_doubtful; /* a sync has failed, and none succeeded since */
+	bool is_cleaned;  /* pid and mess were, since the start */
+	bool has_missed;  /* the manager must be told to scan */
 	int64_t load_told_us; /* when the manager was told how busy the disk is; monotonic */
 	void (*stopped)(void *context);
 	void *stopped_context;
@@ -93,6 +97,21 @@ void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
+
+/* As queue_store_look(), of one in todo/: what is none is logged and dealt with. */
+int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number);
+bool server_found(struct server_client *client, struct unpack *body);
+
+/* server_state.c: when nothing new is taken in, and how that ends. */
+/* 0, or -errno: no data files are handed out. */
+int server_check_intake(struct queue_server *server);
+/* At the start: whether the queue's files have the numbers that their names say. */
+void server_check_numbers(struct queue_server *server);
+/* A file in PATH has INODE, and not the NUMBER that its name says. */
+void server_is_copied(struct queue_server *server, const char *path, uint64_t inode);
+/* After each group. */
+void server_check_syncs(struct queue_server *server);
+void server_prove(void *context);
 
 /* server.c */
 void server_client_free(struct server_client *client);

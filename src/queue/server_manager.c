@@ -192,6 +192,68 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
+/* Whether the manager may begin it. */
+static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	return !queue_intake_has_refused(server->intake, number) &&
+	       server_look_at(server, stage, number) == 0;
+}
+
+int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	uint64_t inode = 0;
+	int error = 0;
+	int result = queue_store_look(server->store, &stage, number, &inode);
+
+	queue_store_path(server->store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	if (result == -EUCLEAN) {
+		server_is_copied(server, path, inode);
+	} else if (result == -ENODATA) {
+		log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+		error = queue_message_remove_void(server->intake, stage, number);
+	} else if (result < 0 && result != -ENOENT) {
+		error = result;
+	}
+	if (error < 0) /* the next scan finds it again */
+		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+	return result;
+}
+
+/* What is being committed has a name already, and may lose it again. */
+static void answer_found(struct queue_server *server, enum mail_stage stage, uint64_t number,
+			 struct buffer *answer)
+{
+	struct server_held *held;
+
+	HASH_FIND(hh, server->committing, &number, sizeof number, held);
+	if (held != NULL || !stands(server, stage, number))
+		return;
+	pack_u32(answer, stage);
+	pack_u64(answer, number);
+}
+
+bool server_found(struct server_client *client, struct unpack *body)
+{
+	struct queue_server *server = client->server;
+	struct buffer answer CLEANUP(buffer_clear) = {0};
+
+	if (server->manager != client)
+		return false;
+	while (body->rest.length > 0) {
+		uint32_t stage = unpack_u32(body);
+		uint64_t number = unpack_u64(body);
+
+		if (body->failed || stage >= MAIL_STAGE_COUNT)
+			return false;
+		answer_found(server, (enum mail_stage)stage, number, &answer);
+	}
+	if (answer.length > 0)
+		ipc_channel_send(client->channel, QUEUE_PROTOCOL_STANDS, 0, buffer_view(&answer),
+				 NULL, 0);
+	return true;
+}
+
 bool server_cleaned(struct server_client *client)
 {
 	struct queue_server *server = client->server;

@@ -40,7 +40,7 @@ static int open_files(struct server_client *client, size_t count, int *files,
 {
 	struct queue_server *server = client->server;
 	size_t opened = 0;
-	int error = server_check_room(server);
+	int error = server_check_intake(server);
 
 	if (error == 0 && HASH_COUNT(client->files) + count > QUEUE_CLIENT_FILES_MAX)
 		error = -EMFILE;
@@ -129,7 +129,8 @@ static int write_envelope(struct server_held *held)
 
 static void on_commit(struct server_client *client, struct server_held *held)
 {
-	int error = write_envelope(held);
+	/* who has a file from before */
+	int error = client->server->is_copied ? -EUCLEAN : write_envelope(held);
 
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),

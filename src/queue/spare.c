@@ -7,7 +7,7 @@
  * bring such a name back, and it would show another message's bytes to the
  * first one's recipients. So it is held in quarantine until a sync that began
  * after the removal is over. When a sync fails, what waited for it is set aside
- * for the cleaner; nothing that is held back later is used either.
+ * (aside.c).
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -96,6 +96,7 @@ void queue_intake_remove_stuck(struct queue_intake *intake)
 	struct queue_spare_list stuck;
 	struct queue_spare spare;
 
+	queue_aside_again(intake);
 	pthread_mutex_lock(&intake->mutex);
 	stuck = intake->stuck;
 	intake->stuck = (struct queue_spare_list){0};
@@ -105,25 +106,14 @@ void queue_intake_remove_stuck(struct queue_intake *intake)
 	queue_spare_list_clear(&stuck);
 }
 
-/* After a sync that failed, a removal that is seen may still not be durable, and no
- * later sync can tell. The cleaner removes the file when it is old. */
-void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare)
-{
-	char to[QUEUE_PATH_SIZE];
-	int result;
-
-	snprintf(to, sizeof to, "pid/x%" PRIu64, spare.number);
-	result = os_file_rename(intake->store->directory, path, to);
-	(void)result;
-	os_file_close(spare.file);
-}
-
 static void set_aside(struct queue_intake *intake, struct queue_spare spare)
 {
 	char path[QUEUE_PATH_SIZE];
+	int result;
 
 	queue_spare_path(intake, &spare, path);
-	queue_spare_set_aside(intake, path, spare);
+	result = queue_aside_put(intake, path, spare);
+	(void)result; /* it stays where it is, as a file that is not used */
 }
 
 /* A large file is emptied, not cut to that size: btrfs keeps all of an extent of which
@@ -154,9 +144,19 @@ void queue_intake_drop_spares(struct queue_intake *intake)
 		queue_spare_remove(intake, spare);
 }
 
-void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
+unsigned queue_spare_epoch(struct queue_intake *intake)
 {
-	bool is_poisoned;
+	unsigned epoch;
+
+	pthread_mutex_lock(&intake->mutex);
+	epoch = intake->epoch;
+	pthread_mutex_unlock(&intake->mutex);
+	return epoch;
+}
+
+void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, unsigned epoch)
+{
+	bool is_doubtful;
 
 	pthread_mutex_lock(&intake->mutex);
 	if (intake->quarantine.count >= intake->options.spares) {
@@ -164,12 +164,40 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare)
 		os_file_close(spare.file);
 		spare.file = -1;
 	}
-	is_poisoned = intake->is_poisoned;
-	if (!is_poisoned)
+	is_doubtful = intake->epoch != epoch;
+	if (!is_doubtful)
 		queue_spare_list_add(&intake->quarantine, spare);
 	pthread_mutex_unlock(&intake->mutex);
-	if (is_poisoned)
+	if (is_doubtful)
 		set_aside(intake, spare);
+}
+
+static void close_list(struct queue_spare_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		os_file_close(list->items[i].file);
+		list->items[i].file = -1;
+	}
+}
+
+void queue_spare_close_all(struct queue_intake *intake)
+{
+	struct queue_spare_list ready;
+
+	pthread_mutex_lock(&intake->mutex);
+	ready = intake->ready;
+	intake->ready = (struct queue_spare_list){0};
+	close_list(&ready);
+	close_list(&intake->quarantine);
+	for (size_t i = 0; i < intake->kept_size; i++) {
+		if (intake->kept[i].number != 0)
+			os_file_close(intake->kept[i].file);
+		intake->kept[i] = (struct queue_kept){0, -1};
+	}
+	pthread_mutex_unlock(&intake->mutex);
+	for (size_t i = 0; i < ready.count; i++)
+		queue_spare_remove(intake, ready.items[i]);
+	free(ready.items);
 }
 
 void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_t number)

@@ -98,8 +98,7 @@ static int check(int directory, bool unsafe, struct buffer *reason)
 	return result == -ENOTSUP && unsafe ? 0 : result;
 }
 
-/* Order kept costs one journal commit a group, where syncs cost two. A queue with
- * a filesystem to itself loses nothing by syncing all of it. */
+/* A queue with a filesystem to itself loses nothing by syncing all of it. */
 static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 {
 	struct os_file_info own;
@@ -107,8 +106,6 @@ static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 
 	if (wanted != QUEUE_SYNC_AUTO)
 		return wanted;
-	if (os_file_is_ordered(directory))
-		return QUEUE_SYNC_ORDERED;
 	if (os_file_info(directory, &own) < 0 || os_file_info_at(directory, "..", &parent) < 0)
 		return QUEUE_SYNC_FILES;
 	return own.device != parent.device ? QUEUE_SYNC_FILESYSTEM : QUEUE_SYNC_FILES;
@@ -137,6 +134,10 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	store->split = split;
 	store->has_settled = memory_alloc_zero(split, sizeof *store->has_settled);
 	store->sync = choose_sync(directory, options->sync);
+	/* order kept costs one journal commit a group, where syncs cost two */
+	store->order_watch = options->sync == QUEUE_SYNC_AUTO ? os_file_order_watch(directory) : -1;
+	store->has_order = store->order_watch >= 0;
+	os_boot(store->boot);
 	*store_out = store;
 	return 0;
 }
@@ -147,6 +148,7 @@ void queue_store_close(struct queue_store *store)
 		return;
 	for (size_t i = 0; i < store->lock_count; i++)
 		os_file_close(store->locks[i]);
+	os_file_close(store->order_watch);
 	os_file_close(store->directory);
 	free(store->has_settled);
 	free(store);
@@ -164,7 +166,22 @@ uint32_t queue_store_split(const struct queue_store *store)
 
 enum queue_sync queue_store_sync(const struct queue_store *store)
 {
-	return store->sync;
+	return store->order_watch >= 0 && store->has_order ? QUEUE_SYNC_ORDERED : store->sync;
+}
+
+bool queue_store_kept_order(struct queue_store *store)
+{
+	if (store->order_watch < 0)
+		return store->sync == QUEUE_SYNC_ORDERED;
+	store->has_order = os_file_order_holds(store->order_watch);
+	return store->has_order;
+}
+
+enum queue_sync queue_store_begin_sync(struct queue_store *store)
+{
+	if (!store->has_order)
+		(void)queue_store_kept_order(store);
+	return queue_store_sync(store);
 }
 
 enum queue_sync queue_sync_of(enum config_sync sync)

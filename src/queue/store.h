@@ -85,6 +85,8 @@ void queue_store_close(struct queue_store *store);
 /* A descriptor of the queue directory; all paths here are relative to it. */
 int queue_store_directory(const struct queue_store *store);
 uint32_t queue_store_split(const struct queue_store *store);
+/* Of the last group: with QUEUE_SYNC_AUTO the filesystem may be mounted anew with other options.
+ * Any thread may ask. */
 enum queue_sync queue_store_sync(const struct queue_store *store);
 /* From the configuration; and the word for it there. */
 enum queue_sync queue_sync_of(enum config_sync sync);
@@ -119,6 +121,26 @@ MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place
 				     const char *name, uint32_t x,
 				     int (*each)(void *context, uint64_t number),
 				     int (*stray)(void *context, const char *path), void *context);
+
+/* Whether what stands in todo/STAGE (in mess/ when that is NULL) under NUMBER can be a message.
+ * -ENOENT: nothing does; -EUCLEAN: its inode is another (*INODE_OUT, may be NULL): the queue was
+ * copied; -ENODATA: it is empty, a name that a power failure brought back after a failed
+ * sync (aside.c), of a message that was refused or has ended. */
+MUST_CHECK int queue_store_look(const struct queue_store *store, const enum mail_stage *stage,
+				uint64_t number, uint64_t *inode_out);
+
+/* A file whose number is not what its name says. */
+struct queue_misnamed {
+	char path[QUEUE_PATH_SIZE];
+	uint64_t inode;
+};
+/* Looks at all data files where there are few, else at some in each directory, for half a second
+ * at most: 1 when one is misnamed (the first), 0 or -errno. */
+MUST_CHECK int queue_store_sample(struct queue_store *store, struct queue_misnamed *misnamed_out);
+
+/* What is kept because of syncs that failed: files, and the bytes that could not be freed. */
+MUST_CHECK int queue_store_aside(struct queue_store *store, uint64_t *count_out,
+				 uint64_t *bytes_out);
 
 /* Takes lock/queue or lock/send until the store is closed; -EAGAIN when a
  * process of that kind runs already. */

@@ -15,8 +15,9 @@ struct group {
 	size_t count;
 	int *files;                           /* [count]: open in this step; -1: none */
 	struct queue_directories directories; /* of names made in this step */
-	bool is_of_controls;                  /* this step; the one before is of bounce records */
-	bool is_ordered;                      /* this step relies on the filesystem's order */
+	enum queue_sync sync;
+	bool is_of_controls; /* this step; the one before is of bounce records */
+	bool is_ordered;     /* this step relies on the filesystem's order */
 	struct owner {
 		size_t update;
 		size_t directory;
@@ -60,7 +61,10 @@ static void settle(const struct group *group)
 /* Each directory once; whoever has a name in one that fails, fails. */
 static void sync_each_directory(struct group *group)
 {
-	if (queue_directories_sync(&group->directories, group->store) == 0)
+	int error = queue_directories_open(&group->directories, group->store);
+	int lost = queue_directories_sync(&group->directories);
+
+	if (error == 0 && lost == 0)
 		return;
 	for (size_t i = 0; i < group->owner_count; i++)
 		fail(group, group->owners[i].update,
@@ -119,7 +123,7 @@ static void sync_whole(struct group *group)
  * the whole filesystem where that is the rule; bytes alone do not. */
 static void sync_step(struct group *group)
 {
-	if (group->directories.count > 0 && group->store->sync == QUEUE_SYNC_FILESYSTEM) {
+	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
 		sync_whole(group);
 	} else {
 		for_each_file(group, false, os_file_sync_many);
@@ -130,7 +134,7 @@ static void sync_step(struct group *group)
 		os_file_close(group->files[i]);
 		group->files[i] = -1;
 	}
-	group->directories.count = 0;
+	queue_directories_reset(&group->directories);
 	group->owner_count = 0;
 }
 
@@ -312,6 +316,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 {
 	struct group group = {.store = store, .updates = updates, .count = count};
 
+	group.sync = queue_store_begin_sync(store);
 	group.files = memory_alloc((count + 1) * sizeof *group.files);
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
@@ -321,7 +326,7 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	}
 	write_bounces(&group);
 	group.is_of_controls = true;
-	group.is_ordered = store->sync == QUEUE_SYNC_ORDERED;
+	group.is_ordered = group.sync == QUEUE_SYNC_ORDERED;
 	write_controls(&group);
 	for_each_file(&group, true, group.is_ordered ? os_file_write_out_many : os_file_sync_many);
 	for (size_t i = 0; i < count; i++)
@@ -329,6 +334,9 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 			fail(&group, i, name_all(&group, i));
 	/* the map and the names together: S5 begins when todo/ goes, after this */
 	sync_step(&group);
+	/* order that ended on the way */
+	if (group.is_ordered && !queue_store_kept_order(store))
+		sync_whole(&group);
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result < 0 && updates[i]->is_whole)
 			update_drop_whole(store, updates[i]);

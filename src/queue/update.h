@@ -98,8 +98,12 @@ MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stag
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);
 /* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for
- * reading: a descriptor or -errno. */
+ * reading: a descriptor or -errno, as queue_store_look(). */
 MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage,
+				      uint64_t number);
+
+/* The same in a queue that may be a copy. */
+MUST_CHECK int queue_update_open_copy(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number);
 
 /* Sets when the message is next due (the control file's modification time). */

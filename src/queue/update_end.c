@@ -194,7 +194,7 @@ int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct 
 	return read_whole(store, path, text);
 }
 
-int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
+int queue_update_open_copy(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
@@ -203,6 +203,25 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 	else
 		queue_store_path(store, QUEUE_MESS, NULL, number, path);
 	return os_file_open(store->directory, path, OS_FILE_READ);
+}
+
+int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
+{
+	int file = queue_update_open_copy(store, stage, number);
+	struct os_file_info info;
+	int result;
+
+	if (file < 0)
+		return file;
+	result = os_file_info(file, &info);
+	if (result == 0 && info.inode != number)
+		result = -EUCLEAN;
+	if (result == 0 && info.size == 0)
+		result = -ENODATA;
+	if (result == 0)
+		return file;
+	os_file_close(file);
+	return result;
 }
 
 int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)

@@ -153,6 +153,17 @@ static int check_control(struct trial *trial, uint64_t number, const struct queu
 	return check_outcomes(trial, control, entry);
 }
 
+/* A name that came back after a sync had failed, as the manager ends it. */
+static int bury(struct trial *trial, uint64_t number)
+{
+	int result;
+
+	if (trial->stage != NULL)
+		return queue_message_remove_void(trial->intake, *trial->stage, number);
+	result = queue_update_finish(trial->store, number, ledger_services, LEDGER_SERVICES);
+	return result == 0 ? queue_message_remove_data(trial->intake, number) : result;
+}
+
 static int visit(void *context, uint64_t number)
 {
 	struct trial *trial = context;
@@ -165,6 +176,8 @@ static int visit(void *context, uint64_t number)
 				return blame(trial, number, "is queued twice");
 			return 0; /* todo and info: still at S4 */
 		}
+	if (queue_store_look(trial->store, trial->stage, number, NULL) == -ENODATA)
+		return bury(trial, number);
 	result = queue_update_load(trial->store, trial->stage, number, &control, NULL);
 	if (result < 0) {
 		blame(trial, number, "cannot be read");
@@ -310,7 +323,8 @@ static int start(struct trial *trial)
 {
 	struct queue_options options = {
 		.create = !ledger.has_queue, .split = 2, .sync = ledger.sync};
-	struct queue_intake_options intake_options = {.spares = ledger.spares, .spare_size = 600};
+	struct queue_intake_options intake_options = {
+		.spares = ledger.spares, .spare_size = 600, .is_daemon = true};
 	int result = queue_store_open("queue", &options, &trial->store, trial->why);
 
 	if (result == 0 && !ledger.has_service)

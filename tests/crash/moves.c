@@ -232,7 +232,8 @@ static void on_left(void *context, const char *path, const char *why)
 static int adopt_once(void)
 {
 	struct queue_options options = {.sync = QUEUE_SYNC_FILES};
-	struct queue_intake_options intake_options = {.spares = 4, .spare_size = 600};
+	struct queue_intake_options intake_options = {
+		.spares = 4, .spare_size = 600, .is_daemon = true};
 	struct queue_adopt adopt = {.hold = on_hold, .adopted = on_adopted, .left = on_left};
 	struct queue_store *there = NULL;
 	struct queue_store *here = NULL;

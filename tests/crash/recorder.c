@@ -88,6 +88,7 @@ static bool is_call(enum call call, const char *place, enum call wanted, const c
 /* 0, or the error that this call is to have. */
 static int begin(enum call call, const char *place)
 {
+	recorder.now_us++;
 	if (recorder.before != NULL)
 		recorder.before(call, place);
 	if (++recorder.calls != recorder.fail_at)
@@ -264,6 +265,7 @@ static void name_node(struct disk_node *parent, const char *name, struct disk_no
 		      const char *path)
 {
 	disk_add_name(world->disk, parent, name, node->inode);
+	parent->modified_us = recorder.now_us;
 	place_of(path, node->kind);
 }
 
@@ -431,17 +433,10 @@ static bool is_for_all(const char *place)
 	return world->disk->is_ordered && (strcmp(place, "todo") == 0 || strcmp(place, "pid") == 0);
 }
 
-int os_file_sync_directory(int directory, const char *path)
+static int sync_names(struct disk_node *node, const char *place)
 {
-	char place[DISK_NAME_SIZE];
-	struct disk_node *node;
-	int result;
+	int result = begin(CALL_SYNC_DIRECTORY, place);
 
-	place_of(path, place);
-	result = begin(CALL_SYNC_DIRECTORY, place);
-	node = look_up(directory, path);
-	if (node == NULL)
-		return -ENOENT;
 	if (result < 0 && is_for_all(place))
 		lose_all();
 	else if (result < 0)
@@ -452,10 +447,23 @@ int os_file_sync_directory(int directory, const char *path)
 	return result;
 }
 
-void os_file_sync_directories(int directory, const char *const *paths, size_t count, int *results)
+int os_file_sync_directory(int directory, const char *path)
+{
+	int file = os_file_open_directory(directory, path);
+	int result;
+
+	if (file < 0)
+		return file;
+	result = sync_names(node_of(file), world->files[file].place);
+	os_file_close(file);
+	return result;
+}
+
+void os_file_sync_directories(const int *directories, size_t count, int *results)
 {
 	for (size_t i = 0; i < count; i++)
-		results[i] = os_file_sync_directory(directory, paths[i]);
+		results[i] =
+			sync_names(node_of(directories[i]), world->files[directories[i]].place);
 }
 
 static bool has_undecided(const char *kind, enum disk_item_kind wanted)
@@ -542,7 +550,13 @@ int os_file_rename(int directory, const char *from, const char *to)
 	parent = walk(directory, to, name);
 	if (node == NULL || parent == NULL)
 		return -ENOENT;
+	if (node == look_up(directory, to) &&
+	    (parent != from_parent || strcmp(name, from_name) != 0)) {
+		end(CALL_RENAME, place); /* two names of one file: both stay */
+		return 0;
+	}
 	disk_move_name(world->disk, from_parent, from_name, parent, name);
+	from_parent->modified_us = parent->modified_us = recorder.now_us;
 	place_of(to, node->kind);
 	note_first(CALL_RENAME, place, parent);
 	end(CALL_RENAME, place);
@@ -564,6 +578,7 @@ int os_file_unlink(int directory, const char *path)
 	if (parent == NULL || disk_find(parent, name) == NULL)
 		return -ENOENT;
 	disk_remove_name(world->disk, parent, name);
+	parent->modified_us = recorder.now_us;
 	end(CALL_UNLINK, place);
 	return 0;
 }
@@ -662,9 +677,14 @@ int os_file_space(int file, struct os_file_space *space_out)
 	return 0;
 }
 
-bool os_file_is_ordered(int file)
+int os_file_order_watch(int file)
 {
-	(void)node_of(file);
+	return world->disk->is_ordered ? open_node(node_of(file), false, "proc") : -ENOTSUP;
+}
+
+bool os_file_order_holds(int watch)
+{
+	(void)node_of(watch);
 	return world->disk->is_ordered;
 }
 

@@ -27,7 +27,8 @@ static void look(void)
 static bool start(bool create)
 {
 	struct queue_options options = {.create = create, .split = 2, .sync = ledger.sync};
-	struct queue_intake_options intake_options = {.spares = ledger.spares, .spare_size = 600};
+	struct queue_intake_options intake_options = {
+		.spares = ledger.spares, .spare_size = 600, .is_daemon = true};
 	int result = -1;
 
 	for (unsigned i = 0; i < 2 && result < 0; i++) {

@@ -34,6 +34,7 @@ static struct {
 	void *context;
 	bool is_connected;
 	struct buffer removals; /* numbers to be answered */
+	struct buffer found;    /* what was asked about */
 } link_end;
 
 /* The channel of the link has no address of its own: it only says that there is one. */
@@ -53,6 +54,7 @@ void ipc_client_free(struct ipc_client *client)
 {
 	(void)client;
 	buffer_clear(&link_end.removals);
+	buffer_clear(&link_end.found);
 }
 
 struct ipc_channel *ipc_client_channel(struct ipc_client *client)
@@ -122,6 +124,8 @@ bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct 
 		return false;
 	if (type == QUEUE_PROTOCOL_MANAGE)
 		tell(QUEUE_PROTOCOL_MANAGED, STR(""));
+	if (type == QUEUE_PROTOCOL_FOUND && !model_once_in(20))
+		buffer_append_str(&link_end.found, text);
 	while (type == QUEUE_PROTOCOL_REMOVE && body.rest.length > 0) {
 		uint32_t kind = unpack_u32(&body);
 		uint64_t number;
@@ -137,8 +141,13 @@ bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct 
 void model_answer_removals(void)
 {
 	struct buffer removals = link_end.removals;
+	struct buffer found = link_end.found;
 
 	link_end.removals = (struct buffer){0};
+	link_end.found = (struct buffer){0};
+	if (link_end.is_connected && found.length > 0)
+		tell(QUEUE_PROTOCOL_STANDS, buffer_view(&found));
+	buffer_clear(&found);
 	if (link_end.is_connected && removals.length > 0)
 		tell(QUEUE_PROTOCOL_REMOVED, buffer_view(&removals));
 	buffer_clear(&removals);
@@ -152,6 +161,7 @@ void model_queue_lost(void)
 	link_end.is_connected = false;
 	model_disk.is_up = false;
 	buffer_reset(&link_end.removals);
+	buffer_reset(&link_end.found);
 	link_end.handler->lost(link_end.context);
 	model_run_tasks();
 }

@@ -20,7 +20,7 @@ enum disk_call {
 
 /* Forgets all; what is on the disk is durable. */
 void disk_watch_reset(void);
-/* From now on the disk keeps the order that os_file_is_ordered() speaks of. */
+/* From now on the disk keeps the order that os_file_order_watch() speaks of. */
 void disk_watch_keep_order(void);
 /* The CALLth call from now on (1 is the next) returns ERROR and does nothing. */
 void disk_watch_fail(size_t call, int error);

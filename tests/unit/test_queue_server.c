@@ -13,6 +13,7 @@
 #include "test.h"
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,26 @@ static struct {
 	struct os_wakeup *stop;
 	pthread_t thread;
 } node;
+
+/* The directories' syncs wait while another holds the mutex, and fail while FAIL is set. */
+static struct {
+	pthread_mutex_t mutex;
+	int fail;
+} syncs = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void real_sync(const int *files, size_t count,
+	       int *results) __asm__("__real_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count,
+	       int *results) __asm__("__wrap_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count, int *results)
+{
+	pthread_mutex_lock(&syncs.mutex);
+	real_sync(files, count, results);
+	for (size_t i = 0; i < count && syncs.fail != 0; i++)
+		results[i] = syncs.fail;
+	syncs.fail = 0;
+	pthread_mutex_unlock(&syncs.mutex);
+}
 
 static void on_stopped(void *context)
 {
@@ -423,6 +444,117 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
 
+static void say_found(struct queue_peer *peer, uint64_t number)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, MAIL_STAGE_ARRIVE);
+	pack_u64(&body, number);
+	queue_peer_say(peer, QUEUE_PROTOCOL_FOUND, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void expect_stands(struct queue_peer *manager, uint64_t number)
+{
+	struct unpack body;
+
+	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_STANDS);
+	body = (struct unpack){buffer_view(&manager->body), false};
+	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
+	assert_int_equal(unpack_u64(&body), number);
+	assert_true(unpack_is_whole(&body));
+}
+
+static bool is_in_todo(uint64_t number)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)number);
+	return access(path, F_OK) == 0;
+}
+
+/* Its name can be seen before it is durable; then it is refused. */
+static void what_a_scan_finds_on_its_way(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	struct buffer text = {0};
+	struct unpack body;
+	uint64_t stands;
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	stands = queue_one(&client, 1);
+	expect_queued(&manager, stands, true);
+	number = open_one(&client);
+	append_envelope(&text, number, 1);
+	assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
+	pthread_mutex_lock(&syncs.mutex);
+	syncs.fail = -EIO;
+	say_part(&client, QUEUE_PROTOCOL_COMMIT, number, buffer_view(&text));
+	while (!is_in_todo(number))
+		usleep(1000);
+	say_found(&manager, number); /* no answer: so this is the first */
+	say_found(&manager, 1);
+	say_found(&manager, stands);
+	expect_stands(&manager, stands);
+	pthread_mutex_unlock(&syncs.mutex);
+	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_COMMITTED);
+	body = (struct unpack){buffer_view(&client.body), false};
+	assert_int_equal(unpack_u64(&body), number);
+	assert_int_equal(unpack_u32(&body), EIO);
+	assert_false(is_in_todo(number));
+	/* nothing new until a sync succeeds, and then again */
+	say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
+	while (queue_intake_must_prove(node.intake))
+		usleep(1000);
+	stands = queue_one(&client, 1);
+	expect_queued(&manager, stands, true); /* and nothing of the other */
+	buffer_clear(&text);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+/* A file that was copied into the queue: the manager is not told of it, and no more is taken. */
+static void a_file_of_another_number(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	struct unpack body;
+	uint64_t stands;
+	char from[256];
+	char to[256];
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	stands = queue_one(&client, 1);
+	expect_queued(&manager, stands, true);
+	snprintf(from, sizeof from, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)stands);
+	snprintf(to, sizeof to, "%s/todo/arrive/0/1", queue_peer_path("queue"));
+	assert_int_equal(link(from, to), 0);
+	say_found(&manager, 1);
+	say_found(&manager, stands);
+	expect_stands(&manager, stands);
+	say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
+	body = (struct unpack){buffer_view(&client.body), false};
+	assert_int_equal(unpack_u32(&body), EUCLEAN);
+	say_found(&client, stands); /* it is not the manager */
+	assert_int_equal(queue_peer_hear(&client), 0);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +564,8 @@ int main(void)
 		TEST(an_envelope_must_be_its_own),
 		TEST(what_is_given_back_is_handed_out_again),
 		TEST(a_full_disk_gives_no_files),
+		TEST(what_a_scan_finds_on_its_way),
+		TEST(a_file_of_another_number),
 		TEST(a_commit_outlives_its_client),
 		TEST(only_those_who_may_are_heard),
 		TEST(what_breaks_the_rules_ends_the_connection),

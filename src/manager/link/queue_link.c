@@ -12,24 +12,30 @@ struct queue_link {
 	const struct queue_link_handler *handler;
 	void *context;
 	bool is_up;
-	struct buffer removals; /* not sent yet */
-	struct os_task removals_task;
+	struct buffer removals; /* not sent yet, as what was found */
+	struct buffer found;
+	struct os_task task;
 	uint64_t committing_us; /* in all, as "queue" has told */
 	uint64_t seen_us;       /* of it, by queue_link_disk_load() */
 	int64_t looked_us;      /* when that was asked */
 };
 
+/* Without a connection nothing is lost: the next one begins with a look at what is left. */
+static void send(struct queue_link *link, enum queue_protocol type, struct buffer *body)
+{
+	struct ipc_channel *channel = ipc_client_channel(link->client);
+
+	if (body->length > 0 && channel != NULL && link->is_up)
+		ipc_channel_send(channel, (uint16_t)type, 0, buffer_view(body), NULL, 0);
+	buffer_reset(body);
+}
+
 static void flush(void *context)
 {
 	struct queue_link *link = context;
-	struct ipc_channel *channel = ipc_client_channel(link->client);
 
-	/* Without a connection nothing is lost: the next one begins with a look
-	 * at what is left. */
-	if (link->removals.length > 0 && channel != NULL && link->is_up)
-		ipc_channel_send(channel, QUEUE_PROTOCOL_REMOVE, 0, buffer_view(&link->removals),
-				 NULL, 0);
-	buffer_reset(&link->removals);
+	send(link, QUEUE_PROTOCOL_REMOVE, &link->removals);
+	send(link, QUEUE_PROTOCOL_FOUND, &link->found);
 }
 
 void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mail_stage stage,
@@ -42,7 +48,18 @@ void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mai
 	pack_u32(&link->removals, kind);
 	pack_u32(&link->removals, stage);
 	pack_u64(&link->removals, number);
-	os_loop_defer(link->loop, &link->removals_task);
+	os_loop_defer(link->loop, &link->task);
+}
+
+void queue_link_found(struct queue_link *link, enum mail_stage stage, uint64_t number)
+{
+	enum { ENTRY = 12 };
+
+	if (link->found.length + ENTRY > IPC_BODY_MAX)
+		flush(link);
+	pack_u32(&link->found, stage);
+	pack_u64(&link->found, number);
+	os_loop_defer(link->loop, &link->task);
 }
 
 bool queue_link_is_up(const struct queue_link *link)
@@ -86,6 +103,7 @@ static void on_lost(void *context)
 
 	link->is_up = false;
 	buffer_reset(&link->removals);
+	buffer_reset(&link->found);
 	link->handler->lost(link->context);
 }
 
@@ -107,6 +125,19 @@ static bool on_queued(struct queue_link *link, struct unpack *body)
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
 			return false;
 		link->handler->queued(link->context, (enum mail_stage)stage, number, text);
+	}
+	return true;
+}
+
+static bool on_stands(struct queue_link *link, struct unpack *body)
+{
+	while (body->rest.length > 0) {
+		uint32_t stage = unpack_u32(body);
+		uint64_t number = unpack_u64(body);
+
+		if (body->failed || stage >= MAIL_STAGE_COUNT)
+			return false;
+		link->handler->stands(link->context, (enum mail_stage)stage, number);
 	}
 	return true;
 }
@@ -146,6 +177,9 @@ static void on_message(void *context, struct ipc_message *message)
 	case QUEUE_PROTOCOL_QUEUED:
 		is_good = on_queued(link, &body);
 		break;
+	case QUEUE_PROTOCOL_STANDS:
+		is_good = on_stands(link, &body);
+		break;
 	case QUEUE_PROTOCOL_LOAD:
 		is_good = on_load(link, &body);
 		break;
@@ -172,7 +206,7 @@ struct queue_link *queue_link_new(struct os_loop *loop, const char *path,
 	link->loop = loop;
 	link->handler = handler;
 	link->context = context;
-	link->removals_task = (struct os_task){.call = flush, .context = link};
+	link->task = (struct os_task){.call = flush, .context = link};
 	link->client = ipc_client_new(loop, path, &client_handler, link);
 	return link;
 }
@@ -180,7 +214,8 @@ struct queue_link *queue_link_new(struct os_loop *loop, const char *path,
 void queue_link_free(struct queue_link *link)
 {
 	ipc_client_free(link->client);
-	os_task_cancel(link->loop, &link->removals_task);
+	os_task_cancel(link->loop, &link->task);
 	buffer_clear(&link->removals);
+	buffer_clear(&link->found);
 	free(link);
 }

@@ -19,6 +19,8 @@ struct queue_link_handler {
 	void (*lost)(void *context);
 	/* A message is at S4. TEXT: its envelope; empty: it is on the disk. */
 	void (*queued)(void *context, enum mail_stage stage, uint64_t number, struct str text);
+	/* Answer to queue_link_found(): it is a message at S4. */
+	void (*stands)(void *context, enum mail_stage stage, uint64_t number);
 	/* Some were not told: todo/ is to be looked through. */
 	void (*missed)(void *context);
 	/* Answer to queue_link_remove(). */
@@ -33,6 +35,9 @@ bool queue_link_is_up(const struct queue_link *link);
 /* Asks for a removal, with the others of this turn. Lost with the connection. */
 void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mail_stage stage,
 		       uint64_t number);
+/* A scan found the name in todo/, which may be on its way to the disk still: "queue" says what is a
+ * message. Of one that is being committed QUEUED is said when it is. Lost with the connection. */
+void queue_link_found(struct queue_link *link, enum mail_stage stage, uint64_t number);
 /* No name is left whose message is gone. */
 void queue_link_cleaned(struct queue_link *link);
 /* For how much of the time since it was asked before "queue" was committing, in thousandths. */

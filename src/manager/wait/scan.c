@@ -66,21 +66,20 @@ static bool stat_at(struct scan *scan, enum queue_place place, const char *name,
 	return error == 0;
 }
 
-static struct sleeper *add_queued(struct scan *scan, enum mail_stage stage, uint64_t number)
+static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 	bool is_settled;
 
 	if (!stat_at(scan, QUEUE_TODO, mail_stage_name(stage), number, &info))
-		return NULL;
+		return;
 	is_settled = scan->handler->settle(scan->context, stage, number);
 	sleeper = sleepers_add(scan->sleepers, number, INT64_MAX);
 	sleeper->facts.place = is_settled ? MESSAGE_AT_S4 : MESSAGE_AT_S4_NAMED;
 	sleeper->facts.is_found = true;
 	sleeper->facts.stage = (unsigned)stage & 15U;
 	wake_first(scan->wake, sleeper);
-	return sleeper;
 }
 
 /* No message waits so long: the clock was set back since, and it may be late. */
@@ -107,20 +106,17 @@ static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, bool
 	return sleeper;
 }
 
-/* What is at S4 before what is at S5: a message at both is at S4. */
-static struct sleeper *add(struct scan *scan, unsigned place, uint64_t number, bool is_wanted)
+void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
 {
-	return place < MAIL_STAGE_COUNT ? add_queued(scan, (enum mail_stage)place, number)
-					: add_preprocessed(scan, number, is_wanted);
+	if (!is_known(scan, number))
+		add_queued(scan, stage, number);
 }
 
 struct sleeper *scan_find(struct scan *scan, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
 
-	for (unsigned place = 0; sleeper == NULL && place <= MAIL_STAGE_COUNT; place++)
-		sleeper = add(scan, place, number, true);
-	return sleeper;
+	return sleeper != NULL ? sleeper : add_preprocessed(scan, number, true);
 }
 
 /* --- all --- */
@@ -161,6 +157,15 @@ static bool next_place(struct scan *scan)
 	return true;
 }
 
+/* What is in todo/ may be on its way to the disk still. */
+static bool take(struct scan *scan, uint64_t number)
+{
+	if (scan->place >= MAIL_STAGE_COUNT)
+		return add_preprocessed(scan, number, false) != NULL;
+	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
+	return true;
+}
+
 /* One name. False at the end. */
 static bool step(struct scan *scan)
 {
@@ -171,7 +176,7 @@ static bool step(struct scan *scan)
 		return next_place(scan);
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
-	else if (!is_known(scan, number) && add(scan, scan->place, number, false) != NULL)
+	else if (!is_known(scan, number) && take(scan, number))
 		scan->found++;
 	return true;
 }

@@ -22,7 +22,9 @@ struct scan_handler {
 	bool (*is_awake)(void *context, uint64_t number);
 	/* A scan is due: lock/trigger was pulled (ONLY_NEW), or time has passed. */
 	void (*wanted)(void *context, bool only_new);
-	/* Something at S4 was found: whether it has no name of S5 that a crash has left. */
+	/* The name is in todo/: scan_add() is to be called when it is a message. */
+	void (*found)(void *context, enum mail_stage stage, uint64_t number);
+	/* It is: whether it has no name of S5 that a crash has left. */
 	bool (*settle)(void *context, enum mail_stage stage, uint64_t number);
 	/* A scan that was not ONLY_NEW is over: all mail was found. */
 	void (*whole)(void *context);
@@ -45,8 +47,10 @@ void scan_free(struct scan *scan);
 /* Looks for what is not known, a little at a time: in todo/ and, unless ONLY_NEW, in info/. Who
  * is found sleeps from then on. Asked again meanwhile, it begins again at its end. */
 void scan_begin(struct scan *scan, bool only_new);
-/* The message, if it sleeps; one that is not known is looked for on the disk. NULL: there is
- * none. */
+/* It is a message at S4: from now on it sleeps, unless it is known. */
+void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number);
+/* The message, if it sleeps; one at S5 that is not known is looked for on the disk. NULL: there
+ * is none. */
 struct sleeper *scan_find(struct scan *scan, uint64_t number);
 /* Whether a message at S5 that is due then can be left to the scans. */
 bool scan_will_find(const struct scan *scan, int64_t due_us);

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: ISC
+/* What could not begin, what failed, and what a power failure may bring back after that. */
+#include "mail/envelope.h"
+#include "os/file.h"
+#include "queue/message.h"
+#include "queue/update.h"
+#include "queue_peer.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How many of the next calls fail, and with what. */
+static struct {
+	unsigned opens, syncs, whole_syncs, renames, new_renames;
+	int error;
+	unsigned synced_whole;
+	unsigned holds; /* how many times more order is said to hold; the watch is open */
+	bool is_watched;
+} disk;
+
+#define FAILS(count) ((count) > 0 && (count)--)
+
+int real_open_directory(int directory, const char *path) __asm__("__real_os_file_open_directory");
+int wrap_open_directory(int directory, const char *path) __asm__("__wrap_os_file_open_directory");
+int wrap_open_directory(int directory, const char *path)
+{
+	return strncmp(path, "todo/", 5) == 0 && FAILS(disk.opens)
+		       ? disk.error
+		       : real_open_directory(directory, path);
+}
+
+void real_sync(const int *files, size_t count,
+	       int *results) __asm__("__real_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count,
+	       int *results) __asm__("__wrap_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count, int *results)
+{
+	real_sync(files, count, results);
+	for (size_t i = 0; i < count; i++)
+		if (FAILS(disk.syncs))
+			results[i] = disk.error;
+}
+
+int real_sync_whole(int file) __asm__("__real_os_file_sync_filesystem");
+int wrap_sync_whole(int file) __asm__("__wrap_os_file_sync_filesystem");
+int wrap_sync_whole(int file)
+{
+	disk.synced_whole++;
+	return FAILS(disk.whole_syncs) ? disk.error : real_sync_whole(file);
+}
+
+int real_rename(int directory, const char *from, const char *to) __asm__("__real_os_file_rename");
+int wrap_rename(int directory, const char *from, const char *to) __asm__("__wrap_os_file_rename");
+int wrap_rename(int directory, const char *from, const char *to)
+{
+	return FAILS(disk.renames) ? disk.error : real_rename(directory, from, to);
+}
+
+int real_rename_new(int directory, const char *from,
+		    const char *to) __asm__("__real_os_file_rename_new");
+int wrap_rename_new(int directory, const char *from,
+		    const char *to) __asm__("__wrap_os_file_rename_new");
+int wrap_rename_new(int directory, const char *from, const char *to)
+{
+	return FAILS(disk.new_renames) ? disk.error : real_rename_new(directory, from, to);
+}
+
+int wrap_order_watch(int file) __asm__("__wrap_os_file_order_watch");
+int wrap_order_watch(int file)
+{
+	return disk.is_watched ? dup(file) : -ENOTSUP;
+}
+
+bool wrap_order_holds(int watch) __asm__("__wrap_os_file_order_holds");
+bool wrap_order_holds(int watch)
+{
+	(void)watch;
+	return FAILS(disk.holds);
+}
+
+static struct queue_store *store;
+static struct queue_intake *intake;
+
+static void open_intake(void)
+{
+	const struct queue_intake_options options = {
+		.spares = 4, .spare_size = 4096, .is_daemon = true};
+
+	assert_int_equal(queue_intake_open(store, &options, &intake), 0);
+}
+
+static void open_as(enum queue_sync sync)
+{
+	struct queue_options options = {.create = true, .unsafe = true, .split = 1, .sync = sync};
+	struct buffer reason = {0};
+
+	memset(&disk, 0, sizeof disk);
+	disk.is_watched = sync == QUEUE_SYNC_AUTO;
+	disk.error = -EIO;
+	assert_int_equal(queue_store_open(queue_peer_path("queue"), &options, &store, &reason), 0);
+	buffer_clear(&reason);
+	open_intake();
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
+static void close_all(void)
+{
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static int enqueue(uint64_t *number_out)
+{
+	static const char data[] = "data\r\n";
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct queue_message *message = NULL;
+	struct buffer text = {0};
+	int result = -1;
+
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	*number_out = queue_message_number(message);
+	assert_int_equal(os_file_write(queue_message_file(message), data, strlen(data), 0), 0);
+	envelope->id = (struct mail_id){*number_out, SECOND_US};
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->size = strlen(data);
+	mail_envelope_add(envelope, STR("b@example.net"));
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
+	queue_message_commit_group(intake, &message, 1, &result);
+	buffer_clear(&text);
+	mail_envelope_free(envelope);
+	return result;
+}
+
+static bool count_name(const char *name, char first)
+{
+	return first == '\0' || name[0] == first;
+}
+
+struct names {
+	char first;
+	int count;
+	char last[64];
+};
+
+static int on_name(void *context, const char *name)
+{
+	struct names *names = context;
+
+	if (count_name(name, names->first)) {
+		names->count++;
+		snprintf(names->last, sizeof names->last, "%s", name);
+	}
+	return 0;
+}
+
+static int names_in(const char *directory, char first)
+{
+	struct names names = {.first = first};
+
+	assert_int_equal(os_file_list(queue_store_directory(store), directory, on_name, &names), 0);
+	return names.count;
+}
+
+static void what_cannot_be_opened_is_tried_again(void **state)
+{
+	static const enum queue_sync ways[] = {QUEUE_SYNC_FILES, QUEUE_SYNC_ORDERED};
+	uint64_t number;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		open_as(ways[i]);
+		disk.error = -EMFILE;
+		disk.opens = 1; /* what only saves time gives its descriptors back */
+		assert_int_equal(enqueue(&number), 0);
+		disk.opens = 1000;
+		assert_int_equal(enqueue(&number), -EMFILE);
+		disk.opens = 0;
+		assert_false(queue_intake_must_prove(intake));
+		assert_int_equal(names_in("pid", 'x'), 0);
+		assert_int_equal(names_in("todo/arrive/0", '\0'), (int)i + 1);
+		assert_int_equal(enqueue(&number), 0);
+		assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
+		/* nothing is set aside, and what is held waits for the next group */
+		disk.opens = 1000;
+		queue_message_commit_group(intake, NULL, 0, NULL);
+		disk.opens = 0;
+		queue_message_commit_group(intake, NULL, 0, NULL);
+		assert_int_equal(queue_intake_held(intake), 0);
+		assert_int_equal(names_in("pid", 'x'), 0);
+		close_all();
+	}
+}
+
+/* Both messages' numbers stay taken, and their room is free. */
+static void a_sync_that_fails(void **state)
+{
+	uint64_t ended;
+	uint64_t refused;
+	uint64_t bytes = 1;
+	uint64_t count = 0;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&ended), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, ended), 0);
+	disk.whole_syncs = 1; /* of what a process before us may have removed */
+	assert_int_equal(enqueue(&refused), -EIO);
+	assert_true(queue_intake_must_prove(intake));
+	assert_int_equal(queue_intake_held(intake), 0);
+	assert_int_equal(queue_store_aside(store, &count, &bytes), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(bytes, 0);
+	disk.syncs = 1;
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_true(queue_intake_must_prove(intake));
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_false(queue_intake_must_prove(intake));
+	/* later removals are sure again */
+	assert_int_equal(enqueue(&refused), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, refused), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", 'x'), 2);
+	close_all();
+}
+
+/* A process after it keeps them while the machine runs, and removes them after that. */
+static void what_was_set_aside_ends_with_the_boot(void **state)
+{
+	struct names names = {.first = 'x'};
+	uint64_t number;
+	char from[128];
+	char to[128];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	disk.syncs = 1;
+	assert_int_equal(enqueue(&number), -EIO);
+	queue_intake_close(intake);
+	open_intake();
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(os_file_list(queue_store_directory(store), "pid", on_name, &names), 0);
+	assert_int_equal(names.count, 1);
+	queue_intake_close(intake);
+	snprintf(from, sizeof from, "pid/%s", names.last);
+	snprintf(to, sizeof to, "pid/x%llu.0123456789abcdef", (unsigned long long)number);
+	assert_int_equal(real_rename(queue_store_directory(store), from, to), 0);
+	open_intake();
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", '\0'), 0);
+	close_all();
+}
+
+/* Nobody may begin it, and it goes as soon as the disk lets it. */
+static void a_refused_name_that_stays(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	disk.syncs = 1;
+	disk.renames = 1;
+	assert_int_equal(enqueue(&number), -EIO);
+	assert_int_equal(names_in("todo/arrive/0", '\0'), 1);
+	assert_true(queue_intake_has_refused(intake, number));
+	disk.renames = 1;
+	queue_intake_remove_stuck(intake);
+	assert_true(queue_intake_has_refused(intake, number));
+	queue_intake_remove_stuck(intake);
+	assert_false(queue_intake_has_refused(intake, number));
+	assert_int_equal(names_in("todo/arrive/0", '\0'), 0);
+	assert_int_equal(names_in("pid", 'x'), 1);
+	close_all();
+}
+
+/* The file is not left in pid/, whether it was a spare or new. */
+static void a_name_that_cannot_be_made(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	disk.error = -ENOSPC;
+	disk.new_renames = 1;
+	assert_int_equal(enqueue(&number), -ENOSPC);
+	assert_int_equal(names_in("pid", '\0'), 0);
+	assert_false(queue_intake_has_refused(intake, number));
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, number), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_int_equal(names_in("pid", 'm'), 1);
+	disk.new_renames = 1;
+	assert_int_equal(enqueue(&number), -ENOSPC);
+	assert_int_equal(names_in("pid", '\0'), 0);
+	assert_int_equal(names_in("todo/arrive/0", '\0'), 0);
+	close_all();
+}
+
+/* To S5, with the fewest of names. */
+static void preprocess(uint64_t number)
+{
+	struct queue_update update = {.number = number,
+				      .is_queued = true,
+				      .stage = MAIL_STAGE_ARRIVE,
+				      .preprocess = true,
+				      .link_remote = true,
+				      .control = STR("map: 1 remote <b@c>\n"
+						     "mapped: directory=1 count=1\n")};
+	struct queue_update *one = &update;
+
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(update.result, 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, number), 0);
+}
+
+static void end(uint64_t number)
+{
+	assert_int_equal(queue_update_finish(store, number, NULL, 0), 0);
+	assert_int_equal(queue_message_remove_data(intake, number), 0);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+}
+
+/* Its name in todo/ may be what the sync was to remove: so its number stays taken. */
+static void who_waits_when_a_sync_fails(void **state)
+{
+	uint64_t waits;
+	uint64_t refused;
+	struct stat status;
+	char path[256];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&waits), 0);
+	preprocess(waits);
+	disk.syncs = 1;
+	assert_int_equal(enqueue(&refused), -EIO);
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	end(waits);
+	assert_int_equal(names_in("pid", 'x'), 2);
+	/* one that came later is free of doubt: once the clock of the disk has gone on */
+	snprintf(path, sizeof path, "%s/pid", queue_peer_path("queue"));
+	do {
+		assert_int_equal(enqueue(&waits), 0);
+		preprocess(waits);
+		snprintf(path, sizeof path, "%s/mess/0/%llu", queue_peer_path("queue"),
+			 (unsigned long long)waits);
+		assert_int_equal(stat(path, &status), 0);
+		end(waits);
+	} while (names_in("pid", 'x') > 2 && names_in("pid", 'x') < 1000);
+	assert_in_range(names_in("pid", 'x'), 2, 999);
+	close_all();
+}
+
+/* A name that a power failure brings back leads to an empty file. */
+static void an_empty_file_is_no_message(void **state)
+{
+	const enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	uint64_t number;
+	uint64_t inode = 0;
+	char path[256];
+	char other[256];
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_store_look(store, &stage, number, &inode), 0);
+	assert_int_equal(inode, number);
+	assert_int_equal(queue_store_look(store, NULL, number, &inode), -ENOENT);
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)number);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(queue_store_look(store, &stage, number, NULL), -ENODATA);
+	assert_int_equal(queue_update_open_data(store, &stage, number), -ENODATA);
+	assert_int_equal(queue_message_remove_void(intake, stage, number), 0);
+	assert_int_equal(names_in("todo/arrive/0", '\0'), 0);
+	/* a copy */
+	assert_int_equal(enqueue(&number), 0);
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)number);
+	snprintf(other, sizeof other, "%s/todo/arrive/0/1", queue_peer_path("queue"));
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(queue_store_look(store, &stage, 1, &inode), -EUCLEAN);
+	assert_int_equal(inode, number);
+	assert_int_equal(queue_update_open_data(store, &stage, 1), -EUCLEAN);
+	close_all();
+}
+
+/* A remount between the beginning and the end of a group. */
+static void order_that_ends(void **state)
+{
+	uint64_t number;
+	unsigned before;
+
+	(void)state;
+	open_as(QUEUE_SYNC_AUTO);
+	disk.holds = 1000;
+	before = disk.synced_whole;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(disk.synced_whole, before);
+	disk.holds = 0;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(disk.synced_whole, before + 1);
+	assert_int_not_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
+	disk.holds = 1; /* back when the group begins, gone at its end */
+	disk.whole_syncs = 1;
+	assert_int_equal(enqueue(&number), -EIO);
+	assert_int_not_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
+	disk.holds = 1000;
+	disk.whole_syncs = 0;
+	before = disk.synced_whole;
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(queue_store_sync(store), QUEUE_SYNC_ORDERED);
+	assert_int_equal(disk.synced_whole, before);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_cannot_be_opened_is_tried_again,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_sync_that_fails, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(what_was_set_aside_ends_with_the_boot,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_refused_name_that_stays, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_name_that_cannot_be_made, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_file_is_no_message, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(order_that_ends, queue_peer_set_up,
+						queue_peer_tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
