@@ -9,7 +9,7 @@
  *   bytes are kept, and the engine is ready              FEED it
  *   replies, and the socket may take some                SEND them
  *   the engine is closed, and no replies are left        END
- *   no replies, nothing asked, the client's end came     END
+ *   no replies are left, and the client's end came       END
  *   otherwise                                            WAIT
  *
  * Kept bytes are so fed again as soon as replies are on their way, and what the client was
@@ -20,7 +20,8 @@
  *   a question that somebody else was asked              for the answer
  *   an engine that is ready, nothing kept, no end yet    until there is something to read
  *
- * and a timer in any case. Nothing else can be: an engine that is not ready is closed, asks,
+ * and a timer in any case. The client's end is read only when nothing is kept and nobody was
+ * asked, so that it comes after all that it said. Nothing else can be: an engine that is not ready is closed, asks,
  * has too many replies, or more of a message than is kept in memory; and that was written or
  * dropped before (intake_question_see_to_body()).
  */

@@ -149,7 +149,7 @@ static enum step next_step(const struct intake_session *session)
 		return STEP_FEED;
 	if (replies > 0)
 		return session->is_blocked ? STEP_WAIT : STEP_SEND;
-	if (smtp_server_is_closed(session->server) || (session->is_at_end && !session->is_asking))
+	if (smtp_server_is_closed(session->server) || session->is_at_end)
 		return STEP_END;
 	return STEP_WAIT;
 }
