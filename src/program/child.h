@@ -24,6 +24,8 @@ enum child_message {
 	CHILD_RELOAD,     /* a CHILD_CONFIG and its sockets have been sent: take them over */
 	CHILD_STOP,       /* finish what is in flight and end */
 	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
+	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
+	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
 };
 
 enum { CHILD_SOCKETS_MAX = 256 };
@@ -64,6 +66,12 @@ struct child_program {
 	void (*reload)(struct child *child, const struct config *old);
 	/* Finish, then os_loop_stop(). */
 	void (*stop)(struct child *child);
+	/* How many deliveries a stop waits for, stop_timeout at most. NULL: it waits for none,
+	 * and has 20 seconds. */
+	size_t (*pending)(const struct child *child);
+	/* Ends at once, stopped before or not: nobody waits any longer. NULL: whom this
+	 * process waits for ends, and so does it. */
+	void (*hurry)(struct child *child);
 };
 
 /* The whole of a program's main(). */
