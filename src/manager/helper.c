@@ -137,6 +137,10 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case IPC_JOB_FINISH:
 		ok = on_report(helper, message);
 		break;
+	case IPC_JOB_RETIRE:
+		ok = helper->stage != NULL;
+		helper->concurrency = 0; /* what it has comes to its end */
+		break;
 	case IPC_JOB_RESOLVED:
 		ok = helper->is_resolve && resolver_answered(helper->manager, message->body);
 		break;
@@ -161,6 +165,15 @@ static void on_lost(void *context, struct ipc_channel *channel)
 }
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
+
+void helper_drain_all(struct manager *manager)
+{
+	const struct helper *helper;
+
+	DL_FOREACH2 (manager->helpers, helper, next)
+		if (helper->stage != NULL)
+			ipc_channel_send(helper->channel, IPC_JOB_DRAIN, 0, STR(""), NULL, 0);
+}
 
 void helper_on_connection(void *context, int socket)
 {

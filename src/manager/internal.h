@@ -105,6 +105,8 @@ void stage_pack_job(const struct job *job, struct buffer *body);
 /* helper.c */
 void helper_on_connection(void *context, int socket);
 void helper_close(struct helper *helper);
+/* Tells all to finish what can be done again, and to go on with what cannot. */
+void helper_drain_all(struct manager *manager);
 struct helper *helper_for_stage(struct stage *stage);
 struct helper *helper_resolve(struct manager *manager);
 

@@ -98,10 +98,16 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 	manager->is_stopping = true;
 	os_timer_stop(manager->rescan_timer);
 	stage_drop_waiting(manager);
+	helper_drain_all(manager);
 	record_all(manager);
 	manager->stopped = done;
 	manager->stopped_context = context;
 	manager_check_stopped(manager);
+}
+
+size_t manager_in_flight(const struct manager *manager)
+{
+	return HASH_COUNT(manager->jobs);
 }
 
 void manager_free(struct manager *manager)
