@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECTIONS_MAX = 16, FIRST_SOCKET = 1000, ROOM_MAX = 1 << 18 };
+enum { CONNECTIONS_MAX = 256, FIRST_SOCKET = 1000, ROOM_MAX = 1 << 16 };
 
 struct direction {
 	char bytes[ROOM_MAX];

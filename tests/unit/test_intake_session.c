@@ -425,7 +425,7 @@ static void bring_to_end(void)
 
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
-	static const uint32_t rooms[] = {1, 7, 100, 2000, 50000, 200000};
+	static const uint32_t rooms[] = {1, 7, 100, 2000, 20000, 60000};
 	union os_socket_address peer;
 	uint32_t least;
 	bool has_proxy;
