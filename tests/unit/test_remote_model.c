@@ -61,6 +61,10 @@ static struct {
 	bool is_lmtp, has_pipelining, finds_late;
 	unsigned messages_max; /* of a connection; 0: any */
 	uint64_t size;
+	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
+	bool has_extensions;
+	bool is_utf8;
+	unsigned sender;
 
 	struct remote_carrier carrier;
 	struct dns_server servers[CANDIDATES_MAX];
@@ -95,8 +99,13 @@ void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_ve
 			stage_helper_report(job, i, verdict, trigger);
 }
 
+/* Lines of 48 bytes, that begin with a dot; the second one ends the header. */
 static char byte_at(uint64_t position)
 {
+	if (position == scene.high)
+		return (char)0xe4;
+	if (position == 100 || position == 101)
+		return position == 100 ? '\r' : '\n';
 	return position % 50 == 48 ? '\r' : position % 50 == 49 ? '\n' : position % 50 ? 'x' : '.';
 }
 
@@ -111,6 +120,11 @@ ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
 }
 
 /* --- the servers --- */
+
+#define EXTENSIONS "250-DSN\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n"
+#define DSN        "> NOTIFY=SUCCESS ORCPT=rfc822;o"
+
+static const char *const senders[] = {"s@client.test", "", "#@[]"};
 
 static void say(struct peer *peer, unsigned code)
 {
@@ -164,7 +178,9 @@ static size_t number_in(struct str line)
 static void on_rcpt(struct peer *peer, struct str line)
 {
 	size_t number = number_in(line);
+	bool has_dsn = memmem(line.data, line.length, DSN, strlen(DSN)) != NULL;
 
+	assert_int_equal(has_dsn, scene.has_extensions);
 	assert_true(number < scene.recipient_count);
 	assert_true(number - peer->from < 100 || peer->from == peer->to);
 	if (peer->from == peer->to)
@@ -182,12 +198,26 @@ static bool has_accepted(const struct peer *peer)
 	return false;
 }
 
+/* That it says what the job does. */
+static void check_mail(struct str line)
+{
+	char wanted[256];
+
+	snprintf(wanted, sizeof wanted, "MAIL FROM:<%s> SIZE=%llu%s%s%s",
+		 scene.sender == 0 ? senders[0] : "", (unsigned long long)scene.size,
+		 scene.has_extensions && scene.high < scene.size ? " BODY=8BITMIME" : "",
+		 scene.has_extensions && scene.is_utf8 ? " SMTPUTF8" : "",
+		 scene.has_extensions ? " RET=HDRS ENVID=e1" : "");
+	assert_int_equal(line.length, strlen(wanted));
+	assert_memory_equal(line.data, wanted, line.length);
+}
+
 static void on_line(struct peer *peer, struct str line)
 {
 	if (str_starts_with(line, STR("EHLO")) || str_starts_with(line, STR("LHLO"))) {
-		buffer_append_string(&peer->output, scene.has_pipelining
-							    ? "250-x\r\n250 PIPELINING\r\n"
-							    : "250 x\r\n");
+		buffer_append_format(&peer->output, "250-x\r\n%s%s250 SIZE 0\r\n",
+				     scene.has_pipelining ? "250-PIPELINING\r\n" : "",
+				     scene.has_extensions ? EXTENSIONS : "");
 	} else if (str_starts_with(line, STR("RCPT"))) {
 		on_rcpt(peer, line);
 	} else if (str_equal(line, STR("DATA"))) {
@@ -197,6 +227,8 @@ static void on_line(struct peer *peer, struct str line)
 		say(peer, 221);
 		peer->is_over = true;
 	} else { /* MAIL, RSET */
+		if (!str_equal(line, STR("RSET")))
+			check_mail(line);
 		peer->from = peer->to = 0;
 		say(peer, 250);
 	}
@@ -223,7 +255,8 @@ static void on_message(struct peer *peer)
 	}
 	if (!scene.is_lmtp)
 		say(peer, scene.final[peer->from / 100]);
-	peer->is_over = ++peer->messages == scene.messages_max;
+	peer->is_over = ++peer->messages == scene.messages_max ||
+			(!scene.is_lmtp && scene.final[peer->from / 100] == 421);
 }
 
 /* Whether the line is the one that stands there in the message; its end is none. */
@@ -314,6 +347,13 @@ static enum mail_verdict_class class_of(unsigned code)
 	return code < 300 ? MAIL_OK : code < 500 ? MAIL_WAIT : MAIL_FAIL;
 }
 
+/* RFC 6531: its header can go to a server only that takes SMTPUTF8. */
+static bool is_foreign(void)
+{
+	return scene.is_utf8 && !scene.has_extensions && !scene.is_lmtp && scene.high < 100 &&
+	       scene.high < scene.size;
+}
+
 static void check_served(size_t i)
 {
 	size_t decides = scene.is_lmtp ? i : i / 100;
@@ -324,6 +364,8 @@ static void check_served(size_t i)
 			 code == 552 && scene.rcpt[i] == 250 ? MAIL_FAIL : class_of(code));
 	assert_int_equal(scene.is_taken[i], scene.rcpt[i] == 250 && final == 250);
 	assert_null(scene.triggers[i]);
+	if (scene.verdicts[i].class == MAIL_OK)
+		assert_int_equal(scene.job->recipients[i].is_passed_on, scene.has_extensions);
 }
 
 /* What no server took: told as the best of what they said, and waited for as long as none
@@ -367,6 +409,9 @@ void stage_helper_finish(struct stage_helper_job *job)
 	for (size_t i = 0; i < job->recipient_count; i++) {
 		if (!job->recipients[i].is_reported) {
 			assert_true(scene.is_given_up);
+			assert_false(scene.is_taken[i]);
+		} else if (is_served() && is_foreign()) {
+			assert_string_equal(scene.verdicts[i].status, "5.6.7");
 			assert_false(scene.is_taken[i]);
 		} else if (is_served()) {
 			check_served(i);
@@ -449,7 +494,10 @@ static void start_job(void)
 	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
 
 	job->arena = arena_new();
-	job->sender = STR("s@client.test");
+	job->sender = str_from(senders[scene.sender]);
+	job->utf8 = scene.is_utf8;
+	job->ret = MAIL_RET_HEADERS;
+	job->envid = STR("e1");
 	job->destination = STR("d.test");
 	job->size = scene.size;
 	job->recipient_count = scene.recipient_count;
@@ -459,6 +507,8 @@ static void start_job(void)
 
 		snprintf(address, sizeof address, "r%zu@d.test", i);
 		job->recipients[i].address = arena_copy_str(job->arena, str_from(address));
+		job->recipients[i].original = STR("rfc822;o");
+		job->recipients[i].notify = MAIL_NOTIFY_SUCCESS;
 	}
 	memset(scene.is_taken, 0, sizeof scene.is_taken);
 	scene.job = job;
@@ -469,7 +519,7 @@ static void start_job(void)
 static void plan(uint64_t seed)
 {
 	static const unsigned rcpt[] = {250, 250, 250, 250, 450, 550, 552};
-	static const unsigned final[] = {250, 250, 250, 452, 554, 552};
+	static const unsigned final[] = {250, 250, 250, 452, 554, 552, 421};
 	bool has_good = fake_random(3) > 0;
 
 	scene.is_lmtp = seed % 4 == 0;
@@ -477,11 +527,17 @@ static void plan(uint64_t seed)
 	scene.finds_late = fake_random(2);
 	scene.messages_max = fake_random(2) ? 1 + fake_random(3) : 0;
 	scene.size = 50 * (uint64_t)(1 + fake_random(fake_random(5) ? 100 : 4000));
+	scene.has_extensions = fake_random(2);
+	scene.is_utf8 = fake_random(2);
+	scene.sender = fake_random(3);
+	scene.high = fake_random(2) ? UINT64_MAX : 10 + 200 * (uint64_t)fake_random(10);
+	if (scene.high < UINT64_MAX && fake_random(3) == 0)
+		scene.high = scene.size - 3; /* the last one */
 	scene.recipient_count =
 		fake_random(4) ? 1 + fake_random(5) : 1 + fake_random(RECIPIENTS_MAX);
 	for (size_t i = 0; i < scene.recipient_count; i++) {
 		scene.rcpt[i] = rcpt[fake_random(COUNT_OF(rcpt))];
-		scene.final[i] = final[fake_random(COUNT_OF(final))];
+		scene.final[i] = final[fake_random(COUNT_OF(final) - (scene.is_lmtp ? 1 : 0))];
 	}
 	scene.candidate_count = 1 + fake_random(CANDIDATES_MAX);
 	for (size_t c = 0; c < scene.candidate_count; c++) {
