@@ -21,9 +21,9 @@
  *   an engine that is ready, nothing kept, no end yet    until there is something to read
  *
  * and a timer in any case. The client's end is read only when nothing is kept and nobody was
- * asked, so that it comes after all that it said. Nothing else can be: an engine that is not ready is closed, asks,
- * has too many replies, or more of a message than is kept in memory; and that was written or
- * dropped before (intake_question_see_to_body()).
+ * asked, so that it comes after all that it said. Nothing else can be: an engine that is not ready
+ * is closed, asks, has too many replies, or more of a message than is kept in memory; and that was
+ * written or dropped before (intake_question_see_to_body()).
  */
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H

@@ -24,8 +24,8 @@ struct process {
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries that it waits for before it ends */
-	bool is_wanted;  /* by the configuration */
-	bool is_stopped; /* it was told to end, because it was not */
+	bool is_wanted;   /* by the configuration */
+	bool is_stopped;  /* it was told to end, because it was not */
 	bool is_ready;
 	bool is_renewed; /* it ends because it asked to be started again */
 	bool is_retired; /* the same, and another one of its program runs instead */
