@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20 };
+enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20, ORPHAN_SECONDS_MAX = 10 };
 
 static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
 static const int64_t PENDING_EVERY_US = SECOND_US;
@@ -300,6 +300,9 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	ipc_channel_close(channel);
 	supervised->control = NULL;
 	stop(supervised);
+	/* the next supervisor's processes need what this one holds */
+	if (supervised->is_started)
+		os_timer_start(supervised->stop_timer, ORPHAN_SECONDS_MAX * SECOND_US);
 }
 
 static void on_terminate(void *context)

@@ -6,8 +6,9 @@
  * configuration (a sealed memfd), the sockets the process works with, each by
  * name, and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, or CHILD_STOP; when it is gone the
- * process stops by itself. One whose sandbox does not fit any more, because of the
- * new configuration or of what was mounted, says CHILD_RENEW and stops.
+ * process stops by itself, and waits for no delivery longer than ten seconds.
+ * One whose sandbox does not fit any more, because of the new configuration or
+ * of what was mounted, says CHILD_RENEW and stops.
  */
 #ifndef PROGRAM_CHILD_H
 #define PROGRAM_CHILD_H

@@ -151,6 +151,18 @@ def test_a_stop_has_an_end(node, hop):
     mx.wait_empty()
 
 
+def test_without_a_supervisor_nobody_waits_long(node, hop):
+    """The processes of the next one need the queue."""
+    one = hop("END")
+    mx = node_before(node, one, "remote")
+    deliver(mx, "x@hop.test", TEXT)
+    assert one.held.wait(PATIENCE)
+    mx.kill_supervisor()
+    mx.start()
+    one.release()
+    mx.wait_empty()
+
+
 def test_a_program_that_runs_is_waited_for(node, ground):
     place = ground.directory("program")
     program = os.path.join(place, "program")
