@@ -533,6 +533,8 @@ static void plan(uint64_t seed)
 	scene.high = fake_random(2) ? UINT64_MAX : 10 + 200 * (uint64_t)fake_random(10);
 	if (scene.high < UINT64_MAX && fake_random(3) == 0)
 		scene.high = scene.size - 3; /* the last one */
+	if (scene.size > REMOTE_CHUNK_SIZE && fake_random(3) == 0)
+		scene.high = REMOTE_CHUNK_SIZE; /* the first of a chunk */
 	scene.recipient_count =
 		fake_random(4) ? 1 + fake_random(5) : 1 + fake_random(RECIPIENTS_MAX);
 	for (size_t i = 0; i < scene.recipient_count; i++) {
