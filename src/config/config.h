@@ -164,6 +164,7 @@ struct config {
 	uint32_t smtp_min_rate;          /* bytes per second; 0: any */
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
+	uint32_t stop_timeout;           /* seconds, for deliveries that are being decided */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;
 	int64_t probe_delay_us;     /* of a host that could not be reached */

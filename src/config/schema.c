@@ -195,6 +195,13 @@ static const struct config_setting settings[] = {
 			"the host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
+	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
+		RANGE(1, 86400),
+		MEANING("How long a stop waits for deliveries that are past the point where they "
+			"could be done again without a duplicate: for a server that has a whole "
+			"message and has not answered yet, and for a program that runs. RFC 5321 "
+			"gives such a server ten minutes. All else is given up at once, and tried "
+			"again after the next start. The service manager must wait longer.")),
 
 	/* bounces */
 	SETTING(ROOT, "bouncefrom", local_part, AT(config, bouncefrom), INITIAL("MAILER-DAEMON"),

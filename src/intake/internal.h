@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: ISC
 /*
  * intake/internal.h - one session, between the files of this folder.
+ *
+ * What a session does next follows from what its parts lack; the first line that fits
+ * (session.c, next_step()):
+ *
+ *   the engine asks, and nobody was asked yet            ASK whoever knows
+ *   bytes are kept, and the engine is ready              FEED it
+ *   replies, and the socket may take some                SEND them
+ *   the engine is closed, and no replies are left        END
+ *   no replies are left, and the client's end came       END
+ *   otherwise                                            WAIT
+ *
+ * Kept bytes are so fed again as soon as replies are on their way, and what the client was
+ * told reaches it also when it has closed its own side. Whoever WAITs has something to wait
+ * for:
+ *
+ *   replies that the socket does not take                until it can be written
+ *   a question that somebody else was asked              for the answer
+ *   an engine that is ready, nothing kept, no end yet    until there is something to read
+ *
+ * and a timer in any case. The client's end is read only when nothing is kept and nobody was
+ * asked, so that it comes after all that it said. Nothing else can be: an engine that is not ready
+ * is closed, asks, has too many replies, or more of a message than is kept in memory; and that was
+ * written or dropped before (intake_question_see_to_body()).
  */
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
@@ -27,7 +50,8 @@ struct intake_session {
 	size_t unsent;           /* bytes of replies that the client did not take yet */
 	int socket;
 	bool may_relay;
-	bool is_asking; /* a question is with somebody else */
+	bool is_asking;  /* a question is with somebody else */
+	bool is_blocked; /* the socket takes no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
 	bool is_at_end;    /* the client closed its side */

@@ -58,25 +58,6 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 		  log_str("command", first_line(refusal->command)));
 }
 
-/* False when the connection is gone. */
-static bool flush(struct intake_session *session)
-{
-	struct buffer *output = smtp_server_output(session->server);
-
-	while (output->length > 0) {
-		ssize_t count =
-			os_socket_write(session->socket, buffer_data(output), output->length);
-
-		if (count == -EAGAIN)
-			return true;
-		if (count < 0)
-			return false;
-		buffer_consume(output, (size_t)count);
-	}
-	buffer_clear(output);
-	return true;
-}
-
 static void feed_kept(struct intake_session *session)
 {
 	size_t consumed = smtp_server_input(session->server, buffer_data(&session->kept),
@@ -85,6 +66,41 @@ static void feed_kept(struct intake_session *session)
 	buffer_consume(&session->kept, consumed);
 	if (session->kept.length == 0)
 		buffer_clear(&session->kept);
+}
+
+/* With a reply the client has done what it had to; but chunk after chunk it gains no
+ * time: then only the whole message counts. */
+static void follow_pace(struct intake_session *session)
+{
+	bool is_receiving = smtp_server_is_receiving(session->server);
+	size_t unsent = smtp_server_output(session->server)->length;
+
+	if (is_receiving != session->is_receiving || (unsent > session->unsent && !is_receiving))
+		intake_pace_reset(&session->pace);
+	session->is_receiving = is_receiving;
+	session->unsent = unsent;
+}
+
+/* False when the connection is gone. */
+static bool send_replies(struct intake_session *session)
+{
+	struct buffer *output = smtp_server_output(session->server);
+
+	follow_pace(session);
+	while (output->length > 0 && !session->is_blocked) {
+		ssize_t count =
+			os_socket_write(session->socket, buffer_data(output), output->length);
+
+		if (count < 0 && count != -EAGAIN)
+			return false;
+		session->is_blocked = count == -EAGAIN;
+		if (count > 0)
+			buffer_consume(output, (size_t)count);
+	}
+	if (output->length == 0)
+		buffer_clear(output);
+	session->unsent = output->length;
+	return true;
 }
 
 static void watch_what_is_needed(struct intake_session *session)
@@ -97,18 +113,6 @@ static void watch_what_is_needed(struct intake_session *session)
 	    !session->is_at_end)
 		events |= OS_WATCH_READ;
 	os_watch_set(session->watch, events);
-}
-
-/* With a reply the client has done what it had to; but chunk after chunk it gains no
- * time: then only the whole message counts. */
-static void follow_pace(struct intake_session *session)
-{
-	bool is_receiving = smtp_server_is_receiving(session->server);
-	bool is_replied = smtp_server_output(session->server)->length > session->unsent;
-
-	if (is_receiving != session->is_receiving || (is_replied && !is_receiving))
-		intake_pace_reset(&session->pace);
-	session->is_receiving = is_receiving;
 }
 
 static void set_deadline(struct intake_session *session)
@@ -132,32 +136,52 @@ static void set_deadline(struct intake_session *session)
 	os_timer_start(session->timer, left_us > 0 ? left_us : 0);
 }
 
+enum step { STEP_ASK, STEP_FEED, STEP_SEND, STEP_WAIT, STEP_END };
+
+/* The table in intake/internal.h. */
+static enum step next_step(const struct intake_session *session)
+{
+	size_t replies = smtp_server_output(session->server)->length;
+
+	if (smtp_server_question(session->server) != NULL && !session->is_asking)
+		return STEP_ASK;
+	if (session->kept.length > 0 && smtp_server_is_ready(session->server))
+		return STEP_FEED;
+	if (replies > 0)
+		return session->is_blocked ? STEP_WAIT : STEP_SEND;
+	if (smtp_server_is_closed(session->server) || session->is_at_end)
+		return STEP_END;
+	return STEP_WAIT;
+}
+
+/* Goes on as far as it can: STEP_WAIT, or STEP_END. */
+static enum step go_on(struct intake_session *session)
+{
+	enum step step;
+
+	session->is_pumping = true;
+	do {
+		intake_question_see_to_body(session);
+		step = next_step(session);
+		if (step == STEP_ASK)
+			intake_question_see_to(session, smtp_server_question(session->server));
+		else if (step == STEP_FEED)
+			feed_kept(session);
+		else if (step == STEP_SEND && !send_replies(session))
+			step = STEP_END;
+	} while (step != STEP_WAIT && step != STEP_END);
+	session->is_pumping = false;
+	return step;
+}
+
 void intake_session_pump(struct intake_session *session)
 {
-	session->is_pumping = true;
-	for (;;) {
-		const struct smtp_question *question;
-
-		intake_question_see_to_body(session);
-		question = smtp_server_question(session->server);
-		if (question != NULL && !session->is_asking)
-			intake_question_see_to(session, question);
-		else if (question == NULL && session->kept.length > 0 &&
-			 smtp_server_is_ready(session->server))
-			feed_kept(session);
-		else
-			break;
-	}
-	session->is_pumping = false;
-	follow_pace(session);
-	if (!flush(session) ||
-	    (smtp_server_is_closed(session->server) &&
-	     smtp_server_output(session->server)->length == 0) ||
-	    (session->is_at_end && !session->is_asking && session->kept.length == 0)) {
+	session->is_blocked = false;
+	if (go_on(session) == STEP_END) {
 		session_free(session);
 		return;
 	}
-	session->unsent = smtp_server_output(session->server)->length;
+	follow_pace(session);
 	watch_what_is_needed(session);
 	set_deadline(session);
 }
@@ -244,7 +268,7 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 void intake_session_turn_away(struct intake_session *session)
 {
 	smtp_server_turn_away(session->server, "Too many clients wait, try again later");
-	(void)flush(session);
+	(void)send_replies(session);
 	session_free(session);
 }
 

@@ -11,6 +11,9 @@
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
  *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   the same as REPORT; the job is over
+ *   DRAIN    (nothing)   to the helper: "send" stops. Finish at once, without reports, what can be
+ *            done again without a duplicate; the rest when it is decided
+ *   RETIRE   (nothing)   from the helper: it ends, and is given no START any more; it drains
  * To resolve, and back (the tag is not used; number is the message, question chosen
  * by who asks), and as many questions or answers as fit are in one packet; answers come in any
  * order:
@@ -37,6 +40,8 @@ enum ipc_job {
 	IPC_JOB_RESOLVED,
 	IPC_JOB_AWAIT,
 	IPC_JOB_BACK,
+	IPC_JOB_DRAIN,
+	IPC_JOB_RETIRE,
 };
 
 enum {

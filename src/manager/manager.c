@@ -557,12 +557,17 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 	manager->cleaning = NULL;
 	triggers_stop(manager->triggers);
 	wake_stop(manager->wake);
-	helpers_stop(manager->helpers);
 	dispatch_drop_waiting(manager);
+	helpers_drain(manager->helpers);
 	recorder_flush(manager->recorder);
 	manager->stopped = done;
 	manager->stopped_context = context;
 	check_stopped(manager);
+}
+
+size_t manager_in_flight(const struct manager *manager)
+{
+	return helpers_in_flight(manager->helpers);
 }
 
 void manager_free(struct manager *manager)

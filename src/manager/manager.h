@@ -38,6 +38,8 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 void manager_configure(struct manager *manager, const struct config *config);
 /* Starts no more deliveries; calls DONE when those in flight are recorded. */
 void manager_stop(struct manager *manager, void (*done)(void *context), void *context);
+/* How many jobs helpers have. */
+size_t manager_in_flight(const struct manager *manager);
 /* Only when stopped. */
 void manager_free(struct manager *manager);
 

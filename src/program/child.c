@@ -18,9 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20 };
+enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20, ORPHAN_SECONDS_MAX = 10 };
 
 static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
+static const int64_t PENDING_EVERY_US = SECOND_US;
 static const int64_t FIT_CHECK_US = 10 * SECOND_US;
 
 /* The child with what only this file needs. */
@@ -31,6 +32,7 @@ struct supervised {
 	struct config *next; /* received, not in force yet */
 	struct sandbox *sandbox;
 	struct os_timer *stop_timer;
+	struct os_timer *pending_timer;
 	struct os_timer *open_timer; /* until it can open what it needs */
 	struct os_timer *fit_timer;
 	bool is_opening;
@@ -39,12 +41,42 @@ struct supervised {
 	int exit_status;
 };
 
-static void stop_now(void *context)
+static void hurry(struct supervised *supervised)
+{
+	if (!supervised->is_started)
+		os_loop_stop(supervised->child.loop);
+	else if (supervised->program->hurry != NULL)
+		supervised->program->hurry(&supervised->child);
+}
+
+static void lose_patience(void *context)
 {
 	struct supervised *supervised = context;
 
 	log_event(EVENT_PROCESS_ERROR, log_string("reason", "not finished in time"));
-	os_loop_stop(supervised->child.loop);
+	if (supervised->program->hurry != NULL)
+		hurry(supervised);
+	else
+		os_loop_stop(supervised->child.loop);
+}
+
+static void tell_pending(void *context)
+{
+	struct supervised *supervised = context;
+	struct buffer body = {0};
+
+	if (supervised->program->pending == NULL || supervised->control == NULL)
+		return;
+	pack_u32(&body, (uint32_t)supervised->program->pending(&supervised->child));
+	ipc_channel_send(supervised->control, CHILD_PENDING, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+	os_timer_start(supervised->pending_timer, PENDING_EVERY_US);
+}
+
+static uint32_t stop_seconds(const struct supervised *supervised)
+{
+	return supervised->program->pending != NULL ? supervised->child.config->stop_timeout
+						    : STOP_SECONDS_MAX;
 }
 
 static void stop(struct supervised *supervised)
@@ -57,7 +89,8 @@ static void stop(struct supervised *supervised)
 		os_loop_stop(supervised->child.loop);
 		return;
 	}
-	os_timer_start(supervised->stop_timer, STOP_SECONDS_MAX * SECOND_US);
+	os_timer_start(supervised->stop_timer, stop_seconds(supervised) * SECOND_US);
+	tell_pending(supervised);
 	supervised->program->stop(&supervised->child);
 }
 
@@ -252,6 +285,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case CHILD_STOP:
 		stop(supervised);
 		break;
+	case CHILD_HURRY:
+		hurry(supervised);
+		break;
 	default:
 		fail(supervised, -EBADMSG, "the supervisor sent an unknown message");
 	}
@@ -264,6 +300,9 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	ipc_channel_close(channel);
 	supervised->control = NULL;
 	stop(supervised);
+	/* the next supervisor's processes need what this one holds */
+	if (supervised->is_started)
+		os_timer_start(supervised->stop_timer, ORPHAN_SECONDS_MAX * SECOND_US);
 }
 
 static void on_terminate(void *context)
@@ -311,7 +350,8 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	child->loop = os_loop_new();
 	os_loop_set_idle(child->loop, log_flush);
 	os_loop_set_trouble(child->loop, on_trouble);
-	supervised.stop_timer = os_timer_new(child->loop, stop_now, &supervised);
+	supervised.stop_timer = os_timer_new(child->loop, lose_patience, &supervised);
+	supervised.pending_timer = os_timer_new(child->loop, tell_pending, &supervised);
 	supervised.open_timer = os_timer_new(child->loop, open_and_start, &supervised);
 	supervised.fit_timer = os_timer_new(child->loop, check_fit, &supervised);
 	supervised.control =

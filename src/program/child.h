@@ -6,8 +6,9 @@
  * configuration (a sealed memfd), the sockets the process works with, each by
  * name, and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, or CHILD_STOP; when it is gone the
- * process stops by itself. One whose sandbox does not fit any more, because of the
- * new configuration or of what was mounted, says CHILD_RENEW and stops.
+ * process stops by itself, and waits for no delivery longer than ten seconds.
+ * One whose sandbox does not fit any more, because of the new configuration or
+ * of what was mounted, says CHILD_RENEW and stops.
  */
 #ifndef PROGRAM_CHILD_H
 #define PROGRAM_CHILD_H
@@ -24,6 +25,8 @@ enum child_message {
 	CHILD_RELOAD,     /* a CHILD_CONFIG and its sockets have been sent: take them over */
 	CHILD_STOP,       /* finish what is in flight and end */
 	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
+	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
+	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
 };
 
 enum { CHILD_SOCKETS_MAX = 256 };
@@ -64,6 +67,12 @@ struct child_program {
 	void (*reload)(struct child *child, const struct config *old);
 	/* Finish, then os_loop_stop(). */
 	void (*stop)(struct child *child);
+	/* How many deliveries a stop waits for, stop_timeout at most. NULL: it waits for none,
+	 * and has 20 seconds. */
+	size_t (*pending)(const struct child *child);
+	/* Ends at once, stopped before or not: nobody waits any longer. NULL: whom this
+	 * process waits for ends, and so does it. */
+	void (*hurry)(struct child *child);
 };
 
 /* The whole of a program's main(). */

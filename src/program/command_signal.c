@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-/* The supervisor itself loses patience after a minute. */
-enum { STOP_SECONDS_MAX = 90, LOOKS_A_SECOND = 20 };
+/* The supervisor itself loses patience a minute after stop_timeout. */
+enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20 };
 
 /* The supervisor's pid; or it is said that there is none, and 0. */
 static pid_t find(const struct command *command, const struct config *config)
@@ -66,14 +66,14 @@ int command_reload(const struct command *command, int argc, char **argv)
 static int wait_for_end(const struct command *command, const struct config *config)
 {
 	const struct timespec pause = {0, 1000000000 / LOOKS_A_SECOND};
+	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;
 
-	for (int i = 0; i < STOP_SECONDS_MAX * LOOKS_A_SECOND; i++) {
+	for (uint32_t i = 0; i < seconds * LOOKS_A_SECOND; i++) {
 		if (pid_file_read(config->run) <= 0)
 			return COMMAND_OK;
 		nanosleep(&pause, NULL);
 	}
-	fprintf(stderr, "stagepost %s: it has not ended in %d seconds\n", command->name,
-		STOP_SECONDS_MAX);
+	fprintf(stderr, "stagepost %s: it has not ended in %u seconds\n", command->name, seconds);
 	return COMMAND_FAILED;
 }
 

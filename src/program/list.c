@@ -34,7 +34,7 @@ static void on_lost(void *context)
 	stage_list_give_up(program->stage);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_lost};
+static const struct stage_helper_handler handler = {on_job, NULL, on_lost};
 
 /* What is in flight may finish; not for ever. */
 static void check_stop(void *context)
@@ -83,7 +83,10 @@ static void reload(struct child *child, const struct config *old)
 
 static void stop(struct child *child)
 {
-	check_stop(child->state);
+	struct list_program *program = child->state;
+
+	stage_helper_retire(program->helper);
+	check_stop(program);
 }
 
 int main(int argc, char **argv)

@@ -22,6 +22,11 @@ static void deliver(void *stage, struct stage_helper_job *job)
 	stage_lmtp_deliver(stage, job);
 }
 
+static void drain(void *stage)
+{
+	stage_lmtp_drain(stage);
+}
+
 static void lost(void *stage)
 {
 	stage_lmtp_give_up(stage);
@@ -35,7 +40,8 @@ static void free_stage(void *stage)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_LMTP, CONCURRENCY, new_stage, configure, deliver, lost, free_stage},
+		{CONFIG_SERVICE_LMTP, CONCURRENCY, new_stage, configure, deliver, drain, lost,
+		 free_stage},
 		{0},
 	};
 

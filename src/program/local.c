@@ -64,7 +64,7 @@ static int open_local(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, lost,
+		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, NULL, lost,
 		 free_stage},
 		{0},
 	};

@@ -23,6 +23,11 @@ static void deliver(void *stage, struct stage_helper_job *job)
 	stage_pipe_deliver(stage, job);
 }
 
+static void drain(void *stage)
+{
+	stage_pipe_drain(stage);
+}
+
 static void lost(void *stage)
 {
 	stage_pipe_lost(stage);
@@ -36,7 +41,8 @@ static void free_stage(void *stage)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_PIPE, CONCURRENCY, new_stage, configure, deliver, lost, free_stage},
+		{CONFIG_SERVICE_PIPE, CONCURRENCY, new_stage, configure, deliver, drain, lost,
+		 free_stage},
 		{0},
 	};
 

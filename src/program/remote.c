@@ -10,10 +10,9 @@ struct remote_program {
 	struct stage_remote *remote;
 	struct stage_helper *helper;
 	struct os_timer *stop_check;
-	unsigned stop_checks;
 };
 
-enum { CONCURRENCY = 2000, STOP_CHECKS_MAX = 200 };
+enum { CONCURRENCY = 2000 };
 
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
 
@@ -33,22 +32,31 @@ static void on_lost(void *context)
 	stage_remote_give_up(program->remote);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_lost};
+static void on_drain(void *context)
+{
+	struct remote_program *program = context;
+
+	stage_remote_drain(program->remote);
+}
+
+static const struct stage_helper_handler handler = {on_job, on_drain, on_lost};
 
 static void end(struct remote_program *program)
 {
+	os_timer_stop(program->stop_check);
 	stage_remote_free(program->remote);
 	stage_helper_free(program->helper);
+	program->remote = NULL;
+	program->helper = NULL;
 	os_loop_stop(program->child->loop);
 }
 
-/* What is in flight may finish; not for ever. */
+/* What a server is deciding about may come to its end. */
 static void check_stop(void *context)
 {
 	struct remote_program *program = context;
 
-	if (stage_helper_job_count(program->helper) == 0 ||
-	    ++program->stop_checks > STOP_CHECKS_MAX)
+	if (stage_helper_job_count(program->helper) == 0)
 		end(program);
 	else
 		os_timer_start(program->stop_check, STOP_CHECK_US);
@@ -85,12 +93,28 @@ static void reload(struct child *child, const struct config *old)
 
 static void stop(struct child *child)
 {
-	check_stop(child->state);
+	struct remote_program *program = child->state;
+
+	stage_helper_retire(program->helper);
+	check_stop(program);
+}
+
+static size_t pending(const struct child *child)
+{
+	const struct remote_program *program = child->state;
+
+	return program->helper != NULL ? stage_helper_job_count(program->helper) : 0;
+}
+
+static void hurry(struct child *child)
+{
+	end(child->state);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"remote", open_resolver, start, reload, stop};
+	static const struct child_program program = {"remote", open_resolver, start, reload,
+						     stop,     pending,       hurry};
 
 	return child_main(argc, argv, &program);
 }

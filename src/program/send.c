@@ -92,6 +92,7 @@ static void stopped(void *context)
 	struct send_program *program = context;
 
 	manager_free(program->manager);
+	program->manager = NULL;
 	queue_store_close(program->store);
 	os_loop_stop(program->child->loop);
 }
@@ -103,9 +104,17 @@ static void stop(struct child *child)
 	manager_stop(program->manager, stopped, program);
 }
 
+static size_t pending(const struct child *child)
+{
+	const struct send_program *program = child->state;
+
+	return program->manager != NULL ? manager_in_flight(program->manager) : 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"send", open_queue, start, reload, stop};
+	static const struct child_program program = {"send", open_queue, start, reload,
+						     stop,   pending,    NULL};
 
 	return child_main(argc, argv, &program);
 }

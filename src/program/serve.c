@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/sandbox.h"
 #include "os/signal_watch.h"
@@ -17,7 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Beyond what deliveries may take, for all else that is done at a stop. */
 static const int64_t STOP_PATIENCE_US = MINUTE_US;
+static const int64_t HURRY_PATIENCE_US = 20 * SECOND_US;
+/* When what a stop waits for is told: soon, then less and less often. */
+static const int64_t WAITING_FIRST_US = 2 * SECOND_US;
+static const int64_t WAITING_LAST_US = MINUTE_US;
 /* When a supervisor was killed its processes take a moment to notice and to let go. */
 static const int64_t BIND_PATIENCE_US = 5 * SECOND_US;
 
@@ -41,17 +47,50 @@ static void stop_next(struct supervisor *supervisor)
 		os_loop_stop(supervisor->loop);
 }
 
+static void tell_waiting(void *context)
+{
+	struct supervisor *supervisor = context;
+	int64_t left_us = supervisor->stop_until_us - os_clock_monotonic_us();
+
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].pending > 0)
+			log_event(EVENT_SERVE_WAITING,
+				  log_string("program", supervisor->processes[i].program),
+				  log_number("deliveries", supervisor->processes[i].pending),
+				  log_number("seconds", left_us / SECOND_US));
+	if (supervisor->waiting_every_us < WAITING_LAST_US)
+		supervisor->waiting_every_us *= 2;
+	os_timer_start(supervisor->waiting, supervisor->waiting_every_us);
+}
+
+/* What was told a server and is not answered is left alone. */
+static void hurry(struct supervisor *supervisor)
+{
+	log_event(EVENT_SERVE_HURRIED);
+	os_timer_start(supervisor->patience, HURRY_PATIENCE_US);
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].control != NULL)
+			ipc_channel_send(supervisor->processes[i].control, CHILD_HURRY, 0, STR(""),
+					 NULL, 0);
+}
+
 static void stop_serving(void *context)
 {
 	struct supervisor *supervisor = context;
+	int64_t deliveries_us = supervisor->config->stop_timeout * SECOND_US;
 
-	if (supervisor->is_stopping)
+	if (supervisor->is_stopping) {
+		hurry(supervisor);
 		return;
+	}
 	supervisor->is_stopping = true;
 	log_event(EVENT_SERVE_STOPPING);
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		os_timer_stop(supervisor->processes[i].restart);
-	os_timer_start(supervisor->patience, STOP_PATIENCE_US);
+	supervisor->stop_until_us = os_clock_monotonic_us() + deliveries_us;
+	os_timer_start(supervisor->patience, deliveries_us + STOP_PATIENCE_US);
+	supervisor->waiting_every_us = WAITING_FIRST_US;
+	os_timer_start(supervisor->waiting, WAITING_FIRST_US);
 	stop_next(supervisor);
 }
 
@@ -213,6 +252,7 @@ int serve(const char *file, struct str text, struct config *config)
 	supervisor.loop = os_loop_new();
 	os_loop_set_idle(supervisor.loop, log_flush);
 	supervisor.patience = os_timer_new(supervisor.loop, lose_patience, &supervisor);
+	supervisor.waiting = os_timer_new(supervisor.loop, tell_waiting, &supervisor);
 	if (prepare(&supervisor) < 0)
 		return 1;
 	find_programs(&supervisor);

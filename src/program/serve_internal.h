@@ -23,10 +23,12 @@ struct process {
 	struct os_timer *restart;
 	int64_t delay_us;
 	int64_t started_us;
-	bool is_wanted;  /* by the configuration */
-	bool is_stopped; /* it was told to end, because it was not */
+	uint32_t pending; /* deliveries that it waits for before it ends */
+	bool is_wanted;   /* by the configuration */
+	bool is_stopped;  /* it was told to end, because it was not */
 	bool is_ready;
 	bool is_renewed; /* it ends because it asked to be started again */
+	bool is_retired; /* the same, and another one of its program runs instead */
 };
 
 struct bound_socket {
@@ -58,6 +60,9 @@ struct supervisor {
 	size_t socket_count;
 	int64_t bind_until_us; /* monotonic: till then an address in use is tried again */
 	struct os_timer *patience;
+	struct os_timer *waiting; /* when it is told next what a stop waits for */
+	int64_t waiting_every_us;
+	int64_t stop_until_us; /* monotonic */
 	bool is_stopping;
 	bool was_ready;
 	int exit_status;

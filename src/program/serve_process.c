@@ -29,6 +29,10 @@ static bool process_wants(const struct process *process, const char *name)
 	return false;
 }
 
+/* At a stop the intake goes first, so that what it has accepted can still be
+ * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
+enum turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
+
 static void send_users(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
@@ -81,6 +85,52 @@ static void announce_ready(struct supervisor *supervisor)
 	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
 }
 
+/* Those for the directory are there while it is. */
+static bool is_wanted(const struct config *config, const char *program)
+{
+	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
+	       config->directory.backend != CONFIG_BACKEND_NONE;
+}
+
+static struct process *add_process(struct supervisor *supervisor, const char *program,
+				   unsigned turn)
+{
+	struct process *process = &supervisor->processes[supervisor->process_count++];
+
+	if (supervisor->process_count > PROCESSES_MAX)
+		panic("more than %d processes", PROCESSES_MAX);
+	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->is_wanted = is_wanted(supervisor->config, program);
+	process->delay_us = RESTART_DELAY_US;
+	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
+	return process;
+}
+
+/* A helper may finish what it has beside its successor; of the others there is one only. */
+static void renew(struct process *process)
+{
+	struct supervisor *supervisor = process->supervisor;
+	struct process *successor = NULL;
+
+	process->is_renewed = true;
+	if (process->turn != TURN_HELPERS || supervisor->is_stopping || process->is_retired)
+		return;
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (supervisor->processes[i].is_retired && supervisor->processes[i].pid == 0)
+			successor = &supervisor->processes[i];
+	if (successor != NULL)
+		successor->program = process->program;
+	else if (supervisor->process_count < PROCESSES_MAX)
+		successor = add_process(supervisor, process->program, TURN_HELPERS);
+	if (successor == NULL)
+		return; /* it is started when this one has ended */
+	successor->is_retired = false;
+	successor->is_wanted = true;
+	process->is_retired = true;
+	process->is_wanted = false;
+	serve_process_start(successor);
+}
+
 static void on_control_message(void *context, struct ipc_channel *channel,
 			       struct ipc_message *message)
 {
@@ -92,7 +142,9 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 		announce_ready(process->supervisor);
 	}
 	if (message->type == CHILD_RENEW)
-		process->is_renewed = true;
+		renew(process);
+	if (message->type == CHILD_PENDING)
+		process->pending = unpack_u32(&(struct unpack){message->body, false});
 }
 
 static void on_control_lost(void *context, struct ipc_channel *channel)
@@ -163,43 +215,20 @@ void serve_process_start(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
-/* Those for the directory are there while it is. */
-static bool is_wanted(const struct config *config, const char *program)
-{
-	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
-	       config->directory.backend != CONFIG_BACKEND_NONE;
-}
-
-static void add_process(struct supervisor *supervisor, const char *program, unsigned turn)
-{
-	struct process *process = &supervisor->processes[supervisor->process_count++];
-
-	if (supervisor->process_count > PROCESSES_MAX)
-		panic("more than %d processes", PROCESSES_MAX);
-	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
-	process->is_wanted = is_wanted(supervisor->config, program);
-	process->delay_us = RESTART_DELAY_US;
-	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
-}
-
-/* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
 void serve_add_processes(struct supervisor *supervisor)
 {
-	enum { INTAKE, MANAGER, HELPERS, DIRECTORY, LAST };
-
-	add_process(supervisor, "queue", LAST);
+	add_process(supervisor, "queue", TURN_LAST);
 	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
-		add_process(supervisor, "directory", DIRECTORY);
-	add_process(supervisor, "send", MANAGER);
-	add_process(supervisor, "resolve", HELPERS);
-	add_process(supervisor, "remote", HELPERS);
-	add_process(supervisor, "lmtp", HELPERS);
-	add_process(supervisor, "local", HELPERS);
-	add_process(supervisor, "pipe", HELPERS);
-	add_process(supervisor, "list", HELPERS);
+		add_process(supervisor, "directory", TURN_DIRECTORY);
+	add_process(supervisor, "send", TURN_MANAGER);
+	add_process(supervisor, "resolve", TURN_HELPERS);
+	add_process(supervisor, "remote", TURN_HELPERS);
+	add_process(supervisor, "lmtp", TURN_HELPERS);
+	add_process(supervisor, "local", TURN_HELPERS);
+	add_process(supervisor, "pipe", TURN_HELPERS);
+	add_process(supervisor, "list", TURN_HELPERS);
 	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
-		add_process(supervisor, "smtpd", INTAKE);
+		add_process(supervisor, "smtpd", TURN_INTAKE);
 }
 
 void serve_choose_processes(struct supervisor *supervisor)
@@ -208,6 +237,8 @@ void serve_choose_processes(struct supervisor *supervisor)
 		struct process *process = &supervisor->processes[i];
 		bool was_wanted = process->is_wanted;
 
+		if (process->is_retired)
+			continue;
 		process->is_wanted = is_wanted(supervisor->config, process->program);
 		if (process->is_wanted == was_wanted)
 			continue;
@@ -244,6 +275,7 @@ void serve_process_ended(struct process *process, int status)
 		  log_string("program", process->program), log_number("pid", process->pid),
 		  log_string("status", text));
 	process->pid = 0;
+	process->pending = 0;
 	process->is_ready = false;
 	process->is_stopped = false;
 	process->is_renewed = false;

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_CHECKS_MAX = 200 };
-
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
+static const int64_t RETIRED_CHECK_US = SECOND_US / 2;
 
 struct service {
 	char *name;
@@ -21,8 +20,9 @@ static struct {
 	struct child *child;
 	const struct service_kind *kinds;
 	struct service *services;
+	struct service *retired; /* that a reload took away, with jobs that go on */
 	struct os_timer *stop_check;
-	unsigned stop_checks;
+	struct os_timer *retired_check;
 } program;
 
 static void on_job(void *context, struct stage_helper_job *job)
@@ -39,7 +39,15 @@ static void on_lost(void *context)
 	service->kind->lost(service->stage);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_lost};
+static void on_drain(void *context)
+{
+	struct service *service = context;
+
+	if (service->kind->drain != NULL)
+		service->kind->drain(service->stage);
+}
+
+static const struct stage_helper_handler handler = {on_job, on_drain, on_lost};
 
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
@@ -110,39 +118,83 @@ static bool keep_service(struct service *service)
 	return true;
 }
 
-static size_t jobs(void)
+static size_t jobs_of(const struct service *service)
 {
 	size_t count = 0;
 
-	for (const struct service *service = program.services; service != NULL;
-	     service = service->next)
+	for (; service != NULL; service = service->next)
 		count += stage_helper_job_count(service->helper);
 	return count;
 }
 
-/* What is in flight may finish; not for ever. */
+static size_t jobs(void)
+{
+	return jobs_of(program.services) + jobs_of(program.retired);
+}
+
+static void drop_retired(void *unused)
+{
+	struct service **place = &program.retired;
+
+	(void)unused;
+	while (*place != NULL) {
+		if (stage_helper_job_count((*place)->helper) == 0)
+			drop_service(place);
+		else
+			place = &(*place)->next;
+	}
+	if (program.retired != NULL)
+		os_timer_start(program.retired_check, RETIRED_CHECK_US);
+}
+
+static void drop_or_retire(struct service **place)
+{
+	struct service *service = *place;
+
+	if (service->kind->drain == NULL) {
+		drop_service(place);
+		return;
+	}
+	*place = service->next;
+	service->next = program.retired;
+	program.retired = service;
+	stage_helper_retire(service->helper);
+}
+
+static void end(void)
+{
+	os_timer_stop(program.stop_check);
+	os_timer_stop(program.retired_check);
+	while (program.services != NULL)
+		drop_service(&program.services);
+	while (program.retired != NULL)
+		drop_service(&program.retired);
+	os_loop_stop(program.child->loop);
+}
+
+/* What cannot be done again without a duplicate may come to its end. */
 static void check_stop(void *unused)
 {
 	(void)unused;
-	if (jobs() > 0 && ++program.stop_checks <= STOP_CHECKS_MAX) {
+	if (jobs() > 0)
 		os_timer_start(program.stop_check, STOP_CHECK_US);
-		return;
-	}
-	while (program.services != NULL)
-		drop_service(&program.services);
-	os_loop_stop(program.child->loop);
+	else
+		end();
 }
 
 static int start(struct child *child)
 {
 	program.child = child;
 	program.stop_check = os_timer_new(child->loop, check_stop, NULL);
+	program.retired_check = os_timer_new(child->loop, drop_retired, NULL);
 	add_missing_services();
 	child_ready(child);
 	return 0;
 }
 
-/* Jobs of services that are dropped are finished without a report and tried again. */
+/* Of services that are gone the jobs that cannot be done again without a duplicate go on,
+ * where the stage keeps all that they need of the old configuration. The others are finished
+ * without a report and tried again. */
 static void reload(struct child *child, const struct config *old)
 {
 	struct service **place = &program.services;
@@ -153,21 +205,36 @@ static void reload(struct child *child, const struct config *old)
 		if (keep_service(*place))
 			place = &(*place)->next;
 		else
-			drop_service(place);
+			drop_or_retire(place);
 	}
+	drop_retired(NULL);
 	add_missing_services();
 }
 
 static void stop(struct child *child)
 {
 	(void)child;
+	for (struct service *service = program.services; service != NULL; service = service->next)
+		stage_helper_retire(service->helper);
 	check_stop(NULL);
+}
+
+static size_t pending(const struct child *child)
+{
+	(void)child;
+	return jobs();
+}
+
+static void hurry(struct child *child)
+{
+	(void)child;
+	end();
 }
 
 int service_main(int argc, char **argv, const char *name, const struct service_kind *kinds,
 		 int (*open)(struct child *child))
 {
-	const struct child_program supervised = {name, open, start, reload, stop};
+	const struct child_program supervised = {name, open, start, reload, stop, pending, hurry};
 
 	program.kinds = kinds;
 	return child_main(argc, argv, &supervised);

@@ -22,6 +22,8 @@ struct service_kind {
 	void (*configure)(void *stage, const struct config *config,
 			  const struct config_service *service);
 	void (*deliver)(void *stage, struct stage_helper_job *job);
+	/* What goes on after it needs the configuration no more. NULL: all jobs go on. */
+	void (*drain)(void *stage);
 	void (*lost)(void *stage);
 	void (*free)(void *stage);
 };

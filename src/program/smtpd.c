@@ -280,9 +280,16 @@ static void stop(struct child *child)
 		os_loop_stop(child->loop);
 }
 
+/* A message that was not answered for is the client's. */
+static void hurry(struct child *child)
+{
+	os_loop_stop(child->loop);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"smtpd", NULL, start, reload, stop};
+	static const struct child_program program = {"smtpd", NULL, start, reload,
+						     stop,    NULL, hurry};
 
 	return child_main(argc, argv, &program);
 }

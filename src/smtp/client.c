@@ -272,6 +272,11 @@ void smtp_client_sent(struct smtp_client *client, size_t count)
 		client->is_unsent = false;
 }
 
+bool smtp_client_is_deciding(const struct smtp_client *client)
+{
+	return client->state == CLIENT_FINAL && client->output.length == 0;
+}
+
 unsigned smtp_client_reply_count(const struct smtp_client *client)
 {
 	return client->reply_count;

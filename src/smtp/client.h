@@ -98,6 +98,9 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 struct str smtp_client_output(const struct smtp_client *client);
 void smtp_client_sent(struct smtp_client *client, size_t count);
 
+/* The server has the whole message, and its reply is awaited: who ends the session now does
+ * not know whether the message was taken. Before that nothing was. */
+bool smtp_client_is_deciding(const struct smtp_client *client);
 /* How many replies were acted upon: grows with the server's progress. */
 unsigned smtp_client_reply_count(const struct smtp_client *client);
 /* Whether the client is CLOSED because the session ended before the server had decided

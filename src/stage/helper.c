@@ -16,6 +16,8 @@ struct stage_helper {
 	void *context;
 	struct stage_helper_job *jobs;
 	size_t job_count;
+	bool is_draining; /* "send" of this connection stops */
+	bool is_retired;
 };
 
 /* A job as the helper library sees it. */
@@ -82,7 +84,16 @@ static void on_start(struct stage_helper *helper, struct ipc_message *message)
 	message->descriptors[0] = -1;
 	DL_APPEND2(helper->jobs, &job->public, previous, next);
 	helper->job_count++;
-	helper->handler->job(helper->context, &job->public);
+	if (helper->is_draining || helper->is_retired) /* it was on its way */
+		stage_helper_finish(&job->public);
+	else
+		helper->handler->job(helper->context, &job->public);
+}
+
+static void drain(struct stage_helper *helper)
+{
+	if (helper->handler->drain != NULL)
+		helper->handler->drain(helper->context);
 }
 
 static void on_connected(void *context)
@@ -90,6 +101,8 @@ static void on_connected(void *context)
 	struct stage_helper *helper = context;
 	struct buffer body = {0};
 
+	if (helper->is_retired)
+		return;
 	ipc_job_add_hello(&body,
 			  &(struct ipc_job_hello){str_from(helper->service), helper->concurrency});
 	ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
@@ -101,10 +114,17 @@ static void on_message(void *context, struct ipc_message *message)
 {
 	struct stage_helper *helper = context;
 
-	if (message->type == IPC_JOB_START)
+	switch (message->type) {
+	case IPC_JOB_START:
 		on_start(helper, message);
-	else
+		break;
+	case IPC_JOB_DRAIN:
+		helper->is_draining = true;
+		drain(helper);
+		break;
+	default:
 		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
+	}
 }
 
 static void on_lost(void *context)
@@ -112,6 +132,7 @@ static void on_lost(void *context)
 	struct stage_helper *helper = context;
 	struct stage_helper_job *job;
 
+	helper->is_draining = false;
 	DL_FOREACH2 (helper->jobs, job, next)
 		job_of(job)->is_orphan = true;
 	helper->handler->lost(helper->context);
@@ -195,6 +216,18 @@ void stage_helper_finish(struct stage_helper_job *public)
 	buffer_clear(&job->reports);
 	arena_free(public->arena);
 	free(job);
+}
+
+void stage_helper_retire(struct stage_helper *helper)
+{
+	struct ipc_channel *channel = ipc_client_channel(helper->ipc);
+
+	if (helper->is_retired)
+		return;
+	helper->is_retired = true;
+	if (channel != NULL)
+		ipc_channel_send(channel, IPC_JOB_RETIRE, 0, STR(""), NULL, 0);
+	drain(helper);
 }
 
 size_t stage_helper_job_count(const struct stage_helper *helper)

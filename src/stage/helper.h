@@ -46,6 +46,10 @@ struct stage_helper_job {
 struct stage_helper_handler {
 	/* A new job: owned by the callee. */
 	void (*job)(void *context, struct stage_helper_job *job);
+	/* "send" stops, or this process does: stage_helper_finish() at once, without reports,
+	 * what can be done again without a duplicate; the rest goes on to its report. No job
+	 * comes any more. NULL: all goes on. */
+	void (*drain)(void *context);
 	/* The connection to "send" was lost: give up every job without reporting
 	 * (stage_helper_finish() each, now or when its network work can end). */
 	void (*lost)(void *context);
@@ -71,6 +75,10 @@ void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_ve
 /* Ends and frees the job and closes its file. Recipients without a report are
  * tried again. */
 void stage_helper_finish(struct stage_helper_job *job);
+
+/* The process ends: "send" is told that it gives this helper no more jobs, and the handler's
+ * drain() is called. */
+void stage_helper_retire(struct stage_helper *helper);
 
 /* How many jobs are in flight. */
 size_t stage_helper_job_count(const struct stage_helper *helper);

@@ -104,3 +104,8 @@ void stage_lmtp_give_up(struct stage_lmtp *lmtp)
 {
 	remote_carrier_give_up(&lmtp->carrier);
 }
+
+void stage_lmtp_drain(struct stage_lmtp *lmtp)
+{
+	remote_carrier_drain(&lmtp->carrier);
+}

@@ -28,6 +28,8 @@ void stage_lmtp_configure(struct stage_lmtp *lmtp, const struct config *config,
 
 /* For struct stage_helper_handler: takes JOB over. */
 void stage_lmtp_deliver(struct stage_lmtp *lmtp, struct stage_helper_job *job);
+/* For struct stage_helper_handler: as remote_carrier_drain() says. */
+void stage_lmtp_drain(struct stage_lmtp *lmtp);
 /* For struct stage_helper_handler: finishes every job without a report. */
 void stage_lmtp_give_up(struct stage_lmtp *lmtp);
 

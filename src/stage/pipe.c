@@ -179,3 +179,8 @@ void stage_pipe_lost(struct stage_pipe *pipe)
 	DL_FOREACH2 (pipe->active, active, next)
 		pipe_run_kill(active->run);
 }
+
+void stage_pipe_drain(struct stage_pipe *pipe)
+{
+	drop_waiting(pipe);
+}

@@ -26,6 +26,8 @@ void stage_pipe_configure(struct stage_pipe *pipe, const struct config *config,
 
 /* For struct stage_helper_handler: takes JOB over. */
 void stage_pipe_deliver(struct stage_pipe *pipe, struct stage_helper_job *job);
+/* For struct stage_helper_handler: what runs comes to its end, nothing else is started. */
+void stage_pipe_drain(struct stage_pipe *pipe);
 /* For struct stage_helper_handler: kills what runs, for it would be run again. */
 void stage_pipe_lost(struct stage_pipe *pipe);
 

@@ -61,3 +61,8 @@ void stage_remote_give_up(struct stage_remote *remote)
 {
 	remote_carrier_give_up(&remote->carrier);
 }
+
+void stage_remote_drain(struct stage_remote *remote)
+{
+	remote_carrier_drain(&remote->carrier);
+}

@@ -29,6 +29,8 @@ void stage_remote_configure(struct stage_remote *remote, const struct config *co
 
 /* For struct stage_helper_handler: takes JOB over. */
 void stage_remote_deliver(struct stage_remote *remote, struct stage_helper_job *job);
+/* For struct stage_helper_handler: as remote_carrier_drain() says. */
+void stage_remote_drain(struct stage_remote *remote);
 /* For struct stage_helper_handler: finishes every job without a report. */
 void stage_remote_give_up(struct stage_remote *remote);
 

@@ -32,6 +32,7 @@ struct remote_attempt {
 	size_t count;
 	bool is_8bit;
 	bool needs_utf8; /* its header does */
+	bool is_last;    /* nothing follows the transaction under way */
 	struct remote_attempt *next, **previous;
 };
 
@@ -130,7 +131,9 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 	struct remote_session *session = attempt->session;
 
 	attempt->first += attempt->count;
-	if (attempt->first == attempt->job->recipient_count) {
+	if (attempt->is_last) {
+		finish(attempt);
+	} else if (attempt->first == attempt->job->recipient_count) {
 		attempt->session = NULL;
 		remote_pool_put(attempt->carrier->pool, session);
 		finish(attempt);
@@ -309,6 +312,20 @@ void remote_carrier_configure(struct remote_carrier *carrier, const char *hostna
 	carrier->settings.hostname = hostname;
 	carrier->settings.connect_timeout_us = connect_timeout_us;
 	carrier->settings.reply_timeout_us = reply_timeout_us;
+}
+
+void remote_carrier_drain(struct remote_carrier *carrier)
+{
+	struct remote_attempt *next;
+
+	for (struct remote_attempt *attempt = carrier->attempts; attempt != NULL; attempt = next) {
+		next = attempt->next;
+		if (attempt->session != NULL && remote_session_is_deciding(attempt->session))
+			attempt->is_last = true;
+		else
+			finish(attempt);
+	}
+	remote_pool_clear(carrier->pool);
 }
 
 void remote_carrier_give_up(struct remote_carrier *carrier)

@@ -27,6 +27,10 @@ void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
  * HOSTNAME is borrowed. */
 void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
 			      int64_t connect_timeout_us, int64_t reply_timeout_us);
+/* Finishes every job without a report, but for those whose message the server has and did
+ * not answer yet: these are finished when it has, after the reports. Connections that wait
+ * are closed. */
+void remote_carrier_drain(struct remote_carrier *carrier);
 /* Finishes every job without a report. */
 void remote_carrier_give_up(struct remote_carrier *carrier);
 /* The same, and frees what the carrier has. */

@@ -137,6 +137,11 @@ const char *remote_session_key(const struct remote_session *session)
 	return session->key;
 }
 
+bool remote_session_is_deciding(const struct remote_session *session)
+{
+	return session->transaction.done != NULL && smtp_client_is_deciding(session->client);
+}
+
 bool remote_session_is_reusable(const struct remote_session *session)
 {
 	return session->transaction.done == NULL &&

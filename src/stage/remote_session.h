@@ -52,6 +52,8 @@ void remote_session_run(struct remote_session *session,
 			const struct remote_transaction *transaction);
 const struct mail_verdict *remote_session_failure(const struct remote_session *session);
 
+/* The server may have taken the message already: see smtp_client_is_deciding(). */
+bool remote_session_is_deciding(const struct remote_session *session);
 bool remote_session_is_reusable(const struct remote_session *session);
 const char *remote_session_key(const struct remote_session *session);
 /* Between transactions: calls ENDED once, when the server sent something or

@@ -10,6 +10,7 @@ POSTFIX_DAEMONS = "/usr/lib/postfix/sbin"
 BASE_CF = """compatibility_level = 3.6
 queue_directory = {directory}/spool
 data_directory = {directory}/data
+meta_directory = {directory}/etc
 daemon_directory = {daemons}
 command_directory = /usr/sbin
 maillog_file = {directory}/log/mail
@@ -58,6 +59,24 @@ tlsmgr unix - - n 1000? 1 tlsmgr
 postlog unix-dgram n - n - 1 postlogd
 """
 
+# for postfix-files: what "postfix check" makes
+FILES = """$queue_directory:d:root:-:755:uc
+$queue_directory/active:d:$mail_owner:-:700:uc
+$queue_directory/bounce:d:$mail_owner:-:700:uc
+$queue_directory/corrupt:d:$mail_owner:-:700:uc
+$queue_directory/defer:d:$mail_owner:-:700:uc
+$queue_directory/deferred:d:$mail_owner:-:700:uc
+$queue_directory/flush:d:$mail_owner:-:700:uc
+$queue_directory/hold:d:$mail_owner:-:700:uc
+$queue_directory/incoming:d:$mail_owner:-:700:uc
+$queue_directory/maildrop:d:$mail_owner:$setgid_group:730:uc
+$queue_directory/pid:d:root:-:755:uc
+$queue_directory/private:d:$mail_owner:-:700:uc
+$queue_directory/public:d:$mail_owner:$setgid_group:710:uc
+$queue_directory/saved:d:$mail_owner:-:700:uc
+$queue_directory/trace:d:$mail_owner:-:700:uc
+"""
+
 
 def make_directories(directory):
     """What such an instance needs in DIRECTORY."""
@@ -66,3 +85,5 @@ def make_directories(directory):
     for name in ("spool", "data", "log", "mail", "etc"):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
     subprocess.run(["chown", "postfix", os.path.join(directory, "data")], check=True)
+    with open(os.path.join(directory, "etc", "postfix-files"), "w", encoding="ascii") as files:
+        files.write(FILES)

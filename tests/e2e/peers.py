@@ -10,7 +10,8 @@ import subprocess
 
 from stagepost import (PATIENCE, USER, Maildir, free_port, give_to_user, is_root,
                        listening, wait_until)
-from common.postfix import BASE_CF, MASTER_CF, POSTFIX_DAEMONS  # noqa: E402
+from common.postfix import (  # noqa: E402
+    BASE_CF, MASTER_CF, POSTFIX_DAEMONS, make_directories)
 
 MAIN_CF = BASE_CF + """default_transport = {transport}
 relay_transport = $default_transport
@@ -98,11 +99,7 @@ class Postfix(MailSystem):
                  hostname="mx.postfix.test", next_port=None):
         assert is_root(), "Postfix starts only as root"
         super().__init__(directory)
-        os.chmod(directory, 0o755)
-        os.chown(directory, 0, 0)
-        for name in ("spool", "data", "log", "mail", "etc"):
-            os.makedirs(os.path.join(directory, name), exist_ok=True)
-        subprocess.run(["chown", "postfix", os.path.join(directory, "data")], check=True)
+        make_directories(directory)
         give_to_user(os.path.join(directory, "mail"))
         owner = os.stat(os.path.join(directory, "mail"))
         self._write("etc/main.cf", MAIN_CF.format(
@@ -120,6 +117,15 @@ class Postfix(MailSystem):
                               check=False, timeout=PATIENCE)
         assert made.returncode == 0, f"postfix check: {made.stderr}\n{self.log()}"
         self._run("master", [os.path.join(POSTFIX_DAEMONS, "master"), "-c", conf, "-d"])
+
+
+def postfix_command(directory, name, *words):
+    """A command of Postfix that ends: what it said. Its configuration is in DIRECTORY, and
+    empty: the system's own may be missing, or say anything."""
+    with open(os.path.join(directory, "main.cf"), "a", encoding="ascii") as conf:
+        conf.write("" if conf.tell() else "compatibility_level = 3.6\n")
+    return subprocess.run([name, "-c", directory, *words], text=True, capture_output=True,
+                          check=False, timeout=PATIENCE)
 
 
 class Sink:

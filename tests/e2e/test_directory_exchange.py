@@ -15,7 +15,7 @@ import time
 import warnings
 
 import pytest
-from peers import Postfix
+from peers import Postfix, postfix_command
 from stagepost import PATIENCE, as_user, free_port, wait_until
 
 with warnings.catch_warnings():
@@ -193,17 +193,16 @@ def test_postfix_reads_what_is_exported(directory, tmp_path):
     virtual.write_text(one.run("directory", "export", "--format", "postfix").stdout)
     for key, value in (("ann@d.test", "bob@e.test, carl@e.test"), ("@f.test", "all@d.test"),
                        ("@g.test", "@d.test")):
-        found = subprocess.run(["postmap", "-q", key, f"texthash:{virtual}"], text=True,
-                               capture_output=True, check=True, timeout=60)
-        assert found.stdout == value + "\n"
+        found = postfix_command(tmp_path, "postmap", "-q", key, f"texthash:{virtual}")
+        assert (found.returncode, found.stdout) == (0, value + "\n"), found
     one.load("--domain", "d.test", aliases="x: y, z@e.test\n")
     aliases = tmp_path / "aliases"
     aliases.write_text(one.run("directory", "export", "--format", "aliases", "--domain",
                                "d.test").stdout)
-    subprocess.run(["postalias", f"hash:{aliases}"], check=True, timeout=60)
-    found = subprocess.run(["postalias", "-q", "x", f"hash:{aliases}"], text=True,
-                           capture_output=True, check=True, timeout=60)
-    assert found.stdout == "y@d.test, z@e.test\n"
+    made = postfix_command(tmp_path, "postalias", f"hash:{aliases}")
+    assert made.returncode == 0, made
+    found = postfix_command(tmp_path, "postalias", "-q", "x", f"hash:{aliases}")
+    assert (found.returncode, found.stdout) == (0, "y@d.test, z@e.test\n"), found
 
 
 def test_many_lines(directory):
@@ -405,9 +404,14 @@ def test_removal_is_agreed_to_at_a_terminal(directory):
 
 # --- socketmap ---
 
-def ask(key, port, name="virtual"):
-    return subprocess.run(["postmap", "-q", key, f"socketmap:inet:127.0.0.1:{port}:{name}"],
-                          text=True, capture_output=True, check=False, timeout=60)
+@pytest.fixture
+def ask(tmp_path):
+    """ask(key, port, name): Postfix's postmap looks KEY up in the map NAME."""
+    def ask(key, port, name="virtual"):
+        return postfix_command(tmp_path, "postmap", "-q", key,
+                               f"socketmap:inet:127.0.0.1:{port}:{name}")
+
+    return ask
 
 
 RECORDS = lines({"table": "domain", "key": "d.test", "kind": "local", "service": "maildir"},
@@ -418,7 +422,7 @@ RECORDS = lines({"table": "domain", "key": "d.test", "kind": "local", "service":
                  "target": ["ann@d.test", "bob@postfix.test"]})
 
 
-def test_socketmap(directory):
+def test_socketmap(directory, ask):
     port = free_port()
     one = directory(more=f'socketmap = "127.0.0.1:{port}"')
     assert ask("ann@d.test", port).returncode == 1, "there is nothing yet"
@@ -439,7 +443,7 @@ def test_socketmap(directory):
     assert "there is no map x" in ask("a@d.test", port, "x").stderr
 
 
-def test_socketmap_without_data(directory, node):
+def test_socketmap_without_data(directory, node, ask):
     """What cannot be known now is no miss: Postfix is to try again."""
     port = free_port()
     upstream = directory("upstream")

@@ -3,13 +3,15 @@
 
 import email
 import email.policy
+import os
 import re
+import subprocess
 
 import pytest
 from exim import Exim
 from peers import Postfix, Sink
 from smtp import Client
-from stagepost import free_port, wait_until
+from stagepost import as_user, free_port, wait_until
 
 TEXT = b"Subject: hello\r\nMessage-ID: <1@client.test>\r\n\r\nA line.\r\n"
 
@@ -288,3 +290,92 @@ def test_utf8_is_for_those_who_take_it(node, sink, hop):
     send(mx, {"carl@sink.test": ""}, "SMTPUTF8")
     mx.log.wait("delivered", to="carl@sink.test")
     assert len(sink.messages()) == 1
+
+
+# --- what was asked for, and what operators do meanwhile ---
+
+@pytest.fixture
+def stagepost(ground):
+    """stagepost(mx, word...): a command of it, for the node."""
+    def stagepost(mx, *words, status=0):
+        ended = subprocess.run(
+            as_user() + [os.path.join(ground.programs, "stagepost"), *words, "-c", mx.conf],
+            capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == status, ended
+        return ended.stdout + ended.stderr
+
+    return stagepost
+
+
+def waiting(node, **more):
+    """A node that reaches nobody at b.test."""
+    return node(routes=[f"b.test:127.0.0.1;{free_port()}"], **more)
+
+
+def test_adopted_mail_keeps_what_was_asked_for(node, stagepost):
+    dead = waiting(node, name="dead")
+    send(dead, {"x@b.test": "NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;o@o.test",
+                "plain@b.test": "", "never@b.test": "NOTIFY=NEVER",
+                "silent@b.test": "NOTIFY=SUCCESS", "told@b.test": "NOTIFY=FAILURE"},
+         "RET=FULL ENVID=QQ+3D1")
+    dead.log.wait("deferred", count=5)
+    dead.stop()
+    heir = node("heir", domains=["a.test", 'domain "b.test" { service = maildir '
+                                 'addresses = { x, plain } }'])
+    assert "1 adopted" in stagepost(heir, "queue", "adopt", dead.queue)
+    heir.wait_empty()
+    report = report_of(heir)
+    assert report.actions() == {"x@b.test": "delivered", "told@b.test": "failed"}
+    assert report.whole["Original-Envelope-Id"] == "QQ=1"
+    assert report.fields["x@b.test"]["Original-Recipient"] == "rfc822;o@o.test"
+    assert report.copy.get_content_type() == "message/rfc822"
+
+
+def test_adopted_mail_keeps_that_headers_are_enough(node, stagepost):
+    dead = waiting(node, name="dead")
+    send(dead, {"told@b.test": ""}, "RET=HDRS")
+    dead.log.wait("deferred")
+    dead.stop()
+    heir = node("heir", domains=["a.test", 'domain "b.test" { service = maildir '
+                                 'addresses = { x } }'])
+    stagepost(heir, "queue", "adopt", dead.queue)
+    report = report_of(heir)
+    assert report.actions() == {"told@b.test": "failed"}
+    assert report.copy.get_content_type() == "text/rfc822-headers"
+
+
+def test_what_is_removed_is_not_reported_but_what_was_done_is(node, stagepost):
+    mx = waiting(node)
+    send(mx, {"bob@a.test": "NOTIFY=SUCCESS", "carl@a.test": "NOTIFY=FAILURE",
+              "x@b.test": "NOTIFY=SUCCESS,FAILURE,DELAY"})
+    event = mx.log.wait("deferred", to="x@b.test")
+    mx.log.wait("delivered", count=2)
+    stagepost(mx, "queue", "remove", "--yes", event["id"])
+    mx.wait_empty()
+    assert report_of(mx).actions() == {"bob@a.test": "delivered"}
+
+
+def test_what_is_bounced_by_order_is_reported_as_asked(node, stagepost):
+    mx = waiting(node)
+    send(mx, {"x@b.test": "NOTIFY=FAILURE", "y@b.test": "NOTIFY=NEVER",
+              "z@b.test": "NOTIFY=SUCCESS"}, "ENVID=e2")
+    event = mx.log.wait("deferred", count=3)[0]
+    stagepost(mx, "queue", "bounce", "--yes", event["id"])
+    mx.wait_empty()
+    report = report_of(mx)
+    assert report.actions() == {"x@b.test": "failed"}
+    assert report.whole["Original-Envelope-Id"] == "e2"
+
+
+@pytest.mark.parametrize("order", ["remove --yes", "bounce --yes", "hold", "retry"])
+def test_an_order_for_another_birth_is_for_another_message(node, stagepost, order):
+    """The number is used again when a message is done; its birth is not."""
+    mx = waiting(node)
+    send(mx, {"x@b.test": ""})
+    event = mx.log.wait("deferred", to="x@b.test")
+    number, born = event["id"].split("-")
+    mark = mx.log.mark()
+    stagepost(mx, "queue", *order.split(), f"{number}-{int(born, 16) + 1:x}", status=1)
+    assert not mx.log.find("operator", since=mark) and not mx.log.find("failed", since=mark)
+    assert event["id"] in stagepost(mx, "queue", "list")
+    assert not any("hold" in name for name in mx.trigger_files())

@@ -5,6 +5,7 @@ import contextlib
 import os
 import resource
 import signal
+import socket
 import subprocess
 import time
 from types import SimpleNamespace
@@ -131,6 +132,23 @@ def test_whole_session_in_one_packet(node):
         assert wire.reply().startswith("221 ") and wire.reply() == ""
     stored = mx.maildir("anna@a.test").wait(2)
     assert sorted(text.endswith(b"\nSubject: one\n\n.\n") for text in stored) == [False, True]
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["open", "half closed"])
+def test_more_replies_than_are_kept(node, half):
+    """All recipients in one packet: their replies fill more than our buffer, and the client,
+    who perhaps has closed its own side already, gets each."""
+    mx = node()
+    count = 900
+    with Wire(mx, timeout=30) as wire:
+        wire.begin(with_data=False)
+        wire.send(b"RCPT TO:<anna@a.test>\r\n" * count + b"DATA\r\n")
+        if half:
+            wire.socket.shutdown(socket.SHUT_WR)
+        replies = [wire.reply()[:3] for _ in range(count + 1)]
+        assert set(replies[:count]) <= {"250", "452"} and replies[count] == "354"
+        if half:
+            assert wire.reply() == ""
 
 
 def test_byte_by_byte(node):

@@ -202,6 +202,10 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case IPC_JOB_FINISH:
 		is_good = on_report(helper, message);
 		break;
+	case IPC_JOB_RETIRE: /* what it has comes to its end */
+		is_good = helper->service != NULL;
+		helper->concurrency = 0;
+		break;
 	case IPC_JOB_RESOLVED:
 	case IPC_JOB_BACK:
 		is_good = on_resolve(helper, message);
@@ -265,9 +269,14 @@ struct helpers *helpers_new(struct os_loop *loop, int listening,
 	return helpers;
 }
 
-void helpers_stop(struct helpers *helpers)
+void helpers_drain(struct helpers *helpers)
 {
+	struct helper *helper;
+
 	helpers->is_stopping = true;
+	DL_FOREACH2 (helpers->all, helper, next)
+		if (helper->service != NULL && !is_for(helper, RESOLVE))
+			ipc_channel_send(helper->channel, IPC_JOB_DRAIN, 0, STR(""), NULL, 0);
 }
 
 void helpers_free(struct helpers *helpers)

@@ -38,8 +38,9 @@ struct helpers_handler {
 /* LISTENING: the socket that helpers connect to. */
 struct helpers *helpers_new(struct os_loop *loop, int listening,
 			    const struct helpers_handler *handler, void *context);
-/* Of those who leave from now on nothing is logged: all are ended. */
-void helpers_stop(struct helpers *helpers);
+/* Tells all to finish what can be done again, and to go on with what cannot. Of those who leave
+ * from now on nothing is logged: all are ended. */
+void helpers_drain(struct helpers *helpers);
 /* Their jobs end. */
 void helpers_free(struct helpers *helpers);
 

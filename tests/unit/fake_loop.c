@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: ISC
+#include "fake_loop.h"
+#include "base/panic.h"
+#include "os/clock.h"
+#include "os/socket.h"
+#include "test.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECTIONS_MAX = 256, FIRST_SOCKET = 1000, ROOM_MAX = 1 << 16 };
+
+struct direction {
+	char bytes[ROOM_MAX];
+	size_t first, length, room;
+};
+
+static struct connection {
+	struct direction to_us, to_peer;
+	bool is_shut, is_gone, is_closed; /* by the peer, by the peer, by us */
+	struct os_watch *watch;
+} connections[CONNECTIONS_MAX];
+
+struct os_watch {
+	int descriptor;
+	unsigned events;
+	void (*call)(void *context, unsigned events);
+	void *context;
+};
+
+struct os_timer {
+	int64_t at_us; /* 0: it does not run */
+	void (*call)(void *context);
+	void *context;
+	struct os_timer *next;
+};
+
+static struct {
+	uint64_t random;
+	int64_t now_us;
+	int connection_count;
+	struct os_timer *timers;
+} world;
+
+static struct connection *connection_of(int socket)
+{
+	assert_in_range(socket, FIRST_SOCKET, FIRST_SOCKET + world.connection_count - 1);
+	return &connections[socket - FIRST_SOCKET];
+}
+
+void fake_begin(uint64_t seed)
+{
+	assert_null(world.timers);
+	world.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	world.now_us = INT64_C(1000000000);
+	world.connection_count = 0;
+}
+
+uint32_t fake_random(uint32_t bound)
+{
+	world.random ^= world.random << 13;
+	world.random ^= world.random >> 7;
+	world.random ^= world.random << 17;
+	return (uint32_t)((world.random >> 20) % bound);
+}
+
+int fake_connect(size_t room_to_us, size_t room_to_peer)
+{
+	struct connection *made = &connections[world.connection_count++];
+
+	assert_true(world.connection_count <= CONNECTIONS_MAX);
+	made->to_us.first = made->to_us.length = 0;
+	made->to_peer.first = made->to_peer.length = 0;
+	made->to_us.room = room_to_us < ROOM_MAX ? room_to_us : ROOM_MAX;
+	made->to_peer.room = room_to_peer < ROOM_MAX ? room_to_peer : ROOM_MAX;
+	made->is_shut = made->is_gone = made->is_closed = false;
+	made->watch = NULL;
+	return FIRST_SOCKET + world.connection_count - 1;
+}
+
+static size_t put(struct direction *direction, const char *data, size_t length)
+{
+	size_t room = direction->room - direction->length;
+
+	if (length > room)
+		length = room;
+	if (direction->first + direction->length + length > ROOM_MAX) {
+		memmove(direction->bytes, direction->bytes + direction->first, direction->length);
+		direction->first = 0;
+	}
+	memcpy(direction->bytes + direction->first + direction->length, data, length);
+	direction->length += length;
+	return length;
+}
+
+static size_t get(struct direction *direction, char *data, size_t size)
+{
+	if (size > direction->length)
+		size = direction->length;
+	memcpy(data, direction->bytes + direction->first, size);
+	direction->first += size;
+	direction->length -= size;
+	if (direction->length == 0)
+		direction->first = 0;
+	return size;
+}
+
+/* --- the peer --- */
+
+size_t fake_peer_write(int socket, const char *data, size_t length)
+{
+	return put(&connection_of(socket)->to_us, data, length);
+}
+
+size_t fake_peer_read(int socket, char *data, size_t size)
+{
+	return get(&connection_of(socket)->to_peer, data, size);
+}
+
+size_t fake_peer_room(int socket)
+{
+	const struct connection *connection = connection_of(socket);
+
+	return connection->is_shut || connection->is_closed
+		       ? 0
+		       : connection->to_us.room - connection->to_us.length;
+}
+
+size_t fake_peer_unread(int socket)
+{
+	return connection_of(socket)->to_peer.length;
+}
+
+void fake_peer_shut(int socket)
+{
+	connection_of(socket)->is_shut = true;
+}
+
+void fake_peer_close(int socket)
+{
+	connection_of(socket)->is_shut = true;
+	connection_of(socket)->is_gone = true;
+}
+
+bool fake_is_closed(int socket)
+{
+	return connection_of(socket)->is_closed;
+}
+
+/* --- os/socket.h --- */
+
+ssize_t os_socket_read(int socket, void *data, size_t size)
+{
+	struct connection *connection = connection_of(socket);
+
+	assert_false(connection->is_closed);
+	if (connection->to_us.length == 0)
+		return connection->is_shut ? 0 : -EAGAIN;
+	return (ssize_t)get(&connection->to_us, data, size);
+}
+
+ssize_t os_socket_write(int socket, const void *data, size_t size)
+{
+	struct connection *connection = connection_of(socket);
+	size_t count;
+
+	assert_false(connection->is_closed);
+	if (connection->is_gone)
+		return -EPIPE;
+	count = put(&connection->to_peer, data, size);
+	return count > 0 ? (ssize_t)count : -EAGAIN;
+}
+
+void os_socket_close(int socket)
+{
+	assert_false(connection_of(socket)->is_closed);
+	connection_of(socket)->is_closed = true;
+}
+
+void os_socket_close_politely(int socket)
+{
+	os_socket_close(socket);
+}
+
+/* --- os/loop.h --- */
+
+struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned events,
+			      void (*call)(void *context, unsigned events), void *context)
+{
+	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
+
+	(void)loop;
+	assert_null(connection_of(descriptor)->watch);
+	*watch = (struct os_watch){descriptor, events, call, context};
+	connection_of(descriptor)->watch = watch;
+	return watch;
+}
+
+void os_watch_set(struct os_watch *watch, unsigned events)
+{
+	watch->events = events;
+}
+
+void os_watch_free(struct os_watch *watch)
+{
+	if (watch != NULL)
+		connection_of(watch->descriptor)->watch = NULL;
+	free(watch);
+}
+
+/* An error or hang-up shows as both. */
+static unsigned ready_events(const struct connection *connection)
+{
+	const struct direction *out = &connection->to_peer;
+	unsigned events = OS_WATCH_NONE;
+
+	if (connection->watch == NULL)
+		return events;
+	if (connection->to_us.length > 0 || connection->is_shut)
+		events |= OS_WATCH_READ;
+	if (out->length < out->room || connection->is_gone)
+		events |= OS_WATCH_WRITE;
+	return events & connection->watch->events;
+}
+
+bool fake_watch_is_ready(int socket)
+{
+	return ready_events(connection_of(socket)) != OS_WATCH_NONE;
+}
+
+void fake_play_watch(int socket)
+{
+	struct os_watch *watch = connection_of(socket)->watch;
+
+	watch->call(watch->context, ready_events(connection_of(socket)));
+}
+
+unsigned fake_watched(int socket)
+{
+	const struct os_watch *watch = connection_of(socket)->watch;
+
+	return watch != NULL ? watch->events : OS_WATCH_NONE;
+}
+
+struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context), void *context)
+{
+	struct os_timer *timer = memory_alloc_zero(1, sizeof *timer);
+
+	(void)loop;
+	*timer = (struct os_timer){0, call, context, world.timers};
+	world.timers = timer;
+	return timer;
+}
+
+void os_timer_start(struct os_timer *timer, int64_t delay_us)
+{
+	assert_true(delay_us >= 0);
+	timer->at_us = world.now_us + delay_us;
+}
+
+void os_timer_stop(struct os_timer *timer)
+{
+	timer->at_us = 0;
+}
+
+bool os_timer_is_running(const struct os_timer *timer)
+{
+	return timer->at_us > 0;
+}
+
+void os_timer_free(struct os_timer *timer)
+{
+	struct os_timer **place = &world.timers;
+
+	if (timer == NULL)
+		return;
+	while (*place != timer)
+		place = &(*place)->next;
+	*place = timer->next;
+	free(timer);
+}
+
+unsigned fake_timers(void)
+{
+	unsigned count = 0;
+
+	for (const struct os_timer *timer = world.timers; timer != NULL; timer = timer->next)
+		count += os_timer_is_running(timer);
+	return count;
+}
+
+void fake_play_timer(void)
+{
+	struct os_timer *first = NULL;
+
+	for (struct os_timer *timer = world.timers; timer != NULL; timer = timer->next)
+		if (os_timer_is_running(timer) && (first == NULL || timer->at_us < first->at_us))
+			first = timer;
+	assert_non_null(first);
+	if (first->at_us > world.now_us)
+		world.now_us = first->at_us;
+	first->at_us = 0;
+	first->call(first->context);
+}
+
+int64_t os_clock_monotonic_us(void)
+{
+	return world.now_us;
+}
+
+int64_t os_clock_wall_us(void)
+{
+	return INT64_C(1700000000000000) + world.now_us;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What is found in a configuration, and what is not though it is near: networks of every
+ * prefix against addresses that differ by one bit, names against those before, behind and
+ * inside them, hosts, local parts, ports and addresses at their bounds.
+ */
+#include "base/panic.h"
+#include "config/value.h"
+#include "config_outcome.h"
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct in6_addr address_of(const char *text)
+{
+	struct in6_addr address;
+
+	assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
+	return address;
+}
+
+static void flip(struct in6_addr *address, unsigned bit)
+{
+	address->s6_addr[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+}
+
+/* The network of WHOLE that the first bits FROM to FROM + PREFIX are of, alone in a list or
+ * behind another one. */
+static struct config *network_of(const char *setting, struct in6_addr whole, unsigned from,
+				 unsigned prefix, bool is_second)
+{
+	char address[INET6_ADDRSTRLEN];
+	char text[256];
+
+	for (unsigned bit = from + prefix; bit < 128; bit++)
+		whole.s6_addr[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	assert_non_null(inet_ntop(from > 0 ? AF_INET : AF_INET6,
+				  whole.s6_addr + (from > 0 ? 12 : 0), address, sizeof address));
+	snprintf(text, sizeof text, HOST "%s = { %s%s/%u }", setting,
+		 is_second ? "203.0.113.7, " : "", address, prefix);
+	return config_of(text);
+}
+
+static void check_bits(const char *setting,
+		       bool (*is_let_in)(const struct config *config,
+					 const struct in6_addr *address),
+		       const char *text, unsigned from)
+{
+	struct in6_addr whole = address_of(text);
+
+	for (unsigned prefix = 0; prefix <= 128 - from; prefix++) {
+		struct config *config = network_of(setting, whole, from, prefix, prefix % 2 == 0);
+
+		assert_true(is_let_in(config, &whole));
+		for (unsigned bit = 0; bit < 128; bit++) {
+			struct in6_addr other = whole;
+
+			flip(&other, bit);
+			assert_int_equal(is_let_in(config, &other), bit >= from + prefix);
+		}
+		config_free(config);
+	}
+}
+
+static void networks_end_at_their_bit(void **state)
+{
+	(void)state;
+	check_bits("relay_from", config_may_relay, "::ffff:192.0.2.173", 96);
+	check_bits("relay_from", config_may_relay, "::ffff:90.255.0.1", 96);
+	check_bits("relay_from", config_may_relay, "2001:db8:a5f0:3c5a::ff01", 0);
+	check_bits("proxy_from", config_is_proxy, "::ffff:10.170.85.204", 96);
+	check_bits("proxy_from", config_is_proxy, "fd12:3456:789a:bcde:f012:3456:789a:bcde", 0);
+}
+
+/* COUNT domains, and as many addresses in each: each is found, what is near is not. */
+static void check_names(size_t count)
+{
+	struct buffer text = {0};
+	struct config *config;
+
+	buffer_append_string(&text, HOST BOX);
+	for (size_t i = 0; i < count; i++) {
+		buffer_append_format(&text, "domain d%02zu.test { service = box addresses = {",
+				     i * 7 % count);
+		for (size_t j = 0; j < count; j++)
+			buffer_append_format(&text, "%s u%02zu", j > 0 ? "," : "", j * 11 % count);
+		buffer_append_string(&text, " } }\n");
+	}
+	buffer_append_byte(&text, '\0');
+	config = config_of(buffer_data(&text));
+	for (size_t i = 0; i < count; i++) {
+		char name[32];
+		const struct config_domain *domain;
+
+		snprintf(name, sizeof name, "D%02zu.Test", i);
+		domain = config_domain_find(config, str_from(name));
+		assert_non_null(domain);
+		assert_int_equal(strncasecmp(domain->name, name, strlen(name) + 1), 0);
+		assert_null(config_domain_find(config, str_slice(name, strlen(name) - 1)));
+		strcat(name, "s");
+		assert_null(config_domain_find(config, str_from(name)));
+		snprintf(name, sizeof name, "U%02zu", i);
+		assert_true(config_domain_has(domain, str_from(name)));
+		assert_false(config_domain_has(domain, str_slice(name, 2)));
+		strcat(name, "0");
+		assert_false(config_domain_has(domain, str_from(name)));
+	}
+	assert_null(config_domain_find(config, STR("c.test")));
+	assert_null(config_domain_find(config, STR("e.test")));
+	config_free(config);
+	buffer_clear(&text);
+}
+
+static void names_are_found_among_any_number(void **state)
+{
+	static const size_t counts[] = {1, 2, 3, 4, 5, 8, 13, 31, 61};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(counts); i++)
+		check_names(counts[i]);
+}
+
+/* All that a name can be, one longer, and the two that are no letters. */
+static void texts_have_their_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_host, is_local;
+	} cases[] = {
+		{"", false, false},
+		{"a", true, true},
+		{"a.b", true, true},
+		{"a..b", false, false},
+		{".a", false, false},
+		{"a.", false, false},
+		{"-a", false, true},
+		{"a-", false, true},
+		{"a-b_c", true, true},
+		{"a.1", false, true},
+		{"1.a", true, true},
+		{"a+b", false, true},
+		{"a b", false, false},
+		{"a@b", false, false},
+		{"a\"b", false, false},
+		{"\x80", false, false},
+		{"AZaz09", true, true},
+		{"a[b", false, false},
+		{"`{|}~!#$%&'*/=?^", false, true},
+	};
+	char name[300];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_int_equal(config_text_is_host(str_from(cases[i].text)), cases[i].is_host);
+		assert_int_equal(config_text_is_local_part(str_from(cases[i].text)),
+				 cases[i].is_local);
+	}
+	memset(name, 'a', sizeof name);
+	assert_true(config_text_is_host(str_slice(name, 63)));
+	assert_false(config_text_is_host(str_slice(name, 64)));
+	assert_true(config_text_is_local_part(str_slice(name, 64)));
+	assert_false(config_text_is_local_part(str_slice(name, 65)));
+	for (size_t i = 50; i < sizeof name; i += 50)
+		name[i] = '.';
+	assert_true(config_text_is_host(str_slice(name, 255)));
+	assert_false(config_text_is_host(str_slice(name, 256)));
+	assert_false(config_text_is_local_part(str_slice("a\0b", 3)));
+}
+
+static void numbers_and_addresses_have_their_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned port; /* 0: none */
+	} ports[] = {{"0", 0},     {"1", 1},      {"25", 25}, {"65535", 65535},
+		     {"65536", 0}, {"000025", 0}, {"", 0},    {"2a", 0}};
+	static const struct {
+		const char *text;
+		int is; /* 4, 6 or 0 */
+	} addresses[] = {{"192.0.2.1", 4},
+			 {"192.0.2.256", 0},
+			 {"192.0.2", 0},
+			 {"::1", 6},
+			 {"2001:db8::", 6},
+			 {"2001:db8", 0},
+			 {"", 0},
+			 {":", 0},
+			 {"ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255", 6},
+			 {"ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.2555", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		uint16_t port = 7;
+
+		assert_int_equal(config_text_to_port(str_from(ports[i].text), &port),
+				 ports[i].port > 0);
+		assert_int_equal(port, ports[i].port > 0 ? ports[i].port : 7);
+	}
+	for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+		struct in6_addr address;
+		bool is_ipv4 = addresses[i].is != 4;
+
+		assert_int_equal(
+			config_text_to_address(str_from(addresses[i].text), &address, &is_ipv4),
+			addresses[i].is != 0);
+		if (addresses[i].is == 0)
+			continue;
+		assert_int_equal(is_ipv4, addresses[i].is == 4);
+		assert_int_equal(IN6_IS_ADDR_V4MAPPED(&address), is_ipv4);
+	}
+}
+
+static void parts_are_found_by_their_names(void **state)
+{
+	struct config *config = config_of(
+		HOST BOX "user = whole\n"
+			 "service own { kind = maildir path = /n/%u user = u }\n"
+			 "service run { kind = pipe command = \"/bin/x\" }\n"
+			 "domain a.test { service = box }\ndomain b.test { service = own }\n"
+			 "stage own { concurrency = 3 }\nprocess pipe { user = piper }\n");
+	struct config *home = config_of(HOST BOX "domain a.test { service = box }\n"
+						 "domain mx.example.org { service = box }\n");
+	struct config *bare = config_of(HOST);
+
+	(void)state;
+	assert_string_equal(config_service_find(config, STR("own"))->name, "own");
+	assert_null(config_service_find(config, STR("ow")));
+	assert_int_equal(config_stage_find(config, STR("own"))->concurrency, 3);
+	assert_null(config_stage_find(config, STR("owner")));
+	assert_string_equal(config_process_user(config, "pipe"), "piper");
+	assert_string_equal(config_process_user(config, "local"), "whole");
+	assert_true(config_has_process_users(config) && !config_has_process_users(home));
+	assert_true(config_has_owners(config, CONFIG_SERVICE_MAILDIR));
+	assert_false(config_has_owners(config, CONFIG_SERVICE_PIPE));
+	assert_false(config_has_owners(home, CONFIG_SERVICE_MAILDIR));
+	assert_string_equal(config_default_domain(config), "a.test");
+	assert_string_equal(config_default_domain(home), "mx.example.org");
+	assert_string_equal(config_default_domain(bare), "mx.example.org");
+	config_free(config);
+	config_free(home);
+	config_free(bare);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(networks_end_at_their_bit),
+		cmocka_unit_test(names_are_found_among_any_number),
+		cmocka_unit_test(texts_have_their_bounds),
+		cmocka_unit_test(numbers_and_addresses_have_their_bounds),
+		cmocka_unit_test(parts_are_found_by_their_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

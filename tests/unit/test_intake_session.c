@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A model of clients over a session, its engine and its socket: commands in pieces and
+ * pipelined, clients that read slowly or not at all, close one side or both, answers of the
+ * directory and the queue at once, late or never. From every state that is reached something is
+ * watched or an answer is on its way, and a timer runs; each command gets its reply; and
+ * whatever a client does, its session ends.
+ */
+#include "base/panic.h"
+#include "fake_loop.h"
+#include "intake/proxy.h"
+#include "intake/session.h"
+#include "log/event.h"
+#include "os/file.h"
+#include "test.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEDS = 4000, TOKENS_MAX = 2000, STEPS_MAX = 400000, TIMERS_MAX = 4000 };
+
+enum token_kind {
+	TOKEN_COMMAND,
+	TOKEN_BODY,  /* what follows 354; not sent after another reply */
+	TOKEN_BYTES, /* no reply: a PROXY header */
+};
+
+struct token {
+	enum token_kind kind;
+	size_t from, to; /* in the script */
+	bool waits;      /* for the replies to all before it */
+};
+
+enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_COMMIT };
+enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
+
+/* Whom the session talks to. */
+static struct {
+	struct intake intake;
+	int socket;
+	bool has_ended;
+
+	struct buffer script;
+	struct token tokens[TOKENS_MAX];
+	size_t token_count, token; /* the one that is being sent */
+	size_t sent;               /* bytes of the script */
+	bool is_mute;              /* reads nothing */
+	bool shuts;                /* its side, when all is sent */
+
+	size_t expected, replies; /* replies to what was sent whole; that came */
+	unsigned last_code;
+	bool is_refused; /* the session was: by 421, 221, or 554 in place of the banner */
+	char line[16];
+	size_t line_length;
+
+	enum answers answers;
+	enum pending pending;
+	directory_found *found;
+	void *found_context;
+	struct queue_client_message *message;
+} scene;
+
+/* --- what the session asks --- */
+
+void log_write(enum log_name name, const struct log_field *fields)
+{
+	(void)name;
+	(void)fields;
+}
+
+struct log_field log_error(int negative_errno)
+{
+	return log_number("error", negative_errno);
+}
+
+bool config_may_relay(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
+bool config_is_proxy(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return true;
+}
+
+static void answer(void)
+{
+	enum pending pending = scene.pending;
+	struct queue_client_message *message = scene.message;
+	bool is_good = fake_random(8) > 0;
+
+	scene.pending = PENDING_NONE;
+	switch (pending) {
+	case PENDING_RECIPIENT:
+		scene.found(scene.found_context, NULL);
+		break;
+	case PENDING_OPEN:
+		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
+		message->number = 4711;
+		message->done(message->context, is_good ? 0 : -ENOSPC);
+		break;
+	case PENDING_COMMIT:
+		message->state = QUEUE_CLIENT_IDLE;
+		message->done(message->context, is_good ? 0 : -EIO);
+		break;
+	case PENDING_NONE:
+		fail_msg("an answer to nothing");
+	}
+}
+
+static void ask(enum pending pending)
+{
+	assert_int_equal(scene.pending, PENDING_NONE);
+	scene.pending = pending;
+	if (scene.answers == ANSWERS_AT_ONCE || (scene.answers == ANSWERS_LATE && !fake_random(4)))
+		answer();
+}
+
+void directory_lookup(struct directory *directory, struct str address, directory_found *found,
+		      void *context, struct directory_request *request)
+{
+	(void)directory;
+	(void)address;
+	(void)request;
+	scene.found = found;
+	scene.found_context = context;
+	ask(PENDING_RECIPIENT);
+}
+
+void directory_request_cancel(struct directory_request *request)
+{
+	(void)request;
+	if (scene.pending == PENDING_RECIPIENT)
+		scene.pending = PENDING_NONE;
+}
+
+void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+			       struct mail_verdict *verdict)
+{
+	static const char *const statuses[] = {"2.1.5", "2.1.5", "2.1.5", "5.1.1", "4.4.3"};
+
+	(void)result;
+	(void)client_may_relay;
+	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+}
+
+void queue_client_open(struct queue_client *client, struct queue_client_message *message)
+{
+	(void)client;
+	assert_int_equal(message->state, QUEUE_CLIENT_IDLE);
+	message->state = QUEUE_CLIENT_OPENING;
+	scene.message = message;
+	ask(PENDING_OPEN);
+}
+
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
+{
+	(void)envelope;
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	message->state = QUEUE_CLIENT_COMMITTING;
+	ask(PENDING_COMMIT);
+}
+
+void queue_client_abandon(struct queue_client_message *message)
+{
+	message->state = QUEUE_CLIENT_IDLE;
+	if (scene.pending == PENDING_OPEN || scene.pending == PENDING_COMMIT)
+		scene.pending = PENDING_NONE;
+}
+
+int os_file_write(int file, const void *data, size_t size, uint64_t offset)
+{
+	(void)file;
+	(void)data;
+	(void)size;
+	(void)offset;
+	return fake_random(20) > 0 ? 0 : -EIO;
+}
+
+static void on_session_ended(void *context)
+{
+	(void)context;
+	scene.has_ended = true;
+}
+
+/* --- the client's script --- */
+
+static struct token *add(enum token_kind kind, const char *text)
+{
+	struct token *token = &scene.tokens[scene.token_count++];
+
+	assert_true(scene.token_count <= TOKENS_MAX);
+	*token = (struct token){.kind = kind, .from = scene.script.length};
+	buffer_append_string(&scene.script, text);
+	token->to = scene.script.length;
+	return token;
+}
+
+static void add_bytes(size_t count)
+{
+	while (count-- > 0)
+		buffer_append_string(&scene.script, fake_random(40) > 0 ? "x" : "\r\n");
+	scene.tokens[scene.token_count - 1].to = scene.script.length;
+}
+
+static void add_chunks(void)
+{
+	for (unsigned left = 1 + fake_random(3); left > 0; left--) {
+		size_t size = fake_random(3) > 0 ? fake_random(300) : fake_random(100000);
+		char *place;
+
+		buffer_append_format(&scene.script, "%s", "");
+		add(TOKEN_COMMAND, "");
+		buffer_append_format(&scene.script, "BDAT %zu%s\r\n", size,
+				     left == 1 ? " LAST" : "");
+		place = buffer_reserve(&scene.script, size);
+		memset(place, 'x', size);
+		buffer_commit(&scene.script, size);
+		scene.tokens[scene.token_count - 1].to = scene.script.length;
+	}
+}
+
+static void add_data(void)
+{
+	struct token *body;
+
+	add(TOKEN_COMMAND, "DATA\r\n");
+	body = add(TOKEN_BODY, "Subject: x\r\n\r\n");
+	body->waits = true;
+	add_bytes(fake_random(3) > 0 ? fake_random(300) : fake_random(20000));
+	buffer_append_string(&scene.script, "\r\n.\r\n");
+	body->to = scene.script.length;
+}
+
+static void add_transaction(void)
+{
+	static const char *const idle[] = {"NOOP\r\n", "RSET\r\n", "VRFY x\r\n", "WHAT\r\n",
+					   "RCPT TO:<\r\n"};
+	unsigned recipients = fake_random(12) == 0 ? 500 + fake_random(400) : 1 + fake_random(6);
+
+	add(TOKEN_COMMAND, "MAIL FROM:<a@client.test>\r\n");
+	while (recipients-- > 0)
+		add(TOKEN_COMMAND, "RCPT TO:<b@server.test>\r\n");
+	if (fake_random(4) == 0)
+		add(TOKEN_COMMAND, idle[fake_random(COUNT_OF(idle))]);
+	if (fake_random(2) == 0)
+		add_data();
+	else
+		add_chunks();
+}
+
+static void write_script(bool has_proxy)
+{
+	if (has_proxy)
+		add(TOKEN_BYTES, "PROXY TCP4 192.0.2.7 192.0.2.8 4711 25\r\n");
+	add(TOKEN_COMMAND, fake_random(4) > 0 ? "EHLO client.test\r\n" : "HELO client.test\r\n")
+		->waits = has_proxy || fake_random(50) > 0; /* or it talks early */
+	for (unsigned left = fake_random(3); left > 0; left--)
+		add_transaction();
+	if (fake_random(3) > 0)
+		add(TOKEN_COMMAND, "QUIT\r\n");
+}
+
+/* --- the client --- */
+
+static void take_reply_line(void)
+{
+	unsigned code = (unsigned)strtoul(scene.line, NULL, 10);
+
+	assert_true(scene.line_length >= 4 && code >= 200 && code < 600);
+	if (scene.line[3] != ' ')
+		return;
+	scene.replies++;
+	scene.last_code = code;
+	if (code == 421 || code == 221 || (code == 554 && scene.replies == 1))
+		scene.is_refused = true;
+}
+
+static void client_reads(void)
+{
+	char bytes[512];
+	size_t count = fake_peer_read(scene.socket, bytes, 1 + fake_random(sizeof bytes));
+
+	for (size_t i = 0; i < count; i++) {
+		if (bytes[i] == '\n') {
+			take_reply_line();
+			scene.line_length = 0;
+			memset(scene.line, 0, sizeof scene.line);
+		} else if (scene.line_length < sizeof scene.line - 1) {
+			scene.line[scene.line_length++] = bytes[i];
+		}
+	}
+}
+
+/* Passes by what the replies leave no reason for; whether there is something to be sent. */
+static bool client_has_more(void)
+{
+	while (scene.token < scene.token_count) {
+		const struct token *token = &scene.tokens[scene.token];
+
+		if (token->waits && scene.sent <= token->from && scene.replies != scene.expected)
+			return false;
+		if (token->kind != TOKEN_BODY || scene.sent > token->from || scene.last_code == 354)
+			return true;
+		scene.sent = token->to;
+		scene.token++;
+	}
+	return false;
+}
+
+static void client_writes(void)
+{
+	size_t end = scene.tokens[scene.token].to;
+	size_t wanted;
+
+	/* as much as needs no reply first */
+	for (size_t i = scene.token + 1; i < scene.token_count && !scene.tokens[i].waits; i++)
+		end = scene.tokens[i].to;
+	wanted = fake_random(3) == 0 ? end - scene.sent : fake_random(200) + 1;
+	if (wanted > end - scene.sent)
+		wanted = end - scene.sent;
+	scene.sent +=
+		fake_peer_write(scene.socket, buffer_data(&scene.script) + scene.sent, wanted);
+	while (scene.token < scene.token_count && scene.sent >= scene.tokens[scene.token].to)
+		scene.expected += scene.tokens[scene.token++].kind != TOKEN_BYTES;
+}
+
+/* --- the play --- */
+
+static void check(void)
+{
+	if (scene.has_ended) {
+		assert_int_equal(fake_timers(), 0);
+		return;
+	}
+	assert_true(fake_watched(scene.socket) != OS_WATCH_NONE || scene.pending != PENDING_NONE);
+	assert_true(fake_timers() > 0);
+}
+
+/* One thing that may happen without that time passes; false when there is none. */
+static bool play_one(void)
+{
+	enum { WRITE, READ, SHUT, WATCH, ANSWER } actions[5];
+	unsigned count = 0;
+
+	if (client_has_more() && fake_peer_room(scene.socket) > 0)
+		actions[count++] = WRITE;
+	if (!scene.is_mute && fake_peer_unread(scene.socket) > 0)
+		actions[count++] = READ;
+	if (scene.shuts && scene.token == scene.token_count)
+		actions[count++] = SHUT;
+	if (fake_watch_is_ready(scene.socket))
+		actions[count++] = WATCH;
+	if (scene.pending != PENDING_NONE && scene.answers != ANSWERS_NEVER)
+		actions[count++] = ANSWER;
+	if (count == 0)
+		return false;
+	switch (actions[fake_random(count)]) {
+	case WRITE:
+		client_writes();
+		break;
+	case READ:
+		client_reads();
+		break;
+	case SHUT:
+		fake_peer_shut(scene.socket);
+		scene.shuts = false;
+		break;
+	case WATCH:
+		fake_play_watch(scene.socket);
+		break;
+	case ANSWER:
+		answer();
+		break;
+	}
+	check();
+	return true;
+}
+
+static void play(void)
+{
+	for (unsigned steps = 0; play_one(); steps++)
+		assert_true(steps < STEPS_MAX);
+}
+
+/* Nothing more happens but that time passes: each command has its reply, but for those behind
+ * a last one. */
+static void check_replies(bool has_shut)
+{
+	if (scene.is_mute || scene.pending != PENDING_NONE)
+		return;
+	if (scene.has_ended)
+		assert_true(scene.is_refused || has_shut);
+	if (!scene.is_refused) {
+		assert_int_equal(scene.replies, scene.expected);
+		assert_int_equal(scene.token, scene.token_count);
+	}
+	assert_true(scene.has_ended == (scene.is_refused || has_shut));
+}
+
+static void bring_to_end(void)
+{
+	unsigned way = fake_random(4);
+
+	scene.answers = ANSWERS_LATE;
+	if (way == 1)
+		fake_peer_close(scene.socket);
+	if (way == 2)
+		intake_stop(&scene.intake);
+	if (way == 3 && intake_session_find_idle(&scene.intake) != NULL)
+		intake_session_turn_away(intake_session_find_idle(&scene.intake));
+	check();
+	play();
+	for (unsigned timers = 0; !scene.has_ended; timers++) {
+		assert_true(timers < TIMERS_MAX);
+		fake_play_timer();
+		check();
+		play();
+	}
+}
+
+static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
+{
+	static const uint32_t rooms[] = {1, 7, 100, 2000, 20000, 60000};
+	union os_socket_address peer;
+	uint32_t least;
+	bool has_proxy;
+	bool shuts;
+
+	fake_begin(seed);
+	memset(&scene, 0, sizeof scene);
+	has_proxy = fake_random(8) == 0;
+	scene.is_mute = fake_random(20) == 0;
+	scene.shuts = shuts = fake_random(3) == 0;
+	scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
+	scene.expected = 1; /* the banner */
+	scene.intake = (struct intake){.config = config, .session_ended = on_session_ended};
+	write_script(has_proxy);
+	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
+	scene.socket = fake_connect(rooms[least + fake_random(COUNT_OF(rooms) - least)],
+				    rooms[least + fake_random(COUNT_OF(rooms) - least)]);
+	if (fake_random(30) == 0) /* it stops in the middle */
+		scene.token_count = fake_random((uint32_t)scene.token_count) + 1;
+	assert_true(os_socket_address_parse("192.0.2.1", 4711, &peer));
+	if (has_proxy)
+		intake_proxy_new(&scene.intake, service, scene.socket, &peer);
+	else
+		intake_session_new(&scene.intake, service, scene.socket, &peer, false);
+	check();
+	play();
+	check_replies(shuts);
+	if (!scene.has_ended)
+		bring_to_end();
+	assert_true(fake_is_closed(scene.socket));
+	assert_int_equal(scene.intake.session_count, 0);
+	assert_null(scene.intake.clients);
+	buffer_clear(&scene.script);
+}
+
+static uint64_t current_seed; /* 0: none failed */
+
+/* Plays once more: SEED=... */
+static int tell_seed(void **state)
+{
+	(void)state;
+	if (current_seed != 0)
+		print_message("seed %llu\n", (unsigned long long)current_seed);
+	return 0;
+}
+
+static void test_clients(void **state)
+{
+	struct smtp_service service = {.hostname = "server.test",
+				       .limits = {.recipients = 1000,
+						  .hops = 30,
+						  .line = 4096,
+						  .command_timeout = 300,
+						  .data_timeout = 300,
+						  .errors = 100000}};
+	struct config config = {.smtp_timeout = 300, .proxy_timeout = 10, .maxsessions_client = 2};
+	const char *from = getenv("SEED");
+	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
+
+	(void)state;
+	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : SEEDS); seed++) {
+		current_seed = seed;
+		service.protocol = seed % 7 == 0 ? SMTP_PROTOCOL_SUBMISSION : SMTP_PROTOCOL_SMTP;
+		service.limits.errors = seed % 5 == 0 ? 10 : 100000;
+		config.smtp_min_rate = seed % 3 == 0 ? 100 : 0;
+		run(seed, &service, &config);
+	}
+	current_seed = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_clients, tell_seed)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

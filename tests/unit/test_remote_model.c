@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A model of servers over attempts, sessions, their pool and the client's engine: several
+ * servers of which some refuse, stay mute or close, replies in pieces, connections that last
+ * for some messages only, more recipients than one transaction takes. What each recipient is
+ * to be told follows from the plan of a seed. From every state that is reached a timer runs;
+ * each recipient is reported once; what a server took is never given back, also when the
+ * stage drains in the midst of it.
+ */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "fake_loop.h"
+#include "os/file.h"
+#include "os/socket.h"
+#include "stage/remote_attempt.h"
+#include "test.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SEEDS = 3000,
+	CANDIDATES_MAX = 4,
+	RECIPIENTS_MAX = 250,
+	JOBS = 3,
+	PEERS_MAX = 256,
+	FIRST_SOCKET = 1000, /* as fake_connect() counts */
+	STEPS_MAX = 300000,
+	TIMERS_MAX = 2000,
+};
+
+enum kind {
+	KIND_GOOD,
+	KIND_REFUSES_NOW,
+	KIND_NO_DESCRIPTOR, /* ours */
+	KIND_REFUSES_LATER,
+	KIND_MUTE_TO_CONNECT,
+	KIND_LAST_UNREACHED = KIND_MUTE_TO_CONNECT,
+	KIND_MUTE,
+	KIND_CLOSES,
+	KIND_GREETS_421,
+	KIND_GREETS_521,
+	KINDS,
+};
+
+struct peer { /* one connection, the server's end */
+	enum kind kind;
+	struct buffer input, output;
+	bool is_in_data, is_over;
+	unsigned messages;
+	size_t from, to; /* recipients of its transaction */
+	bool is_accepted[RECIPIENTS_MAX];
+};
+
+static struct {
+	enum kind kinds[CANDIDATES_MAX];
+	size_t candidate_count;
+	size_t recipient_count;
+	unsigned rcpt[RECIPIENTS_MAX], final[RECIPIENTS_MAX];
+	bool is_lmtp, has_pipelining, finds_late;
+	unsigned messages_max; /* of a connection; 0: any */
+	uint64_t size;
+	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
+	bool has_extensions;
+	bool is_utf8;
+	unsigned sender;
+
+	struct remote_carrier carrier;
+	struct dns_server servers[CANDIDATES_MAX];
+	struct peer peers[PEERS_MAX];
+	size_t peer_count;
+	size_t tried; /* since the servers were found */
+	struct stage_helper_job *job;
+	struct mail_verdict verdicts[RECIPIENTS_MAX];
+	const char *triggers[RECIPIENTS_MAX];
+	bool is_taken[RECIPIENTS_MAX];
+	bool is_given_up;              /* the job may be finished without reports */
+	struct remote_attempt *wanted; /* the servers are still searched */
+} scene;
+
+/* --- the job --- */
+
+void stage_helper_report(struct stage_helper_job *job, size_t index,
+			 const struct mail_verdict *verdict, const char *trigger)
+{
+	assert_ptr_equal(job, scene.job);
+	assert_false(job->recipients[index].is_reported);
+	job->recipients[index].is_reported = true;
+	scene.verdicts[index] = *verdict;
+	scene.triggers[index] = trigger;
+}
+
+void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_verdict *verdict,
+			      const char *trigger)
+{
+	for (size_t i = 0; i < job->recipient_count; i++)
+		if (!job->recipients[i].is_reported)
+			stage_helper_report(job, i, verdict, trigger);
+}
+
+/* Lines of 48 bytes, that begin with a dot; the second one ends the header. */
+static char byte_at(uint64_t position)
+{
+	if (position == scene.high)
+		return (char)0xe4;
+	if (position == 100 || position == 101)
+		return position == 100 ? '\r' : '\n';
+	return position % 50 == 48 ? '\r' : position % 50 == 49 ? '\n' : position % 50 ? 'x' : '.';
+}
+
+ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
+{
+	size_t count = 0;
+
+	(void)file;
+	for (; count < size && offset + count < scene.size; count++)
+		((char *)data)[count] = byte_at(offset + count);
+	return (ssize_t)count;
+}
+
+/* --- the servers --- */
+
+#define EXTENSIONS "250-DSN\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n"
+#define DSN        "> NOTIFY=SUCCESS ORCPT=rfc822;o"
+
+static const char *const senders[] = {"s@client.test", "", "#@[]"};
+
+static void say(struct peer *peer, unsigned code)
+{
+	buffer_append_format(&peer->output, "%u %s\r\n", code, code == 552 ? "no" : "so");
+}
+
+static void greet(struct peer *peer)
+{
+	if (peer->kind == KIND_CLOSES)
+		peer->is_over = true;
+	else if (peer->kind == KIND_GREETS_421 || peer->kind == KIND_GREETS_521)
+		say(peer, peer->kind == KIND_GREETS_421 ? 421 : 521);
+	else if (peer->kind == KIND_GOOD)
+		say(peer, 220);
+}
+
+int os_socket_connect(const union os_socket_address *address)
+{
+	size_t candidate = os_socket_address_port(address) - 1u;
+	enum kind kind = scene.kinds[candidate];
+	bool is_mute = kind == KIND_MUTE_TO_CONNECT;
+	int socket;
+
+	assert_int_equal(candidate, scene.tried);
+	scene.tried++;
+	assert_false(scene.is_given_up);
+	if (kind == KIND_REFUSES_NOW)
+		return -ECONNREFUSED;
+	if (kind == KIND_NO_DESCRIPTOR)
+		return -EMFILE;
+	socket = fake_connect(1 + fake_random(300), is_mute ? 0 : 1 + fake_random(3000));
+	assert_int_equal(socket - FIRST_SOCKET, scene.peer_count);
+	scene.peers[scene.peer_count] = (struct peer){.kind = kind};
+	greet(&scene.peers[scene.peer_count++]);
+	return socket;
+}
+
+int os_socket_error(int socket)
+{
+	return scene.peers[socket - FIRST_SOCKET].kind == KIND_REFUSES_LATER ? -ECONNREFUSED : 0;
+}
+
+static size_t number_in(struct str line)
+{
+	const char *digits = memchr(line.data, '<', line.length);
+
+	assert_non_null(digits);
+	return strtoul(digits + 2, NULL, 10); /* <r17@d.test> */
+}
+
+static void on_rcpt(struct peer *peer, struct str line)
+{
+	size_t number = number_in(line);
+	bool has_dsn = memmem(line.data, line.length, DSN, strlen(DSN)) != NULL;
+
+	assert_int_equal(has_dsn, scene.has_extensions);
+	assert_true(number < scene.recipient_count);
+	assert_true(number - peer->from < 100 || peer->from == peer->to);
+	if (peer->from == peer->to)
+		peer->from = number;
+	peer->to = number + 1;
+	peer->is_accepted[number] = scene.rcpt[number] == 250;
+	say(peer, scene.rcpt[number]);
+}
+
+static bool has_accepted(const struct peer *peer)
+{
+	for (size_t i = peer->from; i < peer->to; i++)
+		if (peer->is_accepted[i])
+			return true;
+	return false;
+}
+
+/* That it says what the job does. */
+static void check_mail(struct str line)
+{
+	char wanted[256];
+
+	snprintf(wanted, sizeof wanted, "MAIL FROM:<%s> SIZE=%llu%s%s%s",
+		 scene.sender == 0 ? senders[0] : "", (unsigned long long)scene.size,
+		 scene.has_extensions && scene.high < scene.size ? " BODY=8BITMIME" : "",
+		 scene.has_extensions && scene.is_utf8 ? " SMTPUTF8" : "",
+		 scene.has_extensions ? " RET=HDRS ENVID=e1" : "");
+	assert_int_equal(line.length, strlen(wanted));
+	assert_memory_equal(line.data, wanted, line.length);
+}
+
+static void on_line(struct peer *peer, struct str line)
+{
+	if (str_starts_with(line, STR("EHLO")) || str_starts_with(line, STR("LHLO"))) {
+		buffer_append_format(&peer->output, "250-x\r\n%s%s250 SIZE 0\r\n",
+				     scene.has_pipelining ? "250-PIPELINING\r\n" : "",
+				     scene.has_extensions ? EXTENSIONS : "");
+	} else if (str_starts_with(line, STR("RCPT"))) {
+		on_rcpt(peer, line);
+	} else if (str_equal(line, STR("DATA"))) {
+		peer->is_in_data = has_accepted(peer);
+		say(peer, peer->is_in_data ? 354 : 554);
+	} else if (str_equal(line, STR("QUIT"))) {
+		say(peer, 221);
+		peer->is_over = true;
+	} else { /* MAIL, RSET */
+		if (!str_equal(line, STR("RSET")))
+			check_mail(line);
+		peer->from = peer->to = 0;
+		say(peer, 250);
+	}
+}
+
+static void take(size_t number)
+{
+	assert_false(scene.is_taken[number]);
+	scene.is_taken[number] = true;
+}
+
+static void on_message(struct peer *peer)
+{
+	peer->is_in_data = false;
+	for (size_t i = peer->from; i < peer->to; i++) {
+		size_t decides = scene.is_lmtp ? i : peer->from / 100;
+
+		if (!peer->is_accepted[i])
+			continue;
+		if (scene.final[decides] == 250)
+			take(i);
+		if (scene.is_lmtp)
+			say(peer, scene.final[decides]);
+	}
+	if (!scene.is_lmtp)
+		say(peer, scene.final[peer->from / 100]);
+	peer->is_over = ++peer->messages == scene.messages_max ||
+			(!scene.is_lmtp && scene.final[peer->from / 100] == 421);
+}
+
+/* Whether the line is the one that stands there in the message; its end is none. */
+static void check_line(struct str line, uint64_t *position)
+{
+	size_t skipped = line.length > 0 && line.data[0] == '.';
+
+	for (size_t i = skipped; i < line.length; i++)
+		assert_int_equal(line.data[i], byte_at((*position)++));
+	*position += 2;
+}
+
+static uint64_t positions[PEERS_MAX];
+
+static void peer_hears(size_t number)
+{
+	struct peer *peer = &scene.peers[number];
+	char bytes[2000];
+	size_t count =
+		fake_peer_read(FIRST_SOCKET + (int)number, bytes, 1 + fake_random(sizeof bytes));
+	struct str rest;
+	size_t used = 0;
+
+	buffer_append(&peer->input, bytes, count);
+	rest = buffer_view(&peer->input);
+	for (ptrdiff_t end; !peer->is_over && (end = str_find(rest, '\n')) >= 0;) {
+		struct str line = str_slice(rest.data, (size_t)end - 1);
+
+		used += (size_t)end + 1;
+		rest = str_skip(rest, (size_t)end + 1);
+		if (!peer->is_in_data) {
+			on_line(peer, line);
+			positions[number] = 0;
+		} else if (str_equal(line, STR("."))) {
+			assert_int_equal(positions[number], scene.size);
+			on_message(peer);
+		} else {
+			check_line(line, &positions[number]);
+		}
+	}
+	buffer_consume(&peer->input, used);
+}
+
+static void peer_says(size_t number)
+{
+	struct peer *peer = &scene.peers[number];
+	size_t count = 1 + fake_random((uint32_t)peer->output.length);
+
+	if (!fake_random(3))
+		count = peer->output.length;
+	buffer_consume(&peer->output, fake_peer_write(FIRST_SOCKET + (int)number,
+						      buffer_data(&peer->output), count));
+}
+
+/* --- the finder --- */
+
+static void find_now(void)
+{
+	struct remote_attempt *attempt = scene.wanted;
+
+	scene.wanted = NULL;
+	scene.tried = 0;
+	remote_attempt_try(attempt, scene.servers, scene.candidate_count, "host.x");
+}
+
+static void find(void *context, struct remote_attempt *attempt)
+{
+	(void)context;
+	scene.wanted = attempt;
+	if (!scene.finds_late)
+		find_now();
+}
+
+static void end_finding(void *context)
+{
+	(void)context;
+	scene.wanted = NULL;
+}
+
+static const struct remote_finder finder = {find, end_finding};
+
+/* --- what is expected --- */
+
+static enum mail_verdict_class class_of(unsigned code)
+{
+	if (code == 552) /* without a status of its own: too many recipients */
+		return MAIL_WAIT;
+	return code < 300 ? MAIL_OK : code < 500 ? MAIL_WAIT : MAIL_FAIL;
+}
+
+/* RFC 6531: its header can go to a server only that takes SMTPUTF8. */
+static bool is_foreign(void)
+{
+	return scene.is_utf8 && !scene.has_extensions && !scene.is_lmtp && scene.high < 100 &&
+	       scene.high < scene.size;
+}
+
+static void check_served(size_t i)
+{
+	size_t decides = scene.is_lmtp ? i : i / 100;
+	unsigned final = scene.final[decides];
+	unsigned code = scene.rcpt[i] != 250 ? scene.rcpt[i] : final;
+
+	assert_int_equal(scene.verdicts[i].class,
+			 code == 552 && scene.rcpt[i] == 250 ? MAIL_FAIL : class_of(code));
+	assert_int_equal(scene.is_taken[i], scene.rcpt[i] == 250 && final == 250);
+	assert_null(scene.triggers[i]);
+	if (scene.verdicts[i].class == MAIL_OK)
+		assert_int_equal(scene.job->recipients[i].is_passed_on, scene.has_extensions);
+}
+
+/* What no server took: told as the best of what they said, and waited for as long as none
+ * was there. */
+static void check_unserved(size_t i)
+{
+	bool was_there = false;
+	bool is_hopeless = true;
+	const char *text = "greeting";
+
+	for (size_t c = 0; c < scene.candidate_count; c++) {
+		was_there |= scene.kinds[c] > KIND_LAST_UNREACHED ||
+			     scene.kinds[c] == KIND_NO_DESCRIPTOR;
+		is_hopeless &= scene.kinds[c] == KIND_GREETS_521;
+		if (scene.kinds[c] == KIND_NO_DESCRIPTOR)
+			text = "Too many open files";
+		else if (scene.kinds[c] == KIND_REFUSES_NOW || scene.kinds[c] == KIND_REFUSES_LATER)
+			text = "Connection refused";
+		else if (scene.kinds[c] == KIND_MUTE_TO_CONNECT)
+			text = "timeout";
+		else if (scene.kinds[c] != KIND_GREETS_521)
+			text = scene.kinds[c] == KIND_GREETS_421 ? "421" : "greeting";
+	}
+	assert_int_equal(scene.verdicts[i].class, is_hopeless ? MAIL_FAIL : MAIL_WAIT);
+	assert_true(is_hopeless || strstr(scene.verdicts[i].text, text) != NULL);
+	assert_true((scene.triggers[i] != NULL) == !was_there);
+	assert_false(scene.is_taken[i]);
+}
+
+static bool is_served(void)
+{
+	for (size_t c = 0; c < scene.candidate_count; c++)
+		if (scene.kinds[c] == KIND_GOOD)
+			return true;
+	return false;
+}
+
+void stage_helper_finish(struct stage_helper_job *job)
+{
+	assert_ptr_equal(job, scene.job);
+	for (size_t i = 0; i < job->recipient_count; i++) {
+		if (!job->recipients[i].is_reported) {
+			assert_true(scene.is_given_up);
+			assert_false(scene.is_taken[i]);
+		} else if (is_served() && is_foreign()) {
+			assert_string_equal(scene.verdicts[i].status, "5.6.7");
+			assert_false(scene.is_taken[i]);
+		} else if (is_served()) {
+			check_served(i);
+		} else {
+			check_unserved(i);
+		}
+	}
+	scene.job = NULL;
+	arena_free(job->arena);
+	free(job);
+}
+
+/* --- the play --- */
+
+/* As long as a job is under way a timer runs, or its servers are searched. */
+static void check(void)
+{
+	assert_true(scene.job == NULL || scene.wanted != NULL || fake_timers() > 0);
+}
+
+static bool play_peer(size_t number)
+{
+	struct peer *peer = &scene.peers[number];
+	int socket = FIRST_SOCKET + (int)number;
+
+	if (!fake_is_closed(socket) && fake_random(2) && fake_watch_is_ready(socket))
+		fake_play_watch(socket);
+	else if (fake_peer_unread(socket) > 0 && !peer->is_over)
+		peer_hears(number);
+	else if (peer->output.length > 0 && fake_peer_room(socket) > 0)
+		peer_says(number);
+	else if (peer->is_over && peer->output.length == 0 && fake_peer_room(socket) > 0)
+		fake_peer_close(socket);
+	else
+		return false;
+	return true;
+}
+
+static bool is_anything_ready(void)
+{
+	for (size_t i = 0; i < scene.peer_count; i++) {
+		int socket = FIRST_SOCKET + (int)i;
+		const struct peer *peer = &scene.peers[i];
+
+		if ((fake_peer_unread(socket) > 0 && !peer->is_over) ||
+		    (peer->output.length > 0 && fake_peer_room(socket) > 0) ||
+		    (!fake_is_closed(socket) && ((peer->is_over && fake_peer_room(socket) > 0) ||
+						 fake_watch_is_ready(socket))))
+			return true;
+	}
+	return scene.wanted != NULL;
+}
+
+static void play(bool drains)
+{
+	unsigned drain_at = drains ? fake_random(400) : UINT32_MAX;
+	unsigned timers = 0;
+
+	for (unsigned steps = 0; scene.job != NULL; steps++) {
+		assert_true(steps < STEPS_MAX);
+		if (steps == drain_at) {
+			scene.is_given_up = true;
+			remote_carrier_drain(&scene.carrier);
+		} else if (scene.wanted != NULL && fake_random(3) == 0) {
+			find_now();
+		} else if (scene.peer_count > 0 &&
+			   play_peer(fake_random(4) ? scene.peer_count - 1
+						    : fake_random((uint32_t)scene.peer_count))) {
+			;
+		} else if (!is_anything_ready()) {
+			assert_true(++timers < TIMERS_MAX);
+			fake_play_timer();
+		}
+		check();
+	}
+}
+
+static void start_job(void)
+{
+	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+
+	job->arena = arena_new();
+	job->sender = str_from(senders[scene.sender]);
+	job->utf8 = scene.is_utf8;
+	job->ret = MAIL_RET_HEADERS;
+	job->envid = STR("e1");
+	job->destination = STR("d.test");
+	job->size = scene.size;
+	job->recipient_count = scene.recipient_count;
+	job->recipients = arena_alloc(job->arena, job->recipient_count * sizeof *job->recipients);
+	for (size_t i = 0; i < job->recipient_count; i++) {
+		char address[32];
+
+		snprintf(address, sizeof address, "r%zu@d.test", i);
+		job->recipients[i].address = arena_copy_str(job->arena, str_from(address));
+		job->recipients[i].original = STR("rfc822;o");
+		job->recipients[i].notify = MAIL_NOTIFY_SUCCESS;
+	}
+	memset(scene.is_taken, 0, sizeof scene.is_taken);
+	scene.job = job;
+	remote_attempt_start(&scene.carrier, job, "key", &finder, NULL);
+	check();
+}
+
+static void plan(uint64_t seed)
+{
+	static const unsigned rcpt[] = {250, 250, 250, 250, 450, 550, 552};
+	static const unsigned final[] = {250, 250, 250, 452, 554, 552, 421};
+	bool has_good = fake_random(3) > 0;
+
+	scene.is_lmtp = seed % 4 == 0;
+	scene.has_pipelining = fake_random(2);
+	scene.finds_late = fake_random(2);
+	scene.messages_max = fake_random(2) ? 1 + fake_random(3) : 0;
+	scene.size = 50 * (uint64_t)(1 + fake_random(fake_random(5) ? 100 : 4000));
+	scene.has_extensions = fake_random(2);
+	scene.is_utf8 = fake_random(2);
+	scene.sender = fake_random(3);
+	scene.high = fake_random(2) ? UINT64_MAX : 10 + 200 * (uint64_t)fake_random(10);
+	if (scene.high < UINT64_MAX && fake_random(3) == 0)
+		scene.high = scene.size - 3; /* the last one */
+	if (scene.size > REMOTE_CHUNK_SIZE && fake_random(3) == 0)
+		scene.high = REMOTE_CHUNK_SIZE; /* the first of a chunk */
+	scene.recipient_count =
+		fake_random(4) ? 1 + fake_random(5) : 1 + fake_random(RECIPIENTS_MAX);
+	for (size_t i = 0; i < scene.recipient_count; i++) {
+		scene.rcpt[i] = rcpt[fake_random(COUNT_OF(rcpt))];
+		scene.final[i] = final[fake_random(COUNT_OF(final) - (scene.is_lmtp ? 1 : 0))];
+	}
+	scene.candidate_count = 1 + fake_random(CANDIDATES_MAX);
+	for (size_t c = 0; c < scene.candidate_count; c++) {
+		scene.kinds[c] = (enum kind)(1 + fake_random(KINDS - 1));
+		assert_true(os_socket_address_parse("192.0.2.1", (uint16_t)(c + 1),
+						    &scene.servers[c].address));
+		scene.servers[c].host = "server.test";
+	}
+	if (has_good)
+		scene.kinds[fake_random((uint32_t)scene.candidate_count)] = KIND_GOOD;
+}
+
+static bool are_all_closed(void)
+{
+	for (size_t i = 0; i < scene.peer_count; i++)
+		if (!fake_is_closed(FIRST_SOCKET + (int)i))
+			return false;
+	return true;
+}
+
+static void run(uint64_t seed)
+{
+	bool drains;
+
+	fake_begin(seed);
+	memset(&scene, 0, sizeof scene);
+	plan(seed);
+	drains = fake_random(4) == 0;
+	remote_carrier_init(&scene.carrier, NULL,
+			    scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP);
+	remote_carrier_configure(&scene.carrier, "client.test", 30 * SECOND_US, 300 * SECOND_US);
+	for (unsigned left = JOBS; left > 0; left--) {
+		start_job();
+		play(drains && left == 1);
+		assert_true(!scene.is_given_up || are_all_closed());
+		while (fake_random(3) == 0 &&
+		       fake_timers() > 0) /* connections that wait too long */
+			fake_play_timer();
+	}
+	remote_carrier_clear(&scene.carrier);
+	assert_int_equal(fake_timers(), 0);
+	assert_true(are_all_closed());
+	for (size_t i = 0; i < scene.peer_count; i++) {
+		buffer_clear(&scene.peers[i].input);
+		buffer_clear(&scene.peers[i].output);
+	}
+}
+
+static uint64_t current_seed; /* 0: none failed */
+
+/* Plays once more: SEED=... */
+static int tell_seed(void **state)
+{
+	(void)state;
+	if (current_seed != 0)
+		print_message("seed %llu\n", (unsigned long long)current_seed);
+	return 0;
+}
+
+static void test_servers(void **state)
+{
+	const char *from = getenv("SEED");
+	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
+
+	(void)state;
+	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : SEEDS); seed++) {
+		current_seed = seed;
+		run(seed);
+	}
+	current_seed = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_servers, tell_seed)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: ISC
+/* Which of the connections that wait is used again, and which is closed. */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "stage/remote_pool.h"
+#include "test.h"
+#include <string.h>
+
+enum { SESSIONS = 51, WAITING_MAX = 50 };
+
+struct remote_session {
+	const char *key;
+	bool is_used_up, is_free;
+	int64_t waits_us;
+	void (*ended)(void *context, struct remote_session *session);
+	void *context;
+};
+
+static struct remote_session sessions[SESSIONS];
+
+void remote_session_free(struct remote_session *session)
+{
+	assert_false(session->is_free);
+	session->is_free = true;
+}
+
+bool remote_session_is_reusable(const struct remote_session *session)
+{
+	return !session->is_used_up;
+}
+
+const char *remote_session_key(const struct remote_session *session)
+{
+	return session->key;
+}
+
+void remote_session_wait(struct remote_session *session, int64_t delay_us,
+			 void (*ended)(void *context, struct remote_session *session),
+			 void *context)
+{
+	session->waits_us = delay_us;
+	session->ended = ended;
+	session->context = context;
+}
+
+/* The first COUNT of them wait, in their order. */
+static struct remote_pool *pool_of(size_t count)
+{
+	struct remote_pool *pool = remote_pool_new();
+
+	memset(sessions, 0, sizeof sessions);
+	for (size_t i = 0; i < count; i++) {
+		sessions[i].key = i % 2 == 0 ? "even" : "odd";
+		remote_pool_put(pool, &sessions[i]);
+	}
+	return pool;
+}
+
+static void the_last_of_its_key_is_used_again(void **state)
+{
+	struct remote_pool *pool = pool_of(5);
+
+	(void)state;
+	assert_null(remote_pool_take(pool, "eve"));
+	assert_ptr_equal(remote_pool_take(pool, "odd"), &sessions[3]);
+	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[4]);
+	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[2]);
+	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[0]);
+	assert_null(remote_pool_take(pool, "even"));
+	assert_ptr_equal(remote_pool_take(pool, "odd"), &sessions[1]);
+	assert_null(remote_pool_take(pool, "odd"));
+	for (size_t i = 0; i < 5; i++) {
+		assert_false(sessions[i].is_free);
+		assert_true(sessions[i].waits_us == 5 * SECOND_US);
+	}
+	remote_pool_free(pool);
+	remote_pool_free(NULL);
+}
+
+static void one_too_many_ends_the_oldest(void **state)
+{
+	struct remote_pool *pool = pool_of(SESSIONS);
+
+	(void)state;
+	for (size_t i = 0; i < SESSIONS; i++)
+		assert_int_equal(sessions[i].is_free, i < SESSIONS - WAITING_MAX);
+	remote_pool_free(pool);
+	for (size_t i = 0; i < SESSIONS; i++)
+		assert_true(sessions[i].is_free);
+}
+
+static void one_that_ends_is_closed_alone(void **state)
+{
+	struct remote_pool *pool = pool_of(5);
+
+	(void)state;
+	sessions[2].ended(sessions[2].context, &sessions[2]);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(sessions[i].is_free, i == 2);
+	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[4]);
+	assert_ptr_equal(remote_pool_take(pool, "even"), &sessions[0]);
+	remote_pool_clear(pool);
+	assert_true(sessions[1].is_free && sessions[3].is_free);
+	assert_null(remote_pool_take(pool, "odd"));
+	remote_pool_free(pool);
+}
+
+static void one_that_is_used_up_is_closed(void **state)
+{
+	struct remote_pool *pool = pool_of(0);
+
+	(void)state;
+	sessions[0] = (struct remote_session){.key = "even", .is_used_up = true};
+	remote_pool_put(pool, &sessions[0]);
+	assert_true(sessions[0].is_free && sessions[0].ended == NULL);
+	assert_null(remote_pool_take(pool, "even"));
+	remote_pool_free(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_of_its_key_is_used_again),
+		cmocka_unit_test(one_too_many_ends_the_oldest),
+		cmocka_unit_test(one_that_ends_is_closed_alone),
+		cmocka_unit_test(one_that_is_used_up_is_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
