@@ -6,7 +6,6 @@
 #include "mail/verp.h"
 #include "manager/internal.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -88,25 +87,14 @@ static void finish_bounce(struct manager *manager, struct message *message)
 /* As much of the original as may be returned. */
 static int read_original(struct manager *manager, const struct message *message, struct buffer *out)
 {
-	enum { PIECE = 65536 };
+	enum { MORE = 65536 };
 	uint64_t limit = message->control->envelope->size;
-	int file = queue_update_open_data(
-		manager->store, message->is_queued ? &message->stage : NULL, message->number);
-	ssize_t count = 1;
 
-	if (file < 0)
-		return file;
-	if (manager->config->bouncemaxbytes > 0 && limit > manager->config->bouncemaxbytes + PIECE)
-		limit = manager->config->bouncemaxbytes + PIECE;
-	while (count > 0 && out->length < limit) {
-		uint64_t wanted = limit - out->length < PIECE ? limit - out->length : PIECE;
-
-		count = os_file_read(file, buffer_reserve(out, PIECE), wanted, out->length);
-		if (count > 0)
-			buffer_commit(out, (size_t)count);
-	}
-	os_file_close(file);
-	return count < 0 ? (int)count : 0;
+	if (manager->config->bouncemaxbytes > 0 && limit > manager->config->bouncemaxbytes + MORE)
+		limit = manager->config->bouncemaxbytes + MORE;
+	return queue_update_read_beginning(manager->store,
+					   message->is_queued ? &message->stage : NULL,
+					   message->number, limit, out);
 }
 
 static int write_report(struct bounce_job *job, struct str recipient,
@@ -143,17 +131,10 @@ static int write_report(struct bounce_job *job, struct str recipient,
 static void commit(struct bounce_job *job)
 {
 	struct mail_envelope *envelope = job->envelope;
-	int error =
-		os_file_write(job->queue.file, buffer_data(&job->content), job->content.length, 0);
 
 	envelope->id = (struct mail_id){job->queue.number, os_clock_wall_us()};
 	envelope->size = job->content.length;
-	if (error < 0) {
-		queue_client_abandon(&job->queue);
-		job->queue.done(job, error);
-		return;
-	}
-	queue_client_commit(&job->queue, envelope);
+	queue_client_commit(&job->queue, envelope, buffer_view(&job->content));
 }
 
 static void log_queued(const struct bounce_job *job)

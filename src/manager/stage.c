@@ -12,6 +12,7 @@
 #include "manager/schedule.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "queue/message.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -118,12 +119,26 @@ static void cannot_start(struct manager *manager, struct job *job, int error)
 	message_continue(manager, message);
 }
 
+_Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
+	       "a file that is used again would be handed out");
+
+/* A large message goes by its file's descriptor, others by value (queue/spare.c). */
+static int open_content(struct manager *manager, const struct message *message,
+			struct buffer *content)
+{
+	const enum mail_stage *stage = message->is_queued ? &message->stage : NULL;
+	uint64_t size = message->control->envelope->size;
+
+	if (size > QUEUE_BY_VALUE_MAX)
+		return queue_update_open_data(manager->store, stage, message->number);
+	return queue_update_read_data(manager->store, stage, message->number, size, content);
+}
+
 static void start_job(struct manager *manager, struct job *job, struct helper *helper)
 {
-	struct buffer body = {0};
-	const struct message *message = job->message;
-	int file = queue_update_open_data(
-		manager->store, message->is_queued ? &message->stage : NULL, message->number);
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	struct buffer content CLEANUP(buffer_clear) = {0};
+	int file = open_content(manager, job->message, &content);
 
 	if (file < 0) {
 		cannot_start(manager, job, file);
@@ -131,9 +146,13 @@ static void start_job(struct manager *manager, struct job *job, struct helper *h
 	}
 	put_in_flight(manager, job, helper);
 	stage_pack_job(job, &body);
+	if (job->message->control->envelope->size <= QUEUE_BY_VALUE_MAX) {
+		ipc_job_send_start(helper->channel, job->tag, &body, buffer_view(&content));
+		return;
+	}
+	pack_str(&body, STR(""));
 	ipc_channel_send(helper->channel, IPC_JOB_START, job->tag, buffer_view(&body), &file, 1);
 	os_file_close(file);
-	buffer_clear(&body);
 }
 
 /* The next destination's next job; false when that has to wait. */

@@ -84,11 +84,12 @@ struct queue_spare_list {
 	size_t capacity;
 };
 
-/* The descriptor of a message that was committed here, kept because its file may
- * become a spare soon. */
-struct queue_kept {
-	uint64_t number; /* 0: none */
-	int file;
+/* kept.c: the messages that were committed here and whose files may be used again. */
+struct queue_kept;
+struct queue_kept_list {
+	struct queue_kept *by_number;
+	struct queue_kept *oldest_open; /* all that were added before it are closed */
+	size_t open_count;
 };
 
 /* Directories whose removals matter to those who reuse numbers and files. */
@@ -108,8 +109,7 @@ struct queue_intake {
 	bool *dirty;                   /* [QUEUE_DIRTY_COUNT][split] */
 	bool is_unknown;               /* any directory may be dirty from a process before us */
 	bool is_poisoned;              /* a sync failed: no removal is sure any more */
-	struct queue_kept *kept;       /* [kept_size], by number */
-	size_t kept_size;
+	struct queue_kept_list kept;
 	struct queue_message *messages; /* handed out, not committed */
 };
 
@@ -120,11 +120,14 @@ struct queue_message {
 	struct queue_spare data;
 	enum mail_stage stage;
 	bool has_envelope; /* S3, whole */
+	bool is_shared;    /* others may have a descriptor: it is not used again */
 	bool has_failed;   /* its files are not used again */
 };
 
 /* message.c: closes and frees; the file stays. */
 void queue_message_release(struct queue_message *message);
+/* The same; the file is removed. */
+void queue_message_discard(struct queue_message *message);
 
 /* spare.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
@@ -154,13 +157,19 @@ MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum
 /* Out of the way under a name that no later process takes for a spare. Closes it. */
 void queue_spare_set_aside(struct queue_intake *intake, const char *path, struct queue_spare spare);
 
-/* remove.c: the data file FROM goes to pid/ and waits there, to be reused with FILE (or
- * another descriptor when it is -1). Closes FILE at last. No error when it is gone. */
+/* remove.c: the data file FROM goes to pid/ and waits there, to be removed or, with FILE, to
+ * be reused. Closes FILE at last (-1: none). No error when it is gone. */
 MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 			    int file);
 
-/* Keeps a committed message's descriptor, and gives it back (-1: not kept). */
+/* Remembers that NUMBER's file was never shared, and keeps its descriptor as long as there is
+ * room for it. What is remembered of an earlier message with that number is forgotten. */
 void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);
-int queue_kept_take(struct queue_intake *intake, uint64_t number);
+/* Closes the descriptor; it is still remembered. */
+void queue_kept_close(struct queue_intake *intake, uint64_t number);
+/* Whether NUMBER's file was never shared, and the descriptor (-1: closed meanwhile). It is
+ * forgotten. */
+bool queue_kept_take(struct queue_intake *intake, uint64_t number, int *file_out);
+void queue_kept_clear(struct queue_intake *intake);
 
 #endif
