@@ -91,9 +91,9 @@ MUST_CHECK int queue_update_read_data(struct queue_store *store, const enum mail
 MUST_CHECK int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
 					   uint64_t number, uint64_t size, struct buffer *data);
 /* For those who hold no lock, after they read and before they show it: 1 when the message is
- * still ID, and so all that was read of it is its own; 0 when it has ended or gone on from
- * S4 to S5. A file that is used again has another message's trailer before it has
- * its name. */
+ * still ID there, and so all that was read of it is its own; 0 when it has ended or gone on
+ * from S4 to S5. What is read here is opened by its name, which goes before the file is used
+ * again and comes back only when all of it is the next message's. */
 MUST_CHECK int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
 				     struct mail_id id);
 /* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for reading: a

@@ -240,22 +240,15 @@ int queue_update_read_data(struct queue_store *store, const enum mail_stage *sta
 int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
 			  struct mail_id id)
 {
-	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
-	uint64_t size;
-	int file = queue_update_open_data(store, stage, id.number);
-	int result = file;
+	int result = queue_update_load(store, stage, id.number, &control, NULL);
 
-	if (file >= 0) {
-		result = queue_trailer_read(file, &text, &size);
-		os_file_close(file);
-	}
-	if (result == 0)
-		result = queue_control_parse(buffer_view(&text), &control, NULL);
 	if (result < 0)
-		return result == -ENOENT || result == -ENODATA || result == -EBADMSG ? 0 : result;
-	result = control->envelope->id.number == id.number &&
-		 control->envelope->id.born_us == id.born_us;
+		return result == -ENOENT || result == -ENODATA || result == -EBADMSG ||
+				       result == -EPROTO
+			       ? 0
+			       : result;
+	result = control->envelope->id.born_us == id.born_us;
 	queue_control_free(control);
 	return result;
 }
