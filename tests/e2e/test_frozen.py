@@ -2,14 +2,16 @@
 """A process that stands still keeps what it was given. Meanwhile its message ends another way,
 and the message's file is another's or is gone: nobody must get a byte that is not his."""
 
+import json
 import os
 import signal
 import socketserver
+import subprocess
 import threading
 
 import pytest
 from smtp import Client, Wire, stuff
-from stagepost import wait_until
+from stagepost import as_user, wait_until
 
 LARGE = 100_000  # does not go by value
 OTHERS = 64  # messages that are sent to get a file used again: more than are ever in stock
@@ -46,6 +48,7 @@ class Hop:
             while (part := rfile.readline()) not in (b".\r\n", b""):
                 self.taken += part
             self.is_over.set()
+            wfile.write(b"250 ok\r\n")
             return
 
     def close(self):
@@ -79,13 +82,14 @@ def send(mx, recipient, text):
     return number_of(reply)
 
 
-def is_used_again(mx, number):
-    """Sends mail of others until a message has NUMBER. That one stays in the queue."""
+def is_used_again(mx, number, recipient="bob@a.test"):
+    """Sends mail of others until a message has NUMBER."""
     for _ in range(OTHERS):
-        found, identity = send(mx, "bob@a.test", text_of("bob", 2000))
+        found, identity = send(mx, recipient, text_of("bob", 2000))
         if found == number:
             return True
-        mx.log.wait("message_done", id=identity)
+        if recipient == "bob@a.test":
+            mx.log.wait("message_done", id=identity)
     return False
 
 
@@ -124,17 +128,16 @@ def test_helper_that_stands_still(node, hop, service, size):
     (pid,) = mx.pids(service)
     assert len(queue_files(mx, pid)) == (size == LARGE)
     os.kill(pid, signal.SIGSTOP)
+    hop.go.set()  # it sees the reply before it sees that "send" is gone
     try:
         assert len(deliver_otherwise(mx, recipient)) == 1
         mx.log.wait("message_done", id=identity)
         assert is_used_again(mx, number) == (size < LARGE)
     finally:
-        hop.go.set()
         os.kill(pid, signal.SIGCONT)
     assert hop.is_over.wait(20)
     assert b"bob" not in hop.taken
-    if hop.taken:
-        assert (hop.taken + b"end").endswith(text + b"end")
+    assert hop.taken.endswith(text)
 
 
 def begin(mx, text, size):
@@ -223,3 +226,63 @@ def test_helpers_have_no_files_of_small_messages(node):
     for _ in range(OTHERS):
         send(mx, "bob@a.test", text_of("bob", 2000))
         assert not queue_files(mx, pid)
+
+
+def stopped_at(mx, read, *words):
+    """The command, and its pid: it stands still before its READth read of a file. None: it has
+    ended before that."""
+    program = os.path.join(mx.programs, "stagepost")
+    output = os.path.join(mx.directory, "strace")
+    strace = subprocess.Popen(
+        [*as_user(), "strace", "-o", output, "-e", "trace=pread64",
+         "-e", f"inject=pread64:signal=SIGSTOP:when={read}", program, *words],
+        env={**os.environ, "STAGEPOST_CONF": mx.conf}, cwd=mx.directory,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def stands():
+        try:
+            with open(output, encoding="ascii", errors="replace") as file:
+                return "--- stopped by SIGSTOP ---" in file.read()
+        except FileNotFoundError:
+            return False
+
+    wait_until(lambda: stands() or strace.poll() is not None,
+               "the command stands still, or has ended")
+    if not stands():
+        return strace, None
+    with open(f"/proc/{strace.pid}/task/{strace.pid}/children", encoding="ascii") as file:
+        return strace, int(file.read())
+
+
+@pytest.mark.parametrize("words", [["show", "--json"], ["list", "--json"]])
+def test_command_that_stands_still(node, words):
+    """Between any two reads the message ends, and another one gets its file."""
+    read = 0
+    is_over = False
+    while not is_over:
+        read += 1
+        hop = Hop()
+        address, _, port = hop.address.partition(":")
+        mx = node(f"node{read}", routes=[f"b.test:{address};{port}"])
+        number, identity = send(mx, "anna@b.test", text_of("anna", 2000))
+        assert hop.is_asked.wait(20)
+        names = [identity] if words[0] == "show" else []
+        strace, pid = stopped_at(mx, read, "queue", *words, *names)
+        is_over = pid is None
+        if not is_over:
+            hop.go.set()
+            mx.log.wait("message_done", id=identity)
+            hop.go.clear()
+            assert is_used_again(mx, number, "bob@b.test")
+            os.kill(pid, signal.SIGCONT)
+        out, err = strace.communicate(timeout=20)
+        if words[0] == "show":
+            assert b"bob" not in out + err
+        for line in out.splitlines():
+            shown = json.loads(line)  # a message's, and no mixture
+            assert shown["state"] == "queued"
+            name = "anna" if shown["id"] == identity else "bob"
+            assert [r["address"] for r in shown["recipients"]] == [f"{name}@b.test"]
+        hop.close()
+        mx.stop()
+    assert read > 2
