@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of mail to lists; the directory and the queue are this test's own. */
 #include "base/panic.h"
+#include "queue/message.h"
 #include "stage/list.h"
 #include "test.h"
 #include <errno.h>
@@ -332,6 +333,28 @@ static void each_member_has_it_once(void **state)
 	}
 }
 
+/* Up to its bound a message goes with its commit, larger ones into files. */
+static void large_messages_are_copied_into_files(void **state)
+{
+	enum { HEAD = sizeof "Delivered-To: list@a.test\r\n" - 1 };
+	static char text[3 * QUEUE_BY_VALUE_MAX];
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t size = i == 2 ? sizeof text - 1 : QUEUE_BY_VALUE_MAX - HEAD + i;
+
+		set_up(state);
+		memset(text, 'x', size);
+		memcpy(text, "Subject: x\r\n\r\n", 14);
+		text[size] = '\0';
+		world.members = 1001;
+		deliver("ann@c.test", text, 1);
+		assert_int_equal(world.committed, 2);
+		assert_int_equal(world.shared, i == 0 ? 0 : 2);
+		each_has_it(1);
+		tear_down(state);
+	}
+}
+
 static void all_recipients_of_a_job_are_seen_to(void **state)
 {
 	(void)state;
@@ -523,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_member_has_it_once),
+		cmocka_unit_test(large_messages_are_copied_into_files),
 		cmocka_unit_test_setup_teardown(all_recipients_of_a_job_are_seen_to, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(members_may_have_senders_of_their_own, set_up,
