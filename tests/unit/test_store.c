@@ -199,6 +199,8 @@ static void pass_s4_and_reuse(enum queue_sync sync)
 	struct queue_store *store = open_store(sync);
 	struct queue_intake *intake = open_intake(store);
 	uint64_t first = enqueue(intake, "one, the longer message\r\n");
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	struct queue_control *control;
 	struct os_file_info info;
 	char name[QUEUE_PATH_SIZE];
 	uint64_t second;
@@ -215,6 +217,9 @@ static void pass_s4_and_reuse(enum queue_sync sync)
 	assert_int_equal(queue_intake_held(intake), 0);
 	assert_int_equal(enqueue(intake, "three\r\n"), first);
 	expect_data(store, first, "three\r\n");
+	assert_int_equal(queue_update_load(store, &stage, first, &control, NULL), 0);
+	assert_int_equal(control->envelope->size, strlen("three\r\n"));
+	queue_control_free(control);
 	expect_data(store, second, "two\r\n");
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, second), 0);
