@@ -97,6 +97,8 @@ static int open_data(struct inject_message *message, const struct config *config
 		error = queue_intake_open(message->store, &options, &message->intake);
 	if (error == 0)
 		error = queue_message_new(message->intake, &message->message);
+	if (error == 0)
+		error = queue_message_share(message->message);
 	return error;
 }
 

@@ -41,7 +41,6 @@ struct intake_session {
 	struct directory_request recipient; /* while the directory is asked for one */
 	struct queue_client_message message;
 	struct mail_id id;            /* of that message */
-	uint64_t written;             /* bytes of it in its file */
 	struct intake_client *client; /* NULL: it is not counted */
 	struct intake_pace pace;
 	struct intake_pace idle; /* the same, but only a message ends it */

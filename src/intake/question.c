@@ -3,7 +3,6 @@
 #include "intake/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include <errno.h>
 
 /* What the client is told when the queue cannot take its message. */
@@ -42,7 +41,6 @@ static void answer_open(struct intake_session *session, int result)
 		return;
 	}
 	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
-	session->written = 0;
 	smtp_server_answer_open(session->server, session->id);
 }
 
@@ -59,9 +57,11 @@ static void log_accepted(struct intake_session *session, const struct mail_envel
 static void answer_commit(struct intake_session *session, int result)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
+	struct buffer *body = smtp_server_body(session->server);
 	struct mail_verdict verdict;
 	char id[MAIL_ID_SIZE];
 
+	buffer_consume(body, body->length);
 	if (result < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(session->id),
 			  log_string("client", session->address), log_string("operation", "commit"),
@@ -76,7 +76,19 @@ static void answer_commit(struct intake_session *session, int result)
 	smtp_server_answer(session->server, &verdict);
 }
 
-/* OPEN or COMMIT was decided, perhaps at once. */
+/* The message goes no further: the client is told at its end. */
+static void data_failed(struct intake_session *session, int error)
+{
+	struct mail_verdict verdict;
+
+	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
+		  log_string("operation", "write"), log_error(error));
+	queue_client_abandon(&session->message);
+	queue_verdict(&verdict, error);
+	smtp_server_data_failed(session->server, &verdict);
+}
+
+/* OPEN or COMMIT was decided, or the message has its file; perhaps at once. */
 static void on_queue_done(void *context, int result)
 {
 	struct intake_session *session = context;
@@ -87,35 +99,10 @@ static void on_queue_done(void *context, int result)
 		answer_open(session, result);
 	else if (question != NULL && question->type == SMTP_QUESTION_COMMIT)
 		answer_commit(session, result);
+	else if (result < 0 && smtp_server_message_is_open(session->server))
+		data_failed(session, result);
 	if (!session->is_pumping)
 		intake_session_pump(session);
-}
-
-/* Writes what the engine has of the message: 0 or -errno. */
-static int write_body(struct intake_session *session)
-{
-	struct buffer *body = smtp_server_body(session->server);
-	int error;
-
-	if (body->length == 0)
-		return 0;
-	error = os_file_write(session->message.file, buffer_data(body), body->length,
-			      session->written);
-	session->written += body->length;
-	buffer_consume(body, body->length);
-	return error;
-}
-
-static void commit(struct intake_session *session, const struct smtp_question *question)
-{
-	int error = write_body(session);
-
-	if (error < 0) {
-		queue_client_abandon(&session->message);
-		on_queue_done(session, error);
-		return;
-	}
-	queue_client_commit(&session->message, question->envelope);
 }
 
 void intake_question_see_to(struct intake_session *session, const struct smtp_question *question)
@@ -132,34 +119,44 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 		break;
 	case SMTP_QUESTION_COMMIT:
 		session->is_asking = true;
-		commit(session, question);
+		queue_client_commit(&session->message, question->envelope,
+				    buffer_view(smtp_server_body(session->server)));
 		break;
 	}
 }
 
-void intake_question_see_to_body(struct intake_session *session)
+/* Of a message that is larger than goes by value, what the engine has. */
+static void write_body(struct intake_session *session)
 {
-	struct mail_verdict verdict;
+	struct buffer *body = smtp_server_body(session->server);
 	int error;
 
-	if (session->message.state == QUEUE_CLIENT_OPEN &&
+	if (!queue_client_is_shared(&session->message)) {
+		/* nothing more is read from the client while the body is full */
+		session->is_asking = true;
+		queue_client_share(&session->message);
+		return;
+	}
+	error = queue_client_write(&session->message, buffer_view(body));
+	buffer_consume(body, body->length);
+	if (error < 0)
+		data_failed(session, error);
+}
+
+void intake_question_see_to_body(struct intake_session *session)
+{
+	enum queue_client_state state = session->message.state;
+
+	if ((state == QUEUE_CLIENT_OPEN || state == QUEUE_CLIENT_SHARING) &&
 	    !smtp_server_message_is_open(session->server)) {
+		session->is_asking &= state != QUEUE_CLIENT_SHARING;
 		queue_client_abandon(&session->message);
 		return;
 	}
-	/* of a message that is whole, the rest is written when COMMIT is seen to */
-	if (session->message.state != QUEUE_CLIENT_OPEN ||
-	    smtp_server_question(session->server) != NULL ||
-	    smtp_server_body(session->server)->length < SMTP_SERVER_BODY_MAX)
-		return;
-	error = write_body(session);
-	if (error == 0)
-		return;
-	log_event(EVENT_QUEUE_ERROR, log_id(session->id), log_string("client", session->address),
-		  log_string("operation", "write"), log_error(error));
-	queue_client_abandon(&session->message);
-	queue_verdict(&verdict, error);
-	smtp_server_data_failed(session->server, &verdict);
+	/* of a message that is whole, the rest goes with COMMIT */
+	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
+	    smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX)
+		write_body(session);
 }
 
 void intake_question_cancel(struct intake_session *session)

@@ -118,7 +118,7 @@ static void watch_what_is_needed(struct intake_session *session)
 static void set_deadline(struct intake_session *session)
 {
 	const struct config *config = session->intake->config;
-	uint32_t seconds = smtp_server_timeout_seconds(session->server);
+	uint32_t seconds = session->is_asking ? 0 : smtp_server_timeout_seconds(session->server);
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t left_us;
 

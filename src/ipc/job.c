@@ -16,6 +16,24 @@ static bool is_word(struct str word)
 	return is_line(word) && str_find(word, ' ') < 0;
 }
 
+void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
+			struct str content)
+{
+	enum { LENGTH = 4 };
+	bool fits = content.length <= IPC_BODY_MAX - LENGTH - body->length;
+
+	pack_str(body, fits ? content : STR(""));
+	ipc_channel_send(channel, IPC_JOB_START, tag, buffer_view(body), NULL, 0);
+	while (!fits && content.length > 0) {
+		struct str part = content;
+
+		if (part.length > IPC_BODY_MAX)
+			part.length = IPC_BODY_MAX;
+		ipc_channel_send(channel, IPC_JOB_CONTENT, tag, part, NULL, 0);
+		content = str_skip(content, part.length);
+	}
+}
+
 bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out)
 {
 	struct unpack unpack = {body, false};

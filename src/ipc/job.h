@@ -5,9 +5,14 @@
  *
  *   HELLO    str service, u32 concurrency       a helper: "remote", a service's name,
  *                                               or "resolve"
- * To a delivery helper, with the data file's descriptor, and back:
+ * To a delivery helper, and back:
  *   START    u64 number, u64 born, str sender, u64 size, u32 utf8, u32 ret, str envid,
- *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...
+ *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
+ *            str content
+ *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START where it fits
+ *            in, otherwise it is empty there, and the next packets are its CONTENT. That of a
+ *            larger message is empty, and a descriptor of its data file comes with START.
+ *   CONTENT  a part of that of the START before, as it is: so many that they are SIZE together
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
  *            as many as are decided; flags: enum ipc_job_flags
  *   FINISH   the same as REPORT; the job is over
@@ -29,6 +34,7 @@
 #ifndef IPC_JOB_H
 #define IPC_JOB_H
 
+#include "ipc/channel.h"
 #include "ipc/pack.h"
 
 enum ipc_job {
@@ -42,10 +48,12 @@ enum ipc_job {
 	IPC_JOB_BACK,
 	IPC_JOB_DRAIN,
 	IPC_JOB_RETIRE,
+	IPC_JOB_CONTENT,
 };
 
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
+	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of a message's content that come by value */
 	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START but for its recipients */
 	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient but for its texts */
 	IPC_JOB_RESOLVE_OVERHEAD = 20, /* bytes of a message in a RESOLVE but for these and texts */
@@ -62,6 +70,11 @@ enum ipc_job_resolved_flags {
 	IPC_JOB_RESOLVED_AWAY = 1 << 1, /* 4.x.x because the directory does not answer */
 	IPC_JOB_RESOLVED_FLAGS = IPC_JOB_RESOLVED_MORE | IPC_JOB_RESOLVED_AWAY,
 };
+
+/* Sends START with BODY, which is all but the content, and CONTENT by value. Not larger than
+ * IPC_JOB_CONTENT_MAX. BODY is changed. */
+void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
+			struct str content);
 
 /*
  * What helpers say is not believed: they read what strangers send. What is read here is

@@ -2,7 +2,6 @@
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
-#include "queue/update.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +146,8 @@ static int visit(void *context, uint64_t number)
 
 	if (walk->in_info && was_shown(walk, number))
 		return 0;
-	result = queue_update_load(walk->store, walk->in_info ? NULL : &walk->stage, number,
-				   &entry.control, &entry.line);
+	result = listing_load(walk->store, walk->in_info ? NULL : &walk->stage, number,
+			      &entry.control, &entry.line);
 	if (result == -ENOENT)
 		return 0; /* it has moved on */
 	if (result == -EACCES || result == -EIO || result == -EMFILE)

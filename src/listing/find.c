@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "listing/internal.h"
-#include "queue/update.h"
 #include <errno.h>
 
 /* 0 also when it is there but damaged. */
@@ -12,7 +11,7 @@ static int load(struct queue_store *store, const enum mail_stage *stage, uint64_
 	*entry = (struct listing_entry){.number = number, .is_preprocessed = stage == NULL};
 	if (stage != NULL)
 		entry->stage = *stage;
-	result = queue_update_load(store, stage, number, &entry->control, &entry->line);
+	result = listing_load(store, stage, number, &entry->control, &entry->line);
 	return result == -EBADMSG || result == -EPROTO || result == -ENODATA ? 0 : result;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mailbox/copy.h"
 #include "mail/text.h"
-#include "os/file.h"
-#include <errno.h>
 
 static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
 {
@@ -77,31 +75,30 @@ static bool is_loop(struct str header, struct str recipient)
 	return false;
 }
 
-void mailbox_copy_begin(struct mailbox_copy *copy, int file, uint64_t size, struct str sender,
-			struct str recipient, struct buffer *out)
+void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
+			struct str sender, struct str recipient, struct buffer *out)
 {
-	*copy = (struct mailbox_copy){.file = file, .size = size, .recipient = recipient};
+	*copy = (struct mailbox_copy){.content = *content, .recipient = recipient};
 	append_header(copy, "Return-Path: <", sender, ">", out);
 	append_header(copy, "Delivered-To: ", recipient, "", out);
 }
 
 bool mailbox_copy_is_done(const struct mailbox_copy *copy)
 {
-	return copy->offset >= copy->size;
+	return copy->offset >= copy->content.size;
 }
 
 int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size, struct buffer *out)
 {
-	uint64_t rest = copy->size - copy->offset;
-	ssize_t got = os_file_read(copy->file, block, rest < block_size ? (size_t)rest : block_size,
-				   copy->offset);
+	struct str part;
+	int error = ipc_content_read(&copy->content, copy->offset, block, block_size, &part);
 
-	if (got <= 0)
-		return got < 0 ? (int)got : -EIO;
-	if (copy->offset == 0 && is_loop(str_slice(block, (size_t)got), copy->recipient))
+	if (error < 0)
+		return error;
+	if (copy->offset == 0 && is_loop(part, copy->recipient))
 		return MAILBOX_COPY_LOOP;
-	convert(copy, block, (size_t)got, out);
-	copy->offset += (uint64_t)got;
+	convert(copy, part.data, part.length, out);
+	copy->offset += part.length;
 	if (mailbox_copy_is_done(copy) && copy->held_cr)
 		append(copy, "\r", 1, out);
 	return 0;

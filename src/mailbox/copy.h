@@ -8,12 +8,12 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "ipc/content.h"
 
 enum { MAILBOX_COPY_LOOP = 1 };
 
 struct mailbox_copy {
-	int file; /* the message, CRLF lines */
-	uint64_t size;
+	struct ipc_content content; /* the message, CRLF lines */
 	uint64_t offset;
 	struct str recipient;
 	uint64_t lines; /* so far: LF that a reader turns into CRLF */
@@ -21,11 +21,11 @@ struct mailbox_copy {
 	char last;      /* byte appended */
 };
 
-/* Appends what stands in front to OUT. RECIPIENT is borrowed, FILE as well. */
-void mailbox_copy_begin(struct mailbox_copy *copy, int file, uint64_t size, struct str sender,
-			struct str recipient, struct buffer *out);
+/* Appends what stands in front to OUT. RECIPIENT is borrowed, what CONTENT refers to as well. */
+void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *content,
+			struct str sender, struct str recipient, struct buffer *out);
 bool mailbox_copy_is_done(const struct mailbox_copy *copy);
-/* Appends what becomes of up to BLOCK_SIZE more bytes, read into BLOCK, to OUT: 0,
+/* Appends what becomes of up to BLOCK_SIZE more bytes, perhaps read into BLOCK, to OUT: 0,
  * MAILBOX_COPY_LOOP when the header, as far as it stands in the first block, has
  * a Delivered-To of the same recipient already, or -errno (-EIO when the file is
  * shorter than was said). */

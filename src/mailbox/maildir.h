@@ -22,6 +22,7 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "ipc/content.h"
 #include "mail/verdict.h"
 #include <stdint.h>
 
@@ -39,8 +40,7 @@ struct maildir_delivery {
 	struct str path;             /* of the Maildir, from maildir_path_expand() */
 	struct str sender;           /* "" : the null sender */
 	struct str recipient;        /* LOCAL@DOMAIN */
-	int file;                    /* the message, CRLF lines */
-	uint64_t size;               /* of it */
+	struct ipc_content content;  /* the message, CRLF lines */
 	struct mail_verdict verdict; /* out */
 };
 

@@ -21,8 +21,8 @@ int maildir_write(struct maildir *maildir, const struct maildir_delivery *delive
 	int result = 0;
 
 	buffer_reset(output);
-	mailbox_copy_begin(&copy, delivery->file, delivery->size, delivery->sender,
-			   delivery->recipient, output);
+	mailbox_copy_begin(&copy, &delivery->content, delivery->sender, delivery->recipient,
+			   output);
 	do {
 		if (!mailbox_copy_is_done(&copy))
 			result = mailbox_copy_next(&copy, maildir->input, MAILDIR_BLOCK, output);

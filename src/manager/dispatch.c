@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "queue/message.h"
 
 /* --- the body of a START --- */
 
@@ -121,24 +122,42 @@ void dispatch_on_ended(void *context, void *subject)
 
 /* --- starting --- */
 
-/* The data cannot be opened: that is no reason to lose the message. */
+_Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
+	       "a file that is used again would be handed out");
+
+/* A large message goes by its file's descriptor, others by value (queue/spare.c): 0 or -errno, and
+ * *FILE_OUT may be none. */
+static int take_content(struct manager *manager, const struct message *message,
+			struct buffer *content, int *file_out)
+{
+	enum mail_stage stage = (enum mail_stage)message->facts.stage;
+	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
+	uint64_t size = message->control->envelope->size;
+
+	*file_out = -1;
+	if (size <= QUEUE_BY_VALUE_MAX)
+		return queue_update_read_data(manager->store, place, message->id.number, size,
+					      content);
+	*file_out = queue_update_open_data(manager->store, place, message->id.number);
+	return *file_out < 0 ? *file_out : 0;
+}
+
+/* The data cannot be read: that is no reason to lose the message. */
 static void start(struct manager *manager, struct job *job, struct helper *helper)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
-	const struct message *message = job->message;
-	enum mail_stage stage = (enum mail_stage)message->facts.stage;
-	int file = queue_update_open_data(manager->store,
-					  message_facts_are_s4(message->facts) ? &stage : NULL,
-					  message->id.number);
+	struct buffer content CLEANUP(buffer_clear) = {0};
+	int file;
+	int error = take_content(manager, job->message, &content, &file);
 
-	if (file < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
-			  log_string("operation", "open data"), log_error(file));
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_id(job->message->id),
+			  log_string("operation", "open data"), log_error(error));
 		dispatch_on_ended(manager, job);
 		return;
 	}
 	pack_job(job, &body);
-	helper_start(helper, job, buffer_view(&body), file);
+	helper_start(helper, job, &body, buffer_view(&content), file);
 	os_file_close(file);
 }
 

@@ -2,37 +2,51 @@
 /* stagepost queue show */
 #include "base/json.h"
 #include "mail/text.h"
-#include "os/file.h"
 #include "program/command_queue.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1 << 20, PIECE = 16 * 1024 };
+enum { HEADER_MAX = 1 << 20, TRIES = 5 };
 
-/* The data file up to its empty line. */
+/* The data up to its empty line. */
 static int read_header(struct queue_store *store, const struct listing_entry *entry,
 		       struct buffer *out)
 {
-	int file = queue_update_open_copy(store, entry->is_preprocessed ? NULL : &entry->stage,
-					  entry->number);
-	ssize_t count = 1;
-	const char *end = NULL;
+	uint64_t size = HEADER_MAX;
+	const char *end;
+	int error;
 
-	if (file < 0)
-		return file;
-	while (count > 0 && end == NULL && out->length < HEADER_MAX) {
-		count = os_file_read(file, buffer_reserve(out, PIECE), PIECE, out->length);
-		if (count > 0)
-			buffer_commit(out, (size_t)count);
-		if (out->length > 0)
-			end = memmem(buffer_data(out), out->length, "\r\n\r\n", 4);
-	}
-	os_file_close(file);
+	if (entry->control != NULL && entry->control->envelope->size < size)
+		size = entry->control->envelope->size;
+	error = queue_update_read_beginning(store, entry->is_preprocessed ? NULL : &entry->stage,
+					    entry->number, size, out);
+	if (error < 0)
+		return error;
+	end = out->length > 0 ? memmem(buffer_data(out), out->length, "\r\n\r\n", 4) : NULL;
 	if (end != NULL)
 		buffer_truncate(out, (size_t)(end + 2 - buffer_data(out)));
-	return count < 0 ? (int)count : 0;
+	return 0;
+}
+
+/* All that is shown of a message. -ENOENT: it has ended or moved on meanwhile, and what was read
+ * may be another's. What is damaged has no birth to be known by: of its data file nothing is
+ * shown. */
+static int read_all(struct queue_store *store, const struct listing_entry *entry,
+		    struct buffer *control, struct buffer *header)
+{
+	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
+	int result = 0;
+
+	if (entry->control != NULL || entry->is_preprocessed)
+		result = queue_update_read(store, stage, entry->number, control);
+	if (result < 0 || entry->control == NULL)
+		return result;
+	result = read_header(store, entry, header);
+	if (result == 0)
+		result = queue_update_is_still(store, stage, entry->control->envelope->id);
+	return result == 0 ? -ENOENT : result < 0 ? result : 0;
 }
 
 /* Lines from outside on a terminal: without what would steer it. */
@@ -77,12 +91,31 @@ static void print_message(const struct listing_entry *entry, struct str control,
 	command_queue_flush(&text);
 }
 
+/* A message may be on its way from one place to another. */
+static int find_and_read(struct queue_store *store, const char *id, struct listing_entry *entry,
+			 struct buffer *control, struct buffer *header)
+{
+	int result = -ENOENT;
+
+	for (unsigned i = 0; result == -ENOENT && i < TRIES; i++) {
+		result = listing_find(store, str_from(id), entry);
+		if (result < 0)
+			continue;
+		buffer_reset(control);
+		buffer_reset(header);
+		result = read_all(store, entry, control, header);
+		if (result < 0)
+			queue_control_free(entry->control);
+	}
+	return result;
+}
+
 static int show(struct queue_store *store, const char *id, bool json)
 {
 	struct buffer control CLEANUP(buffer_clear) = {0};
 	struct buffer header CLEANUP(buffer_clear) = {0};
 	struct listing_entry entry;
-	int error = listing_find(store, str_from(id), &entry);
+	int error = find_and_read(store, id, &entry, &control, &header);
 
 	if (error == -ENOENT || error == -EINVAL) {
 		fprintf(stderr,
@@ -93,14 +126,9 @@ static int show(struct queue_store *store, const char *id, bool json)
 	}
 	if (error < 0)
 		return command_queue_failed(id, error);
-	error = queue_update_read(store, entry.is_preprocessed ? NULL : &entry.stage, entry.number,
-				  &control);
-	if (error == 0)
-		error = read_header(store, &entry, &header);
-	if (error == 0)
-		print_message(&entry, buffer_view(&control), buffer_view(&header), json);
+	print_message(&entry, buffer_view(&control), buffer_view(&header), json);
 	queue_control_free(entry.control);
-	return error < 0 ? command_queue_failed(id, error) : COMMAND_OK;
+	return COMMAND_OK;
 }
 
 int command_queue_show(const struct command *command, int argc, char **argv)

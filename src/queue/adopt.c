@@ -128,7 +128,9 @@ static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail
 		result = queue_message_new(adopt->here, &message);
 	if (result < 0)
 		return result;
-	result = write_copy(adopt, message, envelope, from, data);
+	result = queue_message_share(message);
+	if (result == 0)
+		result = write_copy(adopt, message, envelope, from, data);
 	if (result < 0) {
 		queue_message_abandon(message);
 		return result;

@@ -1,30 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "queue/client.h"
 #include "base/panic.h"
-#include "ipc/channel.h"
 #include "ipc/pack.h"
-#include "os/file.h"
-#include "queue/control.h"
-#include "queue/protocol.h"
+#include "queue/client_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
-
-struct stock_file {
-	uint64_t number;
-	int file;
-};
-
-struct queue_client {
-	struct ipc_client *ipc;
-	uint32_t stock_wanted;
-	struct stock_file stock[QUEUE_OPEN_MAX * 2];
-	size_t stock_count;
-	bool is_asking;                       /* an OPEN is unanswered */
-	struct queue_client_message *opening; /* in order */
-	struct queue_client_message *open;
-	struct queue_client_message *committing; /* by number */
-};
 
 static void set_idle(struct queue_client_message *message)
 {
@@ -32,14 +13,13 @@ static void set_idle(struct queue_client_message *message)
 
 	if (message->state == QUEUE_CLIENT_OPENING)
 		DL_DELETE2(client->opening, message, previous, next);
-	else if (message->state == QUEUE_CLIENT_OPEN)
-		DL_DELETE2(client->open, message, previous, next);
 	else if (message->state == QUEUE_CLIENT_COMMITTING)
 		HASH_DELETE(hh, client->committing, message);
-	if (message->state == QUEUE_CLIENT_OPEN)
-		os_file_close(message->file);
+	else if (message->state != QUEUE_CLIENT_IDLE)
+		DL_DELETE2(client->open, message, previous, next);
+	client_close_file(message);
+	buffer_clear(&message->text);
 	message->state = QUEUE_CLIENT_IDLE;
-	message->file = -1;
 }
 
 static void finish(struct queue_client_message *message, int result)
@@ -63,10 +43,7 @@ static void ask_for_files(struct queue_client *client)
 
 static void take_from_stock(struct queue_client *client, struct queue_client_message *message)
 {
-	const struct stock_file *file = &client->stock[--client->stock_count];
-
-	message->number = file->number;
-	message->file = file->file;
+	message->number = client->stock[--client->stock_count];
 	message->state = QUEUE_CLIENT_OPEN;
 	DL_APPEND2(client->open, message, previous, next);
 }
@@ -83,26 +60,22 @@ static void serve_waiting(struct queue_client *client)
 	ask_for_files(client);
 }
 
-/* As many files as numbers, and no more than can have been asked for. */
-static bool on_opened(struct queue_client *client, struct ipc_message *message)
+/* No more than can have been asked for. */
+static bool on_opened(struct queue_client *client, struct unpack *body)
 {
-	struct unpack body = {message->body, false};
 	size_t room = COUNT_OF(client->stock) - client->stock_count;
+	size_t count = body->rest.length / sizeof(uint64_t);
 
-	if (message->descriptor_count == 0 || message->descriptor_count > room ||
-	    message->body.length != message->descriptor_count * sizeof(uint64_t))
+	if (count == 0 || count > room || body->rest.length % sizeof(uint64_t) != 0)
 		return false;
 	client->is_asking = false;
-	for (size_t i = 0; i < message->descriptor_count; i++) {
-		client->stock[client->stock_count++] =
-			(struct stock_file){unpack_u64(&body), message->descriptors[i]};
-		message->descriptors[i] = -1;
-	}
+	while (count-- > 0)
+		client->stock[client->stock_count++] = unpack_u64(body);
 	serve_waiting(client);
 	return true;
 }
 
-/* Everybody who waits for a file is told; the next one asks again. */
+/* Everybody who waits for a number is told; the next one asks again. */
 static void on_refused(struct queue_client *client, int error)
 {
 	struct queue_client_message *waiting = client->opening;
@@ -157,6 +130,41 @@ static bool on_results(struct queue_client *client, struct unpack *body)
 	return true;
 }
 
+static struct queue_client_message *find_sharing(struct queue_client *client, uint64_t number)
+{
+	struct queue_client_message *message;
+
+	DL_FOREACH2 (client->open, message, next)
+		if (message->number == number && message->state == QUEUE_CLIENT_SHARING)
+			return message;
+	return NULL;
+}
+
+/* Of a message that was given up meanwhile the descriptor is closed. */
+static bool on_shared(struct queue_client *client, struct unpack *body, struct ipc_message *answer)
+{
+	uint64_t number = unpack_u64(body);
+	int error = unpack_result(body);
+	struct queue_client_message *message = find_sharing(client, number);
+
+	if (!unpack_is_whole(body) || answer->descriptor_count != (error == 0))
+		return false;
+	if (message == NULL)
+		return true;
+	if (error < 0) {
+		client_fail(message, error);
+		return true;
+	}
+	message->file = answer->descriptors[0];
+	answer->descriptors[0] = -1;
+	message->state = QUEUE_CLIENT_OPEN;
+	if (message->text.length > 0)
+		client_commit_shared(message);
+	else
+		message->done(message->context, 0);
+	return true;
+}
+
 static void on_message(void *context, struct ipc_message *message)
 {
 	struct queue_client *client = context;
@@ -165,7 +173,10 @@ static void on_message(void *context, struct ipc_message *message)
 
 	switch (message->type) {
 	case QUEUE_PROTOCOL_OPENED:
-		is_good = on_opened(client, message);
+		is_good = message->descriptor_count == 0 && on_opened(client, &body);
+		break;
+	case QUEUE_PROTOCOL_SHARED:
+		is_good = on_shared(client, &body, message);
 		break;
 	case QUEUE_PROTOCOL_REFUSED:
 		is_good = on_refusal(client, &body);
@@ -187,24 +198,19 @@ static void on_connected(void *context)
 	ask_for_files(client);
 }
 
-static void drop_stock(struct queue_client *client)
-{
-	while (client->stock_count > 0)
-		os_file_close(client->stock[--client->stock_count].file);
-}
-
-/* What is open cannot be committed any more, but its owner still writes to it:
- * the commit will fail. What is being committed may be queued or not: the owner
- * must assume that it is not. */
+/* What is open cannot be committed any more: the commit will fail, or now what waits for its
+ * file. What is being committed may be queued or not: the owner must assume that it is not. */
 static void on_lost(void *context)
 {
 	struct queue_client *client = context;
 	struct queue_client_message *message;
 
 	client->is_asking = false;
-	drop_stock(client);
+	client->stock_count = 0;
 	DL_FOREACH2 (client->open, message, next)
 		message->number = 0;
+	while ((message = find_sharing(client, 0)) != NULL)
+		finish(message, -ENOTCONN);
 	while (client->committing != NULL)
 		finish(client->committing, -ENOTCONN);
 	on_refused(client, -ENOTCONN);
@@ -226,7 +232,6 @@ void queue_client_free(struct queue_client *client)
 	if (client == NULL)
 		return;
 	ipc_client_free(client->ipc);
-	drop_stock(client);
 	free(client);
 }
 
@@ -236,6 +241,9 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 		panic("a message is opened twice");
 	message->client = client;
 	message->file = -1;
+	message->number = 0;
+	message->written = 0;
+	message->error = 0;
 	if (client->stock_count > 0) {
 		take_from_stock(client, message);
 		ask_for_files(client);
@@ -251,64 +259,15 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	ask_for_files(client);
 }
 
-static void send_part(struct ipc_channel *channel, enum queue_protocol type, uint64_t number,
-		      struct str text)
-{
-	char bytes[QUEUE_ENVELOPE_PART + 16];
-	struct buffer body = {.memory = bytes, .capacity = sizeof bytes};
-
-	pack_u64(&body, number);
-	pack_str(&body, text);
-	ipc_channel_send(channel, (uint16_t)type, 0, buffer_view(&body), NULL, 0);
-}
-
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
-{
-	struct ipc_channel *channel = ipc_client_channel(message->client->ipc);
-	struct buffer text = {0};
-	struct str rest;
-	int error = queue_control_write_envelope(&text, envelope);
-
-	if (message->state != QUEUE_CLIENT_OPEN)
-		panic("a message that is not open is committed");
-	if (error == 0 && text.length > QUEUE_ENVELOPE_MAX)
-		error = -E2BIG;
-	if (error == 0 && (channel == NULL || message->number == 0))
-		error = -ENOTCONN;
-	if (error < 0) {
-		buffer_clear(&text);
-		queue_client_abandon(message);
-		message->done(message->context, error);
-		return;
-	}
-	os_file_close(message->file);
-	DL_DELETE2(message->client->open, message, previous, next);
-	HASH_ADD(hh, message->client->committing, number, sizeof message->number, message);
-	message->file = -1;
-	message->state = QUEUE_CLIENT_COMMITTING;
-	rest = buffer_view(&text);
-	while (rest.length > QUEUE_ENVELOPE_PART) {
-		send_part(channel, QUEUE_PROTOCOL_ENVELOPE, message->number,
-			  str_slice(rest.data, QUEUE_ENVELOPE_PART));
-		rest = str_skip(rest, QUEUE_ENVELOPE_PART);
-	}
-	send_part(channel, QUEUE_PROTOCOL_COMMIT, message->number, rest);
-	buffer_clear(&text);
-}
-
 void queue_client_abandon(struct queue_client_message *message)
 {
-	struct ipc_channel *channel;
-	struct buffer body = {0};
-	bool was_open = message->state == QUEUE_CLIENT_OPEN && message->number != 0;
+	bool is_held =
+		(message->state == QUEUE_CLIENT_OPEN || message->state == QUEUE_CLIENT_SHARING) &&
+		message->number != 0;
 
 	if (message->state == QUEUE_CLIENT_IDLE)
 		return;
 	set_idle(message);
-	channel = ipc_client_channel(message->client->ipc);
-	if (!was_open || channel == NULL)
-		return;
-	pack_u64(&body, message->number);
-	ipc_channel_send(channel, QUEUE_PROTOCOL_ABANDON, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	if (is_held && ipc_client_channel(message->client->ipc) != NULL)
+		client_say_number(message, QUEUE_PROTOCOL_ABANDON);
 }

@@ -135,6 +135,16 @@ static void undo(struct commit_group *group, struct queue_message *message)
 	queue_message_release(message);
 }
 
+/* What is kept of an earlier file with this number, which somebody removed by hand, must not
+ * be taken for this one's. */
+static void keep(struct queue_intake *intake, struct queue_message *message)
+{
+	queue_kept_put(intake, message->data.number, message->is_shared ? -1 : message->data.file);
+	if (!message->is_shared)
+		message->data.file = -1;
+	queue_message_release(message);
+}
+
 static void settle(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
@@ -165,9 +175,7 @@ static void finish(struct commit_group *group)
 		} else if (group->results[i] < 0) {
 			queue_message_discard(message);
 		} else {
-			queue_kept_put(intake, message->data.number, message->data.file);
-			message->data.file = -1;
-			queue_message_release(message);
+			keep(intake, message);
 		}
 	}
 	queue_directories_clear(&group->directories);

@@ -123,8 +123,6 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 	intake->next_serial = 1;
 	intake->is_unknown = true;
 	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));
-	intake->kept_size = options->spares;
-	intake->kept = memory_alloc_zero(intake->kept_size + 1, sizeof *intake->kept);
 	pthread_mutex_init(&intake->mutex, NULL);
 	intake->pid_directory = os_file_open_directory(store->directory, "pid");
 	if (intake->pid_directory < 0)
@@ -152,11 +150,8 @@ void queue_intake_close(struct queue_intake *intake)
 	free(intake->stuck.items);
 	free(intake->full.items);
 	free(intake->refused);
-	for (size_t i = 0; i < intake->kept_size; i++)
-		if (intake->kept[i].number != 0)
-			os_file_close(intake->kept[i].file);
+	queue_kept_clear(intake);
 	pthread_mutex_destroy(&intake->mutex);
-	free(intake->kept);
 	free(intake->dirty);
 	free(intake);
 }

@@ -106,11 +106,12 @@ struct queue_spare_list {
 	size_t capacity;
 };
 
-/* The descriptor of a message that was committed here, kept because its file may
- * become a spare soon. */
-struct queue_kept {
-	uint64_t number; /* 0: none */
-	int file;
+/* kept.c: the messages that were committed here and whose files may be used again. */
+struct queue_kept;
+struct queue_kept_list {
+	struct queue_kept *by_number;
+	struct queue_kept *oldest_open; /* all that were added before it are closed */
+	size_t open_count;
 };
 
 /* A message that was refused, but whose name in todo/ the disk did not let go. */
@@ -135,15 +136,14 @@ struct queue_intake {
 	struct queue_spare_list full;  /* set aside, not emptied yet; no descriptors */
 	struct queue_refused *refused; /* [refused_count], owned */
 	size_t refused_count;
-	bool *dirty;             /* [QUEUE_DIRTY_COUNT][split] */
-	bool is_unknown;         /* any directory may be dirty from a process before us */
-	bool must_prove;         /* a sync failed, and none has succeeded since */
-	unsigned epoch;          /* how many syncs have failed: what was begun before is in doubt */
-	bool has_doubts;         /* a sync failed, of ours or of a process before us in this boot */
-	int64_t doubts_us;       /* a data file that was changed later than that is free of them */
-	int pid_directory;       /* open for life: removals can always be made durable */
-	struct queue_kept *kept; /* [kept_size], by number */
-	size_t kept_size;
+	bool *dirty;       /* [QUEUE_DIRTY_COUNT][split] */
+	bool is_unknown;   /* any directory may be dirty from a process before us */
+	bool must_prove;   /* a sync failed, and none has succeeded since */
+	unsigned epoch;    /* how many syncs have failed: what was begun before is in doubt */
+	bool has_doubts;   /* a sync failed, of ours or of a process before us in this boot */
+	int64_t doubts_us; /* a data file that was changed later than that is free of them */
+	int pid_directory; /* open for life: removals can always be made durable */
+	struct queue_kept_list kept;
 	struct queue_message *messages; /* handed out, not committed */
 };
 
@@ -154,11 +154,14 @@ struct queue_message {
 	struct queue_spare data;
 	enum mail_stage stage;
 	bool has_envelope; /* S3, whole */
+	bool is_shared;    /* others may have a descriptor: it is not used again */
 	bool has_failed;   /* its files are not used again */
 };
 
 /* message.c: closes and frees; the file stays. */
 void queue_message_release(struct queue_message *message);
+/* The same; the file is removed. */
+void queue_message_discard(struct queue_message *message);
 
 /* spare.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
@@ -209,15 +212,23 @@ void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint
 /* Tries again what the disk did not allow. */
 void queue_aside_again(struct queue_intake *intake);
 
-/* remove.c: the data file FROM goes to pid/ and waits there, to be reused with FILE (or
- * another descriptor when it is -1). Closes FILE at last. No error when it is gone. */
+/* remove.c: the data file FROM goes to pid/ and waits there, to be removed or, with FILE, to
+ * be reused. Closes FILE at last (-1: none). No error when it is gone. */
 MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 			    int file);
 /* The same for one in mess/. */
 MUST_CHECK int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number);
 
-/* Keeps a committed message's descriptor, and gives it back (-1: not kept). */
+/* Remembers that NUMBER's file was never shared, and keeps its descriptor as long as there is
+ * room for it. What is remembered of an earlier message with that number is forgotten. */
 void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);
-int queue_kept_take(struct queue_intake *intake, uint64_t number);
+/* Closes the descriptor; it is still remembered. */
+void queue_kept_close(struct queue_intake *intake, uint64_t number);
+/* Closes all: others need them. */
+void queue_kept_close_all(struct queue_intake *intake);
+/* Whether NUMBER's file was never shared, and the descriptor (-1: closed meanwhile). It is
+ * forgotten. */
+bool queue_kept_take(struct queue_intake *intake, uint64_t number, int *file_out);
+void queue_kept_clear(struct queue_intake *intake);
 
 #endif

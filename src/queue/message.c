@@ -98,9 +98,27 @@ uint64_t queue_message_number(const struct queue_message *message)
 	return message->data.number;
 }
 
+bool queue_message_is_shared(const struct queue_message *message)
+{
+	return message->is_shared;
+}
+
 int queue_message_file(const struct queue_message *message)
 {
+	if (!message->is_shared)
+		panic("a file is handed out that may be used again");
 	return message->data.file;
+}
+
+int queue_message_share(struct queue_message *message)
+{
+	int result = 0;
+
+	if (!message->is_shared)
+		result = os_file_truncate(message->data.file, 0);
+	message->is_shared = true;
+	message->has_failed |= result < 0;
+	return result;
 }
 
 /* The two records that say which file the envelope is for. */
@@ -122,10 +140,32 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 	return has_size && id.number == message->data.number ? 0 : -EINVAL;
 }
 
-/* A reused file may be longer than what was written to it. It is cut after that
- * rather than emptied before: its blocks stay where they are and its sync has
- * less to do, which makes twice the messages a second. No name shows the file
- * as queued before it is durable. */
+/* Whoever wrote the data may have written more than it says, and what is reused may have been
+ * longer. Such a file is cut after it was written rather than emptied before: its blocks stay
+ * where they are and its sync has less to do, which makes twice the messages a second. No name
+ * shows the file as queued before it is durable. */
+static int cut(int file, uint64_t end)
+{
+	struct os_file_info info;
+	int result = os_file_info(file, &info);
+
+	return result == 0 && info.size > end ? os_file_truncate(file, end) : result;
+}
+
+static int write_whole(const struct queue_message *message, struct buffer *data, struct str text)
+{
+	uint64_t size = 0;
+	int result = check_envelope(message, text, &size);
+
+	if (result < 0)
+		return result;
+	if (size != data->length || size > QUEUE_BY_VALUE_MAX)
+		return -EINVAL;
+	queue_trailer_append(data, size, text);
+	result = os_file_write(message->data.file, buffer_data(data), data->length, 0);
+	return result == 0 ? cut(message->data.file, data->length) : result;
+}
+
 static int write_envelope(const struct queue_message *message, struct str text)
 {
 	struct os_file_info info;
@@ -140,20 +180,30 @@ static int write_envelope(const struct queue_message *message, struct str text)
 	if (info.size < size)
 		return -EINVAL;
 	result = queue_trailer_write(message->data.file, size, text, &end);
-	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
+	return result == 0 ? cut(message->data.file, end) : result;
 }
 
-int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
+static int end_writing(struct queue_message *message, enum mail_stage stage, int result)
 {
-	int result;
-
-	if (message->has_envelope || message->has_failed)
-		return -EINVAL;
-	result = write_envelope(message, text);
 	message->stage = stage;
 	message->has_envelope = result == 0;
 	message->has_failed = result < 0;
 	return result;
+}
+
+int queue_message_write(struct queue_message *message, enum mail_stage stage, struct buffer *data,
+			struct str text)
+{
+	if (message->has_envelope || message->has_failed || message->is_shared)
+		return -EINVAL;
+	return end_writing(message, stage, write_whole(message, data, text));
+}
+
+int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
+{
+	if (message->has_envelope || message->has_failed || !message->is_shared)
+		return -EINVAL;
+	return end_writing(message, stage, write_envelope(message, text));
 }
 
 static void forget(struct queue_message *message)
@@ -178,10 +228,11 @@ void queue_message_discard(struct queue_message *message)
 	forget(message);
 }
 
-/* A file that was never queued under any name may be used again at once. */
+/* A file that was never queued under any name may be used again at once, unless somebody
+ * else may hold it. */
 void queue_message_abandon(struct queue_message *message)
 {
-	if (message->has_failed || message->intake->options.spares == 0) {
+	if (message->has_failed || message->is_shared || message->intake->options.spares == 0) {
 		queue_message_discard(message);
 		return;
 	}

@@ -13,6 +13,13 @@
 #include "queue/control.h"
 #include "queue/store.h"
 
+enum {
+	/* The largest message that goes from process to process by value. It fits into two
+	 * packets, smtpd's engine gathers as much anyway, and a larger one gains little: its
+	 * bytes cost more than its file. */
+	QUEUE_BY_VALUE_MAX = 64 * 1024,
+};
+
 /* The files that are not in use: spares, and where new ones come from. One for
  * each process that adds messages. */
 struct queue_intake;
@@ -20,7 +27,8 @@ struct queue_intake;
 struct queue_intake_options {
 	uint32_t spares;     /* kept at most; 0: reuse nothing. Each spare and each of as
 			      * many queued messages holds its descriptor open: up to
-			      * 3 * spares in all */
+			      * 3 * spares in all. Only files that were never shared are used
+			      * again */
 	uint64_t spare_size; /* a larger file is emptied when it becomes a spare */
 	bool is_daemon;      /* holds lock/queue, and the manager begins no message that it has
 			      * not told of: what was refused may be emptied */
@@ -39,14 +47,34 @@ struct queue_message;
  * nothing is left behind but perhaps a file in pid/ for the cleaner. */
 MUST_CHECK int queue_message_new(struct queue_intake *intake, struct queue_message **message_out);
 uint64_t queue_message_number(const struct queue_message *message);
-/* The data file, open for writing at offset 0 (it may hold old bytes: the
- * commit cuts it to the envelope's size). Owned by MESSAGE. */
-int queue_message_file(const struct queue_message *message);
 
-/* S2 to S3: writes TEXT behind the data (queue/store.h). TEXT is what
- * queue_control_write_envelope() wrote: its id's number is this message's, its
- * size that of the data. The data must be written by now. After an error only
+/*
+ * The data come in one of two ways.
+ *
+ * By value, at most QUEUE_BY_VALUE_MAX bytes: nobody but this process ever has a
+ * descriptor of the file, so it may be used again for other messages.
+ *
+ * Into a file that is shared: whoever was given its descriptor may stand still for hours and
+ * then read it or write to it. So it is emptied before, for what it held was another's
+ * message, and removed at the end, never used again.
+ */
+
+/* S2 to S3 by value: DATA, and TEXT behind it (queue/store.h). TEXT is what
+ * queue_control_write_envelope() wrote: its id's number is this message's, its size that of
+ * the data. DATA grows by the text; it is still the caller's. May run in another thread,
+ * beside all other calls for other messages. After an error only queue_message_abandon() and
+ * queue_message_commit_group(), which fails then, are allowed. */
+MUST_CHECK int queue_message_write(struct queue_message *message, enum mail_stage stage,
+				   struct buffer *data, struct str text);
+
+/* S2: the file is shared from now on; before its first byte is written. After an error only
  * queue_message_abandon() is allowed. */
+MUST_CHECK int queue_message_share(struct queue_message *message);
+bool queue_message_is_shared(const struct queue_message *message);
+/* Its descriptor, for writing from offset 0 on. Owned by MESSAGE. */
+int queue_message_file(const struct queue_message *message);
+/* S2 to S3: writes TEXT behind the data, which stands in the file by now. Otherwise as
+ * queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);
 
@@ -61,10 +89,8 @@ MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_s
 void queue_message_commit_group(struct queue_intake *intake, struct queue_message **messages,
 				size_t count, int *results);
 
-/* S2 or S3 to S1. Consumes MESSAGE. Nobody else may still write to its file. */
+/* S2 or S3 to S1. Consumes MESSAGE. */
 void queue_message_abandon(struct queue_message *message);
-/* The same where somebody may: the file is removed, never used again. */
-void queue_message_discard(struct queue_message *message);
 
 /* From now on no message has a name that its number had before: what power
  * failures left was removed: a queue_cleaner of "send" is sure. New files then need not look for
@@ -86,8 +112,8 @@ void queue_intake_remove_stuck(struct queue_intake *intake);
 /* Removes the spares: their room and their inodes are needed. */
 void queue_intake_drop_spares(struct queue_intake *intake);
 
-/* S4 (every recipient delivered) to S1: from todo to pid; the file becomes a spare. Only when
- * nobody reads or writes them any more. No error when they are gone already. */
+/* S4 (every recipient delivered) to S1: from todo to pid. The file becomes a spare when this
+ * intake wrote it by value, and is removed otherwise. No error when it is gone already. */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
 /* After preprocessing: todo goes. info/ must be durable. S4 to S5. */
@@ -97,7 +123,7 @@ MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_
  * that stays: whoever ends it finds that empty as well. */
 MUST_CHECK int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
-/* S2 to S1 at the end of a preprocessed message: mess goes. info/ must be gone.
+/* S2 to S1 at the end of a preprocessed message: mess goes, as todo above. info/ must be gone.
  * No error when it is gone already. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 

@@ -3,16 +3,22 @@
  * queue/protocol.h - what "queue" says to the others, and they to it, over its
  * SOCK_SEQPACKET socket (ipc/channel.h). Bodies are written with ipc/pack.h.
  *
- * A server (smtpd) or "send" with a bounce:
- *   OPEN      u32 count                        give me that many data files
- *   OPENED    u64 number... and a descriptor   at least one; answer to OPEN
- *             for each
+ * A server (smtpd), "list", or "send" with a bounce:
+ *   OPEN      u32 count                        give me numbers for that many messages
+ *   OPENED    u64 number...                    at least one; answer to OPEN
  *   REFUSED   u32 errno                        answer to OPEN
+ *   SHARE     u64 number                       the message is larger than goes by value:
+ *                                              give me its file
+ *   SHARED    u64 number, u32 errno            answer to SHARE; 0: with a descriptor of the file,
+ *                                              which is empty
+ *   DATA      u64 number, str data             a part of the message, more follows
  *   ENVELOPE  u64 number, str text             a part of the control file, more follows
- *   COMMIT    u64 number, str text             the last part: the data is written
+ *   COMMIT    u64 number, str text, str data   the last part of both. Where the file is shared
+ *                                              the data stand in it by now, and DATA is empty
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       no more interest; the file is closed
- * A client that goes away abandons all it has open.
+ * A client that goes away abandons all it has open. DATA that wait for their COMMIT are at most
+ * QUEUE_BY_VALUE_MAX bytes a client: what belongs to one message is sent in one go.
  *
  * The manager ("send", one connection):
  *   MANAGE                                     I am the manager from now on
@@ -37,10 +43,15 @@
 #ifndef QUEUE_PROTOCOL_H
 #define QUEUE_PROTOCOL_H
 
+/* A manager that was started before the daemon was upgraded still hands out descriptors of
+ * files that are used again now. It must not be understood: 1 to 32 are not used again. */
 enum queue_protocol {
-	QUEUE_PROTOCOL_OPEN = 1,
+	QUEUE_PROTOCOL_OPEN = 33,
 	QUEUE_PROTOCOL_OPENED,
 	QUEUE_PROTOCOL_REFUSED,
+	QUEUE_PROTOCOL_SHARE,
+	QUEUE_PROTOCOL_SHARED,
+	QUEUE_PROTOCOL_DATA,
 	QUEUE_PROTOCOL_ENVELOPE,
 	QUEUE_PROTOCOL_COMMIT,
 	QUEUE_PROTOCOL_COMMITTED,
@@ -64,10 +75,10 @@ enum queue_remove {
 };
 
 enum {
-	QUEUE_OPEN_MAX = 16,             /* data files in one OPENED */
+	QUEUE_OPEN_MAX = 16,             /* numbers in one OPENED */
 	QUEUE_ENVELOPE_PART = 32 * 1024, /* bytes of text in one ENVELOPE or COMMIT */
 	QUEUE_ENVELOPE_MAX = 16 << 20,   /* bytes of an envelope in all */
-	QUEUE_CLIENT_FILES_MAX = 8192,   /* data files one client may hold */
+	QUEUE_CLIENT_FILES_MAX = 8192,   /* data files that "queue" holds open for one client */
 };
 
 #endif

@@ -5,13 +5,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Opens what was not kept open, if it can still be of use. */
-static void open_spare(struct queue_intake *intake, struct queue_spare *spare, const char *path)
-{
-	if (spare->file < 0 && intake->options.spares > 0)
-		spare->file = os_file_open(intake->store->directory, path, OS_FILE_WRITE);
-}
-
 int queue_retire(struct queue_intake *intake, const char *from, uint64_t number, int file)
 {
 	struct queue_spare spare = {.number = number, .file = file};
@@ -25,9 +18,19 @@ int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 		os_file_close(file);
 		return result == -ENOENT ? 0 : result;
 	}
-	open_spare(intake, &spare, to);
 	queue_spare_hold(intake, spare, epoch);
 	return 0;
+}
+
+/* Only what was never shared may become a spare. Where its descriptor was closed meanwhile it
+ * is opened again. */
+static int retire(struct queue_intake *intake, const char *from, uint64_t number)
+{
+	int file = -1;
+
+	if (queue_kept_take(intake, number, &file) && file < 0)
+		file = os_file_open(intake->store->directory, from, OS_FILE_WRITE);
+	return queue_retire(intake, from, number, file < 0 ? -1 : file);
 }
 
 int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number)
@@ -36,19 +39,21 @@ int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t nu
 	int result;
 
 	if (!queue_aside_is_doubtful(intake, from))
-		return queue_retire(intake, from, number, -1);
+		return retire(intake, from, number);
+	if (queue_kept_take(intake, number, &spare.file))
+		os_file_close(spare.file);
+	spare.file = -1;
 	result = queue_aside_put(intake, from, spare);
 	return result == -ENOENT ? 0 : result;
 }
 
 int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
 {
-	int file = queue_kept_take(intake, number);
 	char path[QUEUE_PATH_SIZE];
 
 	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, path);
 	queue_spare_mark_dirty(intake, stage, number);
-	return queue_retire(intake, path, number, file);
+	return retire(intake, path, number);
 }
 
 int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
@@ -56,7 +61,7 @@ int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage
 	int result;
 
 	/* a message that goes to S5 may stay for days */
-	os_file_close(queue_kept_take(intake, number));
+	queue_kept_close(intake, number);
 	result = queue_store_drop(intake->store, QUEUE_TODO, mail_stage_name(stage), number);
 	if (result < 0)
 		return result;

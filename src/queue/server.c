@@ -36,9 +36,8 @@ static void client_close(struct server_client *client)
 
 	if (server->manager == client)
 		server->manager = NULL;
-	/* it may live on without its connection, and write */
 	HASH_ITER (hh, client->files, held, next)
-		server_held_discard(client, held);
+		server_held_abandon(client, held);
 	ipc_channel_close(client->channel);
 	client->channel = NULL;
 	client->is_gone = true;
@@ -57,11 +56,17 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case QUEUE_PROTOCOL_OPEN:
 		ok = server_open(client, &body);
 		break;
+	case QUEUE_PROTOCOL_SHARE:
+		ok = server_share(client, &body);
+		break;
+	case QUEUE_PROTOCOL_DATA:
+		ok = server_data(client, &body);
+		break;
 	case QUEUE_PROTOCOL_ENVELOPE:
-		ok = server_envelope(client, &body, false);
+		ok = server_envelope(client, &body);
 		break;
 	case QUEUE_PROTOCOL_COMMIT:
-		ok = server_envelope(client, &body, true);
+		ok = server_commit(client, &body);
 		break;
 	case QUEUE_PROTOCOL_ABANDON:
 		ok = server_abandon(client, &body);

@@ -7,10 +7,51 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+/* Of data in memory that are on their way to the disk. When that is slower than they come,
+ * those who bring more are not heard: it stays with them. */
+enum { GROUP_BYTES_MAX = 64 << 20 };
+
 void server_held_free(struct server_held *held)
 {
 	buffer_clear(&held->text);
+	buffer_clear(&held->data);
 	free(held);
+}
+
+void server_commit_begin(struct server_client *client, struct server_held *held)
+{
+	struct queue_server *server = client->server;
+
+	HASH_DELETE(hh, client->files, held);
+	HASH_ADD(hh, server->committing, number, sizeof held->number, held);
+	client->committing++;
+	client->data_bytes -= held->data.length;
+	held->data_size = held->data.length;
+	server->group_bytes += held->data_size;
+	queue_group_add(server->group, held);
+	if (server->group_bytes <= GROUP_BYTES_MAX)
+		return;
+	client->is_paused = true;
+	ipc_channel_pause(client->channel, true);
+}
+
+static void resume(struct server_client *client)
+{
+	if (!client->is_paused || client->server->group_bytes > GROUP_BYTES_MAX)
+		return;
+	client->is_paused = false;
+	if (!client->is_gone)
+		ipc_channel_pause(client->channel, false);
+}
+
+/* S2 to S3. Here, because a slow disk must not keep the loop. */
+static int write_message(struct server_held *held)
+{
+	struct str text = buffer_view(&held->text);
+
+	if (queue_message_is_shared(held->message))
+		return queue_message_envelope(held->message, held->stage, text);
+	return queue_message_write(held->message, held->stage, &held->data, text);
 }
 
 static void group_work(void *context, void **items, size_t count)
@@ -20,13 +61,22 @@ static void group_work(void *context, void **items, size_t count)
 	int *results = memory_alloc(count * sizeof *results);
 	size_t messages_count = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (items[i] != NULL)
-			messages[messages_count++] = ((struct server_held *)items[i])->message;
+	for (size_t i = 0; i < count; i++) {
+		struct server_held *held = items[i];
+
+		if (held == NULL)
+			continue;
+		held->result = write_message(held);
+		buffer_clear(&held->data);
+		messages[messages_count++] = held->message;
+	}
 	queue_message_commit_group(server->intake, messages, messages_count, results);
-	while (count-- > 0)
-		if (items[count] != NULL)
-			((struct server_held *)items[count])->result = results[--messages_count];
+	while (count-- > 0) {
+		struct server_held *held = items[count];
+
+		if (held != NULL && results[--messages_count] < 0 && held->result == 0)
+			held->result = results[messages_count];
+	}
 	free(messages);
 	free(results);
 }
@@ -55,6 +105,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	struct server_client *client = held->client;
 
 	HASH_DELETE(hh, server->committing, held);
+	server->group_bytes -= held->data_size;
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
 		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id),
@@ -83,8 +134,10 @@ static void group_done(void *context, void **items, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (items[i] != NULL)
 			commit_done(server, items[i]);
-	DL_FOREACH2 (server->clients, client, next)
+	DL_FOREACH2 (server->clients, client, next) {
 		server_commit_answers_send(client);
+		resume(client);
+	}
 	server_notice_send(server);
 	server_check_syncs(server);
 	if (server->is_full)

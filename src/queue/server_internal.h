@@ -15,12 +15,15 @@
 
 struct server_client;
 
-/* A data file in a client's hands, or its message on the way to the disk. */
+/* A message that a client has begun, or on its way to the disk: then the thread of the group
+ * writes it, and owns DATA. */
 struct server_held {
 	uint64_t number;
 	struct queue_message *message; /* consumed by the commit */
-	struct server_client *client;  /* NULL: gone while the commit is under way */
-	struct buffer text;            /* of the control file */
+	struct server_client *client;
+	struct buffer text; /* of the control file */
+	struct buffer data; /* by value */
+	size_t data_size;   /* of it, in server->group_bytes */
 	enum mail_stage stage;
 	struct mail_id id;
 	int result;
@@ -33,6 +36,8 @@ struct server_client {
 	struct ipc_channel *channel;
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
+	size_t data_bytes; /* of messages that it has not committed yet */
+	bool is_paused;    /* it is not heard while too much is on its way to the disk */
 	uid_t user;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* freed when the last commit is done */
@@ -52,6 +57,7 @@ struct queue_server {
 	struct server_client *clients;
 	struct server_client *manager;  /* one of the clients, or NULL */
 	struct server_held *committing; /* by number */
+	size_t group_bytes;             /* of the data of these */
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
@@ -74,14 +80,17 @@ struct queue_server {
 /* 0, or -errno when there is too little room for more. */
 int server_check_room(struct queue_server *server);
 bool server_open(struct server_client *client, struct unpack *body);
-bool server_envelope(struct server_client *client, struct unpack *body, bool is_last);
+bool server_share(struct server_client *client, struct unpack *body);
+bool server_data(struct server_client *client, struct unpack *body);
+bool server_envelope(struct server_client *client, struct unpack *body);
+bool server_commit(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
-/* The same for a client that may still have the file open. */
-void server_held_discard(struct server_client *client, struct server_held *held);
 
 /* server_commit.c: groups on their way to the disk. */
 extern const struct queue_group_handler server_group_handler;
+/* HELD goes to the disk with the next group. */
+void server_commit_begin(struct server_client *client, struct server_held *held);
 void server_commit_answer(struct server_client *client, uint64_t number, int result);
 void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);

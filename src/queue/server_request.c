@@ -33,10 +33,9 @@ int server_check_room(struct queue_server *server)
 	return error;
 }
 
-/* Their descriptors come into FILES, their numbers into NUMBERS; *OPENED_OUT is how many.
- * -errno: why no more. */
-static int open_files(struct server_client *client, size_t count, int *files,
-		      struct buffer *numbers, size_t *opened_out)
+/* Their numbers come into NUMBERS; *OPENED_OUT is how many. -errno: why no more. */
+static int open_files(struct server_client *client, size_t count, struct buffer *numbers,
+		      size_t *opened_out)
 {
 	struct queue_server *server = client->server;
 	size_t opened = 0;
@@ -55,8 +54,8 @@ static int open_files(struct server_client *client, size_t count, int *files,
 		held->client = client;
 		held->number = queue_message_number(held->message);
 		HASH_ADD(hh, client->files, number, sizeof held->number, held);
-		files[opened++] = queue_message_file(held->message);
 		pack_u64(numbers, held->number);
+		opened++;
 	}
 	if (error == -EDQUOT)
 		queue_intake_drop_spares(server->intake);
@@ -66,7 +65,6 @@ static int open_files(struct server_client *client, size_t count, int *files,
 
 bool server_open(struct server_client *client, struct unpack *body)
 {
-	int files[QUEUE_OPEN_MAX];
 	struct buffer numbers = {0};
 	uint32_t count = unpack_u32(body);
 	size_t opened;
@@ -74,13 +72,13 @@ bool server_open(struct server_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || count == 0)
 		return false;
-	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, files, &numbers,
+	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, &numbers,
 			   &opened);
 	if (error < 0 && error != -ENOSPC)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open"), log_error(error));
 	if (opened > 0)
 		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&numbers),
-				 files, opened);
+				 NULL, 0);
 	else
 		refuse_open(client, error);
 	buffer_clear(&numbers);
@@ -98,19 +96,73 @@ static struct server_held *find_held(struct server_client *client, uint64_t numb
 void server_held_abandon(struct server_client *client, struct server_held *held)
 {
 	HASH_DELETE(hh, client->files, held);
+	client->data_bytes -= held->data.length;
 	queue_message_abandon(held->message);
 	server_held_free(held);
 }
 
-void server_held_discard(struct server_client *client, struct server_held *held)
+/* From here on others have a descriptor. An error is the message's only. */
+bool server_share(struct server_client *client, struct unpack *body)
 {
-	HASH_DELETE(hh, client->files, held);
-	queue_message_discard(held->message);
-	server_held_free(held);
+	uint64_t number = unpack_u64(body);
+	struct server_held *held = find_held(client, number);
+	struct buffer answer CLEANUP(buffer_clear) = {0};
+	int file = -1;
+	int error;
+
+	if (!unpack_is_whole(body) || held == NULL || held->data.length > 0 ||
+	    queue_message_is_shared(held->message))
+		return false;
+	error = queue_message_share(held->message);
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "share"), log_error(error));
+	else
+		file = queue_message_file(held->message);
+	pack_u64(&answer, number);
+	pack_u32(&answer, (uint32_t)-error);
+	ipc_channel_send(client->channel, QUEUE_PROTOCOL_SHARED, 0, buffer_view(&answer), &file,
+			 error == 0);
+	return true;
 }
 
-/* S2 to S3, or the reason why not. */
-static int write_envelope(struct server_held *held)
+/* What a message's part adds to HELD. False when it is more than it may be. */
+static bool add_data(struct server_client *client, struct server_held *held, struct str data)
+{
+	if (data.length > QUEUE_BY_VALUE_MAX - client->data_bytes ||
+	    (data.length > 0 && queue_message_is_shared(held->message)))
+		return false;
+	buffer_append_str(&held->data, data);
+	client->data_bytes += data.length;
+	return true;
+}
+
+static bool add_text(struct server_held *held, struct str text)
+{
+	if (text.length > QUEUE_ENVELOPE_MAX - held->text.length)
+		return false;
+	buffer_append_str(&held->text, text);
+	return true;
+}
+
+bool server_data(struct server_client *client, struct unpack *body)
+{
+	struct server_held *held = find_held(client, unpack_u64(body));
+	struct str data = unpack_str(body);
+
+	return unpack_is_whole(body) && held != NULL && add_data(client, held, data);
+}
+
+bool server_envelope(struct server_client *client, struct unpack *body)
+{
+	struct server_held *held = find_held(client, unpack_u64(body));
+	struct str text = unpack_str(body);
+
+	return unpack_is_whole(body) && held != NULL && add_text(held, text);
+}
+
+/* Whether the text is an envelope of HELD's, and of a message without a map. */
+static int check_envelope(struct server_held *held)
 {
 	struct queue_control *control;
 	int error = queue_control_parse(buffer_view(&held->text), &control, NULL);
@@ -122,49 +174,40 @@ static int write_envelope(struct server_held *held)
 	held->stage = control->envelope->stage;
 	held->id = control->envelope->id;
 	queue_control_free(control);
-	if (error < 0)
-		return error;
-	return queue_message_envelope(held->message, held->stage, buffer_view(&held->text));
+	return error;
 }
 
-static void on_commit(struct server_client *client, struct server_held *held)
-{
-	/* who has a file from before */
-	int error = client->server->is_copied ? -EUCLEAN : write_envelope(held);
-
-	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)held->number),
-			  log_string("operation", "envelope"), log_error(error));
-		server_commit_answer(client, held->number, error);
-		server_commit_answers_send(client);
-		server_held_abandon(client, held);
-		return;
-	}
-	HASH_DELETE(hh, client->files, held);
-	HASH_ADD(hh, client->server->committing, number, sizeof held->number, held);
-	client->committing++;
-	queue_group_add(client->server->group, held);
-}
-
-bool server_envelope(struct server_client *client, struct unpack *body, bool is_last)
+bool server_commit(struct server_client *client, struct unpack *body)
 {
 	uint64_t number = unpack_u64(body);
 	struct str text = unpack_str(body);
+	struct str data = unpack_str(body);
 	struct server_held *held = find_held(client, number);
+	int error;
 
-	if (!unpack_is_whole(body) || held == NULL ||
-	    held->text.length + text.length > QUEUE_ENVELOPE_MAX)
+	if (!unpack_is_whole(body) || held == NULL || !add_text(held, text))
 		return false;
-	buffer_append_str(&held->text, text);
-	if (is_last)
-		on_commit(client, held);
+	/* for what the thread puts behind it as well */
+	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
+	if (!add_data(client, held, data))
+		return false;
+	error = client->server->is_copied ? -EUCLEAN
+					  : check_envelope(held); /* who has a number from before */
+	if (error == 0) {
+		server_commit_begin(client, held);
+		return true;
+	}
+	log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+		  log_string("operation", "envelope"), log_error(error));
+	server_commit_answer(client, number, error);
+	server_commit_answers_send(client);
+	server_held_abandon(client, held);
 	return true;
 }
 
 bool server_abandon(struct server_client *client, struct unpack *body)
 {
-	uint64_t number = unpack_u64(body);
-	struct server_held *held = find_held(client, number);
+	struct server_held *held = find_held(client, unpack_u64(body));
 
 	if (!unpack_is_whole(body) || held == NULL)
 		return false;

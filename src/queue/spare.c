@@ -8,6 +8,19 @@
  * first one's recipients. So it is held in quarantine until a sync that began
  * after the removal is over. When a sync fails, what waited for it is set aside
  * (aside.c).
+ *
+ * And a file is never used again once a descriptor of it has left this process (kept.c). The
+ * others have two ways to a queue file. A descriptor that they were given is of a file that
+ * is marked as shared before it is sent (queue_message_share()), or, for delivery, of a message
+ * that is larger than goes by value, which came in by such a file. And "send" opens
+ * files by their names, but reads and closes them within one turn, and it is the one who asks
+ * for their removal: a message of which it asked that is not read again. It may be stopped in
+ * the middle of such a turn for as long as one likes: it holds lock/send then, so that there
+ * is no other "send" to ask; and what it asked for before an end of its connection is not
+ * heard after the next one's MANAGE. When it is killed, its read ends before its lock does.
+ * When "queue" dies, its successor knows none of its files and only removes them. A reload
+ * changes nothing of this. Commands, which hold no lock, look at the name again before they
+ * print (queue_update_is_still()).
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -189,12 +202,8 @@ void queue_spare_close_all(struct queue_intake *intake)
 	intake->ready = (struct queue_spare_list){0};
 	close_list(&ready);
 	close_list(&intake->quarantine);
-	for (size_t i = 0; i < intake->kept_size; i++) {
-		if (intake->kept[i].number != 0)
-			os_file_close(intake->kept[i].file);
-		intake->kept[i] = (struct queue_kept){0, -1};
-	}
 	pthread_mutex_unlock(&intake->mutex);
+	queue_kept_close_all(intake);
 	for (size_t i = 0; i < ready.count; i++)
 		queue_spare_remove(intake, ready.items[i]);
 	free(ready.items);
@@ -219,43 +228,4 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 	}
 	free(held->items);
 	*held = (struct queue_spare_list){0};
-}
-
-static struct queue_kept *kept_slot(struct queue_intake *intake, uint64_t number)
-{
-	return &intake->kept[number * UINT64_C(0x9e3779b97f4a7c15) % intake->kept_size];
-}
-
-void queue_kept_put(struct queue_intake *intake, uint64_t number, int file)
-{
-	struct queue_kept old = {number, file};
-
-	if (intake->kept_size > 0) {
-		struct queue_kept *slot;
-
-		pthread_mutex_lock(&intake->mutex);
-		slot = kept_slot(intake, number);
-		old = *slot;
-		*slot = (struct queue_kept){number, file};
-		pthread_mutex_unlock(&intake->mutex);
-	}
-	if (old.number != 0)
-		os_file_close(old.file);
-}
-
-int queue_kept_take(struct queue_intake *intake, uint64_t number)
-{
-	struct queue_kept *slot;
-	int file = -1;
-
-	if (intake->kept_size == 0)
-		return -1;
-	pthread_mutex_lock(&intake->mutex);
-	slot = kept_slot(intake, number);
-	if (slot->number == number) {
-		file = slot->file;
-		*slot = (struct queue_kept){0, -1};
-	}
-	pthread_mutex_unlock(&intake->mutex);
-	return file;
 }

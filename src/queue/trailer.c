@@ -20,12 +20,18 @@ static bool parse_line(const char line[LINE], uint64_t *offset_out)
 	       str_to_u64(str_slice(text.data + 4, LINE - 5), offset_out);
 }
 
+void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text)
+{
+	(void)buffer_reserve(data, text.length + LINE + 1);
+	buffer_append_str(data, text);
+	buffer_append_format(data, "at: %020" PRIu64 "\n", offset);
+}
+
 int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out)
 {
 	struct buffer trailer CLEANUP(buffer_clear) = {0};
 
-	buffer_append_str(&trailer, text);
-	buffer_append_format(&trailer, "at: %020" PRIu64 "\n", offset);
+	queue_trailer_append(&trailer, offset, text);
 	*end_out = offset + trailer.length;
 	return os_file_write(file, buffer_data(&trailer), trailer.length, offset);
 }

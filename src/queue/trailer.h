@@ -13,6 +13,8 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
+/* Appends to DATA, OFFSET bytes, what stands behind them in the file. */
+void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text);
 /* Writes TEXT behind OFFSET bytes of data; *END_OUT is where the file
  * ends then, once it is cut. */
 MUST_CHECK int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out);

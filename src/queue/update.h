@@ -97,8 +97,24 @@ MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stag
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);
-/* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for
- * reading: a descriptor or -errno, as queue_store_look(). */
+/* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5.
+ * -EBADMSG: there are fewer. What is appended is this message's when the caller is "send",
+ * or when queue_update_is_still() says so afterwards (queue/spare.c). */
+MUST_CHECK int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage,
+				      uint64_t number, uint64_t size, struct buffer *data);
+/* The same at most: fewer are no error. */
+MUST_CHECK int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
+					   uint64_t number, uint64_t size, struct buffer *data);
+/* For those who hold no lock, after they read and before they show it: 1 when the message is
+ * still ID there, and so all that was read of it is its own; 0 when it has ended or gone on
+ * from S4 to S5. What is read here is opened by its name, which goes before the file is used
+ * again and comes back only when all of it is the next message's. */
+MUST_CHECK int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
+				     struct mail_id id);
+/* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for reading: a
+ * descriptor or -errno, as queue_store_look(). The descriptor may be given away only where the
+ * message is larger than QUEUE_BY_VALUE_MAX: its file is not used again. Any other is closed in the
+ * same turn. */
 MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number);
 

@@ -224,6 +224,63 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 	return result;
 }
 
+static int read_file(int file, uint64_t size, struct buffer *data)
+{
+	enum { PIECE = 64 * 1024 };
+	uint64_t have = 0;
+
+	while (have < size) {
+		size_t wanted = size - have < PIECE ? (size_t)(size - have) : PIECE;
+		ssize_t count = os_file_read(file, buffer_reserve(data, wanted), wanted, have);
+
+		if (count < 0)
+			return (int)count;
+		buffer_commit(data, (size_t)count);
+		have += (uint64_t)count;
+		if ((size_t)count < wanted)
+			break;
+	}
+	return 0;
+}
+
+int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
+				uint64_t number, uint64_t size, struct buffer *data)
+{
+	int file = queue_update_open_data(store, stage, number);
+	int result;
+
+	if (file < 0)
+		return file;
+	result = read_file(file, size, data);
+	os_file_close(file);
+	return result;
+}
+
+int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+			   uint64_t size, struct buffer *data)
+{
+	size_t before = data->length;
+	int result = queue_update_read_beginning(store, stage, number, size, data);
+
+	return result == 0 && data->length - before < size ? -EBADMSG : result;
+}
+
+int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
+			  struct mail_id id)
+{
+	struct queue_control *control;
+	int result = queue_update_load(store, stage, id.number, &control, NULL);
+
+	if (result < 0)
+		return result == -ENOENT || result == -ENODATA || result == -EBADMSG ||
+				       result == -EPROTO
+			       ? 0
+			       : result;
+	result = control->envelope->id.born_us == id.born_us;
+	queue_control_free(control);
+	return result;
+}
+
 int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)
 {
 	char path[QUEUE_PATH_SIZE];

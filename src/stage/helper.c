@@ -6,6 +6,7 @@
 #include "ipc/pack.h"
 #include "os/file.h"
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 struct stage_helper {
@@ -18,6 +19,7 @@ struct stage_helper {
 	size_t job_count;
 	bool is_draining; /* "send" of this connection stops */
 	bool is_retired;
+	struct job *incomplete; /* its content has not come yet, all of it; or NULL */
 };
 
 /* A job as the helper library sees it. */
@@ -25,6 +27,8 @@ struct job {
 	struct stage_helper_job public;
 	struct buffer reports; /* not sent yet */
 	bool is_orphan;        /* of a connection that was lost */
+	char *content;         /* in the arena, while it is incomplete */
+	size_t content_length;
 };
 
 static struct job *job_of(struct stage_helper_job *public)
@@ -45,7 +49,7 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 	job->id.number = unpack_u64(body);
 	job->id.born_us = (int64_t)unpack_u64(body);
 	job->sender = copy(job, body);
-	job->size = unpack_u64(body);
+	job->content.size = unpack_u64(body);
 	job->utf8 = unpack_u32(body) != 0;
 	ret = unpack_u32(body);
 	job->ret = (enum mail_ret)ret;
@@ -62,7 +66,47 @@ static bool read_job(struct stage_helper_job *job, struct unpack *body)
 		job->recipients[i].original = copy(job, body);
 	}
 	job->recipient_count = count;
-	return unpack_is_whole(body);
+	return true;
+}
+
+/* Where the content is: in a file, here, or in the packets that follow. */
+static bool take_content(struct job *job, struct unpack *body, struct ipc_message *message)
+{
+	struct ipc_content *content = &job->public.content;
+	struct str bytes = unpack_str(body);
+
+	if (!unpack_is_whole(body) || message->descriptor_count > 1)
+		return false;
+	if (message->descriptor_count == 1) {
+		content->file = message->descriptors[0];
+		message->descriptors[0] = -1;
+		return bytes.length == 0;
+	}
+	if (content->size > IPC_JOB_CONTENT_MAX ||
+	    (bytes.length != content->size && bytes.length > 0))
+		return false;
+	content->bytes = arena_copy_str(job->public.arena, bytes);
+	if (bytes.length < content->size)
+		job->content = arena_alloc(job->public.arena, content->size);
+	return true;
+}
+
+static void job_free(struct job *job)
+{
+	os_file_close(job->public.content.file);
+	buffer_clear(&job->reports);
+	arena_free(job->public.arena);
+	free(job);
+}
+
+static void hand_out(struct stage_helper *helper, struct job *job)
+{
+	DL_APPEND2(helper->jobs, &job->public, previous, next);
+	helper->job_count++;
+	if (helper->is_draining || helper->is_retired) /* it was on its way */
+		stage_helper_finish(&job->public);
+	else
+		helper->handler->job(helper->context, &job->public);
 }
 
 static void on_start(struct stage_helper *helper, struct ipc_message *message)
@@ -73,21 +117,42 @@ static void on_start(struct stage_helper *helper, struct ipc_message *message)
 	job->public.arena = arena_new();
 	job->public.helper = helper;
 	job->public.tag = message->tag;
-	job->public.file = -1;
-	if (message->descriptor_count != 1 || !read_job(&job->public, &body)) {
+	job->public.content.file = -1;
+	if (helper->incomplete != NULL || !read_job(&job->public, &body) ||
+	    !take_content(job, &body, message)) {
 		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
-		arena_free(job->public.arena);
-		free(job);
+		job_free(job);
+	} else if (job->content != NULL) {
+		helper->incomplete = job;
+	} else {
+		hand_out(helper, job);
+	}
+}
+
+static void on_content(struct stage_helper *helper, const struct ipc_message *message)
+{
+	struct job *job = helper->incomplete;
+	struct ipc_content *content = job != NULL ? &job->public.content : NULL;
+
+	if (job == NULL || message->tag != job->public.tag || message->body.length == 0 ||
+	    message->body.length > content->size - job->content_length) {
+		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 		return;
 	}
-	job->public.file = message->descriptors[0];
-	message->descriptors[0] = -1;
-	DL_APPEND2(helper->jobs, &job->public, previous, next);
-	helper->job_count++;
-	if (helper->is_draining || helper->is_retired) /* it was on its way */
-		stage_helper_finish(&job->public);
-	else
-		helper->handler->job(helper->context, &job->public);
+	memcpy(job->content + job->content_length, message->body.data, message->body.length);
+	job->content_length += message->body.length;
+	if (job->content_length < content->size)
+		return;
+	content->bytes = str_slice(job->content, job->content_length);
+	helper->incomplete = NULL;
+	hand_out(helper, job);
+}
+
+static void drop_incomplete(struct stage_helper *helper)
+{
+	if (helper->incomplete != NULL)
+		job_free(helper->incomplete);
+	helper->incomplete = NULL;
 }
 
 static void drain(struct stage_helper *helper)
@@ -118,6 +183,9 @@ static void on_message(void *context, struct ipc_message *message)
 	case IPC_JOB_START:
 		on_start(helper, message);
 		break;
+	case IPC_JOB_CONTENT:
+		on_content(helper, message);
+		break;
 	case IPC_JOB_DRAIN:
 		helper->is_draining = true;
 		drain(helper);
@@ -133,6 +201,7 @@ static void on_lost(void *context)
 	struct stage_helper_job *job;
 
 	helper->is_draining = false;
+	drop_incomplete(helper);
 	DL_FOREACH2 (helper->jobs, job, next)
 		job_of(job)->is_orphan = true;
 	helper->handler->lost(helper->context);
@@ -160,6 +229,7 @@ void stage_helper_free(struct stage_helper *helper)
 		return;
 	while (helper->jobs != NULL)
 		stage_helper_finish(helper->jobs);
+	drop_incomplete(helper);
 	ipc_client_free(helper->ipc);
 	free(helper->service);
 	free(helper);
@@ -212,10 +282,7 @@ void stage_helper_finish(struct stage_helper_job *public)
 	send_reports(job, IPC_JOB_FINISH);
 	DL_DELETE2(helper->jobs, public, previous, next);
 	helper->job_count--;
-	os_file_close(public->file);
-	buffer_clear(&job->reports);
-	arena_free(public->arena);
-	free(job);
+	job_free(job);
 }
 
 void stage_helper_retire(struct stage_helper *helper)

@@ -11,6 +11,7 @@
 #define STAGE_HELPER_H
 
 #include "config/config.h"
+#include "ipc/content.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
 #include "os/loop.h"
@@ -34,9 +35,8 @@ struct stage_helper_job {
 	bool utf8; /* SMTPUTF8 was asked for */
 	struct stage_helper_recipient *recipients;
 	size_t recipient_count;
-	int file;      /* the data file, open for reading, CRLF lines; pread only */
-	uint64_t size; /* bytes of it */
-	void *context; /* for the one who does the job */
+	struct ipc_content content; /* CRLF lines */
+	void *context;              /* for the one who does the job */
 	struct stage_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;
@@ -72,7 +72,7 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 /* The same for every recipient that was not reported yet. */
 void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_verdict *verdict,
 			      const char *trigger);
-/* Ends and frees the job and closes its file. Recipients without a report are
+/* Ends and frees the job with its content. Recipients without a report are
  * tried again. */
 void stage_helper_finish(struct stage_helper_job *job);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "stage/list_copy.h"
 #include "mail/text.h"
-#include "os/file.h"
-#include <errno.h>
 
 enum { ENTRIES_MAX = 100 };
 
@@ -53,16 +51,14 @@ static bool find(struct str header, struct str list, struct buffer *chain)
 	return false;
 }
 
-int list_copy_find_loop(int file, struct str list, struct buffer *chain)
+int list_copy_find_loop(const struct ipc_content *content, struct str list, struct buffer *chain)
 {
-	struct buffer header CLEANUP(buffer_clear) = {0};
-	ssize_t count =
-		os_file_read(file, buffer_reserve(&header, LIST_COPY_BLOCK), LIST_COPY_BLOCK, 0);
+	struct buffer block CLEANUP(buffer_clear) = {0};
+	struct str header;
+	int error = ipc_content_read(content, 0, buffer_reserve(&block, LIST_COPY_BLOCK),
+				     LIST_COPY_BLOCK, &header);
 
-	if (count < 0)
-		return (int)count;
-	buffer_commit(&header, (size_t)count);
-	return find(buffer_view(&header), list, chain);
+	return error < 0 ? error : find(header, list, chain);
 }
 
 void list_copy_head(struct str list, struct buffer *out)
@@ -70,17 +66,4 @@ void list_copy_head(struct str list, struct buffer *out)
 	buffer_append_string(out, "Delivered-To: ");
 	mail_text_append(out, list, MAIL_TEXT_8BIT);
 	buffer_append_string(out, "\r\n");
-}
-
-int64_t list_copy_bytes(int from, int to, uint64_t offset, uint64_t head, uint64_t count)
-{
-	static char block[LIST_COPY_BLOCK];
-	ssize_t got = os_file_read(from, block, count < sizeof block ? (size_t)count : sizeof block,
-				   offset);
-	int error;
-
-	if (got <= 0)
-		return got < 0 ? got : -EIO;
-	error = os_file_write(to, block, (size_t)got, head + offset);
-	return error < 0 ? error : got;
 }

@@ -256,7 +256,7 @@ void list_expansion_start(struct list_expansion *expansion)
 		finish(expansion, "5.7.2", "the list takes no bounces");
 		return;
 	}
-	looped = list_copy_find_loop(job->file, expansion->list, &chain);
+	looped = list_copy_find_loop(&job->content, expansion->list, &chain);
 	if (looped < 0) {
 		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: error %d",
 				 -looped);

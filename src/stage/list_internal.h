@@ -8,9 +8,9 @@
 /* On its way to members. */
 enum list_message_state {
 	LIST_MESSAGE_NEW,        /* not in the queue */
-	LIST_MESSAGE_OPENING,    /* a data file is asked for */
-	LIST_MESSAGE_COPYING,    /* its data is being written */
-	LIST_MESSAGE_WHOLE,      /* all is there */
+	LIST_MESSAGE_OPENING,    /* a number is asked for, or for a large one its file */
+	LIST_MESSAGE_COPYING,    /* its data is being written there */
+	LIST_MESSAGE_WHOLE,      /* all is there, or goes with the commit */
 	LIST_MESSAGE_COMMITTING, /* asked to be made durable */
 	LIST_MESSAGE_DONE,       /* it is durable */
 };

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "queue/message.h"
 #include "stage/list_copy.h"
 #include "stage/list_internal.h"
 #include <stdlib.h>
@@ -20,33 +20,35 @@ static void failed(struct list_message *message, int error)
 	list_expansion_moved(message->expansion, message);
 }
 
+/* 0 or -errno. */
+static int copy_block(struct list_message *message)
+{
+	static char block[LIST_COPY_BLOCK];
+	struct str part;
+	int error = ipc_content_read(&message->expansion->job->content, message->copied, block,
+				     sizeof block, &part);
+
+	if (error < 0)
+		return error;
+	message->copied += part.length;
+	return queue_client_write(&message->queue, part);
+}
+
 /* 0 or -errno; the message may be WHOLE then. */
 static int copy_slice(struct list_message *message)
 {
 	const struct list_expansion *expansion = message->expansion;
-	const struct stage_helper_job *job = expansion->job;
-	uint64_t end = job->size;
+	uint64_t size = expansion->job->content.size;
+	uint64_t end = size > message->copied + SLICE ? message->copied + SLICE : size;
+	int error = 0;
 
-	if (message->copied == 0) {
-		int error = os_file_write(message->queue.file, buffer_data(&expansion->head),
-					  expansion->head.length, 0);
-
-		if (error < 0)
-			return error;
-	}
-	if (end > message->copied + SLICE)
-		end = message->copied + SLICE;
-	while (message->copied < end) {
-		int64_t count = list_copy_bytes(job->file, message->queue.file, message->copied,
-						expansion->head.length, end - message->copied);
-
-		if (count < 0)
-			return (int)count;
-		message->copied += (uint64_t)count;
-	}
-	if (message->copied == job->size)
+	if (message->copied == 0)
+		error = queue_client_write(&message->queue, buffer_view(&expansion->head));
+	while (error == 0 && message->copied < end)
+		error = copy_block(message);
+	if (error == 0 && message->copied == size)
 		message->state = LIST_MESSAGE_WHOLE;
-	return 0;
+	return error;
 }
 
 static void copy(struct list_expansion *expansion)
@@ -81,6 +83,21 @@ static void log_queued(const struct list_message *message)
 		  log_number("recipients", (int64_t)message->envelope->recipient_count));
 }
 
+/* What is small goes with its commit; the rest is written to a file. */
+static void on_open(struct list_message *message)
+{
+	if (message->envelope->size <= QUEUE_BY_VALUE_MAX) {
+		message->state = LIST_MESSAGE_WHOLE;
+		list_expansion_moved(message->expansion, message);
+	} else if (!queue_client_is_shared(&message->queue)) {
+		queue_client_share(&message->queue);
+	} else {
+		message->state = LIST_MESSAGE_COPYING;
+		message->copied = 0;
+		copy(message->expansion);
+	}
+}
+
 static void on_queue_done(void *context, int result)
 {
 	struct list_message *message = context;
@@ -88,9 +105,7 @@ static void on_queue_done(void *context, int result)
 	if (result < 0) {
 		failed(message, result);
 	} else if (message->state == LIST_MESSAGE_OPENING) {
-		message->state = LIST_MESSAGE_COPYING;
-		message->copied = 0;
-		copy(message->expansion);
+		on_open(message);
 	} else {
 		message->state = LIST_MESSAGE_DONE;
 		log_queued(message);
@@ -112,7 +127,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	envelope->utf8 = expansion->job->utf8;
 	envelope->sender = arena_copy_str(envelope->arena, expansion->sender);
 	envelope->received = STR("list");
-	envelope->size = expansion->head.length + expansion->job->size;
+	envelope->size = expansion->head.length + expansion->job->content.size;
 	for (size_t i = 0; i < count; i++)
 		mail_envelope_add(envelope, members[i]);
 	DL_APPEND2(expansion->messages, message, previous, next);
@@ -126,11 +141,39 @@ void list_message_open(struct list_message *message)
 	queue_client_open(message->expansion->queue, &message->queue);
 }
 
+/* 0 or -errno. */
+static int assemble(const struct list_expansion *expansion, struct buffer *data)
+{
+	const struct ipc_content *content = &expansion->job->content;
+	char *space;
+	struct str part;
+	int error;
+
+	buffer_append_str(data, buffer_view(&expansion->head));
+	space = buffer_reserve(data, content->size);
+	error = ipc_content_read(content, 0, space, content->size, &part);
+	if (error < 0)
+		return error;
+	if (part.data == space)
+		buffer_commit(data, part.length);
+	else
+		buffer_append_str(data, part);
+	return 0;
+}
+
 void list_message_commit(struct list_message *message)
 {
+	struct buffer data CLEANUP(buffer_clear) = {0};
+	int error = 0;
+
 	message->state = LIST_MESSAGE_COMMITTING;
 	message->envelope->id = (struct mail_id){message->queue.number, os_clock_wall_us()};
-	queue_client_commit(&message->queue, message->envelope);
+	if (!queue_client_is_shared(&message->queue))
+		error = assemble(message->expansion, &data);
+	if (error < 0)
+		failed(message, error);
+	else
+		queue_client_commit(&message->queue, message->envelope, buffer_view(&data));
 }
 
 void list_message_free(struct list_message *message)

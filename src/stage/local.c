@@ -205,8 +205,7 @@ static void fill_deliveries(struct group *group)
 			.path = target->path,
 			.sender = target->job->sender,
 			.recipient = target->job->recipients[target->index].address,
-			.file = target->job->file,
-			.size = target->job->size,
+			.content = target->job->content,
 		};
 	}
 }

@@ -78,8 +78,7 @@ static void start_recipient(struct entry *entry, size_t index)
 		.id = job->id,
 		.sender = job->sender,
 		.recipient = job->recipients[index].address,
-		.file = job->file,
-		.size = job->size,
+		.content = job->content,
 		.block = pipe->block,
 		.arena = job->arena,
 	};

@@ -186,7 +186,7 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 {
 	int result = 0;
 
-	mailbox_copy_begin(&run->copy, order->file, order->size, order->sender, order->recipient,
+	mailbox_copy_begin(&run->copy, &order->content, order->sender, order->recipient,
 			   &run->input);
 	if (!mailbox_copy_is_done(&run->copy))
 		result = mailbox_copy_next(&run->copy, order->block, PIPE_BLOCK_SIZE, &run->input);

@@ -6,6 +6,7 @@
 #define STAGE_PIPE_RUN_H
 
 #include "config/config.h"
+#include "ipc/content.h"
 #include "os/loop.h"
 #include "stage/pipe_command.h"
 
@@ -16,9 +17,8 @@ struct pipe_run_order {
 	const struct config_service *service;
 	struct mail_id id;
 	struct str sender;
-	struct str recipient; /* until the run has ended, as the file and the block */
-	int file;
-	uint64_t size;
+	struct str recipient; /* until the run has ended, as the content and the block */
+	struct ipc_content content;
 	char *block;         /* PIPE_BLOCK_SIZE bytes that runs share: nothing stays in them */
 	struct arena *arena; /* for what is needed to start */
 };

@@ -2,7 +2,6 @@
 #include "stage/remote_attempt.h"
 #include "base/panic.h"
 #include "mail/address.h"
-#include "os/file.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,13 +184,13 @@ static void start_transaction(struct remote_attempt *attempt)
 {
 	struct stage_helper_job *job = attempt->job;
 	struct remote_transaction transaction = {
-		.file = job->file, .done = on_outcome, .context = attempt};
+		.content = job->content, .done = on_outcome, .context = attempt};
 	size_t rest = job->recipient_count - attempt->first;
 
 	attempt->count = rest < RECIPIENTS_MAX ? rest : RECIPIENTS_MAX;
 	transaction.message = (struct smtp_client_message){
 		.sender = mail_sender_is_null(job->sender) ? STR("") : job->sender,
-		.size = job->size,
+		.size = job->content.size,
 		.is_8bit = attempt->is_8bit,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
@@ -223,12 +222,14 @@ static bool is_8bit(struct remote_carrier *carrier, const struct stage_helper_jo
 	uint64_t position = 0;
 
 	for (int i = 0; i < SCAN_MAX; i++) {
-		ssize_t count = os_file_read(job->file, chunk, REMOTE_CHUNK_SIZE, position);
+		struct str part;
 
-		if (count < 0 || has_high_bit(str_slice(chunk, (size_t)count)))
+		if (ipc_content_read(&job->content, position, chunk, REMOTE_CHUNK_SIZE, &part) <
+			    0 ||
+		    has_high_bit(part))
 			return true;
-		position += (uint64_t)count;
-		if (position >= job->size || count == 0)
+		position += part.length;
+		if (position >= job->content.size)
 			return false;
 	}
 	return true;
@@ -248,10 +249,11 @@ static struct str header_in(struct str data)
  * this is no question there. */
 static bool has_8bit_header(struct remote_carrier *carrier, const struct stage_helper_job *job)
 {
-	char *chunk = carrier->settings.chunk;
-	ssize_t count = os_file_read(job->file, chunk, REMOTE_CHUNK_SIZE, 0);
+	struct str part;
 
-	return count > 0 && has_high_bit(header_in(str_slice(chunk, (size_t)count)));
+	return ipc_content_read(&job->content, 0, carrier->settings.chunk, REMOTE_CHUNK_SIZE,
+				&part) == 0 &&
+	       has_high_bit(header_in(part));
 }
 
 static struct remote_attempt *new_attempt(struct remote_carrier *carrier,

@@ -3,7 +3,6 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "stage/remote_route.h"
 #include <errno.h>
 #include <stdio.h>
@@ -208,22 +207,20 @@ static bool flush(struct remote_session *session)
 
 static void feed_message(struct remote_session *session)
 {
-	uint64_t rest = session->transaction.message.size - session->position;
-	size_t wanted = rest < REMOTE_CHUNK_SIZE ? (size_t)rest : REMOTE_CHUNK_SIZE;
-	ssize_t count = os_file_read(session->transaction.file, session->settings.chunk, wanted,
-				     session->position);
+	const struct ipc_content *content = &session->transaction.content;
+	struct str part;
+	int error = ipc_content_read(content, session->position, session->settings.chunk,
+				     REMOTE_CHUNK_SIZE, &part);
 
-	if (count < 0 || (size_t)count < wanted) {
+	if (error < 0) {
 		char text[128];
 
-		snprintf(text, sizeof text, "the message cannot be read: %s",
-			 count < 0 ? strerror((int)-count) : "it is too short");
+		snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
 		smtp_client_abandon(session->client, "4.3.0", text);
 		return;
 	}
-	session->position += wanted;
-	smtp_client_data(session->client, str_slice(session->settings.chunk, wanted),
-			 wanted == rest);
+	session->position += part.length;
+	smtp_client_data(session->client, part, session->position == content->size);
 }
 
 static enum remote_outcome outcome_of(const struct remote_session *session)

@@ -7,6 +7,7 @@
 #define STAGE_REMOTE_SESSION_H
 
 #include "dns/search.h"
+#include "ipc/content.h"
 #include "os/loop.h"
 #include "smtp/client.h"
 
@@ -31,8 +32,8 @@ enum remote_outcome {
 struct remote_session;
 
 struct remote_transaction {
-	struct smtp_client_message message; /* message.size bytes of FILE */
-	int file;
+	struct smtp_client_message message;
+	struct ipc_content content; /* its size is the message's */
 	void (*done)(void *context, enum remote_outcome outcome);
 	void *context;
 };

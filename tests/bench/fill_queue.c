@@ -48,6 +48,7 @@ static struct queue_message *begin(struct fill *fill, struct mail_envelope *enve
 	char address[300];
 
 	must(queue_message_new(fill->intake, &message), "new message");
+	must(queue_message_share(message), "share");
 	must(os_file_write(queue_message_file(message), body, sizeof body - 1, 0), "write");
 	snprintf(address, sizeof address, "user%llu@%s", (unsigned long long)fill->made++,
 		 fill->domain);

@@ -92,6 +92,25 @@ static void write_control(struct entry *entry, unsigned recipients)
 	mail_envelope_free(envelope);
 }
 
+/* By value what may, and the rest into a file that is shared. */
+static int write_data(struct queue_message *message, const struct entry *entry,
+		      enum mail_stage stage)
+{
+	struct str data = buffer_view(&entry->data);
+	struct buffer copy CLEANUP(buffer_clear) = {0};
+	int result;
+
+	if (data.length <= QUEUE_BY_VALUE_MAX) {
+		buffer_append_str(&copy, data);
+		return queue_message_write(message, stage, &copy, buffer_view(&entry->control));
+	}
+	result = queue_message_share(message);
+	if (result == 0)
+		result = os_file_write(queue_message_file(message), data.data, data.length, 0);
+	return result == 0 ? queue_message_envelope(message, stage, buffer_view(&entry->control))
+			   : result;
+}
+
 /* S1 to S3. NULL: an error, and the message abandoned. */
 static struct queue_message *write_message(struct entry *entry, enum mail_stage stage, size_t size,
 					   unsigned recipients)
@@ -107,8 +126,7 @@ static struct queue_message *write_message(struct entry *entry, enum mail_stage 
 				     entry->born_us, entry->data.length);
 	buffer_truncate(&entry->data, size);
 	write_control(entry, recipients);
-	if (os_file_write(queue_message_file(message), buffer_data(&entry->data), size, 0) < 0 ||
-	    queue_message_envelope(message, stage, buffer_view(&entry->control)) < 0) {
+	if (write_data(message, entry, stage) < 0) {
 		queue_message_abandon(message);
 		return NULL;
 	}

@@ -18,8 +18,10 @@ U32_MAX = 2**32 - 1
 
 HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK = range(1, 9)  # src/ipc/job.h
 MORE, AWAY = 1, 2  # flags of RESOLVED
-OPEN, OPENED, REFUSED, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE = range(1, 9)
-REMOVE = 11  # src/queue/protocol.h
+(OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON,
+ MANAGE) = range(33, 44)  # src/queue/protocol.h
+OLD_MANAGE = 8  # of a "send" that handed out every file
+REMOVE = 46  # the same
 
 
 def u32(value):
@@ -241,8 +243,9 @@ SENTENCES = {
         (FINISH, b""), (RESOLVE, b""), (RESOLVED, b""), (AWAIT, b""), (BACK, b""), (99, b"")],
     "queue": [
         (OPEN, b""), (OPEN, u32(1) + b"x"), (OPENED, b""), (ENVELOPE, u64(1) + text(b"x")),
-        (COMMIT, u64(1) + text(b"x")), (COMMIT, b""), (COMMITTED, b""), (ABANDON, u64(1)),
-        (ABANDON, b""), (REMOVE, u32(0) + u32(0) + u64(1)), (MANAGE, b"x"), (99, b"")],
+        (COMMIT, u64(1) + text(b"x") + text(b"")), (COMMIT, b""), (COMMITTED, b""),
+        (DATA, u64(1) + text(b"x")), (SHARE, u64(1)), (SHARED, b""), (OLD_MANAGE, b""),
+        (ABANDON, u64(1)), (ABANDON, b""), (REMOVE, u32(0) + u32(0) + u64(1)), (MANAGE, b"x"), (99, b"")],
 }
 
 
@@ -268,7 +271,7 @@ def test_envelope_is_none(node):
     with Peer(mx, "queue") as peer:
         peer.say(OPEN, u32(1))
         number = peer.hear(OPENED)[1][:8]
-        peer.say(COMMIT, number + text(b"stagepost 1\nid: 1-1\nend:\n"))
+        peer.say(COMMIT, number + text(b"stagepost 1\nid: 1-1\nend:\n") + text(b""))
         answer = peer.hear(COMMITTED)[1]
         assert answer[:8] == number and answer[8:] != u32(0)
     deliver(mx, "anna@a.test", TEXT)
@@ -298,7 +301,8 @@ def test_any_bytes(node, name):
     rng = random.Random(name)
     right = [(1, HELLO, text(b"resolve") + u32(9)), (1, RESOLVED, u64(7) + u32(1) + u32(0) + u64(1) + u32(1) + target()),
              (1, HELLO, text(b"remote") + u32(0)), (1, REPORT, report()), (1, ENVELOPE, u64(1) + text(b"x")),
-             (1, OPEN, u32(3)), (1, COMMIT, u64(1) + text(b"stagepost 1\n")), (1, ABANDON, u64(1))]
+             (1, OPEN, u32(3)), (1, DATA, u64(1) + text(b"x")),
+             (1, SHARE, u64(1)), (1, COMMIT, u64(1) + text(b"stagepost 1\n") + text(b"x")), (1, ABANDON, u64(1))]
     if name == "send":  # to the queue it would be MANAGE
         right += [(1, AWAIT, b""), (1, BACK, b"")]
     for _ in range(600):

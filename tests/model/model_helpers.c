@@ -200,6 +200,13 @@ static void on_resolve(struct pretended *helper, struct str text)
 
 bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct str body);
 
+void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
+			struct str content)
+{
+	(void)content;
+	ipc_channel_send(channel, IPC_JOB_START, tag, buffer_view(body), NULL, 0);
+}
+
 void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
 		      const int *descriptors, size_t descriptor_count)
 {

@@ -298,8 +298,10 @@ void queue_client_abandon(struct queue_client_message *message)
 		leave(message);
 }
 
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
+			 struct str data)
 {
+	(void)data;
 	message->state = QUEUE_CLIENT_COMMITTING;
 	committing = message;
 	committed = mail_envelope_new();
@@ -338,7 +340,6 @@ bool model_queue_bounce(void)
 	if (message->state == QUEUE_CLIENT_OPENING) {
 		message->state = QUEUE_CLIENT_OPEN;
 		message->number = next_number;
-		message->file = MODEL_DATA;
 		message->done(message->context, 0);
 		model_run_tasks();
 		return true;
@@ -539,6 +540,22 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 	return model_once_in(500) ? -EMFILE : model_find(number) != NULL ? MODEL_DATA : -ENOENT;
 }
 
+int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+			   uint64_t size, struct buffer *data)
+{
+	int file = queue_update_open_data(store, stage, number);
+
+	memset(buffer_reserve(data, size), 'x', size);
+	buffer_commit(data, size);
+	return file < 0 ? file : 0;
+}
+
+int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
+				uint64_t number, uint64_t size, struct buffer *data)
+{
+	return queue_update_read_data(store, stage, number, size, data);
+}
+
 /* --- scans --- */
 
 int queue_store_directory(const struct queue_store *store)
@@ -612,27 +629,6 @@ int os_file_open(int directory, const char *path, unsigned flags)
 void os_file_close(int file)
 {
 	(void)file;
-}
-
-ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
-{
-	enum { SIZE = 100 };
-	size_t count = offset < SIZE ? SIZE - (size_t)offset : 0;
-
-	(void)file;
-	if (count > size)
-		count = size;
-	memset(data, 'x', count);
-	return (ssize_t)count;
-}
-
-int os_file_write(int file, const void *data, size_t size, uint64_t offset)
-{
-	(void)file;
-	(void)data;
-	(void)size;
-	(void)offset;
-	return 0;
 }
 
 /* --- trigger/ --- */

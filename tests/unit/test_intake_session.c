@@ -31,7 +31,7 @@ struct token {
 	bool waits;      /* for the replies to all before it */
 };
 
-enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_COMMIT };
+enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };
 enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
 
 /* Whom the session talks to. */
@@ -101,6 +101,12 @@ static void answer(void)
 	case PENDING_OPEN:
 		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
 		message->number = 4711;
+		message->file = -1;
+		message->done(message->context, is_good ? 0 : -ENOSPC);
+		break;
+	case PENDING_SHARE:
+		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
+		message->file = is_good ? 7 : -1;
 		message->done(message->context, is_good ? 0 : -ENOSPC);
 		break;
 	case PENDING_COMMIT:
@@ -157,9 +163,31 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	ask(PENDING_OPEN);
 }
 
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
+bool queue_client_is_shared(const struct queue_client_message *message)
+{
+	return message->file >= 0;
+}
+
+void queue_client_share(struct queue_client_message *message)
+{
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	assert_true(message->file < 0);
+	message->state = QUEUE_CLIENT_SHARING;
+	ask(PENDING_SHARE);
+}
+
+int queue_client_write(struct queue_client_message *message, struct str bytes)
+{
+	(void)bytes;
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	return fake_random(20) > 0 ? 0 : -EIO;
+}
+
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
+			 struct str data)
 {
 	(void)envelope;
+	(void)data;
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
 	message->state = QUEUE_CLIENT_COMMITTING;
 	ask(PENDING_COMMIT);
@@ -168,17 +196,9 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 void queue_client_abandon(struct queue_client_message *message)
 {
 	message->state = QUEUE_CLIENT_IDLE;
-	if (scene.pending == PENDING_OPEN || scene.pending == PENDING_COMMIT)
+	if (scene.pending == PENDING_OPEN || scene.pending == PENDING_SHARE ||
+	    scene.pending == PENDING_COMMIT)
 		scene.pending = PENDING_NONE;
-}
-
-int os_file_write(int file, const void *data, size_t size, uint64_t offset)
-{
-	(void)file;
-	(void)data;
-	(void)size;
-	(void)offset;
-	return fake_random(20) > 0 ? 0 : -EIO;
 }
 
 static void on_session_ended(void *context)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of mail to lists; the directory and the queue are this test's own. */
 #include "base/panic.h"
+#include "queue/message.h"
 #include "stage/list.h"
 #include "test.h"
 #include <errno.h>
@@ -26,7 +27,7 @@ static struct {
 	size_t away_from; /* members, once; 0: never */
 	size_t away_times;
 	/* the queue */
-	size_t open, most_open, opened, committed, abandoned;
+	size_t open, most_open, opened, shared, committed, abandoned;
 	size_t fail_open;   /* the how manieth; 0: none */
 	size_t fail_commit; /* the same */
 	int commit_error;
@@ -125,8 +126,7 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 		message->done(message->context, -ENOSPC);
 		return;
 	}
-	message->file = memfd_create("message", 0);
-	assert_true(message->file >= 0);
+	message->file = -1;
 	message->number = world.opened;
 	message->state = QUEUE_CLIENT_OPEN;
 	if (++world.open > world.most_open)
@@ -134,18 +134,51 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	message->done(message->context, 0);
 }
 
-static void check_data(const struct queue_client_message *message,
-		       const struct mail_envelope *envelope)
+void queue_client_share(struct queue_client_message *message)
 {
-	char data[4096] = "";
-	char wanted[4096];
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	message->file = memfd_create("message", 0);
+	assert_true(message->file >= 0);
+	message->written = 0;
+	world.shared++;
+	message->done(message->context, 0);
+}
 
-	assert_true(pread(message->file, data, sizeof data, 0) > 0);
-	snprintf(wanted, sizeof wanted, "Delivered-To: list@a.test\r\n%s", world.text);
-	assert_string_equal(data, wanted);
-	assert_int_equal(envelope->size, strlen(wanted));
+bool queue_client_is_shared(const struct queue_client_message *message)
+{
+	return message->file >= 0;
+}
+
+int queue_client_write(struct queue_client_message *message, struct str bytes)
+{
+	assert_int_equal(pwrite(message->file, bytes.data, bytes.length, (off_t)message->written),
+			 bytes.length);
+	message->written += bytes.length;
+	return 0;
+}
+
+static void check_data(const struct queue_client_message *message,
+		       const struct mail_envelope *envelope, struct str data)
+{
+	struct buffer wanted = {0};
+	struct buffer found = {0};
+
+	buffer_append_format(&wanted, "Delivered-To: list@a.test\r\n%s", world.text);
+	buffer_append_str(&found, data);
+	if (message->file >= 0) {
+		char *space = buffer_reserve(&found, message->written);
+
+		assert_int_equal(data.length, 0);
+		assert_int_equal(pread(message->file, space, message->written, 0),
+				 message->written);
+		buffer_commit(&found, message->written);
+	}
+	assert_true(str_equal(buffer_view(&found), buffer_view(&wanted)));
+	assert_int_equal(envelope->size, wanted.length);
 	assert_int_equal(envelope->id.number, message->number);
 	assert_int_equal(envelope->envid.length + (size_t)envelope->ret, 0);
+	buffer_clear(&wanted);
+	buffer_clear(&found);
 }
 
 static void count_recipients(const struct mail_envelope *envelope)
@@ -164,11 +197,13 @@ static void count_recipients(const struct mail_envelope *envelope)
 	}
 }
 
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope)
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
+			 struct str data)
 {
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
-	check_data(message, envelope);
-	close(message->file);
+	check_data(message, envelope, data);
+	if (message->file >= 0)
+		close(message->file);
 	message->state = QUEUE_CLIENT_IDLE;
 	world.open--;
 	if (++world.committed == world.fail_commit) {
@@ -184,7 +219,8 @@ void queue_client_abandon(struct queue_client_message *message)
 {
 	if (message->state != QUEUE_CLIENT_OPEN)
 		return;
-	close(message->file);
+	if (message->file >= 0)
+		close(message->file);
 	message->state = QUEUE_CLIENT_IDLE;
 	world.open--;
 	world.abandoned++;
@@ -205,7 +241,7 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 
 void stage_helper_finish(struct stage_helper_job *job)
 {
-	close(job->file);
+	close(job->content.file);
 	arena_free(job->arena);
 	free(job);
 	if (--world.jobs == 0)
@@ -220,9 +256,8 @@ static struct stage_helper_job *job_new(const char *sender, const char *text, si
 	job->sender = str_from(sender);
 	job->envid = STR("QQ1");
 	job->ret = MAIL_RET_FULL;
-	job->file = memfd_create("data", 0);
-	job->size = strlen(text);
-	assert_int_equal(write(job->file, text, job->size), job->size);
+	job->content = (struct ipc_content){.file = memfd_create("data", 0), .size = strlen(text)};
+	assert_int_equal(write(job->content.file, text, job->content.size), job->content.size);
 	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
 	job->recipient_count = count;
 	for (size_t i = 0; i < count; i++)
@@ -294,6 +329,28 @@ static void each_member_has_it_once(void **state)
 		each_has_it(1);
 		if (cases[i].members > 0)
 			assert_string_equal(world.senders, "owner@a.test");
+		tear_down(state);
+	}
+}
+
+/* Up to its bound a message goes with its commit, larger ones into files. */
+static void large_messages_are_copied_into_files(void **state)
+{
+	enum { HEAD = sizeof "Delivered-To: list@a.test\r\n" - 1 };
+	static char text[3 * QUEUE_BY_VALUE_MAX];
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t size = i == 2 ? sizeof text - 1 : QUEUE_BY_VALUE_MAX - HEAD + i;
+
+		set_up(state);
+		memset(text, 'x', size);
+		memcpy(text, "Subject: x\r\n\r\n", 14);
+		text[size] = '\0';
+		world.members = 1001;
+		deliver("ann@c.test", text, 1);
+		assert_int_equal(world.committed, 2);
+		assert_int_equal(world.shared, i == 0 ? 0 : 2);
+		each_has_it(1);
 		tear_down(state);
 	}
 }
@@ -489,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_member_has_it_once),
+		cmocka_unit_test(large_messages_are_copied_into_files),
 		cmocka_unit_test_setup_teardown(all_recipients_of_a_job_are_seen_to, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(members_may_have_senders_of_their_own, set_up,

@@ -30,6 +30,7 @@ static uint64_t enqueue(struct queue_intake *intake)
 	int result = -1;
 
 	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
 	number = queue_message_number(message);
 	envelope->id = (struct mail_id){number, SECOND_US};
 	envelope->stage = MAIL_STAGE_ARRIVE;

@@ -37,7 +37,7 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 
 void stage_helper_finish(struct stage_helper_job *job)
 {
-	close(job->file);
+	close(job->content.file);
 	arena_free(job->arena);
 	free(job);
 	if (++play.finished == play.expected)
@@ -58,9 +58,10 @@ static struct stage_helper_job *new_job(size_t number)
 	for (size_t i = 0; i < job->recipient_count; i++)
 		job->recipients[i].address = str_from(addresses[i]);
 	snprintf(path, sizeof path, "%s/message", root);
-	job->file = open(path, O_RDWR | O_CREAT, 0600);
-	job->size = strlen(message);
-	assert_int_equal(pwrite(job->file, message, job->size, 0), job->size);
+	job->content.file = open(path, O_RDWR | O_CREAT, 0600);
+	job->content.size = strlen(message);
+	assert_int_equal(pwrite(job->content.file, message, job->content.size, 0),
+			 job->content.size);
 	return job;
 }
 

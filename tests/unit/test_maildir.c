@@ -90,15 +90,15 @@ static struct mail_verdict deliver(enum maildir_sync sync, const char *below, co
 {
 	struct maildir *maildir = maildir_new("mx1.example.org", sync);
 	char path[300];
-	struct maildir_delivery delivery = {.sender = STR("lisa@example.com"),
-					    .recipient = STR("ann@example.org"),
-					    .file = message_file(message, length),
-					    .size = length};
+	struct maildir_delivery delivery = {
+		.sender = STR("lisa@example.com"),
+		.recipient = STR("ann@example.org"),
+		.content = {.file = message_file(message, length), .size = length}};
 
 	path_of(path, sizeof path, below);
 	delivery.path = str_from(path);
 	maildir_deliver_group(maildir, &delivery, 1);
-	close(delivery.file);
+	close(delivery.content.file);
 	maildir_free(maildir);
 	return delivery.verdict;
 }
@@ -238,13 +238,13 @@ static void addresses_cannot_add_headers(void **state)
 	set_up_root();
 	path_of(path, sizeof path, "ann");
 	delivery.path = str_from(path);
-	delivery.file = message_file("", 0);
+	delivery.content.file = message_file("", 0);
 	maildir_deliver_group(maildir, &delivery, 1);
 	assert_int_equal(read_folder("ann/new", &text, name, sizeof name), 1);
 	assert_true(
 		str_equal(buffer_view(&text), STR("Return-Path: <a?X: y>\nDelivered-To: b????\n")));
 	assert_non_null(strstr(name, ".mx1\\057example\\072org,S="));
-	close(delivery.file);
+	close(delivery.content.file);
 	maildir_free(maildir);
 	buffer_clear(&text);
 }
@@ -299,10 +299,10 @@ static void deliver_many(enum maildir_sync sync, struct maildir_delivery *delive
 
 		snprintf(below, sizeof below, "d/u%zu", i % USERS);
 		path_of(paths[i], sizeof paths[i], below);
-		deliveries[i] = (struct maildir_delivery){.path = str_from(paths[i]),
-							  .recipient = STR("ann@example.org"),
-							  .file = file,
-							  .size = strlen(MESSAGE)};
+		deliveries[i] = (struct maildir_delivery){
+			.path = str_from(paths[i]),
+			.recipient = STR("ann@example.org"),
+			.content = {.file = file, .size = strlen(MESSAGE)}};
 	}
 	maildir_deliver_group(maildir, deliveries, MANY);
 	close(file);

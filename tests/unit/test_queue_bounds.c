@@ -248,6 +248,7 @@ static int envelope_result(struct queue_intake *intake, const char *end)
 	int result;
 
 	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
 	assert_int_equal(os_file_write(queue_message_file(message), "0123456789", 10, 0), 0);
 	buffer_append_format(&text, "stagepost 1\nid: %llu-660b1182f1e21\nsize: 10\n%s",
 			     (unsigned long long)queue_message_number(message), end);
@@ -306,7 +307,7 @@ static void a_file_that_the_disk_keeps(void **state)
 	assert_int_equal(queue_intake_open(store, &options, &intake), 0);
 	assert_int_equal(queue_message_new(intake, &message), 0);
 	unlinks_fail = true;
-	queue_message_discard(message);
+	queue_message_abandon(message);
 	queue_intake_remove_stuck(intake);
 	assert_int_equal(files_in_pid(), 1);
 	unlinks_fail = false;

@@ -6,12 +6,14 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "queue/client.h"
+#include "queue/message.h"
 #include "queue/protocol.h"
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,6 +33,7 @@ static struct {
 	size_t result_count;
 	bool commits; /* once it is open */
 	unsigned recipients;
+	struct str data;
 	bool abandons; /* instead, once it is open */
 } play;
 
@@ -52,10 +55,10 @@ static void commit(void)
 	struct mail_envelope *envelope = mail_envelope_new();
 
 	envelope->id = (struct mail_id){NUMBER, 1795163591482913};
-	envelope->size = 6;
+	envelope->size = play.data.length;
 	for (unsigned i = 0; i < play.recipients; i++)
 		mail_envelope_add(envelope, STR("somebody@a-domain-with-a-long-name.example.org"));
-	queue_client_commit(&play.message, envelope);
+	queue_client_commit(&play.message, envelope, play.data);
 	mail_envelope_free(envelope);
 }
 
@@ -113,15 +116,13 @@ static void expect(size_t count, int first, int second)
 		assert_int_equal(play.results[1], second);
 }
 
-static void give_file(struct queue_peer *peer)
+static void give_number(struct queue_peer *peer)
 {
 	struct buffer body = {0};
-	int file = os_process_share_text(STR(""));
 
 	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
 	pack_u64(&body, NUMBER);
-	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, buffer_view(&body), &file, 1);
-	os_socket_close(file);
+	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, buffer_view(&body));
 	buffer_clear(&body);
 }
 
@@ -151,7 +152,7 @@ static void say_result(struct queue_peer *peer, uint64_t number, uint32_t result
 
 static void commit_well(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	(void)hear_commit(peer);
 	say_result(peer, NUMBER + 1, EIO); /* of somebody else */
 	say_result(peer, NUMBER, 0);
@@ -160,7 +161,7 @@ static void commit_well(struct queue_peer *peer)
 
 static void commit_badly(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	(void)hear_commit(peer);
 	say_result(peer, NUMBER, EIO);
 	(void)queue_peer_hear(peer);
@@ -168,7 +169,7 @@ static void commit_badly(struct queue_peer *peer)
 
 static void commit_in_parts(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	assert_int_equal(hear_commit(peer), 3);
 	say_result(peer, NUMBER, 0);
 	(void)queue_peer_hear(peer);
@@ -178,7 +179,7 @@ static void hear_of_nothing(struct queue_peer *peer)
 {
 	unsigned type;
 
-	give_file(peer);
+	give_number(peer);
 	do
 		type = queue_peer_hear(peer);
 	while (type == QUEUE_PROTOCOL_OPEN);
@@ -222,7 +223,7 @@ static void wait_for_end(struct queue_peer *peer)
 
 static void answer_beyond_errno(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	(void)hear_commit(peer);
 	say_result(peer, NUMBER, UINT32_MAX);
 	wait_for_end(peer);
@@ -230,7 +231,7 @@ static void answer_beyond_errno(struct queue_peer *peer)
 
 static void answer_half(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	(void)hear_commit(peer);
 	queue_peer_say(peer, QUEUE_PROTOCOL_COMMITTED, STR("\1\0\0\0\0\0\0\0"));
 	wait_for_end(peer);
@@ -238,7 +239,7 @@ static void answer_half(struct queue_peer *peer)
 
 static void hang_up(struct queue_peer *peer)
 {
-	give_file(peer);
+	give_number(peer);
 	(void)hear_commit(peer);
 }
 
@@ -281,22 +282,23 @@ static void refuse_and_more(struct queue_peer *peer)
 	wait_for_end(peer);
 }
 
-static void open_without_a_file(struct queue_peer *peer)
-{
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
-	assert_int_equal(usleep(200000), 0);
-	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0\0\0\0\0\0\0"));
-	wait_for_end(peer);
-}
-
-static void open_without_a_number(struct queue_peer *peer)
+/* A file that nobody asked for. */
+static void open_with_a_file(struct queue_peer *peer)
 {
 	int file = os_process_share_text(STR(""));
 
 	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
 	assert_int_equal(usleep(200000), 0);
-	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0"), &file, 1);
+	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0\0\0\0\0\0\0"), &file, 1);
 	os_socket_close(file);
+	wait_for_end(peer);
+}
+
+static void open_without_a_number(struct queue_peer *peer)
+{
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0"));
 	wait_for_end(peer);
 }
 
@@ -310,9 +312,8 @@ static void talk_nonsense(struct queue_peer *peer)
 
 static void what_breaks_the_rules_ends_the_connection(void **state)
 {
-	static script *const scripts[] = {refuse_without_reason, refuse_and_more,
-					  open_without_a_file, open_without_a_number,
-					  talk_nonsense};
+	static script *const scripts[] = {refuse_without_reason, refuse_and_more, open_with_a_file,
+					  open_without_a_number, talk_nonsense};
 
 	(void)state;
 	run(refuse);
@@ -323,11 +324,173 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 	}
 }
 
+/* --- large messages --- */
+
+static void fill(struct buffer *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		buffer_append_byte(data, (char)('a' + i % 23));
+}
+
+/* What was committed by value; in so many packets of DATA before. */
+static size_t hear_data(struct queue_peer *peer, struct buffer *data)
+{
+	size_t parts = 0;
+	unsigned type;
+
+	for (;;) {
+		struct unpack body;
+
+		type = queue_peer_hear(peer);
+		body = (struct unpack){buffer_view(&peer->body), false};
+		if (type == QUEUE_PROTOCOL_OPEN)
+			continue;
+		assert_int_equal(unpack_u64(&body), NUMBER);
+		if (type == QUEUE_PROTOCOL_COMMIT)
+			(void)unpack_str(&body);
+		buffer_append_str(data, unpack_str(&body));
+		assert_true(unpack_is_whole(&body));
+		if (type == QUEUE_PROTOCOL_COMMIT)
+			return parts;
+		assert_int_equal(type, QUEUE_PROTOCOL_DATA);
+		parts++;
+	}
+}
+
+static size_t parts_heard;
+
+static void commit_by_value(struct queue_peer *peer)
+{
+	struct buffer data = {0};
+
+	give_number(peer);
+	parts_heard = hear_data(peer, &data);
+	assert_true(str_equal(buffer_view(&data), play.data));
+	buffer_clear(&data);
+	say_result(peer, NUMBER, 0);
+	(void)queue_peer_hear(peer);
+}
+
+static void hear_share(struct queue_peer *peer)
+{
+	unsigned type;
+
+	do
+		type = queue_peer_hear(peer);
+	while (type == QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(type, QUEUE_PROTOCOL_SHARE);
+	assert_true(str_equal(buffer_view(&peer->body), STR("\xc9\1\0\0\0\0\0\0")));
+}
+
+/* The answer to SHARE: an errno, perhaps with a file, which is returned. */
+static int share(struct queue_peer *peer, uint32_t error, bool with_file)
+{
+	struct buffer body = {0};
+	int file = memfd_create("data", MFD_CLOEXEC);
+
+	give_number(peer);
+	hear_share(peer);
+	pack_u64(&body, NUMBER);
+	pack_u32(&body, error);
+	queue_peer_give(peer, QUEUE_PROTOCOL_SHARED, buffer_view(&body), &file, with_file);
+	buffer_clear(&body);
+	return file;
+}
+
+static void commit_shared(struct queue_peer *peer)
+{
+	struct buffer data = {0};
+	struct buffer found = {0};
+	int file = share(peer, 0, true);
+
+	assert_int_equal(hear_data(peer, &data), 0);
+	assert_int_equal(data.length, 0);
+	assert_int_equal(
+		pread(file, buffer_reserve(&found, play.data.length + 1), play.data.length + 1, 0),
+		play.data.length);
+	buffer_commit(&found, play.data.length);
+	assert_true(str_equal(buffer_view(&found), play.data));
+	buffer_clear(&found);
+	close(file);
+	say_result(peer, NUMBER, 0);
+	(void)queue_peer_hear(peer);
+}
+
+static void share_in_vain(struct queue_peer *peer)
+{
+	os_socket_close(share(peer, EIO, false));
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_ABANDON);
+}
+
+static void share_without_a_file(struct queue_peer *peer)
+{
+	os_socket_close(share(peer, 0, false));
+	wait_for_end(peer);
+}
+
+static void share_in_vain_with_a_file(struct queue_peer *peer)
+{
+	os_socket_close(share(peer, EIO, true));
+	wait_for_end(peer);
+}
+
+static void hang_up_on_share(struct queue_peer *peer)
+{
+	give_number(peer);
+	hear_share(peer);
+}
+
+static void run_with(size_t size, script *what)
+{
+	struct buffer data = {0};
+
+	fill(&data, size);
+	play.commits = true;
+	play.recipients = 1;
+	play.data = buffer_view(&data);
+	run(what);
+	play.commits = false;
+	play.data = STR("");
+	buffer_clear(&data);
+}
+
+static void small_messages_go_by_value(void **state)
+{
+	static const struct {
+		size_t size, parts;
+	} cases[] = {{0, 0}, {6, 0}, {56000, 0}, {QUEUE_BY_VALUE_MAX, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		run_with(cases[i].size, commit_by_value);
+		expect(2, 0, 0);
+		assert_int_equal(parts_heard, cases[i].parts);
+	}
+}
+
+static void large_messages_get_a_file(void **state)
+{
+	static const struct {
+		script *script;
+		int result;
+	} cases[] = {{commit_shared, 0},
+		     {share_in_vain, -EIO},
+		     {share_without_a_file, -ENOTCONN},
+		     {share_in_vain_with_a_file, -ENOTCONN},
+		     {hang_up_on_share, -ENOTCONN}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		run_with(QUEUE_BY_VALUE_MAX + 1, cases[i].script);
+		expect(2, 0, cases[i].result);
+	}
+}
+
 static void take_back(struct queue_peer *peer)
 {
 	unsigned type;
 
-	give_file(peer);
+	give_number(peer);
 	do
 		type = queue_peer_hear(peer);
 	while (type == QUEUE_PROTOCOL_OPEN);
@@ -358,6 +521,8 @@ int main(void)
 		TEST(an_envelope_that_is_too_long_is_refused),
 		TEST(a_commit_without_an_answer_fails),
 		TEST(what_breaks_the_rules_ends_the_connection),
+		TEST(small_messages_go_by_value),
+		TEST(large_messages_get_a_file),
 		TEST(a_message_is_given_up),
 	};
 

@@ -9,6 +9,7 @@
 #include "queue/control.h"
 #include "queue/protocol.h"
 #include "queue/server.h"
+#include "queue/update.h"
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>
@@ -115,19 +116,36 @@ static void say_u32(struct queue_peer *peer, uint16_t type, uint32_t value)
 	buffer_clear(&body);
 }
 
-/* The first of the files that are asked for; the others are given back with the connection. */
 static uint64_t open_one(struct queue_peer *peer)
 {
 	struct unpack body;
 
 	say_u32(peer, QUEUE_PROTOCOL_OPEN, 1);
 	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPENED);
-	assert_int_equal(peer->file_count, 1);
+	assert_int_equal(peer->file_count, 0);
 	body = (struct unpack){buffer_view(&peer->body), false};
 	return unpack_u64(&body);
 }
 
-static void append_envelope(struct buffer *text, uint64_t number, unsigned recipients)
+/* Has NUMBER's file given out: peer->files[0]. */
+static void share(struct queue_peer *peer, uint64_t number)
+{
+	struct buffer body = {0};
+	struct unpack answer;
+
+	pack_u64(&body, number);
+	queue_peer_say(peer, QUEUE_PROTOCOL_SHARE, buffer_view(&body));
+	buffer_clear(&body);
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_SHARED);
+	assert_int_equal(peer->file_count, 1);
+	answer = (struct unpack){buffer_view(&peer->body), false};
+	assert_int_equal(unpack_u64(&answer), number);
+	assert_int_equal(unpack_u32(&answer), 0);
+	assert_true(unpack_is_whole(&answer));
+}
+
+static void append_envelope_of(struct buffer *text, uint64_t number, unsigned recipients,
+			       size_t size)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 	char address[MAIL_ADDRESS_MAX];
@@ -136,11 +154,16 @@ static void append_envelope(struct buffer *text, uint64_t number, unsigned recip
 	memcpy(address + 300, "@b", 2);
 	envelope->id = (struct mail_id){number, 1795163591482913};
 	envelope->stage = MAIL_STAGE_ARRIVE;
-	envelope->size = 6;
+	envelope->size = size;
 	for (unsigned i = 0; i < recipients; i++)
 		mail_envelope_add(envelope, str_slice(address, 302));
 	assert_int_equal(queue_control_write_envelope(text, envelope), 0);
 	mail_envelope_free(envelope);
+}
+
+static void append_envelope(struct buffer *text, uint64_t number, unsigned recipients)
+{
+	append_envelope_of(text, number, recipients, 6);
 }
 
 static void say_part(struct queue_peer *peer, uint16_t type, uint64_t number, struct str text)
@@ -153,22 +176,37 @@ static void say_part(struct queue_peer *peer, uint16_t type, uint64_t number, st
 	buffer_clear(&body);
 }
 
-/* The answer to a commit of TEXT: 0 or an errno. */
-static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
+static void say_commit(struct queue_peer *peer, uint64_t number, struct str text, struct str data)
+{
+	struct buffer body = {0};
+
+	pack_u64(&body, number);
+	pack_str(&body, text);
+	pack_str(&body, data);
+	queue_peer_say(peer, QUEUE_PROTOCOL_COMMIT, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static uint32_t hear_result(struct queue_peer *peer, uint64_t number)
 {
 	struct unpack body;
 
-	assert_int_equal(os_file_write(peer->files[0], "data\r\n", 6, 0), 0);
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_COMMITTED);
+	body = (struct unpack){buffer_view(&peer->body), false};
+	assert_int_equal(unpack_u64(&body), number);
+	return unpack_u32(&body);
+}
+
+/* The answer to a commit of TEXT: 0 or an errno. */
+static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
+{
 	while (text.length > QUEUE_ENVELOPE_PART) {
 		say_part(peer, QUEUE_PROTOCOL_ENVELOPE, number,
 			 str_slice(text.data, QUEUE_ENVELOPE_PART));
 		text = str_skip(text, QUEUE_ENVELOPE_PART);
 	}
-	say_part(peer, QUEUE_PROTOCOL_COMMIT, number, text);
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_COMMITTED);
-	body = (struct unpack){buffer_view(&peer->body), false};
-	assert_int_equal(unpack_u64(&body), number);
-	return unpack_u32(&body);
+	say_commit(peer, number, text, STR("data\r\n"));
+	return hear_result(peer, number);
 }
 
 static uint64_t queue_one(struct queue_peer *peer, unsigned recipients)
@@ -333,6 +371,251 @@ static void what_is_given_back_is_handed_out_again(void **state)
 	stop();
 }
 
+static void say_number(struct queue_peer *peer, uint16_t type, uint64_t number)
+{
+	struct buffer body = {0};
+
+	pack_u64(&body, number);
+	queue_peer_say(peer, type, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void remove_message(struct queue_peer *manager, uint64_t number)
+{
+	expect_queued(manager, number, true);
+	say_remove(manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
+	expect_removed(manager, number);
+}
+
+/* A message comes and goes by value; by the next one's commit its file is a spare. */
+static uint64_t make_spare(struct queue_peer *manager, struct queue_peer *client)
+{
+	uint64_t number = queue_one(client, 1);
+
+	remove_message(manager, number);
+	remove_message(manager, queue_one(client, 1));
+	return number;
+}
+
+static void what_came_by_value_is_used_again(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = make_spare(&manager, &client);
+	assert_int_equal(open_one(&client), number);
+	/* no client ever saw the file */
+	queue_peer_close(&client);
+	client = connect_peer();
+	assert_int_equal(open_one(&client), number);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+static void old_bytes_do_not_leave(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	struct os_file_info info;
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = make_spare(&manager, &client);
+	assert_int_equal(open_one(&client), number);
+	share(&client, number);
+	assert_int_equal(os_file_info(client.files[0], &info), 0);
+	assert_int_equal(info.inode, number);
+	assert_int_equal(info.size, 0);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+static void expect_not_used_again(struct queue_peer *client, uint64_t number)
+{
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_not_equal(open_one(client), number);
+}
+
+/* Whoever has the descriptor may stand still until all of this is over. */
+static void a_shared_file_is_not_used_again(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	struct buffer text = {0};
+	uint64_t number;
+	char data[8] = "";
+	int file;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = make_spare(&manager, &client);
+	assert_int_equal(open_one(&client), number);
+	share(&client, number);
+	file = dup(client.files[0]);
+	assert_int_equal(os_file_write(file, "data\r\n", 6, 0), 0);
+	append_envelope(&text, number, 1);
+	say_commit(&client, number, buffer_view(&text), STR(""));
+	assert_int_equal(hear_result(&client, number), 0);
+	remove_message(&manager, number);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_not_equal(queue_one(&client, 1), number);
+	expect_not_used_again(&client, number);
+	assert_int_equal(os_file_read(file, data, sizeof data, 0) >= 6, 1);
+	assert_memory_equal(data, "data\r\n", 6);
+	os_file_close(file);
+	buffer_clear(&text);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+static void a_shared_file_that_is_given_back_is_not_used_again(void **state)
+{
+	struct queue_peer client;
+	uint64_t number;
+	int file;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	number = open_one(&client);
+	share(&client, number);
+	file = dup(client.files[0]);
+	say_number(&client, QUEUE_PROTOCOL_ABANDON, number);
+	expect_not_used_again(&client, number);
+	os_file_close(file);
+	queue_peer_close(&client);
+	stop();
+}
+
+/* S5: its name in mess/ is made, as "send" does. */
+static void what_waited_is_used_again_only_when_it_came_by_value(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	uint64_t number;
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	number = queue_one(&client, 1);
+	expect_queued(&manager, number, true);
+	queue_store_path(node.store, QUEUE_TODO, "arrive", number, from);
+	queue_store_path(node.store, QUEUE_MESS, NULL, number, to);
+	assert_int_equal(os_file_link(queue_store_directory(node.store), from, to), 0);
+	say_remove(&manager, QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, number);
+	expect_removed(&manager, number);
+	say_remove(&manager, QUEUE_REMOVE_DATA, MAIL_STAGE_ARRIVE, number);
+	expect_removed(&manager, number);
+	(void)queue_one(&client, 1);
+	assert_int_equal(open_one(&client), number);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
+static void fill(struct buffer *data, size_t size)
+{
+	memset(buffer_reserve(data, size), 'x', size);
+	buffer_commit(data, size);
+}
+
+/* The largest that goes by value needs two packets. */
+static void data_come_in_parts(void **state)
+{
+	enum { FIRST = 60000 };
+	struct queue_peer client;
+	struct buffer data = {0};
+	struct buffer text = {0};
+	struct buffer found = {0};
+	uint64_t number;
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	number = open_one(&client);
+	fill(&data, QUEUE_BY_VALUE_MAX);
+	append_envelope_of(&text, number, 1, data.length);
+	say_part(&client, QUEUE_PROTOCOL_DATA, number, str_slice(buffer_data(&data), FIRST));
+	say_commit(&client, number, buffer_view(&text), str_skip(buffer_view(&data), FIRST));
+	assert_int_equal(hear_result(&client, number), 0);
+	assert_int_equal(queue_update_read_data(node.store, &stage, number, data.length, &found),
+			 0);
+	assert_true(str_equal(buffer_view(&found), buffer_view(&data)));
+	buffer_clear(&data);
+	buffer_clear(&text);
+	buffer_clear(&found);
+	queue_peer_close(&client);
+	stop();
+}
+
+/* Bytes that the envelope does not count would be the envelope's place. */
+static void data_must_be_as_long_as_the_envelope_says(void **state)
+{
+	struct queue_peer client;
+	struct buffer text = {0};
+	uint64_t number;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	for (size_t size = 5; size <= 7; size++) {
+		number = open_one(&client);
+		buffer_reset(&text);
+		append_envelope_of(&text, number, 1, size);
+		assert_int_equal(commit(&client, number, buffer_view(&text)),
+				 size == 6 ? 0 : EINVAL);
+	}
+	buffer_clear(&text);
+	queue_peer_close(&client);
+	stop();
+}
+
+/* What a client may leave in our memory, and what a shared message may not have. */
+static void data_beyond_their_bound_end_the_connection(void **state)
+{
+	enum { HALF = QUEUE_BY_VALUE_MAX / 2 };
+	struct buffer half = {0};
+
+	(void)state;
+	start(0);
+	fill(&half, HALF + 1);
+	for (unsigned i = 0; i < 4; i++) {
+		struct queue_peer client = connect_peer();
+		uint64_t number = open_one(&client);
+
+		if (i == 1)
+			share(&client, number);
+		say_part(&client, QUEUE_PROTOCOL_DATA, number, str_slice(buffer_data(&half), HALF));
+		if (i == 2)
+			say_number(&client, QUEUE_PROTOCOL_SHARE, number);
+		if (i == 3) /* of another message: it counts as well */
+			number = open_one(&client);
+		if (i == 0 || i == 3)
+			say_part(&client, QUEUE_PROTOCOL_DATA, number, buffer_view(&half));
+		assert_int_equal(queue_peer_hear(&client), 0);
+		queue_peer_close(&client);
+	}
+	buffer_clear(&half);
+	stop();
+}
+
 static void a_full_disk_gives_no_files(void **state)
 {
 	struct queue_peer client;
@@ -364,9 +647,8 @@ static void a_commit_outlives_its_client(void **state)
 	manager = manage();
 	client = connect_peer();
 	number = open_one(&client);
-	assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
 	append_envelope(&text, number, 1);
-	say_part(&client, QUEUE_PROTOCOL_COMMIT, number, buffer_view(&text));
+	say_commit(&client, number, buffer_view(&text), STR("data\r\n"));
 	queue_peer_close(&client);
 	expect_queued(&manager, number, true);
 	buffer_clear(&text);
@@ -418,6 +700,11 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 		WRONG(QUEUE_PROTOCOL_OPENED, false, ""),
 		WRONG(QUEUE_PROTOCOL_ENVELOPE, false, ZEROES "\1\0\0\0x"),
 		WRONG(QUEUE_PROTOCOL_COMMIT, false, ZEROES "\xff\xff\xff\xff"),
+		WRONG(QUEUE_PROTOCOL_COMMIT, false, ZEROES "\0\0\0\0"),
+		WRONG(QUEUE_PROTOCOL_COMMIT, false, ZEROES "\0\0\0\0\0\0\0\0"),
+		WRONG(QUEUE_PROTOCOL_DATA, false, ZEROES "\1\0\0\0x"),
+		WRONG(QUEUE_PROTOCOL_SHARE, false, ZEROES),
+		WRONG(QUEUE_PROTOCOL_SHARE, false, ""),
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ZEROES),
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ""),
 		WRONG(QUEUE_PROTOCOL_MANAGE, false, "x"),
@@ -563,6 +850,14 @@ int main(void)
 		TEST(a_slow_manager_is_told_to_scan),
 		TEST(an_envelope_must_be_its_own),
 		TEST(what_is_given_back_is_handed_out_again),
+		TEST(what_came_by_value_is_used_again),
+		TEST(old_bytes_do_not_leave),
+		TEST(a_shared_file_is_not_used_again),
+		TEST(a_shared_file_that_is_given_back_is_not_used_again),
+		TEST(what_waited_is_used_again_only_when_it_came_by_value),
+		TEST(data_come_in_parts),
+		TEST(data_must_be_as_long_as_the_envelope_says),
+		TEST(data_beyond_their_bound_end_the_connection),
 		TEST(a_full_disk_gives_no_files),
 		TEST(what_a_scan_finds_on_its_way),
 		TEST(a_file_of_another_number),

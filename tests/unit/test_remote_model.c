@@ -499,7 +499,7 @@ static void start_job(void)
 	job->ret = MAIL_RET_HEADERS;
 	job->envid = STR("e1");
 	job->destination = STR("d.test");
-	job->size = scene.size;
+	job->content = (struct ipc_content){.file = 7, .size = scene.size};
 	job->recipient_count = scene.recipient_count;
 	job->recipients = arena_alloc(job->arena, job->recipient_count * sizeof *job->recipients);
 	for (size_t i = 0; i < job->recipient_count; i++) {

@@ -82,7 +82,7 @@ void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_ve
 
 void stage_helper_finish(struct stage_helper_job *job)
 {
-	close(job->file);
+	close(job->content.file);
 	arena_free(job->arena);
 	free(job);
 	if (--current->open_jobs == 0)
@@ -241,9 +241,9 @@ static void deliver(struct fixture *fixture, uint32_t tag, struct str message, s
 	for (size_t i = 0; i < yes + no; i++)
 		job->recipients[i].address =
 			i < yes ? STR("yes@example.org") : STR("no@example.org");
-	job->file = memfd_create("message", MFD_CLOEXEC);
-	job->size = message.length;
-	assert_int_equal(write(job->file, message.data, message.length), message.length);
+	job->content = (struct ipc_content){.file = memfd_create("message", MFD_CLOEXEC),
+					    .size = message.length};
+	assert_int_equal(write(job->content.file, message.data, message.length), message.length);
 	fixture->open_jobs++;
 	stage_remote_deliver(fixture->remote, job);
 }

@@ -61,17 +61,20 @@ static struct queue_message *write_message(struct queue_intake *intake, const ch
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 	struct queue_message *message = NULL;
+	struct buffer bytes = {0};
 	struct buffer text = {0};
 
 	assert_int_equal(queue_message_new(intake, &message), 0);
-	assert_int_equal(os_file_write(queue_message_file(message), data, strlen(data), 0), 0);
+	buffer_append_string(&bytes, data);
 	envelope->id = (struct mail_id){queue_message_number(message), SECOND_US};
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->sender = STR("a@example.org");
 	envelope->size = strlen(data);
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
+	assert_int_equal(
+		queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, buffer_view(&text)), 0);
+	buffer_clear(&bytes);
 	buffer_clear(&text);
 	mail_envelope_free(envelope);
 	return message;
@@ -199,6 +202,8 @@ static void pass_s4_and_reuse(enum queue_sync sync)
 	struct queue_store *store = open_store(sync);
 	struct queue_intake *intake = open_intake(store);
 	uint64_t first = enqueue(intake, "one, the longer message\r\n");
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	struct queue_control *control;
 	struct os_file_info info;
 	char name[QUEUE_PATH_SIZE];
 	uint64_t second;
@@ -215,6 +220,9 @@ static void pass_s4_and_reuse(enum queue_sync sync)
 	assert_int_equal(queue_intake_held(intake), 0);
 	assert_int_equal(enqueue(intake, "three\r\n"), first);
 	expect_data(store, first, "three\r\n");
+	assert_int_equal(queue_update_load(store, &stage, first, &control, NULL), 0);
+	assert_int_equal(control->envelope->size, strlen("three\r\n"));
+	queue_control_free(control);
 	expect_data(store, second, "two\r\n");
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, first), 0);
 	assert_int_equal(queue_message_remove_queued(intake, MAIL_STAGE_ARRIVE, second), 0);
@@ -260,12 +268,14 @@ static void envelope_must_fit_the_data(void **state)
 
 	(void)state;
 	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
 	buffer_append_format(&text, "stagepost 1\nid: %llu-1\nsize: 5\nend:\n",
 			     (unsigned long long)queue_message_number(message));
 	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
 			 -EINVAL);
 	queue_message_abandon(message);
 	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
 	buffer_reset(&text);
 	buffer_append_string(&text, "stagepost 1\nid: 1-1\nsize: 0\nend:\n");
 	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)),
@@ -302,6 +312,7 @@ static uint64_t enqueue_for_many(struct queue_intake *intake, size_t recipients)
 	int result = -1;
 
 	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
 	number = queue_message_number(message);
 	envelope->id = (struct mail_id){number, SECOND_US};
 	envelope->stage = MAIL_STAGE_ARRIVE;

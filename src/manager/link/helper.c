@@ -87,7 +87,8 @@ static uint32_t new_tag(struct helpers *helpers)
 	return helpers->next_tag;
 }
 
-void helper_start(struct helper *helper, void *job, struct str body, int file)
+void helper_start(struct helper *helper, void *job, struct buffer *body, struct str content,
+		  int file)
 {
 	struct helpers *helpers = helper->helpers;
 	struct flight *flight = memory_alloc_zero(1, sizeof *flight);
@@ -98,7 +99,12 @@ void helper_start(struct helper *helper, void *job, struct str body, int file)
 	HASH_ADD(hh, helpers->flights, tag, sizeof flight->tag, flight);
 	DL_APPEND2(helper->flights, flight, previous, next);
 	helper->in_flight++;
-	ipc_channel_send(helper->channel, IPC_JOB_START, flight->tag, body, &file, 1);
+	if (file < 0) {
+		ipc_job_send_start(helper->channel, flight->tag, body, content);
+		return;
+	}
+	pack_str(body, STR(""));
+	ipc_channel_send(helper->channel, IPC_JOB_START, flight->tag, buffer_view(body), &file, 1);
 }
 
 size_t helpers_in_flight(const struct helpers *helpers)

@@ -46,8 +46,10 @@ void helpers_free(struct helpers *helpers);
 
 /* The helper for SERVICE with the most places free, or NULL. */
 struct helper *helpers_with_place(struct helpers *helpers, const char *service);
-/* Gives it JOB: BODY of a START, and the descriptor of the data file. */
-void helper_start(struct helper *helper, void *job, struct str body, int file);
+/* Gives it JOB: BODY of a START but for the content, which is CONTENT or, when FILE is not
+ * negative, in that. */
+void helper_start(struct helper *helper, void *job, struct buffer *body, struct str content,
+		  int file);
 size_t helpers_in_flight(const struct helpers *helpers);
 
 bool helpers_can_resolve(const struct helpers *helpers);

@@ -6,7 +6,6 @@
 #include "mail/verp.h"
 #include "manager/notice.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "queue/client.h"
 #include "queue/update.h"
 #include <stdlib.h>
@@ -56,28 +55,15 @@ void report_abandon(struct report *report)
 static int read_original(const struct reporter *reporter, const struct report_subject *subject,
 			 struct buffer *out)
 {
-	enum { PIECE = 65536 };
+	enum { MORE = 65536 };
 	enum mail_stage stage = (enum mail_stage)subject->facts.stage;
 	uint64_t limit = subject->control->envelope->size;
-	int file = queue_update_open_data(reporter->store,
-					  message_facts_are_s4(subject->facts) ? &stage : NULL,
-					  subject->id.number);
-	ssize_t count = 1;
 
-	if (file < 0)
-		return file;
-	if (reporter->config->bouncemaxbytes > 0 &&
-	    limit > reporter->config->bouncemaxbytes + PIECE)
-		limit = reporter->config->bouncemaxbytes + PIECE;
-	while (count > 0 && out->length < limit) {
-		uint64_t wanted = limit - out->length < PIECE ? limit - out->length : PIECE;
-
-		count = os_file_read(file, buffer_reserve(out, PIECE), wanted, out->length);
-		if (count > 0)
-			buffer_commit(out, (size_t)count);
-	}
-	os_file_close(file);
-	return count < 0 ? (int)count : 0;
+	if (reporter->config->bouncemaxbytes > 0 && limit > reporter->config->bouncemaxbytes + MORE)
+		limit = reporter->config->bouncemaxbytes + MORE;
+	return queue_update_read_beginning(reporter->store,
+					   message_facts_are_s4(subject->facts) ? &stage : NULL,
+					   subject->id.number, limit, out);
 }
 
 static int write_text(const struct reporter *reporter, const struct report_subject *subject,
@@ -113,17 +99,10 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 static void commit(struct report *report)
 {
 	struct mail_envelope *envelope = report->envelope;
-	int error = os_file_write(report->queue.file, buffer_data(&report->content),
-				  report->content.length, 0);
 
 	envelope->id = (struct mail_id){report->queue.number, os_clock_wall_us()};
 	envelope->size = report->content.length;
-	if (error < 0) {
-		queue_client_abandon(&report->queue);
-		report->queue.done(report, error);
-		return;
-	}
-	queue_client_commit(&report->queue, envelope);
+	queue_client_commit(&report->queue, envelope, buffer_view(&report->content));
 }
 
 static void log_queued(const struct report *report)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/client_internal.h - what the files of the client share.
+ */
+#ifndef QUEUE_CLIENT_INTERNAL_H
+#define QUEUE_CLIENT_INTERNAL_H
+
+#include "ipc/channel.h"
+#include "queue/client.h"
+#include "queue/protocol.h"
+
+struct queue_client {
+	struct ipc_client *ipc;
+	uint32_t stock_wanted;
+	uint64_t stock[QUEUE_OPEN_MAX * 2]; /* numbers */
+	size_t stock_count;
+	bool is_asking;                          /* an OPEN is unanswered */
+	struct queue_client_message *opening;    /* in order */
+	struct queue_client_message *open;       /* or sharing */
+	struct queue_client_message *committing; /* by number */
+};
+
+/* client_commit.c */
+void client_close_file(struct queue_client_message *message);
+/* TYPE with the message's number; there is a connection. */
+void client_say_number(const struct queue_client_message *message, enum queue_protocol type);
+/* Gives it up and says why. */
+void client_fail(struct queue_client_message *message, int error);
+/* The file that the commit waited for is there. */
+void client_commit_shared(struct queue_client_message *message);
+
+#endif
