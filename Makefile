@@ -4,6 +4,7 @@ prefix = /usr/local
 DESTDIR =
 T = 60
 CUTS = 300
+VARIANT_CUTS = 20
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
@@ -44,9 +45,10 @@ big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: all ## every crash state; CUTS power cuts on each filesystem, under an hour
+crash: all ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
 	@tests/crash/run
 	@tests/power/run --cuts $(CUTS)
+	@tests/power/run --variant all --cuts $(VARIANT_CUTS)
 
 kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
