@@ -10,7 +10,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill faults smuggle hostile partition mutants soak \
+.PHONY: all run test lint format coverage bench big crash kill freeze faults smuggle hostile partition mutants soak \
 	fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
@@ -54,6 +54,9 @@ kill: all ## kill -9 at every system call, and for ten minutes at random; about 
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
+freeze: all ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
+	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/test_freeze.py -s
+
 faults: all ## every call of every process fails once, with each error; about an hour
 	@tests/e2e/faults
 
@@ -67,7 +70,7 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) partition && $(MAKE) mutants && \
+		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
 

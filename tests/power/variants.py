@@ -42,7 +42,7 @@ EXT4 = {
     "ea_inode": (["-O", "ea_inode"], "rw"),
     "orphan_file": (["-O", "orphan_file"], "rw"),
     "sparse_super2": (["-O", "sparse_super2"], "rw"),
-    "mmp": (["-O", "mmp"], "rw"),
+    "mmp": (["-O", "mmp", "-E", "mmp_update_interval=1"], "rw"),
     "lazytime": ([], "lazytime"),
     "i_version": ([], "i_version"),
     "discard": ([], "discard"),

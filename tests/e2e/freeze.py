@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: ISC
+"""Processes that stand still, and whatever may happen to the others meanwhile. What falls when is
+a plan, made of a seed before anything runs, so that it can be repeated."""
+
+import collections
+import contextlib
+import heapq
+import os
+import random
+import resource
+import signal
+import threading
+import time
+
+from kills import HELPERS, OUTLIVES, RECORDED, RESTARTED, Excuses, Kill, queued_at
+from records import Records, Refused
+from scene import SENDERS
+from stagepost import STOP_PATIENCE, is_alive, wait_until
+from common.ledger import Generator, find_leaks, make_named_message
+
+SIZES = (*[100, 2000, 3000, 3000, 4000, 8000, 8000] * 3, 0, 40000, 300000)
+PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "pipe", "list",
+            "directory")
+HELD = ("remote", "remote", "remote", "lmtp", "pipe", "local", "list", "smtpd")  # a message's file
+NEIGHBOURS = ("send", "send", "send", "queue", "supervisor")
+HOLDERS = ("queue", "send", "directory", "supervisor", "smtpd")
+FLOWS = 0.8  # seconds after which mail goes where a reload has sent it
+TIMEOUT = 4  # seconds, of the node's connections: some freezes are longer
+BOXES = 30
+MEMBERS = ("member0@d.test", "member1@d.test", "member2@d.test")
+DIRECTORY = """
+remote_timeout = {timeout}
+remote_connect_timeout = {timeout}
+smtp_timeout = {twice}
+directory {{ path = "{base}/directory.db" }}
+"""
+
+
+# --- the mail ---
+
+def some_recipients(number, source):
+    """The envelope's. Whoever gets mail for one message only can tell whose it is."""
+    box = source.randrange(BOXES)
+    ways = [f"box{box}@a.test", f"u{number}@b.test", f"u{number}@l.test", f"u{number}@p.test"]
+    return list(source.choice((
+        *([way] for way in ways), [ways[1]], [ways[1]], ways, [ways[1], f"v{number}@b.test"],
+        [f"bad{number}@b.test"], [ways[0], f"bad{number}@b.test"], [f"bad{number}@l.test", ways[3]],
+        [f"later{number}@b.test", ways[2]], ["list@d.test"], [f"come{box}@d.test"],
+        [f"fwd{box}@d.test"], [f"fwd{box}@d.test", "list@d.test", ways[1]])))
+
+
+def expanded(recipients):
+    """Those that copies are judged by."""
+    return [name for to in recipients for name in (MEMBERS if to == "list@d.test" else [to])]
+
+
+def known_as(mailbox):
+    """The recipient whose copy is in it: that of a forward is in either of its targets."""
+    local, _, domain = mailbox.partition("@")
+    return f"{local.partition('.')[0]}@{domain}" if domain == "d.test" else mailbox
+
+
+def sender_of(number):
+    return f"s{number}@{SENDERS}"
+
+
+class Load(Generator):
+    """Messages of which each line says whose it is, from senders of their own."""
+
+    def _send(self, client, source):
+        number = self.next_number()
+        text, sha256 = make_named_message(number, source, SIZES)
+        recipients = some_recipients(number, source)
+        self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
+        if source.random() < 0.03:
+            self._break_off(client, number, recipients, text)
+        try:
+            self.send_whole(client, number, sender_of(number), recipients, text)
+        except AssertionError:
+            if not recipients[0].startswith("come"):  # it is not there now
+                raise
+
+    @staticmethod
+    def _break_off(client, number, recipients, text):
+        client.docmd(f"MAIL FROM:<{sender_of(number)}>")
+        for recipient in recipients:
+            client.docmd(f"RCPT TO:<{recipient}>")
+        client.docmd("DATA")
+        client.sock.sendall(text[:len(text) // 2])
+        client.close()
+        raise ConnectionError("broken off")
+
+
+class Addresses:
+    """Those of d.test: come and go, or lead elsewhere, until stop(). What a frozen or dead server
+    does not answer is asked again."""
+
+    def __init__(self, mx, seed):
+        self.mx = mx
+        self.source = random.Random(seed)
+        self.changes = 0
+        self._stop = threading.Event()
+        with Records(mx) as records:
+            records.put("domain", "d.test", "kind local", "service maildir")
+            for member in (*MEMBERS, "owner@d.test"):
+                records.put("address", member, "kind mailbox")
+            records.list("list@d.test", MEMBERS, "owner@d.test")
+            for box in range(BOXES):
+                for target in "a", "b":
+                    records.put("address", f"fwd{box}.{target}@d.test", "kind mailbox")
+                records.put("address", f"fwd{box}@d.test", "kind forward",
+                            f"target fwd{box}.a@d.test")
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join()
+
+    def _work(self):
+        while not self._stop.is_set():
+            try:
+                with Records(self.mx, as_user=False) as records:
+                    records.socket.settimeout(2)
+                    while not self._stop.wait(self.source.uniform(0, 0.2)):
+                        self._change(records)
+            except (OSError, AssertionError, Refused):
+                self._stop.wait(0.1)
+
+    def _change(self, records):
+        box = self.source.randrange(BOXES)
+        what = self.source.random()
+        if what < 0.5:
+            target = self.source.choice("ab")
+            records.put("address", f"fwd{box}@d.test", "kind forward",
+                        f"target fwd{box}.{target}@d.test")
+        elif what < 0.8:
+            records.put("address", f"come{box}@d.test", "kind mailbox")
+        else:
+            records.remove("address", f"come{box}@d.test")
+        self.changes += 1
+
+
+# --- the faults ---
+
+# AT: seconds from the beginning; PICK: which of the program's processes; LENGTH: of what ends
+Step = collections.namedtuple("Step", "at kind program pick length")
+
+
+def some_length(source):
+    return source.uniform(0.05, 1) if source.random() < 0.6 else source.uniform(1, 2 * TIMEOUT)
+
+
+def add_replacement(source, add):
+    """Who holds a message stands still, its neighbour is killed, and the message goes another way
+    before the first goes on. How many seconds of this nothing else should disturb."""
+    helper = source.choice(HELD)
+    ways = ("LMTP", "SMTP") if helper == "lmtp" else ("SMTP", "LMTP")
+    length = source.uniform(2, 2 * TIMEOUT)
+    add(0, "turn", ways[0])
+    add(FLOWS, "freeze", helper, length)
+    add(FLOWS + source.uniform(-0.1, 0.4), "turn", ways[1])
+    add(FLOWS + source.uniform(0.1, 1), "kill", source.choice(NEIGHBOURS))
+    return FLOWS + length * source.uniform(0.3, 1)
+
+
+def make_plan(seed, seconds):
+    """Steps in the order of their times."""
+    source = random.Random(seed)
+    steps = []
+    at = 1.0
+
+    def add(after, kind, program="", length=0.0):
+        steps.append(Step(at + after, kind, program, source.randrange(1 << 16), length))
+
+    while at < seconds:
+        chance = source.random()
+        if chance < 0.3:
+            add(0, "freeze", source.choice((*PROGRAMS, "supervisor")), some_length(source))
+        elif chance < 0.6:
+            at += add_replacement(source, add)
+        elif chance < 0.7:
+            add(0, "kill", source.choice((*PROGRAMS, "supervisor")))
+        elif chance < 0.75:
+            add(0, *source.choice((("reload",), ("turn", "SMTP"), ("turn", "LMTP"))))
+        elif chance < 0.87:
+            add(0, "descriptors", source.choice(PROGRAMS), some_length(source))
+        elif chance < 0.93:
+            add(0, "memory", source.choice(PROGRAMS), some_length(source))
+        else:
+            add(0, "disk", "", source.uniform(0.3, 3))
+        at += source.uniform(0.2, 1.6)
+    return sorted(step for step in steps if step.at < seconds)
+
+
+class Faults:
+    """Carries a plan out. kills: from and until when each process was killed or lacked what it
+    needs; pauses: stood still, or could not write. DISK: where the queue is, to be filled."""
+
+    def __init__(self, scene, plan, disk):
+        self.mx = scene.mx
+        self.disk = disk
+        self.plan = plan
+        self.kills = []
+        self.pauses = []
+        self.fallen = collections.Counter()
+        self._frozen = {}  # by pid
+        self._ends = []  # (when, order, what to do)
+        self._begun = 0
+        self._routes = (list(self.mx.routes), list(self.mx.domains))
+
+    def run(self):
+        begin = time.monotonic()
+        for step in self.plan:
+            self._wait(begin + step.at)
+            getattr(self, "_" + step.kind)(step)
+            self.fallen[step.kind] += 1
+
+    def do(self, kind, program, pick=0, length=0.0):
+        """One step, now."""
+        getattr(self, "_" + kind)(Step(0, kind, program, pick, length))
+
+    def make_peace(self):
+        """Everybody goes on, no limit is left, and mail goes where it went at first."""
+        while self._ends:
+            heapq.heappop(self._ends)[2]()
+        self._send_by("SMTP")
+        if self.mx.process is None:
+            self._start()
+
+    def _wait(self, until):
+        """What has begun ends meanwhile when it is its time."""
+        while self._ends and self._ends[0][0] <= until:
+            time.sleep(max(0, self._ends[0][0] - time.monotonic()))
+            self._end_what_is_over()
+        time.sleep(max(0, until - time.monotonic()))
+
+    def _end_what_is_over(self):
+        while self._ends and self._ends[0][0] <= time.monotonic():
+            heapq.heappop(self._ends)[2]()
+
+    def _later(self, length, end):
+        self._begun += 1
+        heapq.heappush(self._ends, (time.monotonic() + length, self._begun, end))
+
+    def _choose(self, step):
+        """A process of the program, or None."""
+        if step.program == "supervisor":
+            return self.mx.process and self.mx.process.pid
+        pids = self.mx.pids(step.program)
+        return pids[step.pick % len(pids)] if pids else None
+
+    def _freeze(self, step):
+        pid = self._choose(step)
+        if pid is None or pid in self._frozen:
+            return
+        begin = time.time()
+        self._signal(pid, signal.SIGSTOP)
+        self._frozen[pid] = (step.program, begin)
+        self._later(step.length, lambda: self._thaw(pid))
+
+    def _thaw(self, pid):
+        if pid in self._frozen:
+            program, begin = self._frozen.pop(pid)
+            self._signal(pid, signal.SIGCONT)
+            self.pauses.append(Kill(begin, time.time(), "mx", program))
+
+    @staticmethod
+    def _signal(pid, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    def _kill(self, step):
+        """Not one that is frozen: the others are meant to go on without it."""
+        if step.program == "supervisor":
+            self._kill_supervisor(with_others=step.pick % 3 != 0)
+            return
+        pids = [pid for pid in self.mx.pids(step.program) if pid not in self._frozen]
+        if not pids:
+            return
+        begin = time.time()
+        pid = pids[step.pick % len(pids)]
+        self._signal(pid, signal.SIGKILL)
+        wait_until(lambda: not is_alive(pid), "it is dead")
+        self.kills.append(Kill(begin, time.time(), "mx", step.program))
+
+    def _kill_supervisor(self, with_others):
+        """The others are killed as well, or end by themselves; but for those that stand still.
+        Of these, who holds a lock or an address goes on: nothing could be started beside it."""
+        for pid, (program, _) in list(self._frozen.items()):
+            if program in HOLDERS:
+                self._thaw(pid)
+        begin = time.time()
+        pids = self.mx.pids()
+        self.mx.process.kill()
+        for pid in pids if with_others else ():
+            if pid not in self._frozen:
+                self._signal(pid, signal.SIGKILL)
+        self.mx.process.wait()
+        self.mx.process = None
+
+        def others_are_dead():
+            self._end_what_is_over()
+            return not any(is_alive(pid) for pid in pids if pid not in self._frozen)
+
+        wait_until(others_are_dead, "processes end when their supervisor has", STOP_PATIENCE)
+        self.kills.append(Kill(begin, time.time(), "mx", "supervisor"))
+        self._start()
+
+    def _start(self, attempts=20):
+        """As a service manager does: again, when it failed."""
+        for left in reversed(range(attempts)):
+            try:
+                self.mx.start()
+                return
+            except AssertionError:
+                if left == 0:
+                    raise
+                self._wait(time.monotonic() + 0.5)
+
+    def _reload(self, _):
+        if self.mx.process is not None:
+            self.mx.process.send_signal(signal.SIGHUP)
+
+    def _turn(self, step):
+        self._send_by(step.program)
+
+    def _send_by(self, way):
+        """What goes to b.test goes there by SMTP, or by LMTP."""
+        routes, domains = self._routes
+        self.mx.routes = routes if way == "SMTP" else []
+        self.mx.domains = domains + ['domain "b.test" { service = box }'] * (way == "LMTP")
+        self.mx.write_configuration()
+        self._reload(None)
+
+    def _descriptors(self, step):
+        """It has what it has, and hardly one more."""
+        pid = self._choose(step)
+        if pid is not None:
+            with contextlib.suppress(OSError):
+                count = max(map(int, os.listdir(f"/proc/{pid}/fd")))
+                self._limit(step, pid, resource.RLIMIT_NOFILE, count + 1 + step.pick % 3)
+
+    def _memory(self, step):
+        """What it has, and a little. Who gets none may end: that is a kill."""
+        pid = self._choose(step)
+        if pid is None or step.program == "supervisor":
+            return
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+                size = int(statm.read().split()[0]) * resource.getpagesize()
+            begin = time.time()
+            self._limit(step, pid, resource.RLIMIT_AS, size + (step.pick % 8 << 16))
+            self.kills.append(Kill(begin, begin + step.length + RECORDED, "mx", step.program))
+
+    def _limit(self, step, pid, which, value):
+        soft, hard = resource.prlimit(pid, which)
+        resource.prlimit(pid, which, (value, hard))
+        begin = time.time()
+
+        def lift():
+            with contextlib.suppress(OSError):  # it may have ended
+                resource.prlimit(pid, which, (soft, hard))
+            self.pauses.append(Kill(begin, time.time(), "mx", step.program))
+
+        self._later(step.length, lift)
+
+    def _disk(self, step):
+        filler = os.path.join(self.disk, "filler")
+        begin = time.time()
+        with contextlib.suppress(OSError), open(filler, "xb") as file:
+            room = os.statvfs(self.disk)
+            os.posix_fallocate(file.fileno(), 0, max(1, room.f_bfree * room.f_frsize))
+            self._fill_rest(file)
+
+        def free():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(filler)
+            self.pauses.append(Kill(begin, time.time(), "mx", "queue"))
+
+        self._later(step.length, free)
+
+    @staticmethod
+    def _fill_rest(file):
+        file.seek(0, os.SEEK_END)
+        with contextlib.suppress(OSError):
+            while file.write(b"\0" * 4096):
+                file.flush()
+
+
+# --- the judge ---
+
+LONGEST = 2 * TIMEOUT + 2.0
+
+
+class FreezeExcuses(Excuses):
+    """As of kills; and who stands still may take a reply for one that did not come in time, and
+    tells later what it has done."""
+
+    def __init__(self, faults, mx, delivered):
+        super().__init__(self, mx.hostname, "", delivered)
+        self.kills = faults.kills
+        self.pauses = faults.pauses
+
+    def between(self, begin, end, _, programs):
+        return self._any(self.kills, begin, end, (*programs, "supervisor"))
+
+    @staticmethod
+    def _any(found, begin, end, programs):
+        return any(begin <= one.over and one.when <= end and one.program in programs
+                   for one in found)
+
+    def mark(self, text, recipient):
+        told = self.told.get((queued_at(text, self.mx), recipient))
+        if told is None:
+            return float("inf")
+        late = self._any((*self.kills, *self.pauses), told - RESTARTED, told + RECORDED,
+                         ("queue", "send", "supervisor"))
+        return told + (RESTARTED + LONGEST if late else RECORDED)
+
+    def excuse(self, recipient, first, second):
+        domain = recipient.partition("@")[2]
+        helpers = {"b.test": ("remote", "lmtp"), "d.test": ("local", "list")}.get(
+            domain, (HELPERS.get(domain),))
+        begin = first[1] - max(OUTLIVES.get(helper, 0.05) for helper in helpers)
+        end = min(second[1], self.mark(first[0], recipient), self.mark(second[0], recipient))
+        if recipient in MEMBERS:  # it may have been made twice, before any copy came
+            begin = min(begin, queued_at(first[0], self.mx))
+        begin = min([begin, *(pause.when for pause in self.pauses
+                              if pause.program in helpers and pause.over >= begin
+                              and pause.when <= end)])
+        return (self.between(begin, end, "mx", (*helpers, "send"))
+                or self._any(self.pauses, begin, end, helpers))
+
+
+class Seen:
+    """Everything that came anywhere, whole or not, since it was made."""
+
+    def __init__(self, scene):
+        self.scene = scene
+        self.transactions = []
+        for name, server in ("SMTP", scene.far), ("LMTP", scene.box):
+            self._watch(name, server)
+
+    def _watch(self, name, server):
+        keep = server.taken
+
+        def taken(recipients, text):
+            self.transactions.append((name, list(recipients), text))
+            return keep(recipients, text)
+
+        server.taken = taken
+
+    def all(self):
+        """(where, recipients, text)"""
+        yield from self.transactions
+        for name, server in ("SMTP", self.scene.far), ("LMTP", self.scene.box):
+            for recipients, text in server.broken:
+                yield f"{name}, broken off", recipients, text
+        for folder, _, names in os.walk(self.scene.mx.mail):
+            for name in names:
+                box, kind = os.path.split(folder)
+                if kind in ("new", "tmp"):
+                    domain, local = box.split(os.sep)[-2:]
+                    with open(os.path.join(folder, name), "rb") as file:
+                        yield f"Maildir, {kind}", [known_as(f"{local}@{domain}")], file.read()
+        for name in os.listdir(self.scene.folder):
+            with open(os.path.join(self.scene.folder, name), "rb") as file:
+                recipient, _, text = file.read().partition(b"\n")
+            yield "pipe", [recipient.decode()], text
+
+    def leaks(self, entries):
+        def may_see(recipient, number):
+            return recipient == sender_of(number) or recipient in entries.get(
+                number, {"recipients": ()})["recipients"]
+
+        return find_leaks(self.all(), may_see)
