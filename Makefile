@@ -10,8 +10,8 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill freeze faults smuggle hostile partition mutants soak \
-	fuzz reliability reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
+	partition mutants soak fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -40,6 +40,9 @@ coverage: ## lines and branches that the tests inside Meson reach
 bench: all ## measure beside Postfix
 	@tests/bench/run
 	@tests/bench/run --directory
+
+burst: all ## bursts to slow, mute, dead, greylisting and huge destinations, beside Postfix
+	@tests/bench/run --burst
 
 big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
@@ -70,7 +73,8 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) partition && $(MAKE) mutants && \
+		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && \
+		$(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
 

@@ -173,8 +173,9 @@ def taken_by_boxes(folder):
             with open(os.path.join(new, name), "rb") as file:
                 text = b"\n" + file.read(4096)
                 written = os.fstat(file.fileno()).st_mtime
-            if b"\n" + MARK in text:
-                found[text.partition(b"\n" + MARK)[2].partition(b"\n")[0].strip().decode()] = written
+            mark = text.partition(b"\n" + MARK)[2].partition(b"\n")[0].strip().decode()
+            if mark:
+                found[mark] = written
     return found
 
 

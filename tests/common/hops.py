@@ -24,10 +24,16 @@ PATIENCE = 20
 MARK = b"X-Burst: "
 
 
-class Hops:
-    """HOPS: {name: words}. ports: {name: port}; taken(name) what has come."""
+def address(number):
+    """One of 127/8, so that what a hop answers for can be many hosts."""
+    return f"127.0.{number // 250}.{number % 250 + 1}"
 
-    def __init__(self, folder, hops):
+
+class Hops:
+    """HOPS: {name: words}, each at so many ADDRESSES, address(0) and on. ports: {name: port};
+    taken(name) what has come."""
+
+    def __init__(self, folder, hops, addresses=1):
         self.log = os.path.join(folder, "hops.log")
         self.ports = {name: free_port() for name in hops}
         with open(self.log, "wb"):
@@ -37,7 +43,7 @@ class Hops:
         self._taken = {name: [] for name in hops}
         words = [f"{name}:{self.ports[name]}:{' '.join(of.split())}" for name, of in hops.items()]
         self.process = subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__),
-                                         self.log, *words], stdout=subprocess.PIPE)
+                                         self.log, str(addresses), *words], stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n", "the next hops did not start"
 
     def taken(self, name):
@@ -130,13 +136,14 @@ class Hop:
         os.write(self.log, b"%s %.6f %s %s\n" % (self.name, time.time(), mark, recipients[0]))
 
 
-async def serve(log, words):
+async def serve(log, addresses, words):
     servers = []
+    hosts = [address(number) for number in range(addresses)]
     for word in words:
         name, port, of = word.split(":")
         hop = Hop(name.encode(), of.split(" "), log)
         if hop.kind != "dead":
-            servers.append(await asyncio.start_server(hop.session, "127.0.0.1", int(port),
+            servers.append(await asyncio.start_server(hop.session, hosts, int(port),
                                                       backlog=BACKLOG))
     print("ready", flush=True)
     await asyncio.Event().wait()  # for the signal that ends us
@@ -144,7 +151,7 @@ async def serve(log, words):
 
 def main():
     log = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
-    asyncio.run(serve(log, sys.argv[2:]))
+    asyncio.run(serve(log, int(sys.argv[2]), sys.argv[3:]))
 
 
 if __name__ == "__main__":

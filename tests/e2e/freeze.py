@@ -15,7 +15,7 @@ import time
 from kills import HELPERS, OUTLIVES, RECORDED, RESTARTED, Excuses, Kill, queued_at
 from records import Records, Refused
 from scene import SENDERS
-from stagepost import STOP_PATIENCE, is_alive, wait_until
+from stagepost import is_alive, wait_until
 from common.ledger import Generator, find_leaks, make_named_message
 
 SIZES = (*[100, 2000, 3000, 3000, 4000, 8000, 8000] * 3, 0, 40000, 300000)
@@ -24,6 +24,7 @@ PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "pip
 HELD = ("remote", "remote", "remote", "lmtp", "pipe", "local", "list", "smtpd")  # a message's file
 NEIGHBOURS = ("send", "send", "send", "queue", "supervisor")
 HOLDERS = ("queue", "send", "directory", "supervisor", "smtpd")
+GRACE = 3.0  # seconds; as a service manager gives, but shorter
 FLOWS = 0.8  # seconds after which mail goes where a reload has sent it
 TIMEOUT = 4  # seconds, of the node's connections: some freezes are longer
 BOXES = 30
@@ -285,25 +286,27 @@ class Faults:
         self.kills.append(Kill(begin, time.time(), "mx", step.program))
 
     def _kill_supervisor(self, with_others):
-        """The others are killed as well, or end by themselves; but for those that stand still.
-        Of these, who holds a lock or an address goes on: nothing could be started beside it."""
+        """The others are killed as well, or end by themselves, if they do in time; but for those
+        that stand still. Of these, who holds a lock or an address goes on: nothing could be
+        started beside it."""
         for pid, (program, _) in list(self._frozen.items()):
             if program in HOLDERS:
                 self._thaw(pid)
         begin = time.time()
         pids = self.mx.pids()
         self.mx.process.kill()
-        for pid in pids if with_others else ():
-            if pid not in self._frozen:
-                self._signal(pid, signal.SIGKILL)
         self.mx.process.wait()
         self.mx.process = None
+        patience = time.monotonic() + (0 if with_others else GRACE)
 
         def others_are_dead():
             self._end_what_is_over()
-            return not any(is_alive(pid) for pid in pids if pid not in self._frozen)
+            left = [pid for pid in pids if pid not in self._frozen and is_alive(pid)]
+            for pid in left if time.monotonic() >= patience else ():
+                self._signal(pid, signal.SIGKILL)
+            return not left
 
-        wait_until(others_are_dead, "processes end when their supervisor has", STOP_PATIENCE)
+        wait_until(others_are_dead, "what was killed is dead")
         self.kills.append(Kill(begin, time.time(), "mx", "supervisor"))
         self._start()
 

@@ -125,6 +125,18 @@ def node_beside(node, hops, *routes, **options):
     return node(routes=[f"fast.test:127.0.0.1;{hops.ports['fast']}", *routes], **options)
 
 
+@pytest.mark.parametrize("taken, p50, p99, missing", [
+    (lambda mark: 0.1, 0.1, 0.1, 0), (lambda mark: mark / 100, 0.5, 0.99, 0),
+    (lambda mark: 50 if mark == 7 else 0.1, 0.1, 50, 0),  # one in a hundred is no p99 to ignore
+    (lambda mark: None if mark < 60 else 0.1, 100, 100, 60)])  # who still waits has waited till now
+def test_waiting_is_seen(taken, p50, p99, missing):
+    accepted = {str(mark): (1000, "u@a.test") for mark in range(100)}
+    waiting = Waiting(accepted, {mark: 1000 + taken(int(mark)) for mark in accepted
+                                 if taken(int(mark)) is not None}, now=1100)
+    assert (waiting.share(0.5), waiting.share(0.99), waiting.missing) == (
+        pytest.approx(p50), pytest.approx(p99), missing)
+
+
 def tell_and_judge(tell, what, calm, found):
     for kind, waiting in found.items():
         floor = calm[kind].share(0.5)
@@ -243,8 +255,8 @@ def test_many_dead_hosts(node, hops, tell):
     begin = time.monotonic()
     found = {}
     with Good(mx, ends).beside(found):
-        wait_until(lambda: len(mx.log.find("trigger_set")) >= DEAD_HOSTS, "all are known to be dead",
-                   300)
+        wait_until(lambda: len(mx.log.find("trigger_set")) >= DEAD_HOSTS,
+                   "all are known to be dead", 300)
     used, seconds = processor_seconds(send), time.monotonic() - begin
     tell(f"{DEAD_HOSTS} dead hosts: {used:.1f} s of processor time of send, in {seconds:.1f} s")
     for kind, waiting in found.items():
@@ -268,8 +280,8 @@ def test_memory_while_resolve_stands_still(node, tell):
         os.kill(resolve, signal.SIGCONT)
     wait_for_rest(send, resolve)
     after = memory_mib(send, "VmHWM")
-    tell(f"{count} messages of {LARGE_RECIPIENTS} recipients: memory of send at most {still:.1f} MiB "
-         f"while resolve stood still, {after:.1f} MiB when it has answered")
+    tell(f"{count} messages of {LARGE_RECIPIENTS} recipients: memory of send at most "
+         f"{still:.1f} MiB while resolve stood still, {after:.1f} MiB when it has answered")
     assert count == LARGE
     assert mx.pids("send") == [send]
     assert still < MEMORY_MIB
