@@ -9,13 +9,14 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import threading
 import time
 
 from kills import HELPERS, OUTLIVES, RECORDED, RESTARTED, Excuses, Kill, queued_at
 from records import Records, Refused
 from scene import SENDERS
-from stagepost import is_alive, wait_until
+from stagepost import as_user, is_alive, wait_until
 from common.ledger import Generator, find_leaks, make_named_message
 
 SIZES = (*[100, 2000, 3000, 3000, 4000, 8000, 8000] * 3, 0, 40000, 300000)
@@ -27,9 +28,12 @@ HOLDERS = ("queue", "send", "directory", "supervisor", "smtpd")
 GRACE = 3.0  # seconds; as a service manager gives, but shorter
 FLOWS = 0.8  # seconds after which mail goes where a reload has sent it
 TIMEOUT = 4  # seconds, of the node's connections: some freezes are longer
+SPARES = 200  # files of finished messages that the queue may keep
+STOCK = 150  # and others that are no message's: handed out, or until the next commit
 BOXES = 30
 MEMBERS = ("member0@d.test", "member1@d.test", "member2@d.test")
 DIRECTORY = """
+spares = {spares}
 remote_timeout = {timeout}
 remote_connect_timeout = {timeout}
 smtp_timeout = {twice}
@@ -185,7 +189,8 @@ def make_plan(seed, seconds):
         elif chance < 0.75:
             add(0, *source.choice((("reload",), ("turn", "SMTP"), ("turn", "LMTP"))))
         elif chance < 0.87:
-            add(0, "descriptors", source.choice(PROGRAMS), some_length(source))
+            add(0, "descriptors", source.choice((*PROGRAMS, *["queue", "send"] * 4)),
+                some_length(source))
         elif chance < 0.93:
             add(0, "memory", source.choice(PROGRAMS), some_length(source))
         else:
@@ -337,36 +342,46 @@ class Faults:
         self._reload(None)
 
     def _descriptors(self, step):
-        """It has what it has, and hardly one more."""
+        """It has what it has, and at most three more."""
         pid = self._choose(step)
         if pid is not None:
             with contextlib.suppress(OSError):
-                count = max(map(int, os.listdir(f"/proc/{pid}/fd")))
-                self._limit(step, pid, resource.RLIMIT_NOFILE, count + 1 + step.pick % 3)
+                used = set(map(int, os.listdir(f"/proc/{pid}/fd")))
+                free = [number for number in range(len(used) + 4) if number not in used]
+                self._limit(step, pid, "nofile", free[step.pick % 4])
 
     def _memory(self, step):
         """What it has, and a little. Who gets none may end: that is a kill."""
         pid = self._choose(step)
-        if pid is None or step.program == "supervisor":
-            return
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
-                size = int(statm.read().split()[0]) * resource.getpagesize()
-            begin = time.time()
-            self._limit(step, pid, resource.RLIMIT_AS, size + (step.pick % 8 << 16))
-            self.kills.append(Kill(begin, begin + step.length + RECORDED, "mx", step.program))
+        if pid is not None:
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/statm", encoding="ascii") as statm:
+                    size = int(statm.read().split()[0]) * resource.getpagesize()
+                begin = time.time()
+                self._limit(step, pid, "as", size + (step.pick % 8 << 16))
+                self.kills.append(Kill(begin, begin + step.length + RECORDED, "mx", step.program))
 
     def _limit(self, step, pid, which, value):
-        soft, hard = resource.prlimit(pid, which)
-        resource.prlimit(pid, which, (value, hard))
+        """The soft one, for a while."""
         begin = time.time()
+        before = self._set_limit(pid, which, value)
 
         def lift():
-            with contextlib.suppress(OSError):  # it may have ended
-                resource.prlimit(pid, which, (soft, hard))
+            self._set_limit(pid, which, before)
             self.pauses.append(Kill(begin, time.time(), "mx", step.program))
 
         self._later(step.length, lift)
+
+    @staticmethod
+    def _set_limit(pid, which, value):
+        """As the process's user, who may without a capability. What it was."""
+        command = [*as_user(), "prlimit", "--pid", str(pid)]
+        shown = subprocess.run([*command, f"--{which}", "--raw", "--noheadings", "--output=SOFT"],
+                               capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, f"--{which}={value}:"], capture_output=True, text=True,
+                              check=False)
+        assert not is_alive(pid) or done.returncode == 0, done.stderr
+        return shown.stdout.strip()
 
     def _disk(self, step):
         filler = os.path.join(self.disk, "filler")
@@ -394,6 +409,7 @@ class Faults:
 # --- the judge ---
 
 LONGEST = 2 * TIMEOUT + 2.0
+CATCHES_UP = 2.0  # seconds in which who stood still does what it was given before and meanwhile
 
 
 class FreezeExcuses(Excuses):
@@ -430,10 +446,15 @@ class FreezeExcuses(Excuses):
         if recipient in MEMBERS:  # it may have been made twice, before any copy came
             begin = min(begin, queued_at(first[0], self.mx))
         begin = min([begin, *(pause.when for pause in self.pauses
-                              if pause.program in helpers and pause.over >= begin
+                              if pause.program in helpers and pause.over + CATCHES_UP >= begin
                               and pause.when <= end)])
         return (self.between(begin, end, "mx", (*helpers, "send"))
                 or self._any(self.pauses, begin, end, helpers))
+
+
+def kept_files(mx):
+    """How many files the queue has that are no message's."""
+    return len(os.listdir(os.path.join(mx.queue, "pid")))
 
 
 class Seen:

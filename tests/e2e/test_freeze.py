@@ -16,8 +16,8 @@ import time
 
 import pytest
 from disk import Image, Unavailable, image_directory
-from freeze import (DIRECTORY, TIMEOUT, Addresses, Faults, FreezeExcuses, Load, Seen, known_as,
-                    make_plan)
+from freeze import (DIRECTORY, SPARES, STOCK, TIMEOUT, Addresses, Faults, FreezeExcuses, Load,
+                    Seen, kept_files, known_as, make_plan)
 from kills import without_excuse
 from scene import SENDERS, Scene
 from smtp import Client
@@ -103,6 +103,23 @@ def test_who_stands_still_with_a_message_sends_no_other(scene, ledger, dies):
     assert not leaks, "\n".join(leaks)
 
 
+def test_files_are_used_again_after_descriptors_ran_out(scene):
+    """"queue" has none left for moments, while mail comes. Afterwards it is as before."""
+    mx = scene.mx
+    faults = Faults(scene, [], None)
+    deliver_some(mx, 20)
+    for pick in range(8):
+        faults.do("descriptors", "queue", pick=pick, length=60)
+        with contextlib.suppress(OSError, AssertionError):
+            for number in range(20):
+                with Client(mx, timeout=2) as client:
+                    client.deliver("", f"box{number}@a.test", b"Subject: probe\r\n\r\n")
+        faults.make_peace()
+    scene.settle(timeout=PEACE)
+    deliver_some(mx, SPARES + 2 * STOCK)
+    assert kept_files(mx) <= SPARES + STOCK
+
+
 # --- the campaign ---
 
 @pytest.fixture
@@ -134,12 +151,22 @@ def scene(disk, node):
 
     with tempfile.TemporaryDirectory(prefix="stagepost-directory-") as base:
         os.chmod(base, 0o777)
-        made = Scene(node, DIRECTORY.format(timeout=TIMEOUT, twice=2 * TIMEOUT, base=base),
+        made = Scene(node, DIRECTORY.format(timeout=TIMEOUT, twice=2 * TIMEOUT, base=base,
+                                            spares=SPARES),
                      start=False, queue=os.path.join(disk.path, "queue"))
         made.far.before_data = made.box.before_data = slowly
         made.mx.start()
         yield made
         made.close()
+
+
+def deliver_some(mx, count):
+    """To a mailbox, one after the other: each is a commit, which frees what was kept until then."""
+    with Client(mx) as client:
+        for _ in range(count):
+            reply = client.deliver("", "probe@a.test", b"Subject: probe\r\n\r\n")
+            assert reply.startswith("250 "), reply
+    mx.wait_empty()
 
 
 def reports(scene):
@@ -161,6 +188,7 @@ def settle(scene):
             assert time.monotonic() < end, "no mail is taken"
             time.sleep(0.1)
         scene.settle(timeout=end - time.monotonic())
+        deliver_some(scene.mx, 20)
     except AssertionError as problem:
         return str(problem)[:3000]
     return None
@@ -208,6 +236,7 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
             "connections that broke in a message": len(scene.far.broken) + len(scene.box.broken),
             "lost": len(verdict.lost), "corrupt": len(verdict.corrupt), "leaked": len(leaks),
             "recipients stuck": verdict.queued + (stuck is not None and not verdict.queued),
+            "files kept that are no message's": kept_files(mx),
             "duplicates, excused": verdict.duplicates - len(bad), "not excused": len(bad),
         }, zero=("lost", "corrupt", "leaked", "recipients stuck", "not excused"))
     with capsys.disabled():
@@ -218,4 +247,5 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert stuck is None, stuck
     assert not bad, "\n".join(bad[:20])
+    assert kept_files(mx) <= SPARES + STOCK
     stop(mx, faults.fallen["memory"])
