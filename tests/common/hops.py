@@ -12,6 +12,7 @@ A hop does what its words say:
 """
 import asyncio
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -30,10 +31,10 @@ def address(number):
 
 
 class Hops:
-    """HOPS: {name: words}, each at so many ADDRESSES, address(0) and on. ports: {name: port};
-    taken(name) what has come."""
+    """HOPS: {name: words}; COUNTS: {name: at how many addresses, from address(0) on}, unless 1.
+    ports: {name: port}; taken(name) what has come."""
 
-    def __init__(self, folder, hops, addresses=1):
+    def __init__(self, folder, hops, counts=None):
         self.log = os.path.join(folder, "hops.log")
         self.ports = {name: free_port() for name in hops}
         with open(self.log, "wb"):
@@ -41,9 +42,10 @@ class Hops:
         self._position = 0
         self._rest = b""
         self._taken = {name: [] for name in hops}
-        words = [f"{name}:{self.ports[name]}:{' '.join(of.split())}" for name, of in hops.items()]
+        words = [f"{name}:{self.ports[name]}:{(counts or {}).get(name, 1)}:{of}"
+                 for name, of in hops.items()]
         self.process = subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__),
-                                         self.log, str(addresses), *words], stdout=subprocess.PIPE)
+                                         self.log, *words], stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n", "the next hops did not start"
 
     def taken(self, name):
@@ -136,11 +138,11 @@ class Hop:
         os.write(self.log, b"%s %.6f %s %s\n" % (self.name, time.time(), mark, recipients[0]))
 
 
-async def serve(log, addresses, words):
+async def serve(log, words):
     servers = []
-    hosts = [address(number) for number in range(addresses)]
     for word in words:
-        name, port, of = word.split(":")
+        name, port, count, of = word.split(":")
+        hosts = [address(number) for number in range(int(count))]
         hop = Hop(name.encode(), of.split(" "), log)
         if hop.kind != "dead":
             servers.append(await asyncio.start_server(hop.session, hosts, int(port),
@@ -151,7 +153,9 @@ async def serve(log, addresses, words):
 
 def main():
     log = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
-    asyncio.run(serve(log, int(sys.argv[2]), sys.argv[3:]))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    asyncio.run(serve(log, sys.argv[2:]))
 
 
 if __name__ == "__main__":
