@@ -10,16 +10,11 @@ import random
 import resource
 import signal
 import subprocess
-import threading
 import time
 
-from kills import HELPERS, OUTLIVES, RECORDED, RESTARTED, Excuses, Kill, queued_at
-from records import Records, Refused
-from scene import SENDERS
+from kills import RECORDED, Kill
 from stagepost import as_user, is_alive, wait_until
-from common.ledger import Generator, find_leaks, make_named_message
 
-SIZES = (*[100, 2000, 3000, 3000, 4000, 8000, 8000] * 3, 0, 40000, 300000)
 PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "pipe", "list",
             "directory")
 HELD = ("remote", "remote", "remote", "lmtp", "pipe", "local", "list", "smtpd")  # a message's file
@@ -28,125 +23,13 @@ HOLDERS = ("queue", "send", "directory", "supervisor", "smtpd")
 GRACE = 3.0  # seconds; as a service manager gives, but shorter
 FLOWS = 0.8  # seconds after which mail goes where a reload has sent it
 TIMEOUT = 4  # seconds, of the node's connections: some freezes are longer
-SPARES = 200  # files of finished messages that the queue may keep
-STOCK = 150  # and others that are no message's: handed out, or until the next commit
-BOXES = 30
-MEMBERS = ("member0@d.test", "member1@d.test", "member2@d.test")
-DIRECTORY = """
+SETTINGS = """
 spares = {spares}
 remote_timeout = {timeout}
 remote_connect_timeout = {timeout}
 smtp_timeout = {twice}
 directory {{ path = "{base}/directory.db" }}
 """
-
-
-# --- the mail ---
-
-def some_recipients(number, source):
-    """The envelope's. Whoever gets mail for one message only can tell whose it is."""
-    box = source.randrange(BOXES)
-    ways = [f"box{box}@a.test", f"u{number}@b.test", f"u{number}@l.test", f"u{number}@p.test"]
-    return list(source.choice((
-        *([way] for way in ways), [ways[1]], [ways[1]], ways, [ways[1], f"v{number}@b.test"],
-        [f"bad{number}@b.test"], [ways[0], f"bad{number}@b.test"], [f"bad{number}@l.test", ways[3]],
-        [f"later{number}@b.test", ways[2]], ["list@d.test"], [f"come{box}@d.test"],
-        [f"fwd{box}@d.test"], [f"fwd{box}@d.test", "list@d.test", ways[1]])))
-
-
-def expanded(recipients):
-    """Those that copies are judged by."""
-    return [name for to in recipients for name in (MEMBERS if to == "list@d.test" else [to])]
-
-
-def known_as(mailbox):
-    """The recipient whose copy is in it: that of a forward is in either of its targets."""
-    local, _, domain = mailbox.partition("@")
-    return f"{local.partition('.')[0]}@{domain}" if domain == "d.test" else mailbox
-
-
-def sender_of(number):
-    return f"s{number}@{SENDERS}"
-
-
-class Load(Generator):
-    """Messages of which each line says whose it is, from senders of their own."""
-
-    def _send(self, client, source):
-        number = self.next_number()
-        text, sha256 = make_named_message(number, source, SIZES)
-        recipients = some_recipients(number, source)
-        self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
-        if source.random() < 0.03:
-            self._break_off(client, number, recipients, text)
-        try:
-            self.send_whole(client, number, sender_of(number), recipients, text)
-        except AssertionError:
-            if not recipients[0].startswith("come"):  # it is not there now
-                raise
-
-    @staticmethod
-    def _break_off(client, number, recipients, text):
-        client.docmd(f"MAIL FROM:<{sender_of(number)}>")
-        for recipient in recipients:
-            client.docmd(f"RCPT TO:<{recipient}>")
-        client.docmd("DATA")
-        client.sock.sendall(text[:len(text) // 2])
-        client.close()
-        raise ConnectionError("broken off")
-
-
-class Addresses:
-    """Those of d.test: come and go, or lead elsewhere, until stop(). What a frozen or dead server
-    does not answer is asked again."""
-
-    def __init__(self, mx, seed):
-        self.mx = mx
-        self.source = random.Random(seed)
-        self.changes = 0
-        self._stop = threading.Event()
-        with Records(mx) as records:
-            records.put("domain", "d.test", "kind local", "service maildir")
-            for member in (*MEMBERS, "owner@d.test"):
-                records.put("address", member, "kind mailbox")
-            records.list("list@d.test", MEMBERS, "owner@d.test")
-            for box in range(BOXES):
-                for target in "a", "b":
-                    records.put("address", f"fwd{box}.{target}@d.test", "kind mailbox")
-                records.put("address", f"fwd{box}@d.test", "kind forward",
-                            f"target fwd{box}.a@d.test")
-        self._thread = threading.Thread(target=self._work)
-        self._thread.start()
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join()
-
-    def _work(self):
-        while not self._stop.is_set():
-            try:
-                with Records(self.mx, as_user=False) as records:
-                    records.socket.settimeout(2)
-                    while not self._stop.wait(self.source.uniform(0, 0.2)):
-                        self._change(records)
-            except (OSError, AssertionError, Refused):
-                self._stop.wait(0.1)
-
-    def _change(self, records):
-        box = self.source.randrange(BOXES)
-        what = self.source.random()
-        if what < 0.5:
-            target = self.source.choice("ab")
-            records.put("address", f"fwd{box}@d.test", "kind forward",
-                        f"target fwd{box}.{target}@d.test")
-        elif what < 0.8:
-            records.put("address", f"come{box}@d.test", "kind mailbox")
-        else:
-            records.remove("address", f"come{box}@d.test")
-        self.changes += 1
-
-
-# --- the faults ---
 
 # AT: seconds from the beginning; PICK: which of the program's processes; LENGTH: of what ends
 Step = collections.namedtuple("Step", "at kind program pick length")
@@ -404,98 +287,3 @@ class Faults:
         with contextlib.suppress(OSError):
             while file.write(b"\0" * 4096):
                 file.flush()
-
-
-# --- the judge ---
-
-LONGEST = 2 * TIMEOUT + 2.0
-CATCHES_UP = 2.0  # seconds in which who stood still does what it was given before and meanwhile
-
-
-class FreezeExcuses(Excuses):
-    """As of kills; and who stands still may take a reply for one that did not come in time, and
-    tells later what it has done."""
-
-    def __init__(self, faults, mx, delivered):
-        super().__init__(self, mx.hostname, "", delivered)
-        self.kills = faults.kills
-        self.pauses = faults.pauses
-
-    def between(self, begin, end, _, programs):
-        return self._any(self.kills, begin, end, (*programs, "supervisor"))
-
-    @staticmethod
-    def _any(found, begin, end, programs):
-        return any(begin <= one.over and one.when <= end and one.program in programs
-                   for one in found)
-
-    def mark(self, text, recipient):
-        told = self.told.get((queued_at(text, self.mx), recipient))
-        if told is None:
-            return float("inf")
-        late = self._any((*self.kills, *self.pauses), told - RESTARTED, told + RECORDED,
-                         ("queue", "send", "supervisor"))
-        return told + (RESTARTED + LONGEST if late else RECORDED)
-
-    def excuse(self, recipient, first, second):
-        domain = recipient.partition("@")[2]
-        helpers = {"b.test": ("remote", "lmtp"), "d.test": ("local", "list")}.get(
-            domain, (HELPERS.get(domain),))
-        begin = first[1] - max(OUTLIVES.get(helper, 0.05) for helper in helpers)
-        end = min(second[1], self.mark(first[0], recipient), self.mark(second[0], recipient))
-        if recipient in MEMBERS:  # it may have been made twice, before any copy came
-            begin = min(begin, queued_at(first[0], self.mx))
-        begin = min([begin, *(pause.when for pause in self.pauses
-                              if pause.program in helpers and pause.over + CATCHES_UP >= begin
-                              and pause.when <= end)])
-        return (self.between(begin, end, "mx", (*helpers, "send"))
-                or self._any(self.pauses, begin, end, helpers))
-
-
-def kept_files(mx):
-    """How many files the queue has that are no message's."""
-    return len(os.listdir(os.path.join(mx.queue, "pid")))
-
-
-class Seen:
-    """Everything that came anywhere, whole or not, since it was made."""
-
-    def __init__(self, scene):
-        self.scene = scene
-        self.transactions = []
-        for name, server in ("SMTP", scene.far), ("LMTP", scene.box):
-            self._watch(name, server)
-
-    def _watch(self, name, server):
-        keep = server.taken
-
-        def taken(recipients, text):
-            self.transactions.append((name, list(recipients), text))
-            return keep(recipients, text)
-
-        server.taken = taken
-
-    def all(self):
-        """(where, recipients, text)"""
-        yield from self.transactions
-        for name, server in ("SMTP", self.scene.far), ("LMTP", self.scene.box):
-            for recipients, text in server.broken:
-                yield f"{name}, broken off", recipients, text
-        for folder, _, names in os.walk(self.scene.mx.mail):
-            for name in names:
-                box, kind = os.path.split(folder)
-                if kind in ("new", "tmp"):
-                    domain, local = box.split(os.sep)[-2:]
-                    with open(os.path.join(folder, name), "rb") as file:
-                        yield f"Maildir, {kind}", [known_as(f"{local}@{domain}")], file.read()
-        for name in os.listdir(self.scene.folder):
-            with open(os.path.join(self.scene.folder, name), "rb") as file:
-                recipient, _, text = file.read().partition(b"\n")
-            yield "pipe", [recipient.decode()], text
-
-    def leaks(self, entries):
-        def may_see(recipient, number):
-            return recipient == sender_of(number) or recipient in entries.get(
-                number, {"recipients": ()})["recipients"]
-
-        return find_leaks(self.all(), may_see)

@@ -16,8 +16,9 @@ import time
 
 import pytest
 from disk import Image, Unavailable, image_directory
-from freeze import (DIRECTORY, SPARES, STOCK, TIMEOUT, Addresses, Faults, FreezeExcuses, Load,
-                    Seen, kept_files, known_as, make_plan)
+from freeze import SETTINGS, TIMEOUT, Faults, make_plan
+from freeze_judge import SPARES, STOCK, FreezeExcuses, Seen, kept_files
+from freeze_mail import Addresses, Load, known_as
 from kills import without_excuse
 from scene import SENDERS, Scene
 from smtp import Client
@@ -151,8 +152,8 @@ def scene(disk, node):
 
     with tempfile.TemporaryDirectory(prefix="stagepost-directory-") as base:
         os.chmod(base, 0o777)
-        made = Scene(node, DIRECTORY.format(timeout=TIMEOUT, twice=2 * TIMEOUT, base=base,
-                                            spares=SPARES),
+        made = Scene(node, SETTINGS.format(timeout=TIMEOUT, twice=2 * TIMEOUT, base=base,
+                                           spares=SPARES),
                      start=False, queue=os.path.join(disk.path, "queue"))
         made.far.before_data = made.box.before_data = slowly
         made.mx.start()
