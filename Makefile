@@ -4,13 +4,14 @@ prefix = /usr/local
 DESTDIR =
 T = 60
 CUTS = 300
+VARIANT_CUTS = 20
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench big crash kill faults smuggle hostile partition mutants soak \
-	fuzz reliability reliability-page install clean help packages
+.PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
+	partition mutants soak fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -40,17 +41,24 @@ bench: all ## measure beside Postfix
 	@tests/bench/run
 	@tests/bench/run --directory
 
+burst: all ## bursts to slow, mute, dead, greylisting and huge destinations, beside Postfix
+	@tests/bench/run --burst
+
 big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: all ## every crash state; CUTS power cuts on each filesystem, under an hour
+crash: all ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
 	@tests/crash/run
 	@tests/power/run --cuts $(CUTS)
+	@tests/power/run --variant all --cuts $(VARIANT_CUTS)
 
 kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
+
+freeze: all ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
+	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/test_freeze.py -s
 
 faults: all ## every call of every process fails once, with each error; about an hour
 	@tests/e2e/faults
@@ -65,7 +73,8 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) partition && $(MAKE) mutants && \
+		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && \
+		$(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * Fills a queue that no daemon has open, for measurements: COUNT messages for
- * DOMAIN, one recipient each.
+ * DOMAIN, one recipient each. A "#" in DOMAIN becomes the message's number, so
+ * that each is for a domain of its own.
  *
  *   fill_queue QUEUE COUNT DOMAIN queued          at S4, as if just accepted
  *   fill_queue QUEUE COUNT DOMAIN SECONDS [TRIGGER]
@@ -41,22 +42,33 @@ static void must(int result, const char *what)
 	}
 }
 
+static struct str recipient(struct fill *fill, struct arena *arena)
+{
+	const char *hash = strchr(fill->domain, '#');
+	unsigned long long number = fill->made++;
+	char address[300];
+
+	if (hash == NULL)
+		snprintf(address, sizeof address, "user%llu@%s", number, fill->domain);
+	else
+		snprintf(address, sizeof address, "user@%.*s%llu%s", (int)(hash - fill->domain),
+			 fill->domain, number, hash + 1);
+	return arena_copy_str(arena, str_from(address));
+}
+
 static struct queue_message *begin(struct fill *fill, struct mail_envelope *envelope)
 {
 	struct queue_message *message = NULL;
 	struct buffer text = {0};
-	char address[300];
 
 	must(queue_message_new(fill->intake, &message), "new message");
 	must(queue_message_share(message), "share");
 	must(os_file_write(queue_message_file(message), body, sizeof body - 1, 0), "write");
-	snprintf(address, sizeof address, "user%llu@%s", (unsigned long long)fill->made++,
-		 fill->domain);
 	envelope->id = (struct mail_id){queue_message_number(message), os_clock_wall_us()};
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->sender = STR("sender@filled.example");
 	envelope->size = sizeof body - 1;
-	mail_envelope_add(envelope, arena_copy_str(envelope->arena, str_from(address)));
+	mail_envelope_add(envelope, recipient(fill, envelope->arena));
 	must(queue_control_write_envelope(&text, envelope), "envelope");
 	must(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), "envelope");
 	buffer_clear(&text);

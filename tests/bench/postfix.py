@@ -15,7 +15,7 @@ from servers import HELD, LMTP, LOCAL, MAILBOXES, answers, delivered
 MAIN_CF = BASE_CF + """smtpd_peername_lookup = no
 disable_dns_lookups = yes
 relayhost = [127.0.0.1]:{sink}
-transport_maps = inline:{{{lmtp}=lmtp:inet:127.0.0.1:{sink}}}
+transport_maps = inline:{{{lmtp}=lmtp:inet:127.0.0.1:{sink}}}, texthash:{directory}/etc/transport
 smtpd_recipient_restrictions = check_recipient_access inline:{{{held}=HOLD}}, permit
 virtual_mailbox_maps = inline:{{{users}}}
 {extra}
@@ -36,7 +36,9 @@ SETTINGS = {"postfix": "its defaults; in_flow_delay = 0, no limit of connections
 
 
 class Postfix:
-    def __init__(self, directory, sink_port, name="postfix"):
+    """ROUTES: {domain: (address, port)} of those that do not go to the sink."""
+
+    def __init__(self, directory, sink_port, name="postfix", routes=None):
         self.name = name
         self.directory = directory
         self.port = free_port()
@@ -52,6 +54,9 @@ class Postfix:
             uid=owner.pw_uid, gid=owner.pw_gid, sink=sink_port, lmtp=LMTP, held=HELD, users=users,
             extra=TUNED if name == "postfix-tuned" else "")
         pathlib.Path(config, "main.cf").write_text(text, encoding="utf-8")
+        pathlib.Path(config, "transport").write_text("".join(
+            f"{domain} smtp:[{host}]:{port}\n" for domain, (host, port) in (routes or {}).items()),
+            encoding="utf-8")
         pathlib.Path(config, "master.cf").write_text(MASTER_CF.format(port=self.port),
                                                      encoding="utf-8")
         subprocess.run(["postfix", "-c", config, "check"], check=True, timeout=60)

@@ -63,7 +63,9 @@ class Sink:
 
 
 class Stagepost:
-    def __init__(self, directory, build, sink_port, name="stagepost", extra=""):
+    """ROUTES: smtproutes that go before those of the other domains."""
+
+    def __init__(self, directory, build, sink_port, name="stagepost", extra="", routes=()):
         self.name = name
         self.port = free_port()
         self.directory = directory
@@ -86,7 +88,8 @@ domain "{HELD}" {{ service = held }}
 domain "{LMTP}" {{ service = lmtp }}
 domain "{LOCAL}" {{ service = maildir }}
 stage held {{ paused = yes }}
-smtproutes = {{ "{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
+smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
+	"{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
 {extra or "queue_sync = auto"}
 """, encoding="utf-8")
         with open(self.log, "wb") as log:

@@ -78,6 +78,41 @@ def make_message(number, source, sizes=SIZES):
     return text, digest(text.replace(b"\r\n", b"\n"))
 
 
+NAME = b"m%07d."  # what each line of such a message consists of
+NAMED = re.compile(rb"m(\d{7})\.")
+NAMES = 7  # in a line
+
+
+def make_named_message(number, source, sizes=SIZES):
+    """As make_message(), and wherever it is cut, each line says whose it is."""
+    name = NAME % number
+    line = name * NAMES + b"\r\n"
+    count = source.choice(sizes) // len(line)
+    body = b"".join(b"." + line if i % 7 == 3 else line for i in range(count))
+    text = MARK + b"%d\r\nSubject: %s\r\nX-Name: %s\r\n" % (number, name, name * 5) + b"\r\n" + body
+    return text, digest(text.replace(b"\r\n", b"\n"))
+
+
+def numbers_in(text):
+    """Of the messages that any part of TEXT is of, if all have names."""
+    return {int(name) for name in set(NAMED.findall(text))}
+
+
+def find_leaks(seen, may_see):
+    """SEEN: (where, recipients, text) of everything that came anywhere, whole or not. A line for
+    each that has bytes of a message which one of its recipients may not see, or of several
+    messages. MAY_SEE(recipient, number) says who may."""
+    leaks = []
+    for where, recipients, text in seen:
+        numbers = numbers_in(text)
+        wrong = {number for number in numbers
+                 if not all(may_see(recipient, number) for recipient in recipients)}
+        if wrong or len(numbers) > 1:
+            leaks.append(f"{where}, for {sorted(recipients)}: {len(text)} bytes of messages "
+                         f"{sorted(numbers)}, of them {sorted(wrong)} are others'")
+    return leaks
+
+
 def digest(text):
     return hashlib.sha256(text).hexdigest()
 

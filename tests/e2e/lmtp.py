@@ -12,13 +12,17 @@ class Cut(Exception):
 
 
 class Server:
-    """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time.
-    TAKEN(recipients, text) is told of each message before any FINAL.
+    """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time;
+    BEFORE_DATA() may take it before each 354.
+    TAKEN(recipients, text) is told of each message before any FINAL. What came of those whose
+    client went away is in self.broken, as (recipients, text).
     On a UNIX socket at PATH, or on TCP at self.address."""
 
-    def __init__(self, path=None, recipient=None, final=None, *, taken=None):
+    def __init__(self, path=None, recipient=None, final=None, *, taken=None, before_data=None):
         self.recipient = recipient or (lambda address: "250 2.1.5 ok")
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
+        self.before_data = before_data or (lambda: None)
+        self.broken = []
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
         self.taken = taken or self._keep
@@ -68,8 +72,9 @@ class Server:
                 if not recipients:
                     say("503 5.5.1 no recipients")
                     continue
+                self.before_data()
                 say("354 go")
-                text = self._read_text(rfile)
+                text = self._read_text(rfile, recipients)
                 if text is None:
                     return
                 answered = self.taken(recipients, text)
@@ -88,15 +93,20 @@ class Server:
             else:
                 say("500 5.5.2 what?")
 
-    @staticmethod
-    def _read_text(rfile):
+    def _read_text(self, rfile, recipients):
         """None: the client went away."""
         lines = []
-        while (line := rfile.readline()) != b".\r\n":
-            if not line:
-                return None
-            lines.append(line[1:] if line.startswith(b".") else line)
-        return b"".join(lines)
+        try:
+            while (line := rfile.readline()) != b".\r\n":
+                if not line:
+                    break
+                lines.append(line[1:] if line.startswith(b".") else line)
+            else:
+                return b"".join(lines)
+        except OSError:  # the connection was reset
+            pass
+        self.broken.append((list(recipients), b"".join(lines)))
+        return None
 
     def _keep(self, recipients, text):
         """The list of those that are answered for, which grows."""

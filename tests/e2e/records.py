@@ -15,17 +15,20 @@ class Refused(Exception):
 
 
 class Records:
-    """put and del of records, one after the other or many at once, as the user of MX."""
+    """put and del of records, one after the other or many at once, as the user of MX; or as
+    ourselves, where other threads must not become that user for a moment, too."""
 
-    def __init__(self, mx):
+    def __init__(self, mx, as_user=True):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(60)
         before = os.geteuid()
-        os.seteuid(os.stat(mx.queue).st_uid)
+        if as_user:
+            os.seteuid(os.stat(mx.queue).st_uid)
         try:
             self.socket.connect(f"{mx.run}/directory")
         finally:
-            os.seteuid(before)
+            if as_user:
+                os.seteuid(before)
         self.file = self.socket.makefile("rb")
         self.ids = itertools.count(1)
         assert self.hear()[0] == b"hello"

@@ -15,6 +15,7 @@ sys.path.append(POWER)
 from history import ALL, FLUSH, HEADER, NEWEST, NONE, PREFIX, SOME, WRITE, History, Platter  # noqa: E402
 from judge import Box, Level, judge_chain, read_boxes  # noqa: E402
 from recording import RecordingMount, make_filesystem  # noqa: E402
+from variants import EXT4  # noqa: E402
 from common.ledger import make_message  # noqa: E402
 
 SEED = os.environ.get("POWER_SEED", str(random.randrange(1 << 30)))
@@ -36,6 +37,13 @@ def campaign(capsys, *words):
 @needs_root
 def test_power_cuts(capsys):
     campaign(capsys, "--cuts", "7", "--each", "7", "--seconds", "3", "--nested", "0.4")
+
+
+@needs_root
+def test_power_cuts_on_a_variant_of_ext4(capsys):
+    """One of those that are taken as ordered, by the seed; "make crash" takes them all."""
+    variant = list(EXT4)[int(SEED) % len(EXT4)]
+    campaign(capsys, "--variant", variant, "--cuts", "3", "--each", "3", "--seconds", "3")
 
 
 @needs_root

@@ -26,7 +26,8 @@ from load import Cut, Recording, record_load  # noqa: E402
 from recording import BUILD, MAKE, SIZE, VARIANTS, copy  # noqa: E402
 from recovery import recover  # noqa: E402
 from stagepost import install_programs, is_root  # noqa: E402
-from tally import Tally  # noqa: E402
+from tally import Tally, VariantTally  # noqa: E402
+from variants import EXT4  # noqa: E402
 
 STRATEGIES = ("auto", "filesystem", "files")  # by turns
 # What a mutant forgets: the disk its flushes; the programs some of their syncs (no_sync.c),
@@ -39,7 +40,9 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--filesystem", action="append", choices=MAKE,
                         help="one of them (default: each)")
-    parser.add_argument("--cuts", type=int, default=300, help="for each filesystem")
+    parser.add_argument("--variant", choices=["all", *EXT4],
+                        help="instead: one kind of ext4 that auto takes as ordered, or each")
+    parser.add_argument("--cuts", type=int, default=300, help="for each filesystem or variant")
     parser.add_argument("--each", type=int, default=40, help="cuts of one recording")
     parser.add_argument("--seconds", type=float, default=8, help="how long a load runs")
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -51,7 +54,10 @@ def parse_arguments():
     parser.add_argument("--keep", default=os.path.join(BUILD, "power-failures"))
     parser.add_argument("--again", metavar="FOLDER", help="a cut that went wrong")
     parser.add_argument("--at", type=int, help="with --again: another place")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.variant:
+        options.filesystem, options.sync = ["ext4"], "auto"
+    return options
 
 
 def note(text):
@@ -77,26 +83,26 @@ def keep(cut, seed, folder):
 
 
 class Campaign:
-    """On one filesystem."""
+    """On one filesystem. TALLY counts; VARIANTS: (options of mkfs, options of mount), by turns."""
 
-    def __init__(self, options, base, filesystem):
+    def __init__(self, options, base, filesystem, variants, tally):
         self.options = options
         self.base = base
         self.filesystem = filesystem
+        self.variants = variants
         self.programs = os.path.join(base, "programs")
-        self.tally = Tally(filesystem, options)
+        self.tally = tally
 
     def run(self):
         recorded = 0
         while not self._is_over():
             self._run_recording(recorded)
             recorded += 1
-        return self.tally
 
     def _settings(self, turn):
         mutant = self.options.mutant
         sync = self.options.sync or MUTANTS.get(mutant) or STRATEGIES[turn % len(STRATEGIES)]
-        mkfs, mount = VARIANTS[self.filesystem][turn % len(VARIANTS[self.filesystem])]
+        mkfs, mount = self.variants[turn % len(self.variants)]
         preload = {"LD_PRELOAD": os.path.join(self.programs, "no_sync.so"), "NO_SYNC": mutant}
         return {"filesystem": self.filesystem, "mkfs": mkfs, "mount": mount, "sync": sync,
                 "seconds": self.options.seconds, "nested": self.options.nested,
@@ -111,6 +117,7 @@ class Campaign:
         note(f"{self.filesystem}: {recording.history.count} records, syncs by "
              f"{recording.settings['sync_in_force']}, seed {settings['seed']}, "
              f"{' '.join([*settings['mkfs'], '-o', settings['mount']])}")
+        self.tally.note_sync(recording.settings["sync_in_force"])
         wanted = min(self.options.each, self.options.cuts - self.tally.cuts)
         for i, number in enumerate(recording.choose_cuts(wanted)):
             seed = settings["seed"] + i
@@ -160,6 +167,24 @@ def do_again(options, base):
     return 1 if problems else 0
 
 
+def run_variants(options, base):
+    """One after the other; a tally for all of them, and one for each."""
+    names = list(EXT4) if options.variant == "all" else [options.variant]
+    total = VariantTally(options)
+    for name in names:
+        tally = Tally(name, options, wanted_sync="ordered")
+        Campaign(options, base, "ext4", [EXT4[name]], tally).run()
+        note(tally.line())
+        total.add(tally)
+    return total
+
+
+def run_filesystem(options, base, filesystem):
+    tally = Tally(filesystem, options)
+    Campaign(options, base, filesystem, VARIANTS[filesystem], tally).run()
+    return tally
+
+
 def work(options, filesystem):
     """In a process of its own. Its exit status is 0 when all is well."""
     base = tempfile.mkdtemp(prefix="stagepost-power-", dir=image_directory(4 * SIZE))
@@ -171,7 +196,8 @@ def work(options, filesystem):
         shutil.copy(os.path.join(BUILD, "tests/power/no_sync.so"), programs)
         if options.again:
             sys.exit(do_again(options, base))
-        tally = Campaign(options, base, filesystem).run()
+        tally = run_variants(options, base) if options.variant else \
+            run_filesystem(options, base, filesystem)
         note(tally.summary())
         good = tally.has_lost() if options.mutant else tally.is_good()
         sys.exit(0 if good else 1)
@@ -184,7 +210,7 @@ def main():
     options = parse_arguments()
     if not is_root():
         sys.exit("only root mounts disks")
-    chosen = ["all"] if options.again else options.filesystem or MAKE
+    chosen = ["once more"] if options.again else options.filesystem or MAKE
     workers = [multiprocessing.Process(target=work, args=(options, name)) for name in chosen]
     for worker in workers:
         worker.start()
