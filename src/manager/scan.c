@@ -47,16 +47,17 @@ static bool is_known(struct manager *manager, uint64_t number)
 	       sleepers_find(&manager->sleepers, number) != NULL;
 }
 
-/* Looks at the name itself: what a directory's list told may be over. What cannot be looked at
- * is taken to be there, and due: whoever reads it finds out. */
-static bool stat_at(struct manager *manager, enum queue_place place, const char *name,
-		    uint64_t number, struct os_file_info *info)
+/* Looks at the name itself, where WALK is (NULL: anywhere): what a directory's list told may be
+ * over. What cannot be looked at is taken to be there, and due: whoever reads it finds out. */
+static bool stat_at(struct manager *manager, const struct queue_walk *walk, enum queue_place place,
+		    const char *name, uint64_t number, struct os_file_info *info)
 {
 	char path[QUEUE_PATH_SIZE];
 	int error;
 
 	queue_store_path(manager->store, place, name, number, path);
-	error = os_file_info_at(queue_store_directory(manager->store), path, info);
+	error = walk != NULL ? queue_walk_info(walk, number, info)
+			     : os_file_info_at(queue_store_directory(manager->store), path, info);
 	if (error < 0 && error != -ENOENT) {
 		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
 		*info = (struct os_file_info){.inode = number};
@@ -79,13 +80,14 @@ static bool is_settled(struct manager *manager, enum mail_stage stage, uint64_t 
 	return error == 0;
 }
 
-static struct sleeper *add_queued(struct manager *manager, enum mail_stage stage, uint64_t number)
+static struct sleeper *add_queued(struct manager *manager, const struct queue_walk *walk,
+				  enum mail_stage stage, uint64_t number)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 	bool has_names;
 
-	if (!stat_at(manager, QUEUE_TODO, mail_stage_name(stage), number, &info))
+	if (!stat_at(manager, walk, QUEUE_TODO, mail_stage_name(stage), number, &info))
 		return NULL;
 	has_names = !is_settled(manager, stage, number);
 	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
@@ -103,16 +105,17 @@ static bool is_absurd(const struct manager *manager, int64_t due_us)
 	return due_us > os_clock_wall_us() + schedule_longest_us(manager->config->queuelifetime_us);
 }
 
-static struct sleeper *add_preprocessed(struct manager *manager, uint64_t number, bool is_wanted)
+static struct sleeper *add_preprocessed(struct manager *manager, const struct queue_walk *walk,
+					uint64_t number)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 
-	if (!stat_at(manager, QUEUE_INFO, NULL, number, &info))
+	if (!stat_at(manager, walk, QUEUE_INFO, NULL, number, &info))
 		return NULL;
 	if (is_absurd(manager, info.modified_us))
 		info.modified_us = 0;
-	if (!is_wanted && scan_will_find(manager, info.modified_us))
+	if (walk != NULL && scan_will_find(manager, info.modified_us))
 		return NULL;
 	wake_check_clock(manager);
 	sleeper = sleepers_add(&manager->sleepers, number, info.modified_us);
@@ -120,11 +123,13 @@ static struct sleeper *add_preprocessed(struct manager *manager, uint64_t number
 	return sleeper;
 }
 
-/* What is at S4 before what is at S5: a message at both is at S4. */
-static struct sleeper *add(struct manager *manager, unsigned place, uint64_t number, bool is_wanted)
+/* What is at S4 before what is at S5: a message at both is at S4. WALK: found by a scan, so
+ * that it may be left to another one. */
+static struct sleeper *add(struct manager *manager, const struct queue_walk *walk, unsigned place,
+			   uint64_t number)
 {
-	return place < MAIL_STAGE_COUNT ? add_queued(manager, (enum mail_stage)place, number)
-					: add_preprocessed(manager, number, is_wanted);
+	return place < MAIL_STAGE_COUNT ? add_queued(manager, walk, (enum mail_stage)place, number)
+					: add_preprocessed(manager, walk, number);
 }
 
 struct sleeper *scan_find(struct manager *manager, uint64_t number)
@@ -132,7 +137,7 @@ struct sleeper *scan_find(struct manager *manager, uint64_t number)
 	struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
 
 	for (unsigned place = 0; sleeper == NULL && place <= MAIL_STAGE_COUNT; place++)
-		sleeper = add(manager, place, number, true);
+		sleeper = add(manager, NULL, place, number);
 	return sleeper;
 }
 
@@ -185,7 +190,8 @@ static bool step(struct scan *scan)
 		return next_place(scan);
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
-	else if (!is_known(manager, number) && add(manager, scan->place, number, false) != NULL)
+	else if (!is_known(manager, number) &&
+		 add(manager, &scan->walk, scan->place, number) != NULL)
 		scan->found++;
 	return true;
 }

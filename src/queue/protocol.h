@@ -18,8 +18,8 @@
  *   MANAGE                                     I am the manager from now on
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
- *   CLEANED                                    info/ and bounce/ have no name left whose
- *                                              message is gone
+ *   CLEANED                                    info/, mess/ and bounce/ have no name left whose
+ *                                              message is gone; some time after MANAGED
  *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
  *                                              when it is too long: read it
  *   MISSED                                     some were not told: scan todo/
