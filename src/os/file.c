@@ -276,6 +276,11 @@ int os_file_list_next(struct os_file_list *list, const char **name_out)
 	return 1;
 }
 
+int os_file_list_info(struct os_file_list *list, const char *name, struct os_file_info *info_out)
+{
+	return os_file_info_at(dirfd((DIR *)list), name, info_out);
+}
+
 void os_file_list_close(struct os_file_list *list)
 {
 	if (list != NULL)

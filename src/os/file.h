@@ -118,6 +118,9 @@ struct os_file_list;
 MUST_CHECK int os_file_list_open(int directory, const char *path, struct os_file_list **list_out);
 /* 1 and a name that is valid until the next call; 0 at the end. */
 MUST_CHECK int os_file_list_next(struct os_file_list *list, const char **name_out);
+/* os_file_info_at() of a name in that directory, without the way to it. */
+MUST_CHECK int os_file_list_info(struct os_file_list *list, const char *name,
+				 struct os_file_info *info_out);
 /* NULL is allowed. */
 void os_file_list_close(struct os_file_list *list);
 

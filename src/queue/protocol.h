@@ -24,8 +24,8 @@
  *   MANAGE                                     I am the manager from now on
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
- *   CLEANED                                    info/ and bounce/ have no name left whose
- *                                              message is gone
+ *   CLEANED                                    info/, mess/ and bounce/ have no name left whose
+ *                                              message is gone; some time after MANAGED
  *   FOUND     (u32 stage, u64 number)...       a scan found these names in todo/
  *   STANDS    (u32 stage, u64 number)...       answer to FOUND: those of them that are messages.
  *                                              Of one that is being committed QUEUED is said

@@ -2,6 +2,7 @@
 #include "queue/walk.h"
 #include "os/file.h"
 #include "queue/internal.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
@@ -62,6 +63,14 @@ int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)
 		tell_stray(walk, name, stray);
 	}
 	return 0;
+}
+
+int queue_walk_info(const struct queue_walk *walk, uint64_t number, struct os_file_info *info_out)
+{
+	char name[24];
+
+	snprintf(name, sizeof name, "%" PRIu64, number);
+	return os_file_list_info(walk->list, name, info_out);
 }
 
 void queue_walk_end(struct queue_walk *walk)

@@ -7,6 +7,7 @@
 
 #include "queue/store.h"
 
+struct os_file_info;
 struct os_file_list;
 
 /* Storage of the caller. */
@@ -26,6 +27,9 @@ void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
  * number is passed to STRAY (may be NULL), as a path. */
 MUST_CHECK int queue_walk_next(struct queue_walk *walk, uint64_t *number_out,
 			       void (*stray)(const char *path));
+/* os_file_info_at() of the name of NUMBER, which was the last: cheaper than by its path. */
+MUST_CHECK int queue_walk_info(const struct queue_walk *walk, uint64_t number,
+			       struct os_file_info *info_out);
 /* Also in its middle. */
 void queue_walk_end(struct queue_walk *walk);
 

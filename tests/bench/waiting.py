@@ -15,7 +15,7 @@ from servers import DEAD, DEAD_PORT, REMOTE, Sink, Stagepost
 GOAL_RATE = 0.9  # of the empty queue's
 GOAL_START = 5  # seconds, of `send` with 100,000
 GOAL_SEND_MIB = 100
-DUE_SECONDS = "86400"
+DUE_SECONDS = "25000"  # less than the longest wait: what is due later is looked at as late
 FALLBACK_MESSAGES = 5000  # accepted and tried one by one
 PASS_LENGTH = 4  # times as many new messages in a round: seconds of a retry pass, not its start
 PASSES = {"deferred": ("-r", "rcpt"), "delivered": ()}  # options of smtp-sink

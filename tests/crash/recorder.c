@@ -699,6 +699,8 @@ struct os_file_list {
 	struct disk_entry *names; /* owned; as they were when it was opened */
 	size_t count;
 	size_t next;
+	int directory;
+	char path[128];
 };
 
 int os_file_list_open(int directory, const char *path, struct os_file_list **list_out)
@@ -715,6 +717,8 @@ int os_file_list_open(int directory, const char *path, struct os_file_list **lis
 	if (node == NULL)
 		return -ENOENT;
 	list = memory_alloc_zero(1, sizeof *list);
+	list->directory = directory;
+	snprintf(list->path, sizeof list->path, "%s", path);
 	list->count = node->seen_names.count;
 	list->names = memory_alloc((list->count + 1) * sizeof *list->names);
 	for (size_t i = 0; i < list->count; i++)
@@ -729,6 +733,14 @@ int os_file_list_next(struct os_file_list *list, const char **name_out)
 		return 0;
 	*name_out = list->names[list->next++].name;
 	return 1;
+}
+
+int os_file_list_info(struct os_file_list *list, const char *name, struct os_file_info *info_out)
+{
+	char path[sizeof list->path + DISK_NAME_SIZE + 1];
+
+	snprintf(path, sizeof path, "%s/%s", list->path, name);
+	return os_file_info_at(list->directory, path, info_out);
 }
 
 void os_file_list_close(struct os_file_list *list)

@@ -48,16 +48,17 @@ static bool is_known(struct scan *scan, uint64_t number)
 	       scan->handler->is_awake(scan->context, number);
 }
 
-/* Looks at the name itself: what a directory's list told may be over. What cannot be looked at
- * is taken to be there, and due: whoever reads it finds out. */
-static bool stat_at(struct scan *scan, enum queue_place place, const char *name, uint64_t number,
-		    struct os_file_info *info)
+/* Looks at the name itself, where WALK is (NULL: anywhere): what a directory's list told may be
+ * over. What cannot be looked at is taken to be there, and due: whoever reads it finds out. */
+static bool stat_at(struct scan *scan, const struct queue_walk *walk, enum queue_place place,
+		    const char *name, uint64_t number, struct os_file_info *info)
 {
 	char path[QUEUE_PATH_SIZE];
 	int error;
 
 	queue_store_path(scan->store, place, name, number, path);
-	error = os_file_info_at(queue_store_directory(scan->store), path, info);
+	error = walk != NULL ? queue_walk_info(walk, number, info)
+			     : os_file_info_at(queue_store_directory(scan->store), path, info);
 	if (error < 0 && error != -ENOENT) {
 		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
 		*info = (struct os_file_info){.inode = number};
@@ -72,7 +73,7 @@ static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number
 	struct sleeper *sleeper;
 	bool is_settled;
 
-	if (!stat_at(scan, QUEUE_TODO, mail_stage_name(stage), number, &info))
+	if (!stat_at(scan, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info))
 		return;
 	is_settled = scan->handler->settle(scan->context, stage, number);
 	sleeper = sleepers_add(scan->sleepers, number, INT64_MAX);
@@ -88,16 +89,18 @@ static bool is_absurd(const struct scan *scan, int64_t due_us)
 	return due_us > os_clock_wall_us() + schedule_longest_us(scan->times.lifetime_us);
 }
 
-static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, bool is_wanted)
+/* WALK: found by a scan, so that it may be left to another one. */
+static struct sleeper *add_preprocessed(struct scan *scan, const struct queue_walk *walk,
+					uint64_t number)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 
-	if (!stat_at(scan, QUEUE_INFO, NULL, number, &info))
+	if (!stat_at(scan, walk, QUEUE_INFO, NULL, number, &info))
 		return NULL;
 	if (is_absurd(scan, info.modified_us))
 		info.modified_us = 0;
-	if (!is_wanted && scan_will_find(scan, info.modified_us))
+	if (walk != NULL && scan_will_find(scan, info.modified_us))
 		return NULL;
 	wake_check_clock(scan->wake);
 	sleeper = sleepers_add(scan->sleepers, number, info.modified_us);
@@ -116,7 +119,7 @@ struct sleeper *scan_find(struct scan *scan, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
 
-	return sleeper != NULL ? sleeper : add_preprocessed(scan, number, true);
+	return sleeper != NULL ? sleeper : add_preprocessed(scan, NULL, number);
 }
 
 /* --- all --- */
@@ -161,7 +164,7 @@ static bool next_place(struct scan *scan)
 static bool take(struct scan *scan, uint64_t number)
 {
 	if (scan->place >= MAIL_STAGE_COUNT)
-		return add_preprocessed(scan, number, false) != NULL;
+		return add_preprocessed(scan, &scan->walk, number) != NULL;
 	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
 	return true;
 }
