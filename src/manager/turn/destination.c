@@ -108,13 +108,6 @@ void destination_free(struct destination *destination)
 
 /* --- flows --- */
 
-size_t destination_free_units(const struct destination *destination)
-{
-	size_t free = transport_free_units(destination->transport);
-
-	return free > destination->units ? free - destination->units : 0;
-}
-
 struct flow *destination_flow(struct destination *destination,
 			      const struct transport_delivery *delivery)
 {

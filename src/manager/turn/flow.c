@@ -32,7 +32,7 @@ uint32_t flow_key(struct str sender)
 /* Units that it may hold in all. */
 static size_t limit_of(const struct flow *flow)
 {
-	size_t free = destination_free_units(flow->destination);
+	size_t free = room_in_destination(flow->destination);
 
 	if (is_retries(flow))
 		return free > 0 ? (size_t)RETRIES_MAX * UNITS_TYPICAL : 0;

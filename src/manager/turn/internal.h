@@ -2,8 +2,7 @@
 /*
  * manager/turn/internal.h - transports, destinations and flows, for the files of this folder.
  *
- * flow.c knows one flow, destination.c uses it and knows one destination, transport.c uses
- * both.
+ * Each knows those before it: room.c, flow.c, destination.c, transport.c.
  */
 #ifndef MANAGER_TURN_INTERNAL_H
 #define MANAGER_TURN_INTERNAL_H
@@ -89,6 +88,12 @@ struct transports {
 	struct blockade *blockades; /* by obstacle */
 };
 
+/* --- room.c --- */
+
+/* Units that one more destination of TRANSPORT, or one more flow of DESTINATION, may hold. */
+size_t room_in_transport(const struct transport *transport);
+size_t room_in_destination(const struct destination *destination);
+
 /* --- flow.c --- */
 
 uint32_t flow_key(struct str sender);
@@ -119,8 +124,6 @@ void destination_update(struct destination *destination);
 /* The flow that DELIVERY belongs to, made when there is none. */
 struct flow *destination_flow(struct destination *destination,
 			      const struct transport_delivery *delivery);
-/* Units that one more flow may hold. */
-size_t destination_free_units(const struct destination *destination);
 /* The job whose turn it is; still in its flow. */
 struct job *destination_next_job(struct destination *destination);
 /* What the end of a delivery that took so long tells; WAS_REACHED: somebody was there. */
@@ -132,11 +135,6 @@ void destination_forget_flow(struct destination *destination, struct flow *flow)
 void destination_sweep(struct destination *destination);
 void destination_block(struct destination *destination, const void *obstacle);
 void destination_unblock(struct destination *destination);
-
-/* --- transport.c --- */
-
-/* Units that one more destination may hold. */
-size_t transport_free_units(const struct transport *transport);
 
 enum { SLOW_US = 2000000 };
 

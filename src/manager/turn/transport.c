@@ -136,15 +136,6 @@ const char *job_destination(const struct job *job)
 
 /* --- what waits --- */
 
-size_t transport_free_units(const struct transport *transport)
-{
-	enum { MOST = SHARE_UNITS / 2 };
-	size_t own = transport->units < MOST ? MOST - transport->units : 0;
-	size_t free = share_free(transport->transports->share);
-
-	return own < free ? own : free;
-}
-
 int transport_add(struct transport *transport, const struct transport_delivery *delivery,
 		  struct job **job_out, struct waiters **waiters_out)
 {
