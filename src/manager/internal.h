@@ -3,11 +3,13 @@
  * manager/internal.h - the parts of the manager, and the files that connect them.
  *
  * Each part is opaque to the others and says in its header what it does and what it tells
- * (its handler). Calls go down this list, and events come up through manager.c, which hands
- * them to the files in front of it:
+ * (its handler). Calls go down this list, and events come up through the hear_ files, which hand
+ * them to those below:
  *
- *   manager.c    makes the parts; takes their events
+ *   manager.c    makes the parts, and ends them
+ *   hear_*.c     what the parts tell: by where it comes from
  *   command.c    carries out operators' orders
+ *   stop.c       whether all is at rest
  *   dispatch.c   starts jobs, and hears of them
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
@@ -130,5 +132,26 @@ void dispatch_drop_waiting(struct manager *manager);
 
 /* An order is carried out: NULL, or the reason why not. */
 const char *command_carry_out(void *context, const struct order *order);
+
+/* --- stop.c --- */
+
+/* The manager may be at rest now. */
+void stop_check(void *context);
+/* At the end of a turn: tells whoever wanted the stop, who may free the manager. */
+void stop_finish(void *context);
+
+/* --- hear_waiting.c, hear_helpers.c, hear_disk.c, hear_queue.c --- */
+
+extern const struct trigger_handler hear_triggers;
+extern const struct wake_handler hear_wake;
+extern const struct scan_handler hear_scan;
+extern const struct transport_handler hear_transports;
+extern const struct helpers_handler hear_helpers;
+extern const struct resolver_handler hear_resolver;
+extern const struct recorder_handler hear_recorder;
+extern const struct queue_link_handler hear_queue;
+void hear_reported(void *context, struct message *message, enum report_kind kind, int result);
+/* Of what could not be looked at when "queue" came back it is asked again. */
+void hear_queue_doubts(struct manager *manager);
 
 #endif

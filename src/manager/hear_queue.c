@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: ISC
+/* What "queue" tells: new messages, and removals; and what it is asked again after its end. */
+#include "base/panic.h"
+#include "manager/internal.h"
+#include <errno.h>
+
+/* A number is used again only after its removal was answered. If we still had an
+ * older message by that name, its records would get into this one's file. An smtpd that was
+ * broken into can pretend so: it may write into a file until it closes it, before we read it
+ * and after. To look again decides nothing then, and to end loses nothing. */
+static void check_is_same(const struct message *message, struct str text)
+{
+	struct queue_control *control;
+
+	if (message->id.born_us == 0 || queue_control_parse(text, &control, NULL) < 0)
+		return;
+	if (control->envelope->id.born_us != message->id.born_us)
+		panic("number %llu was used again too early",
+		      (unsigned long long)message->id.number);
+	queue_control_free(control);
+}
+
+/* What a scan found before and sleeps has come to no harm. */
+static void on_queued(void *context, enum mail_stage stage, uint64_t number, struct str text)
+{
+	struct manager *manager = context;
+	const struct message *message = message_find(manager, number);
+	struct sleeper *sleeper;
+
+	wake_new_mail(manager->wake);
+	if (message != NULL) { /* found by a scan before */
+		check_is_same(message, text);
+		return;
+	}
+	if (sleepers_find(&manager->sleepers, number) != NULL)
+		return;
+	if (!manager->is_stopping && share_may_map(&manager->share, true)) {
+		life_begin(manager, number, stage, text);
+		return;
+	}
+	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
+	sleeper->facts.stage = (unsigned)stage & 15U;
+	wake_first(manager->wake, sleeper);
+}
+
+static void on_stands(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+
+	scan_add(manager->scan, stage, number);
+}
+
+static void on_removed(void *context, uint64_t number)
+{
+	struct manager *manager = context;
+	struct message *message = message_find(manager, number);
+	struct sleeper *sleeper;
+
+	if (message == NULL) {
+		sleeper = sleepers_find(&manager->sleepers, number);
+		if (sleeper != NULL && sleeper->facts.place == MESSAGE_AT_S5_TODO)
+			sleeper->facts.place = MESSAGE_AT_S5;
+	} else if (message->state == MESSAGE_REMOVING) {
+		life_event(manager, message, MESSAGE_REMOVED);
+	} else if (message->facts.place == MESSAGE_AT_S5_TODO) {
+		life_todo_removed(manager, message);
+	}
+}
+
+static void on_missed(void *context)
+{
+	struct manager *manager = context;
+
+	scan_begin(manager->scan, true);
+}
+
+/* Whether todo/ID is still that message: its removal was not carried out, and since nobody
+ * else removes it, it will not be reused meanwhile. 1, 0 or -errno: it cannot be told now. */
+static int is_still_queued(struct manager *manager, const struct message *message)
+{
+	enum mail_stage stage = (enum mail_stage)message->facts.stage;
+	struct queue_control *control;
+	bool is_same;
+	int error = queue_update_load(manager->store, &stage, message->id.number, &control, NULL);
+
+	if (error == -ENOENT || message_is_damage(error))
+		return 0;
+	if (error < 0)
+		return error;
+	is_same = control->envelope->id.born_us == message->id.born_us;
+	queue_control_free(control);
+	return is_same;
+}
+
+/* At S2: mess/ is left when the removal was not carried out; a later message with
+ * this number has a control file somewhere. Forgotten too early it would be found again,
+ * and delivered again. */
+static void ask_again_or_forget(struct manager *manager, struct message *message)
+{
+	int result = message_facts_are_s4(message->facts) ? is_still_queued(manager, message) : 0;
+
+	message->is_doubtful = result < 0;
+	manager->has_doubts |= result < 0;
+	if (result > 0)
+		queue_link_remove(manager->queue, QUEUE_REMOVE_QUEUED,
+				  (enum mail_stage)message->facts.stage, message->id.number);
+	else if (result == 0)
+		life_event(manager, message, MESSAGE_REMOVED);
+}
+
+void hear_queue_doubts(struct manager *manager)
+{
+	struct message *message;
+	struct message *next;
+
+	if (!manager->has_doubts || !queue_link_is_up(manager->queue))
+		return;
+	manager->has_doubts = false;
+	HASH_ITER (hh, manager->messages, message, next)
+		if (message->is_doubtful)
+			ask_again_or_forget(manager, message);
+}
+
+static void ask_again_for_todo(struct manager *manager, struct message_facts facts, uint64_t number)
+{
+	if (facts.place == MESSAGE_AT_S5_TODO)
+		queue_link_remove(manager->queue, QUEUE_REMOVE_TODO, (enum mail_stage)facts.stage,
+				  number);
+}
+
+static void ask_again_asleep(void *context, struct sleeper *sleeper)
+{
+	ask_again_for_todo(context, sleeper->facts, sleeper->number);
+}
+
+static void ask_again_for_all(struct manager *manager)
+{
+	struct message *message;
+	struct message *next;
+
+	HASH_ITER (hh, manager->messages, message, next) {
+		if (message->state == MESSAGE_REMOVING)
+			ask_again_or_forget(manager, message);
+		else
+			ask_again_for_todo(manager, message->facts, message->id.number);
+	}
+	sleepers_each(&manager->sleepers, ask_again_asleep, manager);
+}
+
+static void on_managed(void *context)
+{
+	struct manager *manager = context;
+	void (*ready)(void *context) = manager->ready;
+
+	if (manager->is_cleaned)
+		queue_link_cleaned(manager->queue);
+	ask_again_for_all(manager);
+	scan_begin(manager->scan, false);
+	manager->ready = NULL;
+	if (ready != NULL)
+		ready(manager->ready_context);
+}
+
+const struct queue_link_handler hear_queue = {on_managed, stop_check, on_queued,
+					      on_stands,  on_missed,  on_removed};

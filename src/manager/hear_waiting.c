@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: ISC
+/* What those tell who know who waits, and whose turn it is. */
+#include "log/event.h"
+#include "manager/internal.h"
+
+enum { FEW = 20 }; /* who waited for a trigger: all are woken at once */
+
+static void on_trigger_released(void *context, struct trigger *trigger)
+{
+	struct manager *manager = context;
+	struct waiters *waiters = trigger_waiters(trigger);
+
+	transports_unblock(manager->transports, trigger);
+	/* what waits for the directory has not been tried yet: it is new mail */
+	if (waiters->count <= FEW || str_equal(trigger_name(trigger), STR(TRIGGER_DIRECTORY)))
+		wake_waiters(manager->wake, waiters, waiters->count, false);
+	wake_schedule(manager->wake);
+	os_loop_defer(manager->loop, &manager->dispatch_task);
+}
+
+static void on_probe(void *context, struct trigger *trigger, struct sleeper *sleeper)
+{
+	sleeper->facts.is_released = true;
+	life_wake(context, sleeper, false, trigger);
+}
+
+static void on_search(void *context)
+{
+	struct manager *manager = context;
+
+	for (const struct message *m = manager->messages; m != NULL; m = m->hh.next)
+		for (size_t i = 0; m->control != NULL && i < m->control->delivery_count; i++)
+			if (m->control->deliveries[i].outcome == QUEUE_WAIT)
+				(void)triggers_find(manager->triggers,
+						    m->control->deliveries[i].trigger);
+}
+
+const struct trigger_handler hear_triggers = {on_trigger_released, on_probe, on_search};
+
+static void on_wake(void *context, struct sleeper *sleeper, bool is_retry)
+{
+	life_wake(context, sleeper, is_retry, NULL);
+}
+
+static void on_load(void *context, unsigned *processors_out, unsigned *disk_out)
+{
+	struct manager *manager = context;
+
+	*processors_out = manager->peers.load != NULL ? os_load_processors(manager->peers.load) : 0;
+	*disk_out = queue_link_disk_load(manager->queue);
+}
+
+const struct wake_handler hear_wake = {on_wake, on_load};
+
+static bool is_awake(void *context, uint64_t number)
+{
+	return message_find(context, number) != NULL;
+}
+
+static void on_scan_wanted(void *context, bool only_new)
+{
+	struct manager *manager = context;
+
+	if (queue_link_is_up(manager->queue))
+		scan_begin(manager->scan, only_new);
+}
+
+static void on_found(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+
+	queue_link_found(manager->queue, stage, number);
+}
+
+/* Where that cannot be done, its data may have two names: then it is not removed before it has gone
+ * through S5. */
+static bool settle(void *context, enum mail_stage stage, uint64_t number)
+{
+	struct manager *manager = context;
+	int error = manager->is_cleaned ? 0
+					: queue_update_settle(manager->store, stage, number,
+							      cleaning_log, NULL);
+
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			  log_string("operation", "settle"), log_error(error));
+	return error == 0;
+}
+
+static void on_data_left(void *context, uint64_t number)
+{
+	struct manager *manager = context;
+
+	queue_link_remove(manager->queue, QUEUE_REMOVE_DATA, MAIL_STAGE_ARRIVE, number);
+}
+
+static void on_cleaned(void *context, bool is_sure)
+{
+	struct manager *manager = context;
+
+	manager->is_cleaned = is_sure;
+	cleaning_free(manager->cleaning);
+	manager->cleaning = NULL;
+	if (is_sure)
+		queue_link_cleaned(manager->queue);
+}
+
+static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left, on_cleaned};
+
+static void on_all_found(void *context)
+{
+	const char *services[TRANSPORT_SERVICES_MAX];
+	struct manager *manager = context;
+
+	if (manager->is_cleaned || manager->cleaning != NULL || manager->is_stopping)
+		return;
+	manager->cleaning = cleaning_new(
+		manager->loop, manager->store, &manager->sleepers, manager->wake, services,
+		transports_services(manager->transports, services), &cleaning_handler, manager);
+}
+
+const struct scan_handler hear_scan = {is_awake, on_scan_wanted, on_found, settle, on_all_found};
+
+/* --- whose turn it is --- */
+
+static void on_room(void *context, struct waiters *waiters, size_t count, bool retries)
+{
+	struct manager *manager = context;
+
+	wake_waiters(manager->wake, waiters, count, retries);
+}
+
+const struct transport_handler hear_transports = {on_room};
