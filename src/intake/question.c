@@ -143,6 +143,14 @@ static void write_body(struct intake_session *session)
 		data_failed(session, error);
 }
 
+/* Of a message that is whole, the rest goes with COMMIT. */
+static bool is_body_to_be_written(const struct intake_session *session)
+{
+	return session->message.state == QUEUE_CLIENT_OPEN &&
+	       smtp_server_question(session->server) == NULL &&
+	       smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX;
+}
+
 void intake_question_see_to_body(struct intake_session *session)
 {
 	enum queue_client_state state = session->message.state;
@@ -153,9 +161,8 @@ void intake_question_see_to_body(struct intake_session *session)
 		queue_client_abandon(&session->message);
 		return;
 	}
-	/* of a message that is whole, the rest goes with COMMIT */
-	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
-	    smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX)
+	/* first the file is asked for, which may be there at once, then it is written */
+	while (is_body_to_be_written(session))
 		write_body(session);
 }
 

@@ -112,9 +112,9 @@ size_t manager_in_flight(const struct manager *manager)
 void manager_free(struct manager *manager)
 {
 	queue_link_free(manager->queue);
-	helpers_free(manager->helpers);
 	while (manager->messages != NULL)
 		life_forget(manager, manager->messages);
+	helpers_free(manager->helpers);
 	orders_free(manager->orders);
 	cleaning_free(manager->cleaning);
 	scan_free(manager->scan);

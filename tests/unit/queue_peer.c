@@ -2,7 +2,9 @@
 #include "queue_peer.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
+#include "ipc/pack.h"
 #include "os/socket.h"
+#include "queue/protocol.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +83,7 @@ void queue_peer_say(struct queue_peer *peer, uint16_t type, struct str body)
 	queue_peer_give(peer, type, body, NULL, 0);
 }
 
-unsigned queue_peer_hear(struct queue_peer *peer)
+static unsigned hear(struct queue_peer *peer)
 {
 	static char packet[65536];
 	uint16_t type;
@@ -99,5 +101,21 @@ unsigned queue_peer_hear(struct queue_peer *peer)
 	memcpy(&type, packet + 2, sizeof type);
 	buffer_reset(&peer->body);
 	buffer_append(&peer->body, packet + 8, (size_t)length - 8);
+	return type;
+}
+
+unsigned queue_peer_hear(struct queue_peer *peer)
+{
+	unsigned type;
+
+	while ((type = hear(peer)) ==
+	       QUEUE_PROTOCOL_LOAD) { /* comes with any notice, or does not */
+		struct unpack body = {buffer_view(&peer->body), false};
+		uint64_t load_us = unpack_u64(&body);
+
+		assert_true(unpack_is_whole(&body) && load_us >= peer->load_us);
+		peer->load_us = load_us;
+		peer->loads++;
+	}
 	return type;
 }

@@ -14,6 +14,8 @@ struct queue_peer {
 	struct buffer body; /* of the message heard last */
 	int files[16];      /* that came with it */
 	size_t file_count;
+	unsigned loads; /* LOAD messages of "queue", which are passed over */
+	uint64_t load_us;
 };
 
 /* A directory of its own, and its removal; for cmocka. */

@@ -358,6 +358,7 @@ static void open_week(struct week *week)
 	struct queue_options options = {.create = true, .split = 3, .sync = QUEUE_SYNC_FILES};
 	struct queue_intake_options intake = {.spares = 1, .spare_size = 4096};
 	struct queue_message *message = NULL;
+	struct buffer data = {0};
 	struct buffer text = {0};
 	int result = -1;
 
@@ -370,7 +371,9 @@ static void open_week(struct week *week)
 	week->control->envelope->id.number = week->number;
 	assert_int_equal(queue_control_write_envelope(&text, week->control->envelope), 0);
 	week->control->head = arena_copy_str(week->control->envelope->arena, buffer_view(&text));
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_SUBMIT, buffer_view(&text)), 0);
+	assert_int_equal(queue_message_write(message, MAIL_STAGE_SUBMIT, &data, buffer_view(&text)),
+			 0);
+	buffer_clear(&data);
 	queue_message_commit_group(week->intake, &message, 1, &result);
 	assert_int_equal(result, 0);
 	buffer_clear(&text);

@@ -281,6 +281,8 @@ static void a_message_comes_and_goes(void **state)
 		say_remove(&manager, kind, MAIL_STAGE_SUBMIT, number); /* gone already */
 		expect_removed(&manager, number);
 	}
+	assert_int_equal(manager.loads, 1); /* how long the message's group was at the disk */
+	assert_true(manager.load_us > 0);
 	queue_peer_close(&client);
 	queue_peer_close(&manager);
 	stop();

@@ -118,19 +118,22 @@ static int enqueue(uint64_t *number_out)
 	static const char data[] = "data\r\n";
 	struct mail_envelope *envelope = mail_envelope_new();
 	struct queue_message *message = NULL;
+	struct buffer bytes = {0};
 	struct buffer text = {0};
 	int result = -1;
 
 	assert_int_equal(queue_message_new(intake, &message), 0);
 	*number_out = queue_message_number(message);
-	assert_int_equal(os_file_write(queue_message_file(message), data, strlen(data), 0), 0);
+	buffer_append_string(&bytes, data);
 	envelope->id = (struct mail_id){*number_out, SECOND_US};
 	envelope->stage = MAIL_STAGE_ARRIVE;
 	envelope->size = strlen(data);
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
+	assert_int_equal(
+		queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, buffer_view(&text)), 0);
 	queue_message_commit_group(intake, &message, 1, &result);
+	buffer_clear(&bytes);
 	buffer_clear(&text);
 	mail_envelope_free(envelope);
 	return result;

@@ -113,7 +113,7 @@ static void on_lost(void *context)
 
 static void run(const struct play *play)
 {
-	static const struct stage_helper_handler handler = {on_job, on_lost};
+	static const struct stage_helper_handler handler = {.job = on_job, .lost = on_lost};
 	struct stage_helper *helper;
 	pthread_t thread;
 

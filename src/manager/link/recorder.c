@@ -52,7 +52,8 @@ static char *copy_name(struct str name)
 {
 	char *copy = memory_alloc(name.length + 1);
 
-	memcpy(copy, name.data, name.length);
+	if (name.length > 0)
+		memcpy(copy, name.data, name.length);
 	copy[name.length] = '\0';
 	return copy;
 }
@@ -290,13 +291,11 @@ static bool has_left(const struct record *record, const struct queue_delivery *d
 static void leave(struct recorder *recorder, const struct record *record,
 		  const struct queue_delivery *delivery)
 {
-	char service[QUEUE_SERVICE_MAX + 1];
-	int error;
+	char *service = copy_name(delivery->service);
+	int error = queue_update_leave(recorder->store, record->update.number,
+				       delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
 
-	memcpy(service, delivery->service.data, delivery->service.length);
-	service[delivery->service.length] = '\0';
-	error = queue_update_leave(recorder->store, record->update.number,
-				   delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
+	free(service);
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_id(record->subject->envelope->id),
 			  log_string("operation", "leave"), log_error(error));
