@@ -89,7 +89,7 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 			expire(message, index, now_us);
 		return false;
 	}
-	return delivery->outcome == QUEUE_PENDING || message->facts.is_released ||
+	return delivery->outcome == QUEUE_PENDING ||
 	       schedule_until(delivery->changed_us, delivery->until_us, now_us) <= now_us;
 }
 
@@ -139,12 +139,26 @@ static void defer_unconfigured(struct message *message, uint32_t index, int64_t 
 	message->news[index] |= RECORDER_OUTCOME;
 }
 
+/* What the message waited for has happened: once, so those that wait are due once. */
+static void make_due(struct message *message, int64_t now_us)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us)
+			delivery->until_us = now_us;
+	}
+	message->facts.is_released = false;
+}
+
 size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out)
 {
 	int64_t now_us = os_clock_wall_us();
 	size_t added = 0;
 
 	*crowded_out = NULL;
+	if (message->facts.is_released)
+		make_due(message, now_us);
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
 		struct transport *transport;
 		struct waiters *waiters;
@@ -159,7 +173,5 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		else if (*crowded_out == NULL)
 			*crowded_out = waiters;
 	}
-	if (*crowded_out == NULL)
-		message->facts.is_released = false;
 	return added;
 }

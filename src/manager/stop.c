@@ -6,7 +6,8 @@ static bool is_at_rest(const struct manager *manager)
 {
 	return helpers_in_flight(manager->helpers) == 0 && recorder_is_idle(manager->recorder) &&
 	       manager->in_state[MESSAGE_REPORTING] == 0 &&
-	       (manager->in_state[MESSAGE_REMOVING] == 0 || !queue_link_is_up(manager->queue));
+	       (manager->in_state[MESSAGE_ENDING] + manager->in_state[MESSAGE_REMOVING] == 0 ||
+		!queue_link_is_up(manager->queue));
 }
 
 /* At the end of a turn: DONE may free the manager. */
@@ -17,6 +18,8 @@ void stop_finish(void *context)
 
 	if (stopped == NULL || !is_at_rest(manager))
 		return;
+	queue_link_flush(
+		manager->queue); /* its task may be behind us, and would not run any more */
 	manager->stopped = NULL;
 	stopped(manager->stopped_context);
 }

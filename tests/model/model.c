@@ -161,6 +161,8 @@ static void give_order(void)
 		m->is_given_up = was_given_up;
 }
 
+static void restart(void);
+
 static void something_bad(void)
 {
 	switch (model_random(9)) {
@@ -185,6 +187,10 @@ static void something_bad(void)
 		break;
 	case 6:
 		model_ready(MODEL_TRIGGER);
+		break;
+	case 7:
+		if (model_once_in(4))
+			restart();
 		break;
 	default:
 		give_order();
@@ -277,6 +283,45 @@ static void on_stopped(void *context)
 	*(bool *)context = true;
 }
 
+static void begin(void)
+{
+	const struct manager_peers peers = {
+		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
+
+	manager = manager_new(NULL, NULL, configuration(), &peers, on_ready, NULL);
+	model_queue_connects();
+	model_connect_helpers();
+}
+
+static void excuse_order(void *context, struct sleeper *sleeper)
+{
+	struct model_message *known = model_find(sleeper->number);
+
+	(void)context;
+	if (known != NULL && sleeper->facts.order != MESSAGE_ORDER_NONE)
+		known->is_given_up = false;
+}
+
+/* What the disk did not take to the end is done again by the next one, and an order that was not
+ * carried out is forgotten. */
+static void excuse_unrecorded(void)
+{
+	sleepers_each(&manager->sleepers, excuse_order, NULL);
+	for (const struct message *m = manager->messages; m != NULL; m = m->hh.next) {
+		struct model_message *known = model_find(m->id.number);
+
+		if (known != NULL && m->facts.order != MESSAGE_ORDER_NONE)
+			known->is_given_up = false;
+
+		for (size_t i = 0; m->news != NULL && i < m->control->delivery_count; i++)
+			if (m->news[i] != 0 && known != NULL) {
+				known->decided[m->control->deliveries[i].number] = 0;
+				known->is_given_up = false;
+			}
+	}
+}
+
+/* In an orderly way. */
 static void stop(void)
 {
 	bool is_stopped = false;
@@ -292,23 +337,30 @@ static void stop(void)
 	}
 	if (!is_stopped)
 		model_fail("the manager does not stop");
+	excuse_unrecorded();
 	manager_free(manager);
+	model_forget_manager();
+}
+
+/* The next one finds what this one has left. */
+static void restart(void)
+{
+	model_disk.fails = false;
+	model_queue_connects();
+	stop();
+	begin();
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
-	const struct manager_peers peers = {
-		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	model_seed(seed);
 	model_disk.capacity = CAPACITY;
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
-	manager = manager_new(NULL, NULL, configuration(), &peers, on_ready, NULL);
-	model_queue_connects();
-	model_connect_helpers();
+	begin();
 	for (event = 1; event <= events; event++) {
 		happen();
 		if (event % LOOK_EVERY == 0)

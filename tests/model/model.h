@@ -81,6 +81,8 @@ bool model_queue_bounce(void);
 /* A failure of the message was reported to its sender. */
 void model_reported(uint64_t number);
 void model_queue_lost(void);
+/* A manager has ended: what it had said to "queue" was said. */
+void model_forget_manager(void);
 void model_queue_connects(void);
 bool model_has_trigger(const char *name);
 

@@ -183,6 +183,13 @@ void model_queue_connects(void)
 	model_run_tasks();
 }
 
+void model_forget_manager(void)
+{
+	link_end.is_connected = false;
+	buffer_clear(&link_end.removals);
+	buffer_clear(&link_end.found);
+}
+
 /* --- new messages --- */
 
 static struct model_message *make(void)

@@ -781,10 +781,9 @@ static void what_a_scan_finds_on_its_way(void **state)
 	expect_queued(&manager, stands, true);
 	number = open_one(&client);
 	append_envelope(&text, number, 1);
-	assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
 	pthread_mutex_lock(&syncs.mutex);
 	syncs.fail = -EIO;
-	say_part(&client, QUEUE_PROTOCOL_COMMIT, number, buffer_view(&text));
+	say_commit(&client, number, buffer_view(&text), STR("data\r\n"));
 	while (!is_in_todo(number))
 		usleep(1000);
 	say_found(&manager, number); /* no answer: so this is the first */

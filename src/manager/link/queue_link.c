@@ -30,12 +30,15 @@ static void send(struct queue_link *link, enum queue_protocol type, struct buffe
 	buffer_reset(body);
 }
 
-static void flush(void *context)
+void queue_link_flush(struct queue_link *link)
 {
-	struct queue_link *link = context;
-
 	send(link, QUEUE_PROTOCOL_REMOVE, &link->removals);
 	send(link, QUEUE_PROTOCOL_FOUND, &link->found);
+}
+
+static void flush(void *context)
+{
+	queue_link_flush(context);
 }
 
 void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mail_stage stage,
@@ -44,7 +47,7 @@ void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mai
 	enum { ENTRY = 16 };
 
 	if (link->removals.length + ENTRY > IPC_BODY_MAX)
-		flush(link);
+		queue_link_flush(link);
 	pack_u32(&link->removals, kind);
 	pack_u32(&link->removals, stage);
 	pack_u64(&link->removals, number);
@@ -56,7 +59,7 @@ void queue_link_found(struct queue_link *link, enum mail_stage stage, uint64_t n
 	enum { ENTRY = 12 };
 
 	if (link->found.length + ENTRY > IPC_BODY_MAX)
-		flush(link);
+		queue_link_flush(link);
 	pack_u32(&link->found, stage);
 	pack_u64(&link->found, number);
 	os_loop_defer(link->loop, &link->task);

@@ -35,6 +35,8 @@ bool queue_link_is_up(const struct queue_link *link);
 /* Asks for a removal, with the others of this turn. Lost with the connection. */
 void queue_link_remove(struct queue_link *link, enum queue_remove kind, enum mail_stage stage,
 		       uint64_t number);
+/* Sends at once what was to be sent at the end of this turn. */
+void queue_link_flush(struct queue_link *link);
 /* A scan found the name in todo/, which may be on its way to the disk still: "queue" says what is a
  * message. Of one that is being committed QUEUED is said when it is. Lost with the connection. */
 void queue_link_found(struct queue_link *link, enum mail_stage stage, uint64_t number);

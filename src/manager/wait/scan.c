@@ -6,6 +6,7 @@
 #include "manager/wait/schedule.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "queue/number_table.h"
 #include "queue/walk.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct scan {
 	bool again_only_new;
 	bool is_stopped;
 	size_t found;
+	struct number_table asked; /* names in todo/ that "queue" is asked about */
 };
 
 bool scan_will_find(const struct scan *scan, int64_t due_us)
@@ -115,11 +117,24 @@ void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
 		add_queued(scan, stage, number);
 }
 
+/* What is at S4 and not known comes by a notice or a scan. */
+static bool is_in_todo(struct scan *scan, uint64_t number)
+{
+	struct os_file_info info;
+
+	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++)
+		if (stat_at(scan, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info))
+			return true;
+	return false;
+}
+
 struct sleeper *scan_find(struct scan *scan, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
 
-	return sleeper != NULL ? sleeper : add_preprocessed(scan, NULL, number);
+	if (sleeper != NULL || is_in_todo(scan, number))
+		return sleeper;
+	return add_preprocessed(scan, NULL, number);
 }
 
 /* --- all --- */
@@ -160,11 +175,14 @@ static bool next_place(struct scan *scan)
 	return true;
 }
 
-/* What is in todo/ may be on its way to the disk still. */
+/* What is in todo/ may be on its way to the disk still. What is in info/ as well is at S4: it
+ * comes as such. */
 static bool take(struct scan *scan, uint64_t number)
 {
 	if (scan->place >= MAIL_STAGE_COUNT)
-		return add_preprocessed(scan, &scan->walk, number) != NULL;
+		return number_table_flags(&scan->asked, number) == 0 &&
+		       add_preprocessed(scan, &scan->walk, number) != NULL;
+	number_table_add(&scan->asked, number, 1);
 	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
 	return true;
 }
@@ -214,6 +232,7 @@ void scan_begin(struct scan *scan, bool only_new)
 	scan->again = false;
 	scan->only_new = only_new;
 	scan->found = 0;
+	number_table_clear(&scan->asked);
 	scan->place = 0;
 	enter_place(scan);
 	on_slice(scan);
@@ -302,6 +321,7 @@ void scan_free(struct scan *scan)
 {
 	if (scan->is_running)
 		queue_walk_end(&scan->walk);
+	number_table_clear(&scan->asked);
 	os_timer_free(scan->slice_timer);
 	os_timer_free(scan->rescan_timer);
 	os_watch_free(scan->trigger_watch);

@@ -386,9 +386,9 @@ void triggers_free(struct triggers *triggers)
 	struct trigger *next;
 
 	HASH_CLEAR(by_prober, triggers->by_prober);
+	heap_clear(&triggers->probes);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		trigger_free(triggers, trigger);
-	heap_clear(&triggers->probes);
 	os_timer_free(triggers->timer);
 	free(triggers);
 }
