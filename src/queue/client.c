@@ -5,6 +5,7 @@
 #include "queue/client_internal.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 static void set_idle(struct queue_client_message *message)
@@ -43,7 +44,9 @@ static void ask_for_files(struct queue_client *client)
 
 static void take_from_stock(struct queue_client *client, struct queue_client_message *message)
 {
-	message->number = client->stock[--client->stock_count];
+	message->number = client->stock[0]; /* the oldest: none stays unused for ever */
+	client->stock_count--;
+	memmove(client->stock, client->stock + 1, client->stock_count * sizeof *client->stock);
 	message->state = QUEUE_CLIENT_OPEN;
 	DL_APPEND2(client->open, message, previous, next);
 }
