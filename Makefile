@@ -11,7 +11,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants soak fuzz reliability reliability-page install clean help packages
+	partition mutants soak model fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -87,6 +87,9 @@ soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
 
 partition: all ## part directories, databases and mail machines 200 times under load
 	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
+
+model: all ## ten million random events against the queue manager; two minutes
+	@build/tests/model/model $${EVENTS:-10000000} $${SEED:-77}
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
