@@ -294,6 +294,10 @@ static void leave(struct queue_client_message *message)
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)
 {
 	(void)client;
+	if (!model_disk.is_up || model_once_in(50)) { /* refused at once */
+		message->done(message->context, -ENOTCONN);
+		return;
+	}
 	message->state = QUEUE_CLIENT_OPENING;
 	message->next = bouncing;
 	bouncing = message;

@@ -13,6 +13,7 @@
 enum { STOCK = 2 }; /* data files that are asked for ahead */
 
 struct reporter {
+	struct os_loop *loop;
 	struct queue_store *store;
 	const struct config *config;
 	struct queue_client *queue;
@@ -27,6 +28,7 @@ struct report {
 	enum report_kind kind;
 	bool is_failure;
 	struct queue_client_message queue;
+	struct os_task open_task;
 	struct mail_envelope *envelope;
 	struct buffer content;
 };
@@ -43,6 +45,7 @@ void report_abandon(struct report *report)
 {
 	if (report == NULL)
 		return;
+	os_task_cancel(report->reporter->loop, &report->open_task);
 	queue_client_abandon(&report->queue);
 	mail_envelope_free(report->envelope);
 	buffer_clear(&report->content);
@@ -131,6 +134,14 @@ static void on_queue_done(void *context, int result)
 	reporter->reported(reporter->context, message, kind, result);
 }
 
+/* At the end of the turn: it may be refused at once, and whoever began it is not ready to hear. */
+static void open_soon(void *context)
+{
+	struct report *report = context;
+
+	queue_client_open(report->reporter->queue, &report->queue);
+}
+
 /* False: nobody is told. */
 static bool find_address(const struct reporter *reporter, const struct report_subject *subject,
 			 enum report_kind kind, struct address *address)
@@ -183,12 +194,12 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	if (!find_address(reporter, subject, kind, &address))
 		panic("a report on a message that nobody is told of");
 	report = memory_alloc_zero(1, sizeof *report);
+	report->reporter = reporter;
 	error = write_text(reporter, subject, &address, &report->content);
 	if (error < 0) {
 		report_abandon(report);
 		return error;
 	}
-	report->reporter = reporter;
 	report->message = message;
 	report->subject = subject->id;
 	report->kind = kind;
@@ -197,8 +208,9 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	report->envelope = make_envelope(&address);
 	report->queue.done = on_queue_done;
 	report->queue.context = report;
+	report->open_task = (struct os_task){.call = open_soon, .context = report};
 	*report_out = report;
-	queue_client_open(reporter->queue, &report->queue);
+	os_loop_defer(reporter->loop, &report->open_task);
 	return 0;
 }
 
@@ -212,6 +224,7 @@ struct reporter *reporter_new(struct os_loop *loop, struct queue_store *store,
 {
 	struct reporter *reporter = memory_alloc_zero(1, sizeof *reporter);
 
+	reporter->loop = loop;
 	reporter->store = store;
 	reporter->config = config;
 	reporter->queue = queue_client_new(loop, queue_path, STOCK);

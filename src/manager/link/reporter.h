@@ -38,8 +38,8 @@ void reporter_free(struct reporter *reporter);
 /* Whether anybody is to be told of SUBJECT's end: otherwise there is nothing to start. What is
  * dropped, because the sender is one of double bounces, is logged. */
 bool reporter_has_end(struct reporter *reporter, const struct report_subject *subject);
-/* Begins a report on MESSAGE. 0, or -errno: it cannot be written. REPORTED may be called before
- * this returns; *REPORT_OUT is set first. */
+/* Begins a report on MESSAGE. 0, or -errno: it cannot be written. REPORTED is called later,
+ * never before this returns. */
 MUST_CHECK int reporter_start(struct reporter *reporter, struct message *message,
 			      const struct report_subject *subject, enum report_kind kind,
 			      struct report **report_out);
