@@ -13,7 +13,10 @@ static void has_room(void *context, struct waiters *waiters, size_t count, bool 
 	scene->roomy_count = count;
 	scene->roomy_retries = retries;
 	scene->roomy_calls++;
-	assert_true(count > 0 && count <= waiters->count);
+	assert_in_range(count, 1, waiters->count);
+	while (count-- > 0)
+		sleepers_remove(&scene->sleepers,
+				sleepers_waiting_first(&scene->sleepers, waiters));
 }
 
 static const struct transport_handler handler = {has_room};
@@ -104,13 +107,10 @@ struct waiters *scene_crowd_out(struct turn_scene *scene, struct transport *tran
 	return waiters;
 }
 
-size_t scene_wake(struct turn_scene *scene, struct waiters *waiters)
+size_t scene_take_woken(struct turn_scene *scene, const struct waiters *waiters)
 {
 	size_t count = scene->roomy == waiters ? scene->roomy_count : 0;
 
-	for (size_t i = 0; i < count; i++)
-		sleepers_remove(&scene->sleepers,
-				sleepers_waiting_first(&scene->sleepers, waiters));
 	scene->roomy = NULL;
 	return count;
 }

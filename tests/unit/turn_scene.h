@@ -18,8 +18,8 @@ struct turn_scene {
 	struct transport *remote;
 	struct transport *local;
 	struct sleepers sleepers;
-	/* the last that was said about room, and how often it was */
-	struct waiters *roomy;
+	/* who was woken last because there is room, and how often somebody was */
+	const struct waiters *roomy;
 	size_t roomy_count;
 	bool roomy_retries;
 	unsigned roomy_calls;
@@ -42,8 +42,8 @@ struct job *scene_add_retry(struct turn_scene *scene, const char *destination, u
 /* DELIVERY finds no room with TRANSPORT: a sleeper waits for it then. */
 struct waiters *scene_crowd_out(struct turn_scene *scene, struct transport *transport,
 				const struct transport_delivery *delivery);
-/* What the manager does when there is room: so many as may come are taken from WAITERS. */
-size_t scene_wake(struct turn_scene *scene, struct waiters *waiters);
+/* How many of WAITERS were woken last because there is room; asked once. */
+size_t scene_take_woken(struct turn_scene *scene, const struct waiters *waiters);
 
 /* The job whose turn it is, in flight; NULL: nobody's. */
 struct job *scene_start(struct turn_scene *scene, struct transport *transport);
