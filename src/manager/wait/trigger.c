@@ -385,10 +385,10 @@ void triggers_free(struct triggers *triggers)
 	struct trigger *trigger;
 	struct trigger *next;
 
+	heap_clear(&triggers->probes);
 	HASH_CLEAR(by_prober, triggers->by_prober);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		trigger_free(triggers, trigger);
-	heap_clear(&triggers->probes);
 	os_timer_free(triggers->timer);
 	free(triggers);
 }
