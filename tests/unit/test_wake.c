@@ -202,6 +202,29 @@ static void first_attempts_need_memory_to_be_mapped(void **state)
 	end(scene);
 }
 
+/* Nor do those who need memory to be mapped keep others back, whom they come before. */
+static void who_must_be_mapped_keeps_nobody_back(void **state)
+{
+	struct scene *scene = begin();
+
+	(void)state;
+	scene->share.mapping = scene->share.used = SHARE_MAPPING / 2;
+	sleep_in(scene, 1, 3, SECOND_US, NULL);
+	sleep_in(scene, 4, 2, 2 * SECOND_US, NULL);
+	for (uint64_t i = 4; i <= 5; i++)
+		sleepers_find(&scene->wait->sleepers, i)->facts.place = MESSAGE_AT_S5;
+	fake_advance(3 * SECOND_US);
+	assert_int_equal(scene->count, 2);
+	assert_in_range(scene->woken[0], 4, 5);
+	fake_advance(MINUTE_US);
+	scene->share.mapping--;
+	wake_schedule(scene->wake);
+	fake_advance(SECOND_US);
+	assert_int_equal(scene->count, 5);
+	assert_int_equal(scene->retries, 5);
+	end(scene);
+}
+
 /* The loop is left to others after two milliseconds. */
 static void a_slice_is_short(void **state)
 {
@@ -345,6 +368,7 @@ int main(void)
 		cmocka_unit_test(so_many_retries_are_awake),
 		cmocka_unit_test(memory_is_left_to_new_mail),
 		cmocka_unit_test(first_attempts_need_memory_to_be_mapped),
+		cmocka_unit_test(who_must_be_mapped_keeps_nobody_back),
 		cmocka_unit_test(a_slice_is_short),
 		cmocka_unit_test(a_crowd_stops_a_turn),
 		cmocka_unit_test(nobody_is_woken_after_the_end),
