@@ -170,6 +170,25 @@ static void who_was_woken_is_expected(void **state)
 	scene_free(scene);
 }
 
+static void who_has_come_is_not_expected_any_more(void **state)
+{
+	const struct transport_delivery more = delivery_for("a.example", "s@s.example", 9500);
+	struct turn_scene *scene = scene_new(8, 8);
+	struct waiters *waiters;
+
+	(void)state;
+	leave(scene, 100);
+	fill(scene, "a.example", "s@s.example", false);
+	waiters = park(scene, &more, 20);
+	let_leave(scene, 3);
+	assert_int_equal(scene_take_woken(scene, waiters), 6);
+	for (unsigned i = 0; i < 3; i++)
+		scene_add(scene, "a.example", "s@s.example", 9600 + i);
+	let_leave(scene, 3); /* 27 of 73 again, and three are on their way */
+	assert_int_equal(scene_take_woken(scene, waiters), 3);
+	scene_free(scene);
+}
+
 static void not_all_are_woken_at_once(void **state)
 {
 	const struct transport_delivery more = delivery_for("a.example", "s@s.example", 9500);
@@ -203,6 +222,8 @@ static void retries_are_bounded(void **state)
 	let_leave(scene, 1);
 	assert_ptr_equal(scene->roomy, waiters);
 	assert_true(scene->roomy_retries);
+	assert_int_equal(scene_take_woken(scene, waiters), 32);
+	transports_sweep(scene->transports); /* they have not come: they are not waited for */
 	assert_int_equal(scene_take_woken(scene, waiters), 32);
 	scene_free(scene);
 }
@@ -289,6 +310,7 @@ int main(void)
 		cmocka_unit_test(others_memory_counts),
 		cmocka_unit_test(room_is_told_of_when_half_is_free),
 		cmocka_unit_test(who_was_woken_is_expected),
+		cmocka_unit_test(who_has_come_is_not_expected_any_more),
 		cmocka_unit_test(not_all_are_woken_at_once),
 		cmocka_unit_test(retries_are_bounded),
 		cmocka_unit_test(who_starves_is_fed_by_others),
