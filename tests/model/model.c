@@ -322,6 +322,10 @@ int main(int argc, char **argv)
 		model_new_mail(2);
 	stop();
 	printf("%" PRIu64 " events, seed %" PRIu64 ": ok\n", events, seed);
+	for (size_t i = 0; i < CAPACITY; i++) {
+		buffer_clear(&model_disk.messages[i].envelope);
+		buffer_clear(&model_disk.messages[i].control);
+	}
 	free(model_disk.messages);
 	return is_ready ? 0 : 1;
 }

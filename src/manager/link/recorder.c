@@ -293,7 +293,8 @@ static void leave(struct recorder *recorder, const struct record *record,
 	char service[QUEUE_SERVICE_MAX + 1];
 	int error;
 
-	memcpy(service, delivery->service.data, delivery->service.length);
+	if (delivery->service.length > 0)
+		memcpy(service, delivery->service.data, delivery->service.length);
 	service[delivery->service.length] = '\0';
 	error = queue_update_leave(recorder->store, record->update.number,
 				   delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
