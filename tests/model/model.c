@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 3000, CROWD = 2000, LOOK_EVERY = 16 };
+enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16 };
 
 static uint64_t seed;
 static uint64_t event;
@@ -49,6 +49,7 @@ static struct config *configuration(void)
 				       .doublebounceto = "postmaster@model.example",
 				       .queuelifetime_us = MODEL_LIFETIME_US,
 				       .rescan_us = HOUR_US,
+				       .delaynotice_us = HOUR_US / 2,
 				       .probe_delay_us = MINUTE_US,
 				       .stages = stages,
 				       .stage_count = 2,

@@ -58,6 +58,7 @@ struct model_message {
 	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
 	bool is_given_up;                             /* an order said so */
 	uint32_t reports;                             /* on it that were queued */
+	uint32_t delays;                              /* reports of its delay */
 };
 
 extern struct model_disk {
@@ -80,6 +81,8 @@ void model_answer_removals(void);
 bool model_queue_bounce(void);
 /* A failure of the message was reported to its sender. */
 void model_reported(uint64_t number);
+/* Its delay, or a success: once. */
+void model_delay_reported(uint64_t number);
 void model_queue_lost(void);
 /* A manager has ended: what it had said to "queue" was said. */
 void model_forget_manager(void);

@@ -321,6 +321,14 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 	mail_envelope_add(committed, envelope->recipients[0].address);
 }
 
+void model_delay_reported(uint64_t number)
+{
+	struct model_message *m = model_find(number);
+
+	if (m != NULL && ++m->delays > 1)
+		model_fail("the delay of message %" PRIu64 " is reported twice", number);
+}
+
 void model_reported(uint64_t number)
 {
 	struct model_message *m = model_find(number);

@@ -38,6 +38,7 @@ struct os_timer {
 static struct {
 	uint64_t random;
 	int64_t now_us;
+	int64_t set_us; /* the wall clock was set so far */
 	int connection_count;
 	struct os_timer *timers;
 } world;
@@ -53,6 +54,7 @@ void fake_begin(uint64_t seed)
 	assert_null(world.timers);
 	world.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	world.now_us = INT64_C(1000000000);
+	world.set_us = 0;
 	world.connection_count = 0;
 }
 
@@ -254,8 +256,7 @@ struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context),
 
 void os_timer_start(struct os_timer *timer, int64_t delay_us)
 {
-	assert_true(delay_us >= 0);
-	timer->at_us = world.now_us + delay_us;
+	timer->at_us = world.now_us + (delay_us > 0 ? delay_us : 0);
 }
 
 void os_timer_stop(struct os_timer *timer)
@@ -289,13 +290,20 @@ unsigned fake_timers(void)
 	return count;
 }
 
-void fake_play_timer(void)
+static struct os_timer *first_timer(void)
 {
 	struct os_timer *first = NULL;
 
 	for (struct os_timer *timer = world.timers; timer != NULL; timer = timer->next)
 		if (os_timer_is_running(timer) && (first == NULL || timer->at_us < first->at_us))
 			first = timer;
+	return first;
+}
+
+void fake_play_timer(void)
+{
+	struct os_timer *first = first_timer();
+
 	assert_non_null(first);
 	if (first->at_us > world.now_us)
 		world.now_us = first->at_us;
@@ -303,12 +311,37 @@ void fake_play_timer(void)
 	first->call(first->context);
 }
 
+void fake_advance(int64_t us)
+{
+	int64_t until_us = world.now_us + us;
+
+	while (first_timer() != NULL && first_timer()->at_us <= until_us)
+		fake_play_timer();
+	if (world.now_us < until_us)
+		world.now_us = until_us;
+}
+
+void fake_pass(int64_t us)
+{
+	world.now_us += us;
+}
+
+void fake_set_wall(int64_t by_us)
+{
+	world.set_us += by_us;
+}
+
 int64_t os_clock_monotonic_us(void)
+{
+	return world.now_us;
+}
+
+int64_t os_clock_boot_us(void)
 {
 	return world.now_us;
 }
 
 int64_t os_clock_wall_us(void)
 {
-	return INT64_C(1700000000000000) + world.now_us;
+	return INT64_C(1700000000000000) + world.now_us + world.set_us;
 }

@@ -38,5 +38,10 @@ unsigned fake_watched(int socket);
 /* How many timers run; the next one is played, and time passes. */
 unsigned fake_timers(void);
 void fake_play_timer(void);
+/* Time passes: so long, and the timers that are due are played; or meanwhile, and none is. */
+void fake_advance(int64_t us);
+void fake_pass(int64_t us);
+/* The wall clock is set, forward or back. */
+void fake_set_wall(int64_t by_us);
 
 #endif

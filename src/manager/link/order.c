@@ -34,7 +34,7 @@ static const char *parse_argument(struct str argument, struct order *order)
 				       str_to_u64(argument, &order->id.number)
 			       ? NULL
 			       : "no message id";
-	if (order->kind == ORDER_WAIT && str_split(&argument, ' ', &name))
+	if (order->kind == ORDER_WAIT && str_split(&argument, ' ', &name) && argument.length > 0)
 		order->reason = argument;
 	order->name = name;
 	return NULL;

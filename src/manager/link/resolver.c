@@ -36,6 +36,7 @@ struct resolver {
 	bool is_awaiting;   /* resolve says when the directory is back */
 	struct buffer body; /* of a RESOLVE, at the end of this turn */
 	struct os_task task;
+	struct os_task ask_task; /* some may be asked for now */
 };
 
 /* Without resolve nothing is lost: the next one is asked again. */
@@ -99,8 +100,10 @@ static void ask(struct resolver *resolver, struct question *question)
 }
 
 /* Those that were kept, in their order. */
-static void ask_kept(struct resolver *resolver)
+static void ask_kept(void *context)
 {
+	struct resolver *resolver = context;
+
 	while (resolver->kept != NULL && may_ask(resolver, resolver->kept)) {
 		struct question *question = resolver->kept;
 
@@ -150,7 +153,8 @@ void resolver_forget(struct resolver *resolver, uint64_t number)
 	if (question == NULL)
 		return;
 	question_free(resolver, question);
-	ask_kept(resolver);
+	/* later: at the end of the manager there are no helpers to ask any more */
+	os_loop_defer(resolver->loop, &resolver->ask_task);
 }
 
 void resolver_connected(struct resolver *resolver)
@@ -295,6 +299,7 @@ struct resolver *resolver_new(struct os_loop *loop, struct helpers *helpers,
 	resolver->handler = handler;
 	resolver->context = context;
 	resolver->task = (struct os_task){.call = flush, .context = resolver};
+	resolver->ask_task = (struct os_task){.call = ask_kept, .context = resolver};
 	return resolver;
 }
 
@@ -303,6 +308,7 @@ void resolver_free(struct resolver *resolver)
 	while (resolver->questions != NULL)
 		question_free(resolver, resolver->questions);
 	os_task_cancel(resolver->loop, &resolver->task);
+	os_task_cancel(resolver->loop, &resolver->ask_task);
 	buffer_clear(&resolver->body);
 	free(resolver);
 }

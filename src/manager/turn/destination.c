@@ -79,15 +79,13 @@ void destination_update(struct destination *destination)
 {
 	bool is_idle = destination->waiting == 0 && destination->in_flight == 0 &&
 		       destination->flows == NULL && destination->retries.parked.count == 0 &&
+		       !destination->retries.is_starved && /* somebody is about to sleep there */
 		       destination->obstacle == NULL;
 
 	set_idle(destination, false);
 	set_ready(destination,
 		  destination->waiting > 0 && destination->in_flight < allowed(destination));
-	if (!is_idle)
-		return;
-	flow_stop_starving(&destination->retries);
-	set_idle(destination, true);
+	set_idle(destination, is_idle);
 }
 
 void destination_free(struct destination *destination)
@@ -142,6 +140,8 @@ void destination_sweep(struct destination *destination)
 
 	destination->retries.expected = 0;
 	flow_wake_parked(&destination->retries);
+	if (destination->retries.parked.count == 0)
+		flow_stop_starving(&destination->retries);
 	HASH_ITER (hh, destination->flows, flow, next) {
 		flow->expected = 0;
 		flow_wake_parked(flow);

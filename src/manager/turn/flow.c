@@ -92,6 +92,8 @@ void flow_wake_parked(struct flow *flow)
 	if (count <= flow->expected)
 		return;
 	count -= flow->expected;
+	if (count > flow->parked.count)
+		count = flow->parked.count; /* nobody else will come */
 	flow->expected += count;
 	transports->handler->has_room(transports->context, &flow->parked, count, is_retries(flow));
 }

@@ -380,19 +380,26 @@ struct transport_counts transport_count(const struct transport *transport)
 					 HASH_COUNT(transport->destinations)};
 }
 
+static bool is_forgotten(const struct flow *flow)
+{
+	return flow->waiting == 0 && flow->parked.count > 0 &&
+	       (!flow->is_starved || flow->destination->is_idle);
+}
+
 static const char *check_destination(const struct destination *destination, size_t *waiting)
 {
 	size_t in_flows = destination->retries.waiting;
 	size_t units = destination->retries.units;
-	const struct flow *flow;
+	bool has_forgotten = is_forgotten(&destination->retries);
 
-	for (flow = destination->flows; flow != NULL; flow = flow->hh.next) {
+	for (const struct flow *flow = destination->flows; flow != NULL; flow = flow->hh.next) {
 		in_flows += flow->waiting;
 		units += flow->units;
-		if (flow->waiting == 0 && flow->parked.count > 0 && !flow->is_starved)
-			return "somebody is parked where nobody waits, and is not fed";
+		has_forgotten |= is_forgotten(flow);
 	}
 	*waiting += in_flows;
+	if (has_forgotten)
+		return "somebody is parked where nobody waits, and is not fed";
 	if (in_flows != destination->waiting || units != destination->units)
 		return "a destination counts others than its flows do";
 	return NULL;

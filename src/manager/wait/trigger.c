@@ -385,6 +385,7 @@ void triggers_free(struct triggers *triggers)
 	struct trigger *trigger;
 	struct trigger *next;
 
+	heap_clear(&triggers->probes);
 	HASH_CLEAR(by_prober, triggers->by_prober);
 	heap_clear(&triggers->probes);
 	HASH_ITER (hh, triggers->by_name, trigger, next)

@@ -13,7 +13,7 @@ enum {
 	SLICE_US = 2000,                /* of the loop's time without a pause */
 	PAUSE_US = 2000,
 	BUSY_PAUSE_US = 5000,
-	SOURCES = 3,
+	SOURCES = 4,
 };
 
 static const int64_t JUMP_US = 10 * SECOND_US; /* less is not worth it */
@@ -30,11 +30,12 @@ struct wake {
 	int64_t ahead_us;       /* the wall clock of the one that is never set; 0: not known */
 	int64_t pause_until_us; /* monotonic */
 	struct pace pace;
-	struct waiters first; /* woken before anybody else */
-	struct waiters again; /* retries for which there is room again */
-	unsigned turn;        /* among the sources of retries */
-	size_t retries;       /* awake */
-	bool is_crowded;      /* the last retry woken found its destination crowded */
+	struct waiters first;    /* woken before anybody else */
+	struct waiters again;    /* retries for which there is room again */
+	struct waiters unmapped; /* retries for which there was no memory to map them */
+	unsigned turn;           /* among the sources of retries */
+	size_t retries;          /* awake */
+	bool is_crowded;         /* the last retry woken found its destination crowded */
 	bool is_stopped;
 };
 
@@ -87,8 +88,10 @@ static struct sleeper *next_retry(struct wake *wake)
 			sleeper = due_first(wake);
 		else if (source == 1)
 			sleeper = sleepers_waiting_first(wake->sleepers, &wake->again);
-		else
+		else if (source == 2)
 			sleeper = triggers_next_released(wake->triggers);
+		else if (share_may_map(wake->share, false))
+			sleeper = sleepers_waiting_first(wake->sleepers, &wake->unmapped);
 	}
 	return sleeper;
 }
@@ -119,8 +122,11 @@ static bool wake_retry(struct wake *wake, int64_t now_us)
 	sleeper = next_retry(wake);
 	if (sleeper == NULL)
 		return false;
-	if (message_facts_are_s4(sleeper->facts) && !share_may_map(wake->share, false))
-		return false;
+	if (message_facts_are_s4(sleeper->facts) && !share_may_map(wake->share, false)) {
+		sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
+		sleepers_wait(wake->sleepers, sleeper, &wake->unmapped);
+		return true; /* those after it may need none */
+	}
 	if (!pace_take(&wake->pace, now_us))
 		return false;
 	wake->retries++;
@@ -174,6 +180,8 @@ static int64_t next_us(const struct wake *wake)
 	if (!has_room_for_retry(wake))
 		return INT64_MAX;
 	if (wake->again.count > 0 || triggers_have_released(wake->triggers))
+		return 0;
+	if (wake->unmapped.count > 0 && share_may_map(wake->share, false))
 		return 0;
 	return first != NULL ? first->due_us : INT64_MAX;
 }

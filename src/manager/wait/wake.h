@@ -6,7 +6,7 @@
  * from the disk, a few at a time, so that the loop is never kept long. First attempts go
  * before retries, as far as there is memory to map them (share.h); retries as pace.h says. Sources
  * of retries take turns: those that are due, those for which a destination has room again, those
- * whose trigger was released.
+ * whose trigger was released, those that had to wait for memory to be mapped.
  */
 #ifndef MANAGER_WAIT_WAKE_H
 #define MANAGER_WAIT_WAKE_H

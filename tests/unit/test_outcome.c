@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "manager/outcome.h"
+#include "manager/wait/schedule.h"
+#include "test.h"
+
+static const int64_t BORN_US = INT64_C(1700000000) * SECOND_US;
+
+static struct outcome_terms terms_at(int64_t age_us)
+{
+	return (struct outcome_terms){.born_us = BORN_US,
+				      .lifetime_us = DAY_US,
+				      .skip = SCHEDULE_SKIP_REMOTE,
+				      .now_us = BORN_US + age_us};
+}
+
+static void a_report_is_an_outcome(void **state)
+{
+	static const struct {
+		const char *status;
+		int64_t age_us;
+		enum queue_outcome outcome;
+		const char *then;
+	} cases[] = {
+		{"2.0.0", 0, QUEUE_DONE, "2.0.0"},
+		{"2.0.0", 2 * DAY_US, QUEUE_DONE, "2.0.0"},
+		{"5.1.1", 0, QUEUE_FAIL, "5.1.1"},
+		{"4.4.1", 0, QUEUE_WAIT, "4.4.1"},
+		{"4.4.1", DAY_US - 1, QUEUE_WAIT, "4.4.1"},
+		{"4.4.1", DAY_US, QUEUE_FAIL, "5.4.7"},
+		{"5.1.1", DAY_US, QUEUE_FAIL, "5.1.1"},
+		{"9.9.9", 0, QUEUE_WAIT, "9.9.9"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct outcome_terms terms = terms_at(cases[i].age_us);
+		struct arena *arena = arena_new();
+		struct queue_delivery delivery = {.number = 1, .attempts = 3};
+		const struct ipc_job_report report = {.number = 1,
+						      .status = str_from(cases[i].status),
+						      .text = STR("so it is"),
+						      .trigger = STR("host.a")};
+
+		outcome_report(arena, &delivery, &report, &terms);
+		assert_int_equal(delivery.outcome, cases[i].outcome);
+		assert_int_equal(outcome_is_open(&delivery), cases[i].outcome == QUEUE_WAIT);
+		assert_true(str_equal(delivery.status, str_from(cases[i].then)));
+		assert_int_equal(delivery.changed_us, terms.now_us);
+		assert_true(str_equal(delivery.trigger, STR("host.a")));
+		if (cases[i].outcome == QUEUE_WAIT) {
+			assert_int_equal(delivery.attempts, 4);
+			assert_int_equal(delivery.until_us,
+					 schedule_next(BORN_US, terms.now_us, terms.skip, 3, 0));
+		}
+		arena_free(arena);
+	}
+}
+
+/* The last reply is what a sender wants to know of. */
+static void what_waited_too_long_says_why(void **state)
+{
+	struct arena *arena = arena_new();
+	struct queue_delivery delivery = {.outcome = QUEUE_WAIT, .text = STR("nobody is there")};
+
+	(void)state;
+	outcome_expire(arena, &delivery, BORN_US);
+	assert_int_equal(delivery.outcome, QUEUE_FAIL);
+	assert_int_equal(delivery.changed_us, BORN_US);
+	assert_true(str_equal(delivery.text,
+			      STR("not delivered in time; the last attempt: nobody is there")));
+	arena_free(arena);
+}
+
+/* The first three times a helper that ended says nothing of the next host. */
+static void an_interruption_waits_a_moment(void **state)
+{
+	const struct outcome_terms terms = terms_at(100 * SECOND_US);
+	struct queue_delivery delivery = {.trigger = STR("host.a")};
+
+	(void)state;
+	for (uint32_t attempt = 1; attempt <= 5; attempt++) {
+		outcome_interrupt(&delivery, &terms);
+		assert_int_equal(delivery.outcome, QUEUE_WAIT);
+		assert_int_equal(delivery.attempts, attempt);
+		assert_int_equal(delivery.until_us,
+				 attempt <= 3 ? terms.now_us + 2 * SECOND_US
+					      : schedule_next(BORN_US, terms.now_us, terms.skip,
+							      attempt - 1, 0));
+		assert_true(str_equal(delivery.status, STR("4.3.0")));
+		assert_int_equal(delivery.trigger.length, 0);
+	}
+}
+
+static void an_operator_gives_up(void **state)
+{
+	static const struct {
+		bool is_bounce;
+		enum queue_outcome outcome;
+		const char *status;
+	} cases[] = {{true, QUEUE_FAIL, "5.7.0"}, {false, QUEUE_DONE, "2.7.0"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct queue_delivery delivery = {.outcome = QUEUE_WAIT, .trigger = STR("host.a")};
+
+		outcome_give_up(&delivery, cases[i].is_bounce, BORN_US);
+		assert_int_equal(delivery.outcome, cases[i].outcome);
+		assert_int_equal(delivery.is_quiet, !cases[i].is_bounce);
+		assert_true(str_equal(delivery.status, str_from(cases[i].status)));
+		assert_int_equal(delivery.trigger.length, 0);
+		assert_int_equal(delivery.changed_us, BORN_US);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_report_is_an_outcome),
+		cmocka_unit_test(what_waited_too_long_says_why),
+		cmocka_unit_test(an_interruption_waits_a_moment),
+		cmocka_unit_test(an_operator_gives_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
