@@ -314,11 +314,14 @@ static void excuse_unrecorded(void)
 		if (known != NULL && m->facts.order != MESSAGE_ORDER_NONE)
 			known->is_given_up = false;
 
-		for (size_t i = 0; m->news != NULL && i < m->control->delivery_count; i++)
+		for (size_t i = 0; m->news != NULL && i < m->control->delivery_count; i++) {
+			if (known != NULL && (m->news[i] & RECORDER_DELAY))
+				known->delays = 0;
 			if (m->news[i] != 0 && known != NULL) {
 				known->decided[m->control->deliveries[i].number] = 0;
 				known->is_given_up = false;
 			}
+		}
 	}
 }
 

@@ -387,7 +387,6 @@ void triggers_free(struct triggers *triggers)
 
 	heap_clear(&triggers->probes);
 	HASH_CLEAR(by_prober, triggers->by_prober);
-	heap_clear(&triggers->probes);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		trigger_free(triggers, trigger);
 	os_timer_free(triggers->timer);
