@@ -15,7 +15,8 @@
  *   decide.c     what a message needs next
  *   deliver.c    which of its deliveries are to be tried now
  *   message.c    the messages that are awake
- *   outcome.c notice.c                   what becomes of a delivery; who is notified
+ *   outcome.c    what becomes of a delivery
+ *   notice.c     who is notified of what
  *   link/        the others: "queue", helpers, resolve, the disk, reports, operators
  *   turn/        whose delivery is started when
  *   wait/        who sleeps, for what, and who is woken when

@@ -2,34 +2,34 @@
 /*
  * manager/message.h - a message that is awake: its control file is in memory.
  *
- * Its life is this table. Asleep it is only a number and a time (wait/sleeper.h). The code is the
- * table `life` in life.c; what is not in it cannot happen, and ends the process.
+ * Its life is this table. Asleep it is only a number and a time (wait/sleeper.h). The code is
+ * the table `life` in life.c; what is not in it cannot happen, and ends the process.
  *
- *   state       event            action                                     new state
- *   READING     NOT_MAPPED       ask resolve for its recipients             MAPPING
- *               MAPPED           -                                          DECIDING
- *               HALF_MAPPED      S5 was begun: write it again               RECORDING OWING
- *               UNREADABLE       try again much later                       ASLEEP
- *               VANISHED         -                                          GONE
- *   MAPPING     MAPPED           take over its deliveries                   DECIDING
- *               NOT_MAPPED       wait for the directory, or a moment        ASLEEP
- *   DECIDING    (at once)        give up, deliver, record, report, wait     DELIVERING OWING
- *                                                                           RECORDING REPORTING
- *                                                                           ENDING REMOVING ASLEEP
- *   DELIVERING  JOB_ENDED        -, while others are waiting or in flight   DELIVERING DECIDING
- *               RECORD_DUE       write its news                             RECORDING DELIVERING
- *   OWING       RECORD_DUE       write its news                             RECORDING OWING
- *   RECORDING   JOB_ENDED        -                                          RECORDING
- *               RECORDED         it is at S5                                DELIVERING DECIDING
- *               RECORD_FAILED    try again later                            DELIVERING OWING ASLEEP
- *   REPORTING   END_REPORTED     its record of failures goes                ENDING REMOVING OWING
- * ASLEEP DELAY_REPORTED   note that                                  DECIDING REPORT_FAILED    try
- * again later                            OWING ASLEEP ENDING      TODO_REMOVED     its names go
- * REMOVING OWING ASLEEP REMOVING    REMOVED          - GONE any         TODO_REMOVED     it is at
- * S5 alone                          the same
+ *   state       event           action                      new state
+ *   READING     NOT_MAPPED      ask resolve                 MAPPING
+ *               MAPPED          -                           DECIDING
+ *               HALF_MAPPED     write S5 again              RECORDING OWING ASLEEP
+ *               UNREADABLE      try again much later        ASLEEP
+ *               VANISHED        -                           GONE
+ *   MAPPING     MAPPED          take over the deliveries    DECIDING
+ *               NOT_MAPPED      wait for the directory      ASLEEP
+ *   DECIDING    (at once)       give up, deliver, record,   DELIVERING OWING RECORDING
+ *                               report, end or wait         REPORTING ENDING REMOVING ASLEEP
+ *   DELIVERING  JOB_ENDED       -                           DELIVERING DECIDING
+ *               RECORD_DUE      write its news              RECORDING DELIVERING
+ *   OWING       RECORD_DUE      write its news              RECORDING OWING ASLEEP
+ *   RECORDING   JOB_ENDED       -                           RECORDING
+ *               RECORDED        it is at S5                 DELIVERING DECIDING
+ *               RECORD_FAILED   try again later             DELIVERING OWING ASLEEP
+ *   REPORTING   END_REPORTED    end it                      ENDING REMOVING OWING ASLEEP
+ *               DELAY_REPORTED  note that                   DECIDING
+ *               REPORT_FAILED   try again later             OWING ASLEEP
+ *   ENDING      TODO_REMOVED    end it                      REMOVING OWING ASLEEP
+ *   REMOVING    REMOVED         -                           GONE
  *
- * "News" is what became of its deliveries and is not on the disk yet. Jobs wait or are in
- * flight in DELIVERING and RECORDING alone.
+ * TODO_REMOVED in any other state only changes the message's place. "News" is what became of
+ * its deliveries and is not on the disk yet. Jobs wait or are in flight in DELIVERING and
+ * RECORDING alone.
  */
 #ifndef MANAGER_MESSAGE_H
 #define MANAGER_MESSAGE_H

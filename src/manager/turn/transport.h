@@ -6,17 +6,17 @@
  * destinations (domains; a service has one, "") have flows, one for each sender, in which jobs
  * wait. Nobody waits for another's slow destination:
  *
- * - Memory. What waits in a flow, in a destination and in a transport is bounded by what is free
- * outside of it (wait/share.h). A delivery that finds no room is "crowded out": its message sleeps
- * with the flow's waiters, and is woken when there is room.
- * - Turns. Destinations with a job and a free place take turns, one job each; within one, its flows
- *   do. New mail goes before retries, but for every eighth turn.
- * - Places. A destination that never answered may have two deliveries in flight; each success
- *   lets it have one more, up to destination_concurrency, and each failure of the destination as a
- * whole halves that. Where one delivery takes longer than two seconds the destination is SLOW: all
- * such may use half of a transport's places. Those that have not answered yet (NEW) and those that
- * are slow may use three quarters together. The last quarter is there for those that are known to
- * be FAST.
+ * - Memory. What waits in a flow, in a destination and in a transport is bounded by what is
+ *   free outside of it (wait/share.h). A delivery that finds no room is "crowded out": its
+ *   message sleeps with the flow's waiters, and is woken when there is room.
+ * - Turns. Destinations with a job and a free place take turns, one job each; within one, its
+ *   flows do. New mail goes before retries, but for every eighth turn.
+ * - Places. A destination that never answered may have two deliveries in flight. Each success
+ *   lets it have one more, up to destination_concurrency; each failure of the destination as a
+ *   whole halves that. Where one delivery takes longer than two seconds it is SLOW: all such
+ *   may use half of a transport's places. Those that have not answered yet (NEW) and those
+ *   that are slow may use three quarters together. The last quarter is for those that are
+ *   known to be FAST.
  *
  *   speed \ event   a delivery answered   one is in flight for 2 s   answered after less than 1 s
  *   NEW             FAST                  SLOW                       FAST
