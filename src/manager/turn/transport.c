@@ -410,15 +410,17 @@ const char *transports_check(const struct transports *transports)
 	for (const struct transport *t = transports->first; t != NULL; t = t->next) {
 		size_t waiting = 0;
 		size_t in_flight = 0;
+		size_t units = 0;
 
 		for (const struct destination *d = t->destinations; d != NULL; d = d->hh.next) {
 			const char *problem = check_destination(d, &waiting);
 
 			in_flight += d->in_flight;
+			units += d->units;
 			if (problem != NULL)
 				return problem;
 		}
-		if (waiting != t->waiting || in_flight != t->in_flight ||
+		if (waiting != t->waiting || units != t->units || in_flight != t->in_flight ||
 		    in_flight != t->in_flight_by[SPEED_FAST] + t->in_flight_by[SPEED_NEW] +
 					 t->in_flight_by[SPEED_SLOW])
 			return "a transport counts others than its destinations do";
