@@ -40,10 +40,12 @@ static void on_ready(void *context)
 	is_ready = true;
 }
 
-static struct config *configuration(void)
+/* HAS_EXTRA: the service of that name is configured. */
+static struct config *configuration(bool has_extra)
 {
-	static struct config_stage stages[] = {{"remote", 10, 4, false}, {"local", 4, 4, false}};
-	static struct config_service services[] = {{.name = "local"}};
+	static struct config_stage stages[] = {
+		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
+	static struct config_service services[] = {{.name = "local"}, {.name = "extra"}};
 	static struct config config = {.hostname = "model.example",
 				       .bouncefrom = "MAILER-DAEMON",
 				       .doublebounceto = "postmaster@model.example",
@@ -52,10 +54,12 @@ static struct config *configuration(void)
 				       .delaynotice_us = HOUR_US / 2,
 				       .probe_delay_us = MINUTE_US,
 				       .stages = stages,
-				       .stage_count = 2,
+				       .stage_count = 3,
 				       .services = services,
-				       .service_count = 1};
+				       .service_count = 2};
 
+	config.service_count = has_extra ? 2 : 1;
+	config.stage_count = has_extra ? 3 : 2;
 	return &config;
 }
 
@@ -183,7 +187,7 @@ static void something_bad(void)
 		model_wall_us += ((int64_t)model_random(4000) - 2000) * SECOND_US;
 		break;
 	case 5:
-		manager_configure(manager, configuration());
+		manager_configure(manager, configuration(model_once_in(2)));
 		model_run_tasks();
 		break;
 	case 6:
@@ -251,6 +255,8 @@ static void peace(void)
 {
 	model_disk.fails = false;
 	model_disk.refuses = false;
+	manager_configure(manager, configuration(true));
+	model_run_tasks();
 	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
 		model_connect_helpers();
 		model_queue_connects();
@@ -289,7 +295,7 @@ static void begin(void)
 	const struct manager_peers peers = {
 		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
 
-	manager = manager_new(NULL, NULL, configuration(), &peers, on_ready, NULL);
+	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
 	model_queue_connects();
 	model_connect_helpers();
 }

@@ -37,7 +37,7 @@ enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_
 /* An order that waits at the notify socket; its answer. */
 const char *model_give_order(const char *text);
 
-/* --- model_queue.c: the queue's directory, "queue", and the disk --- */
+/* --- model_queue.c: "queue"; model_disk.c: the disk; model_mail.c: messages, the ledger --- */
 
 enum { MODEL_RECIPIENTS_MAX = 6 };
 #define MODEL_LIFETIME_US (5 * DAY_US)
@@ -49,16 +49,20 @@ struct model_message {
 	bool is_at_s5;   /* info/ */
 	bool is_present; /* its data is there */
 	bool is_report;
+	bool is_verp; /* each recipient has a sender of his own */
 	int64_t due_us;
 	struct buffer envelope;
 	struct buffer control;
 	uint32_t recipients;
+	unsigned notify[MODEL_RECIPIENTS_MAX + 1]; /* enum mail_notify, as asked for */
 	/* the ledger, by delivery (each recipient has one): */
 	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
 	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
+	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];  /* its success is reported by others */
 	bool is_given_up;                             /* an order said so */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
+	uint32_t successes;                           /* reports of success alone */
 };
 
 extern struct model_disk {
@@ -71,6 +75,13 @@ extern struct model_disk {
 } model_disk;
 
 struct model_message *model_find(uint64_t number);
+/* Says this to the manager in the name of "queue", which is connected. */
+void model_tell(enum queue_protocol type, struct str body);
+/* ENVELOPE becomes a message, with the next number; the manager is told. */
+void model_add_mail(struct mail_envelope *envelope, bool is_report);
+uint64_t model_next_number(void);
+/* It is removed: whether that may be. */
+void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
 /* Ends the update that is at the disk, if any; whether there was one. */
@@ -81,8 +92,8 @@ void model_answer_removals(void);
 bool model_queue_bounce(void);
 /* A failure of the message was reported to its sender. */
 void model_reported(uint64_t number);
-/* Its delay, or a success: once. */
-void model_delay_reported(uint64_t number);
+/* Its delay, or that all succeeded: each once, and only to who asked. */
+void model_notified(uint64_t number);
 void model_queue_lost(void);
 /* A manager has ended: what it had said to "queue" was said. */
 void model_forget_manager(void);
