@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16 };
+enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16, SMALL_SHARE = 640 };
 
 static uint64_t seed;
 static uint64_t event;
@@ -296,6 +296,7 @@ static void begin(void)
 		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
 
 	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
+	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;
 	model_queue_connects();
 	model_connect_helpers();
 }
