@@ -24,6 +24,8 @@ _Noreturn void model_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 extern int64_t model_mono_us;
 extern int64_t model_wall_us;
+/* How far the wall clock was set, forth and back. */
+extern int64_t model_jumped_us;
 
 /* Runs what was deferred until nothing is. */
 void model_run_tasks(void);
@@ -40,7 +42,8 @@ const char *model_give_order(const char *text);
 /* --- model_queue.c: "queue"; model_disk.c: the disk; model_mail.c: messages, the ledger --- */
 
 enum { MODEL_RECIPIENTS_MAX = 6 };
-#define MODEL_LIFETIME_US (5 * DAY_US)
+#define MODEL_DELAY_NOTICE_US (HOUR_US / 2)
+#define MODEL_LIFETIME_US     (5 * DAY_US)
 
 /* A message on the disk. */
 struct model_message {
@@ -59,6 +62,8 @@ struct model_message {
 	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
 	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
 	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];  /* its success is reported by others */
+	bool is_held;                                 /* since it slept: nothing may be started */
+	int64_t jumped_us;                            /* model_jumped_us when it came */
 	bool is_given_up;                             /* an order said so */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
@@ -69,6 +74,7 @@ extern struct model_disk {
 	bool fails;      /* updates fail */
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
+	size_t unread;   /* messages that could not be read */
 	size_t alive;    /* messages that are not removed */
 	size_t capacity; /* for whom there is room */
 	struct model_message *messages;
@@ -80,6 +86,9 @@ void model_tell(enum queue_protocol type, struct str body);
 /* ENVELOPE becomes a message, with the next number; the manager is told. */
 void model_add_mail(struct mail_envelope *envelope, bool is_report);
 uint64_t model_next_number(void);
+/* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
+void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
+			bool is_triggered);
 /* It is removed: whether that may be. */
 void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */

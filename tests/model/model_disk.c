@@ -96,8 +96,10 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	struct str text;
 
 	(void)store;
-	if (model_once_in(300))
+	if (model_once_in(300)) {
+		model_disk.unread++;
 		return -EMFILE;
+	}
 	if (m == NULL || (stage != NULL ? !m->is_queued : !m->is_at_s5))
 		return -ENOENT;
 	text = buffer_view(m->is_at_s5 ? &m->control : &m->envelope);

@@ -131,6 +131,9 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	if (m->decided[delivery] != 0)
 		model_fail("delivery %u of %" PRIu64 " is started though it was decided", delivery,
 			   m->id.number);
+	if (m->is_held)
+		model_fail("delivery %u of %" PRIu64 " is started though it is held", delivery,
+			   m->id.number);
 	if (m->is_given_up)
 		model_fail("delivery %u of %" PRIu64 " is started though it was given up", delivery,
 			   m->id.number);

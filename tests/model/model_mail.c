@@ -24,8 +24,10 @@ static struct model_message *make(void)
 		i++;
 	if (i == model_disk.capacity)
 		model_fail("the model has no room for another message");
-	model_disk.messages[i] = (struct model_message){
-		.id = {next_number++, model_wall_us}, .is_present = true, .is_queued = true};
+	model_disk.messages[i] = (struct model_message){.id = {next_number++, model_wall_us},
+							.is_present = true,
+							.is_queued = true,
+							.jumped_us = model_jumped_us};
 	model_disk.alive++;
 	return &model_disk.messages[i];
 }
@@ -117,8 +119,49 @@ static void check_told(const struct model_message *m)
 		model_fail("failure of %" PRIu64 " is reported to who did not ask", m->id.number);
 }
 
+static bool wants_delay(const struct model_message *m)
+{
+	for (uint32_t i = 1; i <= m->recipients; i++)
+		if (m->decided[i] == 0 && bounce_is_delay_wanted(m->notify[i], true))
+			return true;
+	return false;
+}
+
+/* What cannot be read or recorded may be looked at so much later. */
+static const int64_t AGAIN_US = 11 * MINUTE_US;
+
+void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
+			bool is_triggered)
+{
+	int64_t notice_us = m->id.born_us + MODEL_DELAY_NOTICE_US;
+	int64_t late_us = AGAIN_US + model_jumped_us - m->jumped_us;
+
+	if (!m->is_at_s5 || m->is_queued || m->is_report || m->is_given_up)
+		return;
+	if (is_triggered && m->due_us > model_wall_us + late_us)
+		model_fail("message %" PRIu64 " waits for a trigger, and the next one looks late",
+			   m->id.number);
+	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
+		return;
+	if (sleeper->due_us > (notice_us > model_wall_us ? notice_us : model_wall_us) + late_us)
+		model_fail("message %" PRIu64 " sleeps when its delay is to be reported",
+			   m->id.number);
+}
+
+static void check_hold(const struct model_message *m)
+{
+	char id[MAIL_ID_SIZE];
+	char name[MAIL_ID_SIZE + 8];
+
+	mail_id_format(m->id, id);
+	snprintf(name, sizeof name, "hold.%s", id);
+	if (model_has_trigger(name))
+		model_fail("message %" PRIu64 " ends and leaves its hold", m->id.number);
+}
+
 void model_check_over(const struct model_message *m)
 {
+	check_hold(m);
 	if (model_wall_us - m->id.born_us >= MODEL_LIFETIME_US) /* given up for its age */
 		return;
 	for (uint32_t i = 1; i <= m->recipients; i++) {
@@ -153,10 +196,9 @@ void model_notified(uint64_t number)
 	}
 	if (++m->delays > 1)
 		model_fail("the delay of message %" PRIu64 " is reported twice", number);
-	for (uint32_t i = 1; i <= m->recipients; i++)
-		if (m->decided[i] == 0 && bounce_is_delay_wanted(m->notify[i], true))
-			return;
-	model_fail("the delay of message %" PRIu64 " is reported to who did not ask", number);
+	if (!wants_delay(m))
+		model_fail("the delay of message %" PRIu64 " is reported to who did not ask",
+			   number);
 }
 
 void model_reported(uint64_t number)

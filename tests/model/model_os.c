@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 int64_t model_mono_us = 1000 * SECOND_US;
+int64_t model_jumped_us;
 int64_t model_wall_us = INT64_C(1700000000) * SECOND_US;
 
 /* --- chance --- */
