@@ -64,6 +64,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->store = store;
 	manager->config = config;
 	manager->peers = *peers;
+	manager->share.limit = SHARE_UNITS;
 	manager->ready = ready;
 	manager->ready_context = context;
 	manager->dispatch_task = (struct os_task){.call = dispatch, .context = manager};

@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16 };
+enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16, SMALL_SHARE = 640 };
 
 static uint64_t seed;
 static uint64_t event;
+static bool is_extra_configured = true;
 static struct manager *manager;
 static bool is_ready;
 
@@ -40,22 +41,27 @@ static void on_ready(void *context)
 	is_ready = true;
 }
 
-static struct config *configuration(void)
+/* HAS_EXTRA: the service of that name is configured. */
+static struct config *configuration(bool has_extra)
 {
-	static struct config_stage stages[] = {{"remote", 10, 4, false}, {"local", 4, 4, false}};
-	static struct config_service services[] = {{.name = "local"}};
+	static struct config_stage stages[] = {
+		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
+	static struct config_service services[] = {{.name = "local"}, {.name = "extra"}};
 	static struct config config = {.hostname = "model.example",
 				       .bouncefrom = "MAILER-DAEMON",
 				       .doublebounceto = "postmaster@model.example",
 				       .queuelifetime_us = MODEL_LIFETIME_US,
 				       .rescan_us = HOUR_US,
-				       .delaynotice_us = HOUR_US / 2,
+				       .delaynotice_us = MODEL_DELAY_NOTICE_US,
 				       .probe_delay_us = MINUTE_US,
 				       .stages = stages,
-				       .stage_count = 2,
+				       .stage_count = 3,
 				       .services = services,
-				       .service_count = 1};
+				       .service_count = 2};
 
+	is_extra_configured = has_extra;
+	config.service_count = has_extra ? 2 : 1;
+	config.stage_count = has_extra ? 3 : 2;
 	return &config;
 }
 
@@ -115,8 +121,23 @@ static void check_turns(void)
 				   transport_name(t));
 }
 
+static struct model_message *any_message(void);
+
+static void check_asleep(void)
+{
+	const struct model_message *m = any_message();
+	const struct sleeper *sleeper =
+		m != NULL ? sleepers_find(&manager->sleepers, m->id.number) : NULL;
+
+	if (sleeper != NULL)
+		model_check_asleep(m, sleeper,
+				   triggers_of_waiters(manager->triggers, sleeper->waiters) !=
+					   NULL);
+}
+
 static void check(void)
 {
+	check_asleep();
 	sleepers_each(&manager->sleepers, check_sleeper, NULL);
 	check_memory();
 	check_turns();
@@ -137,6 +158,26 @@ static struct model_message *any_message(void)
 	return NULL;
 }
 
+/* One that was retried sleeps on only where there is something to wait for. */
+static void check_retried(const struct model_message *m, size_t unread)
+{
+	const struct sleeper *sleeper = sleepers_find(&manager->sleepers, m->id.number);
+
+	if (sleeper != NULL && sleeper->waiters == NULL && m->is_at_s5 && m->recipients == 1 &&
+	    m->decided[1] == 0 && is_extra_configured && model_disk.unread == unread)
+		model_fail("message %" PRIu64 " is not tried though it was asked for",
+			   m->id.number);
+}
+
+/* M has got the order, which was carried out. */
+static void note_order(struct model_message *m, const char *word, bool was_asleep, size_t unread)
+{
+	if (strcmp(word, "hold") == 0 && was_asleep)
+		m->is_held = true;
+	if (strcmp(word, "retry") == 0 && was_asleep)
+		check_retried(m, unread);
+}
+
 static void give_order(void)
 {
 	static const char *const words[] = {"retry",  "hold",   "release", "bounce",
@@ -145,6 +186,8 @@ static void give_order(void)
 	struct model_message *m = any_message();
 	bool is_giving_up;
 	bool was_given_up;
+	bool was_asleep;
+	size_t unread = model_disk.unread;
 	const char *answer;
 	char text[128];
 
@@ -157,12 +200,25 @@ static void give_order(void)
 	was_given_up = m != NULL && m->is_given_up;
 	if (is_giving_up)
 		m->is_given_up = true; /* it may be gone before there is an answer */
+	was_asleep = m != NULL && sleepers_find(&manager->sleepers, m->id.number) != NULL;
+	if (m != NULL && strcmp(word, "release") == 0)
+		m->is_held = false;
 	answer = model_give_order(text);
+	if (m != NULL && strcmp(answer, "ok") == 0)
+		note_order(m, word, was_asleep, unread);
 	if (is_giving_up && strcmp(answer, "ok") != 0)
 		m->is_given_up = was_given_up;
 }
 
 static void restart(void);
+
+static void set_clock(void)
+{
+	int64_t by_us = ((int64_t)model_random(4000) - 2000) * SECOND_US;
+
+	model_wall_us += by_us;
+	model_jumped_us += by_us > 0 ? by_us : -by_us;
+}
 
 static void something_bad(void)
 {
@@ -180,10 +236,10 @@ static void something_bad(void)
 		model_disk.refuses = model_once_in(3);
 		break;
 	case 4:
-		model_wall_us += ((int64_t)model_random(4000) - 2000) * SECOND_US;
+		set_clock();
 		break;
 	case 5:
-		manager_configure(manager, configuration());
+		manager_configure(manager, configuration(model_once_in(2)));
 		model_run_tasks();
 		break;
 	case 6:
@@ -242,6 +298,7 @@ static void release_holds(void)
 		if (!model_disk.messages[i].is_present)
 			continue;
 		snprintf(text, sizeof text, "release %" PRIu64, model_disk.messages[i].id.number);
+		model_disk.messages[i].is_held = false;
 		(void)model_give_order(text);
 	}
 }
@@ -251,6 +308,8 @@ static void peace(void)
 {
 	model_disk.fails = false;
 	model_disk.refuses = false;
+	manager_configure(manager, configuration(true));
+	model_run_tasks();
 	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
 		model_connect_helpers();
 		model_queue_connects();
@@ -289,7 +348,8 @@ static void begin(void)
 	const struct manager_peers peers = {
 		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
 
-	manager = manager_new(NULL, NULL, configuration(), &peers, on_ready, NULL);
+	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
+	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;
 	model_queue_connects();
 	model_connect_helpers();
 }

@@ -24,6 +24,8 @@ _Noreturn void model_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
 extern int64_t model_mono_us;
 extern int64_t model_wall_us;
+/* How far the wall clock was set, forth and back. */
+extern int64_t model_jumped_us;
 
 /* Runs what was deferred until nothing is. */
 void model_run_tasks(void);
@@ -37,10 +39,11 @@ enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_
 /* An order that waits at the notify socket; its answer. */
 const char *model_give_order(const char *text);
 
-/* --- model_queue.c: the queue's directory, "queue", and the disk --- */
+/* --- model_queue.c: "queue"; model_disk.c: the disk; model_mail.c: messages, the ledger --- */
 
 enum { MODEL_RECIPIENTS_MAX = 6 };
-#define MODEL_LIFETIME_US (5 * DAY_US)
+#define MODEL_DELAY_NOTICE_US (HOUR_US / 2)
+#define MODEL_LIFETIME_US     (5 * DAY_US)
 
 /* A message on the disk. */
 struct model_message {
@@ -49,28 +52,45 @@ struct model_message {
 	bool is_at_s5;   /* info/ */
 	bool is_present; /* its data is there */
 	bool is_report;
+	bool is_verp; /* each recipient has a sender of his own */
 	int64_t due_us;
 	struct buffer envelope;
 	struct buffer control;
 	uint32_t recipients;
+	unsigned notify[MODEL_RECIPIENTS_MAX + 1]; /* enum mail_notify, as asked for */
 	/* the ledger, by delivery (each recipient has one): */
 	const void *flight[MODEL_RECIPIENTS_MAX + 1]; /* the helper that has it, or NULL */
 	char decided[MODEL_RECIPIENTS_MAX + 1];       /* '2' or '5' as reported; 'x': given up */
+	bool is_passed_on[MODEL_RECIPIENTS_MAX + 1];  /* its success is reported by others */
+	bool is_held;                                 /* since it slept: nothing may be started */
+	int64_t jumped_us;                            /* model_jumped_us when it came */
 	bool is_given_up;                             /* an order said so */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
+	uint32_t successes;                           /* reports of success alone */
 };
 
 extern struct model_disk {
 	bool fails;      /* updates fail */
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
+	size_t unread;   /* messages that could not be read */
 	size_t alive;    /* messages that are not removed */
 	size_t capacity; /* for whom there is room */
 	struct model_message *messages;
 } model_disk;
 
 struct model_message *model_find(uint64_t number);
+/* Says this to the manager in the name of "queue", which is connected. */
+void model_tell(enum queue_protocol type, struct str body);
+/* ENVELOPE becomes a message, with the next number; the manager is told. */
+void model_add_mail(struct mail_envelope *envelope, bool is_report);
+uint64_t model_next_number(void);
+/* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
+void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
+			bool is_triggered);
+/* It is removed: whether that may be. */
+void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
 /* Ends the update that is at the disk, if any; whether there was one. */
@@ -81,8 +101,8 @@ void model_answer_removals(void);
 bool model_queue_bounce(void);
 /* A failure of the message was reported to its sender. */
 void model_reported(uint64_t number);
-/* Its delay, or a success: once. */
-void model_delay_reported(uint64_t number);
+/* Its delay, or that all succeeded: each once, and only to who asked. */
+void model_notified(uint64_t number);
 void model_queue_lost(void);
 /* A manager has ended: what it had said to "queue" was said. */
 void model_forget_manager(void);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELPERS = 4, JOBS = 64, QUESTIONS = 4096 };
+enum { HELPERS = 5, JOBS = 64, QUESTIONS = 4096 };
 
 struct pretended_job {
 	uint32_t tag;
@@ -52,6 +52,7 @@ static struct pretended {
 } helpers[HELPERS] = {{"remote", 8, NULL, {{0}}, 0, NULL, 0, false},
 		      {"remote", 3, NULL, {{0}}, 0, NULL, 0, false},
 		      {"local", 4, NULL, {{0}}, 0, NULL, 0, false},
+		      {"extra", 2, NULL, {{0}}, 0, NULL, 0, false},
 		      {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false}};
 
 static void (*accepted)(void *context, int socket);
@@ -130,6 +131,9 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	if (m->decided[delivery] != 0)
 		model_fail("delivery %u of %" PRIu64 " is started though it was decided", delivery,
 			   m->id.number);
+	if (m->is_held)
+		model_fail("delivery %u of %" PRIu64 " is started though it is held", delivery,
+			   m->id.number);
 	if (m->is_given_up)
 		model_fail("delivery %u of %" PRIu64 " is started though it was given up", delivery,
 			   m->id.number);
@@ -148,12 +152,13 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text)
 	struct unpack body = {text, false};
 	struct pretended_job *job = &helper->jobs[helper->job_count];
 	struct model_message *m;
+	struct str sender;
 
 	if (helper->job_count == helper->places)
 		model_fail("%s gets more than it has places for", helper->service);
 	*job = (struct pretended_job){.tag = tag, .number = unpack_u64(&body)};
 	(void)unpack_u64(&body);
-	(void)unpack_str(&body);
+	sender = unpack_str(&body);
 	(void)unpack_u64(&body);
 	(void)unpack_u32(&body);
 	(void)unpack_u32(&body);
@@ -168,6 +173,9 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text)
 		(void)unpack_str(&body);
 		check_start(helper, m, job->deliveries[i]);
 	}
+	if (m->is_verp && (job->count != 1 || str_find(sender, '[') >= 0))
+		model_fail("a job of %" PRIu64 " has %u recipients and one sender", m->id.number,
+			   job->count);
 	helper->job_count++;
 }
 
@@ -265,6 +273,8 @@ static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
 	struct ipc_job_report report = {
 		.number = number, .status = STR("2.0.0"), .text = STR("ok")};
 
+	if (kind == 'f' && model_once_in(3))
+		report.flags = IPC_JOB_PASSED_ON;
 	if (kind == 'n')
 		report.status = STR("5.1.1");
 	else if (!peace && (kind == 'd' || (kind == 's' && model_once_in(4))))
@@ -301,6 +311,7 @@ static void report(struct pretended *helper, size_t index, bool whole, bool peac
 			continue; /* it forgets one */
 		job->is_reported[i] = true;
 		text = report_of(job->kinds[i], job->deliveries[i], peace);
+		m->is_passed_on[job->deliveries[i]] = (text.flags & IPC_JOB_PASSED_ON) != 0;
 		ipc_job_add_report(&body, &text);
 		decide_delivery(m, job->deliveries[i], text.status.data[0]);
 	}
@@ -311,6 +322,24 @@ static void report(struct pretended *helper, size_t index, bool whole, bool peac
 	}
 	if (whole || body.length > 0)
 		say(helper, whole ? IPC_JOB_FINISH : IPC_JOB_REPORT, tag, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+/* A report that was given once is given again, and says otherwise. */
+static void repeat(struct pretended *helper, size_t index)
+{
+	struct pretended_job *job = &helper->jobs[index];
+	struct buffer body = {0};
+
+	for (uint32_t i = 0; i < job->count; i++) {
+		const struct ipc_job_report again = {job->deliveries[i], 0, STR("5.0.0"),
+						     STR("again"), STR("")};
+
+		if (job->is_reported[i] && body.length == 0)
+			ipc_job_add_report(&body, &again);
+	}
+	if (body.length > 0)
+		say(helper, IPC_JOB_REPORT, job->tag, buffer_view(&body));
 	buffer_clear(&body);
 }
 
@@ -331,10 +360,13 @@ static void lie(struct pretended *helper)
 
 static void add_target(struct buffer *body, uint32_t recipient, const char *address, bool is_away)
 {
-	bool is_local = strstr(address, "@local") != NULL;
+	bool is_extra = strstr(address, "@extra") != NULL;
+	bool is_local = is_extra || strstr(address, "@local") != NULL;
 	struct ipc_job_target target = {.recipient = recipient,
 					.route = is_local ? QUEUE_ROUTE_LOCAL : QUEUE_ROUTE_REMOTE,
-					.service = is_local ? STR("local") : STR(""),
+					.service = is_extra   ? STR("extra")
+						   : is_local ? STR("local")
+							      : STR(""),
 					.address = str_from(address),
 					.status = STR(""),
 					.text = STR("")};
@@ -380,6 +412,8 @@ static void act(struct pretended *helper, bool peace)
 		answer(helper, peace);
 	else if (!peace && model_once_in(400))
 		lie(helper);
+	else if (!peace && helper->job_count > 0 && model_once_in(20))
+		repeat(helper, model_random(helper->job_count));
 	else if (helper->job_count > 0)
 		report(helper, model_random(helper->job_count), peace || !model_once_in(5), peace);
 }

@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 int64_t model_mono_us = 1000 * SECOND_US;
+int64_t model_jumped_us;
 int64_t model_wall_us = INT64_C(1700000000) * SECOND_US;
 
 /* --- chance --- */
@@ -280,7 +281,7 @@ void log_write(enum log_name name, const struct log_field *fields)
 	if (name == EVENT_BOUNCED || name == EVENT_BOUNCE_DROPPED)
 		model_reported(fields[0].id.number);
 	if (name == EVENT_NOTIFIED)
-		model_delay_reported(fields[0].id.number);
+		model_notified(fields[0].id.number);
 	if (getenv("MODEL_LOG") == NULL)
 		return;
 	printf("%lld %s", (long long)(model_mono_us / 1000), names[name]);

@@ -5,6 +5,8 @@
 #include "manager/wait/share.h"
 #include "test.h"
 
+enum { MAPPING = SHARE_UNITS / 4 };
+
 static const int64_t BEGIN_US = 1000 * SECOND_US;
 
 /* How many are woken in US, one looked for each millisecond, while new mail comes. */
@@ -156,11 +158,11 @@ static void what_may_be_mapped_is_bounded(void **state)
 	} cases[] = {
 		{0, 0, true, true},
 		{0, 0, false, true},
-		{SHARE_MAPPING, SHARE_MAPPING - 1, true, true},
-		{SHARE_MAPPING, SHARE_MAPPING, true, false},
-		{SHARE_MAPPING, SHARE_MAPPING / 2 - 1, false, true},
-		{SHARE_MAPPING, SHARE_MAPPING / 2, false, false},
-		{SHARE_MAPPING, SHARE_MAPPING / 2, true, true},
+		{MAPPING, MAPPING - 1, true, true},
+		{MAPPING, MAPPING, true, false},
+		{MAPPING, MAPPING / 2 - 1, false, true},
+		{MAPPING, MAPPING / 2, false, false},
+		{MAPPING, MAPPING / 2, true, true},
 		{SHARE_UNITS - 1, 1, true, true},
 		{SHARE_UNITS, 1, true, false},
 		{SHARE_UNITS, 0, true, true}, /* who is alone is let in */
@@ -171,7 +173,7 @@ static void what_may_be_mapped_is_bounded(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct share share = {cases[i].used, cases[i].mapping};
+		const struct share share = {SHARE_UNITS, cases[i].used, cases[i].mapping};
 
 		assert_int_equal(share_may_map(&share, cases[i].is_new), cases[i].may);
 		assert_int_equal(share_free(&share),

@@ -49,6 +49,7 @@ static struct scene *begin(void)
 	struct scene *scene = memory_alloc_zero(1, sizeof *scene);
 
 	scene->wait = wait_scene_new();
+	scene->share.limit = SHARE_UNITS;
 	scene->wake = wake_new(NULL, &scene->wait->sleepers, scene->wait->triggers, &scene->share,
 			       &handler, scene);
 	wake_check_clock(scene->wake);
@@ -184,7 +185,7 @@ static void first_attempts_need_memory_to_be_mapped(void **state)
 	struct scene *scene = begin();
 
 	(void)state;
-	scene->share.mapping = scene->share.used = SHARE_MAPPING / 2;
+	scene->share.mapping = scene->share.used = SHARE_UNITS / 4 / 2;
 	sleep_in(scene, 1, 1, INT64_MAX, NULL);
 	wake_first(scene->wake, sleepers_find(&scene->wait->sleepers, 1));
 	sleep_in(scene, 3, 1, 2 * SECOND_US, NULL);
@@ -208,7 +209,7 @@ static void who_must_be_mapped_keeps_nobody_back(void **state)
 	struct scene *scene = begin();
 
 	(void)state;
-	scene->share.mapping = scene->share.used = SHARE_MAPPING / 2;
+	scene->share.mapping = scene->share.used = SHARE_UNITS / 4 / 2;
 	sleep_in(scene, 1, 3, SECOND_US, NULL);
 	sleep_in(scene, 4, 2, 2 * SECOND_US, NULL);
 	for (uint64_t i = 4; i <= 5; i++)

@@ -35,6 +35,7 @@ struct turn_scene *scene_new(uint32_t places, uint32_t destination_places)
 	scene->now_us = 1000 * SECOND_US;
 	scene->stages[0] = (struct config_stage){"remote", places, destination_places, false};
 	scene->stages[1] = (struct config_stage){"local", 4, 2, false};
+	scene->share.limit = SHARE_UNITS;
 	scene->transports = transports_new(&scene->share, &handler, scene);
 	scene_configure(scene);
 	scene->remote = transports_find(scene->transports, STR("remote"));

@@ -4,9 +4,10 @@
 
 size_t room_in_transport(const struct transport *transport)
 {
-	enum { MOST = SHARE_UNITS / 2 };
-	size_t own = transport->units < MOST ? MOST - transport->units : 0;
-	size_t free = share_free(transport->transports->share);
+	const struct share *share = transport->transports->share;
+	size_t most = share->limit / 2;
+	size_t own = transport->units < most ? most - transport->units : 0;
+	size_t free = share_free(share);
 
 	return own < free ? own : free;
 }

@@ -15,12 +15,12 @@
 #include <stddef.h>
 
 enum {
-	SHARE_UNITS = 160 * 1024, /* in all: 40 MiB */
+	SHARE_UNITS = 160 * 1024, /* a process has in all: 40 MiB */
 	SHARE_UNITS_MESSAGE = 8,
-	SHARE_MAPPING = SHARE_UNITS / 4, /* of them what resolve has been asked for may hold */
 };
 
 struct share {
+	size_t limit;   /* units in all */
 	size_t used;    /* by all that are awake */
 	size_t mapping; /* of these by those whose recipients are not known yet */
 };
@@ -32,7 +32,13 @@ static inline size_t share_of_message(size_t deliveries)
 
 static inline size_t share_free(const struct share *share)
 {
-	return share->used < SHARE_UNITS ? SHARE_UNITS - share->used : 0;
+	return share->used < share->limit ? share->limit - share->used : 0;
+}
+
+/* What those for which resolve has been asked may hold. */
+static inline size_t share_mapping(const struct share *share)
+{
+	return share->limit / 4;
 }
 
 /* Whether another message may be read or taken in, to be mapped. What comes with its envelope
@@ -40,7 +46,7 @@ static inline size_t share_free(const struct share *share)
  * however large it is. */
 static inline bool share_may_map(const struct share *share, bool is_new)
 {
-	size_t limit = is_new ? (size_t)SHARE_MAPPING : (size_t)SHARE_MAPPING / 2;
+	size_t limit = is_new ? share_mapping(share) : share_mapping(share) / 2;
 
 	return share->mapping < limit && (share_free(share) > 0 || share->mapping == 0);
 }

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 enum {
-	RETRIES_MAX = 1000,             /* awake */
-	RETRIES_FREE = SHARE_UNITS / 4, /* what they leave to new mail */
-	SLICE_US = 2000,                /* of the loop's time without a pause */
+	RETRIES_MAX = 1000, /* awake */
+	RETRIES_LEAVE = 4,  /* to new mail: one part in so many */
+	SLICE_US = 2000,    /* of the loop's time without a pause */
 	PAUSE_US = 2000,
 	BUSY_PAUSE_US = 5000,
 	SOURCES = 4,
@@ -98,7 +98,9 @@ static struct sleeper *next_retry(struct wake *wake)
 
 static bool has_room_for_retry(const struct wake *wake)
 {
-	return wake->retries < RETRIES_MAX && share_free(wake->share) > RETRIES_FREE;
+	size_t left = wake->share->limit / RETRIES_LEAVE;
+
+	return wake->retries < RETRIES_MAX && share_free(wake->share) > left;
 }
 
 static bool wake_first_attempt(struct wake *wake)

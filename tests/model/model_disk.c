@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: ISC
+/* The disk that may fail: control files, their updates, scans, and trigger/. */
+#include "base/panic.h"
+#include "model.h"
+#include "os/file.h"
+#include "queue/cleaner.h"
+#include "queue/update.h"
+#include "queue/walk.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- updates --- */
+
+struct queue_group {
+	const struct queue_group_handler *handler;
+	void *context;
+	void *items[4096];
+	size_t count;
+};
+
+static struct queue_group the_group;
+
+struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_group_handler *handler,
+				    void *context)
+{
+	(void)loop;
+	the_group = (struct queue_group){.handler = handler, .context = context};
+	return &the_group;
+}
+
+void queue_group_free(struct queue_group *group)
+{
+	(void)group;
+}
+
+void queue_group_add(struct queue_group *group, void *item)
+{
+	if (group->count == COUNT_OF(group->items))
+		model_fail("too much is to be recorded");
+	group->items[group->count++] = item;
+}
+
+bool model_disk_works(void)
+{
+	void *items[COUNT_OF(the_group.items)];
+	size_t count = the_group.count;
+
+	if (count == 0)
+		return false;
+	memcpy(items, the_group.items, count * sizeof *items);
+	the_group.count = 0;
+	the_group.handler->work(the_group.context, items, count);
+	the_group.handler->done(the_group.context, items, count);
+	model_run_tasks();
+	return true;
+}
+
+static int apply(struct queue_update *update)
+{
+	struct model_message *m = model_find(update->number);
+
+	if (m == NULL || m->id.born_us != update->born_us)
+		model_fail("an update of %" PRIu64 ", which is gone", update->number);
+	if (model_disk.fails || model_once_in(200))
+		return -EIO;
+	if (update->preprocess) {
+		if (!m->is_queued)
+			model_fail("%" PRIu64 " is brought to S5 from nowhere", update->number);
+		buffer_reset(&m->control);
+		buffer_append_str(&m->control, buffer_view(&m->envelope));
+		m->is_at_s5 = true;
+	} else if (!m->is_at_s5) {
+		model_fail("%" PRIu64 " is updated at S4", update->number);
+	}
+	if (update->is_whole)
+		buffer_reset(&m->control);
+	buffer_append_str(&m->control, update->control);
+	return 0;
+}
+
+void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
+			       size_t count)
+{
+	(void)store;
+	for (size_t i = 0; i < count; i++)
+		updates[i]->result = apply(updates[i]);
+}
+
+int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+		      struct queue_control **control_out, unsigned *line_out)
+{
+	struct model_message *m = model_find(number);
+	struct str text;
+
+	(void)store;
+	if (model_once_in(300)) {
+		model_disk.unread++;
+		return -EMFILE;
+	}
+	if (m == NULL || (stage != NULL ? !m->is_queued : !m->is_at_s5))
+		return -ENOENT;
+	text = buffer_view(m->is_at_s5 ? &m->control : &m->envelope);
+	return queue_control_parse(text, control_out, line_out);
+}
+
+int queue_update_finish(struct queue_store *store, uint64_t number, const char *const *services,
+			size_t service_count)
+{
+	struct model_message *m = model_find(number);
+
+	(void)store;
+	(void)services;
+	(void)service_count;
+	if (model_disk.fails)
+		return -EIO;
+	if (m == NULL || !m->is_at_s5 || m->is_queued)
+		model_fail("%" PRIu64 " is finished, though it is not at S5 alone", number);
+	m->is_at_s5 = false;
+	return 0;
+}
+
+int queue_update_bounced(struct queue_store *store, uint64_t number)
+{
+	(void)store;
+	(void)number;
+	return model_disk.fails ? -EIO : 0;
+}
+
+int queue_update_leave(struct queue_store *store, uint64_t number, const char *service)
+{
+	(void)store;
+	(void)number;
+	(void)service;
+	return 0;
+}
+
+int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64_t number,
+			void (*removed)(void *context, const char *path), void *context)
+{
+	(void)store;
+	(void)stage;
+	(void)number;
+	(void)removed;
+	(void)context;
+	return model_once_in(50) ? -EIO : 0;
+}
+
+void queue_update_account(struct queue_control *control, const struct queue_update *update)
+{
+	if (update->result == 0)
+		control->size = update->is_whole ? update->control.length
+						 : control->size + update->control.length;
+}
+
+struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,
+					size_t service_count,
+					const struct queue_cleaner_handler *handler, void *context)
+{
+	(void)store;
+	(void)services;
+	(void)service_count;
+	(void)handler;
+	(void)context;
+	return NULL;
+}
+
+void queue_cleaner_free(struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+}
+
+int queue_cleaner_step(struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+	return model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
+}
+
+bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
+{
+	(void)cleaner;
+	return model_once_in(2);
+}
+
+int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)
+{
+	struct model_message *m = model_find(number);
+
+	(void)store;
+	if (m != NULL)
+		m->due_us = due_us;
+	return 0;
+}
+
+int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
+{
+	(void)store;
+	(void)stage;
+	return model_once_in(500) ? -EMFILE : model_find(number) != NULL ? MODEL_DATA : -ENOENT;
+}
+
+int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
+			   uint64_t size, struct buffer *data)
+{
+	int file = queue_update_open_data(store, stage, number);
+
+	memset(buffer_reserve(data, size), 'x', size);
+	buffer_commit(data, size);
+	return file < 0 ? file : 0;
+}
+
+int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
+				uint64_t number, uint64_t size, struct buffer *data)
+{
+	return queue_update_read_data(store, stage, number, size, data);
+}
+
+/* --- scans --- */
+
+int queue_store_directory(const struct queue_store *store)
+{
+	(void)store;
+	return 0;
+}
+
+void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+		      uint64_t number, char path[QUEUE_PATH_SIZE])
+{
+	(void)store;
+	snprintf(path, QUEUE_PATH_SIZE, "%c%c%" PRIu64, place == QUEUE_TODO ? 't' : 'i',
+		 name != NULL ? name[0] : '-', number);
+}
+
+/* All is in todo/arrive, or in info/. */
+static bool is_in(const struct model_message *m, enum queue_place place, const char *name)
+{
+	if (place == QUEUE_INFO)
+		return m->is_at_s5;
+	return m->is_queued && strcmp(name, mail_stage_name(m->is_report ? MAIL_STAGE_SUBMIT
+									 : MAIL_STAGE_ARRIVE)) == 0;
+}
+
+int os_file_info_at(int directory, const char *path, struct os_file_info *info_out)
+{
+	struct model_message *m = model_find(strtoull(path + 2, NULL, 10));
+	const char *name = path[1] == 's' ? "submit" : "arrive";
+
+	(void)directory;
+	if (m == NULL || !is_in(m, path[0] == 't' ? QUEUE_TODO : QUEUE_INFO, name))
+		return -ENOENT;
+	*info_out = (struct os_file_info){.inode = m->id.number, .modified_us = m->due_us};
+	return 0;
+}
+
+void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
+		      enum queue_place place, const char *name)
+{
+	*walk = (struct queue_walk){.store = store, .place = place, .name = name};
+}
+
+int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)(const char *path))
+{
+	(void)stray;
+	while (walk->x < model_disk.capacity) {
+		const struct model_message *m = &model_disk.messages[walk->x++];
+
+		if (!m->is_present || !is_in(m, walk->place, walk->name))
+			continue;
+		*number_out = m->id.number;
+		return 1;
+	}
+	return 0;
+}
+
+int queue_walk_info(const struct queue_walk *walk, uint64_t number, struct os_file_info *info_out)
+{
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(walk->store, walk->place, walk->name, number, path);
+	return os_file_info_at(0, path, info_out);
+}
+
+void queue_walk_end(struct queue_walk *walk)
+{
+	(void)walk;
+}
+
+int os_file_open(int directory, const char *path, unsigned flags)
+{
+	(void)directory;
+	(void)path;
+	(void)flags;
+	return MODEL_TRIGGER;
+}
+
+void os_file_close(int file)
+{
+	(void)file;
+}
+
+/* --- trigger/ --- */
+
+static char triggers[256][QUEUE_TRIGGER_MAX + 1];
+
+static char *find_trigger(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(triggers); i++)
+		if (str_equal(str_from(triggers[i]), name))
+			return triggers[i];
+	return NULL;
+}
+
+bool model_has_trigger(const char *name)
+{
+	return find_trigger(str_from(name)) != NULL;
+}
+
+int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)
+{
+	char *place = find_trigger(name);
+
+	(void)store;
+	(void)now_us;
+	(void)reason;
+	if (place == NULL)
+		place = find_trigger(STR(""));
+	if (place == NULL || model_once_in(100))
+		return -ENOSPC;
+	memcpy(place, name.data, name.length);
+	place[name.length] = '\0';
+	return 0;
+}
+
+int queue_trigger_release(struct queue_store *store, struct str name)
+{
+	char *place = find_trigger(name);
+
+	(void)store;
+	if (place != NULL)
+		place[0] = '\0';
+	return 0;
+}
+
+int queue_trigger_each(struct queue_store *store, int (*each)(void *context, struct str name),
+		       void *context)
+{
+	int result = 0;
+
+	(void)store;
+	for (size_t i = 0; result == 0 && i < COUNT_OF(triggers); i++)
+		if (triggers[i][0] != '\0')
+			result = each(context, str_from(triggers[i]));
+	return result;
+}
+
+bool queue_trigger_name_is_valid(struct str name)
+{
+	return name.length > 0 && name.length <= QUEUE_TRIGGER_MAX;
+}

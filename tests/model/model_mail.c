@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: ISC
+/* Messages as they come, and what must have become of them when they go: the ledger. */
+#include "bounce/report.h"
+#include "ipc/pack.h"
+#include "mail/verp.h"
+#include "model.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- new messages --- */
+
+static uint64_t next_number = 100;
+
+uint64_t model_next_number(void)
+{
+	return next_number;
+}
+
+static struct model_message *make(void)
+{
+	size_t i = 0;
+
+	while (i < model_disk.capacity && model_disk.messages[i].is_present)
+		i++;
+	if (i == model_disk.capacity)
+		model_fail("the model has no room for another message");
+	model_disk.messages[i] = (struct model_message){.id = {next_number++, model_wall_us},
+							.is_present = true,
+							.is_queued = true,
+							.jumped_us = model_jumped_us};
+	model_disk.alive++;
+	return &model_disk.messages[i];
+}
+
+static void notice(const struct model_message *m)
+{
+	struct buffer body = {0};
+
+	if (!model_disk.is_up)
+		return;
+	if (model_once_in(50)) {
+		model_tell(QUEUE_PROTOCOL_MISSED, STR(""));
+		return;
+	}
+	pack_u32(&body, MAIL_STAGE_ARRIVE);
+	pack_u64(&body, m->id.number);
+	pack_str(&body, model_once_in(20) ? STR("") : buffer_view(&m->envelope));
+	model_tell(QUEUE_PROTOCOL_QUEUED, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+void model_add_mail(struct mail_envelope *envelope, bool is_report)
+{
+	struct model_message *m = make();
+
+	m->is_report = is_report;
+	m->is_verp = mail_verp_is(envelope->sender);
+	envelope->id = m->id;
+	envelope->size = 100;
+	envelope->received = STR("model");
+	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
+		model_fail("an envelope cannot be written");
+	m->recipients = (uint32_t)envelope->recipient_count;
+	for (uint32_t i = 1; i <= m->recipients; i++)
+		m->notify[i] = envelope->recipients[i - 1].notify;
+	notice(m);
+	model_run_tasks();
+}
+
+/* Domains tell what becomes of it: model_helpers.c. */
+void model_new_mail(uint32_t recipients)
+{
+	static const char *const kinds[] = {"local", "fast", "fast", "slow",
+					    "dead",  "grey", "none", "extra"};
+	static const unsigned wishes[] = {0,
+					  0,
+					  MAIL_NOTIFY_NEVER,
+					  MAIL_NOTIFY_SUCCESS,
+					  MAIL_NOTIFY_SUCCESS | MAIL_NOTIFY_FAILURE,
+					  MAIL_NOTIFY_DELAY,
+					  MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_DELAY};
+	struct mail_envelope *envelope = mail_envelope_new();
+	char address[64];
+
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	snprintf(address, sizeof address, "s%u@sender.example%s", (unsigned)model_random(5),
+		 model_once_in(8) ? "-@[]" : "");
+	envelope->sender = arena_copy_str(envelope->arena, str_from(address));
+	for (uint32_t i = 0; i < recipients; i++) {
+		snprintf(address, sizeof address, "r@%s%u.example",
+			 kinds[model_random(COUNT_OF(kinds))], (unsigned)model_random(3));
+		mail_envelope_add(envelope, str_from(address))->notify =
+			wishes[model_random(COUNT_OF(wishes))];
+	}
+	model_add_mail(envelope, false);
+	mail_envelope_free(envelope);
+}
+
+/* --- the ledger --- */
+
+/* What is delivered is decided, or was given up; who asked to hear of it has heard. */
+static void check_told(const struct model_message *m)
+{
+	bool is_failure = false;
+	bool is_success = false;
+
+	for (uint32_t i = 1; i <= m->recipients; i++) {
+		is_failure |= m->decided[i] == '5' && bounce_is_wanted(m->notify[i]);
+		is_success |= m->decided[i] == '2' && !m->is_passed_on[i] &&
+			      bounce_is_success_wanted(m->notify[i]);
+	}
+	if (is_failure && m->reports == 0)
+		model_fail("message %" PRIu64 " ends without a report", m->id.number);
+	if (is_success && m->reports + m->successes == 0)
+		model_fail("success of %" PRIu64 " is not reported", m->id.number);
+	if (!is_success && m->successes > 0)
+		model_fail("success of %" PRIu64 " is reported to who did not ask", m->id.number);
+	if (!is_failure && m->reports > 0 && !m->is_given_up)
+		model_fail("failure of %" PRIu64 " is reported to who did not ask", m->id.number);
+}
+
+static bool wants_delay(const struct model_message *m)
+{
+	for (uint32_t i = 1; i <= m->recipients; i++)
+		if (m->decided[i] == 0 && bounce_is_delay_wanted(m->notify[i], true))
+			return true;
+	return false;
+}
+
+/* What cannot be read or recorded may be looked at so much later. */
+static const int64_t AGAIN_US = 11 * MINUTE_US;
+
+void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
+			bool is_triggered)
+{
+	int64_t notice_us = m->id.born_us + MODEL_DELAY_NOTICE_US;
+	int64_t late_us = AGAIN_US + model_jumped_us - m->jumped_us;
+
+	if (!m->is_at_s5 || m->is_queued || m->is_report || m->is_given_up)
+		return;
+	if (is_triggered && m->due_us > model_wall_us + late_us)
+		model_fail("message %" PRIu64 " waits for a trigger, and the next one looks late",
+			   m->id.number);
+	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
+		return;
+	if (sleeper->due_us > (notice_us > model_wall_us ? notice_us : model_wall_us) + late_us)
+		model_fail("message %" PRIu64 " sleeps when its delay is to be reported",
+			   m->id.number);
+}
+
+static void check_hold(const struct model_message *m)
+{
+	char id[MAIL_ID_SIZE];
+	char name[MAIL_ID_SIZE + 8];
+
+	mail_id_format(m->id, id);
+	snprintf(name, sizeof name, "hold.%s", id);
+	if (model_has_trigger(name))
+		model_fail("message %" PRIu64 " ends and leaves its hold", m->id.number);
+}
+
+void model_check_over(const struct model_message *m)
+{
+	check_hold(m);
+	if (model_wall_us - m->id.born_us >= MODEL_LIFETIME_US) /* given up for its age */
+		return;
+	for (uint32_t i = 1; i <= m->recipients; i++) {
+		if (m->flight[i] != NULL)
+			model_fail("message %" PRIu64 " ends while delivery %u is in flight",
+				   m->id.number, i);
+		if (m->decided[i] == 0 && !m->is_given_up)
+			model_fail("message %" PRIu64 " ends before delivery %u is decided",
+				   m->id.number, i);
+	}
+	if (!m->is_report)
+		check_told(m);
+}
+
+static bool is_all_decided(const struct model_message *m)
+{
+	for (uint32_t i = 1; i <= m->recipients; i++)
+		if (m->decided[i] == 0)
+			return false;
+	return true;
+}
+
+void model_notified(uint64_t number)
+{
+	struct model_message *m = model_find(number);
+
+	if (m == NULL)
+		model_fail("a message that is gone is reported on");
+	if (is_all_decided(m) || m->is_given_up) {
+		m->successes++;
+		return;
+	}
+	if (++m->delays > 1)
+		model_fail("the delay of message %" PRIu64 " is reported twice", number);
+	if (!wants_delay(m))
+		model_fail("the delay of message %" PRIu64 " is reported to who did not ask",
+			   number);
+}
+
+void model_reported(uint64_t number)
+{
+	struct model_message *m = model_find(number);
+
+	if (m == NULL)
+		model_fail("a message that is gone is reported on");
+	m->reports++;
+}
