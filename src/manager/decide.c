@@ -185,8 +185,11 @@ enum message_state decide_record_failed(struct manager *manager, struct message 
 	message->record_failures++;
 	if (message->jobs == 0 && !manager->is_stopping && only_waits(message)) {
 		int64_t again_us = os_clock_wall_us() + delay_us;
+		int64_t notice_us = notice_delay_due_us(message->control, manager->config);
 		int64_t due_us = next_due(manager, message);
 
+		if (notice_us < due_us)
+			due_us = notice_us;
 		return message_sleep(manager, message, NULL, due_us > again_us ? due_us : again_us);
 	}
 	recorder_soon(manager->recorder, &message->recording,
