@@ -60,17 +60,6 @@ enum message_state decide_end(struct manager *manager, struct message *message)
 
 /* --- the disk --- */
 
-/* Nothing has to be remembered but that it waits. */
-static bool only_waits(const struct message *message)
-{
-	for (size_t i = 0; i < message->control->delivery_count; i++)
-		if (message->news[i] & RECORDER_DELAY ||
-		    (message->news[i] != 0 &&
-		     message->control->deliveries[i].outcome != QUEUE_WAIT))
-			return false;
-	return true;
-}
-
 enum message_state decide_record(struct manager *manager, struct message *message)
 {
 	struct recorder_work work = message_work(message);
@@ -179,11 +168,12 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 
 enum message_state decide_record_failed(struct manager *manager, struct message *message)
 {
+	const struct recorder_work work = message_work(message);
 	int64_t delay_us = RECORD_AGAIN_US
 			   << (message->record_failures < 6 ? message->record_failures : 6);
 
 	message->record_failures++;
-	if (message->jobs == 0 && !manager->is_stopping && only_waits(message)) {
+	if (message->jobs == 0 && !manager->is_stopping && recorder_only_waits(&work)) {
 		int64_t again_us = os_clock_wall_us() + delay_us;
 		int64_t notice_us = notice_delay_due_us(message->control, manager->config);
 		int64_t due_us = next_due(manager, message);

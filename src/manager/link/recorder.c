@@ -138,10 +138,8 @@ static void set_text(struct recorder *recorder, struct record *record)
 	update->control = buffer_view(update->is_whole ? &record->whole : &record->control);
 }
 
-bool recorder_is_about_time(const struct recorder_work *work)
+bool recorder_only_waits(const struct recorder_work *work)
 {
-	if (message_facts_are_s4(work->facts))
-		return false;
 	for (size_t i = 0; i < work->control->delivery_count; i++)
 		if (work->news[i] & RECORDER_DELAY ||
 		    (work->news[i] != 0 && work->control->deliveries[i].outcome != QUEUE_WAIT))
@@ -170,7 +168,8 @@ static int fill(struct recorder *recorder, struct record *record, const struct r
 		error = add_news(record, work->news);
 	set_text(recorder, record);
 	record->update.bounce = buffer_view(&record->bounce);
-	record->update.may_be_lost = !record->update.is_whole && recorder_is_about_time(work);
+	record->update.may_be_lost =
+		!is_s4 && !record->update.is_whole && recorder_only_waits(work);
 	return error;
 }
 

@@ -66,7 +66,7 @@ struct recorder_work {
  * deliveries meanwhile is. 0, or -errno: it cannot be written at all, and stays news. */
 MUST_CHECK int recorder_write(struct recorder *recorder, struct message *message,
 			      const struct recorder_work *work);
-/* Whether all that is new is when to try again: without a record that would be earlier. */
-bool recorder_is_about_time(const struct recorder_work *work);
+/* Whether all that is new is that deliveries wait: without a record they would be tried earlier. */
+bool recorder_only_waits(const struct recorder_work *work);
 
 #endif
