@@ -274,9 +274,10 @@ int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)
 	return 0;
 }
 
-int queue_walk_info(const struct queue_walk *walk, uint64_t number, struct os_file_info *info_out)
+int queue_walk_info(const struct queue_walk *walk, struct os_file_info *info_out)
 {
 	char path[QUEUE_PATH_SIZE];
+	uint64_t number = model_disk.messages[walk->x - 1].id.number;
 
 	queue_store_path(walk->store, walk->place, walk->name, number, path);
 	return os_file_info_at(0, path, info_out);
