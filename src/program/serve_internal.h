@@ -21,6 +21,7 @@ struct process {
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
 	struct os_timer *restart;
+	struct os_timer *again; /* to send what it could not take */
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries that it waits for before it ends */
@@ -94,8 +95,8 @@ void serve_add_processes(struct supervisor *supervisor);
 void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
-/* Gives it the configuration and its sockets. */
-void serve_send_setup(struct process *process);
+/* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second. */
+void serve_set_up(void *process);
 /* How many run. */
 size_t serve_running(const struct supervisor *supervisor);
 

@@ -74,14 +74,8 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	supervisor->text = *text;
 	*text = old_text;
 	(void)!serve_prepare_data(supervisor); /* logged; its process says it, too */
-	for (size_t i = 0; i < supervisor->process_count; i++) {
-		struct process *process = &supervisor->processes[i];
-
-		if (process->control == NULL)
-			continue;
-		serve_send_setup(process);
-		ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
-	}
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		serve_set_up(&supervisor->processes[i]);
 	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
 	config_free(old);
