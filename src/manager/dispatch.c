@@ -205,6 +205,14 @@ void dispatch_drop_waiting(struct manager *manager)
 		end_job(manager, job);
 }
 
+void dispatch_drop_retired(struct manager *manager)
+{
+	struct job *job;
+
+	while ((job = transports_retired_waiting(manager->transports)) != NULL)
+		end_job(manager, job);
+}
+
 /* --- reports --- */
 
 static struct job_delivery *find_delivery(struct job *job, uint32_t number)

@@ -21,12 +21,19 @@ struct transports *transports_new(const struct share *share,
 	return transports;
 }
 
-struct transport *transports_find(struct transports *transports, struct str name)
+static struct transport *find_any(const struct transports *transports, struct str name)
 {
 	for (struct transport *t = transports->first; t != NULL; t = t->next)
 		if (str_equal(name, str_from(t->name)))
 			return t;
 	return NULL;
+}
+
+struct transport *transports_find(struct transports *transports, struct str name)
+{
+	struct transport *transport = find_any(transports, name);
+
+	return transport != NULL && !transport->is_retired ? transport : NULL;
 }
 
 struct transport *transports_next(const struct transports *transports,
@@ -56,15 +63,18 @@ static void configure(struct transport *transport, const struct config_stage *co
 	transport->concurrency = config->concurrency;
 	transport->destination_concurrency = config->destination_concurrency;
 	transport->is_paused = config->paused;
+	transport->is_retired = false;
 	HASH_ITER (hh, transport->destinations, destination, next)
 		destination_update(destination); /* other bounds */
 }
 
 void transports_configure(struct transports *transports, const struct config *config)
 {
+	for (struct transport *t = transports->first; t != NULL; t = t->next)
+		t->is_retired = true;
 	for (size_t i = 0; i < config->stage_count; i++) {
 		const struct config_stage *stage = &config->stages[i];
-		struct transport *transport = transports_find(transports, str_from(stage->name));
+		struct transport *transport = find_any(transports, str_from(stage->name));
 
 		if (transport == NULL)
 			transport = add(transports, stage->name);
@@ -341,22 +351,39 @@ struct job *job_waiting_beside(const struct job *job)
 	return waiting_at(job->destination);
 }
 
-struct job *transports_waiting(struct transports *transports)
+static struct job *waiting_in(const struct transport *transport)
 {
 	struct destination *destination;
 	struct destination *next;
 
-	for (struct transport *t = transports->first; t != NULL; t = t->next) {
-		for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
-			if (t->ready[speed] != NULL)
-				return waiting_at(t->ready[speed]);
-		if (t->waiting == 0)
-			continue;
-		HASH_ITER (hh, t->destinations, destination, next)
-			if (destination->waiting > 0)
-				return waiting_at(destination);
-	}
+	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+		if (transport->ready[speed] != NULL)
+			return waiting_at(transport->ready[speed]);
+	if (transport->waiting == 0)
+		return NULL;
+	HASH_ITER (hh, transport->destinations, destination, next)
+		if (destination->waiting > 0)
+			return waiting_at(destination);
 	return NULL;
+}
+
+struct job *transports_waiting(struct transports *transports)
+{
+	struct job *job = NULL;
+
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		job = waiting_in(t);
+	return job;
+}
+
+struct job *transports_retired_waiting(struct transports *transports)
+{
+	struct job *job = NULL;
+
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		if (t->is_retired)
+			job = waiting_in(t);
+	return job;
 }
 
 /* --- now and then --- */
