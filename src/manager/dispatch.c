@@ -106,7 +106,8 @@ static void interrupt_rest(struct manager *manager, struct job *job)
 		if (job->deliveries[i].is_reported)
 			continue;
 		job->deliveries[i].is_reported = true;
-		outcome_interrupt(&message->control->deliveries[index], &terms);
+		outcome_interrupt(message->control->envelope->arena,
+				  &message->control->deliveries[index], &terms);
 		message->news[index] |= RECORDER_OUTCOME;
 		outcome_log(message->id, &message->control->deliveries[index]);
 	}

@@ -55,6 +55,7 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 
 	m->is_report = is_report;
 	m->is_verp = mail_verp_is(envelope->sender);
+	m->is_empty = !is_report && model_once_in(200);
 	envelope->id = m->id;
 	envelope->size = 100;
 	envelope->received = STR("model");
