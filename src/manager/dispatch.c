@@ -106,7 +106,8 @@ static void interrupt_rest(struct manager *manager, struct job *job)
 		if (job->deliveries[i].is_reported)
 			continue;
 		job->deliveries[i].is_reported = true;
-		outcome_interrupt(&message->control->deliveries[index], &terms);
+		outcome_interrupt(message->control->envelope->arena,
+				  &message->control->deliveries[index], &terms);
 		message->news[index] |= RECORDER_OUTCOME;
 		outcome_log(message->id, &message->control->deliveries[index]);
 	}
@@ -202,6 +203,14 @@ void dispatch_drop_waiting(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_waiting(manager->transports)) != NULL)
+		end_job(manager, job);
+}
+
+void dispatch_drop_retired(struct manager *manager)
+{
+	struct job *job;
+
+	while ((job = transports_retired_waiting(manager->transports)) != NULL)
 		end_job(manager, job);
 }
 

@@ -128,6 +128,8 @@ bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *r
 void dispatch_on_ended(void *context, void *job);
 /* Nothing that waits is started any more. */
 void dispatch_drop_waiting(struct manager *manager);
+/* Nor what was for a service that is not configured any more: its messages decide anew. */
+void dispatch_drop_retired(struct manager *manager);
 
 /* --- command.c --- */
 

@@ -23,8 +23,7 @@ struct absence {
 static enum message_state ask(struct manager *manager, struct message *message, const void *detail)
 {
 	(void)detail;
-	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope,
-		     message->facts.order != MESSAGE_ORDER_NONE);
+	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope);
 	return MESSAGE_MAPPING;
 }
 
@@ -324,15 +323,19 @@ static enum message_event event_of(const struct message *message, int error)
 	if (error < 0)
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
-		return MESSAGE_NOT_MAPPED;
+		return message->facts.order != MESSAGE_ORDER_NONE ? MESSAGE_MAPPED
+								  : MESSAGE_NOT_MAPPED;
 	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
 }
 
 static void begin(struct manager *manager, struct message *message, struct str text)
 {
 	int error = message_read(manager, message, text);
+	enum message_event event = event_of(message, error);
 
-	life_event(manager, message, event_of(message, error));
+	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
+		message_map_nowhere(manager, message);
+	life_event(manager, message, event);
 }
 
 void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,

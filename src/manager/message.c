@@ -122,6 +122,20 @@ void message_take_deliveries(struct manager *manager, struct message *message,
 	message_weigh(manager, message, share_of_message(count), false);
 }
 
+void message_map_nowhere(struct manager *manager, struct message *message)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	struct queue_delivery *deliveries =
+		arena_alloc(envelope->arena, (envelope->recipient_count + 1) * sizeof *deliveries);
+
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		deliveries[i] = (struct queue_delivery){.number = envelope->recipients[i].number,
+							.recipient = envelope->recipients[i].number,
+							.route = QUEUE_ROUTE_NONE,
+							.address = envelope->recipients[i].address};
+	message_take_deliveries(manager, message, deliveries, envelope->recipient_count);
+}
+
 bool message_has_news(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)

@@ -7,7 +7,7 @@
  *
  *   state       event           action                      new state
  *   READING     NOT_MAPPED      ask resolve                 MAPPING
- *               MAPPED          -                           DECIDING
+ *               MAPPED          - (also if it is given up)  DECIDING
  *               HALF_MAPPED     write S5 again              RECORDING OWING ASLEEP
  *               UNREADABLE      try again much later        ASLEEP
  *               VANISHED        -                           GONE
@@ -105,6 +105,9 @@ void message_weigh(struct manager *manager, struct message *message, size_t unit
 MUST_CHECK int message_read(struct manager *manager, struct message *message, struct str text);
 /* Whether ERROR says that the message's text is at fault, and not the disk or this process. */
 bool message_is_damage(int error);
+/* Makes a delivery to nowhere of each recipient: it is given up, and who would have it does not
+ * matter. So an order is carried out at once, whether or not the directory answers. */
+void message_map_nowhere(struct manager *manager, struct message *message);
 /* Takes over DELIVERIES, which are in its envelope's arena. */
 void message_take_deliveries(struct manager *manager, struct message *message,
 			     struct queue_delivery *deliveries, size_t count);

@@ -192,11 +192,13 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* Whether the manager may begin it. */
+/* Whether the manager may begin it. What another process is committing is found again: that
+ * process pulls lock/trigger when it is done. */
 static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
 {
 	return !queue_intake_has_refused(server->intake, number) &&
-	       server_look_at(server, stage, number) == 0;
+	       server_look_at(server, stage, number) == 0 &&
+	       queue_store_is_committing(server->store, stage, number) == 0;
 }
 
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number)

@@ -169,9 +169,23 @@ static void check_retried(const struct model_message *m, size_t unread)
 			   m->id.number);
 }
 
+/* What was accepted is news at least, which does not wait for others than the disk. */
+static void check_given_up(uint64_t number)
+{
+	const struct message *message = message_find(manager, number);
+	const struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
+
+	if (sleeper != NULL && sleeper->facts.order != MESSAGE_ORDER_NONE)
+		model_fail("an order for message %" PRIu64 " sleeps", number);
+	if (message != NULL && message->state == MESSAGE_MAPPING)
+		model_fail("an order for message %" PRIu64 " waits for resolve", number);
+}
+
 /* M has got the order, which was carried out. */
 static void note_order(struct model_message *m, const char *word, bool was_asleep, size_t unread)
 {
+	if (strcmp(word, "bounce") == 0 || strcmp(word, "remove") == 0)
+		check_given_up(m->id.number);
 	if (strcmp(word, "hold") == 0 && was_asleep)
 		m->is_held = true;
 	if (strcmp(word, "retry") == 0 && was_asleep)
@@ -303,12 +317,13 @@ static void release_holds(void)
 	}
 }
 
-/* All that was accepted is out, though some waits for hours by its schedule. */
+/* All that was accepted is out, though some waits for hours by its schedule, and what is for a
+ * service that is not configured any more for its lifetime. */
 static void peace(void)
 {
 	model_disk.fails = false;
 	model_disk.refuses = false;
-	manager_configure(manager, configuration(true));
+	manager_configure(manager, configuration(!model_once_in(3)));
 	model_run_tasks();
 	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
 		model_connect_helpers();

@@ -52,7 +52,8 @@ struct model_message {
 	bool is_at_s5;   /* info/ */
 	bool is_present; /* its data is there */
 	bool is_report;
-	bool is_verp; /* each recipient has a sender of his own */
+	bool is_verp;  /* each recipient has a sender of his own */
+	bool is_empty; /* its data are lost */
 	int64_t due_us;
 	struct buffer envelope;
 	struct buffer control;

@@ -196,9 +196,15 @@ int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due
 
 int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
+	const struct model_message *m = model_find(number);
+
 	(void)store;
 	(void)stage;
-	return model_once_in(500) ? -EMFILE : model_find(number) != NULL ? MODEL_DATA : -ENOENT;
+	if (model_once_in(500))
+		return -EMFILE;
+	if (m == NULL)
+		return -ENOENT;
+	return m->is_empty ? -ENODATA : MODEL_DATA;
 }
 
 int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,

@@ -55,6 +55,7 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 
 	m->is_report = is_report;
 	m->is_verp = mail_verp_is(envelope->sender);
+	m->is_empty = !is_report && model_once_in(200);
 	envelope->id = m->id;
 	envelope->size = 100;
 	envelope->received = STR("model");
@@ -159,10 +160,16 @@ static void check_hold(const struct model_message *m)
 		model_fail("message %" PRIu64 " ends and leaves its hold", m->id.number);
 }
 
+/* What is not decided is given up. */
+static bool is_too_old(const struct model_message *m)
+{
+	return model_wall_us - m->id.born_us >= MODEL_LIFETIME_US;
+}
+
 void model_check_over(const struct model_message *m)
 {
 	check_hold(m);
-	if (model_wall_us - m->id.born_us >= MODEL_LIFETIME_US) /* given up for its age */
+	if (is_too_old(m))
 		return;
 	for (uint32_t i = 1; i <= m->recipients; i++) {
 		if (m->flight[i] != NULL)
@@ -190,7 +197,7 @@ void model_notified(uint64_t number)
 
 	if (m == NULL)
 		model_fail("a message that is gone is reported on");
-	if (is_all_decided(m) || m->is_given_up) {
+	if (is_all_decided(m) || m->is_given_up || is_too_old(m)) {
 		m->successes++;
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGES = 12 };
 
@@ -187,6 +188,46 @@ static void what_has_both_names_is_judged_by_both(void **state)
 
 #define LISTING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* What goes away when a file is closed for the next time: "" none. */
+static char vanishing[QUEUE_PATH_SIZE];
+
+void real_close(int file) __asm__("__real_os_file_close");
+void wrap_close(int file) __asm__("__wrap_os_file_close");
+void wrap_close(int file)
+{
+	real_close(file);
+	if (vanishing[0] != '\0')
+		assert_int_equal(unlink(vanishing), 0);
+	vanishing[0] = '\0';
+}
+
+static int ignore(void *context, const struct listing_count *count)
+{
+	(void)context;
+	(void)count;
+	return 0;
+}
+
+/* What was read while its file went may be another message's birth. */
+static void what_goes_while_it_is_counted_is_not_the_oldest(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[QUEUE_PATH_SIZE];
+	int64_t oldest_us = -1;
+
+	assert_int_equal(listing_count(fixture->store, ignore, NULL, &oldest_us), 0);
+	assert_int_equal(oldest_us, SECOND_US);
+	for (size_t i = 0; i < MESSAGES; i++) {
+		queue_store_path(fixture->store, QUEUE_TODO, "arrive", fixture->numbers[i], path);
+		snprintf(vanishing, sizeof vanishing, "%.90s/queue/%.90s", fixture->base, path);
+		if (i + 1 < MESSAGES)
+			assert_int_equal(unlink(vanishing), 0);
+	}
+	assert_int_equal(listing_count(fixture->store, ignore, NULL, &oldest_us), 0);
+	assert_int_equal(vanishing[0], 0);
+	assert_int_equal(oldest_us, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +235,8 @@ int main(void)
 		LISTING_TEST(what_moves_after_it_was_shown_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
+		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,11 @@
 #include "queue_peer.h"
 #include "test.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,7 +71,8 @@ static void start_for(uint64_t reserve, const struct queue_server_peers *peers)
 {
 	struct queue_options options = {
 		.create = true, .split = 1, .unsafe = true, .sync = QUEUE_SYNC_FILES};
-	struct queue_intake_options intake_options = {.spares = 4, .spare_size = 4096};
+	struct queue_intake_options intake_options = {
+		.spares = 4, .spare_size = 4096, .is_daemon = true};
 	int listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
 
 	assert_true(listening >= 0);
@@ -763,6 +766,40 @@ static bool is_in_todo(uint64_t number)
 	return access(path, F_OK) == 0;
 }
 
+/* Another process has named it, and has not made it durable yet. */
+static void what_another_process_commits(void **state)
+{
+	struct queue_peer manager;
+	struct queue_peer client;
+	uint64_t other;
+	uint64_t stands;
+	char path[256];
+	int file;
+
+	(void)state;
+	start(0);
+	manager = manage();
+	client = connect_peer();
+	other = queue_one(&client, 1);
+	expect_queued(&manager, other, true);
+	stands = queue_one(&client, 1);
+	expect_queued(&manager, stands, true);
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)other);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(file >= 0);
+	assert_int_equal(flock(file, LOCK_EX), 0);
+	say_found(&manager, other); /* no answer: so this is the first */
+	say_found(&manager, stands);
+	expect_stands(&manager, stands);
+	assert_int_equal(close(file), 0);
+	say_found(&manager, other);
+	expect_stands(&manager, other);
+	queue_peer_close(&client);
+	queue_peer_close(&manager);
+	stop();
+}
+
 /* Its name can be seen before it is durable; then it is refused. */
 static void what_a_scan_finds_on_its_way(void **state)
 {
@@ -860,6 +897,7 @@ int main(void)
 		TEST(data_must_be_as_long_as_the_envelope_says),
 		TEST(data_beyond_their_bound_end_the_connection),
 		TEST(a_full_disk_gives_no_files),
+		TEST(what_another_process_commits),
 		TEST(what_a_scan_finds_on_its_way),
 		TEST(a_file_of_another_number),
 		TEST(a_commit_outlives_its_client),

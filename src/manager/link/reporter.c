@@ -8,6 +8,7 @@
 #include "os/clock.h"
 #include "queue/client.h"
 #include "queue/update.h"
+#include <errno.h>
 #include <stdlib.h>
 
 enum { STOCK = 2 }; /* data files that are asked for ahead */
@@ -92,9 +93,11 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 		.max_bytes = config->bouncemaxbytes,
 	};
 
-	if (error == 0)
-		bounce_report_write(&text, content);
-	return error;
+	/* of a message that has lost its data the report is all that is left to be sent */
+	if (error != 0 && error != -ENODATA)
+		return error;
+	bounce_report_write(&text, content);
+	return 0;
 }
 
 /* --- queueing it --- */
