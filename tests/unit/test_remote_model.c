@@ -59,6 +59,7 @@ static struct {
 	size_t recipient_count;
 	unsigned rcpt[RECIPIENTS_MAX], final[RECIPIENTS_MAX];
 	bool is_lmtp, has_pipelining, finds_late;
+	bool hears_one_by_one; /* nothing more before its replies are taken */
 	unsigned messages_max; /* of a connection; 0: any */
 	uint64_t size;
 	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
@@ -432,6 +433,14 @@ static void check(void)
 	assert_true(scene.job == NULL || scene.wanted != NULL || fake_timers() > 0);
 }
 
+static bool may_hear(size_t number)
+{
+	const struct peer *peer = &scene.peers[number];
+
+	return fake_peer_unread(FIRST_SOCKET + (int)number) > 0 && !peer->is_over &&
+	       (peer->output.length == 0 || !scene.hears_one_by_one);
+}
+
 static bool play_peer(size_t number)
 {
 	struct peer *peer = &scene.peers[number];
@@ -439,7 +448,7 @@ static bool play_peer(size_t number)
 
 	if (!fake_is_closed(socket) && fake_random(2) && fake_watch_is_ready(socket))
 		fake_play_watch(socket);
-	else if (fake_peer_unread(socket) > 0 && !peer->is_over)
+	else if (may_hear(number))
 		peer_hears(number);
 	else if (peer->output.length > 0 && fake_peer_room(socket) > 0)
 		peer_says(number);
@@ -456,8 +465,7 @@ static bool is_anything_ready(void)
 		int socket = FIRST_SOCKET + (int)i;
 		const struct peer *peer = &scene.peers[i];
 
-		if ((fake_peer_unread(socket) > 0 && !peer->is_over) ||
-		    (peer->output.length > 0 && fake_peer_room(socket) > 0) ||
+		if (may_hear(i) || (peer->output.length > 0 && fake_peer_room(socket) > 0) ||
 		    (!fake_is_closed(socket) && ((peer->is_over && fake_peer_room(socket) > 0) ||
 						 fake_watch_is_ready(socket))))
 			return true;
@@ -512,7 +520,7 @@ static void start_job(void)
 	}
 	memset(scene.is_taken, 0, sizeof scene.is_taken);
 	scene.job = job;
-	remote_attempt_start(&scene.carrier, job, "key", &finder, NULL);
+	remote_attempt_start(&scene.carrier, job, fake_random(4) ? "key" : "other", &finder, NULL);
 	check();
 }
 
@@ -525,6 +533,7 @@ static void plan(uint64_t seed)
 	scene.is_lmtp = seed % 4 == 0;
 	scene.has_pipelining = fake_random(2);
 	scene.finds_late = fake_random(2);
+	scene.hears_one_by_one = fake_random(2);
 	scene.messages_max = fake_random(2) ? 1 + fake_random(3) : 0;
 	scene.size = 50 * (uint64_t)(1 + fake_random(fake_random(5) ? 100 : 4000));
 	scene.has_extensions = fake_random(2);
