@@ -30,6 +30,8 @@ void fake_peer_shut(int socket);  /* no more from it */
 void fake_peer_close(int socket); /* nor does it read */
 /* Our end was closed. */
 bool fake_is_closed(int socket);
+/* By os_socket_close_politely(). */
+bool fake_is_polite(int socket);
 
 /* Whether the descriptor's watch would be called now, and its call. */
 bool fake_watch_is_ready(int socket);

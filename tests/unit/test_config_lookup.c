@@ -258,25 +258,24 @@ static void routes_are_kept_as_they_are(void **state)
 	struct config *config =
 		config_of(HOST "smtproutes = { \":R.test\", \"!:\", \".Sub.Test:[IPv6:::1];24\", "
 			       "\"A.Test:r.TEST;65535\", \"b.test:192.0.2.1;25\" }");
-	struct buffer once = {0};
-	struct buffer twice = {0};
+	struct buffer printed = {0};
 
 	(void)state;
-	assert_int_equal(config->smtproute_count, COUNT_OF(expected));
-	for (size_t i = 0; i < COUNT_OF(expected); i++) {
-		assert_string_equal(config->smtproutes[i].domain, expected[i].domain);
-		assert_string_equal(config->smtproutes[i].relay, expected[i].relay);
-		assert_int_equal(config->smtproutes[i].port, expected[i].port);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(config->smtproute_count, COUNT_OF(expected));
+		for (size_t i = 0; i < COUNT_OF(expected); i++) {
+			assert_string_equal(config->smtproutes[i].domain, expected[i].domain);
+			assert_string_equal(config->smtproutes[i].relay, expected[i].relay);
+			assert_int_equal(config->smtproutes[i].port, expected[i].port);
+		}
+		buffer_reset(&printed);
+		config_print(config, &printed);
+		config_free(config);
+		buffer_append_byte(&printed, '\0');
+		config = config_of(buffer_data(&printed));
 	}
-	config_print(config, &once);
 	config_free(config);
-	buffer_append_byte(&once, '\0');
-	config = config_of(buffer_data(&once));
-	config_print(config, &twice);
-	assert_true(str_equal(buffer_view(&twice), str_slice(buffer_data(&once), once.length - 1)));
-	config_free(config);
-	buffer_clear(&once);
-	buffer_clear(&twice);
+	buffer_clear(&printed);
 }
 
 static void a_mailbox_base_has_no_recipient_in_it(void **state)
