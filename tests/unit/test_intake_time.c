@@ -9,7 +9,7 @@
 #include "test.h"
 #include <string.h>
 
-enum { CLIENTS = 2, COMMAND_SECONDS = 100, DATA_SECONDS = 400, ROOM = 4000 };
+enum { CLIENTS = 2, COMMAND_SECONDS = 100, DATA_SECONDS = 400, ROOM = 4000, RATE = 10000 };
 
 static struct smtp_service service = {.hostname = "server.test",
 				      .protocol = SMTP_PROTOCOL_SMTP,
@@ -29,7 +29,7 @@ static int set_up(void **state)
 	(void)state;
 	fake_begin(1);
 	intake_scene_begin();
-	config = (struct config){.smtp_timeout = 300};
+	config = (struct config){.smtp_timeout = 300, .smtp_min_rate = RATE};
 	intake = (struct intake){.config = &config, .session_ended = intake_scene_ended};
 	client_count = 0;
 	return 0;

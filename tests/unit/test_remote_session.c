@@ -364,6 +364,21 @@ static void a_connection_that_ended_meanwhile_is_stale(void **state)
 	assert_int_equal(scene.outcome, REMOTE_STALE);
 }
 
+/* Also when it is not heard before we write. */
+static void a_server_that_closes_says_why(void **state)
+{
+	static const char bye[] = "421 4.3.2 shutting down\r\n";
+
+	(void)state;
+	deliver_one();
+	assert_int_equal(fake_peer_write(scene.socket, bye, strlen(bye)), strlen(bye));
+	fake_peer_close(scene.socket);
+	begin(1, 10);
+	assert_int_equal(scene.done, 1);
+	assert_int_equal(scene.outcome, REMOTE_STALE);
+	assert_non_null(strstr(scene.recipients[0].verdict->text, "shutting down"));
+}
+
 static void whoever_is_left_in_peace_is_told(void **state)
 {
 	(void)state;
@@ -405,6 +420,7 @@ int main(void)
 		SESSION_TEST(a_connection_that_the_server_closes_waits_no_longer),
 		SESSION_TEST(a_connection_that_is_used_again_does_not_wait),
 		SESSION_TEST(a_connection_that_ended_meanwhile_is_stale),
+		SESSION_TEST(a_server_that_closes_says_why),
 		SESSION_TEST(whoever_is_left_in_peace_is_told),
 		SESSION_TEST(whoever_is_left_in_the_midst_is_not),
 	};
