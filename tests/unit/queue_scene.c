@@ -116,11 +116,52 @@ void queue_scene_preprocess(struct queue_store *store, struct queue_intake *inta
 		.preprocess = true,
 		.link_remote = true,
 	};
-	struct queue_update *one = &update;
 
-	queue_update_commit_group(store, &one, 1);
-	assert_int_equal(update.result, 0);
+	assert_int_equal(queue_scene_update(store, &update), 0);
 	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, number), 0);
+}
+
+void queue_scene_expect_data(struct queue_store *store, uint64_t number, const char *data)
+{
+	const enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	char have[8192];
+	int file = queue_update_open_data(store, &stage, number);
+	ssize_t length;
+
+	assert_true(file >= 0);
+	length = os_file_read(file, have, sizeof have, 0);
+	os_file_close(file);
+	assert_true(length > (ssize_t)strlen(data));
+	assert_memory_equal(have, data, strlen(data));
+	assert_true(str_starts_with(str_slice(have + strlen(data), (size_t)length - strlen(data)),
+				    STR("stagepost 1\n")));
+}
+
+int queue_scene_update(struct queue_store *store, struct queue_update *update)
+{
+	queue_update_commit_group(store, &update, 1);
+	return update->result;
+}
+
+struct queue_update queue_scene_preprocessed(struct queue_store *store, struct queue_intake *intake)
+{
+	static const char *const services[] = {"mailbox"};
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = MAIL_STAGE_ARRIVE,
+		.control = STR("map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+		.link_services = services,
+		.link_service_count = 1,
+	};
+
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	update.number = queue_scene_enqueue(intake, NULL, "data\r\n");
+	assert_int_equal(queue_scene_update(store, &update), 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+	update.is_queued = update.preprocess = false;
+	update.born_us = SECOND_US;
+	return update;
 }
 
 static int count_one(void *context, const char *name)

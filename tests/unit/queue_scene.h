@@ -36,6 +36,14 @@ uint64_t queue_scene_enqueue(struct queue_intake *intake, struct mail_envelope *
 void queue_scene_preprocess(struct queue_store *store, struct queue_intake *intake, uint64_t number,
 			    const char *control, const char *bounce);
 
+/* Commits UPDATE alone; its result. */
+int queue_scene_update(struct queue_store *store, struct queue_update *update);
+/* A message at S5 that waits for the service mailbox: an update of it, with no news yet. */
+struct queue_update queue_scene_preprocessed(struct queue_store *store,
+					     struct queue_intake *intake);
+
+/* That NUMBER is at S4, with DATA and its envelope behind them. */
+void queue_scene_expect_data(struct queue_store *store, uint64_t number, const char *data);
 /* How many names are in DIRECTORY of the queue. */
 int queue_scene_names_in(struct queue_store *store, const char *directory);
 
