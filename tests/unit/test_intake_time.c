@@ -184,6 +184,26 @@ static void a_client_that_waits_for_us_keeps_its_place(void **state)
 	assert_null(intake_session_find_idle(&intake));
 }
 
+/* Not for long; but we do not give a session up in the midst of a question. */
+static void who_does_not_hear_us_has_a_place_while_we_ask(void **state)
+{
+	int client = connect_one();
+
+	(void)state;
+	intake_scene.answers = ANSWERS_NEVER;
+	greet(client);
+	say(client, "MAIL FROM:<a@b.test>\r\n");
+	while (fake_peer_room(client) > 0 && fake_peer_unread(client) < ROOM)
+		say(client, "NOOP\r\n");
+	say(client, "RCPT TO:<b@server.test>\r\n");
+	assert_int_equal(intake_scene.pending, PENDING_RECIPIENT);
+	fake_advance(2 * SECOND_US);
+	assert_null(intake_session_find_idle(&intake));
+	intake_scene_answer();
+	fake_advance(2 * SECOND_US);
+	assert_non_null(intake_session_find_idle(&intake));
+}
+
 static void our_own_time_is_not_its_idleness(void **state)
 {
 	int client = connect_one();
@@ -229,7 +249,7 @@ static void who_talks_before_the_banner_is_refused(void **state)
 static void who_has_closed_its_side_still_hears(void **state)
 {
 	int client = connect_with(10, "", false);
-	char heard[2 * ROOM];
+	char heard[2 * ROOM] = "";
 	size_t length = 0;
 
 	(void)state;
@@ -282,6 +302,7 @@ int main(void)
 		TIME_TEST(a_command_after_a_message_has_no_longer),
 		TIME_TEST(nobody_is_hurried_while_we_ask),
 		TIME_TEST(a_client_that_waits_for_us_keeps_its_place),
+		TIME_TEST(who_does_not_hear_us_has_a_place_while_we_ask),
 		TIME_TEST(our_own_time_is_not_its_idleness),
 		TIME_TEST(a_client_has_its_share_of_sessions_alone),
 		TIME_TEST(who_may_relay_has_as_many_as_it_wants),
