@@ -5,6 +5,7 @@ import email
 import email.policy
 import os
 import re
+import socket
 import subprocess
 
 import pytest
@@ -418,3 +419,29 @@ def test_an_order_for_another_birth_is_for_another_message(node, stagepost, orde
     assert not mx.log.find("operator", since=mark) and not mx.log.find("failed", since=mark)
     assert event["id"] in stagepost(mx, "queue", "list")
     assert not any("hold" in name for name in mx.trigger_files())
+
+
+def tell(mx, words):
+    """What "send" answers to an order that no command has looked at before."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as talk:
+        talk.bind("")
+        talk.settimeout(10)
+        talk.connect(os.path.join(mx.run, "notify"))
+        talk.send(words.encode())
+        return talk.recv(256).decode()
+
+
+@pytest.mark.parametrize("word", ["remove", "bounce", "hold", "retry"])
+def test_the_manager_knows_births_too(node, word):
+    """Between the command's look and its order the number may have become another message's."""
+    mx = waiting(node)
+    send(mx, {"x@b.test": ""})
+    event = mx.log.wait("deferred", to="x@b.test")
+    number, born = event["id"].split("-")
+    wait_until(lambda: [name for name in os.listdir(mx.queue + "/info") if
+                        os.listdir(f"{mx.queue}/info/{name}")], "it is at S5")
+    mark = mx.log.mark()
+    assert tell(mx, f"{word} {number}-{int(born, 16) + 1:x}") == "err no such message"
+    assert not mx.log.find("operator", since=mark) and not mx.log.find("failed", since=mark)
+    assert not any("hold" in name for name in mx.trigger_files())
+    assert tell(mx, f"{word} {event['id']}") == "ok"
