@@ -59,6 +59,28 @@ void fake_begin(uint64_t seed)
 	world.connection_count = 0;
 }
 
+static uint64_t current_seed; /* 0: none failed */
+
+void fake_seeds(uint64_t count, void (*run)(uint64_t seed))
+{
+	const char *from = getenv("SEED");
+	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
+
+	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : count); seed++) {
+		current_seed = seed;
+		run(seed);
+	}
+	current_seed = 0;
+}
+
+int fake_tell_seed(void **state)
+{
+	(void)state;
+	if (current_seed != 0)
+		print_message("seed %llu\n", (unsigned long long)current_seed);
+	return 0;
+}
+
 uint32_t fake_random(uint32_t bound)
 {
 	world.random ^= world.random << 13;
