@@ -18,6 +18,7 @@ struct direction {
 static struct connection {
 	struct direction to_us, to_peer;
 	bool is_shut, is_gone, is_closed; /* by the peer, by the peer, by us */
+	bool is_polite;                   /* when we closed it */
 	struct os_watch *watch;
 } connections[CONNECTIONS_MAX];
 
@@ -58,6 +59,28 @@ void fake_begin(uint64_t seed)
 	world.connection_count = 0;
 }
 
+static uint64_t current_seed; /* 0: none failed */
+
+void fake_seeds(uint64_t count, void (*run)(uint64_t seed))
+{
+	const char *from = getenv("SEED");
+	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
+
+	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : count); seed++) {
+		current_seed = seed;
+		run(seed);
+	}
+	current_seed = 0;
+}
+
+int fake_tell_seed(void **state)
+{
+	(void)state;
+	if (current_seed != 0)
+		print_message("seed %llu\n", (unsigned long long)current_seed);
+	return 0;
+}
+
 uint32_t fake_random(uint32_t bound)
 {
 	world.random ^= world.random << 13;
@@ -75,7 +98,7 @@ int fake_connect(size_t room_to_us, size_t room_to_peer)
 	made->to_peer.first = made->to_peer.length = 0;
 	made->to_us.room = room_to_us < ROOM_MAX ? room_to_us : ROOM_MAX;
 	made->to_peer.room = room_to_peer < ROOM_MAX ? room_to_peer : ROOM_MAX;
-	made->is_shut = made->is_gone = made->is_closed = false;
+	made->is_shut = made->is_gone = made->is_closed = made->is_polite = false;
 	made->watch = NULL;
 	return FIRST_SOCKET + world.connection_count - 1;
 }
@@ -149,6 +172,11 @@ bool fake_is_closed(int socket)
 	return connection_of(socket)->is_closed;
 }
 
+bool fake_is_polite(int socket)
+{
+	return connection_of(socket)->is_polite;
+}
+
 /* --- os/socket.h --- */
 
 ssize_t os_socket_read(int socket, void *data, size_t size)
@@ -181,6 +209,7 @@ void os_socket_close(int socket)
 
 void os_socket_close_politely(int socket)
 {
+	connection_of(socket)->is_polite = true;
 	os_socket_close(socket);
 }
 
