@@ -10,6 +10,7 @@
 #include "mail/envelope.h"
 #include "manager/internal.h"
 #include "queue/group.h"
+#include "queue/message.h"
 
 /* --- chance --- */
 
@@ -39,6 +40,9 @@ enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_
 /* An order that waits at the notify socket; its answer. */
 const char *model_give_order(const char *text);
 
+/* What the manager has been told last: model.c. */
+extern const struct config *model_config;
+
 /* --- model_queue.c: "queue"; model_disk.c: the disk; model_mail.c: messages, the ledger --- */
 
 enum { MODEL_RECIPIENTS_MAX = 6 };
@@ -53,7 +57,11 @@ struct model_message {
 	bool is_present; /* its data is there */
 	bool is_report;
 	bool is_verp; /* each recipient has a sender of his own */
+	enum mail_stage stage;
+	uint64_t size;
 	int64_t due_us;
+	int64_t minute_us; /* monotonic; since then it was read so many times: */
+	unsigned reads;
 	struct buffer envelope;
 	struct buffer control;
 	uint32_t recipients;
@@ -65,6 +73,8 @@ struct model_message {
 	bool is_held;                                 /* since it slept: nothing may be started */
 	int64_t jumped_us;                            /* model_jumped_us when it came */
 	bool is_given_up;                             /* an order said so */
+	bool is_released;                             /* what it waited for happened: to be woken */
+	bool is_due;                                  /* and woken: to be tried */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
 	uint32_t successes;                           /* reports of success alone */
@@ -75,6 +85,8 @@ extern struct model_disk {
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
 	size_t unread;   /* messages that could not be read */
+	int open_files;  /* data that the manager has opened */
+	bool is_clean;   /* the cleaner is sure that no name is left over */
 	size_t alive;    /* messages that are not removed */
 	size_t capacity; /* for whom there is room */
 	struct model_message *messages;
@@ -89,6 +101,8 @@ uint64_t model_next_number(void);
 /* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered);
+/* It is read: as often as there is a reason. */
+void model_note_read(struct model_message *m);
 /* It is removed: whether that may be. */
 void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
@@ -107,6 +121,8 @@ void model_queue_lost(void);
 /* A manager has ended: what it had said to "queue" was said. */
 void model_forget_manager(void);
 void model_queue_connects(void);
+/* "queue" knows that no name is left over, if that is so. */
+void model_check_cleaned(void);
 bool model_has_trigger(const char *name);
 
 /* --- model_helpers.c: helpers and resolve --- */

@@ -2,7 +2,7 @@
 /*
  * Helpers and resolve: they do what a recipient's domain says, and sometimes die, stand still or
  * lie. "fast" and "local" take all; "slow" does so late; "grey" refuses at first; "dead" is not
- * reached; "none" has no such user.
+ * reached; "wait" waits for an event; "none" has no such user.
  */
 #include "base/panic.h"
 #include "ipc/channel.h"
@@ -20,6 +20,7 @@ struct pretended_job {
 	uint32_t tag;
 	uint64_t number;
 	uint32_t count;
+	char destination[64];
 	uint32_t deliveries[IPC_JOB_RECIPIENTS_MAX];
 	char kinds[IPC_JOB_RECIPIENTS_MAX];
 	bool is_reported[IPC_JOB_RECIPIENTS_MAX];
@@ -140,6 +141,33 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	m->flight[delivery] = helper;
 }
 
+/* A message is started once more, DESTINATION's COUNTth: its transport's limits as they are now. */
+static void check_limits(const struct pretended *helper, struct str destination)
+{
+	uint32_t in_flight = 0;
+	uint32_t there = 0;
+
+	for (size_t i = 0; i < HELPERS; i++)
+		for (size_t j = 0; j < helpers[i].job_count; j++) {
+			bool is_same = strcmp(helpers[i].service, helper->service) == 0;
+
+			in_flight += is_same;
+			there += is_same &&
+				 str_equal(str_from(helpers[i].jobs[j].destination), destination);
+		}
+	for (size_t i = 0; i < model_config->stage_count; i++) {
+		const struct config_stage *stage = &model_config->stages[i];
+
+		if (strcmp(stage->name, helper->service) != 0)
+			continue;
+		if (stage->paused)
+			model_fail("%s is paused and gets a job", stage->name);
+		if (in_flight >= stage->concurrency ||
+		    (strcmp(stage->name, "remote") == 0 && there >= stage->destination_concurrency))
+			model_fail("%s gets more than is configured", stage->name);
+	}
+}
+
 static char kind_of(struct str address)
 {
 	ptrdiff_t at = str_find(address, '@');
@@ -147,23 +175,28 @@ static char kind_of(struct str address)
 	return at >= 0 && address.length > (size_t)at + 1 ? address.data[at + 1] : 'f';
 }
 
-static void on_start(struct pretended *helper, uint32_t tag, struct str text)
+static void on_start(struct pretended *helper, uint32_t tag, struct str text, bool has_file)
 {
 	struct unpack body = {text, false};
 	struct pretended_job *job = &helper->jobs[helper->job_count];
 	struct model_message *m;
 	struct str sender;
+	struct str destination;
 
 	if (helper->job_count == helper->places)
 		model_fail("%s gets more than it has places for", helper->service);
 	*job = (struct pretended_job){.tag = tag, .number = unpack_u64(&body)};
 	(void)unpack_u64(&body);
 	sender = unpack_str(&body);
-	(void)unpack_u64(&body);
+	if ((unpack_u64(&body) > QUEUE_BY_VALUE_MAX) != has_file)
+		model_fail("the file of %" PRIu64 " is %sgiven away", job->number,
+			   has_file ? "" : "not ");
 	(void)unpack_u32(&body);
 	(void)unpack_u32(&body);
 	(void)unpack_str(&body);
-	(void)unpack_str(&body);
+	destination = unpack_str(&body);
+	check_limits(helper, destination);
+	snprintf(job->destination, sizeof job->destination, STR_FORMAT, STR_ARGUMENTS(destination));
 	job->count = unpack_u32(&body);
 	m = model_find(job->number);
 	for (uint32_t i = 0; i < job->count; i++) {
@@ -214,12 +247,11 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	struct pretended *helper;
 
 	(void)descriptors;
-	(void)descriptor_count;
 	if (model_queue_hears(channel, type, body))
 		return;
 	helper = channel->helper;
 	if (type == IPC_JOB_START)
-		on_start(helper, tag, body);
+		on_start(helper, tag, body, descriptor_count > 0);
 	else if (type == IPC_JOB_RESOLVE)
 		on_resolve(helper, body);
 	else if (type == IPC_JOB_AWAIT)
@@ -277,6 +309,9 @@ static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
 		report.flags = IPC_JOB_PASSED_ON;
 	if (kind == 'n')
 		report.status = STR("5.1.1");
+	else if (!peace && kind == 'w')
+		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not yet"),
+						 STR("event")};
 	else if (!peace && (kind == 'd' || (kind == 's' && model_once_in(4))))
 		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not reached"),
 						 kind == 'd' ? STR("host.dead") : STR("")};
