@@ -78,6 +78,7 @@ static int apply(struct queue_update *update)
 	if (update->is_whole)
 		buffer_reset(&m->control);
 	buffer_append_str(&m->control, update->control);
+	m->bounce += update->bounce.length;
 	return 0;
 }
 
@@ -98,7 +99,7 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	(void)store;
 	if (m != NULL)
 		model_note_read(m);
-	if (model_once_in(300)) {
+	if (model_disk.is_closed || model_once_in(300)) {
 		model_disk.unread++;
 		return -EMFILE;
 	}
@@ -177,7 +178,7 @@ void queue_cleaner_free(struct queue_cleaner *cleaner)
 int queue_cleaner_step(struct queue_cleaner *cleaner)
 {
 	(void)cleaner;
-	return model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
+	return model_is_calm || model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
 }
 
 bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
@@ -205,7 +206,7 @@ static int look_for_data(const enum mail_stage *stage, uint64_t number)
 	if (m != NULL)
 		m->is_due = false; /* it would have been tried */
 	if (m == NULL || (stage != NULL ? !m->is_queued || m->stage != *stage : !m->is_at_s5))
-		return -ENOENT;
+		model_fail("the data of %" PRIu64 " are looked for where they are not", number);
 	return model_once_in(500) ? -EMFILE : 0;
 }
 
@@ -332,6 +333,17 @@ static char *find_trigger(struct str name)
 bool model_has_trigger(const char *name)
 {
 	return find_trigger(str_from(name)) != NULL;
+}
+
+void model_forget_disk(void)
+{
+	for (size_t i = 0; i < model_disk.capacity; i++) {
+		buffer_clear(&model_disk.messages[i].envelope);
+		buffer_clear(&model_disk.messages[i].control);
+		model_disk.messages[i].is_present = false;
+	}
+	model_disk.alive = 0;
+	memset(triggers, 0, sizeof triggers);
 }
 
 int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)

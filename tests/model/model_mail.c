@@ -56,9 +56,10 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	m->is_report = is_report;
 	m->is_verp = mail_verp_is(envelope->sender);
 	m->stage = envelope->stage;
-	m->size = model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2) : 100;
+	if (envelope->size == 0)
+		envelope->size =
+			model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2) : 100;
 	envelope->id = m->id;
-	envelope->size = m->size;
 	envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
@@ -67,6 +68,22 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 		m->notify[i] = envelope->recipients[i - 1].notify;
 	notice(m);
 	model_run_tasks();
+}
+
+struct model_message *model_mail_to(const char *sender, const char *const *addresses, uint64_t size)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	uint64_t number = next_number;
+
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->size = size;
+	envelope->sender = arena_copy_str(envelope->arena, str_from(sender));
+	for (size_t i = 0; addresses[i] != NULL; i++)
+		mail_envelope_add(envelope, arena_copy_str(envelope->arena, str_from(addresses[i])))
+			->notify = MAIL_NOTIFY_FAILURE;
+	model_add_mail(envelope, false);
+	mail_envelope_free(envelope);
+	return model_find(number);
 }
 
 /* Domains tell what becomes of it: model_helpers.c. */
