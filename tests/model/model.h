@@ -94,6 +94,7 @@ extern struct model_disk {
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
 	bool is_closed;  /* nothing can be read */
+	bool keeps;      /* records of failures cannot be removed */
 	size_t unread;   /* messages that could not be read */
 	int open_files;  /* data that the manager has opened */
 	bool is_clean;   /* the cleaner is sure that no name is left over */
@@ -117,7 +118,7 @@ void model_note_read(struct model_message *m);
 void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
-/* One of so many bytes from SENDER to ADDRESSES (NULL ends them), who want to hear of failures. */
+/* One of so many bytes from SENDER to ADDRESSES (NULL ends them). */
 struct model_message *model_mail_to(const char *sender, const char *const *addresses,
 				    uint64_t size);
 /* Ends the update that is at the disk, if any; whether there was one. */

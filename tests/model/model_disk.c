@@ -129,7 +129,7 @@ int queue_update_bounced(struct queue_store *store, uint64_t number)
 {
 	(void)store;
 	(void)number;
-	return model_disk.fails ? -EIO : 0;
+	return model_disk.fails || model_disk.keeps ? -EIO : 0;
 }
 
 int queue_update_leave(struct queue_store *store, uint64_t number, const char *service)

@@ -79,8 +79,8 @@ struct model_message *model_mail_to(const char *sender, const char *const *addre
 	envelope->size = size;
 	envelope->sender = arena_copy_str(envelope->arena, str_from(sender));
 	for (size_t i = 0; addresses[i] != NULL; i++)
-		mail_envelope_add(envelope, arena_copy_str(envelope->arena, str_from(addresses[i])))
-			->notify = MAIL_NOTIFY_FAILURE;
+		mail_envelope_add(envelope,
+				  arena_copy_str(envelope->arena, str_from(addresses[i])));
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 	return model_find(number);

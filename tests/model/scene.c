@@ -102,7 +102,7 @@ bool scene_has_stopped(void)
 
 void scene_end(void)
 {
-	model_disk.fails = model_disk.refuses = model_disk.is_closed = false;
+	model_disk.fails = model_disk.refuses = model_disk.is_closed = model_disk.keeps = false;
 	if (!is_stopping)
 		scene_stop();
 	for (unsigned i = 0; i < 100 && !is_stopped; i++) {

@@ -269,6 +269,20 @@ static void a_large_message_is_a_file(void **state)
 
 /* --- limits --- */
 
+/* Whatever the domains of its addresses are. */
+static void a_service_is_one_destination(void **state)
+{
+	struct transport *local;
+
+	(void)state;
+	scene_begin(true);
+	local = transports_find(scene_manager->transports, STR("local"));
+	(void)scene_mail_to("r@local.example", "r@local1.example", "r@local2.example");
+	assert_int_equal(transport_count(local).destinations, 1);
+	assert_int_equal(transport_count(local).in_flight, 1); /* they go together */
+	scene_end();
+}
+
 static void a_limit_that_is_raised_holds_at_once(void **state)
 {
 	struct model_message *m[3];
@@ -322,6 +336,7 @@ int main(void)
 		cmocka_unit_test(each_has_the_sender_made_of_his_address),
 		cmocka_unit_test(a_recipient_may_be_two_deliveries),
 		cmocka_unit_test(a_large_message_is_a_file),
+		cmocka_unit_test(a_service_is_one_destination),
 		cmocka_unit_test(a_limit_that_is_raised_holds_at_once),
 		cmocka_unit_test(a_service_that_is_not_configured_is_waited_for),
 	};

@@ -255,6 +255,23 @@ static void what_cannot_be_recorded_is_written_again(void **state)
 	scene_end();
 }
 
+/* A delivery that ends meanwhile is no reason to be faster. */
+static void what_could_not_be_recorded_is_not_hurried(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail_to("r@none.example", "r@slow.example", NULL);
+	model_disk.fails = true;
+	model_say(m, 1, "5.1.1", "");
+	scene_pass(SECOND_US);
+	assert_true(is_recorded_now());
+	model_say(m, 2, "4.7.1", "");
+	assert_false(is_recorded_now());
+	scene_end();
+}
+
 /* That it waits need not be known: it is tried again, but not at once. */
 static void who_only_waits_sleeps_without_a_record(void **state)
 {
@@ -289,6 +306,25 @@ static void a_report_that_is_refused_comes_later(void **state)
 	scene_work();
 	assert_false(m->is_present);
 	assert_int_equal(m->reports, 1);
+	scene_end();
+}
+
+/* As long as the record of what was reported is there, the message is. */
+static void a_record_of_failures_goes_first(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail("r@none.example");
+	model_disk.keeps = true;
+	scene_say(m, 1, "5.1.1", "");
+	assert_true(m->is_present);
+	assert_int_equal(scene_due_in(m), MINUTE_US);
+	model_disk.keeps = false;
+	scene_pass(MINUTE_US + SECOND_US);
+	scene_work();
+	assert_false(m->is_present);
 	scene_end();
 }
 
@@ -472,6 +508,25 @@ static void the_end_waits_for_a_report(void **state)
 	scene_end();
 }
 
+/* One that is due is left to the next manager. */
+static void the_end_begins_no_report_of_a_delay(void **state)
+{
+	unsigned notified = model_logged(EVENT_NOTIFIED);
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	scene_config.delaynotice_us = HOUR_US;
+	scene_configure();
+	m = scene_mail("r@slow.example");
+	scene_pass(2 * HOUR_US);
+	scene_stop();
+	scene_say(m, 1, "4.7.1", "");
+	assert_int_equal(model_logged(EVENT_NOTIFIED), notified);
+	assert_true(scene_has_stopped());
+	scene_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,8 +542,10 @@ int main(void)
 		cmocka_unit_test(a_failure_is_in_the_record_for_the_report),
 		cmocka_unit_test(an_interruption_is_recorded),
 		cmocka_unit_test(what_cannot_be_recorded_is_written_again),
+		cmocka_unit_test(what_could_not_be_recorded_is_not_hurried),
 		cmocka_unit_test(who_only_waits_sleeps_without_a_record),
 		cmocka_unit_test(a_report_that_is_refused_comes_later),
+		cmocka_unit_test(a_record_of_failures_goes_first),
 		cmocka_unit_test(a_time_is_one_of_the_clock_as_it_is),
 		cmocka_unit_test(who_is_awake_is_retried_as_well),
 		cmocka_unit_test(who_is_held_is_released),
@@ -498,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_probe_comes_as_is_configured),
 		cmocka_unit_test(reports_are_as_configured),
 		cmocka_unit_test(the_end_waits_for_a_report),
+		cmocka_unit_test(the_end_begins_no_report_of_a_delay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
