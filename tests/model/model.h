@@ -150,6 +150,7 @@ void model_helper_acts(bool peace);
 /* Every helper does all it can. */
 void model_helpers_finish_all(void);
 void model_lose_helper(void);
+/* All that are for SERVICE. */
 void model_lose(const char *service);
 /* All questions are answered: as they should be; with two deliveries for each recipient; not now,
  * because the directory is away, or for another reason. An address gone@... is not known. */

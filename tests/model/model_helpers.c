@@ -497,7 +497,9 @@ static struct pretended *named(const char *service)
 
 void model_lose(const char *service)
 {
-	lose(named(service));
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
+		if (strcmp(helpers[i].service, service) == 0)
+			lose(&helpers[i]);
 }
 
 static const char *status_of(enum model_answer how, const char *address)

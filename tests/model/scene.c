@@ -12,6 +12,7 @@ struct manager *scene_manager;
 struct config scene_config;
 const struct config *model_config;
 
+static struct config told; /* scene_config, as the manager has it */
 static bool is_stopping;
 static bool is_stopped;
 
@@ -47,8 +48,6 @@ static void configure(bool has_extra)
 
 void scene_configure(void)
 {
-	static struct config told;
-
 	told = scene_config;
 	manager_configure(scene_manager, &told);
 	model_run_tasks();
@@ -77,7 +76,8 @@ void scene_begin(bool has_extra)
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
 	is_stopping = is_stopped = false;
 	configure(has_extra);
-	scene_manager = manager_new(NULL, NULL, &scene_config, &peers, on_ready, NULL);
+	told = scene_config;
+	scene_manager = manager_new(NULL, NULL, &told, &peers, on_ready, NULL);
 	model_queue_connects();
 	model_connect_helpers();
 }

@@ -9,6 +9,28 @@
 
 /* --- to be mapped --- */
 
+/* It is looked for where it is. */
+static void who_finds_no_memory_is_mapped_later(void **state)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	uint64_t number = model_next_number();
+
+	(void)state;
+	scene_begin(true);
+	scene_manager->share.limit = 0;
+	envelope->stage = MAIL_STAGE_SUBMIT;
+	envelope->sender = STR("s@sender.example");
+	mail_envelope_add(envelope, STR("r@fast.example"));
+	model_add_mail(envelope, false);
+	mail_envelope_free(envelope);
+	assert_true(scene_waits(model_find(number)));
+	scene_manager->share.limit = SHARE_UNITS;
+	wake_schedule(scene_manager->wake);
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(model_find(number), 1));
+	scene_end();
+}
+
 /* An order to give it up needs no directory. */
 static void who_is_not_mapped_can_be_given_up(void **state)
 {
@@ -339,6 +361,8 @@ static void a_time_is_one_of_the_clock_as_it_is(void **state)
 	(void)state;
 	scene_begin(true);
 	m = scene_mail("r@grey.example");
+	scene_say(m, 1, "4.7.1", ""); /* then the clock has been looked at */
+	m = scene_mail("r@slow.example");
 	model_wall_us += HOUR_US;
 	scene_say(m, 1, "4.7.1", "");
 	due_us = scene_due_in(m);
@@ -412,7 +436,6 @@ static void helpers_are_who_they_say(void **state)
 		scene_begin(true);
 		for (size_t i = 0; i < COUNT_OF(services); i++)
 			model_lose(services[i]);
-		model_lose("remote");
 		model_lose("resolve");
 		for (size_t i = 0; i < MODEL_HELPERS; i++)
 			model_users[i] = user;
@@ -420,6 +443,8 @@ static void helpers_are_who_they_say(void **state)
 		assert_int_equal(helpers_can_resolve(scene_manager->helpers), user == 1);
 		assert_int_equal(helpers_with_place(scene_manager->helpers, "local") != NULL,
 				 user == 3);
+		assert_int_equal(helpers_with_place(scene_manager->helpers, "remote") != NULL,
+				 user == 2);
 		scene_end();
 	}
 }
@@ -530,6 +555,7 @@ static void the_end_begins_no_report_of_a_delay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_finds_no_memory_is_mapped_later),
 		cmocka_unit_test(who_is_not_mapped_can_be_given_up),
 		cmocka_unit_test(who_cannot_be_mapped_is_asked_about_again),
 		cmocka_unit_test(one_asks_for_the_directory),
