@@ -12,7 +12,7 @@ struct manager *scene_manager;
 struct config scene_config;
 const struct config *model_config;
 
-static struct config told; /* scene_config, as the manager has it */
+static struct config told[2]; /* scene_config as it was at first, and as it was told since */
 static bool is_stopping;
 static bool is_stopped;
 
@@ -48,8 +48,8 @@ static void configure(bool has_extra)
 
 void scene_configure(void)
 {
-	told = scene_config;
-	manager_configure(scene_manager, &told);
+	told[1] = scene_config;
+	manager_configure(scene_manager, &told[1]);
 	model_run_tasks();
 }
 
@@ -76,8 +76,8 @@ void scene_begin(bool has_extra)
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);
 	is_stopping = is_stopped = false;
 	configure(has_extra);
-	told = scene_config;
-	scene_manager = manager_new(NULL, NULL, &told, &peers, on_ready, NULL);
+	told[0] = scene_config;
+	scene_manager = manager_new(NULL, NULL, &told[0], &peers, on_ready, NULL);
 	model_queue_connects();
 	model_connect_helpers();
 }
