@@ -5,6 +5,7 @@
 #include "os/socket.h"
 #include "test.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct os_watch {
 	unsigned events;
 	void (*call)(void *context, unsigned events);
 	void *context;
+	struct os_watch *next; /* of a file */
 };
 
 struct os_timer {
@@ -42,6 +44,7 @@ static struct {
 	int64_t set_us; /* the wall clock was set so far */
 	int connection_count;
 	struct os_timer *timers;
+	struct os_watch *files; /* what is watched and is no connection of ours */
 } world;
 
 static struct connection *connection_of(int socket)
@@ -53,6 +56,7 @@ static struct connection *connection_of(int socket)
 void fake_begin(uint64_t seed)
 {
 	assert_null(world.timers);
+	assert_null(world.files);
 	world.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	world.now_us = INT64_C(1000000000);
 	world.set_us = 0;
@@ -221,8 +225,13 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
 
 	(void)loop;
+	*watch = (struct os_watch){descriptor, events, call, context, NULL};
+	if (descriptor < FIRST_SOCKET) {
+		watch->next = world.files;
+		world.files = watch;
+		return watch;
+	}
 	assert_null(connection_of(descriptor)->watch);
-	*watch = (struct os_watch){descriptor, events, call, context};
 	connection_of(descriptor)->watch = watch;
 	return watch;
 }
@@ -234,9 +243,31 @@ void os_watch_set(struct os_watch *watch, unsigned events)
 
 void os_watch_free(struct os_watch *watch)
 {
-	if (watch != NULL)
+	struct os_watch **place = &world.files;
+
+	if (watch == NULL)
+		return;
+	if (watch->descriptor >= FIRST_SOCKET) {
 		connection_of(watch->descriptor)->watch = NULL;
+	} else {
+		while (*place != watch)
+			place = &(*place)->next;
+		*place = watch->next;
+	}
 	free(watch);
+}
+
+bool fake_play_file(void)
+{
+	for (struct os_watch *watch = world.files; watch != NULL; watch = watch->next) {
+		struct pollfd file = {.fd = watch->descriptor, .events = POLLIN};
+
+		if (!(watch->events & OS_WATCH_READ) || poll(&file, 1, 0) < 1)
+			continue;
+		watch->call(watch->context, OS_WATCH_READ);
+		return true;
+	}
+	return false;
 }
 
 /* An error or hang-up shows as both. */
