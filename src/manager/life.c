@@ -350,11 +350,14 @@ void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
 	begin(manager, message, STR(""));
 }
 
-void life_begin(struct manager *manager, uint64_t number, enum mail_stage stage, struct str text)
+void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 {
-	const struct message_facts facts = {.place = MESSAGE_AT_S4, .stage = (unsigned)stage & 15U};
+	const struct message_facts facts = {.place = MESSAGE_AT_S4,
+					    .stage = (unsigned)notice->stage & 15U};
+	struct message *message = message_new(manager, notice->number, facts);
 
-	begin(manager, message_new(manager, number, facts), text);
+	message_keep_content(manager, message, notice->content);
+	begin(manager, message, notice->text);
 }
 
 void life_forget(struct manager *manager, struct message *message)

@@ -51,6 +51,8 @@ void message_free(struct manager *manager, struct message *message)
 	message_weigh(manager, message, 0, false);
 	recorder_cancel(manager->recorder, &message->recording);
 	report_abandon(message->report);
+	manager->content_bytes -= message->content.length;
+	buffer_clear(&message->content);
 	queue_control_free(message->control);
 	free(message->news);
 	HASH_DELETE(hh, manager->messages, message);
@@ -142,6 +144,16 @@ bool message_has_news(const struct message *message)
 		if (message->news[i] != 0)
 			return true;
 	return false;
+}
+
+void message_keep_content(struct manager *manager, struct message *message, struct str content)
+{
+	enum { KEPT_MAX = 4 << 20 };
+
+	if (manager->content_bytes + content.length > KEPT_MAX)
+		return;
+	buffer_append_str(&message->content, content);
+	manager->content_bytes += content.length;
 }
 
 struct recorder_work message_work(const struct message *message)

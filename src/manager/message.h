@@ -85,7 +85,8 @@ struct message {
 	bool is_crowded_out;           /* it sleeps because its destination has too many */
 	bool is_doubtful;              /* REMOVING, and whether it was removed cannot be told yet */
 	unsigned record_failures;      /* in a row */
-	size_t units;                  /* of memory (wait/share.h) */
+	struct buffer content;         /* its data, or empty: they are on the disk */
+	size_t units;                  /* of memory (wait/share.h), but for CONTENT's */
 	bool is_mapping;               /* these count as such */
 	struct recording recording;
 	struct report *report; /* while REPORTING */
@@ -112,6 +113,8 @@ void message_map_nowhere(struct manager *manager, struct message *message);
 void message_take_deliveries(struct manager *manager, struct message *message,
 			     struct queue_delivery *deliveries, size_t count);
 bool message_has_news(const struct message *message);
+/* Keeps CONTENT, all of its data, if there is room for it. */
+void message_keep_content(struct manager *manager, struct message *message, struct str content);
 
 /* Makes a sleeper of it, due at DUE_US. WAITERS: it sleeps with them, or until then; may be
  * NULL. Returns MESSAGE_ASLEEP. */

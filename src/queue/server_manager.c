@@ -49,10 +49,19 @@ void server_notice_missed(void *context)
 	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MISSED, 0, STR(""), NULL, 0);
 }
 
+/* Behind the data stands the envelope by now. A manager that is behind reads later. */
+static struct str content_of(const struct queue_server *server, const struct server_held *held)
+{
+	if (held->data.length == 0 || ipc_channel_backlog(server->manager->channel) > 0)
+		return STR("");
+	return str_slice(buffer_data(&held->data), held->data_size);
+}
+
 void server_notice_add(struct queue_server *server, const struct server_held *held)
 {
 	enum { ENTRY_MAX = IPC_BODY_MAX - 32 };
 	struct str text = buffer_view(&held->text);
+	struct str content;
 
 	if (server->manager == NULL)
 		return;
@@ -63,11 +72,15 @@ void server_notice_add(struct queue_server *server, const struct server_held *he
 	}
 	if (text.length > ENTRY_MAX)
 		text = STR("");
-	if (server->notice.length + text.length > ENTRY_MAX)
+	content = content_of(server, held);
+	if (text.length + content.length > ENTRY_MAX)
+		content = STR("");
+	if (server->notice.length + text.length + content.length > ENTRY_MAX)
 		server_notice_send(server);
 	pack_u32(&server->notice, held->stage);
 	pack_u64(&server->notice, held->number);
 	pack_str(&server->notice, text);
+	pack_str(&server->notice, content);
 }
 
 void server_removed_send(void *context)

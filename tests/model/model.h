@@ -24,6 +24,8 @@ extern bool model_is_calm;
 /* Tells what does not hold, with the seed and the event, and exits. */
 _Noreturn void model_fail(const char *format, ...) PRINTF_LIKE(1, 2);
 
+enum { MODEL_SIZE = 100 }; /* bytes of data of most messages, all of them "x" */
+
 /* --- model_os.c: time, timers, tasks, watched descriptors --- */
 
 extern int64_t model_mono_us;

@@ -32,6 +32,15 @@ static struct model_message *make(void)
 	return &model_disk.messages[i];
 }
 
+/* Of most messages. Those of another length have to be read all the same. */
+static void pack_content(struct buffer *body)
+{
+	char content[MODEL_SIZE];
+
+	memset(content, 'x', sizeof content);
+	pack_str(body, model_once_in(2) ? STR("") : str_slice(content, sizeof content));
+}
+
 static void notice(const struct model_message *m)
 {
 	struct buffer body = {0};
@@ -45,6 +54,7 @@ static void notice(const struct model_message *m)
 	pack_u32(&body, m->stage);
 	pack_u64(&body, m->id.number);
 	pack_str(&body, model_once_in(20) ? STR("") : buffer_view(&m->envelope));
+	pack_content(&body);
 	model_tell(QUEUE_PROTOCOL_QUEUED, buffer_view(&body));
 	buffer_clear(&body);
 }
@@ -58,8 +68,8 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	m->is_empty = !is_report && model_once_in(200);
 	m->stage = envelope->stage;
 	if (envelope->size == 0)
-		envelope->size =
-			model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2) : 100;
+		envelope->size = model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2)
+						   : MODEL_SIZE;
 	envelope->id = m->id;
 	envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)

@@ -205,7 +205,8 @@ void scene_say_remove(struct queue_peer *peer, uint32_t kind, uint32_t stage, ui
 	buffer_clear(&body);
 }
 
-void scene_expect_queued(struct queue_peer *manager, uint64_t number, bool has_text)
+void scene_expect_queued_with(struct queue_peer *manager, uint64_t number, bool has_text,
+			      struct str content)
 {
 	struct unpack body;
 
@@ -214,7 +215,13 @@ void scene_expect_queued(struct queue_peer *manager, uint64_t number, bool has_t
 	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
 	assert_int_equal(unpack_u64(&body), number);
 	assert_int_equal(unpack_str(&body).length > 0, has_text);
+	assert_true(str_equal(unpack_str(&body), content));
 	assert_true(unpack_is_whole(&body));
+}
+
+void scene_expect_queued(struct queue_peer *manager, uint64_t number, bool has_text)
+{
+	scene_expect_queued_with(manager, number, has_text, STR("data\r\n"));
 }
 
 void scene_expect_removed(struct queue_peer *manager, uint64_t number)

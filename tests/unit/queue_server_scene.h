@@ -59,7 +59,10 @@ void scene_fill(struct buffer *data, size_t size);
 /* --- the manager --- */
 
 void scene_say_remove(struct queue_peer *peer, uint32_t kind, uint32_t stage, uint64_t number);
+/* The news of NUMBER, with its data as scene_commit() sends them, or with CONTENT. */
 void scene_expect_queued(struct queue_peer *manager, uint64_t number, bool has_text);
+void scene_expect_queued_with(struct queue_peer *manager, uint64_t number, bool has_text,
+			      struct str content);
 void scene_expect_removed(struct queue_peer *manager, uint64_t number);
 /* It is told of NUMBER, and has it removed. */
 void scene_remove_message(struct queue_peer *manager, uint64_t number);

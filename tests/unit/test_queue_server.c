@@ -202,6 +202,29 @@ static void a_full_disk_gives_no_files(void **state)
 	scene_stop();
 }
 
+/* As many as are not worth another look at the disk; others are read where they stand. */
+static void short_data_come_with_the_news(void **state)
+{
+	enum { MOST = 16 * 1024 };
+	static char data[MOST + 1];
+
+	(void)state;
+	memset(data, 'x', sizeof data);
+	scene_begin();
+	for (size_t size = MOST; size <= MOST + 1; size++) {
+		uint64_t number = scene_open_one(&scene.client);
+		struct buffer text = {0};
+
+		scene_append_envelope_of(&text, number, 1, size);
+		scene_say_commit(&scene.client, number, buffer_view(&text), str_slice(data, size));
+		assert_int_equal(scene_hear_result(&scene.client, number), 0);
+		scene_expect_queued_with(&scene.manager, number, true,
+					 size <= MOST ? str_slice(data, size) : STR(""));
+		buffer_clear(&text);
+	}
+	scene_end();
+}
+
 /* The client is gone, its message is not. */
 static void a_commit_outlives_its_client(void **state)
 {
@@ -308,6 +331,7 @@ int main(void)
 		TEST(data_must_be_as_long_as_the_envelope_says),
 		TEST(data_beyond_their_bound_end_the_connection),
 		TEST(a_full_disk_gives_no_files),
+		TEST(short_data_come_with_the_news),
 		TEST(a_commit_outlives_its_client),
 		TEST(only_those_who_may_are_heard),
 		TEST(what_breaks_the_rules_ends_the_connection),

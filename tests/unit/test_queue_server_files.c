@@ -72,7 +72,9 @@ static void a_shared_file_is_not_used_again(void **state)
 	scene_append_envelope(&text, number, 1);
 	scene_say_commit(&scene.client, number, buffer_view(&text), STR(""));
 	assert_int_equal(scene_hear_result(&scene.client, number), 0);
-	scene_remove_message(&scene.manager, number);
+	scene_expect_queued_with(&scene.manager, number, true, STR(""));
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
+	scene_expect_removed(&scene.manager, number);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_not_equal(scene_queue_one(&scene.client, 1), number);
 	expect_not_used_again(&scene.client, number);
