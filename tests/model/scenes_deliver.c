@@ -320,6 +320,42 @@ static void a_service_that_is_not_configured_is_waited_for(void **state)
 	scene_end();
 }
 
+/* After a restart, and of one whose turn had not come when the service went. */
+static void what_a_service_was_for_expires(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(false);
+	m = scene_mail("r@extra.example");
+	scene_work();
+	for (int64_t passed_us = 0; passed_us <= MODEL_LIFETIME_US; passed_us += HOUR_US) {
+		scene_pass(HOUR_US);
+		scene_work();
+	}
+	assert_false(m->is_present);
+	assert_int_equal(m->reports, 1);
+	scene_end();
+}
+
+static void who_waits_for_his_turn_sees_the_service_go(void **state)
+{
+	enum { PLACES = 2 };
+	struct model_message *m[PLACES + 1];
+
+	(void)state;
+	scene_begin(true);
+	for (size_t i = 0; i <= PLACES; i++)
+		m[i] = scene_mail("r@extra.example");
+	assert_false(scene_is_tried(m[PLACES], 1));
+	scene_config.stage_count--;
+	scene_config.service_count--;
+	scene_configure();
+	scene_work();
+	assert_int_equal(scene_due_in(m[PLACES]), 10 * MINUTE_US);
+	scene_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +371,8 @@ int main(void)
 		cmocka_unit_test(who_is_blocked_gives_up_in_time),
 		cmocka_unit_test(each_has_the_sender_made_of_his_address),
 		cmocka_unit_test(a_recipient_may_be_two_deliveries),
+		cmocka_unit_test(what_a_service_was_for_expires),
+		cmocka_unit_test(who_waits_for_his_turn_sees_the_service_go),
 		cmocka_unit_test(a_large_message_is_a_file),
 		cmocka_unit_test(a_service_is_one_destination),
 		cmocka_unit_test(a_limit_that_is_raised_holds_at_once),
