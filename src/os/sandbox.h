@@ -37,7 +37,7 @@ struct os_sandbox_path {
 	unsigned access;
 };
 
-enum os_sandbox_calls { /* besides memory, time, threads, and talking over UNIX sockets */
+enum os_sandbox_calls { /* besides memory, time, threads, and talking over sockets that it has */
 			OS_SANDBOX_OPEN = 1 << 0, /* open and list, where a path allows it */
 			OS_SANDBOX_CHANGE =
 				1 << 1, /* make, remove, cut, sync, where a path allows it */
@@ -52,6 +52,10 @@ enum os_sandbox_calls { /* besides memory, time, threads, and talking over UNIX 
 			 * traced. */
 			OS_SANDBOX_PROGRAMS = 1 << 7,
 			OS_SANDBOX_DATABASE = 1 << 8, /* what SQLite does to files besides */
+			OS_SANDBOX_LOCAL = 1 << 9,    /* connect to UNIX stream sockets */
+			OS_SANDBOX_KEEP_ALIVE =
+				1 << 10, /* os_socket_keep_alive(), of accepted connections */
+			OS_SANDBOX_BLOCK = 1 << 11, /* let open files block, also shared ones */
 };
 
 struct os_sandbox {

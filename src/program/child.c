@@ -4,7 +4,9 @@
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
+#include "log/sink.h"
 #include "os/clock.h"
+#include "os/connector.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/signal_watch.h"
@@ -140,6 +142,12 @@ static void take_socket(struct supervised *supervised, struct ipc_message *messa
 	struct child *child = &supervised->child;
 	struct child_socket *entry = &child->sockets[child->socket_count];
 
+	if (message->descriptor_count == 1 && str_equal(message->body, STR("connector"))) {
+		os_connector_use(message->descriptors[0]);
+		message->descriptors[0] = -1;
+		log_sink_connect_by(os_socket_connect_unix);
+		return;
+	}
 	if (message->descriptor_count != 1 || child->socket_count == CHILD_SOCKETS_MAX ||
 	    message->body.length >= sizeof entry->name) {
 		fail(supervised, -EBADMSG, "a socket was not accepted");

@@ -4,7 +4,8 @@
  *
  * The supervisor holds the other end of descriptor 3. It sends the
  * configuration (a sealed memfd), the sockets the process works with, each by
- * name, and CHILD_START; the process answers CHILD_READY. Later it may send
+ * name ("connector" is the one at which it asks for connections: os/connector.h),
+ * and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, or CHILD_STOP; when it is gone the
  * process stops by itself, and waits for no delivery longer than ten seconds.
  * One whose sandbox does not fit any more, because of the new configuration or

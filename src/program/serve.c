@@ -125,10 +125,29 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	if (error == -EEXIST)
 		return 0;
 	if (error == 0 && supervisor->user.change &&
-	    chown(path, supervisor->user.uid, supervisor->user.gid) != 0)
+	    lchown(path, supervisor->user.uid, supervisor->user.gid) != 0)
 		error = -errno;
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+/* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
+static int close_directory(const char *path, uid_t user)
+{
+	int directory = os_file_open_directory(OS_FILE_HERE, path);
+	struct stat status;
+	int error = 0;
+
+	if (directory < 0)
+		return directory;
+	if (fstat(directory, &status) != 0)
+		error = -errno;
+	else if (status.st_uid != user)
+		error = -EPERM;
+	else if (fchmod(directory, 0700) != 0)
+		error = -errno;
+	os_file_close(directory);
 	return error;
 }
 
@@ -138,11 +157,11 @@ static int prepare_queue(struct supervisor *supervisor)
 	const char *path = supervisor->config->queue;
 	int error = prepare_directory(supervisor, path);
 
-	if (error == 0 && supervisor->user.change && config_has_process_users(supervisor->config) &&
-	    chmod(path, 0700) != 0) {
-		error = -errno;
+	if (error < 0 || !supervisor->user.change || !config_has_process_users(supervisor->config))
+		return error;
+	error = close_directory(path, supervisor->user.uid);
+	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
-	}
 	return error;
 }
 
@@ -164,7 +183,7 @@ int serve_prepare_data(struct supervisor *supervisor)
 	error = os_file_make_directory(OS_FILE_HERE, parent);
 	if (error == -EEXIST)
 		return 0;
-	if (error == 0 && user->change && chown(parent, user->uid, user->gid) != 0)
+	if (error == 0 && user->change && lchown(parent, user->uid, user->gid) != 0)
 		error = -errno;
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
@@ -252,6 +271,7 @@ int serve(const char *file, struct str text, struct config *config)
 	supervisor.loop = os_loop_new();
 	os_loop_set_idle(supervisor.loop, log_flush);
 	supervisor.patience = os_timer_new(supervisor.loop, lose_patience, &supervisor);
+	supervisor.mending = os_timer_new(supervisor.loop, serve_watch_sockets, &supervisor);
 	supervisor.waiting = os_timer_new(supervisor.loop, tell_waiting, &supervisor);
 	if (prepare(&supervisor) < 0)
 		return 1;
@@ -262,6 +282,7 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, stop_serving, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
+	serve_watch_sockets(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
 		if (supervisor.processes[i].is_wanted)
 			serve_process_start(&supervisor.processes[i]);

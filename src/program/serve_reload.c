@@ -77,10 +77,8 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
 
-		if (process->control == NULL)
-			continue;
-		serve_send_setup(process);
-		ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
+		if (process->control != NULL)
+			serve_reload_process(process);
 	}
 	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
