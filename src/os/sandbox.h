@@ -55,7 +55,6 @@ enum os_sandbox_calls { /* besides memory, time, threads, and talking over socke
 			OS_SANDBOX_LOCAL = 1 << 9,    /* connect to UNIX stream sockets */
 			OS_SANDBOX_KEEP_ALIVE =
 				1 << 10, /* os_socket_keep_alive(), of accepted connections */
-			OS_SANDBOX_BLOCK = 1 << 11, /* let open files block, also shared ones */
 };
 
 struct os_sandbox {

@@ -114,19 +114,16 @@ static int allow_options(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* Only SHUT_WR: a listener does not mind that. Libraries that talk to the network make their
- * sockets not block, and one of them makes them block again. */
+/* Only SHUT_WR: a listener does not mind that. Libraries that ask the DNS change the flags of their
+ * descriptors; those that have them have no listener that others share. */
 static int allow_changing(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);
-	const struct scmp_arg_cmp flags[] = {SCMP_A1(SCMP_CMP_EQ, F_SETFL),
-					     SCMP_A2(SCMP_CMP_MASKED_EQ, O_NONBLOCK, O_NONBLOCK)};
+	const struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_EQ, F_SETFL);
 	int error = sandbox_allow(filter, "shutdown", 1, &half);
 
-	if (error == 0 && (calls & OS_SANDBOX_BLOCK) != 0)
-		error = sandbox_allow(filter, "fcntl", 1, flags);
-	else if (error == 0 && (calls & NETWORK) != 0)
-		error = sandbox_allow(filter, "fcntl", COUNT_OF(flags), flags);
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+		error = sandbox_allow(filter, "fcntl", 1, &flags);
 	return error;
 }
 
