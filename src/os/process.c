@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,9 +112,39 @@ void os_process_kill(pid_t pid, int signal)
 		(void)kill(pid, signal);
 }
 
-int os_process_signal(pid_t pid, int signal)
+/* Whose process PID is, by his real user id; -1: nobody's. */
+static uid_t user_of(pid_t pid)
 {
-	return kill(pid, signal) != 0 ? -errno : 0;
+	char path[64];
+	char text[1024] = "";
+	const char *line;
+	int file;
+
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return (uid_t)-1;
+	if (read(file, text, sizeof text - 1) < 0)
+		text[0] = '\0';
+	close(file);
+	line = strstr(text, "\nUid:\t");
+	return line != NULL ? (uid_t)strtoul(line + 6, NULL, 10) : (uid_t)-1;
+}
+
+/* The process is held by a descriptor, so that no other one takes its number meanwhile. */
+int os_process_signal_of(pid_t pid, uid_t user, int signal)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	int error = 0;
+
+	if (process < 0)
+		return -errno;
+	if (user_of(pid) != user)
+		error = -ENOTUNIQ;
+	else if (syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0)
+		error = -errno;
+	close(process);
+	return error;
 }
 
 void os_process_status_format(int status, char *text, size_t size)
@@ -187,6 +220,16 @@ int os_process_read_text(int descriptor, size_t limit, struct buffer *out)
 		if ((size_t)position > limit)
 			return -EFBIG;
 	}
+}
+
+void os_process_close_inherited(void)
+{
+	(void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT_MAX, 0);
+}
+
+void os_process_keep_inherited(void)
+{
+	(void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 }
 
 void os_process_raise_descriptor_limit(void)
