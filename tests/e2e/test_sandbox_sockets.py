@@ -7,7 +7,7 @@ import pwd
 import socket
 
 import pytest
-from inside import NEEDS, PROCESSES, USERS, WITHOUT, inside
+from inside import LANDLOCKS, NEEDS, PROCESSES, USERS, WITHOUT, inside, with_landlock
 from smtp import Client
 from stagepost import free_port, wait_until
 
@@ -22,9 +22,10 @@ SOL_SOCKET, SO_ATTACH_FILTER, TCP, FASTOPEN_CONNECT = 1, 26, 6, 30
 pytestmark = NEEDS
 
 
-@pytest.fixture
-def mx(node):
+@pytest.fixture(params=LANDLOCKS, ids=lambda version: f"landlock-{version}")
+def mx(node, request):
     made = node(start=False, switch_user=True, settings=PROCESSES + "smtpd_workers = 1\n")
+    made.prefix = with_landlock(request.param)
     os.chown(made.mail, *ids_of("local"))
     return made.start()
 

@@ -1,49 +1,168 @@
 // SPDX-License-Identifier: ISC
 /*
- * without - runs a program on a kernel that has neither Landlock nor seccomp.
+ * without - runs a program on a kernel that has neither Landlock nor seccomp, or only an older
+ * Landlock.
  *
- * usage: without PROGRAM [ARGUMENT]...
+ * usage: without [--landlock VERSION] PROGRAM [ARGUMENT]...
  *
  * The kernel has them; a filter answers for it as one without would: landlock_*(2) and
- * seccomp(2) with ENOSYS, prctl(2) about seccomp with EINVAL. For root, so that
- * set-user-ID programs and changes of user work as ever.
+ * seccomp(2) with ENOSYS, prctl(2) about seccomp with EINVAL. With --landlock there is seccomp,
+ * and Landlock of that VERSION of its interface; 0: none. For root, so that set-user-ID
+ * programs and changes of user work as ever. (Source: seccomp_unotify(2).)
  */
 #include <errno.h>
 #include <linux/prctl.h>
+#include <poll.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { LANDLOCK_FIRST = 444, LANDLOCK_LAST = 446 };
+enum { LANDLOCK_FIRST = 444, LANDLOCK_LAST = 446, ASKS_VERSION = 1 };
 
-static int fill(scmp_filter_ctx filter)
+static int fill_landlock(scmp_filter_ctx filter)
 {
-	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+	int error = 0;
 
 	for (int call = LANDLOCK_FIRST; error == 0 && call <= LANDLOCK_LAST; call++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0);
-	if (error == 0)
-		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0);
+	return error;
+}
+
+static int fill_seccomp(scmp_filter_ctx filter)
+{
+	int error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0);
+
 	if (error == 0)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
 					 SCMP_A0(SCMP_CMP_EQ, PR_GET_SECCOMP));
 	if (error == 0)
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
 					 SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+	return error;
+}
+
+static int fill(scmp_filter_ctx filter, int version)
+{
+	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+
+	if (error == 0 && version <= 0)
+		error = fill_landlock(filter);
+	if (error == 0 && version < 0)
+		error = fill_seccomp(filter);
+	if (error == 0 && version > 0)
+		error = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, LANDLOCK_FIRST, 1,
+					 SCMP_A2(SCMP_CMP_EQ, ASKS_VERSION));
 	return error == 0 ? seccomp_load(filter) : error;
+}
+
+/* Until nobody is left who could ask. */
+static _Noreturn void answer(int asking, int version)
+{
+	struct seccomp_notif *question;
+	struct seccomp_notif_resp *reply;
+
+	if (seccomp_notify_alloc(&question, &reply) != 0)
+		_exit(1);
+	for (;;) {
+		struct pollfd ready = {.fd = asking, .events = POLLIN};
+
+		if (poll(&ready, 1, -1) < 0 || (ready.revents & POLLIN) == 0)
+			_exit(0);
+		memset(question, 0, sizeof *question);
+		if (seccomp_notify_receive(asking, question) != 0)
+			continue;
+		*reply = (struct seccomp_notif_resp){.id = question->id, .val = version};
+		(void)seccomp_notify_respond(asking, reply);
+	}
+}
+
+union descriptor_space {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+static void send_descriptor(int to, int descriptor)
+{
+	char byte = 0;
+	struct iovec part = {&byte, 1};
+	union descriptor_space space = {{0}};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space.bytes,
+				 .msg_controllen = sizeof space.bytes};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof descriptor);
+	memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+	if (sendmsg(to, &message, 0) != 1)
+		perror("without: sendmsg");
+}
+
+static int receive_descriptor(int from)
+{
+	char byte;
+	struct iovec part = {&byte, 1};
+	union descriptor_space space;
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space.bytes,
+				 .msg_controllen = sizeof space.bytes};
+	int descriptor = -1;
+
+	if (recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != NULL)
+		memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
+	return descriptor;
+}
+
+/* Who answers is nobody's child and has no filter: where to send him what he answers at. */
+static int start_answering(int version)
+{
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+		return -1;
+	if (fork() == 0) {
+		int asking;
+
+		if (fork() != 0)
+			_exit(0);
+		(void)setsid();
+		close(sockets[0]);
+		asking = receive_descriptor(sockets[1]);
+		close(sockets[1]);
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		if (asking >= 0)
+			answer(asking, version);
+		_exit(1);
+	}
+	close(sockets[1]);
+	return sockets[0];
 }
 
 int main(int argc, char **argv)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int error = filter != NULL ? fill(filter) : -ENOMEM;
+	bool has_version = argc > 2 && strcmp(argv[1], "--landlock") == 0;
+	int version = has_version ? atoi(argv[2]) : -1;
+	int to = version > 0 ? start_answering(version) : -1;
+	char **program = argv + (has_version ? 3 : 1);
+	int error = filter != NULL ? fill(filter, version) : -ENOMEM;
 
-	if (argc < 2 || error < 0) {
-		fprintf(stderr, "without: %s\n", argc < 2 ? "no program" : strerror(-error));
+	if (*program == NULL || error < 0) {
+		fprintf(stderr, "without: %s\n",
+			*program == NULL ? "no program" : strerror(-error));
 		return 2;
 	}
-	execvp(argv[1], argv + 1);
-	perror(argv[1]);
+	if (to >= 0)
+		send_descriptor(to, seccomp_notify_fd(filter));
+	execvp(program[0], program);
+	perror(program[0]);
 	return 127;
 }
