@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
  * without - runs a program on a kernel that has neither Landlock nor seccomp, or only an older
- * Landlock.
+ * Landlock, or only some calls.
  *
- * usage: without [--landlock VERSION] PROGRAM [ARGUMENT]...
+ * usage: without [--landlock VERSION | --only FILE] PROGRAM [ARGUMENT]...
  *
  * The kernel has them; a filter answers for it as one without would: landlock_*(2) and
  * seccomp(2) with ENOSYS, prctl(2) about seccomp with EINVAL. With --landlock there is seccomp,
- * and Landlock of that VERSION of its interface; 0: none. For root, so that set-user-ID
+ * and Landlock of that VERSION of its interface; 0: none. With --only only the calls that FILE
+ * names, one a line, are known; others fail with EPERM. For root, so that set-user-ID
  * programs and changes of user work as ever. (Source: seccomp_unotify(2).)
  */
 #include <errno.h>
@@ -146,23 +147,53 @@ static int start_answering(int version)
 	return sockets[0];
 }
 
-int main(int argc, char **argv)
+static int fill_names(scmp_filter_ctx filter, const char *path)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	bool has_version = argc > 2 && strcmp(argv[1], "--landlock") == 0;
-	int version = has_version ? atoi(argv[2]) : -1;
-	int to = version > 0 ? start_answering(version) : -1;
-	char **program = argv + (has_version ? 3 : 1);
-	int error = filter != NULL ? fill(filter, version) : -ENOMEM;
+	FILE *file = fopen(path, "r");
+	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+	char name[64];
 
-	if (*program == NULL || error < 0) {
-		fprintf(stderr, "without: %s\n",
-			*program == NULL ? "no program" : strerror(-error));
-		return 2;
+	if (file == NULL)
+		return -errno;
+	while (error == 0 && fscanf(file, "%63s", name) == 1) {
+		int number = seccomp_syscall_resolve_name(name);
+
+		if (number != __NR_SCMP_ERROR)
+			error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+	}
+	fclose(file);
+	return error == 0 ? seccomp_load(filter) : error;
+}
+
+static void run_with(const char *option, const char *value, char **program)
+{
+	bool has_names = option != NULL && strcmp(option, "--only") == 0;
+	int version = option != NULL && !has_names ? atoi(value) : -1;
+	scmp_filter_ctx filter = seccomp_init(has_names ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
+	int to = version > 0 ? start_answering(version) : -1;
+	int error = -ENOMEM;
+
+	if (filter != NULL)
+		error = has_names ? fill_names(filter, value) : fill(filter, version);
+	if (error < 0) {
+		fprintf(stderr, "without: %s\n", strerror(-error));
+		return;
 	}
 	if (to >= 0)
 		send_descriptor(to, seccomp_notify_fd(filter));
 	execvp(program[0], program);
 	perror(program[0]);
+}
+
+int main(int argc, char **argv)
+{
+	bool has_option = argc > 3 && strncmp(argv[1], "--", 2) == 0;
+
+	if (argc < 2)
+		fputs("without: no program\n", stderr);
+	else if (has_option)
+		run_with(argv[1], argv[2], argv + 3);
+	else
+		run_with(NULL, NULL, argv + 1);
 	return 127;
 }
