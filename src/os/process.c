@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "os/process.h"
 #include "base/buffer.h"
+#include "base/panic.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -52,6 +53,18 @@ int os_process_become(const struct os_process_user *user)
 	    setresuid(user->uid, user->uid, user->uid) != 0)
 		return -errno;
 	return 0;
+}
+
+int os_process_change_group(const struct os_process_user *user, gid_t *before_out)
+{
+	*before_out = getegid();
+	return user->change && setegid(user->gid) != 0 ? -errno : 0;
+}
+
+void os_process_change_group_back(const struct os_process_user *user, gid_t before)
+{
+	if (user->change && setegid(before) != 0)
+		panic("cannot be of the former group again");
 }
 
 bool os_process_is_root(void)

@@ -43,6 +43,9 @@ MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *ou
 size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX]);
 /* Becomes USER for good, with his groups and no others. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
+/* What is made from now on has the group of USER, who is a change; then back to *BEFORE_OUT. */
+MUST_CHECK int os_process_change_group(const struct os_process_user *user, gid_t *before_out);
+void os_process_change_group_back(const struct os_process_user *user, gid_t before);
 bool os_process_is_root(void);
 /* The user that this process acts as. */
 uid_t os_process_effective_user(void);

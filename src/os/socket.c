@@ -175,23 +175,6 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 	return descriptor;
 }
 
-int os_socket_give_unix(const char *path, uid_t user, gid_t group)
-{
-	int there = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status;
-
-	if (there < 0)
-		return -errno;
-	if (fstat(there, &status) != 0)
-		return fail(there);
-	errno = ENOTSOCK;
-	if (!S_ISSOCK(status.st_mode) || status.st_nlink != 1 ||
-	    fchownat(there, "", user, group, AT_EMPTY_PATH) != 0)
-		return fail(there);
-	close(there);
-	return 0;
-}
-
 int os_socket_connect_unix(const char *path, int kind)
 {
 	union os_socket_address address;

@@ -34,9 +34,6 @@ MUST_CHECK int os_socket_local_address(int socket, union os_socket_address *out)
  * changes the process's mask for a moment). At a datagram socket the
  * kernel tells who sends. */
 MUST_CHECK int os_socket_listen_unix(const char *path, int kind, unsigned mode);
-/* Gives the socket at PATH to somebody: nothing else that has come to stand there, and nothing that
- * a link leads to. */
-MUST_CHECK int os_socket_give_unix(const char *path, uid_t user, gid_t group);
 /* Is asked for where os/connector.h says so. */
 MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 /* A SOCK_DGRAM socket that sends to the one at PATH and can be answered: the

@@ -132,13 +132,35 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
+/* That of the sockets is root's, and the group's to go through: who could change what is in it
+ * could stand for any of them. */
+static int prepare_run(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->run;
+	gid_t before;
+	int error = os_process_change_group(&supervisor->user, &before);
+
+	if (error == 0) {
+		error = os_file_make_directory(OS_FILE_HERE, path);
+		os_process_change_group_back(&supervisor->user, before);
+	}
+	if (error == -EEXIST)
+		return 0;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
 /* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
 static int close_directory(const char *path, uid_t user)
 {
-	int directory = os_file_open_directory(OS_FILE_HERE, path);
 	struct stat status;
+	int directory;
 	int error = 0;
 
+	if (stat(path, &status) == 0 && status.st_uid == user && (status.st_mode & 0777) == 0700)
+		return 0; /* then no right to open it is needed */
+	directory = os_file_open_directory(OS_FILE_HERE, path);
 	if (directory < 0)
 		return directory;
 	if (fstat(directory, &status) != 0)
@@ -223,7 +245,7 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = find_own_directory(supervisor);
 	if (error == 0)
-		error = prepare_directory(supervisor, config->run);
+		error = prepare_run(supervisor);
 	if (error == 0)
 		error = write_pid_file(config);
 	if (error == 0)

@@ -43,23 +43,25 @@ static void describe(struct bound_socket *bound, const char *name, int kind,
 	snprintf(bound->host, sizeof bound->host, "%s", endpoint != NULL ? endpoint->host : "");
 }
 
+/* It is root's, as is the directory, so that nobody puts something else in its place; the group
+ * of the processes may connect. */
 static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
 	const struct os_process_user *user = &supervisor->user;
+	gid_t before;
 	char path[108];
 	int descriptor;
-	int error = 0;
+	int error;
 
 	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, bound->name) >=
 	    (int)sizeof path)
 		return -ENAMETOOLONG;
+	error = os_process_change_group(user, &before);
+	if (error < 0)
+		return error;
 	descriptor = os_socket_listen_unix(path, bound->kind, 0660);
-	if (descriptor >= 0 && user->change)
-		error = os_socket_give_unix(path, user->uid, user->gid);
-	if (error == 0)
-		return descriptor;
-	os_socket_close(descriptor);
-	return error;
+	os_process_change_group_back(user, before);
+	return descriptor;
 }
 
 static int bind_socket(const struct supervisor *supervisor, const struct bound_socket *bound)

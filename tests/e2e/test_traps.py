@@ -20,8 +20,10 @@ def run(mx, word):
 @pytest.mark.skipif(not is_root(), reason="needs a process of root's that nobody should signal")
 def test_a_pid_file_of_somebody_elses(node):
     """The owner of the run directory has put it there, and has it locked."""
-    mx = node(switch_user=True)
-    assert os.stat(mx.run).st_uid == pwd.getpwnam(USER).pw_uid
+    mx = node(start=False, switch_user=True)
+    os.mkdir(mx.run)
+    shutil.chown(mx.run, USER)
+    mx.start()
     path = os.path.join(mx.run, "stagepost.pid")
     assert os.stat(path).st_uid == 0
     os.rename(path, path + ".own")
@@ -52,6 +54,17 @@ def test_a_pid_file_of_somebody_elses(node):
         shutil.chown(path, USER)
     mx.start()
     assert os.stat(path).st_uid == 0 and run(mx, "reload").returncode == 0
+
+
+@pytest.mark.skipif(not is_root(), reason="needs two users")
+def test_the_run_directory_is_roots(node):
+    """Nobody else can put something in the place of a socket there; the group can use them."""
+    mx = node(switch_user=True)
+    group = pwd.getpwnam(USER).pw_gid
+    for name in "", "queue", "send", "notify":
+        status = os.lstat(os.path.join(mx.run, name))
+        assert (status.st_uid, status.st_gid) == (0, group), name
+        assert status.st_mode & 0o777 == (0o660 if name else 0o750), name
 
 
 def test_what_the_caller_had_open_is_closed(node):

@@ -35,7 +35,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = {"socket", "link", "file", "other", "twice"};
+	static const char *const names[] = {"socket", "other"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -54,26 +54,6 @@ static void a_socket_has_its_mode_at_once(void **state)
 	assert_int_equal(lstat(path_of("socket"), &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0662);
 	assert_int_equal(umask(before), 027);
-	os_socket_close(listening);
-}
-
-static void only_a_socket_is_given_away(void **state)
-{
-	char target[64];
-	int listening = os_socket_listen_unix(path_of("socket"), SOCK_STREAM, 0600);
-
-	(void)state;
-	assert_true(listening >= 0);
-	assert_int_equal(os_socket_give_unix(path_of("socket"), getuid(), getgid()), 0);
-	snprintf(target, sizeof target, "%s", path_of("socket"));
-	assert_int_equal(symlink(target, path_of("link")), 0);
-	assert_int_equal(os_socket_give_unix(path_of("link"), getuid(), getgid()), -ENOTSOCK);
-	close(open(path_of("file"), O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(os_socket_give_unix(path_of("file"), getuid(), getgid()), -ENOTSOCK);
-	assert_int_equal(os_socket_give_unix(path_of("none"), getuid(), getgid()), -ENOENT);
-	/* a second name of a socket that stands somewhere else */
-	assert_int_equal(link(target, path_of("twice")), 0);
-	assert_int_equal(os_socket_give_unix(path_of("twice"), getuid(), getgid()), -ENOTSOCK);
 	os_socket_close(listening);
 }
 
@@ -191,7 +171,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_socket_has_its_mode_at_once),
-		cmocka_unit_test(only_a_socket_is_given_away),
 		cmocka_unit_test(an_ended_listener_is_known),
 		cmocka_unit_test(a_question_is_whole),
 		cmocka_unit_test(connections_are_made_by_another),
