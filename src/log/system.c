@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The system's own logs: the journal behind standard error, and syslog. */
+#include "base/descriptor.h"
 #include "log/sink.h"
 #include <errno.h>
 #include <paths.h>
@@ -23,7 +24,7 @@ bool log_sink_is_journal(void)
 	struct stat status;
 
 	return stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-	       fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
+	       descriptor_status(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
 	       status.st_ino == inode;
 }
 

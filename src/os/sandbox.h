@@ -4,8 +4,8 @@
  * signals, seccomp for calls, and no capability but those that are named.
  *
  * A process opens what it needs for life, enters, and only then reads what comes
- * from others. What it already has open stays open; stat(2) of any path stays
- * possible, since Landlock has no right for it. Everything else that is not in the
+ * from others. What it already has open stays open; who may open any file can ask
+ * stat(2) about every path, since Landlock has no right for it. Everything else that is not in the
  * struct is refused for good, to every thread that is started later, too: a file
  * with EACCES, a call with EPERM.
  *

@@ -31,8 +31,6 @@ static const struct {
 	{"lseek", SANDBOX_ALWAYS},
 	{"close", SANDBOX_ALWAYS},
 	{"fstat", SANDBOX_ALWAYS},
-	{"newfstatat", SANDBOX_ALWAYS}, /* fstat(3) is that, too */
-	{"statx", SANDBOX_ALWAYS},
 	/* waiting */
 	{"poll", SANDBOX_ALWAYS},
 	{"ppoll", SANDBOX_ALWAYS},
@@ -93,6 +91,8 @@ static const struct {
 	/* files */
 	{"open", OS_SANDBOX_OPEN},
 	{"openat", OS_SANDBOX_OPEN},
+	{"newfstatat", OS_SANDBOX_OPEN}, /* fstat(3) is that, too: base/descriptor.h */
+	{"statx", OS_SANDBOX_OPEN},
 	{"getdents64", OS_SANDBOX_OPEN},
 	{"fstatfs", OS_SANDBOX_OPEN},
 	{"flock", OS_SANDBOX_OPEN},
@@ -127,6 +127,7 @@ static const struct {
 	{"prctl", SANDBOX_ALWAYS},
 	{"arch_prctl", SANDBOX_ALWAYS},
 	{"open", SANDBOX_ALWAYS},
+	{"newfstatat", SANDBOX_ALWAYS},
 	{"openat", SANDBOX_ALWAYS},
 	{"readlink", SANDBOX_ALWAYS},
 	{"getdents64", SANDBOX_ALWAYS},

@@ -62,19 +62,21 @@ static int allow_making(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* To an address of the call's own only who talks to the network, or answers questions. */
+/* Who talks to the network may send as it likes: libunbound asks by Fast Open. To an address of the
+ * call's own otherwise only who answers questions. */
 static int allow_sending(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp to[] = {SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0),
 					  SCMP_A4(SCMP_CMP_EQ, 0)};
 	const struct scmp_arg_cmp message = SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0);
-	bool has_addresses = (calls & (NETWORK | OS_SANDBOX_ANSWER)) != 0;
-	int error = sandbox_allow(filter, "sendto", has_addresses ? 1 : COUNT_OF(to), to);
+	bool has_network = (calls & NETWORK) != 0;
+	unsigned bounds = has_network ? 0 : (calls & OS_SANDBOX_ANSWER) != 0 ? 1 : COUNT_OF(to);
+	int error = sandbox_allow(filter, "sendto", bounds, to);
 
 	if (error == 0)
-		error = sandbox_allow(filter, "sendmsg", 1, &message);
+		error = sandbox_allow(filter, "sendmsg", has_network ? 0 : 1, &message);
 	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
-		error = sandbox_allow(filter, "sendmmsg", 1, &to[0]);
+		error = sandbox_allow(filter, "sendmmsg", 0, NULL);
 	return error;
 }
 

@@ -106,6 +106,7 @@ def test_lists_are_sent_on(world):
 O_CREATE = os.O_WRONLY | os.O_CREAT
 AF_INET, AF_INET6, AF_NETLINK, AF_PACKET = 2, 10, 16, 17
 FORK = int(signal.SIGCHLD)
+OPENERS = ["queue", "send", "local", "directory"]
 EXECUTED = 7  # PROT_READ | PROT_WRITE | PROT_EXEC
 ANONYMOUS = 0x22
 
@@ -123,6 +124,9 @@ def attempts(mx, sibling):
         ("read the shadow file", root("/etc/shadow"), []),
         ("read the configuration", root(mx.conf), ["pipe"]),
         ("list the root directory", root("/", os.O_DIRECTORY), ["pipe"]),
+        ("ask about a file", ("newfstatat", -100, "=/etc/shadow", "*144", 0), ["pipe", *OPENERS]),
+        ("ask about a file another way", ("statx", -100, "=/etc/shadow", 0, 0x7ff, "*256"),
+         ["pipe", *OPENERS]),
         ("read a queued message", root(data), ["queue", "send"]),
         ("change a queued message", root(data, os.O_WRONLY), ["queue"]),
         ("read a control file", root(info), ["send"]),
@@ -179,7 +183,6 @@ def attempts(mx, sibling):
 
 
 # Where there is no Landlock, the rights of its user bound who may open files at all.
-OPENERS = ["queue", "send", "local", "directory"]
 BY_USER = {
     "read the password file": OPENERS,
     "read the configuration": OPENERS,
