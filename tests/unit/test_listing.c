@@ -21,7 +21,12 @@ struct fixture {
 	unsigned calls;
 };
 
-static uint64_t enqueue(struct queue_intake *intake)
+/* How the messages came, in turn; the first two are user 1000's. */
+static const char *const received[] = {"local uid=1000 user=anna", "local uid=1000",
+				       "local uid=10001 user=x",   "smtp 192.0.2.7:25 helo=local",
+				       "local uid= user=1000",     "local uid=1000x"};
+
+static uint64_t enqueue(struct queue_intake *intake, size_t index)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 	struct queue_message *message = NULL;
@@ -34,6 +39,7 @@ static uint64_t enqueue(struct queue_intake *intake)
 	number = queue_message_number(message);
 	envelope->id = (struct mail_id){number, SECOND_US};
 	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->received = str_from(received[index % COUNT_OF(received)]);
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
 	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
@@ -57,7 +63,7 @@ static int set_up(void **state)
 	assert_int_equal(queue_store_open(path, &options, &fixture->store, NULL), 0);
 	assert_int_equal(queue_intake_open(fixture->store, &intake_options, &fixture->intake), 0);
 	for (size_t i = 0; i < MESSAGES; i++)
-		fixture->numbers[i] = enqueue(fixture->intake);
+		fixture->numbers[i] = enqueue(fixture->intake, i);
 	*state = fixture;
 	return 0;
 }
@@ -103,6 +109,22 @@ static void note(struct fixture *fixture, const struct listing_entry *entry)
 		i++;
 	assert_true(i < MESSAGES);
 	fixture->seen[i]++;
+}
+
+static int note_one(void *context, const struct listing_entry *entry)
+{
+	note(context, entry);
+	return 0;
+}
+
+static void a_user_has_what_he_queued(void **state)
+{
+	const struct listing_filter own = {.is_of_one_user = true, .user = 1000};
+	struct fixture *fixture = *state;
+
+	assert_int_equal(listing_each(fixture->store, &own, note_one, fixture), 0);
+	for (size_t i = 0; i < MESSAGES; i++)
+		assert_int_equal(fixture->seen[i], i % COUNT_OF(received) < 2);
 }
 
 static int move_all_at_the_first(void *context, const struct listing_entry *entry)
@@ -194,6 +216,7 @@ int main(void)
 		LISTING_TEST(what_moves_after_it_was_shown_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
+		LISTING_TEST(a_user_has_what_he_queued),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
