@@ -163,9 +163,7 @@ static int close_directory(const char *path, uid_t user)
 	directory = os_file_open_directory(OS_FILE_HERE, path);
 	if (directory < 0)
 		return directory;
-	if (fstat(directory, &status) != 0)
-		error = -errno;
-	else if (status.st_uid != user)
+	if (fstat(directory, &status) != 0 || status.st_uid != user)
 		error = -EPERM;
 	else if (fchmod(directory, 0700) != 0)
 		error = -errno;

@@ -16,7 +16,7 @@ enum { TARGETS_MAX = 4, QUESTIONS_A_PAUSE = 16 };
 
 static const int64_t PAUSE_US = SECOND_US;
 
-/* Names in the run directory. */
+/* Names in the run directory; "directory" is below. */
 static const struct row {
 	const char *program;
 	const char *targets[TARGETS_MAX];
@@ -31,6 +31,16 @@ static const struct row {
 	{"remote", {"send"}},
 };
 
+/* A relay's servers, where they are on this machine. */
+static bool is_server(const struct config *config, const char *path)
+{
+	for (size_t i = 0; i < config->directory.server_count; i++)
+		if (strncmp(config->directory.servers[i], "unix:", 5) == 0 &&
+		    strcmp(config->directory.servers[i] + 5, path) == 0)
+			return true;
+	return false;
+}
+
 static bool may_connect(const struct process *process, const char *path)
 {
 	const struct config *config = process->supervisor->config;
@@ -38,6 +48,8 @@ static bool may_connect(const struct process *process, const char *path)
 
 	if (config->log_target == CONFIG_LOG_SYSLOG && strcmp(path, _PATH_LOG) == 0)
 		return true;
+	if (strcmp(process->program, "directory") == 0)
+		return is_server(config, path);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].program, process->program) != 0)
 			continue;
