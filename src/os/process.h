@@ -69,7 +69,7 @@ MUST_CHECK int os_process_owns(const char *path);
  * that it must not do what that one may not. */
 bool os_process_is_privileged(void);
 /* Whether he who started this program could see by himself what it can: root, or the user that
- * it acts as. *CALLER_OUT: his number. */
+ * it acts as, in his group. *CALLER_OUT: his number. */
 bool os_process_was_started_by_owner(unsigned long *caller_out);
 /* Files get the modes that this program wants, whatever its caller set. */
 void os_process_own_mask(void);
