@@ -72,7 +72,7 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
-	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) crash && $(MAKE) kill && \
+	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) kill && \
 		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && \
 		$(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
@@ -89,7 +89,7 @@ partition: all ## part directories, databases and mail machines 200 times under 
 	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
 
 model: all ## ten million random events against the queue manager; two minutes
-	@build/tests/model/model $${EVENTS:-10000000} $${SEED:-77}
+	@tests/model/run
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run

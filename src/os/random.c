@@ -3,13 +3,24 @@
 #include "base/panic.h"
 #include <sys/random.h>
 
+/* A call gives as many as the kernel gives whole, whatever signals come: 256 bytes. */
+enum { AHEAD = 32 };
+
+/* No process forks and goes on in the child: nobody else has the same numbers. */
+static _Thread_local struct {
+	uint64_t numbers[AHEAD];
+	unsigned left;
+} ahead;
+
 uint64_t os_random_u64(void)
 {
-	uint64_t value;
-
-	if (getrandom(&value, sizeof value, 0) != (ssize_t)sizeof value)
-		panic("no random numbers");
-	return value;
+	if (ahead.left == 0) {
+		if (getrandom(ahead.numbers, sizeof ahead.numbers, 0) !=
+		    (ssize_t)sizeof ahead.numbers)
+			panic("no random numbers");
+		ahead.left = AHEAD;
+	}
+	return ahead.numbers[--ahead.left];
 }
 
 uint64_t os_random_below(uint64_t bound)

@@ -37,6 +37,7 @@ struct supervised {
 	struct os_timer *pending_timer;
 	struct os_timer *open_timer; /* until it can open what it needs */
 	struct os_timer *fit_timer;
+	bool is_lacking; /* a descriptor did not come: none was free */
 	bool is_opening;
 	bool is_started;
 	bool is_stopping;
@@ -110,11 +111,14 @@ static void take_config(struct supervised *supervised, struct ipc_message *messa
 	struct config_problems problems = {0};
 	struct buffer text = {0};
 	char file[4096];
-	int error = -EBADMSG;
+	int error;
 
+	if (message->descriptor_count == 0) {
+		supervised->is_lacking = true;
+		return;
+	}
 	snprintf(file, sizeof file, STR_FORMAT, STR_ARGUMENTS(message->body));
-	if (message->descriptor_count == 1)
-		error = os_process_read_text(message->descriptors[0], CONFIG_SIZE_MAX, &text);
+	error = os_process_read_text(message->descriptors[0], CONFIG_SIZE_MAX, &text);
 	config_free(supervised->next);
 	supervised->next = NULL;
 	if (error == 0)
@@ -137,18 +141,30 @@ static bool is_held(const struct child *child, const char *name, int descriptor)
 	       held.device == info.device;
 }
 
+/* It is sent with each configuration, in case it could not be taken. */
+static void take_connector(struct ipc_message *message)
+{
+	if (os_connector_is_used())
+		return; /* who calls closes what is not taken */
+	os_connector_use(message->descriptors[0]);
+	message->descriptors[0] = -1;
+	log_sink_connect_by(os_socket_connect_unix);
+}
+
 static void take_socket(struct supervised *supervised, struct ipc_message *message)
 {
 	struct child *child = &supervised->child;
 	struct child_socket *entry = &child->sockets[child->socket_count];
 
-	if (message->descriptor_count == 1 && str_equal(message->body, STR("connector"))) {
-		os_connector_use(message->descriptors[0]);
-		message->descriptors[0] = -1;
-		log_sink_connect_by(os_socket_connect_unix);
+	if (message->descriptor_count == 0) {
+		supervised->is_lacking = true;
 		return;
 	}
-	if (message->descriptor_count != 1 || child->socket_count == CHILD_SOCKETS_MAX ||
+	if (str_equal(message->body, STR("connector"))) {
+		take_connector(message);
+		return;
+	}
+	if (child->socket_count == CHILD_SOCKETS_MAX ||
 	    message->body.length >= sizeof entry->name) {
 		fail(supervised, -EBADMSG, "a socket was not accepted");
 		return;
@@ -215,8 +231,6 @@ static void open_and_start(void *context)
 
 static void begin(struct supervised *supervised)
 {
-	if (supervised->next == NULL || supervised->is_opening)
-		return;
 	supervised->child.config = supervised->next;
 	supervised->next = NULL;
 	supervised->is_opening = true;
@@ -255,8 +269,6 @@ static void reload(struct supervised *supervised)
 {
 	struct config *old = supervised->child.config;
 
-	if (supervised->next == NULL || !supervised->is_opening || supervised->is_stopping)
-		return;
 	if (supervised->is_started && !sandbox_fits(supervised->sandbox, supervised->next)) {
 		outgrow(supervised);
 		return;
@@ -267,6 +279,32 @@ static void reload(struct supervised *supervised)
 	if (supervised->is_started && supervised->program->reload != NULL)
 		supervised->program->reload(&supervised->child, old);
 	config_free(old);
+}
+
+/* Who lacks a descriptor goes on: what is not recorded yet would be done again after its end. */
+static void ask_again(struct supervised *supervised)
+{
+	log_event(EVENT_PROCESS_ERROR,
+		  log_string("reason", "the configuration cannot be taken over yet"),
+		  log_error(-EMFILE));
+	supervised->is_lacking = false;
+	config_free(supervised->next);
+	supervised->next = NULL;
+	ipc_channel_send(supervised->control, CHILD_AGAIN, 0, STR(""), NULL, 0);
+}
+
+static void take_over(struct supervised *supervised)
+{
+	if (supervised->is_stopping)
+		return;
+	if (supervised->is_lacking)
+		ask_again(supervised);
+	else if (supervised->next == NULL)
+		return;
+	else if (supervised->is_opening)
+		reload(supervised);
+	else
+		begin(supervised);
 }
 
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
@@ -285,10 +323,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		take_users(supervised, message);
 		break;
 	case CHILD_START:
-		begin(supervised);
-		break;
-	case CHILD_RELOAD:
-		reload(supervised);
+		take_over(supervised);
 		break;
 	case CHILD_STOP:
 		stop(supervised);

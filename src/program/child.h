@@ -6,7 +6,9 @@
  * configuration (a sealed memfd), the sockets the process works with, each by
  * name ("connector" is the one at which it asks for connections: os/connector.h),
  * and CHILD_START; the process answers CHILD_READY. Later it may send
- * new sockets with a new configuration, or CHILD_STOP; when it is gone the
+ * new sockets with a new configuration, and CHILD_START again, or CHILD_STOP. A process that
+ * had no descriptor free for one of them says CHILD_AGAIN and goes on with what it
+ * has. When the supervisor is gone the
  * process stops by itself, and waits for no delivery longer than ten seconds.
  * One whose sandbox does not fit any more, because of the new configuration or
  * of what was mounted, says CHILD_RENEW and stops.
@@ -21,9 +23,9 @@ enum child_message {
 	CHILD_CONFIG = 1, /* descriptor: the file's text; body: its name */
 	CHILD_SOCKET,     /* descriptor; body: its name */
 	CHILD_USERS,      /* (str program, u32 uid)...: as whom each runs */
-	CHILD_START,      /* all is there */
-	CHILD_READY,      /* answer to CHILD_START */
-	CHILD_RELOAD,     /* a CHILD_CONFIG and its sockets have been sent: take them over */
+	CHILD_START,      /* all is there: begin, or take it over */
+	CHILD_READY,      /* answer to the first CHILD_START */
+	CHILD_AGAIN,      /* answer to CHILD_START: all of it is to be sent again, later */
 	CHILD_STOP,       /* finish what is in flight and end */
 	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
 	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */

@@ -120,8 +120,7 @@ int serve_start_connecting(struct process *process)
 	process->connector = sockets[0];
 	process->connector_watch = os_watch_new(process->supervisor->loop, sockets[0],
 						OS_WATCH_READ, on_question, process);
-	ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"), &sockets[1], 1);
-	os_socket_close(sockets[1]);
+	process->asker = sockets[1];
 	return 0;
 }
 
@@ -131,6 +130,7 @@ void serve_stop_connecting(struct process *process)
 		return;
 	os_watch_free(process->connector_watch);
 	os_socket_close(process->connector);
+	os_socket_close(process->asker);
 	process->connector_watch = NULL;
 	process->connector = -1;
 	process->questions = 0;

@@ -21,10 +21,12 @@ struct process {
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
 	struct os_timer *restart;
-	int connector; /* at which it asks for connections */
+	int connector; /* at which it asks for connections; */
+	int asker;     /* the other end, which it is given */
 	struct os_watch *connector_watch;
 	struct os_timer *connector_pause;
-	unsigned questions; /* at it, since the last pause */
+	unsigned questions;     /* at it, since the last pause */
+	struct os_timer *again; /* to send what it could not take */
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries that it waits for before it ends */
@@ -106,12 +108,11 @@ void serve_add_processes(struct supervisor *supervisor);
 void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
-/* Gives it the configuration and its sockets. */
-void serve_send_setup(struct process *process);
+/* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second.
+ */
+void serve_set_up(void *process);
 /* Which process works with which socket. */
 bool serve_process_wants(const struct process *process, const char *name);
-/* Has it take over what serve_send_setup() gave it. */
-void serve_reload_process(struct process *process);
 /* How many run. */
 size_t serve_running(const struct supervisor *supervisor);
 

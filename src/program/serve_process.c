@@ -15,6 +15,7 @@
 static const int64_t RESTART_DELAY_US = SECOND_US / 10;
 static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
 static const int64_t HEALTHY_US = 10 * SECOND_US;
+static const int64_t SET_UP_AGAIN_US = SECOND_US;
 
 bool serve_process_wants(const struct process *process, const char *name)
 {
@@ -46,19 +47,27 @@ static void send_users(struct process *process)
 	buffer_clear(&body);
 }
 
-void serve_send_setup(struct process *process)
+void serve_set_up(void *context)
 {
+	struct process *process = context;
 	struct supervisor *supervisor = process->supervisor;
-	int text = os_process_share_text(buffer_view(&supervisor->text));
+	int text;
 
+	if (process->control == NULL)
+		return;
+	text = os_process_share_text(buffer_view(&supervisor->text));
 	if (text < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
 			  log_error(text));
+		os_timer_start(process->again, SET_UP_AGAIN_US);
 		return;
 	}
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
 	close(text);
 	send_users(process);
+	if (process->connector_watch != NULL)
+		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
+				 &process->asker, 1);
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
@@ -66,12 +75,7 @@ void serve_send_setup(struct process *process)
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
-}
-
-void serve_reload_process(struct process *process)
-{
-	serve_send_setup(process);
-	ipc_channel_send(process->control, CHILD_RELOAD, 0, STR(""), NULL, 0);
+	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
 static void announce_ready(struct supervisor *supervisor)
@@ -109,6 +113,7 @@ static struct process *add_process(struct supervisor *supervisor, const char *pr
 	process->is_wanted = is_wanted(supervisor->config, program);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
+	process->again = os_timer_new(supervisor->loop, serve_set_up, process);
 	return process;
 }
 
@@ -147,6 +152,8 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 		process->is_ready = true;
 		announce_ready(process->supervisor);
 	}
+	if (message->type == CHILD_AGAIN)
+		os_timer_start(process->again, SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
 		renew(process);
 	if (message->type == CHILD_PENDING)
@@ -225,8 +232,7 @@ void serve_process_start(void *context)
 		return;
 	}
 	serve_mend_sockets(process);
-	serve_send_setup(process);
-	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
+	serve_set_up(process);
 }
 
 void serve_add_processes(struct supervisor *supervisor)

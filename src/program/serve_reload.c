@@ -74,12 +74,8 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	supervisor->text = *text;
 	*text = old_text;
 	(void)!serve_prepare_data(supervisor); /* logged; its process says it, too */
-	for (size_t i = 0; i < supervisor->process_count; i++) {
-		struct process *process = &supervisor->processes[i];
-
-		if (process->control != NULL)
-			serve_reload_process(process);
-	}
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		serve_set_up(&supervisor->processes[i]);
 	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
 	config_free(old);

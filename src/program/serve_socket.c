@@ -239,7 +239,7 @@ static void hand_out(struct supervisor *supervisor, const struct bound_socket *b
 		struct process *process = &supervisor->processes[i];
 
 		if (process->control != NULL && serve_process_wants(process, bound->name))
-			serve_reload_process(process);
+			serve_set_up(process);
 	}
 }
 

@@ -2,7 +2,6 @@
 #include "queue/walk.h"
 #include "os/file.h"
 #include "queue/internal.h"
-#include <inttypes.h>
 #include <stdio.h>
 
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
@@ -11,8 +10,7 @@ void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
 	*walk = (struct queue_walk){.store = store, .place = place, .name = name};
 }
 
-static void tell_stray(const struct queue_walk *walk, const char *name,
-		       void (*stray)(const char *path))
+static void tell_stray(const struct queue_walk *walk, void (*stray)(const char *path))
 {
 	char directory[QUEUE_PATH_SIZE];
 	char path[QUEUE_PATH_SIZE + 256];
@@ -20,7 +18,7 @@ static void tell_stray(const struct queue_walk *walk, const char *name,
 	if (stray == NULL)
 		return;
 	queue_store_part_path(walk->place, walk->name, walk->x, directory);
-	snprintf(path, sizeof path, "%s/%s", directory, name);
+	snprintf(path, sizeof path, "%s/%s", directory, walk->entry);
 	stray(path);
 }
 
@@ -46,31 +44,27 @@ static int enter_directory(struct queue_walk *walk)
 int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)(const char *path))
 {
 	while (walk->x < walk->store->split) {
-		const char *name;
 		int result = walk->list == NULL ? enter_directory(walk) : 0;
 
 		if (result < 0)
 			return result;
-		result = os_file_list_next(walk->list, &name);
+		result = os_file_list_next(walk->list, &walk->entry);
 		if (result <= 0)
 			leave_directory(walk);
 		if (result < 0)
 			return result;
 		if (result == 0)
 			continue;
-		if (queue_store_is_number(walk->store, name, walk->x, number_out))
+		if (queue_store_is_number(walk->store, walk->entry, walk->x, number_out))
 			return 1;
-		tell_stray(walk, name, stray);
+		tell_stray(walk, stray);
 	}
 	return 0;
 }
 
-int queue_walk_info(const struct queue_walk *walk, uint64_t number, struct os_file_info *info_out)
+int queue_walk_info(const struct queue_walk *walk, struct os_file_info *info_out)
 {
-	char name[24];
-
-	snprintf(name, sizeof name, "%" PRIu64, number);
-	return os_file_list_info(walk->list, name, info_out);
+	return os_file_list_info(walk->list, walk->entry, info_out);
 }
 
 void queue_walk_end(struct queue_walk *walk)

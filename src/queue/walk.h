@@ -17,6 +17,7 @@ struct queue_walk {
 	const char *name;
 	uint32_t x;
 	struct os_file_list *list; /* of the directory X, or NULL */
+	const char *entry;         /* the name of the last number, in LIST */
 };
 
 /* NAME is borrowed. */
@@ -27,9 +28,8 @@ void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
  * number is passed to STRAY (may be NULL), as a path. */
 MUST_CHECK int queue_walk_next(struct queue_walk *walk, uint64_t *number_out,
 			       void (*stray)(const char *path));
-/* os_file_info_at() of the name of NUMBER, which was the last: cheaper than by its path. */
-MUST_CHECK int queue_walk_info(const struct queue_walk *walk, uint64_t number,
-			       struct os_file_info *info_out);
+/* os_file_info_at() of the name of the last number: cheaper than by its path. */
+MUST_CHECK int queue_walk_info(const struct queue_walk *walk, struct os_file_info *info_out);
 /* Also in its middle. */
 void queue_walk_end(struct queue_walk *walk);
 

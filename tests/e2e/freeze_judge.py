@@ -45,8 +45,9 @@ class FreezeExcuses(Excuses):
             domain, (HELPERS.get(domain),))
         begin = first[1] - max(OUTLIVES.get(helper, 0.05) for helper in helpers)
         end = min(second[1], self.mark(first[0], recipient), self.mark(second[0], recipient))
-        if recipient in MEMBERS:  # it may have been made twice, before any copy came
-            begin = min(begin, queued_at(first[0], self.mx))
+        if recipient in MEMBERS:  # it may have been made twice, before any copy came: "list" does
+            begin = min(begin, queued_at(first[0], self.mx))  # not hear of a commit from the dead
+            helpers = (*helpers, "queue")
         begin = min([begin, *(pause.when for pause in self.pauses
                               if pause.program in helpers and pause.over + CATCHES_UP >= begin
                               and pause.when <= end)])

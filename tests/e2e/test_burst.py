@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import pytest
+from peers import Sink
 from stagepost import ROOT, as_user, wait_until
 from common.burst import (Steady, Trickle, Waiting, boxes, finish_sources, send_all, start_source,
                           taken_by_boxes, taken_by_hop)
@@ -29,6 +30,7 @@ SCALE = float(os.environ.get("BURST_SCALE", "1"))
 SLOW_MESSAGES, SLOW_SECONDS = int(15000 * SCALE), 5
 MUTE_DOMAINS, MUTE_MESSAGES = 13, 40
 RETRIES, NEW_RATE, RETRY_RATE = int(3000 * SCALE), 100, 200
+EVERYTHING = 1e9  # messages a second
 # 0.3 ms a host, which has a record and a file of its own; it was 1.4 ms when each cost more than the last
 DEAD_HOSTS, DEAD_PROCESSOR = int(30000 * SCALE), 9.0
 LARGE, LARGE_RECIPIENTS, MEMORY_MIB = int(1600 * SCALE), 1000, 96
@@ -200,6 +202,36 @@ def test_a_burst_of_one_sender(node, hops, tell):
 
 # --- retries ---
 
+def as_shell(command):
+    subprocess.run(as_user() + ["sh", "-c", command], check=True)
+
+
+def release(mx, trigger):
+    subprocess.run(
+        as_user() + [os.path.join(mx.programs, "stagepost"), "trigger", "release", trigger],
+        env={**os.environ, "STAGEPOST_CONF": mx.conf}, check=True, timeout=60,
+        stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def steady(mx, rate):
+    """New local mail, RATE a second, once it comes."""
+    new = Steady(mx.port, boxes("a.test"), rate)
+    try:
+        wait_until(lambda: new.accepted > min(rate, 200), "new mail comes")
+        yield new
+    finally:
+        new.stop()
+
+
+def new_rate(mx, rate):
+    """What is accepted a second, where RATE is tried."""
+    with steady(mx, rate) as new:
+        begin, before = time.monotonic(), new.accepted
+        sleep_until(begin + CALM)
+        return (new.accepted - before) / (time.monotonic() - begin)
+
+
 @pytest.mark.parametrize("why", ["due", "released"])
 def test_retries_beside_new_mail(node, hops, tell, why):
     """Three thousand retries, all due, beside a hundred new messages a second."""
@@ -209,18 +241,12 @@ def test_retries_beside_new_mail(node, hops, tell, why):
     fill(mx, RETRIES, "fast.test", *(["0", "later"] if why == "released" else ["12"]))
     due_at = time.monotonic() + 12
     if why == "released":
-        path = os.path.join(mx.queue, "trigger", "later")
-        subprocess.run(as_user() + ["sh", "-c", f"echo reason: a test > {path}"], check=True)
+        as_shell(f"echo reason: a test > {mx.queue}/trigger/later")
     mx.start()
     (send,) = mx.pids("send")
-    new = Steady(mx.port, boxes("a.test"), NEW_RATE)
-    try:
-        wait_until(lambda: new.accepted > 2 * NEW_RATE, "new mail comes")
+    with steady(mx, NEW_RATE) as new:
         if why == "released":
-            subprocess.run(
-                as_user() + [os.path.join(mx.programs, "stagepost"), "trigger", "release", "later"],
-                env={**os.environ, "STAGEPOST_CONF": mx.conf}, check=True, timeout=60,
-                stdout=subprocess.DEVNULL)
+            release(mx, "later")
         else:
             assert time.monotonic() < due_at, "they were due before new mail came"
             sleep_until(due_at)
@@ -231,13 +257,47 @@ def test_retries_beside_new_mail(node, hops, tell, why):
         seconds = time.monotonic() - begin
         done, others = len(ends.taken("fast")), new.accepted - before
         share = (processor_seconds(send) - used) / seconds
-    finally:
-        new.stop()
     tell(f"retries that are {why}: {done} of {RETRIES} in {seconds:.1f} s, {done / seconds:.0f} a "
          f"second beside {others / seconds:.0f} new messages a second; send used "
          f"{share:.0%} of a processor")
     assert others / seconds > NEW_RATE * 0.7, "the new mail was held back"
     assert done >= RETRIES, f"{done / seconds:.0f} retries a second, {RETRY_RATE} wanted"
+
+
+def remaining(mx):
+    """Messages at S5."""
+    return sum(len(names) for _, _, names in os.walk(os.path.join(mx.queue, "info")))
+
+
+def rate_of_retries(mx, trigger):
+    """A second, of the RETRIES that wait for TRIGGER, which is released."""
+    rest = remaining(mx) - RETRIES
+    begin = time.monotonic()
+    release(mx, trigger)
+    wait_until(lambda: remaining(mx) <= rest, f"the retries behind {trigger} are made", 60)
+    return RETRIES / (time.monotonic() - begin)
+
+
+def test_retries_get_the_other_half(node, ground, tell):
+    """New mail takes half of what the machine can accept and deliver: it keeps its rate, and
+    retries have what it leaves."""
+    with Sink(ground.directory("sink"), "-c") as sink:
+        mx = node(start=False, routes=[f"late.test:127.0.0.1;{sink.port}"])
+        mx.start().stop()  # makes the queue
+        for trigger in ("alone", "beside"):
+            fill(mx, RETRIES, "late.test", "0", trigger)
+            as_shell(f"echo reason: a test > {mx.queue}/trigger/{trigger}")
+        mx.start()
+        most = new_rate(mx, EVERYTHING)
+        alone = rate_of_retries(mx, "alone")
+        with steady(mx, most / 2) as new:
+            begin, before = time.monotonic(), new.accepted
+            beside = rate_of_retries(mx, "beside")
+            kept = (new.accepted - before) / (time.monotonic() - begin)
+    tell(f"{most:.0f} new messages a second at most, {alone:.0f} retries alone; {beside:.0f} retries "
+         f"({beside / alone:.0%}) beside {kept:.0f} new ones ({2 * kept / most:.0%} of half)")
+    assert kept > 0.8 * most / 2, "the new mail was held back"
+    assert beside > alone / 4, "retries did not have what was free"
 
 
 # --- many hosts, many recipients ---

@@ -56,6 +56,26 @@ def test_smtpd_without_descriptors(node):
     assert mx.pids("smtpd") == [pid]
 
 
+@pytest.mark.parametrize("program", ["smtpd", "queue", "send", "resolve", "remote", "local"])
+def test_reload_without_descriptors(node, program):
+    """What cannot be handed over now is handed over later; nobody ends for it, and with him what he
+    had not recorded yet."""
+    mx = node(settings="smtpd_workers = 1\nlog_level = info")
+    (pid,) = mx.pids(program)
+    with few_descriptors([pid], 3):
+        mx.settings = mx.settings.replace("info", "debug")
+        mx.write_configuration()
+        mark = mx.log.mark()
+        mx.reload()
+        mx.log.wait("process_error", since=mark, process=f"{program}[{pid}]",
+                    reason="the configuration cannot be taken over yet")
+    wait_until(lambda: takes(mx), "mail is taken")
+    if program == "smtpd":
+        wait_until(lambda: takes(mx) and mx.log.find("session_opened", since=mark),
+                   "what is at level debug is logged")
+    assert mx.pids(program) == [pid]
+
+
 @pytest.fixture
 def scene(node):
     made = Scene(node)

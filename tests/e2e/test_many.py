@@ -15,8 +15,9 @@ from stagepost import ROOT, as_user, free_port, wait_until
 
 MANY = int(os.environ.get("MANY", "20000"))
 FEW = 3000
+CROWDED = 4  # times as slow as on a machine that has nothing else to do
 KEPT = 500000  # sleepers in memory, src/manager/scan.c
-DAY = 86400
+LONG = 4 * 3600  # seconds; as long as an attempt may be away, so that no file is thought absurd
 TEXT = b"Subject: new\r\n\r\nIt does not wait.\r\n"
 FILL = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),
                     "tests", "bench", "fill_queue")
@@ -70,7 +71,7 @@ def test_many_sleep_in_little_memory(node):
     empty = node("empty", settings=LOUD)
     wait_scanned(empty)
     base = max(send_memory(empty))
-    mx = waiting_node(node, MANY, str(DAY))
+    mx = waiting_node(node, MANY, str(LONG))
     mark = mx.log.mark()
     begin = time.monotonic()
     mx.start(timeout=20 + MANY // 10000)
@@ -78,16 +79,26 @@ def test_many_sleep_in_little_memory(node):
     mx.maildir("anna@a.test").wait(timeout=5)
     seconds = time.monotonic() - begin
     assert wait_scanned(mx, mark) == min(MANY, KEPT)
+    print(f"{MANY} wait: all found {time.monotonic() - begin:.2f} s after the start")
     cost = (send_memory(mx)[1] - base) / MANY
     print(f"{MANY} wait: new mail delivered after {seconds:.2f} s, {cost:.0f} bytes each")
     assert cost <= 100  # 100,000 in 100 MiB would be 1,048
-    assert seconds <= 5 * max(1, MANY / 100000)
+    assert seconds <= 1
+    for end, most in ((mx.stop, 3), (mx.kill_supervisor, 5)):
+        end()
+        mark = mx.log.mark()
+        begin = time.monotonic()
+        mx.start(timeout=20 + MANY // 10000)
+        assert wait_scanned(mx, mark) == min(MANY, KEPT)
+        found = time.monotonic() - begin
+        print(f"{MANY} wait: all found {found:.2f} s after the start, after a {end.__name__}")
+        assert found <= CROWDED * most * max(0.5, MANY / 1000000)
     assert not mx.log.find("deferred") and not mx.log.find("trigger_set")
 
 
 def test_one_of_many_is_found_by_its_number(node):
     """Whether it is in memory or not: an operator's order reaches it."""
-    mx = waiting_node(node, MANY if MANY > KEPT else FEW, str(DAY)).start(20 + MANY // 10000)
+    mx = waiting_node(node, MANY if MANY > KEPT else FEW, str(LONG)).start(20 + MANY // 10000)
     number = max(mx.control_files())
     command(mx, "queue", "remove", str(number), "--yes")
     wait_until(lambda: number not in mx.control_files(), "it is removed")

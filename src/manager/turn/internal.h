@@ -2,7 +2,7 @@
 /*
  * manager/turn/internal.h - transports, destinations and flows, for the files of this folder.
  *
- * Each knows those before it: room.c, flow.c, destination.c, transport.c.
+ * Each knows those before it: room.c, flow.c, destination.c, transport.c, transports.c.
  */
 #ifndef MANAGER_TURN_INTERNAL_H
 #define MANAGER_TURN_INTERNAL_H
@@ -62,6 +62,7 @@ struct transport {
 	char *name;
 	bool is_remote;
 	bool is_paused;
+	bool is_retired; /* no longer configured */
 	unsigned skip;
 	uint32_t concurrency;
 	uint32_t destination_concurrency;
@@ -137,5 +138,10 @@ void destination_block(struct destination *destination, const void *obstacle);
 void destination_unblock(struct destination *destination);
 
 enum { SLOW_US = 2000000 };
+
+/* --- transport.c --- */
+
+/* What has been learnt is kept of so many destinations, those that were used last. */
+void transport_trim(struct transport *transport);
 
 #endif

@@ -2,112 +2,10 @@
 #include "manager/turn/transport.h"
 #include "base/panic.h"
 #include "manager/turn/internal.h"
-#include "manager/wait/schedule.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { STARVED_A_TURN = 4, IDLE_MAX = 4096 };
-
-/* --- themselves --- */
-
-struct transports *transports_new(const struct share *share,
-				  const struct transport_handler *handler, void *context)
-{
-	struct transports *transports = memory_alloc_zero(1, sizeof *transports);
-
-	transports->share = share;
-	transports->handler = handler;
-	transports->context = context;
-	return transports;
-}
-
-struct transport *transports_find(struct transports *transports, struct str name)
-{
-	for (struct transport *t = transports->first; t != NULL; t = t->next)
-		if (str_equal(name, str_from(t->name)))
-			return t;
-	return NULL;
-}
-
-struct transport *transports_next(const struct transports *transports,
-				  const struct transport *transport)
-{
-	return transport == NULL ? transports->first : transport->next;
-}
-
-static struct transport *add(struct transports *transports, const char *name)
-{
-	struct transport *transport = memory_alloc_zero(1, sizeof *transport);
-
-	transport->transports = transports;
-	transport->name = memory_copy_string(name);
-	transport->is_remote = strcmp(name, "remote") == 0;
-	transport->skip = transport->is_remote ? SCHEDULE_SKIP_REMOTE : SCHEDULE_SKIP_LOCAL;
-	transport->next = transports->first;
-	transports->first = transport;
-	return transport;
-}
-
-static void configure(struct transport *transport, const struct config_stage *config)
-{
-	struct destination *destination;
-	struct destination *next;
-
-	transport->concurrency = config->concurrency;
-	transport->destination_concurrency = config->destination_concurrency;
-	transport->is_paused = config->paused;
-	HASH_ITER (hh, transport->destinations, destination, next)
-		destination_update(destination); /* other bounds */
-}
-
-void transports_configure(struct transports *transports, const struct config *config)
-{
-	for (size_t i = 0; i < config->stage_count; i++) {
-		const struct config_stage *stage = &config->stages[i];
-		struct transport *transport = transports_find(transports, str_from(stage->name));
-
-		if (transport == NULL)
-			transport = add(transports, stage->name);
-		configure(transport, stage);
-	}
-}
-
-static void transport_free(struct transport *transport)
-{
-	struct destination *destination;
-	struct destination *next;
-
-	HASH_ITER (hh, transport->destinations, destination, next) {
-		if (destination->obstacle != NULL)
-			destination_unblock(destination);
-	}
-	while (transport->destinations != NULL)
-		destination_free(transport->destinations);
-	free(transport->name);
-	free(transport);
-}
-
-void transports_free(struct transports *transports)
-{
-	while (transports->first != NULL) {
-		struct transport *transport = transports->first;
-
-		transports->first = transport->next;
-		transport_free(transport);
-	}
-	free(transports);
-}
-
-size_t transports_services(const struct transports *transports,
-			   const char *names[TRANSPORT_SERVICES_MAX])
-{
-	size_t count = 0;
-
-	for (const struct transport *t = transports->first; t != NULL; t = t->next)
-		if (!t->is_remote && count < TRANSPORT_SERVICES_MAX)
-			names[count++] = t->name;
-	return count;
-}
 
 const char *transport_name(const struct transport *transport)
 {
@@ -182,8 +80,7 @@ static void feed_starved(struct transport *transport)
 	}
 }
 
-/* What has been learnt is kept of so many, those that were used last. */
-static void trim(struct transport *transport)
+void transport_trim(struct transport *transport)
 {
 	while (transport->idle_count > IDLE_MAX)
 		destination_free(transport->idle);
@@ -302,7 +199,7 @@ void transport_job_ended(struct job *job, int64_t now_us)
 	job_free(job);
 	destination_update(destination);
 	feed_starved(transport);
-	trim(transport);
+	transport_trim(transport);
 }
 
 /* --- obstacles --- */
@@ -341,89 +238,43 @@ struct job *job_waiting_beside(const struct job *job)
 	return waiting_at(job->destination);
 }
 
-struct job *transports_waiting(struct transports *transports)
+static struct job *waiting_in(const struct transport *transport)
 {
 	struct destination *destination;
 	struct destination *next;
 
-	for (struct transport *t = transports->first; t != NULL; t = t->next) {
-		for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
-			if (t->ready[speed] != NULL)
-				return waiting_at(t->ready[speed]);
-		if (t->waiting == 0)
-			continue;
-		HASH_ITER (hh, t->destinations, destination, next)
-			if (destination->waiting > 0)
-				return waiting_at(destination);
-	}
+	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+		if (transport->ready[speed] != NULL)
+			return waiting_at(transport->ready[speed]);
+	if (transport->waiting == 0)
+		return NULL;
+	HASH_ITER (hh, transport->destinations, destination, next)
+		if (destination->waiting > 0)
+			return waiting_at(destination);
 	return NULL;
 }
 
-/* --- now and then --- */
-
-void transports_sweep(struct transports *transports)
+struct job *transports_waiting(struct transports *transports)
 {
-	struct destination *destination;
-	struct destination *next;
+	struct job *job = NULL;
 
-	for (struct transport *t = transports->first; t != NULL; t = t->next)
-		HASH_ITER (hh, t->destinations, destination, next)
-			if (!destination->is_idle)
-				destination_sweep(destination);
-	for (struct transport *t = transports->first; t != NULL; t = t->next)
-		trim(t);
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		job = waiting_in(t);
+	return job;
+}
+
+struct job *transports_retired_waiting(struct transports *transports)
+{
+	struct job *job = NULL;
+
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		if (t->is_retired)
+			job = waiting_in(t);
+	return job;
 }
 
 struct transport_counts transport_count(const struct transport *transport)
 {
 	return (struct transport_counts){transport->waiting, transport->in_flight,
 					 HASH_COUNT(transport->destinations)};
-}
-
-static bool is_forgotten(const struct flow *flow)
-{
-	return flow->waiting == 0 && flow->parked.count > 0 &&
-	       (!flow->is_starved || flow->destination->is_idle);
-}
-
-static const char *check_destination(const struct destination *destination, size_t *waiting)
-{
-	size_t in_flows = destination->retries.waiting;
-	size_t units = destination->retries.units;
-	bool has_forgotten = is_forgotten(&destination->retries);
-
-	for (const struct flow *flow = destination->flows; flow != NULL; flow = flow->hh.next) {
-		in_flows += flow->waiting;
-		units += flow->units;
-		has_forgotten |= is_forgotten(flow);
-	}
-	*waiting += in_flows;
-	if (has_forgotten)
-		return "somebody is parked where nobody waits, and is not fed";
-	if (in_flows != destination->waiting || units != destination->units)
-		return "a destination counts others than its flows do";
-	return NULL;
-}
-
-const char *transports_check(const struct transports *transports)
-{
-	for (const struct transport *t = transports->first; t != NULL; t = t->next) {
-		size_t waiting = 0;
-		size_t in_flight = 0;
-		size_t units = 0;
-
-		for (const struct destination *d = t->destinations; d != NULL; d = d->hh.next) {
-			const char *problem = check_destination(d, &waiting);
-
-			in_flight += d->in_flight;
-			units += d->units;
-			if (problem != NULL)
-				return problem;
-		}
-		if (waiting != t->waiting || units != t->units || in_flight != t->in_flight ||
-		    in_flight != t->in_flight_by[SPEED_FAST] + t->in_flight_by[SPEED_NEW] +
-					 t->in_flight_by[SPEED_SLOW])
-			return "a transport counts others than its destinations do";
-	}
-	return NULL;
 }

@@ -11,7 +11,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { KEPT_MAX = 500000, SLICE_US = 2000, QUIET_SLICE_US = 4000, PAUSE_US = 5000 };
+enum {
+	KEPT_MAX = 500000,
+	SLICE_US = 2000,
+	QUIET_SLICE_US = 4000,
+	PAUSE_US = 5000,
+	SAME_TIME = 16, /* names between two looks at the time of day */
+};
 
 struct scan {
 	struct os_loop *loop;
@@ -36,10 +42,15 @@ struct scan {
 	struct number_table asked; /* names in todo/ that "queue" is asked about */
 };
 
-bool scan_will_find(const struct scan *scan, int64_t due_us)
+static bool will_find(const struct scan *scan, int64_t due_us, int64_t now_us)
 {
 	return scan->sleepers->count >= KEPT_MAX && due_us != INT64_MAX &&
-	       due_us > os_clock_wall_us() + 2 * scan->times.rescan_us;
+	       due_us > now_us + 2 * scan->times.rescan_us;
+}
+
+bool scan_will_find(const struct scan *scan, int64_t due_us)
+{
+	return will_find(scan, due_us, os_clock_wall_us());
 }
 
 /* --- one message --- */
@@ -59,7 +70,7 @@ static bool stat_at(struct scan *scan, const struct queue_walk *walk, enum queue
 	int error;
 
 	queue_store_path(scan->store, place, name, number, path);
-	error = walk != NULL ? queue_walk_info(walk, number, info)
+	error = walk != NULL ? queue_walk_info(walk, info)
 			     : os_file_info_at(queue_store_directory(scan->store), path, info);
 	if (error < 0 && error != -ENOENT) {
 		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
@@ -86,25 +97,24 @@ static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number
 }
 
 /* No message waits so long: the clock was set back since, and it may be late. */
-static bool is_absurd(const struct scan *scan, int64_t due_us)
+static bool is_absurd(const struct scan *scan, int64_t due_us, int64_t now_us)
 {
-	return due_us > os_clock_wall_us() + schedule_longest_us(scan->times.lifetime_us);
+	return due_us > now_us + schedule_longest_us(scan->times.lifetime_us);
 }
 
 /* WALK: found by a scan, so that it may be left to another one. */
 static struct sleeper *add_preprocessed(struct scan *scan, const struct queue_walk *walk,
-					uint64_t number)
+					uint64_t number, int64_t now_us)
 {
 	struct os_file_info info;
 	struct sleeper *sleeper;
 
 	if (!stat_at(scan, walk, QUEUE_INFO, NULL, number, &info))
 		return NULL;
-	if (is_absurd(scan, info.modified_us))
+	if (is_absurd(scan, info.modified_us, now_us))
 		info.modified_us = 0;
-	if (walk != NULL && scan_will_find(scan, info.modified_us))
+	if (walk != NULL && will_find(scan, info.modified_us, now_us))
 		return NULL;
-	wake_check_clock(scan->wake);
 	sleeper = sleepers_add(scan->sleepers, number, info.modified_us);
 	sleeper->facts.place = MESSAGE_AT_S5;
 	wake_schedule(scan->wake);
@@ -134,7 +144,8 @@ struct sleeper *scan_find(struct scan *scan, uint64_t number)
 
 	if (sleeper != NULL || is_in_todo(scan, number))
 		return sleeper;
-	return add_preprocessed(scan, NULL, number);
+	wake_check_clock(scan->wake);
+	return add_preprocessed(scan, NULL, number, os_clock_wall_us());
 }
 
 /* --- all --- */
@@ -177,18 +188,18 @@ static bool next_place(struct scan *scan)
 
 /* What is in todo/ may be on its way to the disk still. What is in info/ as well is at S4: it
  * comes as such. */
-static bool take(struct scan *scan, uint64_t number)
+static bool take(struct scan *scan, uint64_t number, int64_t now_us)
 {
 	if (scan->place >= MAIL_STAGE_COUNT)
 		return number_table_flags(&scan->asked, number) == 0 &&
-		       add_preprocessed(scan, &scan->walk, number) != NULL;
+		       add_preprocessed(scan, &scan->walk, number, now_us) != NULL;
 	number_table_add(&scan->asked, number, 1);
 	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
 	return true;
 }
 
 /* One name. False at the end. */
-static bool step(struct scan *scan)
+static bool step(struct scan *scan, int64_t now_us)
 {
 	uint64_t number;
 	int result = queue_walk_next(&scan->walk, &number, on_stray);
@@ -197,7 +208,7 @@ static bool step(struct scan *scan)
 		return next_place(scan);
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
-	else if (!is_known(scan, number) && take(scan, number))
+	else if (!is_known(scan, number) && take(scan, number, now_us))
 		scan->found++;
 	return true;
 }
@@ -207,12 +218,18 @@ static void on_slice(void *context)
 	struct scan *scan = context;
 	bool is_quiet = wake_is_quiet(scan->wake);
 	int64_t until_us = os_clock_monotonic_us() + (is_quiet ? QUIET_SLICE_US : SLICE_US);
+	int64_t now_us = 0;
 	bool is_more = true;
 
 	if (scan->is_stopped)
 		return;
-	while (is_more && os_clock_monotonic_us() < until_us)
-		is_more = step(scan);
+	for (unsigned steps = 0; is_more && os_clock_monotonic_us() < until_us; steps++) {
+		if (steps % SAME_TIME == 0) {
+			wake_check_clock(scan->wake);
+			now_us = os_clock_wall_us();
+		}
+		is_more = step(scan, now_us);
+	}
 	if (is_more)
 		os_timer_start(scan->slice_timer, is_quiet ? 0 : PAUSE_US);
 	else

@@ -13,6 +13,10 @@ static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
 
 /* --- by number: linear hashing, so that no insertion has to move them all --- */
 
+/* Buckets for each sleeper. A chain is as many misses of the cache as it is long, and a scan looks
+ * for a million numbers that are not there. */
+enum { SPARSE = 2 };
+
 static uint64_t hash(uint64_t number)
 {
 	return (number * 0x9e3779b97f4a7c15U) >> 32;
@@ -242,7 +246,8 @@ struct sleeper *sleepers_add(struct sleepers *sleepers, uint64_t number, int64_t
 	sleeper = at(sleepers, sleepers->free);
 	sleepers->free = sleeper->bucket_next;
 	*sleeper = (struct sleeper){.number = number, .index = sleeper->index};
-	if (++sleepers->count > sleepers->bucket_count)
+	sleepers->count++;
+	while (sleepers->bucket_count < SPARSE * sleepers->count)
 		split_bucket(sleepers);
 	enter_bucket(sleepers, sleeper);
 	sleepers_set_due(sleepers, sleeper, due_us);

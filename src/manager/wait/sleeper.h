@@ -2,7 +2,7 @@
 /*
  * manager/wait/sleeper.h - the messages that sleep: a number, a time, and what else
  * they wait for. No more of them is in memory, so that a million cost about
- * 60 bytes each; all else is read from the control file when they wake.
+ * 65 bytes each; all else is read from the control file when they wake.
  *
  * Found by number, by time, and by the list in which they wait. No step takes
  * long, however many there are: tables grow by a bucket or a chunk at a time.
