@@ -11,7 +11,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants soak model fuzz reliability reliability-page install clean help packages
+	partition mutants reproducible soak model fuzz reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -93,6 +93,9 @@ model: all ## ten million random events against the queue manager; two minutes
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
+
+reproducible: ## build what is committed twice, elsewhere, and compare what is installed
+	@tools/check-reproducible
 
 fuzz: ## search for inputs that break a parser or an engine, T seconds each
 	@tools/fuzz $(T)

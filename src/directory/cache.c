@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "directory/cache.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include <stdlib.h>
 #include <string.h>
-#define uthash_fatal(message) panic("uthash: %s", message)
-#include <uthash.h>
 
 struct dependency { /* a record on which something that is kept depends */
 	UT_hash_handle hh;

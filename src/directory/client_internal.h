@@ -11,11 +11,10 @@
 #ifndef DIRECTORY_CLIENT_INTERNAL_H
 #define DIRECTORY_CLIENT_INTERNAL_H
 
+#include "base/table.h"
 #include "base/timestamp.h"
 #include "directory/cache.h"
 #include "directory/client.h"
-#define uthash_fatal(message) panic("uthash: %s", message)
-#include <uthash.h>
 
 enum {
 	CLIENT_IDENTITY_SIZE = 256,

@@ -10,8 +10,8 @@
 #ifndef DIRECTORY_EXPAND_INTERNAL_H
 #define DIRECTORY_EXPAND_INTERNAL_H
 
+#include "base/table.h"
 #include "directory/expand.h"
-#include <uthash.h>
 
 enum { EXPAND_NODES_MAX = 4 * DIRECTORY_TARGETS_MAX };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* Which aliases are lists: those that have an owner-NAME. */
 #include "base/panic.h"
+#include "base/table.h"
 #include "directory/key.h"
 #include "exchange/internal.h"
 #include "os/stream.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 static const struct str PREFIX = {"owner-", 6};
 

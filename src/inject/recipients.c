@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "inject/recipients.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define uthash_fatal(message) panic("uthash: %s", message)
-#include <uthash.h>
 
 struct seen {
 	UT_hash_handle hh;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "intake/client.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define uthash_fatal(message) panic("uthash: %s", message)
-#include <uthash.h>
 
 struct intake_client {
 	struct in6_addr network;

@@ -88,6 +88,24 @@ static bool sender_passes(const struct listing_filter *filter, struct str sender
 	return filter->sender.length == 0 || str_equal_nocase(filter->sender, sender);
 }
 
+/* What a command queued says so: "local uid=1000 user=anna". */
+static bool user_passes(const struct listing_filter *filter, const struct mail_envelope *envelope)
+{
+	static const struct str start = STR("local uid=");
+	struct str rest = envelope->received;
+	uint64_t user;
+
+	if (!filter->is_of_one_user)
+		return true;
+	if (!str_starts_with(rest, start))
+		return false;
+	rest = str_skip(rest, start.length);
+	for (size_t i = 0; i < rest.length; i++)
+		if (rest.data[i] == ' ')
+			rest.length = i;
+	return str_to_u64(rest, &user) && user == filter->user;
+}
+
 /* Of a damaged message nothing is known: it passes where nothing is asked. */
 static bool passes(const struct listing_filter *filter, const struct listing_entry *entry)
 {
@@ -96,9 +114,10 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 	if (entry->control == NULL)
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
 		       filter->domain.length == 0 && filter->stage.length == 0 &&
-		       filter->trigger.length == 0 && filter->born_before_us == 0;
+		       filter->trigger.length == 0 && filter->born_before_us == 0 &&
+		       !filter->is_of_one_user;
 	envelope = entry->control->envelope;
-	return sender_passes(filter, envelope->sender) &&
+	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
 	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
 	       recipients_pass(filter, entry->control) && stage_passes(filter, entry) &&
 	       trigger_passes(filter, entry);

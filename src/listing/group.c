@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
+#include "base/table.h"
 #include "listing/listing.h"
 #include "mail/localpart.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { NAME_MAX_BYTES = 160 };
 

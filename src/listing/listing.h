@@ -32,6 +32,8 @@ struct listing_filter {
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
 	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
 	int64_t born_before_us;
+	bool is_of_one_user; /* only what USER queued by a command */
+	unsigned long user;
 };
 
 enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "log/sink.h"
+#include "base/descriptor.h"
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -17,9 +18,9 @@ void log_sink_open(void)
 	struct stat status;
 
 	kind = SINK_PIPE;
-	if (fstat(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+	if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode))
 		kind = SINK_FILE;
-	else if (fstat(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
+	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
 		kind = SINK_SOCKET;
 }
 

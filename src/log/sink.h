@@ -27,5 +27,8 @@ int log_sink_priority(enum log_level level);
 /* One line to the system's syslog socket, facility mail, as RFC 3164 has it. False
  * when it is lost: nobody takes it now. */
 bool log_sink_syslog(enum log_level level, struct str line);
+/* For who may make no socket: CONNECT(path, SOCK_DGRAM), a descriptor or -errno, connects to
+ * it from now on. When that fails it is not called again for a second. */
+void log_sink_connect_by(int (*connect)(const char *path, int kind));
 
 #endif

@@ -34,10 +34,10 @@
 #ifndef MANAGER_MESSAGE_H
 #define MANAGER_MESSAGE_H
 
+#include "base/table.h"
 #include "manager/link/recorder.h"
 #include "manager/link/reporter.h"
 #include "manager/wait/sleeper.h"
-#include <uthash.h>
 
 struct manager;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "os/file.h"
+#include "base/descriptor.h"
 #include "base/timestamp.h"
 #include <dirent.h>
 #include <errno.h>
@@ -194,7 +195,7 @@ static void fill_info(const struct stat *status, struct os_file_info *info_out)
 int os_file_info(int file, struct os_file_info *info_out)
 {
 	struct stat status;
-	int result = RETRY(fstat(file, &status));
+	int result = RETRY(descriptor_status(file, &status));
 
 	if (result == 0)
 		fill_info(&status, info_out);

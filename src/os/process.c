@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "os/process.h"
 #include "base/buffer.h"
+#include "base/panic.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
+#include <linux/close_range.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +53,18 @@ int os_process_become(const struct os_process_user *user)
 	    setresuid(user->uid, user->uid, user->uid) != 0)
 		return -errno;
 	return 0;
+}
+
+int os_process_change_group(const struct os_process_user *user, gid_t *before_out)
+{
+	*before_out = getegid();
+	return user->change && setegid(user->gid) != 0 ? -errno : 0;
+}
+
+void os_process_change_group_back(const struct os_process_user *user, gid_t before)
+{
+	if (user->change && setegid(before) != 0)
+		panic("cannot be of the former group again");
 }
 
 bool os_process_is_root(void)
@@ -109,9 +125,39 @@ void os_process_kill(pid_t pid, int signal)
 		(void)kill(pid, signal);
 }
 
-int os_process_signal(pid_t pid, int signal)
+/* Whose process PID is, by his real user id; -1: nobody's. */
+static uid_t user_of(pid_t pid)
 {
-	return kill(pid, signal) != 0 ? -errno : 0;
+	char path[64];
+	char text[1024] = "";
+	const char *line;
+	int file;
+
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return (uid_t)-1;
+	if (read(file, text, sizeof text - 1) < 0)
+		text[0] = '\0';
+	close(file);
+	line = strstr(text, "\nUid:\t");
+	return line != NULL ? (uid_t)strtoul(line + 6, NULL, 10) : (uid_t)-1;
+}
+
+/* The process is held by a descriptor, so that no other one takes its number meanwhile. */
+int os_process_signal_of(pid_t pid, uid_t user, int signal)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	int error = 0;
+
+	if (process < 0)
+		return -errno;
+	if (user_of(pid) != user)
+		error = -ENOTUNIQ;
+	else if (syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0)
+		error = -errno;
+	close(process);
+	return error;
 }
 
 void os_process_status_format(int status, char *text, size_t size)
@@ -187,6 +233,16 @@ int os_process_read_text(int descriptor, size_t limit, struct buffer *out)
 		if ((size_t)position > limit)
 			return -EFBIG;
 	}
+}
+
+void os_process_close_inherited(void)
+{
+	(void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT_MAX, 0);
+}
+
+void os_process_keep_inherited(void)
+{
+	(void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 }
 
 void os_process_raise_descriptor_limit(void)

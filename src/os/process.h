@@ -43,6 +43,9 @@ MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *ou
 size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX]);
 /* Becomes USER for good, with his groups and no others. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
+/* What is made from now on has the group of USER, who is a change; then back to *BEFORE_OUT. */
+MUST_CHECK int os_process_change_group(const struct os_process_user *user, gid_t *before_out);
+void os_process_change_group_back(const struct os_process_user *user, gid_t before);
 bool os_process_is_root(void);
 /* The user that this process acts as. */
 uid_t os_process_effective_user(void);
@@ -65,6 +68,9 @@ MUST_CHECK int os_process_owns(const char *path);
 /* Whether this program acts as another user than the one who started it, so
  * that it must not do what that one may not. */
 bool os_process_is_privileged(void);
+/* Whether he who started this program could see by himself what it can: root, or the user that
+ * it acts as, in his group. *CALLER_OUT: his number. */
+bool os_process_was_started_by_owner(unsigned long *caller_out);
 /* Files get the modes that this program wants, whatever its caller set. */
 void os_process_own_mask(void);
 /* Ends the process with STATUS after SECONDS, whatever it does. */
@@ -78,8 +84,9 @@ MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
-/* The same for a process of somebody else's: -ESRCH, -EPERM. */
-MUST_CHECK int os_process_signal(pid_t pid, int signal);
+/* The same for a process of somebody else's, if it is USER's: -ESRCH, -EPERM; -ENOTUNIQ when
+ * it is another user's. */
+MUST_CHECK int os_process_signal_of(pid_t pid, uid_t user, int signal);
 /* "exit 1", "signal 9" */
 void os_process_status_format(int status, char *text, size_t size);
 
@@ -96,6 +103,10 @@ MUST_CHECK int os_process_share_text(struct str text);
 struct buffer;
 MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer *out);
 
+/* Descriptors that came from who started this program, above standard error: closes them, or lets
+ * nothing that it starts have them. */
+void os_process_close_inherited(void);
+void os_process_keep_inherited(void);
 /* Raises the bound on open descriptors to what is allowed. */
 void os_process_raise_descriptor_limit(void);
 /* Takes SIGPIPE away. */

@@ -2,6 +2,7 @@
 #include "os/sandbox_internal.h"
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -64,6 +65,8 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	unsigned lacks = 0;
 	int error = 0;
 
+	if (is_whole) /* or the file would be looked for each time */
+		(void)setenv("TZ", ":/etc/localtime", 0);
 	tzset(); /* reads a file, which local times in the log need */
 	if (prctl(is_whole ? PR_SET_NO_NEW_PRIVS : PR_SET_DUMPABLE, is_whole, 0, 0, 0) != 0)
 		return -errno;

@@ -4,8 +4,8 @@
  * signals, seccomp for calls, and no capability but those that are named.
  *
  * A process opens what it needs for life, enters, and only then reads what comes
- * from others. What it already has open stays open; stat(2) of any path stays
- * possible, since Landlock has no right for it. Everything else that is not in the
+ * from others. What it already has open stays open; who may open any file can ask
+ * stat(2) about every path, since Landlock has no right for it. Everything else that is not in the
  * struct is refused for good, to every thread that is started later, too: a file
  * with EACCES, a call with EPERM.
  *
@@ -37,7 +37,7 @@ struct os_sandbox_path {
 	unsigned access;
 };
 
-enum os_sandbox_calls { /* besides memory, time, threads, and talking over UNIX sockets */
+enum os_sandbox_calls { /* besides memory, time, threads, and talking over sockets that it has */
 			OS_SANDBOX_OPEN = 1 << 0, /* open and list, where a path allows it */
 			OS_SANDBOX_CHANGE =
 				1 << 1, /* make, remove, cut, sync, where a path allows it */
@@ -52,6 +52,9 @@ enum os_sandbox_calls { /* besides memory, time, threads, and talking over UNIX 
 			 * traced. */
 			OS_SANDBOX_PROGRAMS = 1 << 7,
 			OS_SANDBOX_DATABASE = 1 << 8, /* what SQLite does to files besides */
+			OS_SANDBOX_LOCAL = 1 << 9,    /* connect to UNIX stream sockets */
+			OS_SANDBOX_KEEP_ALIVE =
+				1 << 10, /* os_socket_keep_alive(), of accepted connections */
 };
 
 struct os_sandbox {

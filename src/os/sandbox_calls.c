@@ -8,101 +8,91 @@
  */
 #include "os/sandbox_internal.h"
 #include <errno.h>
-#include <linux/netlink.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ALWAYS = 1 << 16, SOCKET_TYPES = 0xf };
-
 static const struct {
 	const char *name;
-	unsigned calls; /* any of them; ALWAYS */
+	unsigned calls; /* any of them; SANDBOX_ALWAYS */
 } allowed[] = {
 	/* what is open */
-	{"read", ALWAYS},
-	{"readv", ALWAYS},
-	{"pread64", ALWAYS},
-	{"write", ALWAYS},
-	{"writev", ALWAYS},
-	{"pwrite64", ALWAYS},
-	{"lseek", ALWAYS},
-	{"close", ALWAYS},
-	{"fcntl", ALWAYS},
-	{"fstat", ALWAYS},
-	{"newfstatat", ALWAYS}, /* fstat(3) is that, too */
-	{"statx", ALWAYS},
+	{"read", SANDBOX_ALWAYS},
+	{"readv", SANDBOX_ALWAYS},
+	{"pread64", SANDBOX_ALWAYS},
+	{"write", SANDBOX_ALWAYS},
+	{"writev", SANDBOX_ALWAYS},
+	{"pwrite64", SANDBOX_ALWAYS},
+	{"lseek", SANDBOX_ALWAYS},
+	{"close", SANDBOX_ALWAYS},
+	{"fstat", SANDBOX_ALWAYS},
 	/* waiting */
-	{"poll", ALWAYS},
-	{"ppoll", ALWAYS},
-	{"epoll_create1", ALWAYS},
-	{"epoll_ctl", ALWAYS},
-	{"epoll_wait", ALWAYS},
-	{"epoll_pwait", ALWAYS},
-	{"epoll_pwait2", ALWAYS},
-	{"eventfd2", ALWAYS},
-	{"pipe2", ALWAYS},
-	{"nanosleep", ALWAYS},
-	{"clock_nanosleep", ALWAYS},
+	{"poll", SANDBOX_ALWAYS},
+	{"ppoll", SANDBOX_ALWAYS},
+	{"epoll_create1", SANDBOX_ALWAYS},
+	{"epoll_ctl", SANDBOX_ALWAYS},
+	{"epoll_wait", SANDBOX_ALWAYS},
+	{"epoll_pwait", SANDBOX_ALWAYS},
+	{"epoll_pwait2", SANDBOX_ALWAYS},
+	{"eventfd2", SANDBOX_ALWAYS},
+	{"pipe2", SANDBOX_ALWAYS},
+	{"nanosleep", SANDBOX_ALWAYS},
+	{"clock_nanosleep", SANDBOX_ALWAYS},
 	/* time and chance */
-	{"clock_gettime", ALWAYS},
-	{"clock_getres", ALWAYS},
-	{"gettimeofday", ALWAYS},
-	{"time", ALWAYS},
-	{"getrandom", ALWAYS},
+	{"clock_gettime", SANDBOX_ALWAYS},
+	{"clock_getres", SANDBOX_ALWAYS},
+	{"gettimeofday", SANDBOX_ALWAYS},
+	{"time", SANDBOX_ALWAYS},
+	{"getrandom", SANDBOX_ALWAYS},
 	/* memory */
-	{"brk", ALWAYS},
-	{"munmap", ALWAYS},
-	{"mremap", ALWAYS},
-	{"madvise", ALWAYS},
+	{"brk", SANDBOX_ALWAYS},
+	{"munmap", SANDBOX_ALWAYS},
+	{"mremap", SANDBOX_ALWAYS},
+	{"madvise", SANDBOX_ALWAYS},
 	/* threads and signals */
-	{"futex", ALWAYS},
-	{"set_robust_list", ALWAYS},
-	{"rseq", ALWAYS},
-	{"membarrier", ALWAYS},
-	{"sched_yield", ALWAYS},
-	{"sched_getaffinity", ALWAYS},
-	{"rt_sigaction", ALWAYS},
-	{"rt_sigprocmask", ALWAYS},
-	{"rt_sigreturn", ALWAYS},
-	{"rt_sigtimedwait", ALWAYS},
-	{"sigaltstack", ALWAYS},
-	{"restart_syscall", ALWAYS},
-	{"exit", ALWAYS},
-	{"exit_group", ALWAYS},
+	{"futex", SANDBOX_ALWAYS},
+	{"set_robust_list", SANDBOX_ALWAYS},
+	{"rseq", SANDBOX_ALWAYS},
+	{"membarrier", SANDBOX_ALWAYS},
+	{"sched_yield", SANDBOX_ALWAYS},
+	{"sched_getaffinity", SANDBOX_ALWAYS},
+	{"rt_sigaction", SANDBOX_ALWAYS},
+	{"rt_sigprocmask", SANDBOX_ALWAYS},
+	{"rt_sigreturn", SANDBOX_ALWAYS},
+	{"rt_sigtimedwait", SANDBOX_ALWAYS},
+	{"sigaltstack", SANDBOX_ALWAYS},
+	{"restart_syscall", SANDBOX_ALWAYS},
+	{"exit", SANDBOX_ALWAYS},
+	{"exit_group", SANDBOX_ALWAYS},
 	/* who we are */
-	{"getpid", ALWAYS},
-	{"getppid", ALWAYS},
-	{"gettid", ALWAYS},
-	{"getuid", ALWAYS},
-	{"geteuid", ALWAYS},
-	{"getgid", ALWAYS},
-	{"getegid", ALWAYS},
-	{"uname", ALWAYS},
-	{"sysinfo", ALWAYS},
-	/* sockets; socket(2) itself is below */
-	{"connect", ALWAYS},
-	{"sendto", ALWAYS},
-	{"sendmsg", ALWAYS},
-	{"recvfrom", ALWAYS},
-	{"recvmsg", ALWAYS},
-	{"shutdown", ALWAYS},
-	{"getsockopt", ALWAYS},
-	{"setsockopt", ALWAYS},
-	{"getsockname", ALWAYS},
-	{"getpeername", ALWAYS},
+	{"getpid", SANDBOX_ALWAYS},
+	{"getppid", SANDBOX_ALWAYS},
+	{"gettid", SANDBOX_ALWAYS},
+	{"getuid", SANDBOX_ALWAYS},
+	{"geteuid", SANDBOX_ALWAYS},
+	{"getgid", SANDBOX_ALWAYS},
+	{"getegid", SANDBOX_ALWAYS},
+	{"uname", SANDBOX_ALWAYS},
+	{"sysinfo", SANDBOX_ALWAYS},
+	/* sockets; what makes, connects, changes and ends them is in sandbox_sockets.c */
+	{"recvfrom", SANDBOX_ALWAYS},
+	{"recvmsg", SANDBOX_ALWAYS},
+	{"getsockopt", SANDBOX_ALWAYS},
+	{"getsockname", SANDBOX_ALWAYS},
+	{"getpeername", SANDBOX_ALWAYS},
 	{"accept4", OS_SANDBOX_ACCEPT},
 	{"bind", OS_SANDBOX_DNS}, /* Landlock refuses it for TCP */
-	{"sendmmsg", OS_SANDBOX_DNS},
 	{"recvmmsg", OS_SANDBOX_DNS},
 	/* files */
 	{"open", OS_SANDBOX_OPEN},
 	{"openat", OS_SANDBOX_OPEN},
+	{"newfstatat", OS_SANDBOX_OPEN}, /* fstat(3) is that, too: base/descriptor.h */
+	{"statx", OS_SANDBOX_OPEN},
 	{"getdents64", OS_SANDBOX_OPEN},
 	{"fstatfs", OS_SANDBOX_OPEN},
 	{"flock", OS_SANDBOX_OPEN},
@@ -129,31 +119,33 @@ static const struct {
 	{"setfsgid", OS_SANDBOX_OWNERS},
 #ifdef __SANITIZE_ADDRESS__
 	/* what a sanitizer does to find leaks, and to tell of what it found */
-	{"clone", ALWAYS},
-	{"ptrace", ALWAYS},
-	{"wait4", ALWAYS},
-	{"kill", ALWAYS},
-	{"tgkill", ALWAYS},
-	{"prctl", ALWAYS},
-	{"arch_prctl", ALWAYS},
-	{"open", ALWAYS},
-	{"openat", ALWAYS},
-	{"readlink", ALWAYS},
-	{"getdents64", ALWAYS},
-	{"mprotect", ALWAYS},
-	{"mmap", ALWAYS},
+	{"clone", SANDBOX_ALWAYS},
+	{"ptrace", SANDBOX_ALWAYS},
+	{"wait4", SANDBOX_ALWAYS},
+	{"kill", SANDBOX_ALWAYS},
+	{"tgkill", SANDBOX_ALWAYS},
+	{"prctl", SANDBOX_ALWAYS},
+	{"arch_prctl", SANDBOX_ALWAYS},
+	{"open", SANDBOX_ALWAYS},
+	{"newfstatat", SANDBOX_ALWAYS},
+	{"openat", SANDBOX_ALWAYS},
+	{"readlink", SANDBOX_ALWAYS},
+	{"getdents64", SANDBOX_ALWAYS},
+	{"mprotect", SANDBOX_ALWAYS},
+	{"mmap", SANDBOX_ALWAYS},
 #endif
 };
 
 static const char *const unknown[] = {"clone3", "openat2", "faccessat2", "epoll_create"};
 
-static int allow(scmp_filter_ctx filter, const char *name, const struct scmp_arg_cmp *condition)
+int sandbox_allow(void *filter, const char *name, unsigned count,
+		  const struct scmp_arg_cmp *conditions)
 {
 	int number = seccomp_syscall_resolve_name(name);
 
 	if (number == __NR_SCMP_ERROR)
 		return 0;
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, condition != NULL, condition);
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, count, conditions);
 }
 
 static int allow_all(scmp_filter_ctx filter, unsigned calls)
@@ -161,8 +153,8 @@ static int allow_all(scmp_filter_ctx filter, unsigned calls)
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < COUNT_OF(allowed); i++)
-		if ((allowed[i].calls & (calls | ALWAYS)) != 0)
-			error = allow(filter, allowed[i].name, NULL);
+		if ((allowed[i].calls & (calls | SANDBOX_ALWAYS)) != 0)
+			error = sandbox_allow(filter, allowed[i].name, 0, NULL);
 	for (size_t i = 0; error == 0 && i < COUNT_OF(unknown); i++) {
 		int number = seccomp_syscall_resolve_name(unknown[i]);
 
@@ -172,53 +164,14 @@ static int allow_all(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
-/* Sockets of FAMILY and TYPE, whatever flags stand beside the type. */
-static int allow_socket(scmp_filter_ctx filter, int family, int type)
-{
-	const struct scmp_arg_cmp conditions[] = {
-		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family),
-		SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPES, (scmp_datum_t)type)};
-
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket),
-				      COUNT_OF(conditions), conditions);
-}
-
-static int allow_sockets(scmp_filter_ctx filter, unsigned calls)
-{
-	static const struct {
-		int family;
-		int type;
-		unsigned calls;
-	} rows[] = {
-		{AF_UNIX, SOCK_STREAM, ALWAYS},
-		{AF_UNIX, SOCK_DGRAM, ALWAYS},
-		{AF_UNIX, SOCK_SEQPACKET, ALWAYS},
-		{AF_INET, SOCK_STREAM, OS_SANDBOX_CONNECT | OS_SANDBOX_DNS},
-		{AF_INET6, SOCK_STREAM, OS_SANDBOX_CONNECT | OS_SANDBOX_DNS},
-		{AF_INET, SOCK_DGRAM, OS_SANDBOX_DNS},
-		{AF_INET6, SOCK_DGRAM, OS_SANDBOX_DNS},
-	};
-	const struct scmp_arg_cmp pairs = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
-	const struct scmp_arg_cmp routes[] = {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
-					      SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE)};
-	int error = allow(filter, "socketpair", &pairs);
-
-	for (size_t i = 0; error == 0 && i < COUNT_OF(rows); i++)
-		if ((rows[i].calls & (calls | ALWAYS)) != 0)
-			error = allow_socket(filter, rows[i].family, rows[i].type);
-	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
-		error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket),
-					       COUNT_OF(routes), routes);
-	return error;
-}
-
 /* No memory that is executed can be made, no process, and no signal for another one;
- * limits and terminals can be asked about. */
-static int allow_within(scmp_filter_ctx filter)
+ * limits, terminals and open files can be asked about. */
+static int allow_within(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct {
 		const char *name;
 		struct scmp_arg_cmp condition;
+		unsigned calls; /* 0: always */
 	} rows[] = {
 		{"mmap", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
 		{"mprotect", SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
@@ -228,11 +181,21 @@ static int allow_within(scmp_filter_ctx filter)
 		{"getrlimit", SCMP_A1(SCMP_CMP_NE, 0)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
 		{"ioctl", SCMP_A1(SCMP_CMP_EQ, TCGETS)}, /* isatty(3) */
+		/* no flags of a file that others share are changed (F_SETFL), nobody is sent
+		 * signals (F_SETOWN) */
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFD)},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETFD)},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFL)},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETLK), OS_SANDBOX_DATABASE},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLK), OS_SANDBOX_DATABASE},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLKW), OS_SANDBOX_DATABASE},
 	};
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < COUNT_OF(rows); i++)
-		error = allow(filter, rows[i].name, &rows[i].condition);
+		if (rows[i].calls == 0 || (rows[i].calls & calls) != 0)
+			error = sandbox_allow(filter, rows[i].name, 1, &rows[i].condition);
 	return error;
 }
 
@@ -254,9 +217,9 @@ static int fill(scmp_filter_ctx filter, unsigned calls)
 	if (error == 0)
 		error = allow_all(filter, calls);
 	if (error == 0)
-		error = allow_sockets(filter, calls);
+		error = sandbox_allow_sockets(filter, calls);
 	if (error == 0)
-		error = allow_within(filter);
+		error = allow_within(filter, calls);
 	return error;
 }
 

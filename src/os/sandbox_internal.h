@@ -12,8 +12,15 @@
 bool sandbox_has_landlock(void);
 MUST_CHECK int sandbox_limit_paths(const struct os_sandbox *sandbox);
 
-/* sandbox_calls.c: seccomp; the last step, since it takes the others away. */
+/* sandbox_calls.c, and sandbox_sockets.c for a part of it: seccomp; the last step, since it takes
+ * the others away. */
 bool sandbox_has_seccomp(void);
 MUST_CHECK int sandbox_limit_calls(unsigned calls);
+enum { SANDBOX_ALWAYS = 1 << 16 }; /* beside the bits of enum os_sandbox_calls */
+struct scmp_arg_cmp;
+/* Lets the call NAME through FILTER (an scmp_filter_ctx) where all CONDITIONS hold. */
+MUST_CHECK int sandbox_allow(void *filter, const char *name, unsigned count,
+			     const struct scmp_arg_cmp *conditions);
+MUST_CHECK int sandbox_allow_sockets(void *filter, unsigned calls);
 
 #endif

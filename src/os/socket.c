@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "os/socket.h"
+#include "os/connector.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -108,6 +110,16 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 	return descriptor;
 }
 
+bool os_socket_has_ended(int listening)
+{
+	struct pollfd one = {.fd = listening, .events = POLLRDHUP};
+	int flags = fcntl(listening, F_GETFL);
+
+	if (flags >= 0 && (flags & O_NONBLOCK) == 0)
+		(void)fcntl(listening, F_SETFL, flags | O_NONBLOCK);
+	return poll(&one, 1, 0) > 0 && one.revents != 0;
+}
+
 int os_socket_local_address(int socket, union os_socket_address *out)
 {
 	union os_socket_address address = {0};
@@ -122,6 +134,18 @@ int os_socket_local_address(int socket, union os_socket_address *out)
 static int unix_address(const char *path, union os_socket_address *out)
 {
 	return os_socket_address_of_path(path, out) ? 0 : -ENAMETOOLONG;
+}
+
+/* A chmod(2) afterwards could meet what somebody has put in its place. */
+static int bind_with_mode(int descriptor, const union os_socket_address *address, unsigned mode)
+{
+	mode_t before = umask(0777 & ~mode);
+	int result = bind(descriptor, &address->any, sizeof address->local);
+	int error = errno;
+
+	umask(before);
+	errno = error;
+	return result;
 }
 
 int os_socket_listen_unix(const char *path, int kind, unsigned mode)
@@ -145,7 +169,7 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 		return -errno;
 	if ((kind == SOCK_DGRAM &&
 	     setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) ||
-	    bind(descriptor, &address.any, sizeof address.local) != 0 || chmod(path, mode) != 0 ||
+	    bind_with_mode(descriptor, &address, mode) != 0 ||
 	    (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
 		return fail(descriptor);
 	return descriptor;
@@ -159,6 +183,8 @@ int os_socket_connect_unix(const char *path, int kind)
 
 	if (error < 0)
 		return error;
+	if (os_connector_is_used())
+		return os_connector_connect(path, kind);
 	descriptor = socket(AF_UNIX, kind | FLAGS, 0);
 	if (descriptor < 0)
 		return -errno;

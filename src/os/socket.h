@@ -24,12 +24,17 @@ void os_socket_keep_alive(int socket);
 MUST_CHECK int os_socket_error(int socket);
 /* -EAGAIN when nobody waits. */
 MUST_CHECK int os_socket_accept(int listening, union os_socket_address *peer_out);
+/* Whether the listening socket, or the one for datagrams, was shut down or taken apart by who
+ * shares it: it hears nobody any more. One that was made to block does not from now on. */
+bool os_socket_has_ended(int listening);
 MUST_CHECK int os_socket_local_address(int socket, union os_socket_address *out);
 
 /* UNIX sockets of kind SOCK_SEQPACKET or SOCK_DGRAM. The path is replaced when
- * a socket stands there; mode is that of the new one. At a datagram socket the
+ * a socket stands there; mode is that of the new one from its beginning (for which one thread
+ * changes the process's mask for a moment). At a datagram socket the
  * kernel tells who sends. */
 MUST_CHECK int os_socket_listen_unix(const char *path, int kind, unsigned mode);
+/* Is asked for where os/connector.h says so. */
 MUST_CHECK int os_socket_connect_unix(const char *path, int kind);
 /* A SOCK_DGRAM socket that sends to the one at PATH and can be answered: the
  * kernel gives it an address. */

@@ -67,6 +67,12 @@ bool os_process_is_privileged(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
+bool os_process_was_started_by_owner(unsigned long *caller_out)
+{
+	*caller_out = getuid();
+	return getuid() == 0 || (getuid() == geteuid() && getgid() == getegid());
+}
+
 void os_process_own_mask(void)
 {
 	umask(0);

@@ -4,7 +4,9 @@
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
+#include "log/sink.h"
 #include "os/clock.h"
+#include "os/connector.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/signal_watch.h"
@@ -139,6 +141,16 @@ static bool is_held(const struct child *child, const char *name, int descriptor)
 	       held.device == info.device;
 }
 
+/* It is sent with each configuration, in case it could not be taken. */
+static void take_connector(struct ipc_message *message)
+{
+	if (os_connector_is_used())
+		return; /* who calls closes what is not taken */
+	os_connector_use(message->descriptors[0]);
+	message->descriptors[0] = -1;
+	log_sink_connect_by(os_socket_connect_unix);
+}
+
 static void take_socket(struct supervised *supervised, struct ipc_message *message)
 {
 	struct child *child = &supervised->child;
@@ -146,6 +158,10 @@ static void take_socket(struct supervised *supervised, struct ipc_message *messa
 
 	if (message->descriptor_count == 0) {
 		supervised->is_lacking = true;
+		return;
+	}
+	if (str_equal(message->body, STR("connector"))) {
+		take_connector(message);
 		return;
 	}
 	if (child->socket_count == CHILD_SOCKETS_MAX ||

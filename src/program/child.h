@@ -4,7 +4,8 @@
  *
  * The supervisor holds the other end of descriptor 3. It sends the
  * configuration (a sealed memfd), the sockets the process works with, each by
- * name, and CHILD_START; the process answers CHILD_READY. Later it may send
+ * name ("connector" is the one at which it asks for connections: os/connector.h),
+ * and CHILD_START; the process answers CHILD_READY. Later it may send
  * new sockets with a new configuration, and CHILD_START again, or CHILD_STOP. A process that
  * had no descriptor free for one of them says CHILD_AGAIN and goes on with what it
  * has. When the supervisor is gone the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue list, mailq */
+#include "os/process.h"
 #include "program/command_queue.h"
 #include "program/queue_filter.h"
 #include <errno.h>
@@ -51,12 +52,22 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 	return COMMAND_OK;
 }
 
-static int list_queue(const char *config_file, const struct listing_filter *filter, bool json)
+/* With the rights of the queue's owner anybody sees what he has queued himself. */
+static void limit(struct listing_filter *filter)
 {
+	if (os_process_is_privileged() && !os_process_was_started_by_owner(&filter->user))
+		filter->is_of_one_user = true;
+}
+
+static int list_queue(const char *config_file, const struct listing_filter *wanted, bool json)
+{
+	struct listing_filter limited = *wanted;
+	const struct listing_filter *filter = &limited;
 	struct config *config = command_config(config_file);
 	struct queue_store *store = config != NULL ? command_queue_open_to_read(config) : NULL;
 	int status = COMMAND_FAILED;
 
+	limit(&limited);
 	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)

@@ -31,7 +31,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 			options.config_file, strerror(-error));
 		return COMMAND_FAILED;
 	}
-	os_file_close(file);
+	os_process_close_inherited(); /* FILE, too */
 	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;
 	status = serve(options.config_file, buffer_view(&text), config);
 	if (status != COMMAND_OK && logs_elsewhere)

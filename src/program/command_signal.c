@@ -13,9 +13,9 @@
 enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20 };
 
 /* The supervisor's pid; or it is said that there is none, and 0. */
-static pid_t find(const struct command *command, const struct config *config)
+static pid_t find(const struct command *command, const struct config *config, uid_t *owner_out)
 {
-	pid_t pid = pid_file_read(config->run);
+	pid_t pid = pid_file_read(config->run, owner_out);
 
 	if (pid == -ESRCH)
 		fprintf(stderr, "stagepost %s: nothing runs with %s\n", command->name, config->run);
@@ -25,12 +25,20 @@ static pid_t find(const struct command *command, const struct config *config)
 	return pid > 0 ? pid : 0;
 }
 
-static int tell(const struct command *command, pid_t pid, int signal)
+static int tell(const struct command *command, pid_t pid, uid_t owner, int signal)
 {
-	int error = os_process_signal(pid, signal);
+	int error = os_process_signal_of(pid, owner, signal);
 
 	if (error == 0)
 		return COMMAND_OK;
+	if (error == -ENOTUNIQ) {
+		fprintf(stderr,
+			"stagepost %s: " PID_FILE_NAME
+			" was made by user %lu and names process %ld, "
+			"which is not one of that user: nothing was done\n",
+			command->name, (unsigned long)owner, (long)pid);
+		return COMMAND_FAILED;
+	}
 	fprintf(stderr, "stagepost %s: process %ld: %s\n", command->name, (long)pid,
 		strerror(-error));
 	return COMMAND_FAILED;
@@ -53,13 +61,14 @@ int command_reload(const struct command *command, int argc, char **argv)
 {
 	int status;
 	struct config *config = begin(command, argc, argv, &status);
+	uid_t owner;
 	pid_t pid;
 
 	if (config == NULL)
 		return status;
-	pid = find(command, config);
+	pid = find(command, config, &owner);
 	config_free(config);
-	return pid > 0 ? tell(command, pid, SIGHUP) : COMMAND_FAILED;
+	return pid > 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
 }
 
 /* Until its lock on the file is gone: then all its processes have ended. */
@@ -67,9 +76,10 @@ static int wait_for_end(const struct command *command, const struct config *conf
 {
 	const struct timespec pause = {0, 1000000000 / LOOKS_A_SECOND};
 	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;
+	uid_t owner;
 
 	for (uint32_t i = 0; i < seconds * LOOKS_A_SECOND; i++) {
-		if (pid_file_read(config->run) <= 0)
+		if (pid_file_read(config->run, &owner) <= 0)
 			return COMMAND_OK;
 		nanosleep(&pause, NULL);
 	}
@@ -81,13 +91,14 @@ int command_stop(const struct command *command, int argc, char **argv)
 {
 	int status;
 	struct config *config = begin(command, argc, argv, &status);
+	uid_t owner;
 	pid_t pid;
 
 	if (config == NULL)
 		return status;
-	pid = find(command, config);
+	pid = find(command, config, &owner);
 	if (pid > 0)
-		status = tell(command, pid, SIGTERM);
+		status = tell(command, pid, owner, SIGTERM);
 	if (pid > 0 && status == COMMAND_OK)
 		status = wait_for_end(command, config);
 	config_free(config);

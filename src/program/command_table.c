@@ -103,7 +103,8 @@ const struct command commands[] = {
 	 "Files in the queue must belong to the mail system's user. For other users to\n"
 	 "send mail, install a copy of this program that is called sendmail, belongs to\n"
 	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"
-	 "and mailq, and reads no other configuration than the usual one.\n",
+	 "and mailq, which lists only what its caller has queued, and reads no other\n"
+	 "configuration than the usual one.\n",
 	 command_sendmail, sendmail_option_rows, mail_exits, NULL},
 	{"completion", "bash", "Prints what makes bash complete these commands.",
 	 "For instance: stagepost completion bash > /etc/bash_completion.d/stagepost\n",

@@ -2,6 +2,7 @@
 /* stagepost trigger - events that messages wait for. */
 #include "base/json.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include "mail/text.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { TEXT_MAX = 4096, REASON_MAX = 500 };
 

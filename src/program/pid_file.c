@@ -2,9 +2,11 @@
 #include "program/pid_file.h"
 #include "base/str.h"
 #include "os/file.h"
+#include "os/process.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TEXT_SIZE = 24, LOCK_MS = 500 /* whoever reads the file has the lock for a moment */ };
@@ -18,6 +20,35 @@ static int open_file(const char *run, unsigned flags)
 	return os_file_open(OS_FILE_HERE, path, flags);
 }
 
+/* A file that we alone can have made: -EBADF for another one, so that what a supervisor says stands
+ * in a file of its own. */
+static int check_file(int file, uid_t *owner_out)
+{
+	struct stat status;
+
+	if (fstat(file, &status) != 0)
+		return -errno;
+	*owner_out = status.st_uid;
+	return S_ISREG(status.st_mode) && status.st_nlink == 1 ? 0 : -EBADF;
+}
+
+/* What somebody else has left there goes, unless he has it locked. */
+static int replace(const char *run, int file)
+{
+	char path[PATH_MAX];
+	uid_t owner = (uid_t)-1;
+	int error = check_file(file, &owner);
+
+	if (error == 0 && owner == os_process_effective_user())
+		return file;
+	error = error == 0 ? os_file_lock_within(file, LOCK_MS) : 0;
+	os_file_close(file);
+	snprintf(path, sizeof path, "%s/" PID_FILE_NAME, run);
+	if (error == 0 && unlink(path) != 0)
+		error = -errno;
+	return error < 0 ? error : open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
+}
+
 int pid_file_write(const char *run)
 {
 	char text[TEXT_SIZE];
@@ -25,8 +56,11 @@ int pid_file_write(const char *run)
 	int file = open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 	int error;
 
-	if (file == -EEXIST) /* the directory is another user's: it may be a trap */
-		file = open_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW);
+	if (file == -EEXIST) {
+		file = open_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
+		if (file >= 0)
+			file = replace(run, file);
+	}
 	if (file < 0)
 		return file;
 	error = os_file_lock_within(file, LOCK_MS);
@@ -49,15 +83,21 @@ static pid_t parse(struct str text)
 	return str_to_u64(text, &pid) && pid > 1 && pid <= INT_MAX ? (pid_t)pid : -EBADMSG;
 }
 
-pid_t pid_file_read(const char *run)
+pid_t pid_file_read(const char *run, uid_t *owner_out)
 {
 	char text[TEXT_SIZE];
-	int file = open_file(run, OS_FILE_READ);
+	int file = open_file(run, OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	ssize_t length;
 	int locked;
+	int error;
 
 	if (file < 0)
 		return file == -ENOENT ? -ESRCH : file;
+	error = check_file(file, owner_out);
+	if (error < 0) {
+		os_file_close(file);
+		return error;
+	}
 	locked = os_file_lock(file);
 	length = os_file_read(file, text, sizeof text, 0);
 	os_file_close(file);

@@ -125,10 +125,49 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	if (error == -EEXIST)
 		return 0;
 	if (error == 0 && supervisor->user.change &&
-	    chown(path, supervisor->user.uid, supervisor->user.gid) != 0)
+	    lchown(path, supervisor->user.uid, supervisor->user.gid) != 0)
 		error = -errno;
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+/* That of the sockets is root's, and the group's to go through: who could change what is in it
+ * could stand for any of them. */
+static int prepare_run(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->run;
+	gid_t before;
+	int error = os_process_change_group(&supervisor->user, &before);
+
+	if (error == 0) {
+		error = os_file_make_directory(OS_FILE_HERE, path);
+		os_process_change_group_back(&supervisor->user, before);
+	}
+	if (error == -EEXIST)
+		return 0;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+/* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
+static int close_directory(const char *path, uid_t user)
+{
+	struct stat status;
+	int directory;
+	int error = 0;
+
+	if (stat(path, &status) == 0 && status.st_uid == user && (status.st_mode & 0777) == 0700)
+		return 0; /* then no right to open it is needed */
+	directory = os_file_open_directory(OS_FILE_HERE, path);
+	if (directory < 0)
+		return directory;
+	if (fstat(directory, &status) != 0 || status.st_uid != user)
+		error = -EPERM;
+	else if (fchmod(directory, 0700) != 0)
+		error = -errno;
+	os_file_close(directory);
 	return error;
 }
 
@@ -138,11 +177,11 @@ static int prepare_queue(struct supervisor *supervisor)
 	const char *path = supervisor->config->queue;
 	int error = prepare_directory(supervisor, path);
 
-	if (error == 0 && supervisor->user.change && config_has_process_users(supervisor->config) &&
-	    chmod(path, 0700) != 0) {
-		error = -errno;
+	if (error < 0 || !supervisor->user.change || !config_has_process_users(supervisor->config))
+		return error;
+	error = close_directory(path, supervisor->user.uid);
+	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
-	}
 	return error;
 }
 
@@ -164,7 +203,7 @@ int serve_prepare_data(struct supervisor *supervisor)
 	error = os_file_make_directory(OS_FILE_HERE, parent);
 	if (error == -EEXIST)
 		return 0;
-	if (error == 0 && user->change && chown(parent, user->uid, user->gid) != 0)
+	if (error == 0 && user->change && lchown(parent, user->uid, user->gid) != 0)
 		error = -errno;
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
@@ -204,7 +243,7 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = find_own_directory(supervisor);
 	if (error == 0)
-		error = prepare_directory(supervisor, config->run);
+		error = prepare_run(supervisor);
 	if (error == 0)
 		error = write_pid_file(config);
 	if (error == 0)
@@ -252,6 +291,7 @@ int serve(const char *file, struct str text, struct config *config)
 	supervisor.loop = os_loop_new();
 	os_loop_set_idle(supervisor.loop, log_flush);
 	supervisor.patience = os_timer_new(supervisor.loop, lose_patience, &supervisor);
+	supervisor.mending = os_timer_new(supervisor.loop, serve_watch_sockets, &supervisor);
 	supervisor.waiting = os_timer_new(supervisor.loop, tell_waiting, &supervisor);
 	if (prepare(&supervisor) < 0)
 		return 1;
@@ -262,6 +302,7 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, stop_serving, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
+	serve_watch_sockets(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
 		if (supervisor.processes[i].is_wanted)
 			serve_process_start(&supervisor.processes[i]);

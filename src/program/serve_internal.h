@@ -21,6 +21,11 @@ struct process {
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
 	struct os_timer *restart;
+	int connector; /* at which it asks for connections; */
+	int asker;     /* the other end, which it is given */
+	struct os_watch *connector_watch;
+	struct os_timer *connector_pause;
+	unsigned questions;     /* at it, since the last pause */
 	struct os_timer *again; /* to send what it could not take */
 	int64_t delay_us;
 	int64_t started_us;
@@ -34,6 +39,9 @@ struct process {
 
 struct bound_socket {
 	char name[192];
+	int kind;       /* SOCK_SEQPACKET...: in the run directory; 0: at an address */
+	char host[112]; /* the address; or the path of a UNIX socket */
+	uint16_t port;  /* 0: UNIX socket */
 	int descriptor;
 	bool is_wanted;
 };
@@ -61,6 +69,7 @@ struct supervisor {
 	size_t socket_count;
 	int64_t bind_until_us; /* monotonic: till then an address in use is tried again */
 	struct os_timer *patience;
+	struct os_timer *mending; /* serve_watch_sockets() */
 	struct os_timer *waiting; /* when it is told next what a stop waits for */
 	int64_t waiting_every_us;
 	int64_t stop_until_us; /* monotonic */
@@ -81,6 +90,10 @@ MUST_CHECK int serve_bind_sockets(struct supervisor *supervisor, const struct co
 				  int64_t patience_us);
 /* The sockets in the run directory. */
 MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
+/* Who shares a socket with others, and was taken over, can end it for all: binds those of PROCESS
+ * anew that have ended, as it is started; and, each second, those at addresses. */
+void serve_mend_sockets(struct process *process);
+void serve_watch_sockets(void *supervisor);
 /* Closes what is not marked. */
 void serve_drop_sockets(struct supervisor *supervisor);
 
@@ -95,10 +108,18 @@ void serve_add_processes(struct supervisor *supervisor);
 void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
-/* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second. */
+/* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second.
+ */
 void serve_set_up(void *process);
+/* Which process works with which socket. */
+bool serve_process_wants(const struct process *process, const char *name);
 /* How many run. */
 size_t serve_running(const struct supervisor *supervisor);
+
+/* serve_connect.c */
+/* Makes connections for a process that was just started, until it has ended. */
+MUST_CHECK int serve_start_connecting(struct process *process);
+void serve_stop_connecting(struct process *process);
 
 /* serve_reload.c: on SIGHUP. */
 void serve_reload(void *supervisor);

@@ -7,6 +7,7 @@
 #include "os/socket.h"
 #include "program/serve_internal.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,8 +17,7 @@ static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
 static const int64_t HEALTHY_US = 10 * SECOND_US;
 static const int64_t SET_UP_AGAIN_US = SECOND_US;
 
-/* Which process works with which socket. */
-static bool process_wants(const struct process *process, const char *name)
+bool serve_process_wants(const struct process *process, const char *name)
 {
 	if (strcmp(process->program, "smtpd") == 0)
 		return strncmp(name, "listen ", 7) == 0;
@@ -65,10 +65,13 @@ void serve_set_up(void *context)
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
 	close(text);
 	send_users(process);
+	if (process->connector_watch != NULL)
+		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
+				 &process->asker, 1);
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
-		if (bound->is_wanted && process_wants(process, bound->name))
+		if (bound->is_wanted && serve_process_wants(process, bound->name))
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
@@ -221,6 +224,14 @@ void serve_process_start(void *context)
 		ipc_channel_new(process->supervisor->loop, sockets[0], &control_handler, process);
 	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
 		  log_number("pid", process->pid));
+	error = serve_start_connecting(process);
+	if (error < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program),
+			  log_error(error));
+		os_process_kill(process->pid, SIGKILL); /* and is started again */
+		return;
+	}
+	serve_mend_sockets(process);
 	serve_set_up(process);
 }
 
@@ -290,6 +301,7 @@ void serve_process_ended(struct process *process, int status)
 	process->is_renewed = false;
 	ipc_channel_close(process->control);
 	process->control = NULL;
+	serve_stop_connecting(process);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
 	if (is_expected) { /* perhaps wanted again meanwhile */

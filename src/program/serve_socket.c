@@ -15,6 +15,8 @@
  * second SYN. */
 enum { LISTEN_BACKLOG = SOMAXCONN };
 
+static const int64_t MEND_EVERY_US = SECOND_US;
+
 static struct bound_socket *socket_find(struct supervisor *supervisor, const char *name)
 {
 	for (size_t i = 0; i < supervisor->socket_count; i++)
@@ -23,75 +25,100 @@ static struct bound_socket *socket_find(struct supervisor *supervisor, const cha
 	return NULL;
 }
 
-static int socket_keep(struct supervisor *supervisor, const char *name, int descriptor)
+/* Behind the use, where it has one. */
+static const char *address_of(const struct bound_socket *bound)
+{
+	const char *space = strchr(bound->name, ' ');
+
+	return space != NULL ? space + 1 : bound->name;
+}
+
+/* Where NAME is: ENDPOINT, or, without one, in the run directory. */
+static void describe(struct bound_socket *bound, const char *name, int kind,
+		     const struct config_endpoint *endpoint)
+{
+	snprintf(bound->name, sizeof bound->name, "%s", name);
+	bound->kind = kind;
+	bound->port = endpoint != NULL ? endpoint->port : 0;
+	snprintf(bound->host, sizeof bound->host, "%s", endpoint != NULL ? endpoint->host : "");
+}
+
+/* It is root's, as is the directory, so that nobody puts something else in its place; the group
+ * of the processes may connect. */
+static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound)
+{
+	const struct os_process_user *user = &supervisor->user;
+	gid_t before;
+	char path[108];
+	int descriptor;
+	int error;
+
+	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, bound->name) >=
+	    (int)sizeof path)
+		return -ENAMETOOLONG;
+	error = os_process_change_group(user, &before);
+	if (error < 0)
+		return error;
+	descriptor = os_socket_listen_unix(path, bound->kind, 0660);
+	os_process_change_group_back(user, before);
+	return descriptor;
+}
+
+static int bind_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
+{
+	union os_socket_address address;
+
+	if (bound->kind != 0)
+		return bind_unix(supervisor, bound);
+	if (bound->port == 0)
+		return os_socket_listen_unix(bound->host, SOCK_STREAM, 0666);
+	if (!os_socket_address_parse(bound->host, bound->port, &address))
+		return -EINVAL;
+	return os_socket_listen(&address, LISTEN_BACKLOG);
+}
+
+static int bind_until(const struct supervisor *supervisor, const struct bound_socket *bound)
+{
+	static const struct timespec pause = {.tv_nsec = 50000000};
+	int descriptor = bind_socket(supervisor, bound);
+
+	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
+		log_event(EVENT_LISTEN_WAITS, log_string("address", address_of(bound)),
+			  log_error(descriptor));
+	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us) {
+		nanosleep(&pause, NULL);
+		descriptor = bind_socket(supervisor, bound);
+	}
+	return descriptor;
+}
+
+/* Binds what stands at the end of the table, and keeps it there. */
+static int keep(struct supervisor *supervisor, const struct bound_socket *wanted)
 {
 	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
+	int descriptor = supervisor->socket_count < CHILD_SOCKETS_MAX
+				 ? bind_until(supervisor, wanted)
+				 : -EMFILE;
 
-	if (descriptor >= 0 && supervisor->socket_count == CHILD_SOCKETS_MAX) {
-		os_socket_close(descriptor);
-		descriptor = -EMFILE;
-	}
 	if (descriptor < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("socket", name), log_error(descriptor));
+		log_event(EVENT_PROCESS_ERROR, log_string("socket", wanted->name),
+			  log_error(descriptor));
 		return descriptor;
 	}
-	snprintf(bound->name, sizeof bound->name, "%s", name);
+	*bound = *wanted;
 	bound->descriptor = descriptor;
 	bound->is_wanted = true;
 	supervisor->socket_count++;
 	return 0;
 }
 
-static int bind_unix(struct supervisor *supervisor, const char *name, int kind)
-{
-	char path[108];
-	int descriptor;
-
-	if (socket_find(supervisor, name) != NULL)
-		return 0;
-	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, name) >= (int)sizeof path)
-		return socket_keep(supervisor, name, -ENAMETOOLONG);
-	descriptor = os_socket_listen_unix(path, kind, 0660);
-	if (descriptor >= 0 && supervisor->user.change &&
-	    chown(path, supervisor->user.uid, supervisor->user.gid) != 0) {
-		os_socket_close(descriptor);
-		descriptor = -errno;
-	}
-	return socket_keep(supervisor, name, descriptor);
-}
-
-static int bind_endpoint(const struct config_endpoint *endpoint)
-{
-	union os_socket_address address;
-
-	if (endpoint->port == 0)
-		return os_socket_listen_unix(endpoint->host, SOCK_STREAM, 0666);
-	if (!os_socket_address_parse(endpoint->host, endpoint->port, &address))
-		return -EINVAL;
-	return os_socket_listen(&address, LISTEN_BACKLOG);
-}
-
-static int bind_until(const struct config_endpoint *endpoint, int64_t until_us)
-{
-	static const struct timespec pause = {.tv_nsec = 50000000};
-	int descriptor = bind_endpoint(endpoint);
-
-	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < until_us)
-		log_event(EVENT_LISTEN_WAITS, log_string("address", endpoint->text),
-			  log_error(descriptor));
-	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < until_us) {
-		nanosleep(&pause, NULL);
-		descriptor = bind_endpoint(endpoint);
-	}
-	return descriptor;
-}
-
 /* USE: "listen", "directory", "socketmap". */
 static int bind_listen(struct supervisor *supervisor, const char *use,
 		       const struct config_endpoint *endpoint)
 {
-	char name[192];
+	struct bound_socket wanted = {0};
 	struct bound_socket *bound;
+	char name[sizeof wanted.name];
 	int error;
 
 	snprintf(name, sizeof name, "%s %s", use, endpoint->text);
@@ -100,10 +127,21 @@ static int bind_listen(struct supervisor *supervisor, const char *use,
 		bound->is_wanted = true;
 		return 0;
 	}
-	error = socket_keep(supervisor, name, bind_until(endpoint, supervisor->bind_until_us));
+	describe(&wanted, name, 0, endpoint);
+	error = keep(supervisor, &wanted);
 	if (error == 0)
 		log_event(EVENT_LISTENING, log_string("address", endpoint->text));
 	return error;
+}
+
+static int bind_run_socket(struct supervisor *supervisor, const char *name, int kind)
+{
+	struct bound_socket wanted = {0};
+
+	if (socket_find(supervisor, name) != NULL)
+		return 0;
+	describe(&wanted, name, kind, NULL);
+	return keep(supervisor, &wanted);
 }
 
 void serve_drop_sockets(struct supervisor *supervisor)
@@ -153,13 +191,65 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 
 int serve_bind_run_sockets(struct supervisor *supervisor)
 {
-	int error = bind_unix(supervisor, "queue", SOCK_SEQPACKET);
+	int error = bind_run_socket(supervisor, "queue", SOCK_SEQPACKET);
 
 	if (error == 0)
-		error = bind_unix(supervisor, "send", SOCK_SEQPACKET);
+		error = bind_run_socket(supervisor, "send", SOCK_SEQPACKET);
 	if (error == 0)
-		error = bind_unix(supervisor, "notify", SOCK_DGRAM);
+		error = bind_run_socket(supervisor, "notify", SOCK_DGRAM);
 	if (error == 0 && supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
-		error = bind_unix(supervisor, "directory", SOCK_STREAM);
+		error = bind_run_socket(supervisor, "directory", SOCK_STREAM);
 	return error;
+}
+
+/* --- those that have ended --- */
+
+/* Whether it is another one now. What waited to be accepted is lost with the old one. */
+static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
+{
+	int descriptor;
+
+	if (!os_socket_has_ended(bound->descriptor))
+		return false;
+	log_event(EVENT_LISTENER_LOST, log_string("address", address_of(bound)));
+	descriptor = bind_socket(supervisor, bound);
+	if (descriptor < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("socket", bound->name),
+			  log_error(descriptor));
+		return false;
+	}
+	os_socket_close(bound->descriptor);
+	bound->descriptor = descriptor;
+	log_event(EVENT_LISTENING, log_string("address", address_of(bound)));
+	return true;
+}
+
+void serve_mend_sockets(struct process *process)
+{
+	struct supervisor *supervisor = process->supervisor;
+
+	for (size_t i = 0; i < supervisor->socket_count; i++)
+		if (serve_process_wants(process, supervisor->sockets[i].name))
+			(void)mend(supervisor, &supervisor->sockets[i]);
+}
+
+static void hand_out(struct supervisor *supervisor, const struct bound_socket *bound)
+{
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		struct process *process = &supervisor->processes[i];
+
+		if (process->control != NULL && serve_process_wants(process, bound->name))
+			serve_set_up(process);
+	}
+}
+
+/* Sockets of the run directory are those of one process: a new one gets a new one. */
+void serve_watch_sockets(void *context)
+{
+	struct supervisor *supervisor = context;
+
+	for (size_t i = 0; !supervisor->is_stopping && i < supervisor->socket_count; i++)
+		if (supervisor->sockets[i].kind == 0 && mend(supervisor, &supervisor->sockets[i]))
+			hand_out(supervisor, &supervisor->sockets[i]);
+	os_timer_start(supervisor->mending, MEND_EVERY_US);
 }

@@ -13,13 +13,14 @@
 
 enum { STOCK = 16, ACCEPTS_A_TURN = 16 };
 
-/* Until it is tried again, when there is no place or no descriptor. */
+/* Until it is tried again, when there is no place, or at one listener after an error. */
 static const int64_t ACCEPT_PAUSE_US = SECOND_US / 10;
 
 struct listener {
 	struct smtpd *smtpd;
 	const struct smtp_service *service;
 	struct os_watch *watch;
+	struct os_timer *pause; /* its own, after an error */
 	int socket;
 	bool is_proxied;
 	struct listener *next;
@@ -60,6 +61,14 @@ static void pause_accepting(struct smtpd *smtpd, int64_t delay_us)
 {
 	watch_listeners(smtpd, OS_WATCH_NONE);
 	os_timer_start(smtpd->pause, delay_us);
+}
+
+static void end_pause(void *context)
+{
+	struct listener *listener = context;
+
+	if (!listener->smtpd->is_full)
+		os_watch_set(listener->watch, OS_WATCH_READ);
 }
 
 static void resume_accepting(void *context)
@@ -116,7 +125,9 @@ static void on_connection(void *context, unsigned events)
 		if (socket < 0) {
 			log_event(EVENT_SESSION_REFUSED, log_error(socket));
 			make_room(smtpd, socket);
-			pause_accepting(smtpd, ACCEPT_PAUSE_US);
+			/* the others may be better off: this one may have been shut down */
+			os_watch_set(listener->watch, OS_WATCH_NONE);
+			os_timer_start(listener->pause, ACCEPT_PAUSE_US);
 			return;
 		}
 		if (idle != NULL)
@@ -175,6 +186,7 @@ static void drop_listeners(struct smtpd *smtpd)
 
 		smtpd->listeners = listener->next;
 		os_watch_free(listener->watch);
+		os_timer_free(listener->pause);
 		free(listener);
 	}
 }
@@ -194,6 +206,7 @@ static void add_listener(struct smtpd *smtpd, const struct smtp_service *service
 		free(listener);
 		return;
 	}
+	listener->pause = os_timer_new(smtpd->child->loop, end_pause, listener);
 	listener->watch = os_watch_new(smtpd->child->loop, listener->socket, OS_WATCH_READ,
 				       on_connection, listener);
 	listener->next = smtpd->listeners;

@@ -13,9 +13,9 @@
 #define QUEUE_CLIENT_H
 
 #include "base/buffer.h"
+#include "base/table.h"
 #include "mail/envelope.h"
 #include "os/loop.h"
-#include <uthash.h>
 
 struct queue_client;
 

@@ -8,10 +8,10 @@
  * shows a message to somebody else.
  */
 #include "base/panic.h"
+#include "base/table.h"
 #include "os/file.h"
 #include "queue/internal.h"
 #include <stdlib.h>
-#include <uthash.h>
 
 enum { KEPT_MAX = 64 * 1024 }; /* about 6 MiB */
 

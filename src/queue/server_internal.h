@@ -5,13 +5,13 @@
 #ifndef QUEUE_SERVER_INTERNAL_H
 #define QUEUE_SERVER_INTERNAL_H
 
+#include "base/table.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "ipc/pack.h"
 #include "queue/group.h"
 #include "queue/protocol.h"
 #include "queue/server.h"
-#include <uthash.h>
 
 struct server_client;
 

@@ -3,8 +3,8 @@
 #ifndef STORE_POSTGRESQL_BATCH_H
 #define STORE_POSTGRESQL_BATCH_H
 
+#include "base/table.h"
 #include "store/postgresql_internal.h"
-#include <uthash.h>
 
 struct postgresql_edit { /* what one call asked for */
 	struct arena *arena;

@@ -3,8 +3,8 @@
 #ifndef STORE_POSTGRESQL_ROUND_H
 #define STORE_POSTGRESQL_ROUND_H
 
+#include "base/table.h"
 #include "store/postgresql_internal.h"
-#include <uthash.h>
 
 enum postgresql_read_kind { POSTGRESQL_READ_GET, POSTGRESQL_READ_LIST, POSTGRESQL_READ_MISSED };
 

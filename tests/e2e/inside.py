@@ -12,6 +12,9 @@ from stagepost import PATIENCE, ROOT, is_root
 BUILD = os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build"))
 INSIDE = os.path.join(BUILD, "tests/sandbox/inside")
 WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
+# The versions of Landlock that are tried: the kernel's own; that of Linux 6.1, which knows no
+# network, signals or abstract sockets; none.
+LANDLOCKS = [None, 2, 0]
 # Who plays whom: users whom the system has anyway. "nobody" owns the queue.
 USERS = {"smtpd": "games", "resolve": "daemon", "remote": "man", "lmtp": "lp", "local": "mail",
          "pipe": "news", "list": "uucp", "directory": "backup"}
@@ -29,6 +32,11 @@ def inside(pid, call, *arguments):
                            capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, f"{call} in {pid}: {ended.stderr}"
     return ended.stdout.strip()
+
+
+def with_landlock(version):
+    """The start of a command line for a kernel with that VERSION of Landlock."""
+    return [] if version is None else [WITHOUT, "--landlock", str(version)]
 
 
 def status_of(pid):

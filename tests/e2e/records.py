@@ -22,13 +22,16 @@ class Records:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(60)
         before = os.geteuid()
+        group = os.getegid()
         if as_user:
+            os.setegid(os.stat(mx.run).st_gid)
             os.seteuid(os.stat(mx.queue).st_uid)
         try:
             self.socket.connect(f"{mx.run}/directory")
         finally:
             if as_user:
                 os.seteuid(before)
+                os.setegid(group)
         self.file = self.socket.makefile("rb")
         self.ids = itertools.count(1)
         assert self.hear()[0] == b"hello"

@@ -224,6 +224,7 @@ class Node:
         self.address = address
         self.port = port or free_port(address)
         self.prefix = []  # of the command line that starts it
+        self.inherited = []  # descriptors that it has from its caller
         self.switch_user = switch_user  # started as root, the node changes it itself
         self.conf = os.path.join(directory, "stagepost.conf")
         self.process = None
@@ -260,7 +261,7 @@ class Node:
             self.process = subprocess.Popen(
                 command + [os.path.join(self.programs, "stagepost"), "serve", "-c", self.conf],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                cwd=self.directory)
+                cwd=self.directory, pass_fds=self.inherited)
         process = self.process
         wait_until(lambda: self.log.find("serve_ready", since=mark) or process.poll() is not None,
                    f"the node is ready: {self.log.path}", timeout)

@@ -44,12 +44,14 @@ class Peer:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(30)
         user = os.stat(mx.queue).st_uid
-        before = os.geteuid()
+        before = os.geteuid(), os.getegid()
+        os.setegid(os.stat(mx.run).st_gid)
         os.seteuid(user)
         try:
             self.socket.connect(f"{mx.run}/{name}")
         finally:
-            os.seteuid(before)
+            os.seteuid(before[0])
+            os.setegid(before[1])
 
     def __enter__(self):
         return self

@@ -74,6 +74,17 @@ def test_the_control_file_names_the_user(node, other):
     assert other(mx, "sendmail", "-bp").stdout == listed.stdout
 
 
+def test_others_mail_is_not_shown(node, other, ground):
+    mx = node(start=False)
+    assert other(mx, "sendmail", "bob@a.test", input=TEXT).returncode == 0
+    own = [*as_user(), os.path.join(ground.programs, "stagepost"), "sendmail", "-C", mx.conf]
+    subprocess.run([*own, "eve@a.test"], input=TEXT, check=True, timeout=PATIENCE)
+    listed = other(mx, "mailq").stdout
+    assert b"bob@a.test" in listed and b"eve@a.test" not in listed and b"in 1 Request." in listed
+    listed = subprocess.run([*own, "-bp"], check=True, capture_output=True, timeout=PATIENCE).stdout
+    assert b"bob@a.test" in listed and b"eve@a.test" in listed
+
+
 @pytest.mark.parametrize("name, words", [
     ("sendmail", ["-C", "/dev/null", "bob@a.test"]),
     ("sendmail", ["-bp", "-C", "/dev/null"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/mdoc.h"
 #include "base/timestamp.h"
@@ -188,6 +189,35 @@ static void arena_memory_is_zeroed_after_reset(void **state)
 	arena_free(arena);
 }
 
+/* The vectors of SipHash-2-4's authors: the key 00 01 .. 0f, the text 00 01 .. */
+static void hashes_are_those_of_siphash(void **state)
+{
+	static const struct {
+		size_t size;
+		uint64_t hash;
+	} cases[] = {{0, 0x726fdb47dd0e0e31},
+		     {1, 0x74f839c593dc67fd},
+		     {8, 0x93f5f5799a932462},
+		     {15, 0xa129ca6149be45e5}};
+	const struct hash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+	unsigned char text[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (unsigned char)i;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_true(hash_keyed(key, text, cases[i].size) == cases[i].hash);
+}
+
+/* Each process has a key of its own, which is not the first of all. */
+static void own_hashes_are_keyed(void **state)
+{
+	(void)state;
+	assert_true(hash_own("stagepost", 9) == hash_own("stagepost", 9));
+	assert_true(hash_own("stagepost", 9) !=
+		    hash_keyed((struct hash_key){0, 0}, "stagepost", 9));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +229,8 @@ int main(void)
 		cmocka_unit_test(cached_timestamps_are_the_same),
 		cmocka_unit_test(mdoc_text_holds_no_requests),
 		cmocka_unit_test(arena_memory_is_zeroed_after_reset),
+		cmocka_unit_test(hashes_are_those_of_siphash),
+		cmocka_unit_test(own_hashes_are_keyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,19 @@ struct fixture {
 	unsigned calls;
 };
 
+/* How the messages came, in turn; the first two are user 1000's. */
+static const char *const received[] = {"local uid=1000 user=anna", "local uid=1000",
+				       "local uid=10001 user=x",   "smtp 192.0.2.7:25 helo=local",
+				       "local uid= user=1000",     "local uid=1000x"};
+
+static uint64_t enqueue(struct queue_intake *intake, size_t index)
+{
+	struct mail_envelope *envelope = queue_scene_envelope_to_one();
+
+	envelope->received = str_from(received[index % COUNT_OF(received)]);
+	return queue_scene_enqueue(intake, envelope, "data\r\n");
+}
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof *fixture);
@@ -30,7 +43,7 @@ static int set_up(void **state)
 	fixture->store = queue_scene_open("queue", QUEUE_SYNC_FILES);
 	fixture->intake = queue_scene_intake(fixture->store);
 	for (size_t i = 0; i < MESSAGES; i++)
-		fixture->numbers[i] = queue_scene_enqueue(fixture->intake, NULL, "data\r\n");
+		fixture->numbers[i] = enqueue(fixture->intake, i);
 	*state = fixture;
 	return 0;
 }
@@ -75,6 +88,22 @@ static void note(struct fixture *fixture, const struct listing_entry *entry)
 		i++;
 	assert_true(i < MESSAGES);
 	fixture->seen[i]++;
+}
+
+static int note_one(void *context, const struct listing_entry *entry)
+{
+	note(context, entry);
+	return 0;
+}
+
+static void a_user_has_what_he_queued(void **state)
+{
+	const struct listing_filter own = {.is_of_one_user = true, .user = 1000};
+	struct fixture *fixture = *state;
+
+	assert_int_equal(listing_each(fixture->store, &own, note_one, fixture), 0);
+	for (size_t i = 0; i < MESSAGES; i++)
+		assert_int_equal(fixture->seen[i], i % COUNT_OF(received) < 2);
 }
 
 static int move_all_at_the_first(void *context, const struct listing_entry *entry)
@@ -207,6 +236,7 @@ int main(void)
 		LISTING_TEST(what_moves_after_it_was_shown_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
+		LISTING_TEST(a_user_has_what_he_queued),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
 						set_up, tear_down),
 	};

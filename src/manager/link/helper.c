@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "manager/link/helper.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "log/event.h"
 #include "os/socket.h"
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 enum { BACKLOG_MAX = 1 << 20, RESOLVE_BACKLOG_MAX = 16 << 20 };

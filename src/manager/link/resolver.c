@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "manager/link/resolver.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include "ipc/channel.h"
 #include "manager/link/mapping.h"
 #include "os/clock.h"
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* Recipients that resolve is asked for at once, unless they are of one message. */

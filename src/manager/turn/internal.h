@@ -7,8 +7,8 @@
 #ifndef MANAGER_TURN_INTERNAL_H
 #define MANAGER_TURN_INTERNAL_H
 
+#include "base/table.h"
 #include "manager/turn/transport.h"
-#include <uthash.h>
 #include <utlist.h>
 
 enum { FLOWS = 1024 }; /* senders of one destination that are told apart (by a hash of theirs) */

@@ -2,13 +2,13 @@
 #include "manager/wait/trigger.h"
 #include "base/heap.h"
 #include "base/panic.h"
+#include "base/table.h"
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 enum {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: ISC
+#include "os/connector.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const int64_t PATIENCE_US = SECOND_US / 2;
+/* Who did not answer is not asked, and waited for, again and again. */
+static const int64_t SILENCE_US = SECOND_US;
+
+struct answer {
+	uint32_t number; /* of the question */
+	int32_t error;   /* 0: a descriptor comes with it */
+};
+
+static int asking = -1;
+
+void os_connector_use(int socket)
+{
+	os_socket_close(asking);
+	asking = socket;
+}
+
+bool os_connector_is_used(void)
+{
+	return asking >= 0;
+}
+
+/* What comes with an answer to QUESTION; -EAGAIN for one to a question before it. */
+static int take_answer(const struct os_connector_question *question)
+{
+	int descriptors[OS_SOCKET_DESCRIPTORS];
+	struct answer answer;
+	size_t count;
+	ssize_t length = os_socket_receive(asking, &answer, sizeof answer, descriptors, &count);
+	int result = length == 0 ? -EPIPE : length < 0 ? (int)length : -EBADMSG;
+
+	if (length == (ssize_t)sizeof answer) {
+		if (answer.number != question->number)
+			result = -EAGAIN;
+		else if (answer.error < 0)
+			result = answer.error;
+		else if (count > 0)
+			result = descriptors[--count];
+	}
+	while (length > 0 && count > 0)
+		os_socket_close(descriptors[--count]);
+	return result;
+}
+
+int os_connector_connect(const char *path, int kind)
+{
+	static uint32_t number;
+	static int64_t silent_until_us;
+	struct os_connector_question question = {.number = ++number, .kind = kind};
+	int64_t until_us = os_clock_monotonic_us() + PATIENCE_US;
+	ssize_t sent;
+	int result = -EAGAIN;
+
+	if (snprintf(question.path, sizeof question.path, "%s", path) >= (int)sizeof question.path)
+		return -ENAMETOOLONG;
+	if (os_clock_monotonic_us() < silent_until_us)
+		return -ETIMEDOUT;
+	sent = os_socket_send(asking, &question, sizeof question, NULL, 0);
+	if (sent < 0)
+		return (int)sent;
+	while (result == -EAGAIN) {
+		int64_t left_us = until_us - os_clock_monotonic_us();
+		int error = os_socket_wait(asking, false, left_us > 0 ? left_us : 0);
+
+		result = error < 0 ? error : take_answer(&question);
+	}
+	if (result == -ETIMEDOUT)
+		silent_until_us = os_clock_monotonic_us() + SILENCE_US;
+	return result;
+}
+
+int os_connector_hear(int socket, struct os_connector_question *out)
+{
+	struct os_connector_question question;
+	int descriptors[OS_SOCKET_DESCRIPTORS];
+	size_t count;
+	ssize_t length = os_socket_receive(socket, &question, sizeof question, descriptors, &count);
+
+	if (length < 0)
+		return length == -EMSGSIZE ? -EBADMSG : (int)length;
+	while (count > 0) /* somebody wants to fill our table */
+		os_socket_close(descriptors[--count]);
+	if (length == 0)
+		return -EPIPE;
+	if (length != (ssize_t)sizeof question ||
+	    memchr(question.path, '\0', sizeof question.path) == NULL)
+		return -EBADMSG;
+	*out = question;
+	return 0;
+}
+
+void os_connector_answer(int socket, const struct os_connector_question *question, int result)
+{
+	const struct answer answer = {question->number, result < 0 ? result : 0};
+
+	(void)!os_socket_send(socket, &answer, sizeof answer, &result, result >= 0 ? 1 : 0);
+}
+
+static bool take_identity(const gid_t *groups, size_t count, gid_t gid, uid_t uid)
+{
+	return setgroups(count, groups) == 0 && setegid(gid) == 0 && seteuid(uid) == 0;
+}
+
+/* The kernel keeps the effective ids of who calls connect(2) for the other side (SO_PEERCRED).
+ * The real ids stay root's, so that he whose ids are taken can neither signal nor trace us
+ * meanwhile. (Sources: unix(7), kill(2), ptrace(2).) */
+int os_connector_connect_as(const struct os_process_user *user, const char *path, int kind)
+{
+	gid_t groups[NGROUPS_MAX];
+	const gid_t gid = getegid();
+	const uid_t uid = geteuid();
+	int count;
+	int result;
+
+	if (!user->change)
+		return os_socket_connect_unix(path, kind);
+	count = getgroups(NGROUPS_MAX, groups);
+	if (count < 0)
+		return -errno;
+	result = take_identity(user->groups, user->group_count, user->gid, user->uid)
+			 ? os_socket_connect_unix(path, kind)
+			 : -errno;
+	if (seteuid(uid) != 0 || !take_identity(groups, (size_t)count, gid, uid))
+		panic("cannot be root again");
+	return result;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The part of the filter that is about sockets, by the arguments of calls, since a filter
+ * cannot read the addresses that they point to.
+ *
+ * Who only accepts makes no socket and connects none: connect(2) would take an accepted
+ * connection apart (AF_UNSPEC) and make another one of it, to anywhere, or end a listener
+ * that others share. A connection that it needs is made for it (os/connector.h). Nor is
+ * there another way to connect: not TCP Fast Open, by a flag of a send or an option of a
+ * socket. A listener cannot be shut down, made to block, or be given a filter of packets.
+ * (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of Linux 6.1.)
+ */
+#include "os/sandbox_internal.h"
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <seccomp.h>
+#include <sys/socket.h>
+
+enum {
+	SOCKET_TYPES = 0xf,
+	NETWORK = OS_SANDBOX_CONNECT | OS_SANDBOX_DNS,
+	PEERS = NETWORK | OS_SANDBOX_LOCAL,
+};
+
+/* Sockets of FAMILY and TYPE, whatever flags stand beside the type. */
+static int allow_socket(scmp_filter_ctx filter, int family, int type)
+{
+	const struct scmp_arg_cmp conditions[] = {
+		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family),
+		SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPES, (scmp_datum_t)type)};
+
+	return sandbox_allow(filter, "socket", COUNT_OF(conditions), conditions);
+}
+
+static int allow_making(scmp_filter_ctx filter, unsigned calls)
+{
+	static const struct {
+		int family;
+		int type;
+		unsigned calls;
+	} rows[] = {
+		{AF_UNIX, SOCK_STREAM, OS_SANDBOX_LOCAL}, {AF_INET, SOCK_STREAM, NETWORK},
+		{AF_INET6, SOCK_STREAM, NETWORK},         {AF_INET, SOCK_DGRAM, OS_SANDBOX_DNS},
+		{AF_INET6, SOCK_DGRAM, OS_SANDBOX_DNS},
+	};
+	const struct scmp_arg_cmp pairs = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
+	const struct scmp_arg_cmp routes[] = {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
+					      SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE)};
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < COUNT_OF(rows); i++)
+		if ((rows[i].calls & calls) != 0)
+			error = allow_socket(filter, rows[i].family, rows[i].type);
+	if (error == 0 && (calls & PEERS) != 0)
+		error = sandbox_allow(filter, "connect", 0, NULL);
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+		error = sandbox_allow(filter, "socketpair", 1, &pairs);
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+		error = sandbox_allow(filter, "socket", COUNT_OF(routes), routes);
+	return error;
+}
+
+/* Who talks to the network may send as it likes: libunbound asks by Fast Open. To an address of the
+ * call's own otherwise only who answers questions. */
+static int allow_sending(scmp_filter_ctx filter, unsigned calls)
+{
+	const struct scmp_arg_cmp to[] = {SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0),
+					  SCMP_A4(SCMP_CMP_EQ, 0)};
+	const struct scmp_arg_cmp message = SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, 0);
+	bool has_network = (calls & NETWORK) != 0;
+	unsigned bounds = has_network ? 0 : (calls & OS_SANDBOX_ANSWER) != 0 ? 1 : COUNT_OF(to);
+	int error = sandbox_allow(filter, "sendto", bounds, to);
+
+	if (error == 0)
+		error = sandbox_allow(filter, "sendmsg", has_network ? 0 : 1, &message);
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+		error = sandbox_allow(filter, "sendmmsg", 0, NULL);
+	return error;
+}
+
+static int allow_option(scmp_filter_ctx filter, int level, enum scmp_compare compare, int option)
+{
+	const struct scmp_arg_cmp conditions[] = {SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)level),
+						  SCMP_A2(compare, (scmp_datum_t)option)};
+
+	return sandbox_allow(filter, "setsockopt", COUNT_OF(conditions), conditions);
+}
+
+/* Not those of Fast Open, of filters, and of devices. */
+static int allow_options(scmp_filter_ctx filter, unsigned calls)
+{
+	static const struct {
+		int level;
+		int option;
+		enum scmp_compare compare;
+		unsigned calls;
+	} rows[] = {
+		{SOL_SOCKET, SO_BINDTODEVICE, SCMP_CMP_LT, PEERS},
+		{IPPROTO_TCP, TCP_REPAIR, SCMP_CMP_LT, NETWORK},
+		{IPPROTO_IP, 256, SCMP_CMP_LT, NETWORK},
+		{IPPROTO_IPV6, 256, SCMP_CMP_LT, NETWORK},
+		{SOL_SOCKET, SO_KEEPALIVE, SCMP_CMP_EQ, OS_SANDBOX_KEEP_ALIVE},
+		{IPPROTO_TCP, TCP_KEEPIDLE, SCMP_CMP_EQ, OS_SANDBOX_KEEP_ALIVE},
+		{IPPROTO_TCP, TCP_KEEPINTVL, SCMP_CMP_EQ, OS_SANDBOX_KEEP_ALIVE},
+		{IPPROTO_TCP, TCP_KEEPCNT, SCMP_CMP_EQ, OS_SANDBOX_KEEP_ALIVE},
+		{IPPROTO_TCP, TCP_USER_TIMEOUT, SCMP_CMP_EQ, OS_SANDBOX_KEEP_ALIVE},
+	};
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && i < COUNT_OF(rows); i++)
+		if ((rows[i].calls & calls) != 0)
+			error = allow_option(filter, rows[i].level, rows[i].compare,
+					     rows[i].option);
+	return error;
+}
+
+/* Only SHUT_WR: a listener does not mind that. Libraries that ask the DNS change the flags of their
+ * descriptors; those that have them have no listener that others share. */
+static int allow_changing(scmp_filter_ctx filter, unsigned calls)
+{
+	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);
+	const struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_EQ, F_SETFL);
+	int error = sandbox_allow(filter, "shutdown", 1, &half);
+
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
+		error = sandbox_allow(filter, "fcntl", 1, &flags);
+	return error;
+}
+
+int sandbox_allow_sockets(void *filter, unsigned calls)
+{
+	int error = allow_making(filter, calls);
+
+	if (error == 0)
+		error = allow_sending(filter, calls);
+	if (error == 0)
+		error = allow_options(filter, calls);
+	if (error == 0)
+		error = allow_changing(filter, calls);
+	return error;
+}

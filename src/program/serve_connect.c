@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: ISC
+/* The connections that the supervisor makes for its processes, which cannot (os/connector.h):
+ * only those that each has business with, and not more of them than a process that behaves
+ * ever asks for. */
+#include "log/event.h"
+#include "os/connector.h"
+#include "os/socket.h"
+#include "program/serve_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <syslog.h>
+
+enum { TARGETS_MAX = 4, QUESTIONS_A_PAUSE = 16 };
+
+static const int64_t PAUSE_US = SECOND_US;
+
+/* Names in the run directory; "directory" is below. */
+static const struct row {
+	const char *program;
+	const char *targets[TARGETS_MAX];
+} rows[] = {
+	{"smtpd", {"queue", "directory"}},
+	{"send", {"queue"}},
+	{"resolve", {"send", "directory"}},
+	{"list", {"send", "queue", "directory"}},
+	{"local", {"send"}},
+	{"pipe", {"send"}},
+	{"lmtp", {"send"}},
+	{"remote", {"send"}},
+};
+
+/* A relay's servers, where they are on this machine. */
+static bool is_server(const struct config *config, const char *path)
+{
+	for (size_t i = 0; i < config->directory.server_count; i++)
+		if (strncmp(config->directory.servers[i], "unix:", 5) == 0 &&
+		    strcmp(config->directory.servers[i] + 5, path) == 0)
+			return true;
+	return false;
+}
+
+static bool may_connect(const struct process *process, const char *path)
+{
+	const struct config *config = process->supervisor->config;
+	char target[OS_CONNECTOR_PATH_SIZE];
+
+	if (config->log_target == CONFIG_LOG_SYSLOG && strcmp(path, _PATH_LOG) == 0)
+		return true;
+	if (strcmp(process->program, "directory") == 0)
+		return is_server(config, path);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (strcmp(rows[i].program, process->program) != 0)
+			continue;
+		for (size_t j = 0; j < TARGETS_MAX && rows[i].targets[j] != NULL; j++) {
+			snprintf(target, sizeof target, "%s/%s", config->run, rows[i].targets[j]);
+			if (strcmp(path, target) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void answer(struct process *process, const struct os_connector_question *question)
+{
+	const struct program_user *user = serve_user(process->supervisor, process->program);
+	int result = -EACCES;
+
+	if (may_connect(process, question->path))
+		result = os_connector_connect_as(&user->user, question->path, question->kind);
+	else
+		log_event(EVENT_CONNECT_REFUSED, log_string("program", process->program),
+			  log_number("pid", process->pid), log_string("path", question->path));
+	os_connector_answer(process->connector, question, result);
+	if (result >= 0)
+		os_socket_close(result);
+}
+
+static void end_pause(void *context)
+{
+	struct process *process = context;
+
+	process->questions = 0;
+	if (process->connector_watch != NULL)
+		os_watch_set(process->connector_watch, OS_WATCH_READ);
+}
+
+static void on_question(void *context, unsigned events)
+{
+	struct process *process = context;
+	struct os_connector_question question;
+	int error = os_connector_hear(process->connector, &question);
+
+	(void)events;
+	if (error == -EAGAIN)
+		return;
+	if (error < 0) {
+		serve_stop_connecting(process);
+		return;
+	}
+	if (process->questions == 0)
+		os_timer_start(process->connector_pause, PAUSE_US);
+	if (++process->questions == QUESTIONS_A_PAUSE)
+		os_watch_set(process->connector_watch, OS_WATCH_NONE);
+	answer(process, &question);
+}
+
+int serve_start_connecting(struct process *process)
+{
+	int sockets[2];
+	int error = os_process_socket_pair(sockets);
+
+	if (error < 0)
+		return error;
+	serve_stop_connecting(process);
+	if (process->connector_pause == NULL)
+		process->connector_pause =
+			os_timer_new(process->supervisor->loop, end_pause, process);
+	process->connector = sockets[0];
+	process->connector_watch = os_watch_new(process->supervisor->loop, sockets[0],
+						OS_WATCH_READ, on_question, process);
+	process->asker = sockets[1];
+	return 0;
+}
+
+void serve_stop_connecting(struct process *process)
+{
+	if (process->connector_watch == NULL)
+		return;
+	os_watch_free(process->connector_watch);
+	os_socket_close(process->connector);
+	os_socket_close(process->asker);
+	process->connector_watch = NULL;
+	process->connector = -1;
+	process->questions = 0;
+}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: ISC
+"""The unit for systemd: a node works within its limits of calls and capabilities, with all of its
+own sandbox, and systemd thinks well of it."""
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+
+import pytest
+from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT
+from smtp import deliver
+from stagepost import PATIENCE, ROOT
+
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+UNIT = os.path.join(ROOT, "dist", "stagepost.service.in")
+EXPOSURE = 2.2
+
+pytestmark = [*NEEDS, pytest.mark.skipif(shutil.which("systemd-analyze") is None,
+                                         reason="only systemd knows its groups of calls")]
+
+
+def settings(name):
+    """What the unit says of NAME, a list for each line."""
+    with open(UNIT, encoding="ascii") as unit:
+        return [line.split("=", 1)[1].split() for line in unit if line.startswith(name + "=")]
+
+
+def calls_of(group):
+    """The names in a group of calls, as systemd expands it."""
+    if not group.startswith("@"):
+        return {group}
+    text = subprocess.run(["systemd-analyze", "syscall-filter", group], check=True,
+                          capture_output=True, text=True, timeout=PATIENCE).stdout
+    names = {line.split()[0] for line in text.splitlines()[1:]
+             if line.strip() and not line.strip().startswith("#")}
+    return set().union(*(calls_of(name) for name in names)) if names else set()
+
+
+def allowed_calls():
+    allowed = set()
+    for words in settings("SystemCallFilter"):
+        is_taken = words[0].startswith("~")
+        named = set().union(*(calls_of(word.lstrip("~")) for word in words))
+        allowed = allowed - named if is_taken else allowed | named
+    # systemd lets every service make these
+    return allowed | calls_of("@default")
+
+
+def test_a_node_works_within_it(node, ground):
+    mx = node(start=False, switch_user=True, domains=["a.test", 'domain "box.test" { service = box }'],
+              settings=PROCESSES + f'service box {{ kind = pipe command = "{ground.directory("box")}'
+              '/program" }\n')
+    box = re.search(r'command = "(.*)/program"', mx.settings).group(1)
+    with open(box + "/program", "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\ncat > /dev/null\n")
+    os.chmod(box + "/program", 0o755)
+    shutil.chown(mx.mail, USERS["local"])
+    for path, mode, owner in (mx.queue, 0o700, OWNER), (mx.run, 0o750, "root"):
+        os.mkdir(path)  # as tmpfiles.d makes them
+        shutil.chown(path, owner, pwd.getpwnam(OWNER).pw_gid)
+        os.chmod(path, mode)
+    names = os.path.join(mx.directory, "calls")
+    with open(names, "w", encoding="ascii") as file:
+        file.writelines(f"{name}\n" for name in sorted(allowed_calls()))
+    kept = [word.removeprefix("CAP_").lower()
+            for words in settings("CapabilityBoundingSet") for word in words]
+    mx.prefix = [WITHOUT, "--only", names, "setpriv", "--no-new-privs",
+                 "--bounding-set=-all," + ",".join("+" + name for name in kept), "--"]
+    subprocess.run([*mx.prefix, os.path.join(mx.programs, "stagepost"), "check", "-c", mx.conf],
+                   check=True, timeout=PATIENCE)
+    mx.start()
+    deliver(mx, ["anna@a.test", "eve@box.test"], TEXT)
+    mx.maildir("anna@a.test").wait()
+    mx.wait_empty()
+    mx.kill_and_wait("local")
+    mx.reload()
+    deliver(mx, "bob@a.test", TEXT)
+    mx.maildir("bob@a.test").wait()
+    assert not mx.log.find("sandbox_lacks") and not mx.log.find("process_error")
+    assert [event["program"] for event in mx.log.find("process_ended")] == ["local"]
+
+
+def test_what_systemd_thinks_of_it(tmp_path):
+    with open(UNIT, encoding="ascii") as unit:
+        text = unit.read().replace("@bindir@", "/usr/bin")
+    (tmp_path / "stagepost.service").write_text(text, encoding="ascii")
+    ended = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
+                            str(tmp_path / "stagepost.service")], check=False,
+                           capture_output=True, text=True, timeout=PATIENCE)
+    assert "ignoring" not in ended.stderr, ended.stderr
+    (exposure,) = re.findall(r"Overall exposure level for stagepost.service: ([0-9.]+)",
+                             ended.stdout)
+    assert float(exposure) <= EXPOSURE

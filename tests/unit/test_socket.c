@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: ISC
+/* Sockets that others may have put in the way, or ended; and connections that others make. */
+#include "base/str.h"
+#include "base/timestamp.h"
+#include "os/clock.h"
+#include "os/connector.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/stagepost-socket-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	static char path[64];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return path;
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+	static const char *const names[] = {"socket", "other"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		(void)unlink(path_of(names[i]));
+	return rmdir(folder);
+}
+
+static void a_socket_has_its_mode_at_once(void **state)
+{
+	mode_t before = umask(027);
+	struct stat status;
+	int listening = os_socket_listen_unix(path_of("socket"), SOCK_STREAM, 0662);
+
+	(void)state;
+	assert_true(listening >= 0);
+	assert_int_equal(lstat(path_of("socket"), &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0662);
+	assert_int_equal(umask(before), 027);
+	os_socket_close(listening);
+}
+
+static void an_ended_listener_is_known(void **state)
+{
+	static const int kinds[] = {SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM};
+	union os_socket_address address;
+	int listening;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		listening = os_socket_listen_unix(path_of("other"), kinds[i], 0600);
+		assert_true(listening >= 0 && !os_socket_has_ended(listening));
+		assert_int_equal(shutdown(listening, SHUT_RD), 0);
+		assert_true(os_socket_has_ended(listening));
+		os_socket_close(listening);
+	}
+	assert_true(os_socket_address_parse("127.0.0.1", 0, &address));
+	listening = os_socket_listen(&address, 5);
+	assert_true(listening >= 0 && !os_socket_has_ended(listening));
+	assert_int_equal(fcntl(listening, F_SETFL, 0), 0);
+	assert_false(os_socket_has_ended(listening));
+	assert_int_equal(fcntl(listening, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	assert_int_equal(shutdown(listening, SHUT_RDWR), 0);
+	assert_true(os_socket_has_ended(listening));
+	os_socket_close(listening);
+}
+
+/* Who connects for others: two questions, before each answer a false one. */
+static _Noreturn void answer(int socket)
+{
+	static const int lies[] = {STDIN_FILENO, -EIO};
+	const struct os_process_user nobody_else = {0};
+
+	for (size_t i = 0; i < COUNT_OF(lies); i++) {
+		struct os_connector_question question;
+		struct os_connector_question other;
+		int result;
+
+		if (os_socket_wait(socket, false, 10 * SECOND_US) < 0 ||
+		    os_connector_hear(socket, &question) < 0)
+			_exit(1);
+		other = question;
+		other.number--;
+		os_connector_answer(socket, &other, lies[i]);
+		result = os_connector_connect_as(&nobody_else, question.path, question.kind);
+		os_connector_answer(socket, &question, result);
+		os_socket_close(result);
+	}
+	_exit(0);
+}
+
+static void a_question_is_whole(void **state)
+{
+	struct os_connector_question question = {.number = 1, .kind = SOCK_STREAM};
+	int sockets[2];
+
+	(void)state;
+	assert_int_equal(os_process_socket_pair(sockets), 0);
+	assert_int_equal(os_connector_hear(sockets[0], &question), -EAGAIN);
+	memset(question.path, 'x', sizeof question.path);
+	assert_true(os_socket_send(sockets[1], &question, sizeof question, sockets, 1) > 0);
+	assert_int_equal(os_connector_hear(sockets[0], &question), -EBADMSG);
+	question.path[1] = '\0';
+	assert_true(os_socket_send(sockets[1], &question, sizeof question - 1, NULL, 0) > 0);
+	assert_int_equal(os_connector_hear(sockets[0], &question), -EBADMSG);
+	os_socket_close(sockets[1]);
+	assert_int_equal(os_connector_hear(sockets[0], &question), -EPIPE);
+	os_socket_close(sockets[0]);
+}
+
+static void connections_are_made_by_another(void **state)
+{
+	int listening = os_socket_listen_unix(path_of("other"), SOCK_SEQPACKET, 0600);
+	union os_socket_address peer;
+	char long_path[200];
+	int sockets[2];
+	int connected;
+	int accepted;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(os_process_socket_pair(sockets), 0);
+	pid = fork();
+	if (pid == 0)
+		answer(sockets[0]);
+	os_connector_use(sockets[1]);
+	connected = os_socket_connect_unix(path_of("other"), SOCK_SEQPACKET);
+	assert_true(connected >= 0);
+	accepted = os_socket_accept(listening, &peer);
+	assert_true(accepted >= 0);
+	assert_int_equal(os_socket_write(connected, "x", 1), 1);
+	assert_int_equal(os_socket_read(accepted, long_path, sizeof long_path), 1);
+	assert_int_equal(os_connector_connect(path_of("none"), SOCK_SEQPACKET), -ENOENT);
+	memset(long_path, 'x', sizeof long_path - 1);
+	long_path[sizeof long_path - 1] = '\0';
+	assert_int_equal(os_connector_connect(long_path, SOCK_SEQPACKET), -ENAMETOOLONG);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	os_socket_close(listening);
+	os_socket_close(connected);
+	os_socket_close(accepted);
+	/* nobody answers: that is waited for once, and then not for a while */
+	for (int i = 0; i < 2; i++) {
+		int64_t begun_us = os_clock_monotonic_us();
+
+		assert_int_equal(os_connector_connect(path_of("other"), SOCK_SEQPACKET),
+				 -ETIMEDOUT);
+		assert_true((os_clock_monotonic_us() - begun_us > SECOND_US / 4) == (i == 0));
+	}
+	os_socket_close(sockets[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_socket_has_its_mode_at_once),
+		cmocka_unit_test(an_ended_listener_is_known),
+		cmocka_unit_test(a_question_is_whole),
+		cmocka_unit_test(connections_are_made_by_another),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
