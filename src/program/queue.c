@@ -79,7 +79,8 @@ static int start(struct child *child)
 	const struct queue_intake_options options = {config->spares, SPARE_SIZE, .is_daemon = true};
 	const struct queue_server_peers peers = {.manager = child_user(child, "send"),
 						 .intake = child_user(child, "smtpd"),
-						 .list = child_user(child, "list")};
+						 .list = child_user(child, "list"),
+						 .tokens = &child->tokens};
 	int error = 0;
 
 	for (size_t i = 1; error == 0 && i < config->stage_count; i++)

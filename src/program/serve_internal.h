@@ -20,6 +20,7 @@ struct process {
 	unsigned turn;       /* to be stopped: when none of a lower one runs */
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
+	struct ipc_token token; /* of the one that runs */
 	struct os_timer *restart;
 	int64_t delay_us;
 	int64_t started_us;
@@ -96,6 +97,10 @@ void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
 /* Gives it the configuration and its sockets. */
 void serve_send_setup(struct process *process);
+/* Tells PROCESS, which is about to start or does, the tokens that it needs. */
+void serve_send_tokens(struct process *process);
+/* PROCESS gets a new token, and those who believe it are told. */
+void serve_renew_token(struct process *process);
 /* How many run. */
 size_t serve_running(const struct supervisor *supervisor);
 

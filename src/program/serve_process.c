@@ -59,6 +59,7 @@ void serve_send_setup(struct process *process)
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
 	close(text);
 	send_users(process);
+	serve_send_tokens(process);
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
@@ -191,6 +192,7 @@ void serve_process_start(void *context)
 	int sockets[2];
 	int error = os_process_socket_pair(sockets);
 
+	serve_renew_token(process); /* before it is there to show it */
 	if (error == 0) {
 		process->pid = start_program(process, sockets[1]);
 		os_socket_close(sockets[1]);

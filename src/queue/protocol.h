@@ -21,7 +21,8 @@
  * QUEUE_BY_VALUE_MAX bytes a client: what belongs to one message is sent in one go.
  *
  * The manager ("send", one connection):
- *   MANAGE                                     I am the manager from now on
+ *   MANAGE    str token                        I am the manager from now on; the token is that
+ *                                              of "send" (ipc/token.h)
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
  *   CLEANED                                    info/, mess/ and bounce/ have no name left whose

@@ -72,7 +72,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ok = server_abandon(client, &body);
 		break;
 	case QUEUE_PROTOCOL_MANAGE:
-		ok = message->body.length == 0 && server_manage(client);
+		ok = server_manage(client, &body);
 		break;
 	case QUEUE_PROTOCOL_CLEANED:
 		ok = message->body.length == 0 && server_cleaned(client);

@@ -10,6 +10,7 @@
 #ifndef QUEUE_SERVER_H
 #define QUEUE_SERVER_H
 
+#include "ipc/token.h"
 #include "os/loop.h"
 #include "queue/message.h"
 
@@ -17,9 +18,10 @@ struct queue_server;
 
 /* Who is heard; connections of others are closed. */
 struct queue_server_peers {
-	uid_t manager; /* adds bounces, too */
-	uid_t intake;  /* only adds messages */
-	uid_t list;    /* the same */
+	uid_t manager;                   /* adds bounces, too */
+	uid_t intake;                    /* only adds messages */
+	uid_t list;                      /* the same */
+	const struct ipc_tokens *tokens; /* that of "send", as it is now; borrowed */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that others connect to. RESERVE: bytes that

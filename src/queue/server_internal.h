@@ -96,7 +96,7 @@ void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);
 
 /* server_manager.c: what the manager is told, and what it asks for. */
-bool server_manage(struct server_client *client);
+bool server_manage(struct server_client *client, struct unpack *body);
 bool server_cleaned(struct server_client *client);
 bool server_remove(struct server_client *client, struct unpack *body);
 void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);

@@ -5,6 +5,8 @@ process that it was sent to; and the message is delivered by those who behave.""
 
 import os
 import random
+import re
+import signal
 import socket
 import struct
 
@@ -34,6 +36,33 @@ def u64(value):
 
 def text(value):
     return u32(len(value)) + value
+
+
+def find_token(pid, program):
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, \
+            open(f"/proc/{pid}/mem", "rb") as content:
+        for line in maps:
+            place, rights = line.split()[:2]
+            begin, end = (int(number, 16) for number in place.split("-"))
+            if not rights.startswith("rw") or "[v" in line:
+                continue
+            content.seek(begin)
+            found = re.search(program.encode() + rb"-[0-9a-f]{32}", content.read(end - begin))
+            if found:
+                return found.group()
+    return None
+
+
+def token(mx, program):
+    """By what PROGRAM shows who it is (src/ipc/token.h): whoever has taken it over has it, and
+    nobody else."""
+    (pid,) = mx.pids(program)
+    return wait_until(lambda: find_token(pid, program), f"{program} has a token")
+
+
+def hello(mx, program, service, places=1):
+    """The body of a HELLO by whoever has taken PROGRAM over."""
+    return text(service) + u32(places) + text(token(mx, program))
 
 
 class Peer:
@@ -131,7 +160,7 @@ def test_resolve_lies(node, name):
     mx = node()
     pids = processes(mx, "send", "queue", "local", "smtpd")
     with Peer(mx, "send") as peer:
-        peer.say(HELLO, text(b"resolve") + u32(1))
+        peer.say(HELLO, hello(mx, "resolve", b"resolve"))
         mark = mx.log.mark()
         mx.kill("resolve")
         mx.log.wait("helper_lost", since=mark, service="resolve")
@@ -156,7 +185,7 @@ def test_resolve_never_ends(node):
     mx = node()
     pids = processes(mx, "send", "queue", "local", "smtpd")
     with Peer(mx, "send") as peer:
-        peer.say(HELLO, text(b"resolve") + u32(1))
+        peer.say(HELLO, hello(mx, "resolve", b"resolve"))
         mark = mx.log.mark()
         mx.kill("resolve")
         mx.log.wait("helper_lost", since=mark, service="resolve")
@@ -178,7 +207,7 @@ def test_directory_is_said_to_be_away(node):
     """The trigger stands until it is said to be back; and asked for, once."""
     mx = node()
     with Peer(mx, "send") as peer:
-        peer.say(HELLO, text(b"resolve") + u32(1))
+        peer.say(HELLO, hello(mx, "resolve", b"resolve"))
         mark = mx.log.mark()
         mx.kill("resolve")
         mx.log.wait("helper_lost", since=mark, service="resolve")
@@ -213,6 +242,10 @@ REPORTS = {
     "status that is none": report(status=b"2"),
     "status of two lines": report(status=b"2.0.0\n"),
     "trigger of two lines": report(status=b"4.4.1", trigger=b"host.x\ny"),
+    "trigger of another helper's": report(status=b"4.4.1", trigger=b"host.x"),
+    "trigger that holds": report(status=b"4.4.1", trigger=b"hold.1-1"),
+    "trigger of all mail": report(status=b"4.4.1", trigger=b"directory"),
+    "trigger of an operator's": report(status=b"4.4.1", trigger=b"x"),
     "unknown flags": report(flags=U32_MAX),
     "unknown delivery": report(number=7),
     "cut short": report()[:-1],
@@ -221,25 +254,84 @@ REPORTS = {
 
 
 def test_helper_lies(node):
-    """Each lie to a job of its own; what was interrupted is done by the helper that behaves."""
+    """Each lie to a job of its own; what was interrupted is done by the helper that behaves, which
+    stands still meanwhile and has not said HELLO to this "send"."""
     mx = node()
+    (helper,) = mx.pids("local")
+    os.kill(helper, signal.SIGSTOP)
+    mx.kill_and_wait("send")
     pids = processes(mx, "send", "queue", "local", "smtpd", "resolve")
     for name, body in REPORTS.items():
         for kind in REPORT, FINISH:
             with Peer(mx, "send") as peer:
-                peer.say(HELLO, text(b"maildir") + u32(U32_MAX))
+                peer.say(HELLO, hello(mx, "local", b"maildir", U32_MAX))
                 deliver(mx, "anna@a.test", TEXT)
                 tag, _ = peer.hear(START)
                 mark = mx.log.mark()
                 peer.say(kind, body, tag)
                 assert peer.is_ended() and mx.log.wait("ipc_refused", since=mark), name
+    assert not mx.trigger_files()
+    os.kill(helper, signal.SIGCONT)
     judge(mx, pids, messages=2 * len(REPORTS))
+
+
+def test_a_helper_has_no_more_places_than_the_service(node):
+    """Whatever it says: it is not given all the mail."""
+    mx = node(settings="stage maildir { concurrency = 3 destination_concurrency = 3 }\n")
+    with Peer(mx, "send") as peer:
+        peer.say(HELLO, hello(mx, "local", b"maildir", U32_MAX))
+        deliver(mx, ["anna@a.test"], TEXT)
+        deliver(mx, ["bob@a.test"], TEXT)
+        for mailbox in "anna@a.test", "bob@a.test":
+            mx.maildir(mailbox).wait()
+        peer.socket.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            peer.socket.recv(65536)
+
+
+def test_nobody_is_a_helper_without_its_token(node):
+    """Not with the user of one, nor with the token of another."""
+    mx = node()
+    others = token(mx, "remote"), token(mx, "resolve"), token(mx, "local")[:-1], b"", b"local-" + b"0" * 32
+    for said in others:
+        mark = mx.log.mark()
+        with Peer(mx, "send") as peer:
+            peer.say(HELLO, text(b"maildir") + u32(9) + text(said))
+            assert peer.is_ended()
+        assert mx.log.wait("ipc_refused", since=mark)["process"].startswith("send")
+    old = token(mx, "local")
+    mx.kill_and_wait("local")  # the next one has another
+    assert token(mx, "local") != old
+    with Peer(mx, "send") as peer:
+        peer.say(HELLO, text(b"maildir") + u32(9) + text(old))
+        assert peer.is_ended()
+    with Peer(mx, "queue") as peer:
+        peer.say(MANAGE, text(token(mx, "local")))
+        assert peer.is_ended()
+    mx.kill_and_wait("send")  # helpers come back to the next one
+    mx.kill_and_wait("queue")
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+
+
+def test_who_says_nothing_is_not_waited_for(node):
+    """However many there are, those who work are let in."""
+    mx = node()
+    peers = [Peer(mx, "send") for _ in range(300)]
+    mx.kill_and_wait("local")
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+    assert all(peer.is_ended() for peer in peers)
+    assert mx.log.find("ipc_refused", reason="it says nothing")
+    for peer in peers:
+        peer.socket.close()
 
 
 SENTENCES = {
     "send": [
         (HELLO, b""), (HELLO, text(b"maildir")), (HELLO, text(b"nobody") + u32(1)),
-        (HELLO, text(b"maildir") + u32(1) + b"x"), (START, b""), (REPORT, report()),
+        (HELLO, text(b"maildir") + u32(1) + text(b"x")), (HELLO, text(b"maildir") + u32(1)),
+        (START, b""), (REPORT, report()),
         (FINISH, b""), (RESOLVE, b""), (RESOLVED, b""), (AWAIT, b""), (BACK, b""), (99, b"")],
     "queue": [
         (OPEN, b""), (OPEN, u32(1) + b"x"), (OPENED, b""), (ENVELOPE, u64(1) + text(b"x")),

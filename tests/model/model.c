@@ -46,7 +46,9 @@ static struct config *configuration(bool has_extra)
 {
 	static struct config_stage stages[] = {
 		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
-	static struct config_service services[] = {{.name = "local"}, {.name = "extra"}};
+	static struct config_service services[] = {
+		{.name = "local", .kind = CONFIG_SERVICE_MAILDIR},
+		{.name = "extra", .kind = CONFIG_SERVICE_MAILDIR}};
 	static struct config config = {.hostname = "model.example",
 				       .bouncefrom = "MAILER-DAEMON",
 				       .doublebounceto = "postmaster@model.example",
@@ -345,8 +347,15 @@ static void on_stopped(void *context)
 
 static void begin(void)
 {
-	const struct manager_peers peers = {
-		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
+	static const struct ipc_tokens tokens = {
+		{{"resolve", "token"}, {"remote", "token"}, {"local", "token"}}, 3};
+	const struct manager_peers peers = {.listening = MODEL_LISTENING,
+					    .notify = MODEL_NOTIFY,
+					    .queue_path = "queue",
+					    .helpers = {[MANAGER_RESOLVE] = {"resolve", 0},
+							[MANAGER_REMOTE] = {"remote", 0},
+							[MANAGER_LOCAL] = {"local", 0}},
+					    .tokens = &tokens};
 
 	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
 	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;

@@ -244,8 +244,8 @@ void model_connect_helpers(void)
 {
 	for (int i = 0; i < HELPERS; i++) {
 		struct buffer body = {0};
-		const struct ipc_job_hello hello = {str_from(helpers[i].service),
-						    helpers[i].places};
+		const struct ipc_job_hello hello = {str_from(helpers[i].service), helpers[i].places,
+						    STR("token")};
 
 		if (helpers[i].channel != NULL)
 			continue;

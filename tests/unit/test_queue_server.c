@@ -84,9 +84,15 @@ static void start_for(uint64_t reserve, const struct queue_server_peers *peers)
 	assert_int_equal(pthread_create(&node.thread, NULL, run, NULL), 0);
 }
 
+#define MANAGE_BODY STR("\6\0\0\0send-1")
+
+/* What "send" shows, and others do not have. */
+static const struct ipc_tokens tokens = {{{"send", "send-1"}, {"remote", "remote-1"}}, 2};
+
 static void start(uint64_t reserve)
 {
-	const struct queue_server_peers peers = {.manager = geteuid(), .intake = geteuid()};
+	const struct queue_server_peers peers = {
+		.manager = geteuid(), .intake = geteuid(), .tokens = &tokens};
 
 	start_for(reserve, &peers);
 }
@@ -224,7 +230,7 @@ static struct queue_peer manage(void)
 {
 	struct queue_peer manager = connect_peer();
 
-	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, STR(""));
+	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, MANAGE_BODY);
 	assert_int_equal(queue_peer_hear(&manager), QUEUE_PROTOCOL_MANAGED);
 	queue_peer_say(&manager, QUEUE_PROTOCOL_CLEANED, STR(""));
 	return manager;
@@ -675,7 +681,8 @@ static void only_those_who_may_are_heard(void **state)
 {
 	const struct queue_server_peers others = {
 		.manager = geteuid() + 1, .intake = geteuid() + 2, .list = geteuid() + 3};
-	const struct queue_server_peers intake = {.manager = geteuid() + 1, .intake = geteuid()};
+	const struct queue_server_peers intake = {
+		.manager = geteuid() + 1, .intake = geteuid(), .tokens = &tokens};
 	struct queue_peer peer;
 
 	(void)state;
@@ -687,7 +694,7 @@ static void only_those_who_may_are_heard(void **state)
 	start_for(0, &intake);
 	peer = connect_peer();
 	open_one(&peer);
-	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, STR(""));
+	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, MANAGE_BODY);
 	assert_int_equal(queue_peer_hear(&peer), 0);
 	queue_peer_close(&peer);
 	stop();
@@ -710,6 +717,13 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ZEROES),
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ""),
 		WRONG(QUEUE_PROTOCOL_MANAGE, false, "x"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, ""),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\0\0\0\0"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\6\0\0\0send-2"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\5\0\0\0send-"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\7\0\0\0send-11"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\6\0\0\0send-1x"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\10\0\0\0remote-1"),
 		WRONG(QUEUE_PROTOCOL_CLEANED, false, ""),
 		WRONG(QUEUE_PROTOCOL_CLEANED, true, "x"),
 		WRONG(QUEUE_PROTOCOL_REMOVE, false, ZEROES ZEROES),
