@@ -59,6 +59,8 @@ MUST_CHECK ssize_t os_socket_receive(int socket, void *data, size_t size, int *d
 /* The user who made the connection, as the kernel knows him; -1, which is nobody's,
  * when it does not. */
 uid_t os_socket_peer_user(int socket);
+/* The process at the other end, as it was when it connected; -1: not known. */
+pid_t os_socket_peer_process(int socket);
 
 /* A datagram, where it came from and whose it is; and an answer to it, which is dropped when
  * the sender has no address or does not listen. */

@@ -18,7 +18,9 @@
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       no more interest; the file is closed
  * A client that goes away abandons all it has open. DATA that wait for their COMMIT are at most
- * QUEUE_BY_VALUE_MAX bytes a client: what belongs to one message is sent in one go.
+ * QUEUE_BY_VALUE_MAX bytes a client, ENVELOPE at most what one message may have: what belongs to
+ * one message is sent in one go. What else a client may have is in queue/server.h. Who does not
+ * read what he is answered is not heard any more.
  *
  * The manager ("send", one connection):
  *   MANAGE    str token                        I am the manager from now on; the token is that
@@ -79,7 +81,6 @@ enum {
 	QUEUE_OPEN_MAX = 16,             /* numbers in one OPENED */
 	QUEUE_ENVELOPE_PART = 32 * 1024, /* bytes of text in one ENVELOPE or COMMIT */
 	QUEUE_ENVELOPE_MAX = 16 << 20,   /* bytes of an envelope in all */
-	QUEUE_CLIENT_FILES_MAX = 8192,   /* data files that "queue" holds open for one client */
 };
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+enum { CLIENT_BACKLOG_MAX = 64 * 1024 };
+
 static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
@@ -86,8 +88,12 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	default:
 		break;
 	}
+	/* who is answered and does not read */
+	if (ok && client != client->server->manager &&
+	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)
+		ok = false;
 	if (!ok) {
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		log_event_rated(EVENT_IPC_REFUSED, log_number("type", message->type));
 		client_close(client);
 	}
 }
@@ -104,16 +110,18 @@ static void on_connection(void *context, int socket)
 {
 	struct queue_server *server = context;
 	uid_t user = os_socket_peer_user(socket);
+	pid_t process = os_socket_peer_process(socket);
 	struct server_client *client;
 
-	if (user != server->peers.manager && user != server->peers.intake &&
-	    user != server->peers.list) {
-		log_event(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+	if (!server_may_connect(server, user, process)) {
+		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user),
+				log_number("pid", process));
 		os_socket_close(socket);
 		return;
 	}
 	client = memory_alloc_zero(1, sizeof *client);
 	client->user = user;
+	client->process = process;
 	client->server = server;
 	client->channel = ipc_channel_new(server->loop, socket, &channel_handler, client);
 	DL_APPEND2(server->clients, client, previous, next);
@@ -161,11 +169,6 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server_check_numbers(server);
 	clean(server); /* before a manager scans */
 	return server;
-}
-
-void queue_server_set_reserve(struct queue_server *server, uint64_t reserve)
-{
-	server->reserve = reserve;
 }
 
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)

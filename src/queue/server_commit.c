@@ -26,8 +26,10 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	HASH_ADD(hh, server->committing, number, sizeof held->number, held);
 	client->committing++;
 	client->data_bytes -= held->data.length;
-	held->data_size = held->data.length;
-	server->group_bytes += held->data_size;
+	client->text_bytes -= held->text.length;
+	held->group_size =
+		held->data.length + 2 * held->text.length; /* it is put behind the data, too */
+	server->group_bytes += held->group_size;
 	queue_group_add(server->group, held);
 	if (server->group_bytes <= GROUP_BYTES_MAX)
 		return;
@@ -105,7 +107,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	struct server_client *client = held->client;
 
 	HASH_DELETE(hh, server->committing, held);
-	server->group_bytes -= held->data_size;
+	server->group_bytes -= held->group_size;
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
 		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id),

@@ -23,7 +23,7 @@ struct server_held {
 	struct server_client *client;
 	struct buffer text; /* of the control file */
 	struct buffer data; /* by value */
-	size_t data_size;   /* of it, in server->group_bytes */
+	size_t group_size;  /* of it and the text, in server->group_bytes */
 	enum mail_stage stage;
 	struct mail_id id;
 	int result;
@@ -37,8 +37,10 @@ struct server_client {
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
 	size_t data_bytes; /* of messages that it has not committed yet */
+	size_t text_bytes; /* the same */
 	bool is_paused;    /* it is not heard while too much is on its way to the disk */
 	uid_t user;
+	pid_t process;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* freed when the last commit is done */
 	struct server_client *next, *previous;
@@ -57,7 +59,7 @@ struct queue_server {
 	struct server_client *clients;
 	struct server_client *manager;  /* one of the clients, or NULL */
 	struct server_held *committing; /* by number */
-	size_t group_bytes;             /* of the data of these */
+	size_t group_bytes;             /* of the data and texts of these */
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
@@ -86,6 +88,15 @@ bool server_envelope(struct server_client *client, struct unpack *body);
 bool server_commit(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
+
+/* server_limit.c: what a client may have. */
+bool server_may_connect(const struct queue_server *server, uid_t user, pid_t process);
+/* 0, or -EMFILE: CLIENT cannot begin COUNT messages more. */
+int server_check_open(const struct server_client *client, size_t count);
+/* Of a message that CLIENT adds. */
+uint32_t server_recipients_max(const struct server_client *client);
+/* Bytes of the texts of messages that CLIENT has not committed: those of one. */
+size_t server_text_max(const struct server_client *client);
 
 /* server_commit.c: groups on their way to the disk. */
 extern const struct queue_group_handler server_group_handler;

@@ -3,6 +3,7 @@
 send, and may be made to. What is malformed ends that connection, with an event, never the
 process that it was sent to; and the message is delivered by those who behave."""
 
+import errno
 import os
 import random
 import re
@@ -368,6 +369,96 @@ def test_envelope_is_none(node):
         assert answer[:8] == number and answer[8:] != u32(0)
     deliver(mx, "anna@a.test", TEXT)
     judge(mx, pids)
+
+
+# --- too much of it ---
+
+def try_to_say(peer, kind, body):
+    try:
+        peer.say(kind, body)
+    except OSError:
+        return False  # it was ended
+    return True
+
+
+def numbers_of(peer, count):
+    """As many as it is given of COUNT."""
+    found = []
+    while len(found) < count:
+        peer.say(OPEN, u32(16))
+        packet = peer.socket.recv(65536)
+        if struct.unpack("<HHI", packet[:8])[1] != OPENED:
+            break
+        found += [packet[place:place + 8] for place in range(8, len(packet), 8)]
+    return found
+
+
+def envelope(number, recipients):
+    lines = "".join(f"to: {index} <u{index}@a.test>\n" for index in range(1, recipients + 1))
+    (inode,) = struct.unpack("<Q", number)
+    return (f"stagepost 1\nid: {inode}-660b1182f1e21\nstage: arrive\n"
+            "born: 2026-11-20T08:33:11.482913Z\nfrom: <s@client.test>\nsize: 6\n"
+            f"{lines}end:\n").encode()
+
+
+def test_queue_is_filled(node):
+    """Memory, descriptors and connections: one client has its part, whatever it does, and the
+    others theirs."""
+    mx = node(settings="maxsessions = 200\nspares = 10\n")
+    (queue,) = mx.pids("queue")
+    pids = processes(mx, "send", "queue", "local", "smtpd", "resolve")
+    part = b"x" * 32768
+    for _ in range(5):
+        with Peer(mx, "queue") as peer:
+            numbers = numbers_of(peer, 10000)
+            assert len(numbers) <= 8192
+            for number in numbers[:64]:
+                for _ in range(100):
+                    if not try_to_say(peer, ENVELOPE, number + text(part)):
+                        break
+    assert memory(queue) < 200 << 20
+    peers = [Peer(mx, "queue") for _ in range(500)]
+    assert len(os.listdir(f"/proc/{queue}/fd")) < 100
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+    for peer in peers:
+        peer.socket.close()
+    judge(mx, pids)
+
+
+def test_more_recipients_than_allowed(node):
+    """smtpd refuses them; a message of one that does not is refused by the queue."""
+    mx = node(settings="maxrecipients = 5\n")
+    pids = processes(mx, "send", "queue", "smtpd")
+    with Peer(mx, "queue") as peer:
+        for recipients, error in (1000, 0), (1001, errno.E2BIG):  # 1,000: a list's
+            (number,) = numbers_of(peer, 1)[:1]
+            peer.say(COMMIT, number + text(envelope(number, recipients)) + text(b"data\r\n"))
+            assert peer.hear(COMMITTED)[1] == number + u32(error)
+        numbers = numbers_of(peer, 1)
+        sent = envelope(numbers[0], 300000)
+        for place in range(0, len(sent), 32768):
+            if not try_to_say(peer, ENVELOPE, numbers[0] + text(sent[place:place + 32768])):
+                break
+        assert peer.is_ended()
+    assert processes(mx, *pids) == pids
+    mx.maildir("u1000@a.test").wait()
+
+
+@pytest.mark.parametrize("name", ["send", "queue"])
+def test_a_flood_of_refusals_does_not_fill_the_log(node, name):
+    mx = node()
+    size = os.path.getsize(mx.log.path)
+    for _ in range(3000):
+        with Peer(mx, name) as peer:
+            try_to_say(peer, 99, b"")
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+    mx.stop()
+    assert os.path.getsize(mx.log.path) - size < 40000
+    told = len(mx.log.find("ipc_refused"))
+    withheld = sum(int(event["lines"]) for event in mx.log.find("log_withheld", of="ipc_refused"))
+    assert 50 <= told < 100 and told + withheld >= 3000
 
 
 def mutate(rng, packet):

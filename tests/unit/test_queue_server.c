@@ -91,8 +91,10 @@ static const struct ipc_tokens tokens = {{{"send", "send-1"}, {"remote", "remote
 
 static void start(uint64_t reserve)
 {
-	const struct queue_server_peers peers = {
-		.manager = geteuid(), .intake = geteuid(), .tokens = &tokens};
+	const struct queue_server_peers peers = {.manager = {geteuid(), 1, 8192, 1},
+						 .intake = {geteuid(), 1, 8192, 100000},
+						 .open = UINT32_MAX,
+						 .tokens = &tokens};
 
 	start_for(reserve, &peers);
 }
@@ -679,10 +681,13 @@ struct wrong {
 
 static void only_those_who_may_are_heard(void **state)
 {
-	const struct queue_server_peers others = {
-		.manager = geteuid() + 1, .intake = geteuid() + 2, .list = geteuid() + 3};
-	const struct queue_server_peers intake = {
-		.manager = geteuid() + 1, .intake = geteuid(), .tokens = &tokens};
+	const struct queue_server_peers others = {.manager = {geteuid() + 1, 1, 1, 1},
+						  .intake = {geteuid() + 2, 1, 1, 1},
+						  .list = {geteuid() + 3, 1, 1, 1}};
+	const struct queue_server_peers intake = {.manager = {geteuid() + 1, 1, 1, 1},
+						  .intake = {geteuid(), 1, 16, 1},
+						  .open = 100,
+						  .tokens = &tokens};
 	struct queue_peer peer;
 
 	(void)state;
@@ -696,6 +701,151 @@ static void only_those_who_may_are_heard(void **state)
 	open_one(&peer);
 	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, MANAGE_BODY);
 	assert_int_equal(queue_peer_hear(&peer), 0);
+	queue_peer_close(&peer);
+	stop();
+}
+
+/* --- what a client may have --- */
+
+static const struct queue_server_peers *few(uint32_t all)
+{
+	static struct queue_server_peers peers;
+
+	peers = (struct queue_server_peers){.manager = {geteuid() + 1, 1, 100, 1},
+					    .intake = {geteuid(), 2, 20, 3},
+					    .open = all,
+					    .tokens = &tokens};
+	return &peers;
+}
+
+/* How many messages PEER opens before it is refused. */
+static unsigned open_all(struct queue_peer *peer)
+{
+	unsigned count = 0;
+
+	for (;;) {
+		say_u32(peer, QUEUE_PROTOCOL_OPEN, 1);
+		if (queue_peer_hear(peer) == QUEUE_PROTOCOL_REFUSED)
+			return count;
+		count++;
+	}
+}
+
+static void expect_refused(struct queue_peer *peer)
+{
+	struct unpack body = {buffer_view(&peer->body), false};
+
+	assert_int_equal(unpack_u32(&body), EMFILE);
+}
+
+/* By all of its connections together; what it gives up it may have again. */
+static void a_process_has_so_many_messages(void **state)
+{
+	struct queue_peer one;
+	struct queue_peer other;
+	struct buffer text = {0};
+	uint64_t number;
+
+	(void)state;
+	start_for(0, few(1000));
+	one = connect_peer();
+	other = connect_peer();
+	number = open_one(&one);
+	assert_int_equal(open_all(&one), 19);
+	expect_refused(&one);
+	assert_int_equal(open_all(&other), 0);
+	append_envelope(&text, number, 1);
+	assert_int_equal(commit(&one, number, buffer_view(&text)), 0);
+	assert_int_equal(open_all(&other), 1);
+	queue_peer_close(&one);
+	queue_peer_close(&other);
+	stop();
+	start_for(0, few(7));
+	one = connect_peer();
+	assert_int_equal(open_all(&one), 7);
+	queue_peer_close(&one);
+	stop();
+	buffer_clear(&text);
+}
+
+static void a_process_has_so_many_connections(void **state)
+{
+	enum { CONNECTIONS = 8 };
+	struct queue_peer peers[CONNECTIONS];
+	struct queue_peer more;
+
+	(void)state;
+	start_for(0, few(1000));
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		peers[i] = connect_peer();
+		open_one(&peers[i]);
+	}
+	more = connect_peer();
+	assert_int_equal(queue_peer_hear(&more), 0);
+	queue_peer_close(&more);
+	open_one(&peers[0]); /* the others are not disturbed */
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		queue_peer_close(&peers[i]);
+	stop();
+}
+
+/* An envelope that is not committed is one message's, however many are open. */
+static void what_is_not_committed_is_bounded(void **state)
+{
+	static char text[QUEUE_ENVELOPE_PART];
+	struct queue_peer peer;
+
+	(void)state;
+	start_for(0, few(1000));
+	peer = connect_peer();
+	memset(text, 'x', sizeof text);
+	say_part(&peer, QUEUE_PROTOCOL_ENVELOPE, open_one(&peer), str_slice(text, 4000));
+	say_part(&peer, QUEUE_PROTOCOL_ENVELOPE, open_one(&peer), str_slice(text, 3000));
+	open_one(&peer); /* 4 KiB, and one for each of three recipients */
+	say_part(&peer, QUEUE_PROTOCOL_ENVELOPE, open_one(&peer), str_slice(text, 200));
+	assert_int_equal(queue_peer_hear(&peer), 0);
+	queue_peer_close(&peer);
+	stop();
+}
+
+static void a_message_has_so_many_recipients(void **state)
+{
+	struct queue_peer peer;
+
+	(void)state;
+	start_for(0, few(1000));
+	peer = connect_peer();
+	for (unsigned recipients = 3; recipients <= 4; recipients++) {
+		uint64_t number = open_one(&peer);
+		struct buffer text = {0};
+
+		append_envelope(&text, number, recipients);
+		assert_int_equal(commit(&peer, number, buffer_view(&text)),
+				 recipients == 3 ? 0 : E2BIG);
+		buffer_clear(&text);
+	}
+	queue_peer_close(&peer);
+	stop();
+}
+
+/* Answers to who does not read them are not gathered without end. */
+static void who_does_not_read_is_not_heard(void **state)
+{
+	static const unsigned char open[] = {1, 0, QUEUE_PROTOCOL_OPEN, 0, 0, 0, 0, 0, 16, 0, 0, 0};
+	struct queue_peer peer;
+	unsigned said = 0;
+	ssize_t sent = sizeof open;
+
+	(void)state;
+	start_for(0, few(1000));
+	peer = connect_peer();
+	while (said < 100000 && sent == sizeof open &&
+	       os_socket_wait(peer.socket, true, 10 * SECOND_US) == 0) {
+		sent = os_socket_send(peer.socket, open, sizeof open, NULL, 0);
+		said++;
+	}
+	assert_true(sent < 0);
+	assert_in_range(said, 1000, 50000);
 	queue_peer_close(&peer);
 	stop();
 }
@@ -879,6 +1029,11 @@ int main(void)
 		TEST(a_commit_outlives_its_client),
 		TEST(only_those_who_may_are_heard),
 		TEST(what_breaks_the_rules_ends_the_connection),
+		TEST(a_process_has_so_many_messages),
+		TEST(a_process_has_so_many_connections),
+		TEST(what_is_not_committed_is_bounded),
+		TEST(a_message_has_so_many_recipients),
+		TEST(who_does_not_read_is_not_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

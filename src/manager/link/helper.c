@@ -159,8 +159,8 @@ static void helper_close(struct helper *helper)
 	bool was_resolve = is_for(helper, RESOLVE);
 
 	if (helper->service != NULL && !helpers->is_stopping)
-		log_event(EVENT_HELPER_LOST, log_string("service", helper->service),
-			  log_number("jobs", helper->in_flight));
+		log_event_rated(EVENT_HELPER_LOST, log_string("service", helper->service),
+				log_number("jobs", helper->in_flight));
 	end_silence(helper);
 	ipc_channel_close(helper->channel);
 	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no other jobs */
