@@ -79,8 +79,9 @@ static int open_queue(struct child *child)
 	return error;
 }
 
-/* An smtpd has a message for each of its sessions, and some numbers in stock; "list" the messages
- * of some lists; "send" reports. Of each there may be one that ends and one that begins. */
+/* An smtpd has a message for each of its sessions, as many of clients that went while theirs was on
+ * its way to the disk, and some numbers in stock; "list" the messages of some lists; "send"
+ * reports. Of each there may be one that ends and one that begins. */
 static void find_peers(const struct child *child, struct queue_server_peers *peers)
 {
 	const struct config *config = child->config;
@@ -92,7 +93,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 	*peers = (struct queue_server_peers){
 		.manager = {child_user(child, "send"), 2, OTHERS_OPEN_MAX, 1},
 		.intake = {child_user(child, "smtpd"), config->smtpd_workers + 2,
-			   sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
+			   2 * sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
 		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
 		.open = UINT32_MAX,
 		.tokens = &child->tokens,

@@ -14,7 +14,8 @@
  *   DATA      u64 number, str data             a part of the message, more follows
  *   ENVELOPE  u64 number, str text             a part of the control file, more follows
  *   COMMIT    u64 number, str text, str data   the last part of both. Where the file is shared
- *                                              the data stand in it by now, and DATA is empty
+ *                                              the data stand in it by now, and DATA is empty;
+ *                                              and nobody has it open for writing any more
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       no more interest; the file is closed
  * A client that goes away abandons all it has open. DATA that wait for their COMMIT are at most

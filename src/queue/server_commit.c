@@ -142,6 +142,7 @@ static void group_done(void *context, void **items, size_t count)
 	}
 	server_notice_send(server);
 	server_check_syncs(server);
+	server_check_sight(server);
 	if (server->is_full)
 		(void)server_check_room(server);
 	server_finish_stop(server);

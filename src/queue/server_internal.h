@@ -70,6 +70,7 @@ struct queue_server {
 	enum queue_sync sync; /* that was told last */
 	bool is_full;
 	bool is_copied;   /* a file has another inode than its name says: nothing new comes in */
+	bool is_blind;    /* that was said */
 	bool is_doubtful; /* a sync has failed, and none succeeded since */
 	bool is_cleaned;  /* pid and mess were, since the start */
 	bool has_missed;  /* the manager must be told to scan */
@@ -131,6 +132,8 @@ void server_check_numbers(struct queue_server *server);
 void server_is_copied(struct queue_server *server, const char *path, uint64_t inode);
 /* After each group. */
 void server_check_syncs(struct queue_server *server);
+/* Says once that nobody knows whether files that were lent are still written to. */
+void server_check_sight(struct queue_server *server);
 void server_prove(void *context);
 
 /* server.c */

@@ -2,6 +2,7 @@
 /* Requests of those who add messages. */
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/file.h"
 #include "queue/server_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -115,16 +116,15 @@ bool server_share(struct server_client *client, struct unpack *body)
 	if (!unpack_is_whole(body) || held == NULL || held->data.length > 0 ||
 	    queue_message_is_shared(held->message))
 		return false;
-	error = queue_message_share(held->message);
+	error = queue_message_lend(held->message, &file);
 	if (error < 0)
 		log_event_rated(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
 				log_string("operation", "share"), log_error(error));
-	else
-		file = queue_message_file(held->message);
 	pack_u64(&answer, number);
 	pack_u32(&answer, (uint32_t)-error);
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_SHARED, 0, buffer_view(&answer), &file,
 			 error == 0);
+	os_file_close(file);
 	return true;
 }
 

@@ -4,6 +4,7 @@ send, and may be made to. What is malformed ends that connection, with an event,
 process that it was sent to; and the message is delivered by those who behave."""
 
 import errno
+import mmap
 import os
 import random
 import re
@@ -459,6 +460,89 @@ def test_a_flood_of_refusals_does_not_fill_the_log(node, name):
     told = len(mx.log.find("ipc_refused"))
     withheld = sum(int(event["lines"]) for event in mx.log.find("log_withheld", of="ipc_refused"))
     assert 50 <= told < 100 and told + withheld >= 3000
+
+
+# --- descriptors that are kept ---
+
+def share(peer, number):
+    """The file of a message, which stays open."""
+    peer.say(SHARE, number)
+    while True:
+        packet, ancillary, *_ = peer.socket.recvmsg(65536, socket.CMSG_SPACE(4))
+        if struct.unpack("<HHI", packet[:8])[1] == SHARED:
+            ((_, _, data),) = ancillary
+            return struct.unpack("i", data)[0]
+
+
+def large(number):
+    return TEXT + b"This is line %d of somebody's mail.\r\n" % number * 3000
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_files_that_were_given_back_are_kept(node, asked):
+    """128 files, abandoned or with the connection gone: what others send later is never in one
+    of them, and what is written to them is in nobody's mail."""
+    mx = node(settings="spares = 300\n")
+    pids = processes(mx, "send", "queue", "local", "smtpd", "resolve")
+    deliver(mx, [f"before{number}@a.test" for number in range(100)], TEXT)
+    mx.wait_empty()
+    with Peer(mx, "queue") as peer:
+        numbers = numbers_of(peer, 128)
+        kept = [share(peer, number) for number in numbers]
+        for number in numbers if asked else ():
+            peer.say(ABANDON, number)
+        if asked:
+            numbers_of(peer, 1)  # answered after the others
+    for number in range(60):
+        deliver(mx, f"u{number}@a.test", large(number) if number % 3 == 0 else TEXT)
+        for file in kept:
+            os.pwrite(file, b"to: 1 <eve@a.test>\n" * 8, 0)
+    mx.kill_and_wait("send")
+    for file in kept:
+        seen = os.pread(file, 1 << 20, 0)
+        assert seen == b"to: 1 <eve@a.test>\n" * 8
+        os.close(file)
+    for number in range(60):
+        (stored,) = mx.maildir(f"u{number}@a.test").wait()
+        text_sent = large(number) if number % 3 == 0 else TEXT
+        split_trace(stored, text_sent.replace(b"\r\n", b"\n"))
+    mx.wait_empty()
+    assert not mx.maildir("eve@a.test").files()
+    assert processes(mx, "queue", "smtpd") == {name: pids[name] for name in ("queue", "smtpd")}
+
+
+@pytest.mark.parametrize("how", ["kept", "mapped", "sent"])
+def test_what_was_answered_cannot_be_changed(node, how):
+    """A message whose file somebody can still write to is refused: of what is queued neither the
+    text nor the recipients change, though both stand in that file."""
+    mx = node()
+    body = b"Subject: mine\r\n\r\nx\r\n"
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with Peer(mx, "queue") as peer:
+        first, second = numbers_of(peer, 2)[:2]
+        for number in first, second:
+            file = share(peer, number)
+            os.pwrite(file, body, 0)
+            held = mmap.mmap(file, 0) if how == "mapped" and number == first else None
+            if how == "sent" and number == first:
+                socket.send_fds(ends[0], [b"x"], [file])
+            if how != "kept" or number == second:
+                os.close(file)
+            if number == first:
+                kept = held, file
+            lines = envelope(number, 1).replace(b"size: 6", b"size: %d" % len(body))
+            peer.say(COMMIT, number + text(lines) + text(b""))
+            error = errno.ETXTBSY if number == first else 0
+            assert peer.hear(COMMITTED)[1] == number + u32(error)
+    mx.maildir("u1@a.test").wait()
+    mx.wait_empty()
+    assert len(mx.maildir("u1@a.test").files()) == 1
+    if how == "mapped":
+        kept[0].close()
+    if how == "kept":
+        os.close(kept[1])
+    for end in ends:
+        end.close()
 
 
 def mutate(rng, packet):

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -456,7 +457,92 @@ static void expect_not_used_again(struct queue_peer *client, uint64_t number)
 		assert_int_not_equal(open_one(client), number);
 }
 
-/* Whoever has the descriptor may stand still until all of this is over. */
+/* Another descriptor of FILE, that cannot be written to. */
+static int reader_of(int file)
+{
+	char path[64];
+	int reader;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	reader = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
+	assert_true(reader >= 0);
+	return reader;
+}
+
+static void give_back(struct queue_peer *peer)
+{
+	while (peer->file_count > 0)
+		os_file_close(peer->files[--peer->file_count]);
+}
+
+/* How somebody keeps a file that he was lent. */
+enum kept { KEPT_NOT, KEPT, KEPT_COPY, KEPT_MAPPED, KEPT_ON_ITS_WAY, KEPT_KINDS };
+
+struct keeper {
+	int sockets[2];
+	int copy;
+	void *map;
+};
+
+static void keep_file(struct keeper *keeper, struct queue_peer *peer, enum kept kept)
+{
+	int file = peer->files[0];
+
+	*keeper = (struct keeper){.sockets = {-1, -1}, .copy = -1, .map = MAP_FAILED};
+	if (kept == KEPT_COPY) {
+		keeper->copy = dup(file);
+	} else if (kept == KEPT_MAPPED) {
+		keeper->map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		assert_true(keeper->map != MAP_FAILED);
+	} else if (kept == KEPT_ON_ITS_WAY) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, keeper->sockets), 0);
+		assert_int_equal(os_socket_send(keeper->sockets[0], "x", 1, &file, 1), 1);
+	}
+	if (kept != KEPT)
+		give_back(peer);
+}
+
+static void drop_kept(struct keeper *keeper)
+{
+	os_socket_close(keeper->sockets[0]);
+	os_socket_close(keeper->sockets[1]);
+	os_file_close(keeper->copy);
+	if (keeper->map != MAP_FAILED)
+		munmap(keeper->map, 4096);
+}
+
+/* Envelope and data stand in one file: who could write to it could change whom it goes to. */
+static void nothing_is_queued_that_somebody_can_change(void **state)
+{
+	struct queue_peer client;
+
+	(void)state;
+	start(0);
+	client = connect_peer();
+	for (unsigned kept = 0; kept < KEPT_KINDS; kept++) {
+		uint64_t number = open_one(&client);
+		struct buffer text = {0};
+		struct keeper keeper;
+
+		share(&client, number);
+		assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
+		append_envelope(&text, number, 1);
+		keep_file(&keeper, &client, kept);
+		if (kept == KEPT) /* hear() closes what came before */
+			client.file_count = 0;
+		say_commit(&client, number, buffer_view(&text), STR(""));
+		assert_int_equal(hear_result(&client, number), kept == KEPT_NOT ? 0 : ETXTBSY);
+		if (kept == KEPT)
+			os_file_close(client.files[0]);
+		drop_kept(&keeper);
+		buffer_clear(&text);
+	}
+	queue_one(&client, 1);
+	queue_peer_close(&client);
+	stop();
+}
+
+/* Whoever has a descriptor may stand still until all of this is over. */
 static void a_shared_file_is_not_used_again(void **state)
 {
 	struct queue_peer manager;
@@ -473,8 +559,9 @@ static void a_shared_file_is_not_used_again(void **state)
 	number = make_spare(&manager, &client);
 	assert_int_equal(open_one(&client), number);
 	share(&client, number);
-	file = dup(client.files[0]);
-	assert_int_equal(os_file_write(file, "data\r\n", 6, 0), 0);
+	file = reader_of(client.files[0]);
+	assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
+	give_back(&client);
 	append_envelope(&text, number, 1);
 	say_commit(&client, number, buffer_view(&text), STR(""));
 	assert_int_equal(hear_result(&client, number), 0);
@@ -1017,6 +1104,7 @@ int main(void)
 		TEST(what_is_given_back_is_handed_out_again),
 		TEST(what_came_by_value_is_used_again),
 		TEST(old_bytes_do_not_leave),
+		TEST(nothing_is_queued_that_somebody_can_change),
 		TEST(a_shared_file_is_not_used_again),
 		TEST(a_shared_file_that_is_given_back_is_not_used_again),
 		TEST(what_waited_is_used_again_only_when_it_came_by_value),
