@@ -240,19 +240,29 @@ static void say(struct pretended *helper, enum ipc_job type, uint32_t tag, struc
 	model_run_tasks();
 }
 
+static void say_hello(int i, const char *token)
+{
+	struct buffer body = {0};
+	const struct ipc_job_hello hello = {str_from(helpers[i].service), helpers[i].places,
+					    str_from(token)};
+
+	accepted(accepted_context, i);
+	ipc_job_add_hello(&body, &hello);
+	say(&helpers[i], IPC_JOB_HELLO, 0, buffer_view(&body));
+	buffer_clear(&body);
+}
+
 void model_connect_helpers(void)
 {
 	for (int i = 0; i < HELPERS; i++) {
-		struct buffer body = {0};
-		const struct ipc_job_hello hello = {str_from(helpers[i].service), helpers[i].places,
-						    STR("token")};
-
 		if (helpers[i].channel != NULL)
 			continue;
-		accepted(accepted_context, i);
-		ipc_job_add_hello(&body, &hello);
-		say(&helpers[i], IPC_JOB_HELLO, 0, buffer_view(&body));
-		buffer_clear(&body);
+		if (model_once_in(10)) {
+			say_hello(i, "guess");
+			if (helpers[i].channel != NULL)
+				model_fail("somebody is a helper without its token");
+		}
+		say_hello(i, "token");
 	}
 }
 
@@ -358,6 +368,23 @@ static void lie(struct pretended *helper)
 	buffer_clear(&body);
 }
 
+/* A trigger that is not for a helper of its kind to set ends the connection. */
+static void hold_others_back(struct pretended *helper)
+{
+	static const char *const triggers[] = {"hold.1-1", "directory", "service.extra", "x"};
+	struct pretended_job *job = &helper->jobs[0];
+	const struct ipc_job_report text = {job->deliveries[0], 0, STR("4.4.1"), STR("not reached"),
+					    str_from(triggers[model_random(COUNT_OF(triggers))])};
+	struct buffer body = {0};
+
+	ipc_job_add_report(&body, &text);
+	say(helper, IPC_JOB_REPORT, job->tag, buffer_view(&body));
+	if (helper->channel != NULL)
+		model_fail("a helper for %s has set the trigger %s", helper->service,
+			   text.trigger.data);
+	buffer_clear(&body);
+}
+
 static void add_target(struct buffer *body, uint32_t recipient, const char *address, bool is_away)
 {
 	bool is_extra = strstr(address, "@extra") != NULL;
@@ -412,6 +439,8 @@ static void act(struct pretended *helper, bool peace)
 		answer(helper, peace);
 	else if (!peace && model_once_in(400))
 		lie(helper);
+	else if (!peace && helper->job_count > 0 && model_once_in(400))
+		hold_others_back(helper);
 	else if (!peace && helper->job_count > 0 && model_once_in(20))
 		repeat(helper, model_random(helper->job_count));
 	else if (helper->job_count > 0)

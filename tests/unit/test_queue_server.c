@@ -49,6 +49,16 @@ void wrap_sync(const int *files, size_t count, int *results)
 	pthread_mutex_unlock(&syncs.mutex);
 }
 
+/* What the kernel says of writers, where it is not 0. */
+static int writers;
+
+int real_has_writers(int file) __asm__("__real_os_file_has_writers");
+int wrap_has_writers(int file) __asm__("__wrap_os_file_has_writers");
+int wrap_has_writers(int file)
+{
+	return writers != 0 ? writers : real_has_writers(file);
+}
+
 static void on_stopped(void *context)
 {
 	os_loop_stop(context);
@@ -540,6 +550,38 @@ static void nothing_is_queued_that_somebody_can_change(void **state)
 	queue_one(&client, 1);
 	queue_peer_close(&client);
 	stop();
+}
+
+/* Where the kernel cannot tell, large messages are taken all the same; another error is one. */
+static void a_kernel_without_leases(void **state)
+{
+	static const struct {
+		int says;
+		uint32_t answer;
+	} cases[] = {{-EINVAL, 0}, {-EACCES, 0}, {-ENOMEM, ENOMEM}, {1, ETXTBSY}, {0, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct queue_peer client;
+		struct buffer text = {0};
+		uint64_t number;
+
+		start(0);
+		client = connect_peer();
+		number = open_one(&client);
+		share(&client, number);
+		assert_int_equal(os_file_write(client.files[0], "data\r\n", 6, 0), 0);
+		give_back(&client);
+		append_envelope(&text, number, 1);
+		writers = cases[i].says;
+		say_commit(&client, number, buffer_view(&text), STR(""));
+		assert_int_equal(hear_result(&client, number), cases[i].answer);
+		assert_int_equal(queue_intake_is_blind(node.intake), i < 2);
+		writers = 0;
+		buffer_clear(&text);
+		queue_peer_close(&client);
+		stop();
+	}
 }
 
 /* Whoever has a descriptor may stand still until all of this is over. */
@@ -1105,6 +1147,7 @@ int main(void)
 		TEST(what_came_by_value_is_used_again),
 		TEST(old_bytes_do_not_leave),
 		TEST(nothing_is_queued_that_somebody_can_change),
+		TEST(a_kernel_without_leases),
 		TEST(a_shared_file_is_not_used_again),
 		TEST(a_shared_file_that_is_given_back_is_not_used_again),
 		TEST(what_waited_is_used_again_only_when_it_came_by_value),
