@@ -6,15 +6,18 @@ process that it was sent to; and the message is delivered by those who behave.""
 import errno
 import mmap
 import os
+import pwd
 import random
 import re
+import shutil
 import signal
 import socket
 import struct
 
 import pytest
-from smtp import deliver
-from stagepost import split_trace, wait_until
+from inside import PROCESSES, USERS
+from smtp import Client, deliver
+from stagepost import is_root, split_trace, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -71,10 +74,10 @@ class Peer:
     """A connection to the socket NAME of MX, on which anything can be said: as the user of
     its processes, or nobody would listen."""
 
-    def __init__(self, mx, name):
+    def __init__(self, mx, name, user=None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(30)
-        user = os.stat(mx.queue).st_uid
+        user = pwd.getpwnam(user).pw_uid if user else os.stat(mx.queue).st_uid
         before = os.geteuid()
         os.seteuid(user)
         try:
@@ -444,6 +447,60 @@ def test_more_recipients_than_allowed(node):
         assert peer.is_ended()
     assert processes(mx, *pids) == pids
     mx.maildir("u1000@a.test").wait()
+
+
+@pytest.fixture
+def own_users(node):
+    """A node each of whose processes has a user of its own, with few sessions."""
+    mx = node(switch_user=True, start=False, settings=PROCESSES +
+              "maxsessions = 200\nmaxrecipients = 5\nspares = 10\n")
+    shutil.chown(mx.mail, USERS["local"])
+    mx.start()
+    return mx
+
+
+@pytest.mark.skipif(not is_root(), reason="only root can become others")
+def test_smtpd_takes_more_than_its_part(own_users):
+    """What it may have follows from the configuration, and is its own: the other one works on."""
+    mx = own_users
+    pids = processes(mx, "send", "queue", "local", "smtpd")
+    os.chmod(mx.run, 0o755)  # seteuid() takes no group along
+    os.chmod(f"{mx.run}/queue", 0o666)
+    with Peer(mx, "queue", USERS["smtpd"]) as peer, Peer(mx, "queue", USERS["smtpd"]) as second:
+        numbers = numbers_of(peer, 10000)
+        assert 200 <= len(numbers) <= 2 * 100 + 64
+        assert not numbers_of(second, 16)
+        for recipients, error in (5, 0), (6, errno.E2BIG):
+            number = numbers.pop()
+            peer.say(COMMIT, number + text(envelope(number, recipients)) + text(b"data\r\n"))
+            assert peer.hear(COMMITTED)[1] == number + u32(error)
+        deliver(mx, "anna@a.test", TEXT)
+        mx.maildir("anna@a.test").wait()
+        peer.say(MANAGE, text(b""))
+        assert peer.is_ended()
+    assert processes(mx, *pids) == pids
+
+
+@pytest.mark.skipif(not is_root(), reason="only root can become others")
+def test_all_sessions_have_room(own_users):
+    """As many as may be there, each with a message that is too large to go by value."""
+    mx = own_users
+    clients = [Client(mx) for _ in range(200)]
+    body = TEXT + b"A line of a long message.\r\n" * 4000
+    for number, client in enumerate(clients):
+        assert client.docmd("MAIL FROM:<s@c.test>")[0] == 250
+        assert client.docmd(f"RCPT TO:<u{number}@a.test>")[0] == 250
+        assert client.docmd("DATA")[0] == 354
+        client.sock.sendall(body)
+    for client in clients:
+        client.sock.sendall(b".\r\n")
+    for client in clients:
+        assert client.getreply()[0] == 250
+        client.close()
+    for number in range(200):
+        mx.maildir(f"u{number}@a.test").wait()
+    mx.wait_empty()
+    assert not mx.log.find("queue_error") and not mx.log.find("ipc_refused")
 
 
 @pytest.mark.parametrize("name", ["send", "queue"])
