@@ -74,7 +74,7 @@ MUST_CHECK int queue_message_share(struct queue_message *message);
 bool queue_message_is_shared(const struct queue_message *message);
 /* Its descriptor, for writing from offset 0 on. Owned by MESSAGE. */
 int queue_message_file(const struct queue_message *message);
-/* The same as queue_message_share(), for another process: *FILE_OUT is a descriptor for it, to
+/* The same as queue_message_share(), for another process: *FILE_OUT is the descriptor for it, to
  * be closed here when it was sent. */
 MUST_CHECK int queue_message_lend(struct queue_message *message, int *file_out);
 /* S2 to S3: writes TEXT behind the data, which stands in the file by now. -ETXTBSY: it was lent,
