@@ -98,7 +98,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 		.open = UINT32_MAX,
 		.tokens = &child->tokens,
 	};
-	if (descriptors < UINT32_MAX)
+	if (descriptors > 0 && descriptors < UINT32_MAX) /* 0: it is not known */
 		peers->open = descriptors > 2 * (size_t)spared ? (uint32_t)descriptors - spared
 							       : (uint32_t)descriptors / 2;
 }

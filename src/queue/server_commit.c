@@ -117,8 +117,8 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 		else
 			server_notice_add(server, held);
 	} else {
-		log_event(EVENT_QUEUE_ERROR, log_id(held->id), log_string("operation", "commit"),
-			  log_error(held->result));
+		log_event_rated(EVENT_QUEUE_ERROR, log_id(held->id),
+				log_string("operation", "commit"), log_error(held->result));
 		if (held->result == -EEXIST)
 			server_look_at(server, held->stage, held->number);
 	}
