@@ -14,10 +14,12 @@
 #include "test.h"
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -66,6 +68,18 @@ int wrap_has_writers(int file) __asm__("__wrap_os_file_has_writers");
 int wrap_has_writers(int file)
 {
 	return writers != 0 ? writers : real_has_writers(file);
+}
+
+/* Posted when a client is not heard any more. */
+static sem_t pauses;
+
+void real_pause(struct ipc_channel *channel, bool paused) __asm__("__real_ipc_channel_pause");
+void wrap_pause(struct ipc_channel *channel, bool paused) __asm__("__wrap_ipc_channel_pause");
+void wrap_pause(struct ipc_channel *channel, bool paused)
+{
+	real_pause(channel, paused);
+	if (paused)
+		sem_post(&pauses);
 }
 
 static void on_stopped(void *context)
@@ -225,8 +239,7 @@ static uint32_t hear_result(struct queue_peer *peer, uint64_t number)
 	return unpack_u32(&body);
 }
 
-/* The answer to a commit of TEXT: 0 or an errno. */
-static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
+static void say_envelope(struct queue_peer *peer, uint64_t number, struct str text)
 {
 	while (text.length > QUEUE_ENVELOPE_PART) {
 		say_part(peer, QUEUE_PROTOCOL_ENVELOPE, number,
@@ -234,6 +247,12 @@ static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text
 		text = str_skip(text, QUEUE_ENVELOPE_PART);
 	}
 	say_commit(peer, number, text, STR("data\r\n"));
+}
+
+/* The answer to a commit of TEXT: 0 or an errno. */
+static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
+{
+	say_envelope(peer, number, text);
 	return hear_result(peer, number);
 }
 
@@ -971,6 +990,38 @@ static void a_message_has_so_many_recipients(void **state)
 	stop();
 }
 
+/* Envelopes on their way to a disk that is slow are counted, too: these are 12 MiB each. */
+static void large_envelopes_wait_for_the_disk(void **state)
+{
+	enum { RECIPIENTS = 40000, MESSAGES = 3 };
+	struct queue_peer client;
+	struct timespec until;
+	uint64_t numbers[MESSAGES];
+
+	(void)state;
+	sem_init(&pauses, 0, 0);
+	start(0);
+	client = connect_peer();
+	for (unsigned i = 0; i < MESSAGES; i++)
+		numbers[i] = open_one(&client);
+	pthread_mutex_lock(&syncs.mutex);
+	for (unsigned i = 0; i < MESSAGES; i++) {
+		struct buffer text = {0};
+
+		append_envelope(&text, numbers[i], RECIPIENTS);
+		say_envelope(&client, numbers[i], buffer_view(&text));
+		buffer_clear(&text);
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 30;
+	while (sem_timedwait(&pauses, &until) != 0)
+		assert_int_equal(errno, EINTR);
+	pthread_mutex_unlock(&syncs.mutex);
+	assert_int_equal(hear_result(&client, numbers[0]), 0);
+	queue_peer_close(&client);
+	stop();
+}
+
 /* Answers to who does not read them are not gathered without end. */
 static void who_does_not_read_is_not_heard(void **state)
 {
@@ -1178,6 +1229,7 @@ int main(void)
 		TEST(a_process_has_so_many_connections),
 		TEST(what_is_not_committed_is_bounded),
 		TEST(a_message_has_so_many_recipients),
+		TEST(large_envelopes_wait_for_the_disk),
 		TEST(who_does_not_read_is_not_heard),
 	};
 
