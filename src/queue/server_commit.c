@@ -27,8 +27,8 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	client->committing++;
 	client->data_bytes -= held->data.length;
 	client->text_bytes -= held->text.length;
-	held->group_size =
-		held->data.length + 2 * held->text.length; /* it is put behind the data, too */
+	/* the text is put behind the data, too */
+	held->group_size = held->data.length + 2 * held->text.length;
 	server->group_bytes += held->group_size;
 	queue_group_add(server->group, held);
 	if (server->group_bytes <= GROUP_BYTES_MAX)
