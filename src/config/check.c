@@ -280,22 +280,6 @@ static void check_listens(const struct config *config, const struct config_tree 
 		check_bound(bounds, i, problems);
 }
 
-/* What is run does not depend on the message. */
-static void check_program(const struct config_service *service,
-			  const struct config_tree_section *section,
-			  struct config_problems *problems)
-{
-	const struct config_tree_use *use = config_tree_use(section, "command");
-
-	if (service->command_count == 0 || use->first == NULL ||
-	    (service->command[0][0] == '/' && strchr(service->command[0], '%') == NULL))
-		return;
-	config_problem_add(problems, use->first->line,
-			   config_problem_name(problems, section->kind, section->title, "command"),
-			   use->first->text, "not the path of a program",
-			   "an absolute path without % as the first");
-}
-
 static void check_services(const struct config *config, const struct config_tree *tree,
 			   struct config_problems *problems)
 {
@@ -310,7 +294,7 @@ static void check_services(const struct config *config, const struct config_tree
 		if (service->kind != 0)
 			config_check_kinds(service, s, problems);
 		if (service->kind == CONFIG_SERVICE_PIPE)
-			check_program(service, s, problems);
+			config_check_program(config, service, s, problems);
 	}
 }
 

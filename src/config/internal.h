@@ -91,6 +91,10 @@ void config_check(struct config *config, const struct config_tree *tree,
 /* check_kind.c: the settings of a section by the kind of which the struct at BASE is. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,
 			struct config_problems *problems);
+/* check_program.c: what SERVICE, of kind pipe, runs. */
+void config_check_program(const struct config *config, const struct config_service *service,
+			  const struct config_tree_section *section,
+			  struct config_problems *problems);
 /* check_directory.c */
 void config_check_directory(const struct config *config, const struct config_tree *tree,
 			    struct config_problems *problems);

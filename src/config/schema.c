@@ -259,7 +259,9 @@ static const struct config_setting settings[] = {
 		MEANING("As whom the service delivers: a user, or %u for the one who is called "
 			"like the recipient's local part; empty: as the user of the whole. Takes "
 			"effect only when Stagepost is started by root; otherwise it must be the "
-			"user who started it, or mail waits. Nothing is delivered as root.")),
+			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
+			"a user as whom no process of Stagepost runs, so it must be set where "
+			"setting user is not empty; the program has no other groups than his.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
 		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "
@@ -289,8 +291,8 @@ static const struct config_setting settings[] = {
 			"the one of the whole. With a user of its own it has no rights on the "
 			"queue's files; the queue's directory is closed to its group then. It "
 			"also has the groups of its user, and the one by which the processes "
-			"reach each other's sockets. Maildirs belong to the user of local, "
-			"programs run as the one of pipe, unless their service has one.")),
+			"reach each other's sockets. Maildirs belong to the user of local, unless "
+			"their service has one.")),
 
 	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
 		WORDS(backend_words),

@@ -139,7 +139,7 @@ static bool receive(struct ipc_channel *channel)
 		return false;
 	}
 	if (length < 0 || !read_header(packet, (size_t)length, &message)) {
-		log_event(EVENT_IPC_REFUSED, log_number("length", length));
+		log_event_rated(EVENT_IPC_REFUSED, log_number("length", length));
 		close_all(message.descriptors, message.descriptor_count);
 		mark_lost(channel);
 		return false;
@@ -249,7 +249,7 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
 {
-	log_event(EVENT_IPC_REFUSED, log_number("type", type));
+	log_event_rated(EVENT_IPC_REFUSED, log_number("type", type));
 	mark_lost(channel);
 }
 

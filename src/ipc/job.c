@@ -40,6 +40,7 @@ bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out)
 
 	hello_out->service = unpack_str(&unpack);
 	hello_out->concurrency = unpack_u32(&unpack);
+	hello_out->token = unpack_str(&unpack);
 	return unpack_is_whole(&unpack);
 }
 
@@ -47,6 +48,7 @@ void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello)
 {
 	pack_str(out, hello->service);
 	pack_u32(out, hello->concurrency);
+	pack_str(out, hello->token);
 }
 
 bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)

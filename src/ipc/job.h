@@ -3,8 +3,10 @@
  * ipc/job.h - what "send" and its helpers say to each other over the node's
  * "send" socket. Bodies are written with ipc/pack.h. The tag is the job's.
  *
- *   HELLO    str service, u32 concurrency       a helper: "remote", a service's name,
- *                                               or "resolve"
+ *   HELLO    str service, u32 concurrency, str token
+ *                                               a helper: "remote", a service's name,
+ *                                               or "resolve"; the token is its process's
+ *                                               (ipc/token.h)
  * To a delivery helper, and back:
  *   START    u64 number, u64 born, str sender, u64 size, u32 utf8, u32 ret, str envid,
  *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
@@ -85,6 +87,7 @@ void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer
 struct ipc_job_hello {
 	struct str service;
 	uint32_t concurrency;
+	struct str token;
 };
 
 /* All of BODY. */

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "log/internal.h"
 #include "log/sink.h"
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,7 @@ static void flush(int wait_ms)
 
 static void flush_at_exit(void)
 {
+	log_rate_tell(true);
 	flush(1000);
 	buffer_clear(&logger.lines);
 	buffer_clear(&logger.process);
@@ -300,6 +302,7 @@ void log_write(enum log_name name, const struct log_field *fields)
 
 void log_flush(void)
 {
+	log_rate_tell(false);
 	if (logger.lines.length > 0)
 		flush(0);
 }

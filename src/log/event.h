@@ -78,6 +78,16 @@ struct log_field log_error(int negative_errno);
 
 void log_write(enum log_name name, const struct log_field *fields);
 
+enum { LOG_RATE_BURST = 50 };
+
+/* The same for what strangers can cause as often as they like: of lines of NAME that are written
+ * so, LOG_RATE_BURST may come at once and one more each second. The others are left out, and
+ * counted in a line log_withheld, each ten seconds at most. */
+#define log_event_rated(name, ...) \
+	log_write_rated(name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_FIELD_END}})
+
+void log_write_rated(enum log_name name, const struct log_field *fields);
+
 enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 

@@ -10,4 +10,7 @@
 /* Reads one flat JSON object of text and numbers, as log/event.h writes it. */
 bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *line_out);
 
+/* rate.c: says how many lines were withheld; IS_END: however short ago it was said. */
+void log_rate_tell(bool is_end);
+
 #endif

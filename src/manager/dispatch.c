@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/random.h"
 #include "queue/message.h"
+#include <string.h>
 
 /* --- the body of a START --- */
 
@@ -265,6 +266,26 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 	}
 }
 
+/* A helper tells of what it has to do with itself: nothing that a report says holds another
+ * message back. */
+static bool may_name(struct manager *manager, const struct transport *transport, struct str trigger)
+{
+	const struct config_service *service =
+		config_service_find(manager->config, str_from(transport_name(transport)));
+
+	if (trigger.length == 0)
+		return true;
+	if (transport_is_remote(transport))
+		return str_starts_with(trigger, STR("host."));
+	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
+		return str_equal(trigger, STR(TRIGGER_DIRECTORY));
+	if (service == NULL || service->kind != CONFIG_SERVICE_LMTP ||
+	    !str_starts_with(trigger, STR("service.")))
+		return false;
+	trigger = str_skip(trigger, STR("service.").length);
+	return str_equal(trigger, str_from(transport_name(transport)));
+}
+
 bool dispatch_on_report(void *context, void *subject, const struct ipc_job_report *report)
 {
 	struct manager *manager = context;
@@ -274,7 +295,8 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	const struct outcome_terms terms = terms_of(manager, job);
 	struct queue_delivery *delivery;
 
-	if (reported == NULL || reported->is_reported)
+	if (reported == NULL || reported->is_reported ||
+	    !may_name(manager, job_transport(job), report->trigger))
 		return false;
 	reported->is_reported = true;
 	delivery = &message->control->deliveries[reported->index];

@@ -3,20 +3,53 @@
 #include "manager/internal.h"
 #include "os/clock.h"
 
-static bool may_help(void *context, struct str service, uid_t user)
+static bool may_connect(void *context, uid_t user)
 {
-	struct manager *manager = context;
+	const struct manager *manager = context;
+
+	for (size_t i = 0; i < MANAGER_HELPERS; i++)
+		if (user == manager->peers.helpers[i].user)
+			return true;
+	return false;
+}
+
+/* Whose duty SERVICE is; MANAGER_HELPERS: nobody's. */
+static enum manager_helper helper_for(const struct manager *manager, struct str service)
+{
+	static const enum manager_helper by_kind[CONFIG_SERVICE_KINDS] = {
+		[CONFIG_SERVICE_MAILDIR] = MANAGER_LOCAL,
+		[CONFIG_SERVICE_LMTP] = MANAGER_LMTP,
+		[CONFIG_SERVICE_PIPE] = MANAGER_PIPE,
+	};
 	const struct config_service *found = config_service_find(manager->config, service);
 
 	if (str_equal(service, STR("resolve")))
-		return user == manager->peers.resolve;
+		return MANAGER_RESOLVE;
 	if (transports_find(manager->transports, service) == NULL)
-		return false;
+		return MANAGER_HELPERS;
 	if (str_equal(service, STR("remote")))
-		return user == manager->peers.remote;
+		return MANAGER_REMOTE;
 	if (str_equal(service, STR(CONFIG_LIST_SERVICE)))
-		return user == manager->peers.list;
-	return found != NULL && user == manager->peers.services[found->kind];
+		return MANAGER_LIST;
+	return found != NULL ? by_kind[found->kind] : MANAGER_HELPERS;
+}
+
+static bool may_help(void *context, struct str service, struct str token, uid_t user)
+{
+	const struct manager *manager = context;
+	enum manager_helper helper = helper_for(manager, service);
+
+	return helper != MANAGER_HELPERS && user == manager->peers.helpers[helper].user &&
+	       ipc_tokens_match(manager->peers.tokens, manager->peers.helpers[helper].program,
+				token);
+}
+
+static uint32_t places(void *context, const char *service)
+{
+	const struct manager *manager = context;
+	const struct config_stage *stage = config_stage_find(manager->config, str_from(service));
+
+	return stage != NULL ? stage->concurrency : 0;
 }
 
 static void on_helper_joined(void *context, struct str service)
@@ -57,8 +90,9 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler hear_helpers = {
-	may_help,    on_helper_joined,  dispatch_on_report, dispatch_on_ended,
-	on_resolved, on_directory_back, on_resolve_lost,    stop_check,
+	may_connect,        may_help,          places,      on_helper_joined,
+	dispatch_on_report, dispatch_on_ended, on_resolved, on_directory_back,
+	on_resolve_lost,    stop_check,
 };
 
 /* --- resolve --- */

@@ -50,7 +50,8 @@ static void make_links(struct manager *manager)
 	manager->recorder = recorder_new(loop, manager->store, &hear_recorder, manager);
 	manager->reporter = reporter_new(loop, manager->store, peers->queue_path, manager->config,
 					 hear_reported, manager);
-	manager->queue = queue_link_new(loop, peers->queue_path, &hear_queue, manager);
+	manager->queue =
+		queue_link_new(loop, peers->queue_path, peers->token, &hear_queue, manager);
 	manager->orders = orders_new(loop, peers->notify, peers->owner, command_carry_out, manager);
 }
 

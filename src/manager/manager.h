@@ -11,23 +11,38 @@
 #define MANAGER_MANAGER_H
 
 #include "config/config.h"
+#include "ipc/token.h"
 #include "os/load.h"
 #include "os/loop.h"
 #include "queue/store.h"
 
 struct manager;
 
+enum manager_helper {
+	MANAGER_RESOLVE,
+	MANAGER_REMOTE,
+	MANAGER_LIST,
+	MANAGER_LOCAL,
+	MANAGER_LMTP,
+	MANAGER_PIPE,
+	MANAGER_HELPERS,
+};
+
+struct manager_helper_peer {
+	const char *program;
+	uid_t user;
+};
+
 /* What it is connected to, and who is heard there. */
 struct manager_peers {
 	int listening;          /* the socket that helpers connect to */
 	int notify;             /* a datagram socket for operators and programs */
 	const char *queue_path; /* the socket of "queue" */
-	uid_t resolve;
-	uid_t remote;
-	uid_t list;
-	uid_t services[CONFIG_SERVICE_KINDS]; /* by kind: who delivers for services of it */
-	uid_t owner;                          /* who may give orders, besides root */
-	struct os_load *load;                 /* borrowed */
+	struct manager_helper_peer helpers[MANAGER_HELPERS];
+	const struct ipc_tokens *tokens; /* theirs, as they are now; borrowed */
+	struct str token;                /* its own, which "queue" is shown; borrowed */
+	uid_t owner;                     /* who may give orders, besides root */
+	struct os_load *load;            /* borrowed */
 };
 
 /* STORE is borrowed. READY is called once, when all that waits in the queue is known. */

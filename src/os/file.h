@@ -89,6 +89,16 @@ MUST_CHECK int os_file_unlink(int directory, const char *path);
 MUST_CHECK int os_file_make_directory(int directory, const char *path);
 MUST_CHECK int os_file_make_pipe(int directory, const char *path);
 
+/* Whether FILE, which is open for writing, is open by another descriptor, or mapped, by anybody,
+ * this process included: 1, 0 or -errno, as of os_file_has_writers(). Older kernels say 1 too
+ * often. */
+MUST_CHECK int os_file_is_open_elsewhere(int file);
+/* Whether anybody, this process included, can write to FILE, which is open for reading alone, by a
+ * descriptor or a mapping: 1, 0 or -errno. -EINVAL: the system has no leases
+ * (/proc/sys/fs/leases-enable), -EACCES: the file is not this process's user's; it cannot be
+ * told. */
+MUST_CHECK int os_file_has_writers(int file);
+
 MUST_CHECK int os_file_info(int file, struct os_file_info *info_out);
 /* Does not follow a symbolic link. */
 MUST_CHECK int os_file_info_at(int directory, const char *path, struct os_file_info *info_out);

@@ -255,6 +255,13 @@ void os_process_raise_descriptor_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+size_t os_process_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur : 0;
+}
+
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);

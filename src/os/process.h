@@ -109,6 +109,8 @@ void os_process_close_inherited(void);
 void os_process_keep_inherited(void);
 /* Raises the bound on open descriptors to what is allowed. */
 void os_process_raise_descriptor_limit(void);
+/* That bound. */
+size_t os_process_descriptor_limit(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
 /* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when

@@ -187,6 +187,8 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETFD)},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETFL)},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)},
+		/* who may write to a file: os/file_writers.c */
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLEASE), OS_SANDBOX_CHANGE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_GETLK), OS_SANDBOX_DATABASE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLK), OS_SANDBOX_DATABASE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLKW), OS_SANDBOX_DATABASE},

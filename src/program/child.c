@@ -198,6 +198,23 @@ static void take_users(struct supervised *supervised, const struct ipc_message *
 	}
 }
 
+static void take_tokens(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct ipc_tokens *tokens = &supervised->child.tokens;
+	struct unpack body = {message->body, false};
+
+	tokens->count = 0;
+	while (body.rest.length > 0) {
+		struct str program = unpack_str(&body);
+		struct str text = unpack_str(&body);
+
+		if (!body.failed && ipc_tokens_add(tokens, program, text))
+			continue;
+		fail(supervised, -EBADMSG, "the tokens were not accepted");
+		return;
+	}
+}
+
 static void start(struct supervised *supervised)
 {
 	int error = sandbox_enter(supervised->program->name, supervised->child.config,
@@ -322,6 +339,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case CHILD_USERS:
 		take_users(supervised, message);
 		break;
+	case CHILD_TOKENS:
+		take_tokens(supervised, message);
+		break;
 	case CHILD_START:
 		take_over(supervised);
 		break;
@@ -436,6 +456,11 @@ uid_t child_user(const struct child *child, const char *program)
 		if (strcmp(child->users[i].program, program) == 0)
 			return child->users[i].uid;
 	return (uid_t)-1;
+}
+
+struct str child_token(const struct child *child, const char *program)
+{
+	return ipc_tokens_find(&child->tokens, program);
 }
 
 void child_path(const struct child *child, const char *name, char path[108])

@@ -17,6 +17,7 @@
 #define PROGRAM_CHILD_H
 
 #include "config/config.h"
+#include "ipc/token.h"
 #include "os/loop.h"
 
 enum child_message {
@@ -29,6 +30,7 @@ enum child_message {
 	CHILD_STOP,       /* finish what is in flight and end */
 	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
 	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
+	CHILD_TOKENS,     /* (str program, str token)...: its own, and whose it is shown */
 	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
 };
 
@@ -54,7 +56,8 @@ struct child {
 	size_t socket_count;
 	struct child_user users[CHILD_USERS_MAX];
 	size_t user_count;
-	void *state; /* of the program */
+	struct ipc_tokens tokens; /* changed at any time */
+	void *state;              /* of the program */
 };
 
 struct child_program {
@@ -89,6 +92,8 @@ void child_renew(struct child *child);
 int child_socket(const struct child *child, const char *name);
 /* As whom PROGRAM runs; -1, which is nobody's, when that was not told. */
 uid_t child_user(const struct child *child, const char *program);
+/* By what this process shows that it is PROGRAM. */
+struct str child_token(const struct child *child, const char *program);
 /* RUN/NAME as a path in PATH; exits when it is too long. */
 void child_path(const struct child *child, const char *name, char path[108]);
 

@@ -67,8 +67,11 @@ static int start(struct child *child)
 	program->queue = queue_client_new(child->loop, path, STOCK);
 	program->stage = stage_list_new(child->loop, program->directory, program->queue);
 	child_path(child, "send", path);
-	program->helper = stage_helper_new(child->loop, path, CONFIG_LIST_SERVICE, CONCURRENCY,
-					   &handler, program);
+	program->helper =
+		stage_helper_new(child->loop,
+				 &(struct stage_helper_call){path, child_token(child, "list"),
+							     CONFIG_LIST_SERVICE, CONCURRENCY},
+				 &handler, program);
 	child_ready(child);
 	return 0;
 }

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: ISC
 /* queue - sole creator and remover of what is in pid, mess and todo. */
 #include "base/panic.h"
+#include "directory/frame.h"
 #include "log/event.h"
+#include "os/process.h"
 #include "program/child.h"
+#include "queue/protocol.h"
 #include "queue/repair.h"
 #include "queue/server.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SPARE_SIZE = 64 * 1024 };
+enum {
+	SPARE_SIZE = 64 * 1024,
+	OTHERS_OPEN_MAX = 8192,        /* messages of "send" or "list" at once */
+	DESCRIPTORS_OF_OUR_OWN = 4096, /* directories, connections, and some to spare */
+};
 
 struct queue_program {
 	struct child *child;
@@ -72,14 +79,36 @@ static int open_queue(struct child *child)
 	return error;
 }
 
+/* An smtpd has a message for each of its sessions, as many of clients that went while theirs was on
+ * its way to the disk, and some numbers in stock; "list" the messages of some lists; "send"
+ * reports. Of each there may be one that ends and one that begins. */
+static void find_peers(const struct child *child, struct queue_server_peers *peers)
+{
+	const struct config *config = child->config;
+	uint32_t sessions =
+		(config->maxsessions + config->smtpd_workers - 1) / config->smtpd_workers;
+	uint32_t spared = 3 * config->spares + DESCRIPTORS_OF_OUR_OWN;
+	size_t descriptors = os_process_descriptor_limit();
+
+	*peers = (struct queue_server_peers){
+		.manager = {child_user(child, "send"), 2, OTHERS_OPEN_MAX, 1},
+		.intake = {child_user(child, "smtpd"), config->smtpd_workers + 2,
+			   2 * sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
+		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
+		.open = UINT32_MAX,
+		.tokens = &child->tokens,
+	};
+	if (descriptors > 0 && descriptors < UINT32_MAX) /* 0: it is not known */
+		peers->open = descriptors > 2 * (size_t)spared ? (uint32_t)descriptors - spared
+							       : (uint32_t)descriptors / 2;
+}
+
 static int start(struct child *child)
 {
 	struct queue_program *program = child->state;
 	const struct config *config = child->config;
 	const struct queue_intake_options options = {config->spares, SPARE_SIZE, .is_daemon = true};
-	const struct queue_server_peers peers = {.manager = child_user(child, "send"),
-						 .intake = child_user(child, "smtpd"),
-						 .list = child_user(child, "list")};
+	struct queue_server_peers peers;
 	int error = 0;
 
 	for (size_t i = 1; error == 0 && i < config->stage_count; i++)
@@ -88,6 +117,7 @@ static int start(struct child *child)
 		error = queue_intake_open(program->store, &options, &program->intake);
 	if (error < 0)
 		return error;
+	find_peers(child, &peers);
 	program->server = queue_server_new(child->loop, program->store, program->intake,
 					   child_socket(child, "queue"), reserve(config), &peers);
 	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
@@ -99,9 +129,11 @@ static int start(struct child *child)
 static void reload(struct child *child, const struct config *old)
 {
 	struct queue_program *program = child->state;
+	struct queue_server_peers peers;
 
 	(void)old;
-	queue_server_set_reserve(program->server, reserve(child->config));
+	find_peers(child, &peers);
+	queue_server_configure(program->server, reserve(child->config), &peers);
 	for (size_t i = 1; i < child->config->stage_count; i++) {
 		const char *name = child->config->stages[i].name;
 		int error = queue_store_add_service(program->store, name);

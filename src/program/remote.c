@@ -78,7 +78,10 @@ static int start(struct child *child)
 	program->child = child;
 	program->stop_check = os_timer_new(child->loop, check_stop, program);
 	program->helper =
-		stage_helper_new(child->loop, path, "remote", CONCURRENCY, &handler, program);
+		stage_helper_new(child->loop,
+				 &(struct stage_helper_call){path, child_token(child, "remote"),
+							     "remote", CONCURRENCY},
+				 &handler, program);
 	child_ready(child);
 	return 0;
 }

@@ -19,7 +19,8 @@ static int start(struct child *child)
 	child_path(child, "directory", path);
 	resolve->directory = directory_new(child->loop, child->config, path);
 	child_path(child, "send", path);
-	resolve->stage = stage_resolve_new(child->loop, path, resolve->directory);
+	resolve->stage = stage_resolve_new(child->loop, path, child_token(child, "resolve"),
+					   resolve->directory);
 	child_ready(child);
 	return 0;
 }

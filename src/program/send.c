@@ -6,12 +6,14 @@
 #include "program/child.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct send_program {
 	struct child *child;
 	struct os_load load;
 	struct queue_store *store;
 	struct manager *manager;
+	char token[IPC_TOKEN_SIZE]; /* its own */
 };
 
 static int open_store(struct send_program *program)
@@ -55,20 +57,30 @@ static int open_queue(struct child *child)
 	return error;
 }
 
+static struct manager_helper_peer peer(const struct child *child, const char *program)
+{
+	return (struct manager_helper_peer){program, child_user(child, program)};
+}
+
 static int start(struct child *child)
 {
 	struct send_program *program = child->state;
+	struct str token = child_token(child, "send");
 	char path[108];
+
+	memcpy(program->token, token.data, token.length);
 	const struct manager_peers peers = {
 		.listening = child_socket(child, "send"),
 		.notify = child_socket(child, "notify"),
 		.queue_path = path,
-		.resolve = child_user(child, "resolve"),
-		.remote = child_user(child, "remote"),
-		.list = child_user(child, "list"),
-		.services = {[CONFIG_SERVICE_MAILDIR] = child_user(child, "local"),
-			     [CONFIG_SERVICE_LMTP] = child_user(child, "lmtp"),
-			     [CONFIG_SERVICE_PIPE] = child_user(child, "pipe")},
+		.helpers = {[MANAGER_RESOLVE] = peer(child, "resolve"),
+			    [MANAGER_REMOTE] = peer(child, "remote"),
+			    [MANAGER_LIST] = peer(child, "list"),
+			    [MANAGER_LOCAL] = peer(child, "local"),
+			    [MANAGER_LMTP] = peer(child, "lmtp"),
+			    [MANAGER_PIPE] = peer(child, "pipe")},
+		.tokens = &child->tokens,
+		.token = str_from(program->token),
 		.owner = child_user(child, "queue"),
 		.load = &program->load,
 	};

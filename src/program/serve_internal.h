@@ -20,6 +20,7 @@ struct process {
 	unsigned turn;       /* to be stopped: when none of a lower one runs */
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
+	struct ipc_token token; /* of the one that runs */
 	struct os_timer *restart;
 	int connector; /* at which it asks for connections; */
 	int asker;     /* the other end, which it is given */
@@ -113,6 +114,10 @@ void serve_process_ended(struct process *process, int status);
 void serve_set_up(void *process);
 /* Which process works with which socket. */
 bool serve_process_wants(const struct process *process, const char *name);
+/* Tells PROCESS, which is about to start or does, the tokens that it needs. */
+void serve_send_tokens(struct process *process);
+/* PROCESS gets a new token, and those who believe it are told. */
+void serve_renew_token(struct process *process);
 /* How many run. */
 size_t serve_running(const struct supervisor *supervisor);
 

@@ -65,6 +65,7 @@ void serve_set_up(void *context)
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
 	close(text);
 	send_users(process);
+	serve_send_tokens(process);
 	if (process->connector_watch != NULL)
 		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
 				 &process->asker, 1);
@@ -204,6 +205,7 @@ void serve_process_start(void *context)
 	int sockets[2];
 	int error = os_process_socket_pair(sockets);
 
+	serve_renew_token(process); /* before it is there to show it */
 	if (error == 0) {
 		process->pid = start_program(process, sockets[1]);
 		os_socket_close(sockets[1]);

@@ -18,6 +18,7 @@ struct service {
 
 static struct {
 	struct child *child;
+	const char *name;
 	const struct service_kind *kinds;
 	struct service *services;
 	struct service *retired; /* that a reload took away, with jobs that go on */
@@ -68,8 +69,11 @@ static void add_service(const struct config_service *config, const struct servic
 	service->name = memory_copy_string(config->name);
 	service->kind = kind;
 	service->stage = kind->new (child->loop, child->config, config);
-	service->helper = stage_helper_new(child->loop, path, config->name, kind->concurrency,
-					   &handler, service);
+	service->helper =
+		stage_helper_new(child->loop,
+				 &(struct stage_helper_call){path, child_token(child, program.name),
+							     config->name, kind->concurrency},
+				 &handler, service);
 	service->next = program.services;
 	program.services = service;
 }
@@ -236,6 +240,7 @@ int service_main(int argc, char **argv, const char *name, const struct service_k
 {
 	const struct child_program supervised = {name, open, start, reload, stop, pending, hurry};
 
+	program.name = name;
 	program.kinds = kinds;
 	return child_main(argc, argv, &supervised);
 }

@@ -142,6 +142,7 @@ struct queue_intake {
 	unsigned epoch;    /* how many syncs have failed: what was begun before is in doubt */
 	bool has_doubts;   /* a sync failed, of ours or of a process before us in this boot */
 	int64_t doubts_us; /* a data file that was changed later than that is free of them */
+	bool is_blind;     /* the system does not tell who can write to a file */
 	int pid_directory; /* open for life: removals can always be made durable */
 	struct queue_kept_list kept;
 	struct queue_message *messages; /* handed out, not committed */
@@ -155,6 +156,7 @@ struct queue_message {
 	enum mail_stage stage;
 	bool has_envelope; /* S3, whole */
 	bool is_shared;    /* others may have a descriptor: it is not used again */
+	bool is_lent;      /* they do: nothing is queued before they gave it back */
 	bool has_failed;   /* its files are not used again */
 };
 
@@ -162,6 +164,9 @@ struct queue_message {
 void queue_message_release(struct queue_message *message);
 /* The same; the file is removed. */
 void queue_message_discard(struct queue_message *message);
+
+/* lend.c: MESSAGE's file is nobody's but ours from now on. -ETXTBSY: somebody kept it. */
+MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
 /* spare.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,

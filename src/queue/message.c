@@ -201,9 +201,13 @@ int queue_message_write(struct queue_message *message, enum mail_stage stage, st
 
 int queue_message_envelope(struct queue_message *message, enum mail_stage stage, struct str text)
 {
+	int result = 0;
+
 	if (message->has_envelope || message->has_failed || !message->is_shared)
 		return -EINVAL;
-	return end_writing(message, stage, write_envelope(message, text));
+	if (message->is_lent)
+		result = queue_message_take_back(message);
+	return end_writing(message, stage, result == 0 ? write_envelope(message, text) : result);
 }
 
 static void forget(struct queue_message *message)

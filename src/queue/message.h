@@ -56,7 +56,8 @@ uint64_t queue_message_number(const struct queue_message *message);
  *
  * Into a file that is shared: whoever was given its descriptor may stand still for hours and
  * then read it or write to it. So it is emptied before, for what it held was another's
- * message, and removed at the end, never used again.
+ * message, and removed at the end, never used again. And nothing is queued that another process
+ * can still write to (lend.c).
  */
 
 /* S2 to S3 by value: DATA, and TEXT behind it (queue/store.h). TEXT is what
@@ -73,8 +74,11 @@ MUST_CHECK int queue_message_share(struct queue_message *message);
 bool queue_message_is_shared(const struct queue_message *message);
 /* Its descriptor, for writing from offset 0 on. Owned by MESSAGE. */
 int queue_message_file(const struct queue_message *message);
-/* S2 to S3: writes TEXT behind the data, which stands in the file by now. Otherwise as
- * queue_message_write(). */
+/* The same as queue_message_share(), for another process: *FILE_OUT is the descriptor for it, to
+ * be closed here when it was sent. */
+MUST_CHECK int queue_message_lend(struct queue_message *message, int *file_out);
+/* S2 to S3: writes TEXT behind the data, which stands in the file by now. -ETXTBSY: it was lent,
+ * and somebody can still write to it. Otherwise as queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);
 
@@ -104,6 +108,9 @@ size_t queue_intake_held(struct queue_intake *intake);
 /* Whether a sync failed and none has succeeded since: what is accepted now would most likely
  * be refused. queue_message_commit_group() with COUNT 0 tries. */
 bool queue_intake_must_prove(struct queue_intake *intake);
+/* Whether the system could not tell if a file that was lent is ours again (fs.leases-enable is 0):
+ * it was taken to be. */
+bool queue_intake_is_blind(struct queue_intake *intake);
 /* Whether the message was refused, and its name in todo/ could not be taken back yet. */
 bool queue_intake_has_refused(struct queue_intake *intake, uint64_t number);
 /* Tries again to remove, empty or take back the files that the disk did not let go: a full

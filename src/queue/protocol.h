@@ -14,14 +14,18 @@
  *   DATA      u64 number, str data             a part of the message, more follows
  *   ENVELOPE  u64 number, str text             a part of the control file, more follows
  *   COMMIT    u64 number, str text, str data   the last part of both. Where the file is shared
- *                                              the data stand in it by now, and DATA is empty
+ *                                              the data stand in it by now, and DATA is empty;
+ *                                              and nobody has it open for writing any more
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
  *   ABANDON   u64 number                       no more interest; the file is closed
  * A client that goes away abandons all it has open. DATA that wait for their COMMIT are at most
- * QUEUE_BY_VALUE_MAX bytes a client: what belongs to one message is sent in one go.
+ * QUEUE_BY_VALUE_MAX bytes a client, ENVELOPE at most what one message may have: what belongs to
+ * one message is sent in one go. What else a client may have is in queue/server.h. Who does not
+ * read what he is answered is not heard any more.
  *
  * The manager ("send", one connection):
- *   MANAGE                                     I am the manager from now on
+ *   MANAGE    str token                        I am the manager from now on; the token is that
+ *                                              of "send" (ipc/token.h)
  *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
  *                                              wanted removed is under way; scan todo/
  *   CLEANED                                    info/, mess/ and bounce/ have no name left whose
@@ -81,7 +85,6 @@ enum {
 	QUEUE_OPEN_MAX = 16,             /* numbers in one OPENED */
 	QUEUE_ENVELOPE_PART = 32 * 1024, /* bytes of text in one ENVELOPE or COMMIT */
 	QUEUE_ENVELOPE_MAX = 16 << 20,   /* bytes of an envelope in all */
-	QUEUE_CLIENT_FILES_MAX = 8192,   /* data files that "queue" holds open for one client */
 };
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+enum { CLIENT_BACKLOG_MAX = 64 * 1024 };
+
 static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
@@ -72,7 +74,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ok = server_abandon(client, &body);
 		break;
 	case QUEUE_PROTOCOL_MANAGE:
-		ok = message->body.length == 0 && server_manage(client);
+		ok = server_manage(client, &body);
 		break;
 	case QUEUE_PROTOCOL_CLEANED:
 		ok = message->body.length == 0 && server_cleaned(client);
@@ -86,8 +88,12 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	default:
 		break;
 	}
+	/* who is answered and does not read */
+	if (ok && client != client->server->manager &&
+	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)
+		ok = false;
 	if (!ok) {
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		log_event_rated(EVENT_IPC_REFUSED, log_number("type", message->type));
 		client_close(client);
 	}
 }
@@ -106,9 +112,8 @@ static void on_connection(void *context, int socket)
 	uid_t user = os_socket_peer_user(socket);
 	struct server_client *client;
 
-	if (user != server->peers.manager && user != server->peers.intake &&
-	    user != server->peers.list) {
-		log_event(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+	if (!server_may_connect(server, user)) {
+		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
 		os_socket_close(socket);
 		return;
 	}
@@ -161,11 +166,6 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server_check_numbers(server);
 	clean(server); /* before a manager scans */
 	return server;
-}
-
-void queue_server_set_reserve(struct queue_server *server, uint64_t reserve)
-{
-	server->reserve = reserve;
 }
 
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)

@@ -26,8 +26,11 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	HASH_ADD(hh, server->committing, number, sizeof held->number, held);
 	client->committing++;
 	client->data_bytes -= held->data.length;
+	client->text_bytes -= held->text.length;
 	held->data_size = held->data.length;
-	server->group_bytes += held->data_size;
+	/* the text is put behind the data, too */
+	held->group_size = held->data.length + 2 * held->text.length;
+	server->group_bytes += held->group_size;
 	queue_group_add(server->group, held);
 	if (server->group_bytes <= GROUP_BYTES_MAX)
 		return;
@@ -106,7 +109,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	struct server_client *client = held->client;
 
 	HASH_DELETE(hh, server->committing, held);
-	server->group_bytes -= held->data_size;
+	server->group_bytes -= held->group_size;
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
 		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id),
@@ -116,8 +119,8 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 		else
 			server_notice_add(server, held);
 	} else {
-		log_event(EVENT_QUEUE_ERROR, log_id(held->id), log_string("operation", "commit"),
-			  log_error(held->result));
+		log_event_rated(EVENT_QUEUE_ERROR, log_id(held->id),
+				log_string("operation", "commit"), log_error(held->result));
 		if (held->result == -EEXIST)
 			server_look_at(server, held->stage, held->number);
 	}
@@ -141,6 +144,7 @@ static void group_done(void *context, void **items, size_t count)
 	}
 	server_notice_send(server);
 	server_check_syncs(server);
+	server_check_sight(server);
 	if (server->is_full)
 		(void)server_check_room(server);
 	server_finish_stop(server);

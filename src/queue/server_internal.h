@@ -23,7 +23,8 @@ struct server_held {
 	struct server_client *client;
 	struct buffer text; /* of the control file */
 	struct buffer data; /* by value */
-	size_t data_size;   /* of it, in server->group_bytes */
+	size_t data_size;   /* of it, once it is on its way to the disk */
+	size_t group_size;  /* of it and the text, in server->group_bytes */
 	enum mail_stage stage;
 	struct mail_id id;
 	int result;
@@ -37,6 +38,7 @@ struct server_client {
 	struct server_held *files; /* by number; not those being committed */
 	size_t committing;
 	size_t data_bytes; /* of messages that it has not committed yet */
+	size_t text_bytes; /* the same */
 	bool is_paused;    /* it is not heard while too much is on its way to the disk */
 	uid_t user;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
@@ -57,7 +59,7 @@ struct queue_server {
 	struct server_client *clients;
 	struct server_client *manager;  /* one of the clients, or NULL */
 	struct server_held *committing; /* by number */
-	size_t group_bytes;             /* of the data of these */
+	size_t group_bytes;             /* of the data and texts of these */
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
@@ -68,6 +70,7 @@ struct queue_server {
 	enum queue_sync sync; /* that was told last */
 	bool is_full;
 	bool is_copied;   /* a file has another inode than its name says: nothing new comes in */
+	bool is_blind;    /* that was said */
 	bool is_doubtful; /* a sync has failed, and none succeeded since */
 	bool is_cleaned;  /* pid and mess were, since the start */
 	bool has_missed;  /* the manager must be told to scan */
@@ -87,6 +90,15 @@ bool server_commit(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
 
+/* server_limit.c: what a client may have. */
+bool server_may_connect(const struct queue_server *server, uid_t user);
+/* 0, or -EMFILE: CLIENT cannot begin COUNT messages more. */
+int server_check_open(const struct server_client *client, size_t count);
+/* Of a message that CLIENT adds. */
+uint32_t server_recipients_max(const struct server_client *client);
+/* Bytes of the texts of messages that CLIENT has not committed: those of one. */
+size_t server_text_max(const struct server_client *client);
+
 /* server_commit.c: groups on their way to the disk. */
 extern const struct queue_group_handler server_group_handler;
 /* HELD goes to the disk with the next group. */
@@ -100,7 +112,7 @@ void server_held_free(struct server_held *held);
 enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
 
 /* server_manager.c: what the manager is told, and what it asks for. */
-bool server_manage(struct server_client *client);
+bool server_manage(struct server_client *client, struct unpack *body);
 bool server_cleaned(struct server_client *client);
 bool server_remove(struct server_client *client, struct unpack *body);
 void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
@@ -124,6 +136,8 @@ void server_check_numbers(struct queue_server *server);
 void server_is_copied(struct queue_server *server, const char *path, uint64_t inode);
 /* After each group. */
 void server_check_syncs(struct queue_server *server);
+/* Says once that nobody knows whether files that were lent are still written to. */
+void server_check_sight(struct queue_server *server);
 void server_prove(void *context);
 
 /* server.c */

@@ -280,11 +280,13 @@ bool server_cleaned(struct server_client *client)
 	return true;
 }
 
-bool server_manage(struct server_client *client)
+bool server_manage(struct server_client *client, struct unpack *body)
 {
 	struct queue_server *server = client->server;
+	struct str token = unpack_str(body);
 
-	if (client->user != server->peers.manager)
+	if (!unpack_is_whole(body) || client->user != server->peers.manager.user ||
+	    !ipc_tokens_match(server->peers.tokens, "send", token))
 		return false;
 	server->manager = client;
 	server->has_missed = false;

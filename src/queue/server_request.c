@@ -2,6 +2,7 @@
 /* Requests of those who add messages. */
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/file.h"
 #include "queue/server_internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static int open_files(struct server_client *client, size_t count, struct buffer 
 	size_t opened = 0;
 	int error = server_check_intake(server);
 
-	if (error == 0 && HASH_COUNT(client->files) + count > QUEUE_CLIENT_FILES_MAX)
-		error = -EMFILE;
+	if (error == 0)
+		error = server_check_open(client, count);
 	while (error == 0 && opened < count) {
 		struct server_held *held = memory_alloc_zero(1, sizeof *held);
 
@@ -75,7 +76,8 @@ bool server_open(struct server_client *client, struct unpack *body)
 	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, &numbers,
 			   &opened);
 	if (error < 0 && error != -ENOSPC)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open"), log_error(error));
+		log_event_rated(EVENT_QUEUE_ERROR, log_string("operation", "open"),
+				log_error(error));
 	if (opened > 0)
 		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&numbers),
 				 NULL, 0);
@@ -97,6 +99,7 @@ void server_held_abandon(struct server_client *client, struct server_held *held)
 {
 	HASH_DELETE(hh, client->files, held);
 	client->data_bytes -= held->data.length;
+	client->text_bytes -= held->text.length;
 	queue_message_abandon(held->message);
 	server_held_free(held);
 }
@@ -113,16 +116,15 @@ bool server_share(struct server_client *client, struct unpack *body)
 	if (!unpack_is_whole(body) || held == NULL || held->data.length > 0 ||
 	    queue_message_is_shared(held->message))
 		return false;
-	error = queue_message_share(held->message);
+	error = queue_message_lend(held->message, &file);
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-			  log_string("operation", "share"), log_error(error));
-	else
-		file = queue_message_file(held->message);
+		log_event_rated(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+				log_string("operation", "share"), log_error(error));
 	pack_u64(&answer, number);
 	pack_u32(&answer, (uint32_t)-error);
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_SHARED, 0, buffer_view(&answer), &file,
 			 error == 0);
+	os_file_close(file);
 	return true;
 }
 
@@ -137,11 +139,14 @@ static bool add_data(struct server_client *client, struct server_held *held, str
 	return true;
 }
 
-static bool add_text(struct server_held *held, struct str text)
+static bool add_text(struct server_client *client, struct server_held *held, struct str text)
 {
-	if (text.length > QUEUE_ENVELOPE_MAX - held->text.length)
+	size_t bound = server_text_max(client);
+
+	if (text.length > bound || client->text_bytes > bound - text.length)
 		return false;
 	buffer_append_str(&held->text, text);
+	client->text_bytes += text.length;
 	return true;
 }
 
@@ -158,11 +163,11 @@ bool server_envelope(struct server_client *client, struct unpack *body)
 	struct server_held *held = find_held(client, unpack_u64(body));
 	struct str text = unpack_str(body);
 
-	return unpack_is_whole(body) && held != NULL && add_text(held, text);
+	return unpack_is_whole(body) && held != NULL && add_text(client, held, text);
 }
 
 /* Whether the text is an envelope of HELD's, and of a message without a map. */
-static int check_envelope(struct server_held *held)
+static int check_envelope(const struct server_client *client, struct server_held *held)
 {
 	struct queue_control *control;
 	int error = queue_control_parse(buffer_view(&held->text), &control, NULL);
@@ -171,6 +176,8 @@ static int check_envelope(struct server_held *held)
 		return error;
 	if (control->envelope->id.number != held->number || control->is_mapped)
 		error = -EBADMSG;
+	else if (control->envelope->recipient_count > server_recipients_max(client))
+		error = -E2BIG;
 	held->stage = control->envelope->stage;
 	held->id = control->envelope->id;
 	queue_control_free(control);
@@ -185,20 +192,21 @@ bool server_commit(struct server_client *client, struct unpack *body)
 	struct server_held *held = find_held(client, number);
 	int error;
 
-	if (!unpack_is_whole(body) || held == NULL || !add_text(held, text))
+	if (!unpack_is_whole(body) || held == NULL || !add_text(client, held, text))
 		return false;
 	/* for what the thread puts behind it as well */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;
-	error = client->server->is_copied ? -EUCLEAN
-					  : check_envelope(held); /* who has a number from before */
+	error = client->server->is_copied
+			? -EUCLEAN
+			: check_envelope(client, held); /* who has a number from before */
 	if (error == 0) {
 		server_commit_begin(client, held);
 		return true;
 	}
-	log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-		  log_string("operation", "envelope"), log_error(error));
+	log_event_rated(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
+			log_string("operation", "envelope"), log_error(error));
 	server_commit_answer(client, number, error);
 	server_commit_answers_send(client);
 	server_held_abandon(client, held);

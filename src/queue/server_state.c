@@ -66,6 +66,14 @@ void server_check_syncs(struct queue_server *server)
 		os_timer_start(server->proof_timer, PROOF_DELAY_US);
 }
 
+void server_check_sight(struct queue_server *server)
+{
+	if (server->is_blind || !queue_intake_is_blind(server->intake))
+		return;
+	server->is_blind = true;
+	log_event(EVENT_SANDBOX_LACKS, log_string("feature", "leases (fs.leases-enable)"));
+}
+
 void server_prove(void *context)
 {
 	struct queue_server *server = context;

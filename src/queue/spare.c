@@ -11,7 +11,7 @@
  *
  * And a file is never used again once a descriptor of it has left this process (kept.c). The
  * others have two ways to a queue file. A descriptor that they were given is of a file that
- * is marked as shared before it is sent (queue_message_share()), or, for delivery, of a message
+ * is marked as shared before it is sent (queue_message_lend()), or, for delivery, of a message
  * that is larger than goes by value, which came in by such a file. And "send" opens
  * files by their names, but reads and closes them within one turn, and it is the one who asks
  * for their removal: a message of which it asked that is not read again. It may be stopped in

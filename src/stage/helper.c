@@ -11,8 +11,7 @@
 
 struct stage_helper {
 	struct ipc_client *ipc;
-	char *service;
-	uint32_t concurrency;
+	struct buffer hello;
 	const struct stage_helper_handler *handler;
 	void *context;
 	struct stage_helper_job *jobs;
@@ -164,15 +163,10 @@ static void drain(struct stage_helper *helper)
 static void on_connected(void *context)
 {
 	struct stage_helper *helper = context;
-	struct buffer body = {0};
 
-	if (helper->is_retired)
-		return;
-	ipc_job_add_hello(&body,
-			  &(struct ipc_job_hello){str_from(helper->service), helper->concurrency});
-	ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
-			 NULL, 0);
-	buffer_clear(&body);
+	if (!helper->is_retired)
+		ipc_channel_send(ipc_client_channel(helper->ipc), IPC_JOB_HELLO, 0,
+				 buffer_view(&helper->hello), NULL, 0);
 }
 
 static void on_message(void *context, struct ipc_message *message)
@@ -209,17 +203,16 @@ static void on_lost(void *context)
 
 static const struct ipc_client_handler client_handler = {on_connected, on_message, on_lost};
 
-struct stage_helper *stage_helper_new(struct os_loop *loop, const char *path, const char *service,
-				      uint32_t concurrency,
+struct stage_helper *stage_helper_new(struct os_loop *loop, const struct stage_helper_call *call,
 				      const struct stage_helper_handler *handler, void *context)
 {
 	struct stage_helper *helper = memory_alloc_zero(1, sizeof *helper);
 
-	helper->service = memory_copy_string(service);
-	helper->concurrency = concurrency;
+	ipc_job_add_hello(&helper->hello, &(struct ipc_job_hello){str_from(call->service),
+								  call->concurrency, call->token});
 	helper->handler = handler;
 	helper->context = context;
-	helper->ipc = ipc_client_new(loop, path, &client_handler, helper);
+	helper->ipc = ipc_client_new(loop, call->path, &client_handler, helper);
 	return helper;
 }
 
@@ -231,7 +224,7 @@ void stage_helper_free(struct stage_helper *helper)
 		stage_helper_finish(helper->jobs);
 	drop_incomplete(helper);
 	ipc_client_free(helper->ipc);
-	free(helper->service);
+	buffer_clear(&helper->hello);
 	free(helper);
 }
 

@@ -57,10 +57,17 @@ struct stage_helper_handler {
 
 struct stage_helper;
 
-/* Connects to "send" at PATH as a helper for SERVICE ("remote", or the name of
- * a local service), and again when the connection is lost. */
-struct stage_helper *stage_helper_new(struct os_loop *loop, const char *path, const char *service,
-				      uint32_t concurrency,
+/* Whom a helper calls, and as whom. */
+struct stage_helper_call {
+	const char *path; /* of the socket of "send" */
+	struct str token; /* of this process */
+	const char *service;
+	uint32_t concurrency;
+};
+
+/* Connects to "send" as a helper for CALL's service ("remote", or the name of
+ * a local service), and again when the connection is lost. CALL is copied. */
+struct stage_helper *stage_helper_new(struct os_loop *loop, const struct stage_helper_call *call,
 				      const struct stage_helper_handler *handler, void *context);
 void stage_helper_free(struct stage_helper *helper);
 

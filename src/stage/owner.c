@@ -50,6 +50,40 @@ static bool find_named(const char *name, struct os_process_account *owner, struc
 	return true;
 }
 
+/* 1: a process of ours runs as UID; 0; -errno: that is not known. */
+static int is_ours(const struct config *config, uid_t uid)
+{
+	struct os_process_account account;
+	int error = 0;
+
+	if (*config->user != '\0')
+		error = os_process_account_find(config->user, &account);
+	if (error < 0 || (*config->user != '\0' && account.user.uid == uid))
+		return error < 0 ? error : 1;
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
+		if (*config->processes[i].user == '\0')
+			continue;
+		error = os_process_account_find(config->processes[i].user, &account);
+		if (error < 0 || account.user.uid == uid)
+			return error < 0 ? error : 1;
+	}
+	return 0;
+}
+
+/* A program is anybody's: with our user it could stop us, or speak for us. */
+static bool check_program_owner(const struct config *config, const struct os_process_account *owner,
+				struct mail_verdict *why)
+{
+	int result = owner->user.change ? is_ours(config, owner->user.uid) : 1;
+
+	if (result < 0)
+		return refuse(why, "4.3.0", "Cannot look our own users up: %s", strerror(-result));
+	if (result > 0)
+		return refuse(why, "4.3.5", "No program is run as %s, as whom we run ourselves",
+			      owner->user.change ? owner->name : "root");
+	return true;
+}
+
 bool owner_find(const struct config *config, const struct config_service *service,
 		struct str address, struct os_process_account *owner_out,
 		struct mail_verdict *why_out)
@@ -73,6 +107,8 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	if (owner.user.change && !os_process_is_root())
 		return refuse(why_out, "4.3.5",
 			      "Only when started by root can mail be delivered as %s", owner.name);
+	if (is_pipe && os_process_is_root() && !check_program_owner(config, &owner, why_out))
+		return false;
 	*owner_out = owner;
 	return true;
 }

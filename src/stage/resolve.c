@@ -15,7 +15,8 @@ struct stage_resolve {
 	struct os_loop *loop;
 	struct directory *directory;
 	struct question *questions; /* under way */
-	struct buffer answers;      /* not sent yet */
+	struct buffer hello;
+	struct buffer answers; /* not sent yet */
 	struct os_task answers_task;
 };
 
@@ -279,12 +280,9 @@ static void on_message(void *context, struct ipc_message *message)
 static void on_connected(void *context)
 {
 	struct stage_resolve *resolve = context;
-	struct buffer body = {0};
 
-	ipc_job_add_hello(&body, &(struct ipc_job_hello){STR("resolve"), UINT32_MAX});
-	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_HELLO, 0, buffer_view(&body),
-			 NULL, 0);
-	buffer_clear(&body);
+	ipc_channel_send(ipc_client_channel(resolve->ipc), IPC_JOB_HELLO, 0,
+			 buffer_view(&resolve->hello), NULL, 0);
 }
 
 /* "send" asks again whatever it wants to know. */
@@ -299,11 +297,13 @@ static void on_lost(void *context)
 
 static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
 
-struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path,
+struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path, struct str token,
 					struct directory *directory)
 {
 	struct stage_resolve *resolve = memory_alloc_zero(1, sizeof *resolve);
 
+	ipc_job_add_hello(&resolve->hello,
+			  &(struct ipc_job_hello){STR("resolve"), UINT32_MAX, token});
 	resolve->loop = loop;
 	resolve->directory = directory;
 	resolve->answers_task = (struct os_task){.call = send_answers, .context = resolve};
@@ -317,5 +317,6 @@ void stage_resolve_free(struct stage_resolve *resolve)
 	os_task_cancel(resolve->loop, &resolve->answers_task);
 	ipc_client_free(resolve->ipc);
 	buffer_clear(&resolve->answers);
+	buffer_clear(&resolve->hello);
 	free(resolve);
 }

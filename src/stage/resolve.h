@@ -12,8 +12,9 @@
 
 struct stage_resolve;
 
-/* Connects to "send" at PATH and answers until it is freed. DIRECTORY is borrowed. */
-struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path,
+/* Connects to "send" at PATH, shows it TOKEN (ipc/token.h; copied) and answers until it is freed.
+ * DIRECTORY is borrowed. */
+struct stage_resolve *stage_resolve_new(struct os_loop *loop, const char *path, struct str token,
 					struct directory *directory);
 void stage_resolve_free(struct stage_resolve *resolve);
 

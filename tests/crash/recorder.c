@@ -628,6 +628,16 @@ static void fill_info(const struct disk_node *node, struct os_file_info *info_ou
 	};
 }
 
+int os_file_is_open_elsewhere(int file)
+{
+	return begin(CALL_INFO, node_of(file)->kind);
+}
+
+int os_file_has_writers(int file)
+{
+	return begin(CALL_INFO, node_of(file)->kind);
+}
+
 int os_file_info(int file, struct os_file_info *info_out)
 {
 	const struct disk_node *node = node_of(file);

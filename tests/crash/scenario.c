@@ -92,7 +92,20 @@ static void write_control(struct entry *entry, unsigned recipients)
 	mail_envelope_free(envelope);
 }
 
-/* By value what may, and the rest into a file that is shared. */
+/* As the daemon takes it from another process. */
+static int write_lent(struct queue_message *message, struct str data)
+{
+	int file;
+	int result = queue_message_lend(message, &file);
+
+	if (result < 0)
+		return result;
+	result = os_file_write(file, data.data, data.length, 0);
+	os_file_close(file);
+	return result;
+}
+
+/* By value what may, and the rest into a file that is lent. */
 static int write_data(struct queue_message *message, const struct entry *entry,
 		      enum mail_stage stage)
 {
@@ -104,9 +117,7 @@ static int write_data(struct queue_message *message, const struct entry *entry,
 		buffer_append_str(&copy, data);
 		return queue_message_write(message, stage, &copy, buffer_view(&entry->control));
 	}
-	result = queue_message_share(message);
-	if (result == 0)
-		result = os_file_write(queue_message_file(message), data.data, data.length, 0);
+	result = write_lent(message, data);
 	return result == 0 ? queue_message_envelope(message, stage, buffer_view(&entry->control))
 			   : result;
 }

@@ -219,7 +219,7 @@ def test_a_program_ends_with_the_process_that_watches_it(node, program):
 needs_root = pytest.mark.skipif(not is_root(), reason="only root can become others")
 
 
-@pytest.mark.parametrize("user,who", [("games", "games"), ("%u", "daemon"), ("", "nobody")])
+@pytest.mark.parametrize("user,who", [("games", "games"), ("%u", "daemon")])
 @needs_root
 def test_programs_run_as_their_user(node, program, user, who):
     tool = program(REPORT)
@@ -237,6 +237,66 @@ def test_programs_run_as_their_user(node, program, user, who):
     for pid in set(mx.pids()) - set(mx.pids("local") + mx.pids("pipe")):
         with open(f"/proc/{pid}/status", encoding="ascii") as status:
             assert "\nUid:\t0" not in status.read()
+
+
+@pytest.mark.parametrize("user", ["", "nobody", "backup"])
+@needs_root
+def test_no_program_is_one_of_us(node, program, user):
+    """It could stop the process that started it, or speak for it."""
+    tool = program(REPORT)
+    mx = node(switch_user=True, settings="process remote { user = backup }\n")
+    mx.settings += tool.service(tool.report_path, more=f'user = "{user}"')
+    mx.write_configuration()
+    refused = mx.reload("config_refused")["problem"]
+    assert "service box.user: " in refused and "no process of Stagepost runs" in refused
+
+
+@needs_root
+def test_no_recipient_makes_a_program_one_of_us(node, program):
+    """His name decides as whom the program runs: root, and those as whom we run, it cannot be."""
+    tool = program(REPORT)
+    mx = node(domains=[DOMAIN], switch_user=True, settings=(
+        "process remote { user = backup }\n" + tool.service(tool.report_path, more='user = "%u"')))
+    deliver(mx, ["root@box.test", "nobody@box.test", "backup@box.test"], TEXT, sender="")
+    assert outcome(mx, "root@box.test")[:2] == ("failed", "5.7.0")
+    for name in "nobody", "backup":
+        assert outcome(mx, f"{name}@box.test")[:2] == ("deferred", "4.3.5")
+    assert not os.path.exists(tool.report_path)
+
+
+ATTACK = """
+import json, os, signal, socket, sys
+seen = {"groups": os.getgroups(), "group": os.getgid()}
+for what, act in (("stop", lambda: os.kill(os.getppid(), signal.SIGKILL)),
+                  ("helper", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[2] + "/send")),
+                  ("client", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[2] + "/queue")),
+                  ("order", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).connect(sys.argv[2] + "/notify"))):
+    try:
+        act()
+        seen[what] = "done"
+    except OSError as error:
+        seen[what] = os.strerror(error.errno)
+with open(sys.argv[1] + ".new", "w") as file:
+    json.dump(seen, file)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+sys.stdin.read()
+"""
+
+
+@needs_root
+def test_a_program_that_attacks_reaches_none_of_us(node, program):
+    tool = program(ATTACK)
+    mx = node(domains=[DOMAIN], switch_user=True, start=False)
+    mx.settings = tool.service(tool.report_path, mx.run, more="user = games")
+    mx.write_configuration()
+    mx.start()
+    pids = mx.pids("pipe")
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test")[:2] == ("delivered", "2.0.0")
+    assert tool.report() == {
+        "groups": [], "group": pwd.getpwnam("games").pw_gid, "stop": "Operation not permitted",
+        "helper": "Permission denied", "client": "Permission denied", "order": "Permission denied"}
+    assert mx.pids("pipe") == pids
 
 
 @needs_root

@@ -96,7 +96,7 @@ def test_nothing_that_is_done_is_refused(node, ground, sync):
               domains=["a.test", 'domain "own.test" { service = own }',
                        'domain "box.test" { service = box }'],
               settings=PROCESSES + f'queue_sync = {sync}\nprobe_delay = 1\nspares = 2\n'
-              f'service box {{ kind = pipe command = "/bin/false" }}\n'
+              f'service box {{ kind = pipe command = "/bin/false" user = www-data }}\n'
               f'service own {{ kind = maildir path = "{homes}/%u" user = "%u" }}\n')
     shutil.chown(mx.mail, USERS["local"])
     trace = os.path.join(mx.directory, "trace")

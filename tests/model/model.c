@@ -53,7 +53,9 @@ static struct config *configuration(bool has_extra)
 {
 	static struct config_stage stages[] = {
 		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
-	static struct config_service services[] = {{.name = "local"}, {.name = "extra"}};
+	static struct config_service services[] = {
+		{.name = "local", .kind = CONFIG_SERVICE_MAILDIR},
+		{.name = "extra", .kind = CONFIG_SERVICE_MAILDIR}};
 	static struct config config = {.hostname = "model.example",
 				       .bouncefrom = "MAILER-DAEMON",
 				       .doublebounceto = "postmaster@model.example",
@@ -259,7 +261,7 @@ static void give_order(void)
 
 	if (strcmp(word, "trigger") == 0 || strcmp(word, "wait") == 0)
 		snprintf(text, sizeof text, "%s %s", word,
-			 model_once_in(2) ? "host.dead" : "event");
+			 model_once_in(2) ? "host.dead" : "host.event");
 	else
 		snprintf(text, sizeof text, "%s %" PRIu64, word, m != NULL ? m->id.number : 1);
 	is_giving_up = m != NULL && (strcmp(word, "bounce") == 0 || strcmp(word, "remove") == 0);
@@ -396,7 +398,7 @@ static void peace(void)
 		model_connect_helpers();
 		model_queue_connects();
 		if (i % 1000 == 0) {
-			release("event");
+			release("host.event");
 			release_holds();
 		}
 		model_helpers_finish_all();
@@ -429,8 +431,15 @@ static void on_stopped(void *context)
 
 static void begin(void)
 {
-	const struct manager_peers peers = {
-		.listening = MODEL_LISTENING, .notify = MODEL_NOTIFY, .queue_path = "queue"};
+	static const struct ipc_tokens tokens = {
+		{{"resolve", "token"}, {"remote", "token"}, {"local", "token"}}, 3};
+	const struct manager_peers peers = {.listening = MODEL_LISTENING,
+					    .notify = MODEL_NOTIFY,
+					    .queue_path = "queue",
+					    .helpers = {[MANAGER_RESOLVE] = {"resolve", 0},
+							[MANAGER_REMOTE] = {"remote", 0},
+							[MANAGER_LOCAL] = {"local", 0}},
+					    .tokens = &tokens};
 
 	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
 	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;

@@ -45,7 +45,7 @@ enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_
 /* An order that waits at the notify socket; its answer. */
 const char *model_give_order(const char *text);
 /* Who gives it, and who each helper is, in their order in model_helpers.c. */
-enum { MODEL_HELPERS = 5 };
+enum { MODEL_HELPERS = 6 };
 extern uid_t model_orderer;
 extern uid_t model_users[MODEL_HELPERS];
 /* How often the event was logged. */

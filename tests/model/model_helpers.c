@@ -56,7 +56,8 @@ static struct pretended {
 			    {"remote", 3, NULL, {{0}}, 0, NULL, 0, false, 0},
 			    {"local", 4, NULL, {{0}}, 0, NULL, 0, false, 0},
 			    {"extra", 2, NULL, {{0}}, 0, NULL, 0, false, 0},
-			    {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false, 0}};
+			    {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false, 0},
+			    {"list", 2, NULL, {{0}}, 0, NULL, 0, false, 0}}; /* only in scenes */
 
 static void (*accepted)(void *context, int socket);
 static void *accepted_context;
@@ -281,19 +282,29 @@ static void say(struct pretended *helper, enum ipc_job type, uint32_t tag, struc
 	model_run_tasks();
 }
 
+static void say_hello(int i, const char *token)
+{
+	struct buffer body = {0};
+	const struct ipc_job_hello hello = {str_from(helpers[i].service), helpers[i].places,
+					    str_from(token)};
+
+	accepted(accepted_context, i);
+	ipc_job_add_hello(&body, &hello);
+	say(&helpers[i], IPC_JOB_HELLO, 0, buffer_view(&body));
+	buffer_clear(&body);
+}
+
 void model_connect_helpers(void)
 {
 	for (int i = 0; i < MODEL_HELPERS; i++) {
-		struct buffer body = {0};
-		const struct ipc_job_hello hello = {str_from(helpers[i].service),
-						    helpers[i].places};
-
 		if (helpers[i].channel != NULL)
 			continue;
-		accepted(accepted_context, i);
-		ipc_job_add_hello(&body, &hello);
-		say(&helpers[i], IPC_JOB_HELLO, 0, buffer_view(&body));
-		buffer_clear(&body);
+		if (model_once_in(10)) {
+			say_hello(i, "guess");
+			if (helpers[i].channel != NULL)
+				model_fail("somebody is a helper without its token");
+		}
+		say_hello(i, "token");
 	}
 }
 
@@ -320,7 +331,7 @@ static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
 		report.status = STR("5.1.1");
 	else if (!peace && kind == 'w')
 		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not yet"),
-						 STR("event")};
+						 STR("host.event")};
 	else if (!peace && (kind == 'd' || (kind == 's' && model_once_in(4))))
 		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not reached"),
 						 kind == 'd' ? STR("host.dead") : STR("")};
@@ -402,15 +413,34 @@ static void lie(struct pretended *helper)
 	buffer_clear(&body);
 }
 
+/* A trigger that is not for a helper of its kind to set ends the connection. */
+static void hold_others_back(struct pretended *helper)
+{
+	static const char *const triggers[] = {"hold.1-1", "directory", "service.extra", "x"};
+	struct pretended_job *job = &helper->jobs[0];
+	const struct ipc_job_report text = {job->deliveries[0], 0, STR("4.4.1"), STR("not reached"),
+					    str_from(triggers[model_random(COUNT_OF(triggers))])};
+	struct buffer body = {0};
+
+	ipc_job_add_report(&body, &text);
+	say(helper, IPC_JOB_REPORT, job->tag, buffer_view(&body));
+	if (helper->channel != NULL)
+		model_fail("a helper for %s has set the trigger %s", helper->service,
+			   text.trigger.data);
+	buffer_clear(&body);
+}
+
 /* STATUS: it goes nowhere, or NULL. */
 static void add_target(struct buffer *body, uint32_t recipient, const char *address,
 		       const char *status)
 {
 	bool is_extra = strstr(address, "@extra") != NULL;
-	bool is_local = is_extra || strstr(address, "@local") != NULL;
+	bool is_list = strstr(address, "@list") != NULL;
+	bool is_local = is_extra || is_list || strstr(address, "@local") != NULL;
 	struct ipc_job_target target = {.recipient = recipient,
 					.route = is_local ? QUEUE_ROUTE_LOCAL : QUEUE_ROUTE_REMOTE,
 					.service = is_extra   ? STR("extra")
+						   : is_list  ? STR("list")
 						   : is_local ? STR("local")
 							      : STR(""),
 					.address = str_from(address),
@@ -466,6 +496,8 @@ static void act(struct pretended *helper, bool peace)
 		answer(helper, peace);
 	else if (!peace && model_once_in(400))
 		lie(helper);
+	else if (!peace && helper->job_count > 0 && model_once_in(400))
+		hold_others_back(helper);
 	else if (!peace && helper->job_count > 0 && model_once_in(20))
 		repeat(helper, model_random(helper->job_count));
 	else if (helper->job_count > 0)

@@ -29,9 +29,13 @@ void model_fail(const char *format, ...)
 
 static void configure(bool has_extra)
 {
-	static struct config_stage stages[] = {
-		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
-	static struct config_service services[] = {{.name = "local"}, {.name = "extra"}};
+	static struct config_stage stages[] = {{"remote", 10, 4, false},
+					       {"local", 4, 4, false},
+					       {"list", 2, 2, false},
+					       {"extra", 2, 2, false}};
+	static struct config_service services[] = {
+		{.name = "local", .kind = CONFIG_SERVICE_MAILDIR},
+		{.name = "extra", .kind = CONFIG_SERVICE_LMTP}};
 
 	scene_config = (struct config){.hostname = "model.example",
 				       .bouncefrom = "MAILER-DAEMON",
@@ -40,7 +44,7 @@ static void configure(bool has_extra)
 				       .rescan_us = HOUR_US,
 				       .probe_delay_us = MINUTE_US,
 				       .stages = stages,
-				       .stage_count = has_extra ? 3 : 2,
+				       .stage_count = has_extra ? 4 : 3,
 				       .services = services,
 				       .service_count = has_extra ? 2 : 1};
 	model_config = &scene_config;
@@ -60,17 +64,26 @@ static void on_ready(void *context)
 
 void scene_begin(bool has_extra)
 {
+	static const struct ipc_tokens tokens = {{{"resolve", "token"},
+						  {"remote", "token"},
+						  {"local", "token"},
+						  {"lmtp", "token"},
+						  {"list", "token"}},
+						 5};
 	const struct manager_peers peers = {.listening = MODEL_LISTENING,
 					    .notify = MODEL_NOTIFY,
 					    .queue_path = "queue",
-					    .resolve = 1,
-					    .remote = 2,
-					    .services = {[0] = 3},
+					    .helpers = {[MANAGER_RESOLVE] = {"resolve", 1},
+							[MANAGER_REMOTE] = {"remote", 2},
+							[MANAGER_LOCAL] = {"local", 3},
+							[MANAGER_LMTP] = {"lmtp", 3},
+							[MANAGER_LIST] = {"list", 5}},
+					    .tokens = &tokens,
 					    .owner = 4};
 
 	model_is_calm = true;
 	for (size_t i = 0; i < MODEL_HELPERS; i++)
-		model_users[i] = i < 2 ? peers.remote : i < 4 ? peers.services[0] : peers.resolve;
+		model_users[i] = i < 2 ? 2 : i < 4 ? 3 : i < 5 ? 1 : 5;
 	model_orderer = 0;
 	model_disk = (struct model_disk){.capacity = CAPACITY};
 	model_disk.messages = memory_alloc_zero(CAPACITY, sizeof *model_disk.messages);

@@ -13,6 +13,8 @@
 
 struct queue_server_scene scene;
 
+const struct ipc_tokens scene_tokens = {{{"send", "send-1"}, {"remote", "remote-1"}}, 2};
+
 static void on_stopped(void *context)
 {
 	os_loop_stop(context);
@@ -52,7 +54,10 @@ void scene_start_for(uint64_t reserve, const struct queue_server_peers *peers)
 
 void scene_start(uint64_t reserve)
 {
-	const struct queue_server_peers peers = {.manager = geteuid(), .intake = geteuid()};
+	const struct queue_server_peers peers = {.manager = {geteuid(), 1, 8192, 1},
+						 .intake = {geteuid(), 1, 8192, 100000},
+						 .open = UINT32_MAX,
+						 .tokens = &scene_tokens};
 
 	scene_start_for(reserve, &peers);
 }
@@ -162,7 +167,7 @@ uint32_t scene_hear_result(struct queue_peer *peer, uint64_t number)
 	return unpack_u32(&body);
 }
 
-uint32_t scene_commit(struct queue_peer *peer, uint64_t number, struct str text)
+void scene_say_envelope(struct queue_peer *peer, uint64_t number, struct str text)
 {
 	while (text.length > QUEUE_ENVELOPE_PART) {
 		scene_say_part(peer, QUEUE_PROTOCOL_ENVELOPE, number,
@@ -170,6 +175,11 @@ uint32_t scene_commit(struct queue_peer *peer, uint64_t number, struct str text)
 		text = str_skip(text, QUEUE_ENVELOPE_PART);
 	}
 	scene_say_commit(peer, number, text, STR("data\r\n"));
+}
+
+uint32_t scene_commit(struct queue_peer *peer, uint64_t number, struct str text)
+{
+	scene_say_envelope(peer, number, text);
 	return scene_hear_result(peer, number);
 }
 
@@ -188,7 +198,7 @@ struct queue_peer scene_manage(void)
 {
 	struct queue_peer manager = scene_connect();
 
-	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, STR(""));
+	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, SCENE_MANAGE_BODY);
 	assert_int_equal(queue_peer_hear(&manager), QUEUE_PROTOCOL_MANAGED);
 	queue_peer_say(&manager, QUEUE_PROTOCOL_CLEANED, STR(""));
 	return manager;

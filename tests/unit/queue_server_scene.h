@@ -22,9 +22,13 @@ struct queue_server_scene {
 
 extern struct queue_server_scene scene;
 
+/* What "send" shows, and others do not have. */
+#define SCENE_MANAGE_BODY STR("\6\0\0\0send-1")
+extern const struct ipc_tokens scene_tokens;
+
 /* In the place of queue_peer.h; RESERVE bytes are to stay free on its disk. */
 void scene_start_for(uint64_t reserve, const struct queue_server_peers *peers);
-/* For clients and managers of this user. */
+/* For clients and managers of this user, whose bounds nothing comes near. */
 void scene_start(uint64_t reserve);
 void scene_stop(void);
 /* The same with a manager and a client. */
@@ -50,7 +54,9 @@ void scene_say_part(struct queue_peer *peer, uint16_t type, uint64_t number, str
 void scene_say_commit(struct queue_peer *peer, uint64_t number, struct str text, struct str data);
 /* The answer to a commit: 0 or an errno. */
 uint32_t scene_hear_result(struct queue_peer *peer, uint64_t number);
-/* Commits 6 bytes with the envelope TEXT, in as many parts as it needs; the same answer. */
+/* Says to commit 6 bytes with the envelope TEXT, in as many parts as it needs. */
+void scene_say_envelope(struct queue_peer *peer, uint64_t number, struct str text);
+/* That and its answer, the same as above. */
 uint32_t scene_commit(struct queue_peer *peer, uint64_t number, struct str text);
 /* The whole way of a message. */
 uint64_t scene_queue_one(struct queue_peer *peer, unsigned recipients);

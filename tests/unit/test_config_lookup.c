@@ -216,7 +216,7 @@ static void parts_are_found_by_their_names(void **state)
 	struct config *config = config_of(
 		HOST BOX "user = whole\n"
 			 "service own { kind = maildir path = /n/%u user = u }\n"
-			 "service run { kind = pipe command = \"/bin/x\" }\n"
+			 "service run { kind = pipe command = \"/bin/x\" user = r }\n"
 			 "domain a.test { service = box }\ndomain b.test { service = own }\n"
 			 "stage own { concurrency = 3 }\nprocess pipe { user = piper }\n");
 	struct config *home = config_of(HOST BOX "domain a.test { service = box }\n"
@@ -232,8 +232,9 @@ static void parts_are_found_by_their_names(void **state)
 	assert_string_equal(config_process_user(config, "local"), "whole");
 	assert_true(config_has_process_users(config) && !config_has_process_users(home));
 	assert_true(config_has_owners(config, CONFIG_SERVICE_MAILDIR));
-	assert_false(config_has_owners(config, CONFIG_SERVICE_PIPE));
+	assert_true(config_has_owners(config, CONFIG_SERVICE_PIPE));
 	assert_false(config_has_owners(home, CONFIG_SERVICE_MAILDIR));
+	assert_false(config_has_owners(home, CONFIG_SERVICE_PIPE));
 	assert_string_equal(config_default_domain(config), "a.test");
 	assert_string_equal(config_default_domain(home), "mx.example.org");
 	assert_string_equal(config_default_domain(bare), "mx.example.org");

@@ -200,12 +200,12 @@ static const struct refusal sections_cases[] = {
 	{HOST "service a { kind = lmtp address = unix:/l timeout = 0 }",
 	 "t:2: service a.timeout: too small: found \"0\"; allowed: a number of seconds, or of m, "
 	 "h, d or w, from 1s to 1d\n"},
-	{HOST "service a { kind = pipe }",
+	{HOST "service a { kind = pipe user = u }",
 	 "t:2: service a.command: must be set; allowed: an absolute path first, then texts with "
 	 "%a, %d, %s, %u, %x, %%\n"},
-	{HOST "service a { kind = pipe command = { procmail, -d } }\n"
-	      "service b { kind = pipe command = /bin/%u }\n"
-	      "service c { kind = pipe command = { /bin/x, %z, %, \"%%\", \"%u@%d\" } }",
+	{HOST "service a { kind = pipe command = { procmail, -d } user = u }\n"
+	      "service b { kind = pipe command = /bin/%u user = u }\n"
+	      "service c { kind = pipe command = { /bin/x, %z, %, \"%%\", \"%u@%d\" } user = u }",
 	 "t:2: service a.command: not the path of a program: found \"procmail\"; allowed: an "
 	 "absolute path without % as the first\n"
 	 "t:3: service b.command: not the path of a program: found \"/bin/%u\"; allowed: an "
@@ -214,6 +214,20 @@ static const struct refusal sections_cases[] = {
 	 "first, then texts with %a, %d, %s, %u, %x, %%\n"
 	 "t:4: service c.command: a % that means nothing: found \"%\"; allowed: an absolute path "
 	 "first, then texts with %a, %d, %s, %u, %x, %%\n"},
+	{HOST "service a { kind = pipe command = /bin/x }\n"
+	      "service b { kind = pipe command = /bin/x user = stagepost }\n"
+	      "service c { kind = pipe command = /bin/x user = mailer }\n"
+	      "process remote { user = mailer }",
+	 "t:2: service a.user: must be set: the program would have the rights of the queue's "
+	 "processes; allowed: a user as whom no process of Stagepost runs, or %u\n"
+	 "t:3: service b.user: the program would have the rights of the queue's processes: found "
+	 "\"stagepost\"; allowed: a user as whom no process of Stagepost runs, or %u\n"
+	 "t:4: service c.user: the program would have the rights of remote: found \"mailer\"; "
+	 "allowed: a user as whom no process of Stagepost runs, or %u\n"},
+	{HOST "user = \"\" process pipe { user = piper }\n"
+	      "service a { kind = pipe command = /bin/x }\n",
+	 "t:3: service a.user: must be set: the program would have the rights of pipe; allowed: a "
+	 "user as whom no process of Stagepost runs, or %u\n"},
 	{HOST "service a { kind = pipe command = /bin/x user = %d output_max = 1M }",
 	 "t:2: service a.user: not a user name: found \"%d\"; allowed: the name of a user, %u "
 	 "(the recipient's), or empty\n"

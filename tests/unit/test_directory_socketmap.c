@@ -61,7 +61,7 @@ static const char CONFIG[] = "hostname = \"d.example\"\n"
 			     "service maildir { kind = maildir path = \"/m/%d/%u\" }\n"
 			     "service far { kind = lmtp address = \"192.0.2.7:24\" }\n"
 			     "service near { kind = lmtp address = \"unix:/run/lmtp\" }\n"
-			     "service filter { kind = pipe command = \"/bin/cat\" }\n"
+			     "service filter { kind = pipe command = \"/bin/cat\" user = u }\n"
 			     "domain \"c.example\" { service = maildir addresses = \"joe\" }\n";
 
 struct world {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "ipc/channel.h"
 #include "ipc/pack.h"
+#include "ipc/token.h"
 #include "os/process.h"
 #include "os/socket.h"
 #include "test.h"
@@ -212,6 +213,36 @@ static void a_peer_that_goes_is_noticed(void **state)
 	peers_close(&peers);
 }
 
+static void a_token_is_its_own_programs_alone(void **state)
+{
+	struct ipc_tokens tokens = {0};
+	struct ipc_token one;
+	struct ipc_token other;
+	struct str text;
+
+	(void)state;
+	ipc_token_make("remote", &one);
+	ipc_token_make("remote", &other);
+	text = str_from(one.text);
+	assert_string_not_equal(one.text, other.text);
+	assert_int_equal(text.length, 7 + 32);
+	assert_true(ipc_tokens_add(&tokens, STR("remote"), text));
+	assert_true(ipc_tokens_add(&tokens, STR("local"), STR("")));
+	assert_true(ipc_tokens_match(&tokens, "remote", text));
+	assert_false(ipc_tokens_match(&tokens, "local", text));
+	assert_false(ipc_tokens_match(&tokens, "local", STR(""))); /* none is no token */
+	assert_false(ipc_tokens_match(&tokens, "remote", STR("")));
+	assert_false(ipc_tokens_match(&tokens, "remote", str_from(other.text)));
+	assert_false(ipc_tokens_match(&tokens, "remote", str_slice(one.text, text.length - 1)));
+	assert_true(ipc_tokens_add(&tokens, STR("remote"), str_from(other.text)));
+	assert_true(ipc_tokens_match(&tokens, "remote", str_from(other.text)));
+	assert_true(str_equal(ipc_tokens_find(&tokens, "remote"), text));
+	assert_false(ipc_tokens_add(&tokens, STR("sixteen letters!"), STR("x")));
+	while (tokens.count < IPC_TOKENS_MAX)
+		assert_true(ipc_tokens_add(&tokens, STR("x"), STR("x")));
+	assert_false(ipc_tokens_add(&tokens, STR("x"), STR("x")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_handler_may_close_its_channel),
 		cmocka_unit_test(what_breaks_the_rules_ends_the_connection),
 		cmocka_unit_test(a_peer_that_goes_is_noticed),
+		cmocka_unit_test(a_token_is_its_own_programs_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,41 @@ static void levels_have_names(void **state)
 	}
 }
 
+static size_t count_lines(struct str lines, const char *event)
+{
+	size_t count = 0;
+	struct str line;
+
+	while (str_split(&lines, '\n', &line))
+		count += memmem(line.data, line.length, event, strlen(event)) != NULL;
+	return count;
+}
+
+/* What a stranger causes a thousand times is not said a thousand times; what is said otherwise
+ * is. */
+static void a_flood_of_lines_is_counted(void **state)
+{
+	int ends[2];
+	struct str lines;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	for (unsigned i = 0; i < 1000; i++)
+		log_event_rated(EVENT_IPC_REFUSED, log_number("type", i));
+	for (unsigned i = 0; i < 100; i++)
+		log_event(EVENT_IPC_ERROR, log_number("n", i));
+	log_flush();
+	restore();
+	lines = read_pipe(ends[0]);
+	assert_in_range(count_lines(lines, "event=ipc_refused"), LOG_RATE_BURST,
+			LOG_RATE_BURST + 5);
+	assert_int_equal(count_lines(lines, "event=ipc_error"), 100);
+	assert_int_equal(count_lines(lines, "event=log_withheld"), 0); /* in ten seconds */
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +342,7 @@ int main(void)
 		cmocka_unit_test(json_survives_a_round),
 		cmocka_unit_test(the_journal_is_told_priorities),
 		cmocka_unit_test(levels_have_names),
+		cmocka_unit_test(a_flood_of_lines_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,9 +259,13 @@ struct wrong {
 
 static void only_those_who_may_are_heard(void **state)
 {
-	const struct queue_server_peers others = {
-		.manager = geteuid() + 1, .intake = geteuid() + 2, .list = geteuid() + 3};
-	const struct queue_server_peers intake = {.manager = geteuid() + 1, .intake = geteuid()};
+	const struct queue_server_peers others = {.manager = {geteuid() + 1, 1, 1, 1},
+						  .intake = {geteuid() + 2, 1, 1, 1},
+						  .list = {geteuid() + 3, 1, 1, 1}};
+	const struct queue_server_peers intake = {.manager = {geteuid() + 1, 1, 1, 1},
+						  .intake = {geteuid(), 1, 16, 1},
+						  .open = 100,
+						  .tokens = &scene_tokens};
 	struct queue_peer peer;
 
 	(void)state;
@@ -273,7 +277,7 @@ static void only_those_who_may_are_heard(void **state)
 	scene_start_for(0, &intake);
 	peer = scene_connect();
 	scene_open_one(&peer);
-	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, STR(""));
+	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, SCENE_MANAGE_BODY);
 	assert_int_equal(queue_peer_hear(&peer), 0);
 	queue_peer_close(&peer);
 	scene_stop();
@@ -296,6 +300,13 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ZEROES),
 		WRONG(QUEUE_PROTOCOL_ABANDON, false, ""),
 		WRONG(QUEUE_PROTOCOL_MANAGE, false, "x"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, ""),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\0\0\0\0"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\6\0\0\0send-2"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\5\0\0\0send-"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\7\0\0\0send-11"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\6\0\0\0send-1x"),
+		WRONG(QUEUE_PROTOCOL_MANAGE, false, "\10\0\0\0remote-1"),
 		WRONG(QUEUE_PROTOCOL_CLEANED, false, ""),
 		WRONG(QUEUE_PROTOCOL_CLEANED, true, "x"),
 		WRONG(QUEUE_PROTOCOL_REMOVE, false, ZEROES ZEROES),

@@ -125,7 +125,10 @@ static void run(const struct play *play)
 	world.listening = os_socket_listen_unix(queue_peer_path("send"), SOCK_SEQPACKET, 0600);
 	assert_true(world.listening >= 0);
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
-	helper = stage_helper_new(world.loop, queue_peer_path("send"), "remote", 1, &handler, NULL);
+	helper = stage_helper_new(
+		world.loop,
+		&(struct stage_helper_call){queue_peer_path("send"), STR("remote-1"), "remote", 1},
+		&handler, NULL);
 	os_loop_run(world.loop);
 	pthread_join(thread, NULL);
 	assert_int_equal(world.jobs, play->is_started);

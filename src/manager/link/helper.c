@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { BACKLOG_MAX = 1 << 20, RESOLVE_BACKLOG_MAX = 16 << 20 };
+enum {
+	BACKLOG_MAX = 1 << 20,
+	RESOLVE_BACKLOG_MAX = 16 << 20,
+	SILENT_MAX = 64, /* connections without HELLO: the oldest makes room */
+};
+
+static const int64_t SILENCE_US = 5 * SECOND_US;
 
 #define RESOLVE "resolve"
 
@@ -30,6 +36,7 @@ struct helper {
 	uint32_t concurrency;
 	uint32_t in_flight;
 	struct flight *flights;
+	struct os_timer *silence; /* until HELLO; NULL afterwards */
 	struct helper *next, *previous;
 };
 
@@ -41,6 +48,7 @@ struct helpers {
 	struct helper *all;
 	struct flight *flights; /* of all, by tag */
 	uint32_t next_tag;
+	size_t silent_count;
 	bool is_stopping;
 };
 
@@ -59,18 +67,30 @@ static struct helper *find_resolve(const struct helpers *helpers)
 	return NULL;
 }
 
+/* How many jobs more it may be given, of PLACES at most. */
+static uint32_t free_places(const struct helper *helper, uint32_t places)
+{
+	if (places > helper->concurrency)
+		places = helper->concurrency;
+	if (places <= helper->in_flight || ipc_channel_backlog(helper->channel) > BACKLOG_MAX)
+		return 0;
+	return places - helper->in_flight;
+}
+
 struct helper *helpers_with_place(struct helpers *helpers, const char *service)
 {
+	uint32_t places = helpers->handler->places(helpers->context, service);
 	struct helper *best = NULL;
 	struct helper *helper;
+	uint32_t most = 0;
 
 	DL_FOREACH2 (helpers->all, helper, next) {
-		if (helper->in_flight >= helper->concurrency || !is_for(helper, service) ||
-		    ipc_channel_backlog(helper->channel) > BACKLOG_MAX)
-			continue;
-		if (best == NULL ||
-		    helper->concurrency - helper->in_flight > best->concurrency - best->in_flight)
+		uint32_t free_now = is_for(helper, service) ? free_places(helper, places) : 0;
+
+		if (free_now > most) {
+			most = free_now;
 			best = helper;
+		}
 	}
 	return best;
 }
@@ -124,14 +144,24 @@ static void end(struct flight *flight)
 	helpers->handler->ended(helpers->context, job);
 }
 
+static void end_silence(struct helper *helper)
+{
+	if (helper->silence == NULL)
+		return;
+	helper->helpers->silent_count--;
+	os_timer_free(helper->silence);
+	helper->silence = NULL;
+}
+
 static void helper_close(struct helper *helper)
 {
 	struct helpers *helpers = helper->helpers;
 	bool was_resolve = is_for(helper, RESOLVE);
 
 	if (helper->service != NULL && !helpers->is_stopping)
-		log_event(EVENT_HELPER_LOST, log_string("service", helper->service),
-			  log_number("jobs", helper->in_flight));
+		log_event_rated(EVENT_HELPER_LOST, log_string("service", helper->service),
+				log_number("jobs", helper->in_flight));
+	end_silence(helper);
 	ipc_channel_close(helper->channel);
 	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no other jobs */
 	while (helper->flights != NULL)
@@ -151,8 +181,9 @@ static bool on_hello(struct helper *helper, struct str body)
 	struct ipc_job_hello hello;
 
 	if (!ipc_job_read_hello(body, &hello) || helper->service != NULL ||
-	    !helpers->handler->may_help(helpers->context, hello.service, helper->user))
+	    !helpers->handler->may_help(helpers->context, hello.service, hello.token, helper->user))
 		return false;
+	end_silence(helper);
 	helper->service = memory_alloc(hello.service.length + 1);
 	memcpy(helper->service, hello.service.data, hello.service.length);
 	helper->service[hello.service.length] = '\0';
@@ -220,7 +251,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	}
 	if (!is_good) {
-		log_event(EVENT_IPC_REFUSED, log_number("type", message->type));
+		log_event_rated(EVENT_IPC_REFUSED, log_number("type", message->type));
 		helper_close(helper);
 	}
 }
@@ -233,13 +264,46 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
 
+static void on_silence(void *context)
+{
+	struct helper *helper = context;
+
+	log_event_rated(EVENT_IPC_REFUSED, log_string("reason", "it says nothing"),
+			log_number("uid", (int64_t)helper->user));
+	helper_close(helper);
+}
+
+/* A helper says HELLO in the turn in which it connects: who is silent for longest is none. */
+static void make_room(struct helpers *helpers)
+{
+	struct helper *helper;
+
+	if (helpers->silent_count < SILENT_MAX)
+		return;
+	DL_FOREACH2 (helpers->all, helper, next)
+		if (helper->silence != NULL)
+			break;
+	on_silence(helper);
+}
+
 static void on_connection(void *context, int socket)
 {
 	struct helpers *helpers = context;
-	struct helper *helper = memory_alloc_zero(1, sizeof *helper);
+	uid_t user = os_socket_peer_user(socket);
+	struct helper *helper;
 
+	if (!helpers->handler->may_connect(helpers->context, user)) {
+		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		os_socket_close(socket);
+		return;
+	}
+	make_room(helpers);
+	helper = memory_alloc_zero(1, sizeof *helper);
 	helper->helpers = helpers;
-	helper->user = os_socket_peer_user(socket);
+	helper->user = user;
+	helper->silence = os_timer_new(helpers->loop, on_silence, helper);
+	os_timer_start(helper->silence, SILENCE_US);
+	helpers->silent_count++;
 	helper->channel = ipc_channel_new(helpers->loop, socket, &channel_handler, helper);
 	DL_APPEND2(helpers->all, helper, previous, next);
 }

@@ -2,7 +2,8 @@
 /*
  * manager/link/helper.h - the connections of the processes that do the work, and what each
  * of them has in hand (ipc/job.h). What they say is not believed: what is malformed, or about a
- * job that is not theirs, ends the connection.
+ * job that is not theirs, ends the connection. Nobody is a helper before his HELLO was believed,
+ * and who does not say it soon is not waited for.
  */
 #ifndef MANAGER_LINK_HELPER_H
 #define MANAGER_LINK_HELPER_H
@@ -16,9 +17,13 @@ struct helper;
 
 /* Jobs are whatever helper_start() was given. A handler may start others, and end none. */
 struct helpers_handler {
-	/* Whether the process that USER runs is the one for SERVICE ("resolve", "remote" or a
-	 * service). */
-	bool (*may_help)(void *context, struct str service, uid_t user);
+	/* Whether a process that USER runs can be a helper. */
+	bool (*may_connect)(void *context, uid_t user);
+	/* Whether the process that USER runs, and that shows TOKEN (ipc/token.h), is the one for
+	 * SERVICE ("resolve", "remote" or a service). */
+	bool (*may_help)(void *context, struct str service, struct str token, uid_t user);
+	/* How many jobs a helper for SERVICE may have, whatever it says. */
+	uint32_t (*places)(void *context, const char *service);
 	/* There are places for SERVICE; "resolve": it can be asked. */
 	void (*joined)(void *context, struct str service);
 	/* False: no such delivery, or it was reported before. */

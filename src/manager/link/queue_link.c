@@ -9,6 +9,7 @@
 struct queue_link {
 	struct os_loop *loop;
 	struct ipc_client *client;
+	struct str token;
 	const struct queue_link_handler *handler;
 	void *context;
 	bool is_up;
@@ -95,9 +96,11 @@ unsigned queue_link_disk_load(struct queue_link *link)
 static void on_connected(void *context)
 {
 	struct queue_link *link = context;
+	struct buffer body CLEANUP(buffer_clear) = {0};
 
-	ipc_channel_send(ipc_client_channel(link->client), QUEUE_PROTOCOL_MANAGE, 0, STR(""), NULL,
-			 0);
+	pack_str(&body, link->token);
+	ipc_channel_send(ipc_client_channel(link->client), QUEUE_PROTOCOL_MANAGE, 0,
+			 buffer_view(&body), NULL, 0);
 }
 
 static void on_lost(void *context)
@@ -203,12 +206,13 @@ static void on_message(void *context, struct ipc_message *message)
 
 static const struct ipc_client_handler client_handler = {on_connected, on_message, on_lost};
 
-struct queue_link *queue_link_new(struct os_loop *loop, const char *path,
+struct queue_link *queue_link_new(struct os_loop *loop, const char *path, struct str token,
 				  const struct queue_link_handler *handler, void *context)
 {
 	struct queue_link *link = memory_alloc_zero(1, sizeof *link);
 
 	link->loop = loop;
+	link->token = token;
 	link->handler = handler;
 	link->context = context;
 	link->task = (struct os_task){.call = flush, .context = link};

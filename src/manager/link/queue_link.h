@@ -34,7 +34,8 @@ struct queue_link_handler {
 	void (*removed)(void *context, uint64_t number);
 };
 
-struct queue_link *queue_link_new(struct os_loop *loop, const char *path,
+/* TOKEN, which "queue" is shown (ipc/token.h), is borrowed. */
+struct queue_link *queue_link_new(struct os_loop *loop, const char *path, struct str token,
 				  const struct queue_link_handler *handler, void *context);
 void queue_link_free(struct queue_link *link);
 /* Whether "queue" hears us as its manager. */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Who shows whom a token: helpers show theirs to "send", and "send" its own to "queue". Those
+ * who are shown one are told of it before the process starts that has it, so that they know
+ * it when that connects.
+ */
+#include "ipc/pack.h"
+#include "program/serve_internal.h"
+#include <string.h>
+
+static const struct {
+	const char *program;
+	const char *believer;
+} holders[] = {
+	{"resolve", "send"}, {"remote", "send"}, {"lmtp", "send"},  {"local", "send"},
+	{"pipe", "send"},    {"list", "send"},   {"send", "queue"},
+};
+
+static const char *believer_of(const char *program)
+{
+	for (size_t i = 0; i < COUNT_OF(holders); i++)
+		if (strcmp(holders[i].program, program) == 0)
+			return holders[i].believer;
+	return NULL;
+}
+
+/* A retired one has said HELLO, and does not again. */
+static bool needs(const struct process *process, const struct process *holder)
+{
+	const char *believer = believer_of(holder->program);
+
+	if (believer == NULL || holder->token.text[0] == '\0')
+		return false;
+	return holder == process ||
+	       (strcmp(process->program, believer) == 0 && !holder->is_retired);
+}
+
+void serve_send_tokens(struct process *process)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *holder = &supervisor->processes[i];
+
+		if (!needs(process, holder))
+			continue;
+		pack_str(&body, str_from(holder->program));
+		pack_str(&body, str_from(holder->token.text));
+	}
+	if (process->control != NULL && body.length > 0)
+		ipc_channel_send(process->control, CHILD_TOKENS, 0, buffer_view(&body), NULL, 0);
+}
+
+void serve_renew_token(struct process *process)
+{
+	struct supervisor *supervisor = process->supervisor;
+	const char *believer = believer_of(process->program);
+
+	if (believer == NULL)
+		return;
+	ipc_token_make(process->program, &process->token);
+	for (size_t i = 0; i < supervisor->process_count; i++)
+		if (strcmp(supervisor->processes[i].program, believer) == 0)
+			serve_send_tokens(&supervisor->processes[i]);
+}

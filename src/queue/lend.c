@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A file that another process writes a message into, and that must be ours alone before the
+ * message is queued: envelope and data stand in one file, so who could still write to it could
+ * change, after it was answered for, to whom it goes and what it says.
+ *
+ * Our descriptor is given away with it. Before anything is written behind the data, the file is
+ * opened anew, and the kernel is asked whether it is open elsewhere; where it is, perhaps only for
+ * reading (a backup), whether anybody can write to it. Nobody can then become able to: the file's
+ * name is in pid/, where only this process may open it. A process of ours closes its descriptor
+ * before it says COMMIT; one that does not is refused.
+ */
+#include "os/file.h"
+#include "queue/internal.h"
+#include <errno.h>
+
+int queue_message_lend(struct queue_message *message, int *file_out)
+{
+	int result = queue_message_share(message);
+
+	if (result < 0)
+		return result;
+	message->is_lent = true;
+	*file_out = message->data.file;
+	message->data.file = -1;
+	return 0;
+}
+
+static int open_again(const struct queue_message *message, unsigned flags)
+{
+	const struct queue_intake *intake = message->intake;
+	char path[QUEUE_PATH_SIZE];
+
+	queue_spare_path(intake, &message->data, path);
+	return os_file_open(intake->store->directory, path, flags | OS_FILE_NO_FOLLOW);
+}
+
+/* 0, or -ETXTBSY: somebody can write to the file, which is not open here. */
+static int check_writers(const struct queue_message *message)
+{
+	int reader = open_again(message, OS_FILE_READ);
+	int result;
+
+	if (reader < 0)
+		return reader;
+	result = os_file_has_writers(reader);
+	os_file_close(reader);
+	return result > 0 ? -ETXTBSY : result;
+}
+
+/* The same for one that is open as FILE: then it is another descriptor afterwards, or closed. */
+static int check_alone(const struct queue_message *message, int *file)
+{
+	int result = os_file_is_open_elsewhere(*file);
+
+	if (result <= 0)
+		return result;
+	os_file_close(*file);
+	*file = -1;
+	result = check_writers(message);
+	if (result < 0)
+		return result;
+	*file = open_again(message, OS_FILE_WRITE);
+	return *file < 0 ? *file : 0;
+}
+
+static void note_blindness(struct queue_intake *intake)
+{
+	pthread_mutex_lock(&intake->mutex);
+	intake->is_blind = true;
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+int queue_message_take_back(struct queue_message *message)
+{
+	int file = open_again(message, OS_FILE_WRITE);
+	int result;
+
+	if (file < 0)
+		return file;
+	result = check_alone(message, &file);
+	if (file >= 0 && (result == -EINVAL || result == -EACCES)) {
+		note_blindness(message->intake);
+		result = 0;
+	}
+	if (result < 0) {
+		os_file_close(file);
+		return result;
+	}
+	message->data.file = file;
+	message->is_lent = false;
+	return 0;
+}
+
+bool queue_intake_is_blind(struct queue_intake *intake)
+{
+	bool is_blind;
+
+	pthread_mutex_lock(&intake->mutex);
+	is_blind = intake->is_blind;
+	pthread_mutex_unlock(&intake->mutex);
+	return is_blind;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What a client may have, so that one that was broken into takes no more than its own part:
+ * descriptors by the number of messages and connections, memory by what comes before a commit
+ * and what is on its way to the disk (server_commit.c).
+ */
+#include "queue/server_internal.h"
+#include <errno.h>
+#include <utlist.h>
+
+enum {
+	CONNECTIONS_MAX = 8,  /* for each process: it has one or two, and perhaps as many whose
+			       * end was not seen yet */
+	HEAD_MAX = 4096,      /* bytes of an envelope but for its recipients */
+	RECIPIENT_MAX = 1024, /* bytes of a recipient in it */
+};
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* All that USER may. */
+static struct queue_server_part limits_of(const struct queue_server *server, uid_t user)
+{
+	const struct queue_server_part *parts[] = {&server->peers.manager, &server->peers.intake,
+						   &server->peers.list};
+	struct queue_server_part limits = {.user = user};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		if (parts[i]->user != user)
+			continue;
+		limits.processes += parts[i]->processes;
+		limits.open = larger(limits.open, parts[i]->open);
+		limits.recipients = larger(limits.recipients, parts[i]->recipients);
+	}
+	return limits;
+}
+
+bool server_may_connect(const struct queue_server *server, uid_t user)
+{
+	struct queue_server_part limits = limits_of(server, user);
+	const struct server_client *client;
+	size_t of_user = 0;
+
+	DL_FOREACH2 (server->clients, client, next)
+		of_user += client->user == user;
+	return of_user < (size_t)limits.processes * CONNECTIONS_MAX;
+}
+
+int server_check_open(const struct server_client *client, size_t count)
+{
+	const struct queue_server *server = client->server;
+	struct queue_server_part limits = limits_of(server, client->user);
+	const struct server_client *other;
+	size_t own = count + HASH_COUNT(client->files) + client->committing;
+	size_t of_user = count;
+	size_t of_all = count;
+
+	DL_FOREACH2 (server->clients, other, next) {
+		size_t open = HASH_COUNT(other->files) + other->committing;
+
+		of_all += open;
+		of_user += other->user == client->user ? open : 0;
+	}
+	if (own > limits.open || of_user > (size_t)limits.processes * limits.open ||
+	    of_all > server->peers.open)
+		return -EMFILE;
+	return 0;
+}
+
+uint32_t server_recipients_max(const struct server_client *client)
+{
+	return limits_of(client->server, client->user).recipients;
+}
+
+size_t server_text_max(const struct server_client *client)
+{
+	size_t size = HEAD_MAX + (size_t)server_recipients_max(client) * RECIPIENT_MAX;
+
+	return size < QUEUE_ENVELOPE_MAX ? size : QUEUE_ENVELOPE_MAX;
+}
+
+static void raise(struct queue_server_part *part, const struct queue_server_part *new)
+{
+	part->processes = larger(part->processes, new->processes);
+	part->open = larger(part->open, new->open);
+	part->recipients = larger(part->recipients, new->recipients);
+}
+
+void queue_server_configure(struct queue_server *server, uint64_t reserve,
+			    const struct queue_server_peers *peers)
+{
+	server->reserve = reserve;
+	raise(&server->peers.manager, &peers->manager);
+	raise(&server->peers.intake, &peers->intake);
+	raise(&server->peers.list, &peers->list);
+}
