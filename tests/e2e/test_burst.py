@@ -297,7 +297,8 @@ def test_retries_get_the_other_half(node, ground, tell):
     tell(f"{most:.0f} new messages a second at most, {alone:.0f} retries alone; {beside:.0f} retries "
          f"({beside / alone:.0%}) beside {kept:.0f} new ones ({2 * kept / most:.0%} of half)")
     assert kept > 0.8 * most / 2, "the new mail was held back"
-    assert beside > alone / 4, "retries did not have what was free"
+    # what is free depends on who else uses the processors; so much is granted whatever they do
+    assert beside > min(alone / 4, RETRY_RATE), "retries did not have what was free"
 
 
 # --- many hosts, many recipients ---

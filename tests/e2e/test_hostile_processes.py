@@ -285,6 +285,8 @@ def test_helper_lies(node):
 def test_a_helper_has_no_more_places_than_the_service(node):
     """Whatever it says: it is not given all the mail."""
     mx = node(settings="stage maildir { concurrency = 3 destination_concurrency = 3 }\n")
+    deliver(mx, ["eve@a.test"], TEXT)
+    mx.maildir("eve@a.test").wait()  # the true helper is there
     with Peer(mx, "send") as peer:
         peer.say(HELLO, hello(mx, "local", b"maildir", U32_MAX))
         deliver(mx, ["anna@a.test"], TEXT)
@@ -517,7 +519,8 @@ def test_a_flood_of_refusals_does_not_fill_the_log(node, name):
     assert os.path.getsize(mx.log.path) - size < 40000
     told = len(mx.log.find("ipc_refused"))
     withheld = sum(int(event["lines"]) for event in mx.log.find("log_withheld", of="ipc_refused"))
-    assert 50 <= told < 100 and told + withheld >= 3000
+    # at "send" who has not been heard yet makes room for the next one
+    assert 50 <= told < 100 and told + withheld >= (3000 if name == "queue" else 1000)
 
 
 # --- descriptors that are kept ---
