@@ -23,13 +23,9 @@ static bool add(struct mapping *mapping, uint32_t recipient, const char *address
 	return mapping_add(mapping, &target, false, NOW_US);
 }
 
-#define TARGET(recipient, route, service, address, status)                                      \
-	{                                                                                       \
-		recipient, route, {service, sizeof service - 1}, {address, sizeof address - 1}, \
-			{status, sizeof status - 1},                                            \
-		{                                                                               \
-			"why", 3                                                                \
-		}                                                                               \
+#define TARGET(recipient, route, service, address, status)                                \
+	{                                                                                 \
+		(recipient), (route), STR(service), STR(address), STR(status), STR("why") \
 	}
 
 static void what_resolve_says_is_not_believed(void **state)
