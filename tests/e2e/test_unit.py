@@ -51,7 +51,7 @@ def allowed_calls():
 def test_a_node_works_within_it(node, ground):
     mx = node(start=False, switch_user=True, domains=["a.test", 'domain "box.test" { service = box }'],
               settings=PROCESSES + f'service box {{ kind = pipe command = "{ground.directory("box")}'
-              '/program" }\n')
+              '/program" user = www-data }\n')
     box = re.search(r'command = "(.*)/program"', mx.settings).group(1)
     with open(box + "/program", "w", encoding="ascii") as file:
         file.write("#!/bin/sh\ncat > /dev/null\n")
