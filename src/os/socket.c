@@ -340,19 +340,14 @@ ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 	return count;
 }
 
-static struct ucred peer_of(int socket)
+uid_t os_socket_peer_user(int socket)
 {
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-		peer = (struct ucred){-1, (uid_t)-1, (gid_t)-1};
-	return peer;
-}
-
-uid_t os_socket_peer_user(int socket)
-{
-	return peer_of(socket).uid;
+		return (uid_t)-1;
+	return peer.uid;
 }
 
 /* There is room for no descriptors that somebody sends along. */

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 
-import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT
 from smtp import deliver
 from stagepost import PATIENCE, ROOT
@@ -17,8 +16,7 @@ TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 UNIT = os.path.join(ROOT, "dist", "stagepost.service.in")
 EXPOSURE = 2.2
 
-pytestmark = [*NEEDS, pytest.mark.skipif(shutil.which("systemd-analyze") is None,
-                                         reason="only systemd knows its groups of calls")]
+pytestmark = NEEDS
 
 
 def settings(name):
