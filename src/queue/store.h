@@ -12,6 +12,7 @@
  *   mess/X/ID            the data file of a message that is preprocessed
  *   intd/X/ID            the control file, under construction: the first, or a shorter
  *                        one that takes the place of that in info (queue/update.h)
+ *   intd/due             when those in info are due, as the last scan found them (queue/due.h)
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
