@@ -54,7 +54,7 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
-enum { PROGRAMS = 10 };
+enum { PROGRAMS = 11 };
 
 struct supervisor {
 	struct os_loop *loop;

@@ -25,13 +25,16 @@ bool serve_process_wants(const struct process *process, const char *name)
 		return strcmp(name, "queue") == 0;
 	if (strcmp(process->program, "send") == 0)
 		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	if (strcmp(process->program, "launch") == 0)
+		return strcmp(name, "launch") == 0;
 	if (strcmp(process->program, "directory") == 0)
 		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
 	return false;
 }
 
 /* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
+ * queued; then the manager, while its helpers can finish; then whom they ask, "launch" too; "queue"
+ * last. */
 enum turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
 
 static void send_users(struct process *process)
@@ -96,9 +99,19 @@ static void announce_ready(struct supervisor *supervisor)
 	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
 }
 
-/* Those for the directory are there while it is. */
+static bool has_programs(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_PIPE)
+			return true;
+	return false;
+}
+
+/* Those for the directory are there while it is, who starts programs while a service has one. */
 static bool is_wanted(const struct config *config, const char *program)
 {
+	if (strcmp(program, "launch") == 0)
+		return has_programs(config);
 	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
 	       config->directory.backend != CONFIG_BACKEND_NONE;
 }
@@ -242,6 +255,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "queue", TURN_LAST);
 	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
 		add_process(supervisor, "directory", TURN_DIRECTORY);
+	add_process(supervisor, "launch", TURN_DIRECTORY);
 	add_process(supervisor, "send", TURN_MANAGER);
 	add_process(supervisor, "resolve", TURN_HELPERS);
 	add_process(supervisor, "remote", TURN_HELPERS);
