@@ -199,6 +199,19 @@ void os_process_raise_descriptor_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void os_process_limit_memory(uint64_t bytes)
+{
+	struct rlimit limit;
+
+#ifdef __SANITIZE_ADDRESS__
+	bytes = RLIM_INFINITY; /* its map of the memory is counted as well */
+#endif
+	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes)
+		return;
+	limit.rlim_cur = bytes;
+	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);

@@ -98,6 +98,9 @@ MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer 
 
 /* Raises the bound on open descriptors to what is allowed. */
 void os_process_raise_descriptor_limit(void);
+/* Memory for data above BYTES is refused from now on: for a library that takes what a peer
+ * names, and can live with a refusal. */
+void os_process_limit_memory(uint64_t bytes);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
 /* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when
