@@ -212,6 +212,11 @@ void os_process_limit_memory(uint64_t bytes)
 	(void)setrlimit(RLIMIT_DATA, &limit);
 }
 
+void os_process_ignore_size_signal(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);

@@ -104,8 +104,10 @@ static int check_output(int status)
 
 int main(int argc, char **argv)
 {
-	int status = argc > 0 ? run_as(argv, argc) : -1;
+	int status;
 
+	os_process_ignore_size_signal();
+	status = argc > 0 ? run_as(argv, argc) : -1;
 	if (status < 0)
 		status = run_by_arguments(argc, argv);
 	return check_output(status);
