@@ -4,6 +4,7 @@
 #include "log/event.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
+#include "stage/local_devices.h"
 #include "stage/local_group.h"
 #include "stage/owner.h"
 #include <stdlib.h>
@@ -11,11 +12,14 @@
 #include <sys/stat.h>
 
 enum {
-	GROUP_MAX = 256, /* deliveries at the disk together; a larger job still goes whole */
-	HANDS_MAX = 32,  /* one fewer owners whose disks do not answer hold nobody else up */
+	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
+	HANDS_MAX = 48,   /* threads; each may be stuck with one owner */
+	DEVICE_MAX = 4,   /* stuck on one filesystem: its others are not tried meanwhile */
+	UNKNOWN_MAX = 16, /* the same, of owners whose filesystem is not known */
 };
 
-static const int64_t PATIENCE_US = 5 * SECOND_US; /* with one owner; then another hand goes on */
+static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another hand goes on */
+static const int64_t PATIENCE_STUCK_US = SECOND_US; /* where another one is stuck */
 static const int64_t WATCH_US = SECOND_US;
 
 /* A hand and what it does. */
@@ -25,6 +29,7 @@ struct place {
 	unsigned generation;      /* of the configuration that it was made by */
 	struct local_batch batch; /* while is_busy */
 	size_t first;             /* of the batch: those before it are reported */
+	uint64_t device; /* while is_stuck: where the owner had his last mail; 0: unknown */
 	bool is_busy;
 	bool is_stuck; /* its owner's disk does not answer */
 	bool is_lost;  /* deliveries get no report */
@@ -43,16 +48,40 @@ struct stage_local {
 		rest; /* taken back from a hand that is stuck: next; or without targets */
 	struct place places[HANDS_MAX];
 	size_t place_count;
+	struct local_devices *devices;
 };
 
-static bool is_owner_stuck(const struct stage_local *local, const struct os_process_user *owner)
+/* How many hands are stuck on DEVICE. */
+static size_t count_stuck(const struct stage_local *local, uint64_t device)
 {
+	size_t count = 0;
+
+	for (size_t i = 0; i < local->place_count; i++)
+		count += local->places[i].is_stuck && local->places[i].device == device;
+	return count;
+}
+
+/* Whether mail of UID's would keep a hand, too: his other mail does, or that of several on the
+ * same filesystem. One owner's files that make it slow hold up nobody else's mail. */
+static bool is_owner_stuck(const struct stage_local *local, uid_t uid)
+{
+	uint64_t device = local_devices_find(local->devices, uid);
+
 	for (size_t i = 0; i < local->place_count; i++) {
 		const struct place *place = &local->places[i];
 
-		if (place->is_stuck && place->batch.group.owners[place->first].uid == owner->uid)
+		if (place->is_stuck && place->batch.group.owners[place->first].uid == uid)
 			return true;
 	}
+	return count_stuck(local, device) >= (device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
+}
+
+static bool may_try(const struct stage_local *local, const struct os_process_user *owner,
+		    struct mail_verdict *why)
+{
+	if (!owner->change || !is_owner_stuck(local, owner->uid))
+		return true;
+	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
 	return false;
 }
 
@@ -74,11 +103,7 @@ static bool find_mailbox(const struct stage_local *local, struct local_target *t
 	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
 		return false;
 	target->owner = owner.user;
-	if (owner.user.change && is_owner_stuck(local, &owner.user)) {
-		mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
-		return false;
-	}
-	return true;
+	return may_try(local, &owner.user, why);
 }
 
 static void add_job(struct stage_local *local, struct local_batch *batch, struct local_entry *entry)
@@ -163,6 +188,27 @@ static void give(struct stage_local *local, struct place *place)
 	os_timer_start(local->watch, WATCH_US);
 }
 
+static bool may_go_on(void *context, struct local_target *target)
+{
+	const struct stage_local *local = context;
+	struct mail_verdict why;
+
+	if (may_try(local, &target->owner, &why))
+		return true;
+	local_entry_finish_one(target->entry, target->index, &why);
+	return false;
+}
+
+/* What was taken back, but for those who came to be stuck since it was gathered. */
+static void take_rest(struct stage_local *local, struct local_batch *batch)
+{
+	*batch = local->rest;
+	local->rest = (struct local_batch){0};
+	local_batch_keep(batch, may_go_on, local);
+	if (batch->group.count == 0)
+		local_batch_clear(batch);
+}
+
 static void start(void *context)
 {
 	struct stage_local *local = context;
@@ -173,12 +219,9 @@ static void start(void *context)
 	place = find_place(local);
 	if (place == NULL)
 		return;
-	if (local->rest.targets != NULL) {
-		place->batch = local->rest;
-		local->rest = (struct local_batch){0};
-	} else {
+	take_rest(local, &place->batch);
+	if (place->batch.group.count == 0)
 		gather(local, &place->batch);
-	}
 	give(local, place);
 }
 
@@ -197,6 +240,7 @@ static void set_stuck(struct stage_local *local, struct place *place, size_t fir
 	local->rest = local_batch_split(&place->batch, end);
 	local_batch_finish(&place->batch, 0, first, place->is_lost);
 	place->first = first;
+	place->device = local_devices_find(local->devices, place->batch.group.owners[first].uid);
 	place->is_stuck = true;
 	log_stuck(place, EVENT_MAILBOX_STUCK);
 	local_batch_tell(&place->batch, first, end);
@@ -217,6 +261,7 @@ static void come_back(struct stage_local *local, struct place *place)
 {
 	if (place->is_stuck)
 		log_stuck(place, EVENT_MAILBOX_BACK);
+	local_devices_learn(local->devices, &place->batch.group);
 	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
 	local_batch_clear(&place->batch);
 	place->is_busy = false;
@@ -224,18 +269,31 @@ static void come_back(struct stage_local *local, struct place *place)
 	tell_of_stuck(local);
 }
 
+/* Of PLACE, which is busy: whether its owner's disk does not answer. */
+static bool take_back(struct stage_local *local, struct place *place, size_t *first_out,
+		      size_t *end_out)
+{
+	int64_t patience_us = PATIENCE_US;
+	uid_t uid;
+
+	if (!local_hand_owner(place->hand, &uid))
+		return false;
+	if (count_stuck(local, local_devices_find(local->devices, uid)) > 0)
+		patience_us = PATIENCE_STUCK_US;
+	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
+				    end_out);
+}
+
 static void watch(void *context)
 {
 	struct stage_local *local = context;
-	int64_t before_us = os_clock_monotonic_us() - PATIENCE_US;
 	size_t first;
 	size_t end;
 
 	for (size_t i = 0; i < local->place_count; i++) {
 		struct place *place = &local->places[i];
 
-		if (place->is_busy && !place->is_stuck &&
-		    local_hand_take_back(place->hand, before_us, &first, &end))
+		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
 			set_stuck(local, place, first, end);
 	}
 	start(local);
@@ -265,6 +323,7 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
 	local->wakeup = os_wakeup_new(loop, on_wakeup, local);
 	local->watch = os_timer_new(loop, watch, local);
 	local->start = (struct os_task){.call = start, .context = local};
+	local->devices = local_devices_new();
 	(void)find_place(local); /* while threads can be had, or not at all */
 	return local;
 }
@@ -300,6 +359,7 @@ void stage_local_free(struct stage_local *local)
 	}
 	give_up_waiting(local);
 	os_wakeup_free(local->wakeup);
+	local_devices_free(local->devices);
 	free(local);
 }
 

@@ -6,6 +6,8 @@
  * a lone job goes at once. Nothing is counted or waited for. A group that is kept
  * for 5 s by one owner's mailbox (delivered as that owner) is left there: the others'
  * mail goes on in another thread, that owner's is deferred (4.3.0) until the disk answers.
+ * Once four are stuck on one filesystem, so is the mail of all who had their last mail there:
+ * a file server that is away takes four threads, however many owners it has.
  */
 #ifndef STAGE_LOCAL_H
 #define STAGE_LOCAL_H

@@ -75,6 +75,22 @@ void local_batch_fill(struct local_batch *batch)
 	}
 }
 
+void local_batch_keep(struct local_batch *batch,
+		      bool (*may_go)(void *context, struct local_target *), void *context)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->group.count; i++)
+		if (may_go(context, &batch->targets[i]))
+			batch->targets[kept++] = batch->targets[i];
+	if (kept == batch->group.count)
+		return;
+	free(batch->group.deliveries);
+	free(batch->group.owners);
+	batch->group.count = kept;
+	local_batch_fill(batch);
+}
+
 struct local_batch local_batch_split(struct local_batch *batch, size_t end)
 {
 	struct local_batch rest = {0};

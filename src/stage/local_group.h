@@ -45,6 +45,9 @@ void local_entry_finish_one(struct local_entry *entry, size_t index,
 
 /* Sorts the group.count TARGETS by owner and makes their deliveries. */
 void local_batch_fill(struct local_batch *batch);
+/* Only the deliveries of those targets that MAY_GO stay, in their order. */
+void local_batch_keep(struct local_batch *batch,
+		      bool (*may_go)(void *context, struct local_target *target), void *context);
 /* The deliveries from END on, as a batch of their own. */
 struct local_batch local_batch_split(struct local_batch *batch, size_t end);
 /* Deliveries [FIRST, END) are done, with their verdicts, or lost and have no report. */

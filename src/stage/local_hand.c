@@ -164,14 +164,31 @@ bool local_hand_is_done(struct local_hand *hand)
 	return is_done;
 }
 
+/* With the mutex held. */
+static bool is_at_owner(const struct local_hand *hand)
+{
+	return hand->is_given && hand->first < hand->end && hand->group.owners[hand->first].change;
+}
+
+bool local_hand_owner(struct local_hand *hand, uid_t *uid_out)
+{
+	bool is_at_one;
+
+	pthread_mutex_lock(&hand->mutex);
+	is_at_one = is_at_owner(hand);
+	if (is_at_one)
+		*uid_out = hand->group.owners[hand->first].uid;
+	pthread_mutex_unlock(&hand->mutex);
+	return is_at_one;
+}
+
 bool local_hand_take_back(struct local_hand *hand, int64_t before_us, size_t *first_out,
 			  size_t *end_out)
 {
 	bool is_taken;
 
 	pthread_mutex_lock(&hand->mutex);
-	is_taken = hand->is_given && hand->first < hand->end && hand->since_us <= before_us &&
-		   hand->group.owners[hand->first].change;
+	is_taken = is_at_owner(hand) && hand->since_us <= before_us;
 	if (is_taken) {
 		hand->limit = hand->end;
 		*first_out = hand->first;
