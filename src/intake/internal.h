@@ -46,6 +46,7 @@ struct intake_session {
 	struct intake_pace idle; /* the same, but only a message ends it */
 	int64_t deadline_us;     /* monotonic; the client must have been heard by then */
 	int64_t timer_us;        /* when the timer fires */
+	uint64_t refusals;       /* of commands, so far */
 	size_t unsent;           /* bytes of replies that the client did not take yet */
 	int socket;
 	bool may_relay;

@@ -9,11 +9,24 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { READ_SIZE = 65536, IDLE_LOOKS = 16 };
+enum {
+	READ_SIZE = 65536,
+	IDLE_LOOKS = 16,
+	REFUSALS_LOGGED = 50, /* commands of a session */
+};
 
 /* How long a client is waited for, since it connected or brought a message, before its
  * place may be given to another one: no honest client of a busy server loses it. */
 static const int64_t IDLE_US = SECOND_US;
+
+static void log_end(const struct intake_session *session)
+{
+	if (session->refusals > REFUSALS_LOGGED)
+		log_event(EVENT_LOG_WITHHELD, log_string("of", "command_refused"),
+			  log_number("lines", (int64_t)(session->refusals - REFUSALS_LOGGED)),
+			  log_string("client", session->address));
+	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
+}
 
 static void session_free(struct intake_session *session)
 {
@@ -31,7 +44,7 @@ static void session_free(struct intake_session *session)
 		os_socket_close_politely(session->socket);
 	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
-	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
+	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
 	free(session);
@@ -47,8 +60,11 @@ static struct str first_line(struct str text)
 
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 {
-	const struct intake_session *session = context;
+	struct intake_session *session = context;
 
+	/* two bytes make a line of a hundred: a session may have only so many */
+	if (!refusal->is_message && session->refusals++ >= REFUSALS_LOGGED)
+		return;
 	log_event(refusal->is_message ? EVENT_MESSAGE_REFUSED : EVENT_COMMAND_REFUSED,
 		  log_string("client", session->address),
 		  log_str("helo", smtp_server_helo(session->server)),

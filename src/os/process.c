@@ -262,6 +262,24 @@ size_t os_process_descriptor_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur : 0;
 }
 
+void os_process_limit_memory(uint64_t bytes)
+{
+	struct rlimit limit;
+
+#ifdef __SANITIZE_ADDRESS__
+	bytes = RLIM_INFINITY; /* its map of the memory is counted as well */
+#endif
+	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes)
+		return;
+	limit.rlim_cur = bytes;
+	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
+void os_process_ignore_size_signal(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 void os_process_ignore_pipe_signal(void)
 {
 	signal(SIGPIPE, SIG_IGN);

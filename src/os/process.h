@@ -111,6 +111,12 @@ void os_process_keep_inherited(void);
 void os_process_raise_descriptor_limit(void);
 /* That bound. */
 size_t os_process_descriptor_limit(void);
+/* Memory for data above BYTES is refused from now on: for a library that takes what a peer
+ * names, and can live with a refusal. */
+void os_process_limit_memory(uint64_t bytes);
+/* What is written past a limit on the size of files fails (-EFBIG) and ends nobody; also in
+ * what this process starts, but for programs (os/program.h). */
+void os_process_ignore_size_signal(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
 /* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when

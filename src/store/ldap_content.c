@@ -77,7 +77,11 @@ static void take_cookie(struct session *session, struct str cookie)
 
 static void add_present(struct session *session, const struct sync_uuid *uuids, size_t count)
 {
-	if (!session->is_loaded)
+	if (session->is_loaded)
+		return;
+	if (session->present.length + count * sizeof(*uuids) > FOLLOW_PRESENT_MAX)
+		session_end_lost(session, "it names too many entries");
+	else
 		buffer_append(&session->present, uuids, count * sizeof(*uuids));
 }
 

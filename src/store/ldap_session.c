@@ -91,6 +91,8 @@ static void probe(struct session *session, int64_t now_us)
 	else if (session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_SILENCE_US &&
 		 now_us - session->heard_us >= FOLLOW_SILENCE_US)
 		session_end_lost(session, "it says nothing any more");
+	else if (session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_ANSWER_US)
+		session_end_lost(session, "it talks, but answers nothing any more");
 }
 
 /* --- the loop --- */

@@ -99,6 +99,11 @@ void postgresql_link_query(struct postgresql_link *link, const char *sql,
 void postgresql_link_execute(struct postgresql_link *link, const char *name,
 			     const struct postgresql_parameter *parameters, size_t count);
 void postgresql_link_end(struct postgresql_link *link, struct postgresql_request *request);
+
+/* A value of RESULT and its length: "" where a server that says anything left the row, the column
+ * or the value out. */
+const char *postgresql_link_value(const PGresult *result, int row, int column);
+size_t postgresql_link_length(const PGresult *result, int row, int column);
 /* This database can be used: log it, begin at the shortest wait when it is lost. */
 void postgresql_link_accept(struct postgresql_link *link);
 /* This one cannot, for a REASON that is logged when it is another one than last time (NULL: not

@@ -5,13 +5,21 @@
  * the next ones alone.
  */
 #include "base/panic.h"
+#include "os/clock.h"
+#include "os/socket.h"
 #include "store/postgresql_link.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-enum { OID_TEXT_ARRAY = 1009, PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2 };
+enum {
+	OID_TEXT_ARRAY = 1009,
+	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
+	ANSWER_MAX = 32 << 20, /* bytes; libpq keeps what a server says until all is there */
+};
+
+static const int64_t ANSWER_US = 30 * SECOND_US; /* until it is whole, though something comes */
 
 void postgresql_link_fail_requests(struct postgresql_link *link)
 {
@@ -77,6 +85,22 @@ static void note_failure(struct postgresql_request *request, const PGresult *res
 		failure->error = -ENOTCONN;
 }
 
+/* The next answer begins: how long it may take and be. */
+static void begin_answer(struct postgresql_link *link)
+{
+	link->since_us = os_clock_monotonic_us();
+	link->received = os_socket_received(PQsocket(link->connection));
+}
+
+static const char *complaint(struct postgresql_link *link)
+{
+	if (os_socket_received(PQsocket(link->connection)) > link->received + ANSWER_MAX)
+		return "an answer of more than 32 MiB";
+	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > ANSWER_US)
+		return "an answer that is not complete after 30 seconds";
+	return NULL;
+}
+
 static void take_result(struct postgresql_link *link, PGresult *result)
 {
 	struct postgresql_request *request = link->requests;
@@ -84,6 +108,7 @@ static void take_result(struct postgresql_link *link, PGresult *result)
 	switch (PQresultStatus(result)) {
 	case PGRES_PIPELINE_SYNC:
 		DL_DELETE(link->requests, request);
+		begin_answer(link);
 		request->done(request, request->failure.error != 0 ? &request->failure : NULL);
 		break;
 	case PGRES_PIPELINE_ABORTED:
@@ -101,6 +126,21 @@ static void take_result(struct postgresql_link *link, PGresult *result)
 	PQclear(result);
 }
 
+static bool has_value(const PGresult *result, int row, int column)
+{
+	return row >= 0 && row < PQntuples(result) && column >= 0 && column < PQnfields(result);
+}
+
+const char *postgresql_link_value(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? PQgetvalue(result, row, column) : "";
+}
+
+size_t postgresql_link_length(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? (size_t)PQgetlength(result, row, column) : 0;
+}
+
 static bool take_notifications(struct postgresql_link *link)
 {
 	PGnotify *notification;
@@ -113,11 +153,42 @@ static bool take_notifications(struct postgresql_link *link)
 	return is_any;
 }
 
+/* What nobody asked for, and libpq would say again and again. */
+static bool is_copy_of(const PGresult *result)
+{
+	ExecStatusType status = PQresultStatus(result);
+
+	return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+/* Of each statement, then NULL; only who has lost its place in the protocol has nothing twice. */
+static void take_results(struct postgresql_link *link)
+{
+	PGconn *connection = link->connection;
+	unsigned nothing = 0;
+	bool is_copy = false;
+
+	while (link->connection == connection && link->requests != NULL && nothing < 2 &&
+	       !is_copy && PQisBusy(connection) == 0) {
+		PGresult *result = PQgetResult(connection);
+
+		nothing = result == NULL ? nothing + 1 : 0;
+		is_copy = is_copy_of(result);
+		if (is_copy)
+			PQclear(result);
+		else if (result != NULL)
+			take_result(link, result);
+	}
+	if ((nothing == 2 || is_copy) && link->connection == connection)
+		postgresql_link_lose(link, "an answer that libpq cannot place");
+}
+
 /* A handler may have the link lose its connection. */
 void postgresql_link_ready(void *context, unsigned events)
 {
 	struct postgresql_link *link = context;
 	PGconn *connection = link->connection;
+	const char *why;
 
 	if ((events & OS_WATCH_READ) != 0 && PQconsumeInput(connection) != 1) {
 		postgresql_link_lose_broken(link);
@@ -125,17 +196,16 @@ void postgresql_link_ready(void *context, unsigned events)
 	}
 	if ((events & OS_WATCH_READ) != 0)
 		os_timer_stop(link->timer); /* it lives */
-	while (link->connection == connection && link->requests != NULL &&
-	       PQisBusy(connection) == 0) {
-		PGresult *result = PQgetResult(connection);
-
-		if (result != NULL)
-			take_result(link, result);
-	}
+	take_results(link);
 	if (link->connection != connection)
 		return;
 	if (PQstatus(connection) == CONNECTION_BAD) {
 		postgresql_link_lose_broken(link);
+		return;
+	}
+	why = complaint(link);
+	if (why != NULL) {
+		postgresql_link_lose(link, why);
 		return;
 	}
 	want(link);
@@ -226,6 +296,8 @@ void postgresql_link_end(struct postgresql_link *link, struct postgresql_request
 	request->statements = link->statements;
 	request->failure = (struct postgresql_failure){0};
 	link->statements = 0;
+	if (link->requests == NULL)
+		begin_answer(link);
 	DL_APPEND(link->requests, request);
 	if (PQpipelineSync(link->connection) != 1) {
 		link->is_broken = true;

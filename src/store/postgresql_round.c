@@ -164,7 +164,8 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 	round->is_short = seen == wanted && read->record_count < read->limit;
 	if (round->is_short)
 		read->after = arena_copy_str(
-			read->arena, str_from(PQgetvalue(result, PQntuples(result) - 1, 0)));
+			read->arena,
+			str_from(postgresql_link_value(result, PQntuples(result) - 1, 0)));
 }
 
 void postgresql_round_send_list(struct postgresql_round *round)
@@ -186,16 +187,16 @@ void postgresql_round_send_list(struct postgresql_round *round)
 
 static void missed_row(struct postgresql_round *round, const PGresult *result, int row)
 {
-	const char *table = PQgetvalue(result, row, 1);
-	const struct str name =
-		str_slice(PQgetvalue(result, row, 2), (size_t)PQgetlength(result, row, 2));
+	const char *table = postgresql_link_value(result, row, 1);
+	const struct str name = str_slice(postgresql_link_value(result, row, 2),
+					  postgresql_link_length(result, row, 2));
 	struct directory_key *key = &round->keys[round->count];
 
 	round->is_stale = round->is_stale || strcmp(table, "*") == 0;
 	if (!postgresql_change_key(table, name, key))
 		return;
 	key->name = arena_copy_str(round->arena, name);
-	round->versions[round->count++] = strtoull(PQgetvalue(result, row, 0), NULL, 10);
+	round->versions[round->count++] = strtoull(postgresql_link_value(result, row, 0), NULL, 10);
 }
 
 /* The change of that version itself comes first: when it is not there, it is pruned, of the
@@ -206,7 +207,7 @@ static void missed_result(struct postgresql_request *request, unsigned statement
 	struct postgresql_round *round = request->context;
 	const struct postgresql_read *read = round->reads;
 	int rows = PQntuples(result);
-	uint64_t first = rows > 0 ? strtoull(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+	uint64_t first = rows > 0 ? strtoull(postgresql_link_value(result, 0, 0), NULL, 10) : 0;
 	int begin = read->version > 0 ? 1 : 0;
 
 	(void)statement;

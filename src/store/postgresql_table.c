@@ -211,7 +211,8 @@ static struct str value_at(const PGresult *result, int row, int column)
 {
 	if (PQgetisnull(result, row, column) != 0)
 		return (struct str){0};
-	return str_slice(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+	return str_slice(postgresql_link_value(result, row, column),
+			 postgresql_link_length(result, row, column));
 }
 
 static int count_rows(const PGresult *result, int row)
