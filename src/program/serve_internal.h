@@ -14,6 +14,17 @@ enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
 
 struct supervisor;
 
+/* What a process writes to its standard output and error. */
+struct serve_log {
+	char name[48]; /* "smtpd[4711]" */
+	int from;      /* -1: it writes to ours */
+	struct os_watch *watch;
+	struct os_timer *pause;
+	struct buffer kept;  /* the beginning of a line */
+	int64_t credit_from; /* monotonic, in microseconds: what it wrote is paid for by then */
+	bool is_flood;
+};
+
 struct process {
 	struct supervisor *supervisor;
 	const char *program; /* file name */
@@ -28,6 +39,7 @@ struct process {
 	struct os_timer *connector_pause;
 	unsigned questions;     /* at it, since the last pause */
 	struct os_timer *again; /* to send what it could not take */
+	struct serve_log log;
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries that it waits for before it ends */
@@ -125,6 +137,15 @@ size_t serve_running(const struct supervisor *supervisor);
 /* Makes connections for a process that was just started, until it has ended. */
 MUST_CHECK int serve_start_connecting(struct process *process);
 void serve_stop_connecting(struct process *process);
+
+/* serve_log.c */
+/* A pipe for the standard error of PROCESS, which is about to be started: 0 or -errno. *TO_OUT: the
+ * end that is its; -1: it may write to ours, without being heard. */
+MUST_CHECK int serve_log_open(struct process *process, int *to_out);
+/* It runs as FILE: its lines are passed on. */
+void serve_log_begin(struct process *process, const char *file);
+/* It has ended: what it had written is passed on. */
+void serve_log_end(struct process *process);
 
 /* serve_reload.c: on SIGHUP. */
 void serve_reload(void *supervisor);

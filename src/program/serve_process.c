@@ -4,6 +4,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "os/socket.h"
 #include "program/serve_internal.h"
 #include <errno.h>
@@ -124,6 +125,7 @@ static struct process *add_process(struct supervisor *supervisor, const char *pr
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
 	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->log.from = -1;
 	process->is_wanted = is_wanted(supervisor->config, program);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
@@ -200,7 +202,7 @@ static const char *program_file(const struct process *process)
 	}
 }
 
-static pid_t start_program(const struct process *process, int control)
+static pid_t start_program(const struct process *process, int control, int output)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	const char *file = program_file(process);
@@ -209,23 +211,27 @@ static pid_t start_program(const struct process *process, int control)
 
 	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
 	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
-				control);
+				control, output);
 }
 
 void serve_process_start(void *context)
 {
 	struct process *process = context;
 	int sockets[2];
+	int output = -1;
 	int error = os_process_socket_pair(sockets);
 
 	serve_renew_token(process); /* before it is there to show it */
 	if (error == 0) {
-		process->pid = start_program(process, sockets[1]);
+		error = serve_log_open(process, &output);
+		process->pid = error == 0 ? start_program(process, sockets[1], output) : error;
 		os_socket_close(sockets[1]);
+		os_file_close(output);
 		if (process->pid < 0) {
 			error = (int)process->pid;
 			process->pid = 0;
 			os_socket_close(sockets[0]);
+			serve_log_end(process);
 		}
 	}
 	if (error < 0) {
@@ -235,6 +241,7 @@ void serve_process_start(void *context)
 		return;
 	}
 	process->started_us = os_clock_monotonic_us();
+	serve_log_begin(process, program_file(process));
 	process->control =
 		ipc_channel_new(process->supervisor->loop, sockets[0], &control_handler, process);
 	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
@@ -305,6 +312,7 @@ void serve_process_ended(struct process *process, int status)
 	bool is_expected;
 	char text[32];
 
+	serve_log_end(process);
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
 	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,

@@ -116,7 +116,7 @@ class Log:
                 fields = parse_logfmt(line.decode("ascii", "replace"))
                 if fields:
                     self.events.append(fields)
-                else:
+                if not fields or fields["event"] == "process_said":
                     self.strange.append(line.decode("ascii", "replace"))
             return self.events
 
