@@ -91,7 +91,9 @@ static void probe(struct session *session, int64_t now_us)
 	else if (session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_SILENCE_US &&
 		 now_us - session->heard_us >= FOLLOW_SILENCE_US)
 		session_end_lost(session, "it says nothing any more");
-	else if (session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_ANSWER_US)
+	else if (session->probing.is_set && session->is_loaded &&
+		 now_us - session->probing.at_us >= FOLLOW_ANSWER_US)
+		/* while all is loaded anew a server may well have no time for questions */
 		session_end_lost(session, "it talks, but answers nothing any more");
 }
 

@@ -29,6 +29,7 @@ struct session {
 	uint64_t entries_before;
 	struct csn_set csns;   /* that cookies have told of */
 	struct buffer present; /* struct sync_uuid: who was named as being there */
+	size_t present_max;    /* bytes of it; it grows with the copy */
 	uint64_t message_count;
 	int64_t begun_us;
 	int64_t asked_us; /* when the search began */
