@@ -7,6 +7,7 @@ import collections
 import os
 import shutil
 import struct
+import subprocess
 import time
 
 import pytest
@@ -409,3 +410,61 @@ def test_postgresql_rows(node, true_postgresql, lie):
             assert mx.pids() == pids
     finally:
         true_postgresql.stop()
+
+
+def lie_of_more(kind, content):
+    """Each record of an address is followed by thousands of others."""
+    if kind != b"D":
+        return None
+    values = values_of(content)
+    if not (values and values[0] and values[0].endswith(b"@example.org")):
+        return None
+    return b"".join(row(b"v%d@example.org" % number, *values[1:]) for number in range(5000))
+
+
+def export(mx):
+    return subprocess.run([os.path.join(mx.programs, "stagepost"), "directory", "export", "-c", mx.conf],
+                          capture_output=True, check=False, timeout=60)
+
+
+def follow_postgresql(node, conninfo):
+    mx = node("mx", start=False, domains=())
+    mx.settings = POSTGRESQL_SETTINGS.format(databases=f'"{conninfo} sslmode=disable"')
+    mx.write_configuration()
+    mx.start()
+    wait_until(lambda: code_of(mx, "u1@example.org") == 250, "it is believed", PATIENCE)
+    return mx
+
+
+def test_postgresql_more_records_than_asked_for(node, true_postgresql):
+    port = free_port()
+    true_postgresql.start()
+    try:
+        with LyingProxy(port, true_postgresql.port) as proxy:
+            mx = follow_postgresql(node, true_postgresql.conninfo(way=("127.0.0.1", port)))
+            pids, before = mx.pids(), mx.log.mark()
+            proxy.lie = lie_of_more
+            assert export(mx).returncode != 0 and proxy.lied > 0
+            assert not harm(mx, pids, before)
+            proxy.lie = None
+            assert export(mx).returncode == 0
+    finally:
+        true_postgresql.stop()
+
+
+def test_postgresql_large_records(node, ground):
+    """What is true is not too much: as many records as are asked for in one go, and large ones."""
+    with several(ground) as make:
+        server = make("large")
+        with open(SCHEMA, encoding="utf-8") as schema:
+            server.sql(schema.read())
+        fill(server, 1000)
+        server.sql("UPDATE address SET kind = 'forward'; INSERT INTO target (address, position, target)"
+                   " SELECT 'u' || i || '@example.org', p, p || repeat('x', 50) || '@example.net'"
+                   " FROM generate_series(0, 999) AS i, generate_series(0, 399) AS p")
+        mx = follow_postgresql(node, server.conninfo())
+        pids, before = mx.pids(), mx.log.mark()
+        done = export(mx)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count(b"@example.net") == 400000
+        assert not harm(mx, pids, before, ANSWERS)
