@@ -104,7 +104,10 @@ static void take(struct session *session, LDAPMessage *message)
 	int number = ldap_msgid(message);
 	int kind = ldap_msgtype(message);
 
-	session->heard_us = os_clock_monotonic_us();
+	/* what nobody asked for, and references, which lead nowhere, are no sign of life */
+	if (number == session->probe ||
+	    (number == session->sync && kind != LDAP_RES_SEARCH_REFERENCE))
+		session->heard_us = os_clock_monotonic_us();
 	if (number == session->probe && kind == LDAP_RES_SEARCH_ENTRY)
 		link_add_csns(session->ld, message, &session->probing.csns);
 	else if (number == session->probe && kind == LDAP_RES_SEARCH_RESULT)

@@ -30,12 +30,25 @@ COMMANDS = {
     "RSET": (b"RSET\r\n", 40, 0.05, 0.05),
     "VRFY": (b"VRFY anna@a.test\r\n", 20, 0.05, 0.05),
     "EHLO": (b"EHLO client.test\r\n", 20, 0.05, 0.05),
+    "HELO": (b"HELO client.test\r\n", 20, 0.05, 0.05),
+    "EXPN": (b"EXPN list\r\n", 60, 0.5, 0.5),
+    "HELP": (b"HELP\r\n", 60, 0.05, 0.05),
+    "DATA too early": (b"DATA\r\n", 100, 0.5, 0.5),
+    "BDAT too early": (b"BDAT 1\r\nx", 100, 0.5, 0.5),
     "MAIL": (b"MAIL FROM:<s@client.test> SIZE=1\r\nRSET\r\n", 20, 0.05, 0.05),
+    "MAIL with all parameters": (b"MAIL FROM:<s@client.test> SIZE=1 BODY=8BITMIME RET=FULL "
+                                 b"ENVID=a+2Bb SMTPUTF8\r\nRSET\r\n", 20, 0.05, 0.05),
+    "MAIL in Unicode": ("MAIL FROM:<\u00e9\u00e9\u00e9@\u00e9\u00e9.test> SMTPUTF8\r\nRSET\r\n".encode(),
+                        60, 0.05, 0.05),
+    "MAIL quoted": (b'MAIL FROM:<"\\"\\a\\"\\b b..b"@[127.0.0.1]>\r\nRSET\r\n', 40, 0.3, 0.3),
     "MAIL with odd parameters": (b"MAIL FROM:<s@client.test> X=Y\r\n", 50, 0.2, 0.2),
     "RCPT that is refused": (b"RCPT TO:<x@nowhere.test\r\n", 60, 0.3, 0.3),
     "a line without an end": (b"x" * 64, 2, 0.05, 0.05),
 }
 TRANSACTIONS = {
+    "RCPT of nobody": (b"RCPT TO:<nobody@elsewhere.test>\r\n", 60, 0.3, 0.3),
+    "RCPT with all parameters": (b"RCPT TO:<anna@a.test> NOTIFY=SUCCESS,FAILURE,DELAY "
+                                 b"ORCPT=rfc822;anna+40a.test\r\n", 60, 0.3, 0.3),
     "RCPT": (b"RCPT TO:<anna@a.test>\r\n", 60, 0.3, 0.3),
     "BDAT of one byte": (b"BDAT 1\r\nx", 50, 0.5, 0.05),
     "BDAT of 64 KiB": (b"BDAT 65536\r\n" + b"x" * 65536, 4, 3, 0.05),
