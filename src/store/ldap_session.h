@@ -34,6 +34,7 @@ struct session {
 	int64_t begun_us;
 	int64_t asked_us; /* when the search began */
 	int64_t heard_us;
+	int64_t told_us;     /* when it last told something of what we follow */
 	struct mark probing; /* its CSNs come in */
 	struct mark waiting; /* for the copy to come so far */
 	int64_t return_us;   /* when to look for a better server; 0: never */

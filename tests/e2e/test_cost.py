@@ -188,3 +188,15 @@ def test_one_message_makes_one_report(node):
     made.wait_empty()
     server.close()
     assert len(made.maildir("anna@a.test").files()) == 1
+
+
+def test_one_message_makes_one_report_of_success(node):
+    """For a hundred recipients whose mail is delivered, with reports asked for."""
+    made = node()
+    with Client(made) as client:
+        client.docmd("MAIL FROM:<anna@a.test> RET=FULL")
+        for number in range(100):
+            assert client.docmd(f"RCPT TO:<x{number}@a.test> NOTIFY=SUCCESS,FAILURE,DELAY")[0] == 250
+        assert client.data(b"Subject: x\r\n\r\n" + b"y" * 70 + b"\r\n")[0] == 250
+    made.wait_empty()
+    assert len(made.maildir("anna@a.test").files()) == 1
