@@ -98,7 +98,12 @@ static void take_state(struct postgresql_follower *follower, const PGresult *res
 static void on_result(struct postgresql_request *request, unsigned statement,
 		      const PGresult *result)
 {
-	if (statement == 0)
+	bool is_so = statement == 0 ? PQnfields(result) == 4 && PQntuples(result) <= CHANGES_MAX
+				    : PQnfields(result) == 6 && PQntuples(result) <= 1;
+
+	if (!is_so)
+		postgresql_link_doubt(request, "an answer of another shape than was asked for");
+	else if (statement == 0)
 		take_changes(&store_of(request)->follower, result);
 	else
 		take_state(&store_of(request)->follower, result);

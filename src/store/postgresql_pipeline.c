@@ -5,6 +5,8 @@
  * the next ones alone.
  */
 #include "base/panic.h"
+#include "directory/frame.h"
+#include "directory/store.h"
 #include "os/clock.h"
 #include "os/socket.h"
 #include "store/postgresql_link.h"
@@ -16,7 +18,11 @@
 enum {
 	OID_TEXT_ARRAY = 1009,
 	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
-	ANSWER_MAX = 32 << 20, /* bytes; libpq keeps what a server says until all is there */
+	/* bytes; libpq keeps what a server says until all is there. What is asked in one go is less
+	 * than two batches of records (postgresql_round_send_gets()), each no larger than a frame.
+	 */
+	ANSWER_MAX = 2 * DIRECTORY_BATCH_MAX * (DIRECTORY_FRAME_MAX + 1024),
+	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */
 };
 
 static const int64_t ANSWER_US = 30 * SECOND_US; /* until it is whole, though something comes */
@@ -85,6 +91,16 @@ static void note_failure(struct postgresql_request *request, const PGresult *res
 		failure->error = -ENOTCONN;
 }
 
+void postgresql_link_doubt(struct postgresql_request *request, const char *text)
+{
+	struct postgresql_failure *failure = &request->failure;
+
+	if (failure->error != 0)
+		return;
+	failure->error = -EIO;
+	snprintf(failure->text, sizeof failure->text, "%s", text);
+}
+
 /* The next answer begins: how long it may take and be. */
 static void begin_answer(struct postgresql_link *link)
 {
@@ -92,12 +108,17 @@ static void begin_answer(struct postgresql_link *link)
 	link->received = os_socket_received(PQsocket(link->connection));
 }
 
+/* A long answer over a slow line has its time; one that drips has not. */
 static const char *complaint(struct postgresql_link *link)
 {
-	if (os_socket_received(PQsocket(link->connection)) > link->received + ANSWER_MAX)
-		return "an answer of more than 32 MiB";
-	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > ANSWER_US)
-		return "an answer that is not complete after 30 seconds";
+	uint64_t all = os_socket_received(PQsocket(link->connection));
+	uint64_t received = all > link->received ? all - link->received : 0;
+	int64_t may_take_us = ANSWER_US + (int64_t)(received / ANSWER_RATE) * SECOND_US;
+
+	if (received > ANSWER_MAX)
+		return "an answer of more than 126 MiB";
+	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > may_take_us)
+		return "an answer that is not complete after 30 seconds, and comes too slowly";
 	return NULL;
 }
 

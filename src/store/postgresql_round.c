@@ -80,25 +80,50 @@ static void add_keys(struct postgresql_round *round, const struct postgresql_rea
 	}
 }
 
+/* Who believed an answer to something else would take those whom it lacks for unknown. */
+static bool is_of_table(struct postgresql_request *request, const PGresult *result,
+			enum directory_table table)
+{
+	if (PQnfields(result) == postgresql_table_width(table))
+		return true;
+	postgresql_link_doubt(request, "an answer with other columns than were asked for");
+	return false;
+}
+
+static struct postgresql_slot *find_slot(const struct postgresql_round *round,
+					 enum directory_table table, const PGresult *result,
+					 int row)
+{
+	struct postgresql_slot *slot;
+
+	HASH_FIND(hh, round->slots[table], postgresql_link_value(result, row, 0),
+		  postgresql_link_length(result, row, 0), slot);
+	return slot;
+}
+
 static void get_result(struct postgresql_request *request, unsigned statement,
 		       const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
 	enum directory_table table = round->tables[statement];
 
+	if (!is_of_table(request, result, table))
+		return;
 	for (int row = 0; row < PQntuples(result);) {
-		struct directory_record *record = arena_alloc(round->arena, sizeof *record);
+		struct postgresql_slot *slot = find_slot(round, table, result, row);
 		struct directory_record taken;
-		struct postgresql_slot *slot;
+		struct directory_record *record;
 
+		if (slot == NULL) {
+			postgresql_link_doubt(request, "an answer about what was not asked for");
+			return;
+		}
 		if (!postgresql_record_take(table, result, &row, round->arena, &taken))
 			continue;
 		/* its texts may be the result's, which does not live as long */
+		record = arena_alloc(round->arena, sizeof *record);
 		*record = directory_record_copy(round->arena, &taken);
-		HASH_FIND(hh, round->slots[table], record->key.name.data, record->key.name.length,
-			  slot);
-		if (slot != NULL)
-			slot->record = record;
+		slot->record = record;
 	}
 }
 
@@ -154,9 +179,15 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 		read->arena = arena_new();
 		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
 	}
+	if (!is_of_table(request, result, read->table))
+		return;
 	for (int row = 0; row < PQntuples(result); seen++) {
 		struct directory_record taken;
 
+		if (seen == wanted) {
+			postgresql_link_doubt(request, "an answer of more records than asked for");
+			return;
+		}
 		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
 			read->records[read->record_count++] =
 				directory_record_copy(read->arena, &taken);

@@ -207,6 +207,16 @@ bool postgresql_statement_sql(enum postgresql_statement statement, enum director
 
 /* ---- rows ---- */
 
+int postgresql_table_width(enum directory_table table)
+{
+	const struct postgresql_table *t = &tables[table];
+	int width = 1 + (t->child != NULL);
+
+	for (size_t i = 0; t->columns[i].field != NULL; i++)
+		width++;
+	return width;
+}
+
 static struct str value_at(const PGresult *result, int row, int column)
 {
 	if (PQgetisnull(result, row, column) != 0)

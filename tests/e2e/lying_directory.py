@@ -251,6 +251,7 @@ class LyingProxy(LyingServer):
     def __init__(self, port, behind):
         self.behind = behind
         self.lie = None
+        self.lied = 0  # packets
         super().__init__(port, self.pass_on)
 
     def pass_on(self, peer):
@@ -263,8 +264,9 @@ class LyingProxy(LyingServer):
                 kind = answers.read(1)
                 size, = struct.unpack(">I", answers.read(4))
                 content = answers.read(size - 4)
-                lie = self.lie and self.lie(kind, content)
-                peer.say(packet(kind, content) if lie is None or lie is False else lie)
+                lie = self.lie(kind, content) if self.lie else None
+                self.lied += lie is not None
+                peer.say(packet(kind, content) if lie is None else lie)
 
     @staticmethod
     def copy(source, target):

@@ -30,12 +30,25 @@ COMMANDS = {
     "RSET": (b"RSET\r\n", 40, 0.05, 0.05),
     "VRFY": (b"VRFY anna@a.test\r\n", 20, 0.05, 0.05),
     "EHLO": (b"EHLO client.test\r\n", 20, 0.05, 0.05),
+    "HELO": (b"HELO client.test\r\n", 20, 0.05, 0.05),
+    "EXPN": (b"EXPN list\r\n", 60, 0.5, 0.5),
+    "HELP": (b"HELP\r\n", 60, 0.05, 0.05),
+    "DATA too early": (b"DATA\r\n", 100, 0.5, 0.5),
+    "BDAT too early": (b"BDAT 1\r\nx", 100, 0.5, 0.5),
     "MAIL": (b"MAIL FROM:<s@client.test> SIZE=1\r\nRSET\r\n", 20, 0.05, 0.05),
+    "MAIL with all parameters": (b"MAIL FROM:<s@client.test> SIZE=1 BODY=8BITMIME RET=FULL "
+                                 b"ENVID=a+2Bb SMTPUTF8\r\nRSET\r\n", 20, 0.05, 0.05),
+    "MAIL in Unicode": ("MAIL FROM:<\u00e9\u00e9\u00e9@\u00e9\u00e9.test> SMTPUTF8\r\nRSET\r\n".encode(),
+                        60, 0.05, 0.05),
+    "MAIL quoted": (b'MAIL FROM:<"\\"\\a\\"\\b b..b"@[127.0.0.1]>\r\nRSET\r\n', 40, 0.3, 0.3),
     "MAIL with odd parameters": (b"MAIL FROM:<s@client.test> X=Y\r\n", 50, 0.2, 0.2),
     "RCPT that is refused": (b"RCPT TO:<x@nowhere.test\r\n", 60, 0.3, 0.3),
     "a line without an end": (b"x" * 64, 2, 0.05, 0.05),
 }
 TRANSACTIONS = {
+    "RCPT of nobody": (b"RCPT TO:<nobody@elsewhere.test>\r\n", 60, 0.3, 0.3),
+    "RCPT with all parameters": (b"RCPT TO:<anna@a.test> NOTIFY=SUCCESS,FAILURE,DELAY "
+                                 b"ORCPT=rfc822;anna+40a.test\r\n", 60, 0.3, 0.3),
     "RCPT": (b"RCPT TO:<anna@a.test>\r\n", 60, 0.3, 0.3),
     "BDAT of one byte": (b"BDAT 1\r\nx", 50, 0.5, 0.05),
     "BDAT of 64 KiB": (b"BDAT 65536\r\n" + b"x" * 65536, 4, 3, 0.05),
@@ -174,4 +187,16 @@ def test_one_message_makes_one_report(node):
         assert client.data(b"Subject: x\r\n\r\n" + b"y" * 70 + b"\r\n")[0] == 250
     made.wait_empty()
     server.close()
+    assert len(made.maildir("anna@a.test").files()) == 1
+
+
+def test_one_message_makes_one_report_of_success(node):
+    """For a hundred recipients whose mail is delivered, with reports asked for."""
+    made = node()
+    with Client(made) as client:
+        client.docmd("MAIL FROM:<anna@a.test> RET=FULL")
+        for number in range(100):
+            assert client.docmd(f"RCPT TO:<x{number}@a.test> NOTIFY=SUCCESS,FAILURE,DELAY")[0] == 250
+        assert client.data(b"Subject: x\r\n\r\n" + b"y" * 70 + b"\r\n")[0] == 250
+    made.wait_empty()
     assert len(made.maildir("anna@a.test").files()) == 1

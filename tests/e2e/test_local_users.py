@@ -135,3 +135,26 @@ def test_commands(node, limit):
     wait_until(lambda: not mx.control_files(), "the queue is empty")
     for path in glob.glob(f"{mx.queue}/**", recursive=True):
         assert os.lstat(path).st_mode & 0o007 == 0 or os.path.islink(path), path
+
+
+def test_a_command_that_stands_still(node):
+    """Stopped in the middle of a message it holds up nobody, not even a start; then it goes on."""
+    mx = node()
+    sender = subprocess.Popen([*as_user(), os.path.join(mx.programs, "stagepost"), "sendmail", "-C", mx.conf,
+                               "anna@a.test"], stdin=subprocess.PIPE, cwd="/")
+    with sender.stdin as text:
+        text.write(TEXT + b"x" * (1 << 20))
+        text.flush()
+        os.kill(sender.pid, signal.SIGSTOP)
+        try:
+            deliver(mx, "bob@a.test", TEXT)
+            mx.maildir("bob@a.test").wait()
+            mx.restart()
+            deliver(mx, "bob@a.test", TEXT)
+            mx.maildir("bob@a.test").wait(2)
+        finally:
+            os.kill(sender.pid, signal.SIGCONT)
+        text.write(b"\r\nThe end.\r\n")
+    assert sender.wait(timeout=30) == 0
+    (stored,) = mx.maildir("anna@a.test").wait()
+    assert stored.endswith(b"\nThe end.\n")

@@ -17,8 +17,9 @@ void intake_scene_begin(void)
 
 void log_write(enum log_name name, const struct log_field *fields)
 {
-	(void)name;
-	(void)fields;
+	intake_scene.refusals += name == EVENT_COMMAND_REFUSED;
+	if (name == EVENT_LOG_WITHHELD)
+		intake_scene.withheld = fields[1].number;
 }
 
 struct log_field log_error(int negative_errno)

@@ -13,6 +13,7 @@ enum { CLIENTS = 2, COMMAND_SECONDS = 100, DATA_SECONDS = 400, ROOM = 4000, RATE
 
 static struct smtp_service service = {.hostname = "server.test",
 				      .protocol = SMTP_PROTOCOL_SMTP,
+				      .on_refusal = intake_log_refusal,
 				      .limits = {.recipients = 100,
 						 .hops = 30,
 						 .line = 4096,
@@ -293,6 +294,36 @@ static void who_has_quit_needs_no_politeness(void **state)
 	assert_true(fake_is_closed(second) && fake_is_polite(second));
 }
 
+/* --- what it costs --- */
+
+static void the_log_has_so_many_refusals_of_a_session(void **state)
+{
+	int client = connect_one();
+
+	(void)state;
+	greet(client);
+	for (int i = 0; i < 60; i++)
+		say_and_expect(client, "\r\n", "500 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 0);
+	say_and_expect(client, "QUIT\r\n", "221 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 10);
+}
+
+static void a_few_refusals_are_all_in_the_log(void **state)
+{
+	int client = connect_one();
+
+	(void)state;
+	greet(client);
+	for (int i = 0; i < 50; i++)
+		say_and_expect(client, "\r\n", "500 ");
+	say_and_expect(client, "QUIT\r\n", "221 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 0);
+}
+
 #define TIME_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -310,6 +341,8 @@ int main(void)
 		TIME_TEST(who_has_closed_its_side_still_hears),
 		TIME_TEST(an_order_to_stop_is_told_at_once),
 		TIME_TEST(who_has_quit_needs_no_politeness),
+		TIME_TEST(the_log_has_so_many_refusals_of_a_session),
+		TIME_TEST(a_few_refusals_are_all_in_the_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
