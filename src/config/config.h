@@ -224,6 +224,11 @@ MUST_CHECK int config_load(const char *file, struct config **config_out,
 void config_free(struct config *config);
 void config_problems_clear(struct config_problems *problems);
 
+/* The line in TEXT, a configuration that config_parse() has accepted, of the setting called NAME as
+ * problems call it ("user", "service box.user"); of its section where it is left out; 0: neither
+ * stands there. */
+unsigned config_setting_line(struct str text, const char *name);
+
 /* "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each, a line each. */
 void config_problems_print(const struct config_problems *problems, const char *file,
 			   struct buffer *out);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check, config, manual - the configuration and what may stand in it. */
+#include "os/file.h"
 #include "os/process.h"
 #include "program/command.h"
-#include <errno.h>
+#include "program/machine_check.h"
 #include <stdio.h>
-#include <string.h>
+
+enum { CONFIG_MAX = 4 << 20 }; /* as config_load() has it */
 
 /* The configuration that the command line names; NULL: *STATUS_OUT says how to end. */
 static struct config *read_config(const struct command *command, int argc, char **argv,
@@ -16,30 +18,29 @@ static struct config *read_config(const struct command *command, int argc, char 
 	return command_config(options->config_file);
 }
 
-static void say_missing(const char *file, const char *setting, const char *user)
+static void say(void *context, enum machine_severity severity, const char *line)
 {
-	struct os_process_user found;
-
-	if (*user == '\0' || strcmp(user, "%u") == 0 ||
-	    os_process_user_find(user, &found) != -ENOENT)
-		return;
-	fprintf(stderr, "%s: %s: there is no user %s on this machine\n", file, setting, user);
+	(void)context;
+	(void)severity;
+	fprintf(stderr, "%s\n", line);
 }
 
-/* The file is right, but it is not for this machine, or not yet. */
-static void say_missing_users(const char *file, const struct config *config)
+/* The file is right; is it for this machine? */
+static int check_machine(const char *file, const struct config *config)
 {
-	char setting[64];
+	struct buffer text = {0};
+	int descriptor = os_file_open(OS_FILE_HERE, file, OS_FILE_READ);
+	int worst;
 
-	say_missing(file, "user", config->user);
-	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
-		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
-		say_missing(file, setting, config->processes[i].user);
+	/* without it nothing but the numbers of lines is missing */
+	if (descriptor >= 0) {
+		if (os_process_read_text(descriptor, CONFIG_MAX, &text) < 0)
+			buffer_clear(&text);
+		os_file_close(descriptor);
 	}
-	for (size_t i = 0; i < config->service_count; i++) {
-		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
-		say_missing(file, setting, config->services[i].user);
-	}
+	worst = machine_check(config, buffer_view(&text), say, NULL);
+	buffer_clear(&text);
+	return worst < (int)MACHINE_FAULT ? COMMAND_OK : COMMAND_FAILED;
 }
 
 int command_check(const struct command *command, int argc, char **argv)
@@ -50,10 +51,11 @@ int command_check(const struct command *command, int argc, char **argv)
 
 	if (config == NULL)
 		return status;
-	say_missing_users(options.config_file, config);
-	printf("%s: ok\n", options.config_file);
+	status = check_machine(options.config_file, config);
+	if (status == COMMAND_OK)
+		printf("%s: ok\n", options.config_file);
 	config_free(config);
-	return COMMAND_OK;
+	return status;
 }
 
 int command_config_print(const struct command *command, int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "ipc/channel.h"
 #include "os/process.h"
 #include "program/child.h"
+#include "program/reload_record.h"
 #include "program/serve.h"
 
 enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
@@ -89,12 +90,29 @@ struct supervisor {
 	bool is_stopping;
 	bool was_ready;
 	int exit_status;
+	struct buffer failure; /* why nothing could begin; "" otherwise */
+	struct reload_record reload;
 };
 
 /* serve.c */
+/* Stops all, as a signal does. */
+void serve_stop(void *supervisor);
 /* Makes the directory of the file of the address directory, for its process alone; not what is
  * above it. */
 MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
+
+/* serve_begin.c */
+/* Whether CONFIG, of TEXT, can work on this machine; what is missing is logged, and what nothing
+ * can begin without also appended to REASON. */
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
+/* When a process has said that it is ready: are all? */
+void serve_announce_ready(struct supervisor *supervisor);
+void serve_announce_stop(const struct supervisor *supervisor);
+/* Before all were ready: stops, because of REASON no start can succeed. Later: nothing, the process
+ * that it is about is started again. */
+void serve_give_up(struct supervisor *supervisor, struct str reason);
+/* The same, when PROGRAM has ended with STATUS in a way that it would again and again. */
+void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
 
 /* serve_socket.c */
 /* Binds what CONFIG wants and marks it; what was bound before stays. For PATIENCE_US it tries

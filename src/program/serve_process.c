@@ -83,23 +83,6 @@ void serve_set_up(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
-static void announce_ready(struct supervisor *supervisor)
-{
-	int64_t wanted = 0;
-
-	if (supervisor->was_ready || supervisor->is_stopping)
-		return;
-	for (size_t i = 0; i < supervisor->process_count; i++) {
-		const struct process *process = &supervisor->processes[i];
-
-		if (process->is_wanted && !process->is_ready)
-			return;
-		wanted += process->is_wanted;
-	}
-	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
-}
-
 static bool has_programs(const struct config *config)
 {
 	for (size_t i = 0; i < config->service_count; i++)
@@ -166,8 +149,10 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 	(void)channel;
 	if (message->type == CHILD_READY) {
 		process->is_ready = true;
-		announce_ready(process->supervisor);
+		serve_announce_ready(process->supervisor);
 	}
+	if (message->type == CHILD_FAILED)
+		serve_give_up(process->supervisor, message->body);
 	if (message->type == CHILD_AGAIN)
 		os_timer_start(process->again, SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
@@ -326,6 +311,7 @@ void serve_process_ended(struct process *process, int status)
 	ipc_channel_close(process->control);
 	process->control = NULL;
 	serve_stop_connecting(process);
+	serve_judge_end(supervisor, process->program, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
 	if (is_expected) { /* perhaps wanted again meanwhile */
