@@ -47,6 +47,8 @@ struct smtp_transaction {
 	bool is_chunked; /* by BDAT: dots mean nothing */
 	bool in_header;
 	bool has_bare_line_end; /* a CR or LF alone */
+	bool is_normalized;     /* such are put right */
+	bool has_nul;           /* and is refused for it */
 	uint32_t hops;
 	size_t header_position; /* bytes of this header line, counted as far as they matter */
 	size_t header_matched;  /* how many of them say "received:" */
