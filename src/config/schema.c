@@ -148,6 +148,12 @@ static const struct config_setting settings[] = {
 		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
 			"other programs cut messages off: it is refused, or the NULs are removed. "
 			"It is never sent on with them.")),
+	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
+		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
+			"their greeting. Otherwise what real clients send passes, too: addresses "
+			"without angle brackets, dots in a row or at an end of a local part, and "
+			"any name in HELO and EHLO, which is logged and told with a question mark "
+			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
 		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),

@@ -62,7 +62,6 @@ struct smtp_server {
 	enum smtp_state state;
 	bool is_extended;     /* greeted with EHLO or LHLO */
 	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
-	bool line_has_cr;     /* its last byte was a CR */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */

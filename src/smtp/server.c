@@ -96,7 +96,6 @@ static void end_line(struct smtp_server *s)
 {
 	buffer_reset(&s->line);
 	s->line_is_long = false;
-	s->line_has_cr = false;
 }
 
 static size_t take(struct smtp_server *s, const char *data, size_t length)

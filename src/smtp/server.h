@@ -62,7 +62,8 @@ enum smtp_bare_newline {
 /* How clients are borne with that do not keep to the letter of the RFCs. */
 struct smtp_server_rules {
 	enum smtp_bare_newline bare_newline;
-	bool removes_nul; /* from messages; otherwise they are refused with 550 5.6.0 */
+	bool strict_addresses; /* false: also what real clients make of paths and greetings */
+	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
 };
 
 /* A reply 4yz or 5yz. */

@@ -88,14 +88,16 @@ static void refuse_lines(struct str text, struct buffer *out)
 {
 	const char *end;
 
-	while ((end = memmem(text.data, text.length, "\r\n", 2)) != NULL) {
+	while ((end = memchr(text.data, '\n', text.length)) != NULL) {
 		struct str line = str_slice(text.data, (size_t)(end - text.data));
+		size_t length = line.length;
+
+		line.length -= length > 0 && line.data[length - 1] == '\r';
 
 		buffer_append_string(
-			out, is_plain(line)
-				     ? "500 5.5.1 Unknown command\r\n"
-				     : "500 5.5.2 Control characters, or a CR or LF alone\r\n");
-		text = str_skip(text, line.length + 2);
+			out, is_plain(line) ? "500 5.5.1 Unknown command\r\n"
+					    : "500 5.5.2 Control characters, or a CR alone\r\n");
+		text = str_skip(text, length + 1);
 	}
 }
 
