@@ -24,12 +24,22 @@ struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	uint16_t port;    /* 0: UNIX socket */
 };
 
+enum config_bare_newline { /* what becomes of messages with a CR or LF alone */
+			   CONFIG_BARE_NEWLINE_AUTO, /* put right from users' programs, else
+						      * refused */
+			   CONFIG_BARE_NEWLINE_REJECT,
+			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
+
 struct config_listen {
 	enum config_protocol protocol;
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
 	bool proxy; /* connections begin with a PROXY header */
+	enum config_bare_newline bare_newline;
 };
 
 enum config_service_kind { /* 0: none that is known */
@@ -151,6 +161,8 @@ struct config {
 	enum config_sync queue_sync;
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
+	enum config_nul nul;         /* in messages */
+	bool strict_addresses;       /* of the commands MAIL and RCPT, and greetings */
 	uint64_t maxsize;            /* bytes of a message */
 	uint32_t maxrecipients;      /* of one SMTP transaction */
 	uint32_t maxhops;            /* Received header lines */

@@ -323,6 +323,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->socket = socket;
 	session->may_relay = config_may_relay(intake->config, &mapped);
+	who.is_ours = session->may_relay;
 	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
 	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);

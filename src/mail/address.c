@@ -29,17 +29,21 @@ static size_t character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
 	return allow_utf8 ? utf8_length(s) : 0;
 }
 
-/* Atoms with single dots between them; its length, 0 when there is none. */
-static size_t dot_string_length(struct str s, bool allow_utf8)
+/* Atoms with dots between them, single ones when it is strict; its length, 0 when
+ * there is none. */
+static size_t dot_string_length(struct str s, unsigned flags)
 {
+	bool allow_utf8 = flags & MAIL_ADDRESS_UTF8;
+	bool is_strict = flags & MAIL_ADDRESS_STRICT;
 	size_t length = 0;
 	bool in_atom = false;
 
 	for (;;) {
 		size_t step = character(str_skip(s, length), is_atext, allow_utf8);
 
-		if (step == 0 && in_atom && length < s.length && s.data[length] == '.') {
-			in_atom = false;
+		if (step == 0 && (in_atom || !is_strict) && length < s.length &&
+		    s.data[length] == '.') {
+			in_atom = !is_strict;
 			length++;
 			continue;
 		}
@@ -155,7 +159,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 		return -EINVAL;
 	if (text.length > 0) {
 		local = text.data[0] == '"' ? quoted_string_length(text, allow_utf8)
-					    : dot_string_length(text, allow_utf8);
+					    : dot_string_length(text, flags);
 		if (local == 0)
 			return -EINVAL;
 		if (local > MAIL_LOCAL_MAX)

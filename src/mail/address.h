@@ -5,7 +5,9 @@
  * An address is kept as text without angle brackets: LOCAL@DOMAIN, where LOCAL
  * is a dot-string or a quoted string and DOMAIN a host name or an address
  * literal. The empty text is the null sender "<>". Plain ASCII here; UTF-8
- * (RFC 6531) only where a caller allows it.
+ * (RFC 6531) only where a caller allows it. Dots may stand anywhere in a local
+ * part, as in addresses that some providers have given their users, unless a
+ * caller is strict.
  */
 #ifndef MAIL_ADDRESS_H
 #define MAIL_ADDRESS_H
@@ -23,6 +25,7 @@ enum mail_address_flags {
 	MAIL_ADDRESS_UTF8 = 1 << 0,      /* allow UTF-8 in both parts */
 	MAIL_ADDRESS_NULL = 1 << 1,      /* allow the empty address */
 	MAIL_ADDRESS_NO_DOMAIN = 1 << 2, /* allow a local part alone ("postmaster") */
+	MAIL_ADDRESS_STRICT = 1 << 3,    /* no dots in a row or at an end without quotes */
 };
 
 struct mail_address {

@@ -74,9 +74,11 @@ void mail_local_unquote(struct str local, struct buffer *out)
 void mail_address_write(struct str local, struct str domain, struct buffer *out)
 {
 	struct mail_address parsed;
-	bool is_plain = mail_address_parse(local, MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN,
-					   &parsed) != -EINVAL &&
-			str_find(local, '"') < 0 && str_find(local, '@') < 0;
+	bool is_plain =
+		mail_address_parse(local,
+				   MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN | MAIL_ADDRESS_STRICT,
+				   &parsed) != -EINVAL &&
+		str_find(local, '"') < 0 && str_find(local, '@') < 0;
 
 	if (!is_plain)
 		buffer_append_byte(out, '"');

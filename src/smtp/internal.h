@@ -47,6 +47,8 @@ struct smtp_transaction {
 	bool is_chunked; /* by BDAT: dots mean nothing */
 	bool in_header;
 	bool has_bare_line_end; /* a CR or LF alone */
+	bool is_normalized;     /* such are put right */
+	bool has_nul;           /* and is refused for it */
 	uint32_t hops;
 	size_t header_position; /* bytes of this header line, counted as far as they matter */
 	size_t header_matched;  /* how many of them say "received:" */
@@ -60,7 +62,6 @@ struct smtp_server {
 	enum smtp_state state;
 	bool is_extended;     /* greeted with EHLO or LHLO */
 	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
-	bool line_has_cr;     /* its last byte was a CR */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */

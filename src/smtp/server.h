@@ -49,6 +49,23 @@ struct smtp_server_limits {
 	uint32_t data_timeout;    /* seconds, for each part of a message */
 };
 
+/* What becomes of a message with CRs or LFs alone, which others may read as line ends. */
+enum smtp_bare_newline {
+	SMTP_BARE_NEWLINE_AUTO,      /* normalized for submission and peers that are ours */
+	SMTP_BARE_NEWLINE_REJECT,    /* 550 5.6.11 */
+	SMTP_BARE_NEWLINE_NORMALIZE, /* an LF alone ends a line; a CR alone becomes a space, or
+				      * nothing before a line end. Only CRLF.CRLF ends the
+				      * message all the same, and only behind a CRLF is a dot
+				      * stuffing */
+};
+
+/* How clients are borne with that do not keep to the letter of the RFCs. */
+struct smtp_server_rules {
+	enum smtp_bare_newline bare_newline;
+	bool strict_addresses; /* false: also what real clients make of paths and greetings */
+	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
+};
+
 /* A reply 4yz or 5yz. */
 struct smtp_refusal {
 	unsigned code;
@@ -64,6 +81,7 @@ struct smtp_service {
 	enum mail_stage stage;
 	const char *hostname;
 	struct smtp_server_limits limits;
+	struct smtp_server_rules rules;
 	/* Told of refusals, for the log: of every 5yz, and of as many 4yz to commands as 5yz
 	 * are allowed. It must not call the engine. NULL: nobody. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
@@ -75,6 +93,7 @@ struct smtp_peer {
 	const char *name;    /* confirmed by reverse and forward DNS, or "" */
 	uint16_t port;
 	void *context; /* for on_refusal */
+	bool is_ours;  /* a machine of our users, which may relay */
 };
 
 struct smtp_server;

@@ -248,7 +248,7 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	if (s->line_is_long)
 		return refuse_line(s, line, "5.5.6", "The line is too long");
 	if (has_control_characters(line))
-		return refuse_line(s, line, "5.5.2", "Control characters, or a CR or LF alone");
+		return refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))

@@ -49,7 +49,8 @@ def peak_memory(pid):
 @pytest.fixture
 def mx(node):
     """A node that all of it leaves as it was."""
-    made = node(settings=SHORT + "maxcommands = 1000000\nmaxerrors = 10000\nmaxsize = 1000000\n")
+    made = node(settings=SHORT + "maxcommands = 1000000\nmaxerrors = 10000\nmaxsize = 1000000\n",
+                listen="bare_newline = reject")
     yield made
     deliver(made, "good@a.test", TEXT)
     made.maildir("good@a.test").wait()

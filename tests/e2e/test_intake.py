@@ -80,13 +80,40 @@ def test_relaying_is_denied(node):
 @pytest.mark.parametrize("line", [b"bare\nLF", b"bare\rCR", b".\n", b".\r", b"\r\r", b"\n.\r"],
                          ids=repr)
 def test_bare_line_end(node, line):
-    mx = node()
+    mx = node(relay_from=[])
     with Wire(mx) as wire:
         wire.begin()
         wire.send(b"Subject: x\r\n\r\n" + line + b"\r\nMAIL FROM:<evil@client.test>\r\n")
         assert wire.ask(b".").startswith("550 5.6.11 ")
         assert wire.ask(b"QUIT").startswith("221 ")
     assert not mx.control_files() and not mx.maildir("anna@a.test").files()
+
+
+def test_line_ends_of_users_are_put_right(node):
+    """curl sends a file with LF lines as it is, dots included."""
+    mx = node(relay_from=["127.0.0.1/32"])
+    text = b"Subject: x\n\n.profile\n.\nback\rslash\r\n"
+    with Wire(mx) as wire:
+        wire.begin()
+        wire.send(text)
+        assert wire.ask(b".").startswith("250 ")
+        assert wire.ask(b"QUIT").startswith("221 ")
+    (stored,) = mx.maildir("anna@a.test").wait()
+    split_trace(stored, b"Subject: x\n\n.profile\n.\nback slash\n")
+
+
+@pytest.mark.parametrize("removes", [False, True])
+def test_nul(node, removes):
+    mx = node(settings="nul = remove" if removes else "")
+    with Wire(mx) as wire:
+        wire.begin()
+        wire.send(b"Subject: x\r\n\r\na\0b\r\n")
+        assert wire.ask(b".").startswith("250 " if removes else "550 5.6.0 ")
+    if removes:
+        (stored,) = mx.maildir("anna@a.test").wait()
+        split_trace(stored, b"Subject: x\n\nab\n")
+    else:
+        mx.log.wait("message_refused", status="5.6.0")
 
 
 def test_size_is_bound(node):
