@@ -79,8 +79,11 @@ def fails_for_good(machine, *reasons):
 
 
 def delivered(machine, count=1):
-    machine.wait(lambda: machine.journal().count("event=delivered ") >= count,
-                 f"{count} deliveries")
+    try:
+        machine.wait(lambda: machine.journal().count("event=delivered ") >= count,
+                     f"{count} deliveries")
+    except AssertionError as why:
+        raise AssertionError(machine.journal()[-4000:]) from why
 
 
 def test_started_is_ready(machine):
