@@ -206,11 +206,9 @@ def test_an_upgrade(machine):
 
 
 PROGRAM = """\
-import ctypes, mmap, os, pathlib, subprocess, sys
-sys.stdin.read()
-code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-pathlib.Path("/var/lib/program/groups").write_text(
-    subprocess.check_output(["/usr/local/bin/set-group-id", "-g", "-n"], text=True))
+set -e
+grep -qP '^A l[h-j]ne' # compiles what it looks for to machine code
+/usr/local/bin/set-group-id -g -n > /var/lib/program/groups
 """
 
 
@@ -222,7 +220,7 @@ def recipe():
 
 def test_programs(machine):
     """One with code made at run time, a set-group-ID helper and a folder of its own."""
-    machine.write("/usr/local/bin/program", "#!/usr/bin/python3\n" + PROGRAM, 0o755)
+    machine.write("/usr/local/bin/program", "#!/bin/sh\n" + PROGRAM, 0o755)
     machine.run("sh", "-ec", "mkdir -p /var/lib/program; "
                 "chown stagepost-program: /var/lib/program; cp /usr/bin/id /usr/local/bin/set-group-id; "
                 "chgrp mail /usr/local/bin/set-group-id; chmod 2755 /usr/local/bin/set-group-id")
