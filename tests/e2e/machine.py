@@ -106,6 +106,7 @@ class Machine:
         return dict(line.split("=", 1) for line in text.splitlines())
 
     def status(self):
+        self.run("journalctl", "--sync")  # it takes lines in when it gets to it
         return self.run("systemctl", "status", "stagepost", "--no-pager", "--full",
                         check=False).stdout
 
