@@ -313,8 +313,10 @@ int serve(const char *file, struct str text, struct config *config)
 		log_flush();
 		return COMMAND_NEVER;
 	}
-	if (prepare(&supervisor) < 0)
+	if (prepare(&supervisor) < 0) {
+		log_flush();
 		return COMMAND_FAILED;
+	}
 	find_programs(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);

@@ -58,11 +58,13 @@ class Machine:
     def boot(self):
         self.process = subprocess.Popen(
             [NSPAWN, "--quiet", "--register=no", "--keep-unit", "--private-network",
+             # newer than what this systemd lets a container call
+             "--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self",
              "--console=pipe", "--machine=stagepost", "--boot", "--directory", self.root],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.wait(self.find_leader, "the machine's first process")
         self.wait(lambda: self.run("systemctl", "is-system-running", "--wait", check=False)
-                  .stdout.strip() in ("running", "degraded"), "a booted system")
+                  .stdout.strip() in ("running", "degraded"), "a booted system", 5 * PATIENCE)
         self.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/stagepost.conf")
 
     def find_leader(self):
@@ -104,6 +106,7 @@ class Machine:
         return dict(line.split("=", 1) for line in text.splitlines())
 
     def status(self):
+        self.run("journalctl", "--sync")  # it takes lines in when it gets to it
         return self.run("systemctl", "status", "stagepost", "--no-pager", "--full",
                         check=False).stdout
 
