@@ -43,11 +43,20 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 	return verdict;
 }
 
+void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
+		   const struct mail_verdict *verdict)
+{
+	bool is_open = verdict->class == MAIL_WAIT && !client->is_in_doubt;
+
+	to->verdict = verdict;
+	to->again = is_open ? SMTP_CLIENT_ELSEWHERE : SMTP_CLIENT_LATER;
+}
+
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].verdict == NULL)
-			client->message.recipients[i].verdict = verdict;
+			client_decide(client, &client->message.recipients[i], verdict);
 }
 
 bool client_next_asked(struct smtp_client *client, size_t from)
@@ -133,9 +142,9 @@ static void check_message(struct smtp_client *client)
 		struct smtp_client_recipient *to = &message->recipients[i];
 
 		if (to->address.length == 0 || !client_is_safe_path(to->address))
-			to->verdict = unsafe;
+			client_decide(client, to, unsafe);
 		else if (!client_may_send(client, to->address))
-			to->verdict = foreign;
+			client_decide(client, to, foreign);
 		to->is_asked = to->verdict == NULL;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}
@@ -158,9 +167,11 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	arena_reset(client->verdicts);
 	client->message = *message;
 	client->is_answered = false;
+	client->is_in_doubt = false;
 	client->stuffing = (struct smtp_stuffing){0};
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		message->recipients[i].verdict = NULL;
+		message->recipients[i].again = SMTP_CLIENT_LATER;
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
@@ -195,6 +206,7 @@ void smtp_client_lost(struct smtp_client *client, const char *reason)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "connection with %s lost while waiting for %s: %s",
 			 client->peer, client_state_name(client->state), reason);
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }
 
@@ -207,6 +219,7 @@ void smtp_client_timed_out(struct smtp_client *client)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "%s took too long: %s", client->peer,
 			 client_state_name(client->state));
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }
@@ -216,6 +229,7 @@ void smtp_client_abandon(struct smtp_client *client, const char *status, const c
 	struct mail_verdict *verdict = client_new_verdict(client);
 
 	mail_verdict_set(verdict, status, "%s", reason);
+	client->is_in_doubt = true;
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }

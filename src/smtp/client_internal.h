@@ -42,6 +42,7 @@ struct smtp_client {
 	unsigned completed; /* transactions that came to an end */
 
 	struct smtp_client_message message; /* no recipients: no transaction */
+	bool is_in_doubt;                   /* it may have been taken, or is kept back by us */
 	bool is_answered;                   /* the server answered a command of it */
 	size_t current;                     /* recipient that is being asked for or decided */
 	struct smtp_stuffing stuffing;
@@ -55,6 +56,8 @@ struct smtp_client {
 struct mail_verdict *client_new_verdict(struct smtp_client *client);
 /* From the reply that came last. */
 struct mail_verdict *client_reply_verdict(struct smtp_client *client);
+void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
+		   const struct mail_verdict *verdict);
 /* For every recipient that has none. */
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict);
 /* Makes current the first recipient from FROM on that RCPT is sent for, or that

@@ -93,20 +93,43 @@ static void on_recipient(struct smtp_client *client)
 	go_on_after_recipient(client);
 }
 
-/* 552 was once what 452 is now: too many recipients (RFC 5321 section 4.5.3.1.10). */
+static bool has_accepted(const struct smtp_client *client)
+{
+	for (size_t i = 0; i < client->current; i++)
+		if (client->message.recipients[i].is_accepted)
+			return true;
+	return false;
+}
+
+/* 452 without a status of its own means it when others were taken before, and 552 was once what
+ * 452 is now (RFC 5321 section 4.5.3.1.10). */
+static bool is_too_many(const struct smtp_client *client, const struct mail_verdict *verdict)
+{
+	struct str text = buffer_view(&client->reply.text);
+	bool has_status = text.length > 1 &&
+			  text.data[0] == (char)('0' + client->reply.code / 100) &&
+			  text.data[1] == '.';
+
+	if (has_status)
+		return strcmp(verdict->status, "4.5.3") == 0;
+	return client->reply.code == 552 || (client->reply.code == 452 && has_accepted(client));
+}
+
 static void on_recipient_refused(struct smtp_client *client)
 {
 	struct smtp_client_recipient *to = &client->message.recipients[client->current];
-	bool has_status = str_starts_with(buffer_view(&client->reply.text), STR("5."));
 
 	if (to->verdict == NULL) {
 		struct mail_verdict *verdict = client_reply_verdict(client);
+		bool too_many = is_too_many(client, verdict);
 
-		if (client->reply.code == 552 && !has_status) {
+		if (too_many) {
 			verdict->class = MAIL_WAIT;
 			memcpy(verdict->status, "4.5.3", sizeof "4.5.3");
 		}
-		to->verdict = verdict;
+		client_decide(client, to, verdict);
+		if (too_many && has_accepted(client))
+			to->again = SMTP_CLIENT_HERE;
 	}
 	go_on_after_recipient(client);
 }
@@ -147,7 +170,8 @@ static void on_final(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
-	client->message.recipients[client->current].verdict = client_reply_verdict(client);
+	client_decide(client, &client->message.recipients[client->current],
+		      client_reply_verdict(client));
 	if (client_next_undecided(client, client->current))
 		return;
 	client_end_transaction(client, CLIENT_READY);
@@ -183,6 +207,7 @@ void client_break_session(struct smtp_client *client, const char *reason)
 
 	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
 			 states[client->state].name);
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECIPIENTS = 3 };
+enum { RECIPIENTS = 4 };
 
 struct run {
 	const struct smtp_client_script *scenario;
@@ -143,6 +143,10 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
 	if (smtp_client_is_unserved(run.client) != scenario->is_unserved)
 		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
+	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
+		if ("leh"[run.recipients[i].again] != scenario->again[i])
+			fail_msg("%s: recipient %zu again %d", scenario->name, i,
+				 (int)run.recipients[i].again);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);

@@ -24,7 +24,9 @@ struct smtp_client_script {
 	bool is_lmtp;
 	bool is_stale;
 	bool is_unserved;
-	uint64_t size; /* 0: of the message */
+	const char *again; /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
+			    * not seen to */
+	uint64_t size;     /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */
 	bool is_utf8;

@@ -71,6 +71,37 @@ static const struct smtp_client_script scenarios[] = {
 	{"552 without a status is temporary", "a", "hi\r\n",
 	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 552 many\nS: 503 none\n", "wait 4.5.3",
 	 SMTP_CLIENT_READY},
+	{"one recipient deferred, one too many, one for good", "abcd", "hi\r\n",
+	 HELLO_PIPELINING
+	 "C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: RCPT TO:<b@d.example>\n"
+	 "C: RCPT TO:<c@d.example>\nC: RCPT TO:<d@d.example>\nC: DATA\n"
+	 "S: 250 ok\nS: 450 grey\nS: 250 ok\nS: 452 many\nS: 550 no\nS: 354 go\nD\nC: hi\nC: .\n"
+	 "S: 250 queued\n",
+	 "wait 4.2.0 ok 2.0.0 wait 4.5.3 fail 5.1.1", SMTP_CLIENT_READY, .again = "elhl"},
+	{"a full mailbox is not too many", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 250 ok\nS: 452 4.2.2 full\nS: 354 go\nD\nC: hi\nC: .\nS: 250 ok\n",
+	 "ok 2.0.0 wait 4.2.2", SMTP_CLIENT_READY, .again = "le"},
+	{"too many is said with its status", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB
+	 "S: 250 ok\nS: 250 ok\nS: 451 4.5.3 many\nS: 354 go\nD\nC: hi\nC: .\nS: 250 ok\n",
+	 "ok 2.0.0 wait 4.5.3", SMTP_CLIENT_READY, .again = "lh"},
+	{"too many when none was taken is no reason to ask there again", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB "S: 250 ok\nS: 452 4.5.3 many\nS: 452 4.5.3 many\nS: 503 none\n",
+	 "wait 4.5.3 wait 4.5.3", SMTP_CLIENT_READY, .again = "ee"},
+	{"a message deferred after its data was not taken", "a", "hi\r\n",
+	 SENT_A "S: 451 4.3.0 later\n", "wait 4.3.0", SMTP_CLIENT_READY, .again = "e"},
+	{"the end of the service instead of a verdict says that it was not taken", "a", "hi\r\n",
+	 SENT_A "S: 421 4.3.2 bye\n", "wait 4.3.2", SMTP_CLIENT_CLOSED, .again = "e"},
+	{"a message without a verdict may have been taken", "a", "hi\r\n", SENT_A "X\n",
+	 "wait 4.4.2", SMTP_CLIENT_CLOSED, .again = "l"},
+	{"so it may when the verdict takes too long", "a", "hi\r\n", SENT_A "T\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, .again = "l"},
+	{"so it may when the verdict is none", "a", "hi\r\n", SENT_A "S: 354 go\n", "wait 4.5.0",
+	 SMTP_CLIENT_CLOSED, .again = "l"},
+	{"a connection lost before the data was sent took nothing", "ab", "hi\r\n",
+	 HELLO_PIPELINING BATCH_AB "S: 250 ok\nS: 550 no\nX\n", "fail 5.1.1 wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, .again = "le"},
 	{"lines of several replies", "a", "hi\r\n", SENT_A "S: 250-2.0.0 a\nS: 250-b\nS: 250 c\n",
 	 "ok 2.0.0", SMTP_CLIENT_READY},
 	{"too big for the server", "a", "hi\r\n", HELLO_PIPELINING, "fail 5.3.4", SMTP_CLIENT_READY,
