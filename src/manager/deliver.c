@@ -2,6 +2,7 @@
 /* Which deliveries of a message are to be tried now, and the jobs made of them. */
 #include "ipc/job.h"
 #include "log/event.h"
+#include "mail/unicode.h"
 #include "mail/verp.h"
 #include "manager/internal.h"
 #include "manager/outcome.h"
@@ -9,8 +10,6 @@
 #include "os/clock.h"
 #include <stdio.h>
 #include <string.h>
-
-enum { DOMAIN_SIZE = 256 };
 
 static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
@@ -26,15 +25,10 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 	return triggers_find(manager->triggers, str_from(name));
 }
 
-static struct str domain_of(struct str address, char name[DOMAIN_SIZE])
+static struct str domain_of(struct str address, struct mail_domain *name)
 {
-	struct str domain = str_skip(address, (size_t)(str_find_last(address, '@') + 1));
-
-	if (domain.length > DOMAIN_SIZE - 1)
-		domain.length = DOMAIN_SIZE - 1;
-	memcpy(name, domain.data, domain.length);
-	str_lower(name, domain.length);
-	return str_slice(name, domain.length);
+	mail_domain_form(str_skip(address, (size_t)(str_find_last(address, '@') + 1)), name);
+	return mail_domain_view(name);
 }
 
 static struct transport *transport_of(struct manager *manager,
@@ -48,12 +42,12 @@ static struct transport *transport_of(struct manager *manager,
 static struct trigger *obstacle_of(struct manager *manager, const struct queue_delivery *delivery)
 {
 	struct transport *transport = transport_of(manager, delivery);
-	char name[DOMAIN_SIZE];
+	struct mail_domain name;
 
 	if (transport == NULL || !transport_is_remote(transport))
 		return NULL;
 	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       domain_of(delivery->address, name));
+							       domain_of(delivery->address, &name));
 }
 
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
@@ -117,11 +111,11 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
-	char name[DOMAIN_SIZE];
+	struct mail_domain name;
 	const struct transport_delivery subject = {
 		.message = message,
 		.index = index,
-		.destination = transport_is_remote(transport) ? domain_of(delivery->address, name)
+		.destination = transport_is_remote(transport) ? domain_of(delivery->address, &name)
 							      : STR(""),
 		.sender = envelope->sender,
 		.size = packed_size(envelope, delivery),

@@ -115,8 +115,11 @@ static void check_sender(struct smtp_client *client, struct mail_verdict *verdic
 				 "the message has %llu bytes, %s takes at most %llu",
 				 (unsigned long long)message->size, client->peer,
 				 (unsigned long long)client->capabilities.size);
-	else if (!client_may_send(client, message->sender) ||
-		 (message->needs_utf8 && !client->capabilities.has_utf8))
+	else if (message->sender.length > 0 && client_path(client, message->sender).length == 0)
+		mail_verdict_set(verdict, "5.6.7",
+				 "the sender's address needs SMTPUTF8, which %s does not offer",
+				 client->peer);
+	else if (message->needs_utf8 && !client->capabilities.has_utf8)
 		mail_verdict_set(verdict, "5.6.7",
 				 "the message needs SMTPUTF8, which %s does not offer",
 				 client->peer);
@@ -135,6 +138,7 @@ static void check_message(struct smtp_client *client)
 		client_decide_rest(client, whole);
 		return;
 	}
+	message->sender = client_path(client, message->sender);
 	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
 	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
 			 client->peer);
@@ -143,8 +147,10 @@ static void check_message(struct smtp_client *client)
 
 		if (to->address.length == 0 || !client_is_safe_path(to->address))
 			client_decide(client, to, unsafe);
-		else if (!client_may_send(client, to->address))
+		else if (client_path(client, to->address).length == 0)
 			client_decide(client, to, foreign);
+		else
+			to->address = client_path(client, to->address);
 		to->is_asked = to->verdict == NULL;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}

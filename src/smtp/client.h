@@ -45,9 +45,9 @@ enum smtp_client_again {
 };
 
 struct smtp_client_recipient {
-	struct str address;
-	struct str original;                /* ORCPT; empty: none */
-	unsigned notify;                    /* enum mail_notify */
+	struct str address;  /* the engine's from then on: it may be told in A-labels */
+	struct str original; /* ORCPT; empty: none */
+	unsigned notify;     /* enum mail_notify */
 	const struct mail_verdict *verdict; /* NULL: undecided; valid until the next transaction */
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */

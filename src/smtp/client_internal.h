@@ -81,8 +81,9 @@ void client_emit_batch(struct smtp_client *client);
 /* client_parameters.c */
 /* UTF-8 without control characters, nothing that ends the path before its '>'. */
 bool client_is_safe_path(struct str address);
-/* Whether it is ASCII, or the server offers SMTPUTF8. */
-bool client_may_send(const struct smtp_client *client, struct str address);
+/* ADDRESS as the server can be told it: with A-labels where only its domain is not ASCII and the
+ * server does not offer SMTPUTF8; empty when it cannot be told. Valid as the verdicts are. */
+struct str client_path(struct smtp_client *client, struct str address);
 void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);

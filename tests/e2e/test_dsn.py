@@ -293,6 +293,22 @@ def test_utf8_is_for_those_who_take_it(node, sink, hop):
     assert len(sink.messages()) == 1
 
 
+def test_a_domain_is_one_in_either_of_its_forms(node, sink):
+    """In the configuration, in routes, in paths of mailboxes, and on the wire to who takes ASCII."""
+    mx = node(settings='domain "b\u00fccher.test" { service = maildir addresses = { "\u00c4\u00f6" } }',
+              routes=[f"stra\u00dfe.test:127.0.0.1;{sink.port}",
+                      f".xn--mnchen-3ya.test:127.0.0.1;{sink.port}"])
+    for to in ("\u00e4\u00f6@b\u00fccher.test", "\u00c4\u00d6@B\u00dcCHER.test",
+               "A\u0308\u00f6@xn--bcher-kva.test"):
+        send(mx, {to: ""}, "SMTPUTF8")
+    send(mx, {"ann@stra\u00dfe.test": "", "ann@mx.m\u00fcnchen.test": ""}, "SMTPUTF8")
+    mx.log.wait("delivered", by="remote", count=2)
+    assert len(mx.maildir("\u00e4\u00f6@xn--bcher-kva.test").wait(3)) == 3
+    assert sorted(to for recipients, _ in sink.transactions() for to in recipients) == [
+        "ann@mx.xn--mnchen-3ya.test", "ann@xn--strae-oqa.test"]
+    mx.wait_empty()
+
+
 # --- what was asked for, and what operators do meanwhile ---
 
 @pytest.fixture

@@ -32,8 +32,13 @@ static void begin(struct run *run)
 	};
 
 	for (size_t i = 0; i < message.recipient_count; i++) {
-		snprintf(run->addresses[i], sizeof run->addresses[i], "%s%c@d.example",
-			 scenario->recipients[i] < 'a' ? "\xc3\xa9" : "", scenario->recipients[i]);
+		if (scenario->recipients[i] == '*')
+			snprintf(run->addresses[i], sizeof run->addresses[i],
+				 "u@b\xc3\xbc.example");
+		else
+			snprintf(run->addresses[i], sizeof run->addresses[i], "%s%c@d.example",
+				 scenario->recipients[i] < 'a' ? "\xc3\xa9" : "",
+				 scenario->recipients[i]);
 		run->recipients[i].address = str_from(run->addresses[i]);
 		run->recipients[i].notify = scenario->notify;
 		run->recipients[i].original =
