@@ -7,17 +7,27 @@ static void on_greeting(struct smtp_client *client)
 	client_enter(client, CLIENT_HELLO);
 }
 
-/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
- * mean this moment or this client, so another attempt is worth it. */
-static void on_greeting_refused(struct smtp_client *client)
+/* The verdict on a server that takes nobody's mail: it says nothing of a recipient. */
+static void refuse_session_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
 
-	if (client->reply.code != 521 && verdict->class == MAIL_FAIL) {
+	if (verdict->class == MAIL_FAIL) {
 		verdict->class = MAIL_WAIT;
 		verdict->status[0] = '4';
 	}
 	client_fail_session(client, verdict);
+}
+
+/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
+ * mean this moment or this client, so another attempt is worth it. A local server
+ * that has none is not the one that was meant. */
+static void on_greeting_refused(struct smtp_client *client)
+{
+	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
+		client_fail_session(client, client_reply_verdict(client));
+	else
+		refuse_session_for_now(client);
 }
 
 static void be_greeted(struct smtp_client *client)
@@ -36,7 +46,9 @@ static void on_hello(struct smtp_client *client)
 
 static void on_hello_refused(struct smtp_client *client)
 {
-	if (client->reply.code >= 500 && client->protocol == SMTP_CLIENT_SMTP)
+	if (client->protocol == SMTP_CLIENT_LMTP) /* it speaks something else: an error of ours */
+		refuse_session_for_now(client);
+	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
 	else
 		client_fail_session(client, client_reply_verdict(client));

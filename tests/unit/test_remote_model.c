@@ -129,13 +129,15 @@ static void check_unserved(size_t i)
 	for (size_t c = 0; c < scene.candidate_count; c++) {
 		was_there |= scene.kinds[c] > KIND_LAST_UNREACHED ||
 			     scene.kinds[c] == KIND_NO_DESCRIPTOR;
-		is_hopeless &= scene.kinds[c] == KIND_GREETS_521;
+		is_hopeless &= scene.kinds[c] == KIND_GREETS_521 && !scene.is_lmtp;
 		if (scene.kinds[c] == KIND_NO_DESCRIPTOR)
 			text = "Too many open files";
 		else if (scene.kinds[c] == KIND_REFUSES_NOW || scene.kinds[c] == KIND_REFUSES_LATER)
 			text = "Connection refused";
 		else if (scene.kinds[c] == KIND_MUTE_TO_CONNECT)
 			text = "timeout";
+		else if (scene.kinds[c] == KIND_GREETS_521 && scene.is_lmtp)
+			text = "521";
 		else if (scene.kinds[c] != KIND_GREETS_521)
 			text = scene.kinds[c] == KIND_GREETS_421 ? "421" : "greeting";
 	}

@@ -71,6 +71,11 @@ static const struct smtp_client_script scenarios[] = {
 	{"552 without a status is temporary", "a", "hi\r\n",
 	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 552 many\nS: 503 none\n", "wait 4.5.3",
 	 SMTP_CLIENT_READY},
+	{"a server that does not speak LMTP is an error of the configuration", "a", "hi\r\n",
+	 "S: 220 mx\nC: LHLO us.example\nS: 500 5.5.1 what\n", "wait 4.5.1", SMTP_CLIENT_CLOSED,
+	 .is_lmtp = true, .is_unserved = true, .again = "e"},
+	{"so is a local server that takes no mail", "a", "hi\r\n", "S: 521 none\n", "wait 4.3.2",
+	 SMTP_CLIENT_CLOSED, .is_lmtp = true, .is_unserved = true, .again = "e"},
 	{"one recipient deferred, one too many, one for good", "abcd", "hi\r\n",
 	 HELLO_PIPELINING
 	 "C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: RCPT TO:<b@d.example>\n"
