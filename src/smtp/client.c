@@ -38,7 +38,7 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
-	smtp_client_reply_verdict(&client->reply, client->peer, client->state == CLIENT_RECIPIENT,
+	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
 	return verdict;
 }

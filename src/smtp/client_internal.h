@@ -92,6 +92,8 @@ void client_emit_recipient_parameters(struct smtp_client *client,
 void client_on_reply(struct smtp_client *client);
 /* What STATE waits for, for people. */
 const char *client_state_name(enum client_state state);
+/* What the reply that is awaited answers: "RCPT"; NULL: no command. */
+const char *client_command_name(const struct smtp_client *client);
 /* Ends the session after a breach of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
 

@@ -194,23 +194,31 @@ static const struct {
 	void (*succeeded)(struct smtp_client *client);
 	void (*refused)(struct smtp_client *client); /* with 4yz or 5yz */
 	const char *name;
+	const char *command; /* that the reply answers */
 } states[] = {
 	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused, "the greeting"},
-	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO"},
-	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO"},
+	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO", "EHLO"},
+	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO", "HELO"},
 	[CLIENT_READY] = {0, NULL, NULL, "nothing"},
-	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET"},
-	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL"},
-	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT"},
-	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA"},
-	[CLIENT_BODY] = {0, NULL, NULL, "room for the message"},
-	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message"},
+	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET", "RSET"},
+	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL", "MAIL"},
+	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT", "RCPT"},
+	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA", "DATA"},
+	[CLIENT_BODY] = {0, NULL, NULL, "room for the message", "the data"},
+	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message", "the end of the data"},
 	[CLIENT_CLOSED] = {0, NULL, NULL, "nothing"},
 };
 
 const char *client_state_name(enum client_state state)
 {
 	return states[state].name;
+}
+
+const char *client_command_name(const struct smtp_client *client)
+{
+	if (client->state == CLIENT_HELLO && client->protocol == SMTP_CLIENT_LMTP)
+		return "LHLO";
+	return states[client->state].command;
 }
 
 void client_break_session(struct smtp_client *client, const char *reason)
