@@ -233,7 +233,7 @@ static void start_transaction(struct remote_attempt *attempt)
 
 	remote_recipients_begin(&attempt->recipients);
 	transaction.message = (struct smtp_client_message){
-		.sender = mail_sender_is_null(job->sender) ? STR("") : job->sender,
+		.sender = mail_sender_told(job->sender),
 		.size = job->content.size,
 		.is_8bit = attempt->is_8bit,
 		.is_utf8 = job->utf8,
