@@ -81,7 +81,7 @@ static const struct smtp_client_script scripts[] = {
 			   "C: RCPT TO:<u@b\xc3\xbc.example>\nC: DATA\n" ACCEPTED,
 	 "ok 2.6.0", SMTP_CLIENT_READY},
 	{"a domain that has no A-labels", "a", "hi\r\n", HELLO("HELP"), "fail 5.6.7",
-	 SMTP_CLIENT_READY, .sender = "s@\xe2\x80\xae.example"},
+	 SMTP_CLIENT_READY, .sender = "s@\xe2\x82\xac.example"},
 	{"an address that is no UTF-8", "a", "hi\r\n", HELLO("SMTPUTF8"), "fail 5.1.7",
 	 SMTP_CLIENT_READY, .sender = "\xc3@s.example"},
 };
