@@ -338,6 +338,8 @@ static void what_only_utf8_can_say_is_global(void **state)
 	buffer_reset(&out);
 	report.outcomes = &failure;
 	report.outcome_count = 1;
+	assert_has(write_text(&report, &out), "global");
+	buffer_reset(&out);
 	report.recipient = STR("s\xc3\xb8@s.example");
 	text = write_text(&report, &out);
 	assert_has(text, "\r\nTo: <s\xc3\xb8@s.example>\r\n");
