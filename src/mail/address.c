@@ -183,3 +183,8 @@ bool mail_sender_is_null(struct str sender)
 {
 	return sender.length == 0 || str_equal(sender, STR("#@[]"));
 }
+
+struct str mail_sender_told(struct str sender)
+{
+	return mail_sender_is_null(sender) ? STR("") : sender;
+}

@@ -42,6 +42,8 @@ MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_a
 /* Whether mail of SENDER is a bounce, or a bounce of one: "#@[]" is qmail's sender
  * of those; it never leaves. */
 bool mail_sender_is_null(struct str sender);
+/* SENDER as anybody outside of the queue is told it: empty for the null sender. */
+struct str mail_sender_told(struct str sender);
 
 /* Whether NAME is a host name of letters, digits, hyphens, underscores and
  * dots, labels of 1 to 63, 255 in all, no dot at either end. */

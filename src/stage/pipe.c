@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/pipe.h"
 #include "base/panic.h"
+#include "mail/address.h"
 #include "stage/pipe_run.h"
 #include <stdlib.h>
 #include <utlist.h>
@@ -75,7 +76,7 @@ static void start_recipient(struct entry *entry, size_t index)
 	struct pipe_run_order order = {
 		.service = pipe->service,
 		.id = job->id,
-		.sender = job->sender,
+		.sender = mail_sender_told(job->sender),
 		.recipient = job->recipients[index].address,
 		.content = job->content,
 		.block = pipe->block,
