@@ -162,6 +162,7 @@ struct config {
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
 	enum config_nul nul;         /* in messages */
+	bool allow_early_commands;   /* do not end sessions for them */
 	bool strict_addresses;       /* of the commands MAIL and RCPT, and greetings */
 	uint64_t maxsize;            /* bytes of a message */
 	uint32_t maxrecipients;      /* of one SMTP transaction */

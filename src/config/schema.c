@@ -148,6 +148,14 @@ static const struct config_setting settings[] = {
 		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
 			"other programs cut messages off: it is refused, or the NULs are removed. "
 			"It is never sent on with them.")),
+	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
+		INITIAL("no"),
+		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
+			"once without having heard an answer to EHLO, or data before it was told "
+			"to go on. Otherwise its session is ended. Mail servers never do it; "
+			"programs that blast mail and attacks do, and some scripts: clients in "
+			"relay_from are borne with. A client that speaks HTTP is sent away in "
+			"either case unless this is yes.")),
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "

@@ -54,7 +54,7 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 		  log_str("helo", smtp_server_helo(session->server)),
 		  log_number("code", refusal->code),
 		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
-		  log_string("text", refusal->text),
+		  log_string("text", session->reason != NULL ? session->reason : refusal->text),
 		  log_str("command", first_line(refusal->command)));
 }
 

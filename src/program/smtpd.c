@@ -162,6 +162,7 @@ static struct smtp_server_rules rules_of(const struct config *config,
 
 	return (struct smtp_server_rules){
 		.bare_newline = bare_newlines[listen->bare_newline],
+		.ends_early = !config->allow_early_commands,
 		.strict_addresses = config->strict_addresses,
 		.removes_nul = config->nul == CONFIG_NUL_REMOVE,
 	};

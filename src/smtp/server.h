@@ -62,6 +62,8 @@ enum smtp_bare_newline {
 /* How clients are borne with that do not keep to the letter of the RFCs. */
 struct smtp_server_rules {
 	enum smtp_bare_newline bare_newline;
+	bool ends_early;       /* sessions of clients that send commands before they may, with 554
+				* 5.5.0; peers that are ours only for HTTP */
 	bool strict_addresses; /* false: also what real clients make of paths and greetings */
 	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
 };

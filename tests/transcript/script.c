@@ -113,6 +113,8 @@ static void parse_setting(struct script *script, struct str text)
 		settings->peer.address = "";
 	else if (str_equal(text, STR("ours")))
 		settings->peer.is_ours = true;
+	else if (str_equal(text, STR("step")))
+		rules->ends_early = true;
 	else if (str_equal(text, STR("strict")))
 		rules->strict_addresses = true;
 	else if (str_equal(text, STR("normalize")))
