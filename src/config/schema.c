@@ -142,6 +142,12 @@ static const struct config_setting settings[] = {
 		INITIAL(""),
 		MEANING("The clients that may send to any address. An address alone is a network "
 			"of one.")),
+	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
+		INITIAL(""),
+		MEANING("Addresses of this host besides those that clients reach, such as the one "
+			"in front of a translating router: mail for user@[ADDRESS] is local, that "
+			"of the host name where it is a domain of ours, or else of the first "
+			"domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),

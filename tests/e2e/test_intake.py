@@ -149,6 +149,23 @@ def test_what_clients_get_away_with(node):
         assert b"AGFubmEAc2VjcmV0" not in log.read()
 
 
+def test_our_address_is_local(node):
+    """The one that the client has reached, and those of a setting; no other."""
+    mx = node(relay_from=[], settings='own_addresses = "192.0.2.1"')
+    with Wire(mx) as wire:
+        wire.begin(with_data=False)
+        assert wire.ask(b"RCPT TO:<bob@[127.0.0.1]>").startswith("250 ")
+        assert wire.ask(b"RCPT TO:<postmaster@[192.0.2.1]>").startswith("250 ")
+        assert wire.ask(b"RCPT TO:<bob@[192.0.2.2]>").startswith("550 5.7.1 ")
+        assert wire.ask(b"RCPT TO:<bob@[IPv6:::1]>").startswith("550 5.7.1 ")
+        assert wire.ask(b"DATA").startswith("354 ")
+        wire.send(TEXT)
+        assert wire.ask(b".").startswith("250 ")
+    for to in ("bob@a.test", "postmaster@a.test"):
+        (stored,) = mx.maildir(to).wait()
+        split_trace(stored, STORED)
+
+
 def test_size_is_bound(node):
     mx = node(settings="maxsize = 100000")
     large = b"Subject: large\r\n\r\n" + b"x" * 70 + b"\r\n"

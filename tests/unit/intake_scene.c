@@ -33,6 +33,13 @@ bool config_may_relay(const struct config *config, const struct in6_addr *addres
 	return intake_scene.may_relay;
 }
 
+bool config_is_own_address(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
 bool config_is_proxy(const struct config *config, const struct in6_addr *address)
 {
 	(void)config;
