@@ -162,6 +162,7 @@ struct config {
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
 	enum config_nul nul;         /* in messages */
+	bool allow_early_commands;   /* do not end sessions for them */
 	bool strict_addresses;       /* of the commands MAIL and RCPT, and greetings */
 	uint64_t maxsize;            /* bytes of a message */
 	uint32_t maxrecipients;      /* of one SMTP transaction */
@@ -197,6 +198,8 @@ struct config {
 	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
+	struct config_network *own_addresses; /* besides those that clients reach */
+	size_t own_address_count;
 	struct config_network *proxy_from;
 	size_t proxy_from_count;
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
@@ -266,6 +269,8 @@ const char *config_default_domain(const struct config *config);
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
+/* Whether setting own_addresses has the address. */
+bool config_is_own_address(const struct config *config, const struct in6_addr *address);
 /* Whether a proxy at the address is believed whom it names as its client. */
 bool config_is_proxy(const struct config *config, const struct in6_addr *address);
 

@@ -142,12 +142,26 @@ static const struct config_setting settings[] = {
 		INITIAL(""),
 		MEANING("The clients that may send to any address. An address alone is a network "
 			"of one.")),
+	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
+		INITIAL(""),
+		MEANING("Addresses of this host besides those that clients reach, such as the one "
+			"in front of a translating router: mail for user@[ADDRESS] is local, that "
+			"of the host name where it is a domain of ours, or else of the first "
+			"domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
 		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
 			"other programs cut messages off: it is refused, or the NULs are removed. "
 			"It is never sent on with them.")),
+	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
+		INITIAL("no"),
+		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
+			"once without having heard an answer to EHLO, or data before it was told "
+			"to go on. Otherwise its session is ended. Mail servers never do it; "
+			"programs that blast mail and attacks do, and some scripts: clients in "
+			"relay_from are borne with. A client that speaks HTTP is sent away in "
+			"either case unless this is yes.")),
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 enum {
@@ -70,8 +71,22 @@ void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 		  log_str("helo", smtp_server_helo(session->server)),
 		  log_number("code", refusal->code),
 		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
-		  log_string("text", refusal->text),
+		  log_string("text", session->reason != NULL ? session->reason : refusal->text),
 		  log_str("command", first_line(refusal->command)));
+}
+
+bool intake_is_our_address(void *context, const struct in6_addr *address)
+{
+	const struct intake_session *session = context;
+	union os_socket_address local;
+	struct in6_addr mapped;
+
+	if (config_is_own_address(session->intake->config, address))
+		return true;
+	if (os_socket_local_address(session->socket, &local) < 0)
+		return false;
+	mapped = os_socket_address_mapped(&local);
+	return local.any.sa_family != AF_UNIX && memcmp(&mapped, address, sizeof mapped) == 0;
 }
 
 static void feed_kept(struct intake_session *session)

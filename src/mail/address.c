@@ -112,13 +112,11 @@ bool mail_domain_is_valid(struct str name)
 	return domain_is_valid(name, false);
 }
 
-/* "[192.0.2.1]" or "[IPv6:2001:db8::1]"; RFC 5321 section 4.1.3 without the
- * general form, for which no tag was ever registered. */
-static bool literal_is_valid(struct str literal)
+bool mail_literal_parse(struct str literal, struct in6_addr *out)
 {
 	const struct str tag = STR("IPv6:");
 	char text[INET6_ADDRSTRLEN];
-	struct in6_addr address;
+	struct in6_addr address = {0};
 	int family = AF_INET;
 
 	if (literal.length < 2 || literal.data[literal.length - 1] != ']')
@@ -134,7 +132,13 @@ static bool literal_is_valid(struct str literal)
 		return false;
 	memcpy(text, literal.data, literal.length);
 	text[literal.length] = '\0';
-	return inet_pton(family, text, &address) == 1;
+	if (family == AF_INET6)
+		return inet_pton(family, text, out) == 1;
+	if (inet_pton(family, text, &address.s6_addr[12]) != 1)
+		return false;
+	address.s6_addr[10] = address.s6_addr[11] = 0xff;
+	*out = address;
+	return true;
 }
 
 static int parse_domain(struct str domain, unsigned flags, struct mail_address *address)
@@ -144,7 +148,7 @@ static int parse_domain(struct str domain, unsigned flags, struct mail_address *
 	address->domain = domain;
 	address->is_literal = domain.length > 0 && domain.data[0] == '[';
 	if (address->is_literal)
-		return literal_is_valid(domain) ? 0 : -EINVAL;
+		return mail_literal_parse(domain, &(struct in6_addr){0}) ? 0 : -EINVAL;
 	return domain_is_valid(domain, flags & MAIL_ADDRESS_UTF8) ? 0 : -EINVAL;
 }
 

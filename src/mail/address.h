@@ -15,6 +15,8 @@
 #include "base/attributes.h"
 #include "base/str.h"
 
+struct in6_addr; /* <netinet/in.h> */
+
 enum {
 	MAIL_LOCAL_MAX = 64,    /* RFC 5321 section 4.5.3.1.1 */
 	MAIL_DOMAIN_MAX = 255,  /* 4.5.3.1.2 */
@@ -38,6 +40,11 @@ struct mail_address {
 /* Parses TEXT (no angle brackets, no source route). The views point into TEXT.
  * -EINVAL when it is no address, -ENAMETOOLONG when a part is over its bound. */
 MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
+
+/* The address that LITERAL, "[192.0.2.1]" or "[IPv6:2001:db8::1]", stands for, IPv4 mapped
+ * into IPv6; false when it is none. RFC 5321 section 4.1.3 without the general form, for
+ * which no tag was ever registered. */
+bool mail_literal_parse(struct str literal, struct in6_addr *out);
 
 /* Whether mail of SENDER is a bounce, or a bounce of one: "#@[]" is qmail's sender
  * of those; it never leaves. */

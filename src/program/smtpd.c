@@ -162,6 +162,7 @@ static struct smtp_server_rules rules_of(const struct config *config,
 
 	return (struct smtp_server_rules){
 		.bare_newline = bare_newlines[listen->bare_newline],
+		.ends_early = !config->allow_early_commands,
 		.strict_addresses = config->strict_addresses,
 		.removes_nul = config->nul == CONFIG_NUL_REMOVE,
 	};
@@ -182,6 +183,8 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
 	service->on_refusal = intake_log_refusal;
+	service->is_our_address = intake_is_our_address;
+	service->local_domain = memory_copy_string(config_default_domain(config));
 	service->rules = rules_of(config, listen);
 	service->limits = (struct smtp_server_limits){
 		.message_size = config->maxsize,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/internal.h"
+#include <netinet/in.h>
 #include <string.h>
 
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument)
@@ -194,6 +195,25 @@ static bool complete_postmaster(struct smtp_server *s, struct mail_address *addr
 	return mail_address_parse(str_from(t->postmaster), 0, address) == 0;
 }
 
+/* USER@[192.0.2.1], where that is our address, is as good as with a name of ours. */
+static void complete_literal(struct smtp_server *s, struct mail_address *address)
+{
+	const struct smtp_service *service = s->service;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_address named;
+	struct in6_addr ours;
+
+	if (!address->is_literal || service->is_our_address == NULL ||
+	    !mail_literal_parse(address->domain, &ours) ||
+	    !service->is_our_address(s->peer.context, &ours))
+		return;
+	buffer_append_str(&text, address->local);
+	buffer_append_format(&text, "@%s", service->local_domain);
+	if (mail_address_parse(arena_copy_str(s->transaction->envelope->arena, buffer_view(&text)),
+			       MAIL_ADDRESS_UTF8, &named) == 0)
+		*address = named;
+}
+
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str text = argument->text;
@@ -207,6 +227,7 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}
+	complete_literal(s, &argument->address);
 	argument->is_utf8 = s->transaction->envelope->utf8;
 	return check_ascii(s, argument) && smtp_parameters_of_rcpt(s, text, argument);
 }

@@ -24,6 +24,7 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 	const char *feed = memchr(data, '\n', length);
 
 	*taken_out = feed != NULL ? (size_t)(feed - data) + 1 : length;
+	s->line_has_more = *taken_out < length;
 	keep(s, data, *taken_out);
 	if (feed == NULL)
 		return false;

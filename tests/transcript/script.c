@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "script.h"
 #include "base/panic.h"
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void append_unescaped(struct buffer *out, struct str text)
 {
@@ -93,6 +95,15 @@ static void parse_answer(struct script *script, struct str text)
 	parse_verdict(text, &answer->verdict);
 }
 
+/* 192.0.2.25 */
+static bool is_own_address(void *context, const struct in6_addr *address)
+{
+	static const struct in6_addr own = {{{[10] = 0xff, [11] = 0xff, 192, 0, 2, 25}}};
+
+	(void)context;
+	return memcmp(address, &own, sizeof own) == 0;
+}
+
 static void parse_setting(struct script *script, struct str text)
 {
 	struct session *settings = &script->settings;
@@ -113,6 +124,11 @@ static void parse_setting(struct script *script, struct str text)
 		settings->peer.address = "";
 	else if (str_equal(text, STR("ours")))
 		settings->peer.is_ours = true;
+	else if (str_equal(name, STR("own"))) {
+		settings->service.is_our_address = is_own_address;
+		settings->service.local_domain = "example.org";
+	} else if (str_equal(text, STR("step")))
+		rules->ends_early = true;
 	else if (str_equal(text, STR("strict")))
 		rules->strict_addresses = true;
 	else if (str_equal(text, STR("normalize")))

@@ -34,6 +34,13 @@ bool config_may_relay(const struct config *config, const struct in6_addr *addres
 	return intake_scene.may_relay;
 }
 
+bool config_is_own_address(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
+}
+
 bool config_is_proxy(const struct config *config, const struct in6_addr *address)
 {
 	(void)config;
@@ -99,14 +106,15 @@ void directory_request_cancel(struct directory_request *request)
 		intake_scene.pending = PENDING_NONE;
 }
 
-void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
-			       struct mail_verdict *verdict)
+const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+				      struct mail_verdict *verdict)
 {
 	static const char *const statuses[] = {"2.1.5", "2.1.5", "2.1.5", "5.1.1", "4.4.3"};
 
 	(void)result;
 	(void)client_may_relay;
 	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	return NULL;
 }
 
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)

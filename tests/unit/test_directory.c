@@ -145,7 +145,7 @@ static void relaying_is_for_clients_that_may(void **state)
 		struct mail_verdict verdict;
 
 		look_up(&config, cases[i].address);
-		directory_judge_recipient(&last, cases[i].may_relay, &verdict);
+		assert_null(directory_judge_recipient(&last, cases[i].may_relay, &verdict));
 		assert_string_equal(verdict.status, cases[i].status);
 		assert_int_equal(verdict.class, mail_verdict_class_of(cases[i].status));
 	}
@@ -231,9 +231,27 @@ static void quotes_are_there_where_they_are_needed(void **state)
 	}
 }
 
+static void what_is_inside_is_not_told(void **state)
+{
+	static const char *const statuses[] = {"4.3.5", "5.4.6"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+		struct directory_result result = {.answer = DIRECTORY_UNKNOWN};
+		struct mail_verdict verdict;
+
+		mail_verdict_set(&result.verdict, statuses[i], "Service dovecot: a -> b -> a");
+		assert_ptr_equal(directory_judge_recipient(&result, true, &verdict),
+				 result.verdict.text);
+		assert_string_equal(verdict.status, statuses[i]);
+		assert_null(strstr(verdict.text, "dovecot"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_inside_is_not_told),
 		cmocka_unit_test(addresses_are_answered),
 		cmocka_unit_test(relaying_is_for_clients_that_may),
 		cmocka_unit_test(without_domains_there_is_no_postmaster),

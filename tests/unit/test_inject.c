@@ -147,6 +147,9 @@ static const struct address_case address_cases[] = {
 	{"@b.c", NULL, NULL},
 	{"a@b@c", NULL, NULL},
 	{"a@b..c", NULL, NULL},
+	{"a..b.@c.d", "a..b.@c.d ", NULL},
+	{"A Group(with a comment): \"Q, R\"\r\n <q@b.c>,\r\n\t(x) <@r.s,@t.u:v@w.x>, (y);",
+	 "q@b.c v@w.x ", NULL},
 	{"<a@b.c", NULL, NULL},
 	{"a@b.c>", NULL, NULL},
 	{"<a@b.c> x", NULL, NULL},
@@ -351,6 +354,9 @@ static void test_header_recipients(void **state)
 		"To: a@b.c,\n d@e.f\nSubject: to: x@y.z\nbcc:g@h.i\nCC : j\n\nTo: no@b.c\n",
 		"a@b.c d@e.f g@h.i j@host.test ");
 	assert_recipients("To: a@b.c\nResent-To: d@e.f\nResent-Bcc: g@h.i\n\n", "d@e.f g@h.i ");
+	assert_recipients("Received: x\nResent-To: d@e.f\nResent-Cc: g@h.i\nReceived: y\n"
+			  "Resent-To: old@b.c\nReceived: z\nTo: a@b.c\n\n",
+			  "d@e.f g@h.i ");
 	assert_recipients("Subject: x\n\n", "");
 	assert_recipients("To: a@b.c\nCc: what now\n\n", NULL);
 }

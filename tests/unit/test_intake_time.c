@@ -166,6 +166,39 @@ static void nobody_is_hurried_while_we_ask(void **state)
 	say_and_expect(client, "NOOP\r\n", "250 ");
 }
 
+/* Whether its writer still lives is not asked of a file older than that. */
+static void play_long_message(const char *code, int hours)
+{
+	int client = connect_one();
+
+	config.smtp_min_rate = 0;
+	greet(client);
+	say_and_expect(client, "MAIL FROM:<a@b.test>\r\n", "250 ");
+	for (int i = 0; i < 5; i++) /* one of them is good */
+		say(client, "RCPT TO:<b@server.test>\r\n");
+	(void)fake_peer_read(client, (char[ROOM]){0}, ROOM);
+	say_and_expect(client, "DATA\r\n", "354 ");
+	for (int i = 0; i < 10 * hours; i++) {
+		fake_advance(6 * MINUTE_US);
+		say(client, "x\r\n");
+		assert_false(fake_is_closed(client));
+	}
+	say_and_expect(client, ".\r\n", code);
+}
+
+static void a_message_may_take_a_day(void **state)
+{
+	(void)state;
+	play_long_message("250 ", 23);
+}
+
+static void a_message_may_take_no_more_than_a_day(void **state)
+{
+	(void)state;
+	play_long_message("451 4.4.2 ", 25);
+	assert_int_equal(intake_scene.message->state, QUEUE_CLIENT_IDLE);
+}
+
 /* --- whose place may be given away --- */
 
 static void a_client_that_waits_for_us_keeps_its_place(void **state)
@@ -332,6 +365,8 @@ int main(void)
 		TIME_TEST(every_command_has_its_time),
 		TIME_TEST(a_command_after_a_message_has_no_longer),
 		TIME_TEST(nobody_is_hurried_while_we_ask),
+		TIME_TEST(a_message_may_take_a_day),
+		TIME_TEST(a_message_may_take_no_more_than_a_day),
 		TIME_TEST(a_client_that_waits_for_us_keeps_its_place),
 		TIME_TEST(who_does_not_hear_us_has_a_place_while_we_ask),
 		TIME_TEST(our_own_time_is_not_its_idleness),
