@@ -13,21 +13,22 @@ import socket
 import sys
 import time
 
-ENVELOPE = (b"EHLO bad.test\r\nMAIL FROM:<bad@client.test>\r\nRCPT TO:<anna@a.test>\r\n"
-            b"DATA\r\n")
-# what is said when the server has spoken, and then a piece of every second
+ENVELOPE = (b"EHLO bad.test\r\n", b"MAIL FROM:<bad@client.test>\r\n",
+            b"RCPT TO:<anna@a.test>\r\n", b"DATA\r\n")
+# what is said each time when the server has spoken, and then a piece of every second
 KINDS = {
-    "idle": (b"", b""),
-    "trickle": (b"", b"E"),
-    "data": (ENVELOPE + b"Subject: for ever\r\n", b"x"),
-    "garbage": (b"", os.urandom(12).replace(b"\n", b"n") + b"\r\n"),
+    "idle": ((), b""),
+    "trickle": ((), b"E"),
+    "data": (ENVELOPE + (b"Subject: for ever\r\n",), b"x"),
+    "garbage": ((), os.urandom(12).replace(b"\n", b"n") + b"\r\n"),
 }
 
 
 class Bad:
     def __init__(self, selector, number, port, addresses):
         host = number % addresses
-        self.hello, self.piece = list(KINDS.values())[number % len(KINDS)]
+        hello, self.piece = list(KINDS.values())[number % len(KINDS)]
+        self.hello = list(hello)
         self.selector = selector
         self.was_heard = False
         self.socket = socket.socket()
@@ -41,8 +42,8 @@ class Bad:
     def hear(self):
         try:
             heard = self.socket.recv(65536)
-            if heard and not self.was_heard:
-                self.socket.send(self.hello)
+            if heard and self.hello:
+                self.socket.send(self.hello.pop(0))
         except OSError:
             heard = b""
         self.was_heard = True
@@ -53,7 +54,7 @@ class Bad:
 
     def speak(self):
         try:
-            if self.socket is not None and self.was_heard:
+            if self.socket is not None and self.was_heard and not self.hello:
                 self.socket.send(self.piece)
         except OSError:
             pass  # hear() will see it

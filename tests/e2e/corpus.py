@@ -18,7 +18,7 @@ class Sample:
         self.number = number
         self.name = f"c{number:04}"
         self.data = data
-        self.stored = data.replace(b"\r\n", b"\n")
+        self.stored = data.replace(b"\r\n", b"\n").replace(b"\0", b"")  # nul = remove
         self.is_proper = is_proper
 
 

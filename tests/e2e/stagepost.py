@@ -312,8 +312,9 @@ class Node:
         mark = self.log.mark()
         pid = self.kill(program)
         self.log.wait("process_ended", since=mark, program=program, pid=pid, status="signal 9")
-        started = self.log.wait("process_started", since=mark, program=program)
-        return int(started["pid"])
+        started = int(self.log.wait("process_started", since=mark, program=program)["pid"])
+        wait_until(lambda: self._is_ours(started), f"{program} is a program of ours", PATIENCE)
+        return started
 
     def kill_supervisor(self):
         """kill -9 of the supervisor: all others must end by themselves."""

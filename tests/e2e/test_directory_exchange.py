@@ -108,11 +108,12 @@ def test_a_wrong_file_changes_nothing(directory):
 def test_only_differences_are_put(directory):
     one = directory()
     one.load(json=lines(forward("a", "x"), forward("b", "x")))
+    one.node.log.wait("directory_changed")
     mark = one.node.log.mark()
     ended = one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
     assert ended.stdout == "1 added, 1 changed, 0 removed; 1 the same\n"
-    changes = sum(int(event["changes"]) for event in one.node.log.find("directory_changed", mark))
-    assert changes == 2
+    wait_until(lambda: sum(int(event["changes"]) for event in one.node.log.find(
+        "directory_changed", mark)) == 2, "the log has both changes")
     one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
     assert sum(int(event["changes"])
                for event in one.node.log.find("directory_changed", mark)) == 2

@@ -74,7 +74,7 @@ static const struct refusal names_cases[] = {
 	{HOST "Hostname = x", "t:2: Hostname: unknown setting: did you mean \"hostname\"?\n"},
 	{HOST "path = /x", "t:2: path: belongs into a section \"service\"\n"},
 	{HOST "listen smtp { address = 1.2.3.4:25 auth = required }",
-	 "t:2: listen smtp.auth: unknown setting; allowed: address, stage, proxy\n"},
+	 "t:2: listen smtp.auth: unknown setting; allowed: address, stage, proxy, bare_newline\n"},
 	{HOST "listen smtp { adress = 1.2.3.4:25 }",
 	 "t:2: listen smtp.adress: unknown setting: did you mean \"address\"?\n"
 	 "t:2: listen smtp.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from "
