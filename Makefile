@@ -11,7 +11,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants soak model fuzz reliability reliability-page install clean help packages
+	partition mutants soak model fuzz inside reliability reliability-page install clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -73,7 +73,7 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && \
+		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) inside && \
 		$(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page
