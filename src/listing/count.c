@@ -35,7 +35,10 @@ static bool read_birth(const struct counting *counting, uint64_t number, int64_t
 	    !str_starts_with(line, STR("id: ")) || !mail_id_parse(str_skip(line, 4), &id))
 		return false;
 	*born_us_out = id.born_us;
-	return true;
+	/* at S4 the file may be used again meanwhile: only then is what was read in doubt, and only
+	 * what would be the oldest matters */
+	return !is_queued || (counting->oldest_us != 0 && id.born_us >= counting->oldest_us) ||
+	       queue_update_is_still(counting->store, &stage, id) == 1;
 }
 
 static int count_message(void *context, uint64_t number)

@@ -78,16 +78,32 @@ static const char *retry(struct manager *manager, const struct subject *subject)
 	return NULL;
 }
 
+/* Whether a message that was woken for an order sleeps on with it, because it cannot be read: then
+ * the order would be known to this process alone. */
+static bool take_order_back(struct manager *manager, uint64_t number)
+{
+	struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
+
+	if (sleeper == NULL || sleeper->facts.order == MESSAGE_ORDER_NONE)
+		return false;
+	sleeper->facts.order = MESSAGE_ORDER_NONE;
+	return true;
+}
+
 /* What is not done is given up when the message has its deliveries in memory and
- * none is in flight. */
+ * none is in flight. That is news on its way to the disk when this returns; where the disk does
+ * not take news, nobody is told that it was accepted. */
 static const char *give_up(struct manager *manager, const struct subject *subject,
 			   enum message_order order)
 {
 	if (subject->message == NULL) {
 		subject->sleeper->facts.order = order & 3U;
 		life_wake(manager, subject->sleeper, false, NULL);
-		return NULL;
+		return take_order_back(manager, subject->id.number) ? "it cannot be read; ask again"
+								    : NULL;
 	}
+	if (subject->message->state == MESSAGE_OWING && subject->message->record_failures > 0)
+		return "the disk does not take what became of it; ask again";
 	if (subject->message->state == MESSAGE_OWING) { /* carried out when the disk has it */
 		subject->message->facts.order = order & 3U;
 		return NULL;

@@ -68,6 +68,12 @@ struct trigger *deliver_blocked_by(struct manager *manager, const struct message
 	return trigger != NULL && !trigger_is_probe(trigger, message) ? trigger : NULL;
 }
 
+/* Whether it is given up rather than kept waiting. */
+static bool is_too_old(const struct manager *manager, const struct message *message, int64_t now_us)
+{
+	return now_us - message->id.born_us >= manager->config->queuelifetime_us;
+}
+
 static void expire(struct message *message, uint32_t index, int64_t now_us)
 {
 	struct queue_delivery *delivery = &message->control->deliveries[index];
@@ -85,7 +91,7 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 	if (!outcome_is_open(delivery))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
-		if (now_us - message->id.born_us >= manager->config->queuelifetime_us)
+		if (is_too_old(manager, message, now_us))
 			expire(message, index, now_us);
 		return false;
 	}
@@ -131,12 +137,16 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 	return result >= 0;
 }
 
-/* A service that is no longer configured: not now. */
-static void defer_unconfigured(struct message *message, uint32_t index, int64_t now_us)
+/* A service that is no longer configured: not now. It may be again, but not for ever: nobody else
+ * looks at the age of what is never tried. */
+static void defer_unconfigured(const struct manager *manager, struct message *message,
+			       uint32_t index, int64_t now_us)
 {
 	outcome_defer(&message->control->deliveries[index], now_us, now_us + UNCONFIGURED_US,
 		      "4.3.5", "the service is not configured");
 	message->news[index] |= RECORDER_OUTCOME;
+	if (is_too_old(manager, message, now_us))
+		expire(message, index, now_us);
 }
 
 /* What the message waited for has happened: once, so those that wait are due once. */
@@ -167,7 +177,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
 		if (transport == NULL)
-			defer_unconfigured(message, i, now_us);
+			defer_unconfigured(manager, message, i, now_us);
 		else if (add_to_job(transport, message, i, &waiters))
 			added++;
 		else if (*crowded_out == NULL)

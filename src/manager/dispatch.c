@@ -106,7 +106,8 @@ static void interrupt_rest(struct manager *manager, struct job *job)
 		if (job->deliveries[i].is_reported)
 			continue;
 		job->deliveries[i].is_reported = true;
-		outcome_interrupt(&message->control->deliveries[index], &terms);
+		outcome_interrupt(message->control->envelope->arena,
+				  &message->control->deliveries[index], &terms);
 		message->news[index] |= RECORDER_OUTCOME;
 		outcome_log(message->id, &message->control->deliveries[index]);
 	}
@@ -127,14 +128,13 @@ _Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
 
 /* A large message goes by its file's descriptor, others by value (queue/spare.c): 0 or -errno, and
  * *FILE_OUT may be none. */
-static int take_content(struct manager *manager, const struct message *message,
+static int read_content(struct manager *manager, const struct message *message,
 			struct buffer *content, int *file_out)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
 	uint64_t size = message->control->envelope->size;
 
-	*file_out = -1;
 	if (size <= QUEUE_BY_VALUE_MAX)
 		return queue_update_read_data(manager->store, place, message->id.number, size,
 					      content);
@@ -147,18 +147,22 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct buffer content CLEANUP(buffer_clear) = {0};
-	int file;
-	int error = take_content(manager, job->message, &content, &file);
+	const struct message *message = job->message;
+	bool is_kept = message->content.length > 0 &&
+		       message->content.length == message->control->envelope->size;
+	int file = -1;
+	int error = is_kept ? 0 : read_content(manager, message, &content, &file);
 
 	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_id(job->message->id),
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
 			  log_string("operation", "open data"), log_error(error));
 		dispatch_on_ended(manager, job);
 		return;
 	}
 	pack_job(job, &body);
-	helper_start(helper, job, &body, buffer_view(&content), file);
-	os_file_close(file);
+	helper_start(helper, job, &body, buffer_view(is_kept ? &message->content : &content), file);
+	if (file >= 0)
+		os_file_close(file);
 }
 
 static void dispatch_transport(struct manager *manager, struct transport *transport)
@@ -202,6 +206,14 @@ void dispatch_drop_waiting(struct manager *manager)
 	struct job *job;
 
 	while ((job = transports_waiting(manager->transports)) != NULL)
+		end_job(manager, job);
+}
+
+void dispatch_drop_retired(struct manager *manager)
+{
+	struct job *job;
+
+	while ((job = transports_retired_waiting(manager->transports)) != NULL)
 		end_job(manager, job);
 }
 

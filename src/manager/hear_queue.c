@@ -21,25 +21,25 @@ static void check_is_same(const struct message *message, struct str text)
 }
 
 /* What a scan found before and sleeps has come to no harm. */
-static void on_queued(void *context, enum mail_stage stage, uint64_t number, struct str text)
+static void on_queued(void *context, const struct queue_link_notice *notice)
 {
 	struct manager *manager = context;
-	const struct message *message = message_find(manager, number);
+	const struct message *message = message_find(manager, notice->number);
 	struct sleeper *sleeper;
 
 	wake_new_mail(manager->wake);
 	if (message != NULL) { /* found by a scan before */
-		check_is_same(message, text);
+		check_is_same(message, notice->text);
 		return;
 	}
-	if (sleepers_find(&manager->sleepers, number) != NULL)
+	if (sleepers_find(&manager->sleepers, notice->number) != NULL)
 		return;
 	if (!manager->is_stopping && share_may_map(&manager->share, true)) {
-		life_begin(manager, number, stage, text);
+		life_begin(manager, notice);
 		return;
 	}
-	sleeper = sleepers_add(&manager->sleepers, number, INT64_MAX);
-	sleeper->facts.stage = (unsigned)stage & 15U;
+	sleeper = sleepers_add(&manager->sleepers, notice->number, INT64_MAX);
+	sleeper->facts.stage = (unsigned)notice->stage & 15U;
 	wake_first(manager->wake, sleeper);
 }
 

@@ -45,6 +45,7 @@ struct manager {
 
 	struct message *messages; /* awake, by number */
 	size_t in_state[MESSAGE_STATES];
+	size_t content_bytes; /* of the data that these keep */
 	struct share share;
 	struct sleepers sleepers;
 	struct triggers *triggers;
@@ -106,8 +107,8 @@ void life_event(struct manager *manager, struct message *message, enum message_e
  * that it is to try for, or NULL. */
 void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
 	       struct trigger *probe);
-/* A message is at S4 whose envelope is TEXT. */
-void life_begin(struct manager *manager, uint64_t number, enum mail_stage stage, struct str text);
+/* A message is at S4. */
+void life_begin(struct manager *manager, const struct queue_link_notice *notice);
 /* EVENT, a failure, has happened because of ERROR. */
 void life_failed(struct manager *manager, struct message *message, enum message_event event,
 		 int error);
@@ -128,6 +129,8 @@ bool dispatch_on_report(void *context, void *job, const struct ipc_job_report *r
 void dispatch_on_ended(void *context, void *job);
 /* Nothing that waits is started any more. */
 void dispatch_drop_waiting(struct manager *manager);
+/* Nor what was for a service that is not configured any more: its messages decide anew. */
+void dispatch_drop_retired(struct manager *manager);
 
 /* --- command.c --- */
 

@@ -23,8 +23,7 @@ struct absence {
 static enum message_state ask(struct manager *manager, struct message *message, const void *detail)
 {
 	(void)detail;
-	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope,
-		     message->facts.order != MESSAGE_ORDER_NONE);
+	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope);
 	return MESSAGE_MAPPING;
 }
 
@@ -324,15 +323,19 @@ static enum message_event event_of(const struct message *message, int error)
 	if (error < 0)
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
-		return MESSAGE_NOT_MAPPED;
+		return message->facts.order != MESSAGE_ORDER_NONE ? MESSAGE_MAPPED
+								  : MESSAGE_NOT_MAPPED;
 	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
 }
 
 static void begin(struct manager *manager, struct message *message, struct str text)
 {
 	int error = message_read(manager, message, text);
+	enum message_event event = event_of(message, error);
 
-	life_event(manager, message, event_of(message, error));
+	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
+		message_map_nowhere(manager, message);
+	life_event(manager, message, event);
 }
 
 void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
@@ -347,11 +350,14 @@ void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
 	begin(manager, message, STR(""));
 }
 
-void life_begin(struct manager *manager, uint64_t number, enum mail_stage stage, struct str text)
+void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 {
-	const struct message_facts facts = {.place = MESSAGE_AT_S4, .stage = (unsigned)stage & 15U};
+	const struct message_facts facts = {.place = MESSAGE_AT_S4,
+					    .stage = (unsigned)notice->stage & 15U};
+	struct message *message = message_new(manager, notice->number, facts);
 
-	begin(manager, message_new(manager, number, facts), text);
+	message_keep_content(manager, message, notice->content);
+	begin(manager, message, notice->text);
 }
 
 void life_forget(struct manager *manager, struct message *message)

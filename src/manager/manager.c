@@ -86,6 +86,7 @@ void manager_configure(struct manager *manager, const struct config *config)
 	triggers_configure(manager->triggers, config->probe_delay_us);
 	reporter_configure(manager->reporter, config);
 	scan_configure(manager->scan, scan_times(config));
+	dispatch_drop_retired(manager);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 

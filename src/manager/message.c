@@ -51,6 +51,8 @@ void message_free(struct manager *manager, struct message *message)
 	message_weigh(manager, message, 0, false);
 	recorder_cancel(manager->recorder, &message->recording);
 	report_abandon(message->report);
+	manager->content_bytes -= message->content.length;
+	buffer_clear(&message->content);
 	queue_control_free(message->control);
 	free(message->news);
 	HASH_DELETE(hh, manager->messages, message);
@@ -122,12 +124,36 @@ void message_take_deliveries(struct manager *manager, struct message *message,
 	message_weigh(manager, message, share_of_message(count), false);
 }
 
+void message_map_nowhere(struct manager *manager, struct message *message)
+{
+	const struct mail_envelope *envelope = message->control->envelope;
+	struct queue_delivery *deliveries =
+		arena_alloc(envelope->arena, (envelope->recipient_count + 1) * sizeof *deliveries);
+
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		deliveries[i] = (struct queue_delivery){.number = envelope->recipients[i].number,
+							.recipient = envelope->recipients[i].number,
+							.route = QUEUE_ROUTE_NONE,
+							.address = envelope->recipients[i].address};
+	message_take_deliveries(manager, message, deliveries, envelope->recipient_count);
+}
+
 bool message_has_news(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)
 		if (message->news[i] != 0)
 			return true;
 	return false;
+}
+
+void message_keep_content(struct manager *manager, struct message *message, struct str content)
+{
+	enum { KEPT_MAX = 4 << 20 };
+
+	if (manager->content_bytes + content.length > KEPT_MAX)
+		return;
+	buffer_append_str(&message->content, content);
+	manager->content_bytes += content.length;
 }
 
 struct recorder_work message_work(const struct message *message)

@@ -7,7 +7,7 @@
  *
  *   state       event           action                      new state
  *   READING     NOT_MAPPED      ask resolve                 MAPPING
- *               MAPPED          -                           DECIDING
+ *               MAPPED          - (also if it is given up)  DECIDING
  *               HALF_MAPPED     write S5 again              RECORDING OWING ASLEEP
  *               UNREADABLE      try again much later        ASLEEP
  *               VANISHED        -                           GONE
@@ -85,7 +85,8 @@ struct message {
 	bool is_crowded_out;           /* it sleeps because its destination has too many */
 	bool is_doubtful;              /* REMOVING, and whether it was removed cannot be told yet */
 	unsigned record_failures;      /* in a row */
-	size_t units;                  /* of memory (wait/share.h) */
+	struct buffer content;         /* its data, or empty: they are on the disk */
+	size_t units;                  /* of memory (wait/share.h), but for CONTENT's */
 	bool is_mapping;               /* these count as such */
 	struct recording recording;
 	struct report *report; /* while REPORTING */
@@ -105,10 +106,15 @@ void message_weigh(struct manager *manager, struct message *message, size_t unit
 MUST_CHECK int message_read(struct manager *manager, struct message *message, struct str text);
 /* Whether ERROR says that the message's text is at fault, and not the disk or this process. */
 bool message_is_damage(int error);
+/* Makes a delivery to nowhere of each recipient: it is given up, and who would have it does not
+ * matter. So an order is carried out at once, whether or not the directory answers. */
+void message_map_nowhere(struct manager *manager, struct message *message);
 /* Takes over DELIVERIES, which are in its envelope's arena. */
 void message_take_deliveries(struct manager *manager, struct message *message,
 			     struct queue_delivery *deliveries, size_t count);
 bool message_has_news(const struct message *message);
+/* Keeps CONTENT, all of its data, if there is room for it. */
+void message_keep_content(struct manager *manager, struct message *message, struct str content);
 
 /* Makes a sleeper of it, due at DUE_US. WAITERS: it sleeps with them, or until then; may be
  * NULL. Returns MESSAGE_ASLEEP. */

@@ -106,6 +106,18 @@ struct bounce_outcome *notice_collect_end(const struct queue_control *control, s
 	return outcomes;
 }
 
+struct bounce_outcome *notice_collect_success(const struct queue_control *control,
+					      size_t *count_out)
+{
+	struct bounce_outcome *outcomes = collect(control, count_out);
+
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].outcome == QUEUE_DONE &&
+		    notice_is_at_end(control, &control->deliveries[i]))
+			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
+	return outcomes;
+}
+
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 					    const struct config *config, size_t *count_out)
 {
@@ -115,4 +127,48 @@ struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 		if (notice_is_delay_wanted(control, &control->deliveries[i], config))
 			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
 	return outcomes;
+}
+
+uint64_t notice_original_max(const struct queue_control *control, const struct config *config)
+{
+	enum { MORE = 65536 };
+	uint64_t size = control->envelope->size;
+
+	if (config->bouncemaxbytes > 0 && size > config->bouncemaxbytes + MORE)
+		return config->bouncemaxbytes + MORE;
+	return size;
+}
+
+void notice_write(const struct notice *notice, const struct queue_control *control,
+		  const struct config *config, struct buffer *out)
+{
+	const struct mail_envelope *envelope = control->envelope;
+	const struct bounce_report report = {
+		.recipient = notice->recipient,
+		.hostname = str_from(config->hostname),
+		.from = str_from(config->bouncefrom),
+		.id = envelope->id,
+		.now_us = notice->now_us,
+		.retry_until_us = envelope->id.born_us + config->queuelifetime_us,
+		.envid = envelope->envid,
+		.ret = envelope->ret,
+		.outcomes = notice->outcomes,
+		.outcome_count = notice->count,
+		.message = notice->original,
+		.message_size = envelope->size,
+		.max_bytes = config->bouncemaxbytes,
+	};
+
+	bounce_report_write(&report, out);
+}
+
+struct mail_envelope *notice_envelope(const struct notice *notice)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	envelope->stage = MAIL_STAGE_SUBMIT;
+	envelope->sender = arena_copy_str(envelope->arena, notice->sender);
+	envelope->received = STR("bounce");
+	mail_envelope_add(envelope, notice->recipient);
+	return envelope;
 }

@@ -22,10 +22,31 @@ bool notice_has_any_at_end(const struct queue_control *control);
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);
 /* What is in the report at the end, or in the one of a delay; in the envelope's arena. */
 struct bounce_outcome *notice_collect_end(const struct queue_control *control, size_t *count_out);
+/* The same of the successes alone. */
+struct bounce_outcome *notice_collect_success(const struct queue_control *control,
+					      size_t *count_out);
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 					    const struct config *config, size_t *count_out);
 /* Whether the delay of the delivery is in that report. */
 bool notice_is_delay_wanted(const struct queue_control *control,
 			    const struct queue_delivery *delivery, const struct config *config);
+
+/* What a report is made of besides the message's control file. */
+struct notice {
+	struct str sender; /* of the report, and its recipient: bounce_route() */
+	struct str recipient;
+	const struct bounce_outcome *outcomes; /* collected above */
+	size_t count;
+	struct str original; /* of the message: notice_original_max() bytes or all */
+	int64_t now_us;
+};
+
+/* How many bytes of the message, from its first on, a report may return. */
+uint64_t notice_original_max(const struct queue_control *control, const struct config *config);
+/* Appends the report to OUT. */
+void notice_write(const struct notice *notice, const struct queue_control *control,
+		  const struct config *config, struct buffer *out);
+/* Its envelope, but for the id and the size. Freed by the caller. */
+struct mail_envelope *notice_envelope(const struct notice *notice);
 
 #endif

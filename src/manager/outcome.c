@@ -43,6 +43,11 @@ void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_
 	delivery->text = arena_copy_str(arena, str_from(verdict.text));
 }
 
+static bool is_too_old(const struct outcome_terms *terms)
+{
+	return terms->now_us - terms->born_us >= terms->lifetime_us;
+}
+
 static void try_again(struct arena *arena, struct queue_delivery *delivery,
 		      const struct outcome_terms *terms)
 {
@@ -50,7 +55,7 @@ static void try_again(struct arena *arena, struct queue_delivery *delivery,
 	delivery->attempts++;
 	delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
 					   delivery->attempts - 1, terms->random);
-	if (terms->now_us - terms->born_us >= terms->lifetime_us)
+	if (is_too_old(terms))
 		outcome_expire(arena, delivery, terms->now_us);
 }
 
@@ -73,7 +78,8 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 	}
 }
 
-void outcome_interrupt(struct queue_delivery *delivery, const struct outcome_terms *terms)
+void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
+		       const struct outcome_terms *terms)
 {
 	outcome_defer(delivery, terms->now_us, terms->now_us + INTERRUPTED_US, "4.3.0",
 		      "the delivery was interrupted");
@@ -81,6 +87,8 @@ void outcome_interrupt(struct queue_delivery *delivery, const struct outcome_ter
 	if (delivery->attempts > INTERRUPTIONS)
 		delivery->until_us = schedule_next(terms->born_us, terms->now_us, terms->skip,
 						   delivery->attempts - 1, terms->random);
+	if (delivery->attempts > INTERRUPTIONS && is_too_old(terms))
+		outcome_expire(arena, delivery, terms->now_us);
 }
 
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,

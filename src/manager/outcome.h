@@ -27,8 +27,9 @@ void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_
 /* A helper has reported on it. */
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		    const struct ipc_job_report *report, const struct outcome_terms *terms);
-/* The helper that tried it ended without a word. */
-void outcome_interrupt(struct queue_delivery *delivery, const struct outcome_terms *terms);
+/* The helper that tried it ended without a word, or its message could not be read. */
+void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
+		       const struct outcome_terms *terms);
 /* It cannot be tried before UNTIL_US, because of STATUS and TEXT (literals). */
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
 		   const char *status, const char *text);

@@ -59,9 +59,10 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_repair, command_queue_repair_options, repair_exits, NULL},
 	{"queue adopt", "DIRECTORY", "Takes over the messages of another queue directory.",
 	 "For the disk of a host that is dead. The mail system may run here, not there.\n"
-	 "Each message becomes a new one with the recipients that are not done. It is\n"
-	 "durable here before it is removed there. May be interrupted: run it again. Only a\n"
-	 "message whose removal there was not durable when it ended may come twice.\n",
+	 "Each message becomes a new one with the recipients that are not done; successes that\n"
+	 "were not reported there are reported from here. It is durable here before it is\n"
+	 "removed there. May be interrupted: run it again. Only a message whose removal there\n"
+	 "was not durable when it ended may come twice.\n",
 	 command_queue_adopt, command_config_options, adopt_exits, NULL},
 	{NULL},
 };

@@ -4,6 +4,7 @@
 #include "os/file.h"
 #include "program/command_queue.h"
 #include "program/manager_talk.h"
+#include "program/queue_adopt_report.h"
 #include "queue/adopt.h"
 #include "queue/repair.h"
 #include "queue/trigger.h"
@@ -37,6 +38,14 @@ static int on_hold(void *context, struct mail_id id)
 		return result;
 	return queue_trigger_set(adoption->here, hold, os_clock_wall_us(),
 				 STR("held by the operator"));
+}
+
+static int on_report(void *context, const struct queue_control *control, int data,
+		     struct mail_envelope **envelope_out, struct buffer *content)
+{
+	const struct adoption *adoption = context;
+
+	return queue_adopt_report(adoption->config, control, data, envelope_out, content);
 }
 
 static void on_adopted(void *context, struct mail_id there, struct mail_id here)
@@ -87,8 +96,11 @@ static int finish_repair(struct adoption *adoption)
 static int copy_all(struct adoption *adoption)
 {
 	const struct queue_intake_options spares = {.spares = 0};
-	const struct queue_adopt options = {
-		.hold = on_hold, .adopted = on_adopted, .left = on_left, .context = adoption};
+	const struct queue_adopt options = {.hold = on_hold,
+					    .report = on_report,
+					    .adopted = on_adopted,
+					    .left = on_left,
+					    .context = adoption};
 	struct queue_intake *intake = NULL;
 	int error = finish_repair(adoption);
 

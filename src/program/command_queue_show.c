@@ -30,18 +30,39 @@ static int read_header(struct queue_store *store, const struct listing_entry *en
 	return 0;
 }
 
+/* What is damaged has no birth to be known by. But its text is the message's own when it is there
+ * again, the same: where its file was used again after the first look at it, the second, by its
+ * name, finds another's text or none. An envelope that is not there at all is empty. */
+static int read_damaged(struct queue_store *store, const struct listing_entry *entry,
+			const enum mail_stage *stage, struct buffer *control)
+{
+	struct buffer again CLEANUP(buffer_clear) = {0};
+	struct queue_control *sound = NULL;
+	int result = queue_update_read(store, stage, entry->number, control);
+
+	if (result == 0)
+		result = queue_update_read(store, stage, entry->number, &again);
+	if (result < 0)
+		return result == -ENODATA ? 0 : result;
+	if (!str_equal(buffer_view(control), buffer_view(&again)))
+		return -ENOENT;
+	result = queue_update_load(store, stage, entry->number, &sound, NULL);
+	queue_control_free(sound);
+	return result == 0 ? -ENOENT : 0; /* it is the next message's, and sound */
+}
+
 /* All that is shown of a message. -ENOENT: it has ended or moved on meanwhile, and what was read
- * may be another's. What is damaged has no birth to be known by: of its data file nothing is
- * shown. */
+ * may be another's. Of what is damaged no data are shown: nobody knows where they end. */
 static int read_all(struct queue_store *store, const struct listing_entry *entry,
 		    struct buffer *control, struct buffer *header)
 {
 	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
-	int result = 0;
+	int result;
 
-	if (entry->control != NULL || entry->is_preprocessed)
-		result = queue_update_read(store, stage, entry->number, control);
-	if (result < 0 || entry->control == NULL)
+	if (entry->control == NULL)
+		return read_damaged(store, entry, stage, control);
+	result = queue_update_read(store, stage, entry->number, control);
+	if (result < 0)
 		return result;
 	result = read_header(store, entry, header);
 	if (result == 0)

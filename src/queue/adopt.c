@@ -2,76 +2,35 @@
 #include "queue/adopt.h"
 #include "base/panic.h"
 #include "os/file.h"
+#include "queue/adopt_internal.h"
 #include "queue/repair_internal.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ADOPT_GROUP = 64, ADOPT_GROUP_BYTES = 64 << 20, PIECE = 256 * 1024 };
+enum {
+	ADOPT_GROUP = 64, /* messages */
+	ADOPT_GROUP_BYTES = 64 << 20,
+	MADE_MAX = 2 * ADOPT_GROUP, /* a copy of each, and a report */
+	PIECE = 256 * 1024,
+};
 
 struct adopt {
 	struct repair there; /* of it: the store, the services */
 	struct queue_intake *here;
 	const struct queue_adopt *options;
 	unsigned place;
-	struct queue_message *messages[ADOPT_GROUP]; /* the copies, not durable */
 	struct mail_id from[ADOPT_GROUP];
 	struct mail_id to[ADOPT_GROUP];
 	size_t count;
+	struct queue_message *made[MADE_MAX]; /* the copies and reports, not durable */
+	size_t made_for[MADE_MAX];            /* the index of its message */
+	size_t made_count;
 	uint64_t bytes;
 };
 
 /* --- the copy --- */
-
-static const struct mail_recipient *find_recipient(const struct mail_envelope *envelope,
-						   uint32_t number)
-{
-	for (size_t i = 0; i < envelope->recipient_count; i++)
-		if (envelope->recipients[i].number == number)
-			return &envelope->recipients[i];
-	panic("a delivery without a recipient");
-}
-
-static void add_recipient(struct mail_envelope *out, const struct mail_recipient *recipient,
-			  struct str address)
-{
-	struct mail_recipient *added = mail_envelope_add(out, address);
-
-	added->notify = recipient->notify;
-	added->original = recipient->original;
-}
-
-/* A failure that is not reported yet is made anew here, and reported from here. */
-static bool is_left(const struct queue_delivery *delivery, bool has_bounce)
-{
-	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT ||
-	       (delivery->outcome == QUEUE_FAIL && has_bounce);
-}
-
-static struct mail_envelope *remaining(const struct queue_control *control, bool has_bounce)
-{
-	const struct mail_envelope *envelope = control->envelope;
-	struct mail_envelope *out = mail_envelope_new();
-
-	out->stage = envelope->stage;
-	out->ret = envelope->ret;
-	out->utf8 = envelope->utf8;
-	out->sender = envelope->sender;
-	out->envid = envelope->envid;
-	out->received = envelope->received;
-	out->size = envelope->size;
-	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count; i++)
-		add_recipient(out, &envelope->recipients[i], envelope->recipients[i].address);
-	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++) {
-		const struct queue_delivery *delivery = &control->deliveries[i];
-
-		if (is_left(delivery, has_bounce))
-			add_recipient(out, find_recipient(envelope, delivery->recipient),
-				      delivery->address);
-	}
-	return out;
-}
 
 static int copy_data(int from, int to, uint64_t size)
 {
@@ -104,25 +63,40 @@ static bool was_held(const struct adopt *adopt, struct mail_id id)
 	return os_file_info_at(adopt->there.store->directory, path, &info) == 0;
 }
 
-static int write_copy(struct adopt *adopt, struct queue_message *message,
-		      struct mail_envelope *envelope, struct mail_id from, int data)
+static int write_envelope(struct queue_message *message, const struct mail_envelope *envelope)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int result = copy_data(data, queue_message_file(message), envelope->size);
+	int result = queue_control_write_envelope(&text, envelope);
 
-	envelope->id = (struct mail_id){queue_message_number(message), from.born_us};
-	if (result == 0)
-		result = queue_control_write_envelope(&text, envelope);
-	if (result == 0 && was_held(adopt, from))
-		result = adopt->options->hold(adopt->options->context, envelope->id);
 	return result == 0 ? queue_message_envelope(message, envelope->stage, buffer_view(&text))
 			   : result;
 }
 
-static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail_id from, int data)
+static int write_copy(struct adopt *adopt, struct queue_message *message,
+		      struct mail_envelope *envelope, struct mail_id from, int data)
+{
+	int result = copy_data(data, queue_message_file(message), envelope->size);
+
+	envelope->id = (struct mail_id){queue_message_number(message), from.born_us};
+	if (result == 0 && was_held(adopt, from))
+		result = adopt->options->hold(adopt->options->context, envelope->id);
+	return result == 0 ? write_envelope(message, envelope) : result;
+}
+
+static int write_report(struct queue_message *message, struct mail_envelope *envelope,
+			struct str content)
+{
+	int result = os_file_write(queue_message_file(message), content.data, content.length, 0);
+
+	envelope->id.number = queue_message_number(message);
+	return result == 0 ? write_envelope(message, envelope) : result;
+}
+
+/* A message for SIZE bytes, which is the caller's. */
+static int begin(struct adopt *adopt, uint64_t size, struct queue_message **message_out)
 {
 	struct queue_message *message = NULL;
-	int result = queue_store_has_room(adopt->here->store, envelope->size);
+	int result = queue_store_has_room(adopt->here->store, size);
 
 	if (result == 0)
 		result = queue_message_new(adopt->here, &message);
@@ -130,16 +104,56 @@ static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail
 		return result;
 	result = queue_message_share(message);
 	if (result == 0)
-		result = write_copy(adopt, message, envelope, from, data);
+		*message_out = message;
+	else
+		queue_message_abandon(message);
+	return result;
+}
+
+/* Written with RESULT: it is part of the group, as ID. */
+static int add(struct adopt *adopt, struct queue_message *message, int result,
+	       const struct mail_envelope *envelope)
+{
 	if (result < 0) {
 		queue_message_abandon(message);
 		return result;
 	}
-	adopt->messages[adopt->count] = message;
-	adopt->from[adopt->count] = from;
-	adopt->to[adopt->count++] = envelope->id;
+	adopt->to[adopt->count] = envelope->id;
+	adopt->made[adopt->made_count] = message;
+	adopt->made_for[adopt->made_count++] = adopt->count;
 	adopt->bytes += envelope->size;
 	return 0;
+}
+
+static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail_id from, int data)
+{
+	struct queue_message *message = NULL;
+	int result = begin(adopt, envelope->size, &message);
+
+	if (result < 0)
+		return result;
+	result = write_copy(adopt, message, envelope, from, data);
+	return add(adopt, message, result, envelope);
+}
+
+static int report(struct adopt *adopt, const struct queue_control *control, int data)
+{
+	struct buffer content CLEANUP(buffer_clear) = {0};
+	struct mail_envelope *envelope = NULL;
+	struct queue_message *message = NULL;
+	int result =
+		adopt->options->report(adopt->options->context, control, data, &envelope, &content);
+
+	if (result <= 0)
+		return result;
+	envelope->size = content.length;
+	result = begin(adopt, envelope->size, &message);
+	if (result == 0) {
+		result = write_report(message, envelope, buffer_view(&content));
+		result = add(adopt, message, result, envelope);
+	}
+	mail_envelope_free(envelope);
+	return result;
 }
 
 /* --- the end there --- */
@@ -172,6 +186,18 @@ static int remove_there(struct adopt *adopt, struct mail_id id)
 	return result == -ENOENT ? 0 : result;
 }
 
+/* What is made of each message, together. */
+static void commit(struct adopt *adopt, int results[ADOPT_GROUP])
+{
+	int made[MADE_MAX] = {0};
+
+	queue_message_commit_group(adopt->here, adopt->made, adopt->made_count, made);
+	for (size_t i = 0; i < adopt->made_count; i++)
+		if (results[adopt->made_for[i]] == 0)
+			results[adopt->made_for[i]] = made[i];
+	adopt->made_count = 0;
+}
+
 static int flush(struct adopt *adopt)
 {
 	int results[ADOPT_GROUP] = {0};
@@ -179,7 +205,7 @@ static int flush(struct adopt *adopt)
 
 	if (adopt->count == 0)
 		return 0;
-	queue_message_commit_group(adopt->here, adopt->messages, adopt->count, results);
+	commit(adopt, results);
 	for (size_t i = 0; i < adopt->count; i++) {
 		if (results[i] == 0)
 			results[i] = remove_there(adopt, adopt->from[i]);
@@ -199,8 +225,8 @@ static int flush(struct adopt *adopt)
 
 static void abandon(struct adopt *adopt)
 {
-	for (size_t i = 0; i < adopt->count; i++)
-		queue_message_abandon(adopt->messages[i]);
+	for (size_t i = 0; i < adopt->made_count; i++)
+		queue_message_abandon(adopt->made[i]);
 }
 
 /* --- each message --- */
@@ -218,18 +244,25 @@ static int adopt_with(struct adopt *adopt, const struct queue_control *control, 
 {
 	struct mail_id id = control->envelope->id;
 	int has_bounce = queue_store_has(adopt->there.store, QUEUE_BOUNCE, NULL, id.number);
+	size_t made_before = adopt->made_count;
 	struct mail_envelope *envelope;
-	int result;
+	int result = has_bounce < 0 ? has_bounce : 0;
 
-	if (has_bounce < 0)
-		return has_bounce;
-	envelope = remaining(control, has_bounce > 0);
-	result = envelope->recipient_count > 0 ? copy(adopt, envelope, id, data)
-					       : remove_there(adopt, id);
+	/* without bounce records all that was to be reported has been */
+	if (has_bounce > 0)
+		result = report(adopt, control, data);
+	if (result < 0)
+		return result;
+	envelope = adopt_remaining(control, has_bounce > 0);
+	if (envelope->recipient_count > 0)
+		result = copy(adopt, envelope, id, data);
 	mail_envelope_free(envelope);
-	if (result == 0 && (adopt->count == ADOPT_GROUP || adopt->bytes >= ADOPT_GROUP_BYTES))
-		result = flush(adopt);
-	return result;
+	if (result < 0)
+		return result;
+	if (adopt->made_count == made_before)
+		return remove_there(adopt, id);
+	adopt->from[adopt->count++] = id;
+	return adopt->count == ADOPT_GROUP || adopt->bytes >= ADOPT_GROUP_BYTES ? flush(adopt) : 0;
 }
 
 static int adopt_loaded(struct adopt *adopt, const struct queue_control *control)

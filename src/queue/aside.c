@@ -8,7 +8,10 @@
  * So the number must stay taken, and the file must not be another message's. But its bytes
  * need not stay: the file is emptied, and keeps its number under a name in pid/,
  * "xNUMBER.BOOT". A name that comes back leads to the message that had it, delivered twice at
- * worst, or to a file without a byte, which no queued message is: queue_message_look().
+ * worst, or to a file without a byte, which no queued message is: queue_store_look(). At S4 such a
+ * name goes: without an envelope there is nobody to deliver to and nobody to tell. At S5 there is
+ * an envelope, and nothing tells this from a message that was answered for and whose data the disk
+ * has lost: so it waits as one whose data cannot be read, and its sender is told of that at last.
  *
  * In doubt are the names that were removed before the sync failed, and no others: a later
  * removal writes its block of the directory again, and the sync after it tells of that. So

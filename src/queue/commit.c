@@ -86,6 +86,17 @@ static void sync_files(struct commit_group *group)
 			group->results[i] = result;
 }
 
+/* The manager begins no message that "queue" is still committing; of one that another process
+ * commits, "queue" knows by this lock. It goes with the descriptor: when the message is durable,
+ * when its name is gone again, or when the process is. So nothing hangs on an error here but a
+ * second delivery, of a message whose sync fails. */
+static void lock_of_one_shot(const struct commit_group *group, const struct queue_message *message)
+{
+	int result = group->intake->options.is_daemon ? 0 : os_file_lock(message->data.file);
+
+	(void)result;
+}
+
 static void name_todo(struct commit_group *group)
 {
 	struct queue_store *store = group->intake->store;
@@ -100,6 +111,7 @@ static void name_todo(struct commit_group *group)
 		queue_spare_path(group->intake, &message->data, from);
 		queue_store_path(store, QUEUE_TODO, mail_stage_name(message->stage),
 				 message->data.number, to);
+		lock_of_one_shot(group, message);
 		group->results[i] = os_file_rename_new(store->directory, from, to);
 		/* a name that is there: this is a copy of a queue that was not repaired */
 		group->named[i] = group->results[i] != -EEXIST;

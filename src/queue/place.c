@@ -85,6 +85,22 @@ int queue_store_look(const struct queue_store *store, const enum mail_stage *sta
 	return info.size == 0 ? -ENODATA : 0;
 }
 
+int queue_store_is_committing(const struct queue_store *store, enum mail_stage stage,
+			      uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+	int file;
+
+	queue_store_path(store, QUEUE_TODO, mail_stage_name(stage), number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	result = os_file_lock(file);
+	os_file_close(file);
+	return result == -EAGAIN ? 1 : result;
+}
+
 int queue_store_drop(const struct queue_store *store, enum queue_place place, const char *name,
 		     uint64_t number)
 {

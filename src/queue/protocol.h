@@ -31,8 +31,11 @@
  *                                              Of one that is being committed QUEUED is said
  *                                              when it is, as of any, and nothing when that
  *                                              fails: it must not be begun before
- *   QUEUED    (u32 stage, u64 number, str text)...   text: the control file; empty
- *                                              when it is too long: read it
+ *   QUEUED    (u32 stage, u64 number, str text, str content)...
+ *                                              text: the control file; empty when it is too
+ *                                              long. content: the data, where they are short
+ *                                              and came by value; else empty. What is empty is
+ *                                              to be read from the file
  *   LOAD      u64 us                           for how long in all groups have been at the disk;
  *                                              now and then while messages come
  *   MISSED                                     some were not told: scan todo/

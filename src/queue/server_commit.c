@@ -67,7 +67,8 @@ static void group_work(void *context, void **items, size_t count)
 		if (held == NULL)
 			continue;
 		held->result = write_message(held);
-		buffer_clear(&held->data);
+		if (held->data_size > SERVER_NOTICE_CONTENT_MAX)
+			buffer_clear(&held->data);
 		messages[messages_count++] = held->message;
 	}
 	queue_message_commit_group(server->intake, messages, messages_count, results);

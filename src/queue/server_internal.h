@@ -95,6 +95,10 @@ void server_commit_answer(struct server_client *client, uint64_t number, int res
 void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);
 
+/* Data of so many bytes are kept until the manager is told of their message: it need not read
+ * them. */
+enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
+
 /* server_manager.c: what the manager is told, and what it asks for. */
 bool server_manage(struct server_client *client);
 bool server_cleaned(struct server_client *client);

@@ -49,10 +49,19 @@ void server_notice_missed(void *context)
 	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MISSED, 0, STR(""), NULL, 0);
 }
 
+/* Behind the data stands the envelope by now. A manager that is behind reads later. */
+static struct str content_of(const struct queue_server *server, const struct server_held *held)
+{
+	if (held->data.length == 0 || ipc_channel_backlog(server->manager->channel) > 0)
+		return STR("");
+	return str_slice(buffer_data(&held->data), held->data_size);
+}
+
 void server_notice_add(struct queue_server *server, const struct server_held *held)
 {
 	enum { ENTRY_MAX = IPC_BODY_MAX - 32 };
 	struct str text = buffer_view(&held->text);
+	struct str content;
 
 	if (server->manager == NULL)
 		return;
@@ -63,11 +72,15 @@ void server_notice_add(struct queue_server *server, const struct server_held *he
 	}
 	if (text.length > ENTRY_MAX)
 		text = STR("");
-	if (server->notice.length + text.length > ENTRY_MAX)
+	content = content_of(server, held);
+	if (text.length + content.length > ENTRY_MAX)
+		content = STR("");
+	if (server->notice.length + text.length + content.length > ENTRY_MAX)
 		server_notice_send(server);
 	pack_u32(&server->notice, held->stage);
 	pack_u64(&server->notice, held->number);
 	pack_str(&server->notice, text);
+	pack_str(&server->notice, content);
 }
 
 void server_removed_send(void *context)
@@ -192,11 +205,13 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* Whether the manager may begin it. */
+/* Whether the manager may begin it. What another process is committing is found again: that
+ * process pulls lock/trigger when it is done. */
 static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
 {
 	return !queue_intake_has_refused(server->intake, number) &&
-	       server_look_at(server, stage, number) == 0;
+	       server_look_at(server, stage, number) == 0 &&
+	       queue_store_is_committing(server->store, stage, number) == 0;
 }
 
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number)

@@ -129,6 +129,11 @@ MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place
 MUST_CHECK int queue_store_look(const struct queue_store *store, const enum mail_stage *stage,
 				uint64_t number, uint64_t *inode_out);
 
+/* Whether a process other than "queue" is still committing what stands in todo/STAGE under
+ * NUMBER: its name may go again. 1, 0 or -errno. */
+MUST_CHECK int queue_store_is_committing(const struct queue_store *store, enum mail_stage stage,
+					 uint64_t number);
+
 /* A file whose number is not what its name says. */
 struct queue_misnamed {
 	char path[QUEUE_PATH_SIZE];

@@ -13,7 +13,12 @@ struct group {
 	struct queue_store *store;
 	struct queue_update **updates;
 	size_t count;
-	int *files;                           /* [count]: open in this step; -1: none */
+	int *files; /* [count]: open in this step; -1: none */
+	struct before {
+		bool is_longer; /* records were appended */
+		bool is_new;
+		uint64_t size;
+	} * bounces;                          /* [count]: the file in bounce/ before this */
 	struct queue_directories directories; /* of names made in this step */
 	enum queue_sync sync;
 	bool is_of_controls; /* this step; the one before is of bounce records */
@@ -143,45 +148,70 @@ static void bounce_path(const struct group *group, size_t i, char path[QUEUE_PAT
 	queue_store_path(group->store, QUEUE_BOUNCE, NULL, group->updates[i]->number, path);
 }
 
-static int open_bounce(struct group *group, size_t i, bool *is_new)
+/* The file's size is noted before it grows. */
+static int open_bounce(struct group *group, size_t i)
 {
+	struct before *before = &group->bounces[i];
+	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
+	int result;
 	int file;
 
 	bounce_path(group, i, path);
 	file = os_file_open(group->store->directory, path, OS_FILE_WRITE | OS_FILE_APPEND);
-	if (file != -ENOENT)
+	if (file == -ENOENT) {
+		file = os_file_open(group->store->directory, path,
+				    OS_FILE_WRITE | OS_FILE_APPEND | OS_FILE_CREATE);
+		before->is_new = file >= 0;
 		return file;
-	file = os_file_open(group->store->directory, path,
-			    OS_FILE_WRITE | OS_FILE_APPEND | OS_FILE_CREATE);
-	*is_new = file >= 0;
+	}
+	result = file < 0 ? file : os_file_info(file, &info);
+	if (result < 0) {
+		os_file_close(file);
+		return result;
+	}
+	before->size = info.size;
 	return file;
 }
 
-/* A new name that may not be durable goes, so that it is made anew. */
-static void drop_new_bounces(struct group *group, const bool *is_new)
+static int cut_bounce(const struct group *group, size_t i, const char *path)
+{
+	int file = os_file_open(group->store->directory, path, OS_FILE_WRITE);
+	int result = file < 0 ? file : os_file_truncate(file, group->bounces[i].size);
+
+	os_file_close(file);
+	return result;
+}
+
+/* The records of an update that failed, whatever step of it, are given again. And a new name,
+ * which may not be durable, is made anew. People read these files, and nobody else: the report is
+ * written by the control file. So nothing hangs on what a power failure makes of it. */
+static void take_back_bounces(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
+		const struct before *before = &group->bounces[i];
 		char path[QUEUE_PATH_SIZE];
-		int result;
+		int result = 0;
 
-		if (!is_new[i] || group->updates[i]->result == 0)
+		if (group->updates[i]->result == 0)
 			continue;
 		bounce_path(group, i, path);
-		result = os_file_unlink(group->store->directory, path);
+		if (before->is_new)
+			result = os_file_unlink(group->store->directory, path);
+		else if (before->is_longer)
+			result = cut_bounce(group, i, path);
 		(void)result;
 	}
 }
 
 static void write_bounces(struct group *group)
 {
-	bool *is_new = memory_alloc_zero(group->count + 1, sizeof *is_new);
 	size_t count = 0;
 
 	for (size_t i = 0; i < group->count; i++) {
 		if (group->updates[i]->result < 0 || group->updates[i]->bounce.length == 0)
 			continue;
-		group->files[i] = open_bounce(group, i, &is_new[i]);
+		group->files[i] = open_bounce(group, i);
 		if (group->files[i] < 0) {
 			fail(group, i, group->files[i]);
 			continue;
@@ -189,13 +219,12 @@ static void write_bounces(struct group *group)
 		/* also of a name that was there: an earlier process may have made it */
 		add_directory(group, i, QUEUE_BOUNCE, NULL);
 		fail(group, i,
-		     update_append(group->store, group->files[i], group->updates[i]->bounce));
+		     update_append(group->store, group->files[i], group->updates[i]->bounce,
+				   &group->bounces[i].is_longer));
 		count++;
 	}
 	if (count > 0)
 		sync_step(group);
-	drop_new_bounces(group, is_new);
-	free(is_new);
 }
 
 /* Whether the name of the file that UPDATE is appended to may be an earlier process's that
@@ -209,7 +238,7 @@ static bool is_unsettled(const struct group *group, const struct queue_update *u
 static void write_controls(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
-		const struct queue_update *update = group->updates[i];
+		struct queue_update *update = group->updates[i];
 
 		if (update->result < 0 || update->control.length == 0)
 			continue;
@@ -318,8 +347,10 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 
 	group.sync = queue_store_begin_sync(store);
 	group.files = memory_alloc((count + 1) * sizeof *group.files);
+	group.bounces = memory_alloc_zero(count + 1, sizeof *group.bounces);
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
+		updates[i]->is_in_doubt = false;
 		updates[i]->result = check(updates[i]);
 		if (updates[i]->result == 0)
 			updates[i]->result = update_check_identity(store, updates[i]);
@@ -337,10 +368,14 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	/* order that ended on the way */
 	if (group.is_ordered && !queue_store_kept_order(store))
 		sync_whole(&group);
-	for (size_t i = 0; i < count; i++)
+	take_back_bounces(&group);
+	for (size_t i = 0; i < count; i++) {
+		updates[i]->is_in_doubt &= updates[i]->result < 0;
 		if (updates[i]->result < 0 && updates[i]->is_whole)
 			update_drop_whole(store, updates[i]);
+	}
 	free(group.files);
+	free(group.bounces);
 	free(group.owners);
 	queue_directories_clear(&group.directories);
 }

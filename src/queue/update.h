@@ -30,7 +30,9 @@ struct queue_update {
 	bool link_remote;      /* with preprocess and is_whole: the names that it shall have */
 	const char *const *link_services;
 	size_t link_service_count;
-	int result; /* out: 0 or -errno */
+	int result;       /* out: 0 or -errno */
+	bool is_in_doubt; /* out: it failed, but CONTROL, or a part of it, stands in the control
+			   * file: appended again and again it would grow */
 };
 
 /* Carries out all updates together: bounce records are written and durable
@@ -45,7 +47,10 @@ struct queue_update {
  * records are appended; every text ends with a newline. After a failure the same
  * texts must be given again (what was written may never reach the disk), so an
  * update that preprocesses has the map block in its control text: -EINVAL when
- * that is empty. May run in a thread of its own, one call at a time.
+ * that is empty. No try makes a file longer than the one before: what did not fit is cut off
+ * again, and so are the bounce records of an update that failed; after a failed sync of the
+ * control file, whose bytes nothing may be written over, the next update is to be whole
+ * (queue_update_account()). May run in a thread of its own, one call at a time.
  *
  * A control file that is written anew is made in intd/ and is durable, bytes and size,
  * before it has another name; then its names in local/ and remote/, then that in info/,
@@ -57,8 +62,8 @@ struct queue_update {
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
 
-/* Notes in CONTROL, which is that of UPDATE's message, how long its file is now. After each
- * commit, whatever its result. */
+/* Notes in CONTROL, which is that of UPDATE's message, how long its file is now, and whether
+ * the next update has to write it anew. After each commit, whatever its result. */
 void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
 /* A place whose deliveries are all done loses its name: local/SERVICE/X/ID, or

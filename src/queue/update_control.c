@@ -25,19 +25,12 @@ static int needs_newline(const struct queue_store *store, int file, uint64_t siz
 	return store->has_lost || length == 0 || last != '\n';
 }
 
-/* What a full disk has let in of RECORDS goes: tried again and again it would grow. */
-static void cut(int file, uint64_t size)
-{
-	int result = os_file_truncate(file, size);
-
-	(void)result; /* else it is a line that is ended, and skipped */
-}
-
-int update_append(const struct queue_store *store, int file, struct str records)
+int update_append(const struct queue_store *store, int file, struct str records, bool *stands_out)
 {
 	struct os_file_info info;
 	int result = os_file_info(file, &info);
 
+	*stands_out = false;
 	if (result == 0)
 		result = needs_newline(store, file, info.size);
 	if (result < 0)
@@ -46,8 +39,8 @@ int update_append(const struct queue_store *store, int file, struct str records)
 		result = os_file_append(file, "\n", 1);
 	if (result == 0)
 		result = os_file_append(file, records.data, records.length);
-	if (result < 0)
-		cut(file, info.size);
+	/* what a full disk has let in goes; else it is a line that will be ended, and skipped */
+	*stands_out = result == 0 || os_file_truncate(file, info.size) < 0;
 	return result;
 }
 
@@ -55,6 +48,8 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 {
 	if (update->is_whole)
 		control->must_be_whole = update->result < 0;
+	else if (update->is_in_doubt)
+		control->must_be_whole = true;
 	if (update->is_whole && update->result == 0)
 		control->size = update->control.length;
 	else if (!update->is_whole)
@@ -191,7 +186,7 @@ void update_drop_whole(struct queue_store *store, const struct queue_update *upd
 	(void)result; /* else the next one that is made takes its place */
 }
 
-int update_append_control(struct queue_store *store, const struct queue_update *update)
+int update_append_control(struct queue_store *store, struct queue_update *update)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result;
@@ -203,7 +198,7 @@ int update_append_control(struct queue_store *store, const struct queue_update *
 		return file;
 	result = check_head(update, file);
 	if (result == 0)
-		result = update_append(store, file, update->control);
+		result = update_append(store, file, update->control, &update->is_in_doubt);
 	if (result == 0)
 		return file;
 	os_file_close(file);

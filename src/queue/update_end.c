@@ -82,6 +82,8 @@ static int read_envelope(const struct queue_store *store, enum mail_stage stage,
 	return result;
 }
 
+/* What is mapped to nowhere was decided with the map: where that is lost, not all of the file is
+ * there. */
 static bool is_mapped(struct str text)
 {
 	struct queue_control *control;
@@ -90,6 +92,9 @@ static bool is_mapped(struct str text)
 	if (queue_control_parse(text, &control, NULL) < 0)
 		return false;
 	is_mapped = control->is_mapped;
+	for (size_t i = 0; is_mapped && i < control->delivery_count; i++)
+		is_mapped = control->deliveries[i].route != QUEUE_ROUTE_NONE ||
+			    control->deliveries[i].outcome != QUEUE_PENDING;
 	queue_control_free(control);
 	return is_mapped;
 }

@@ -7,8 +7,10 @@
 
 #include "queue/update.h"
 
-/* Appends RECORDS to a file opened for it, in a line of their own. */
-MUST_CHECK int update_append(const struct queue_store *store, int file, struct str records);
+/* Appends RECORDS to a file opened for it, in a line of their own. *STANDS_OUT, also after an
+ * error: whether something of them stands in it. */
+MUST_CHECK int update_append(const struct queue_store *store, int file, struct str records,
+			     bool *stands_out);
 
 /* Before a failure is noted for a message: -ESTALE when the update means another. */
 MUST_CHECK int update_check_identity(struct queue_store *store, const struct queue_update *update);
@@ -22,7 +24,8 @@ MUST_CHECK int update_make_whole(struct queue_store *store, const struct queue_u
 /* Takes it away again, if it did not get further. */
 void update_drop_whole(struct queue_store *store, const struct queue_update *update);
 
-/* Appends to that of a message at S5: the file, open, or -errno; -ESTALE as above. */
-MUST_CHECK int update_append_control(struct queue_store *store, const struct queue_update *update);
+/* Appends to that of a message at S5: the file, open, or -errno; -ESTALE as above. Sets
+ * update->is_in_doubt when something of it stands there, also without an error. */
+MUST_CHECK int update_append_control(struct queue_store *store, struct queue_update *update);
 
 #endif

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REPORT_TO "reports@example.org"
+
 enum { SPLIT = 2, NAMES_MAX = 64, ITEMS_MAX = 4096, SAMPLES = 2 };
 
 /* One way to move. */
@@ -38,6 +40,7 @@ static struct {
 	uint64_t faults;
 	unsigned failures;
 	uint32_t random;
+	bool owes_report[LEDGER_MESSAGES_MAX]; /* seen when it was not disturbed */
 } run;
 
 static void __attribute__((format(printf, 1, 2))) fail(const char *format, ...)
@@ -58,6 +61,7 @@ struct judge {
 	struct queue_store *store;
 	const enum mail_stage *stage; /* NULL: info */
 	unsigned seen[LEDGER_MESSAGES_MAX];
+	unsigned reports[LEDGER_MESSAGES_MAX];
 	bool is_moved; /* they must be as in the ledger, and with their true numbers */
 };
 
@@ -103,6 +107,18 @@ static void check_data(const struct judge *judge, const struct entry *entry, uin
 	os_file_close(file);
 }
 
+/* A report is born just after the message that it is about. */
+static bool is_report(struct judge *judge, const struct mail_envelope *envelope)
+{
+	struct entry *entry = find_entry(envelope->id.born_us - 1);
+
+	if (entry == NULL || envelope->recipient_count != 1 ||
+	    !str_equal(envelope->recipients[0].address, STR(REPORT_TO)))
+		return false;
+	judge->reports[entry - ledger.messages]++;
+	return true;
+}
+
 static int on_message(void *context, uint64_t number)
 {
 	struct judge *judge = context;
@@ -116,7 +132,9 @@ static int on_message(void *context, uint64_t number)
 		return 0;
 	}
 	entry = find_entry(control->envelope->id.born_us);
-	if (entry == NULL || !is_expected(entry)) {
+	if (entry == NULL && is_report(judge, control->envelope)) {
+		;
+	} else if (entry == NULL || !is_expected(entry)) {
 		fail("message %" PRIu64 " is nobody's", number);
 	} else {
 		judge->seen[entry - ledger.messages]++;
@@ -165,6 +183,11 @@ static void judge_moved(bool was_interrupted)
 		if (!is_right)
 			fail("message %" PRId64 " is there %u times", ledger.messages[i].born_us,
 			     judge.seen[i]);
+		if (run.owes_report[i]
+			    ? judge.reports[i] == 0 || (judge.reports[i] > 1 && !was_interrupted)
+			    : judge.reports[i] > 0)
+			fail("message %" PRId64 " is reported %u times", ledger.messages[i].born_us,
+			     judge.reports[i]);
 	}
 }
 
@@ -217,6 +240,26 @@ static int on_hold(void *context, struct mail_id id)
 	return queue_trigger_set(context, str_from(name), recorder.now_us, STR("held"));
 }
 
+/* Of each message with bounce records something is said to be due. */
+static int on_report(void *context, const struct queue_control *control, int data,
+		     struct mail_envelope **envelope_out, struct buffer *content)
+{
+	const struct entry *entry = find_entry(control->envelope->id.born_us);
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	(void)context;
+	(void)data;
+	if (entry == NULL)
+		panic("a report on nobody's message");
+	run.owes_report[entry - ledger.messages] = true;
+	envelope->id.born_us = entry->born_us + 1;
+	envelope->sender = STR("");
+	mail_envelope_add(envelope, STR(REPORT_TO));
+	buffer_append_string(content, "a report\r\n");
+	*envelope_out = envelope;
+	return 1;
+}
+
 static void on_adopted(void *context, struct mail_id there, struct mail_id here)
 {
 	(void)context;
@@ -234,7 +277,8 @@ static int adopt_once(void)
 	struct queue_options options = {.sync = QUEUE_SYNC_FILES};
 	struct queue_intake_options intake_options = {
 		.spares = 4, .spare_size = 600, .is_daemon = true};
-	struct queue_adopt adopt = {.hold = on_hold, .adopted = on_adopted, .left = on_left};
+	struct queue_adopt adopt = {
+		.hold = on_hold, .report = on_report, .adopted = on_adopted, .left = on_left};
 	struct queue_store *there = NULL;
 	struct queue_store *here = NULL;
 	struct queue_intake *intake = NULL;
@@ -357,8 +401,11 @@ static void try_move(const struct move *move)
 	uint64_t calls;
 
 	run.move = move;
+	memset(run.owes_report, 0, sizeof run.owes_report);
 	run.random = 1;
 	calls = try_whole(NULL);
+	if (move->may_be_both && memchr(run.owes_report, true, sizeof run.owes_report) == NULL)
+		fail("no message has anything to report");
 	(void)try_whole(before_call);
 	for (uint64_t at = 1; at <= calls && run.failures < 5; at++)
 		try_fault(at, at % 2 == 0 ? -EIO : -ENOSPC);

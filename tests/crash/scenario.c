@@ -181,12 +181,15 @@ static void deliver_queued(struct entry *entry)
 		panic("a message cannot be removed");
 }
 
-static bool update(struct queue_update *change)
+static bool update_once(struct queue_update *change)
 {
 	queue_update_commit_group(store, &change, 1);
-	if (change->result < 0)
-		queue_update_commit_group(store, &change, 1);
 	return change->result == 0;
+}
+
+static bool update(struct queue_update *change)
+{
+	return update_once(change) || update_once(change);
 }
 
 /* S4 to S5, its first recipient local, the others remote. */
@@ -221,33 +224,6 @@ static bool preprocess(struct entry *entry, unsigned recipients)
 	    queue_message_remove_todo(intake, entry->stage, entry->number) < 0)
 		panic("a todo name cannot be removed");
 	return true;
-}
-
-static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcome)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct queue_delivery delivery = {.number = number,
-					  .outcome = outcome,
-					  .changed_us = 5 * SECOND_US,
-					  .until_us = 9 * SECOND_US,
-					  .status = STR("4.0.0")};
-	struct queue_update change = {.number = entry->number,
-				      .may_be_lost = outcome == QUEUE_WAIT};
-	char bounce[64];
-
-	if (queue_control_write_outcome(&text, &delivery) < 0)
-		panic("an outcome cannot be written");
-	change.control = buffer_view(&text);
-	snprintf(bounce, sizeof bounce, "bounce %" PRId64 " %u.\n", entry->born_us, number);
-	if (outcome == QUEUE_FAIL)
-		change.bounce = str_from(bounce);
-	entry->deliveries[number].tried = outcome;
-	entry->deliveries[number].may_wait |= change.may_be_lost;
-	if (update(&change) && !change.may_be_lost) {
-		entry->deliveries[number].marked = outcome;
-		entry->deliveries[number].may_wait = false;
-	}
-	look();
 }
 
 /* The whole text of the control file, with OUTCOME in it; false: it cannot be read. */
@@ -304,6 +280,40 @@ static void renew(struct entry *entry, uint32_t number, enum queue_outcome outco
 			entry->deliveries[i].marked = entry->deliveries[i].tried;
 			entry->deliveries[i].may_wait = false;
 		}
+	look();
+}
+
+static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcome)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_delivery delivery = {.number = number,
+					  .outcome = outcome,
+					  .changed_us = 5 * SECOND_US,
+					  .until_us = 9 * SECOND_US,
+					  .status = STR("4.0.0")};
+	struct queue_update change = {.number = entry->number,
+				      .may_be_lost = outcome == QUEUE_WAIT};
+	char bounce[64];
+	bool is_done;
+
+	if (queue_control_write_outcome(&text, &delivery) < 0)
+		panic("an outcome cannot be written");
+	change.control = buffer_view(&text);
+	snprintf(bounce, sizeof bounce, "bounce %" PRId64 " %u.\n", entry->born_us, number);
+	if (outcome == QUEUE_FAIL)
+		change.bounce = str_from(bounce);
+	entry->deliveries[number].tried = outcome;
+	entry->deliveries[number].may_wait |= change.may_be_lost;
+	is_done = update_once(&change);
+	if (change.is_in_doubt) {
+		look();
+		renew(entry, number, outcome);
+		return;
+	}
+	if ((is_done || update(&change)) && !change.may_be_lost) {
+		entry->deliveries[number].marked = outcome;
+		entry->deliveries[number].may_wait = false;
+	}
 	look();
 }
 

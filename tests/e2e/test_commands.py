@@ -302,6 +302,25 @@ def test_a_damaged_message_is_listed(node, run):
     assert b"(damaged" in run(mx, "mailq").stdout
 
 
+def test_a_damaged_envelope_is_shown(node, run):
+    mx = node(start=False)
+    assert run(mx, "sendmail", "bob@a.test", input=b"Subject: one\n\nunseen\n").returncode == 0
+    (message,) = listing(run, mx)
+    (path,) = (os.path.join(folder, name)
+               for folder, _, names in os.walk(os.path.join(mx.queue, "todo")) for name in names)
+    with open(path, "r+b") as file:
+        text = file.read()
+        file.seek(text.rindex(b"\nstage: ") + 8)
+        file.write(b"?")
+    shown = run(mx, "queue", "show", str(message["number"]))
+    assert shown.returncode == 0 and b"stage: ?" in shown.stdout
+    assert message["id"].encode() in shown.stdout and b"unseen" not in shown.stdout
+    with open(path, "wb"):
+        pass  # nothing at all is left of it
+    shown = run(mx, "queue", "show", str(message["number"]))
+    assert shown.returncode == 0 and not shown.stdout.strip()
+
+
 def test_no_queue(node, run):
     mx = node(start=False)
     ended = run(mx, "mailq")

@@ -5,6 +5,7 @@ import email
 import email.policy
 import os
 import re
+import socket
 import subprocess
 
 import pytest
@@ -344,6 +345,45 @@ def test_adopted_mail_keeps_that_headers_are_enough(node, stagepost):
     assert report.copy.get_content_type() == "text/rfc822-headers"
 
 
+def test_adoption_reports_what_was_done(node, stagepost):
+    dead = waiting(node, name="dead")
+    send(dead, {"bob@a.test": "NOTIFY=SUCCESS ORCPT=rfc822;o@o.test",
+                "carl@a.test": "NOTIFY=FAILURE", "x@b.test": "NOTIFY=NEVER"}, "ENVID=e3")
+    dead.log.wait("deferred", to="x@b.test")
+    dead.log.wait("delivered", count=2)
+    dead.stop()
+    heir = waiting(node, name="heir")
+    assert "1 adopted" in stagepost(heir, "queue", "adopt", dead.queue)
+    report = report_of(heir)
+    assert report.actions() == {"bob@a.test": "delivered"}
+    assert report.whole["Original-Envelope-Id"] == "e3"
+    assert report.fields["bob@a.test"]["Original-Recipient"] == "rfc822;o@o.test"
+    assert report.copy.get_content_type() == "text/rfc822-headers"
+    assert report.copy.get_payload().startswith("Received: ")
+    assert "0 adopted" in stagepost(heir, "queue", "adopt", dead.queue)
+    event = heir.log.wait("deferred", to="x@b.test")
+    stagepost(heir, "queue", "remove", "--yes", event["id"])
+    heir.wait_empty()
+    assert len(heir.maildir("anna@a.test").files()) == 1
+    assert not heir.maildir("bob@a.test").files()
+
+
+def test_adoption_does_not_report_a_delay_again(node, stagepost):
+    settings = "delaynotice = 2\nprobe_delay = 1"
+    dead = waiting(node, name="dead", settings=settings)
+    send(dead, {"bob@b.test": "", "dora@b.test": "NOTIFY=DELAY"}, "ENVID=first")
+    wait_until(lambda: [text.count("\ndelayed: ") for text in dead.control_files().values()] == [2],
+               "the delay is recorded, and the report is gone")
+    dead.stop()
+    heir = waiting(node, name="heir", settings=settings)
+    stagepost(heir, "queue", "adopt", dead.queue)
+    heir.log.wait("deferred", count=2)
+    send(heir, {"emil@b.test": ""}, "ENVID=second")
+    report = report_of(heir)  # that of the first, long due, would have come before it
+    assert report.whole["Original-Envelope-Id"] == "second"
+    assert len(heir.maildir("anna@a.test").files()) == 1
+
+
 def test_what_is_removed_is_not_reported_but_what_was_done_is(node, stagepost):
     mx = waiting(node)
     send(mx, {"bob@a.test": "NOTIFY=SUCCESS", "carl@a.test": "NOTIFY=FAILURE",
@@ -379,3 +419,29 @@ def test_an_order_for_another_birth_is_for_another_message(node, stagepost, orde
     assert not mx.log.find("operator", since=mark) and not mx.log.find("failed", since=mark)
     assert event["id"] in stagepost(mx, "queue", "list")
     assert not any("hold" in name for name in mx.trigger_files())
+
+
+def tell(mx, words):
+    """What "send" answers to an order that no command has looked at before."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as talk:
+        talk.bind("")
+        talk.settimeout(10)
+        talk.connect(os.path.join(mx.run, "notify"))
+        talk.send(words.encode())
+        return talk.recv(256).decode()
+
+
+@pytest.mark.parametrize("word", ["remove", "bounce", "hold", "retry"])
+def test_the_manager_knows_births_too(node, word):
+    """Between the command's look and its order the number may have become another message's."""
+    mx = waiting(node)
+    send(mx, {"x@b.test": ""})
+    event = mx.log.wait("deferred", to="x@b.test")
+    number, born = event["id"].split("-")
+    wait_until(lambda: [name for name in os.listdir(mx.queue + "/info") if
+                        os.listdir(f"{mx.queue}/info/{name}")], "it is at S5")
+    mark = mx.log.mark()
+    assert tell(mx, f"{word} {number}-{int(born, 16) + 1:x}") == "err no such message"
+    assert not mx.log.find("operator", since=mark) and not mx.log.find("failed", since=mark)
+    assert not any("hold" in name for name in mx.trigger_files())
+    assert tell(mx, f"{word} {event['id']}") == "ok"

@@ -15,11 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPACITY = 4000, CROWD = 1000, LOOK_EVERY = 16, SMALL_SHARE = 640 };
+enum {
+	CAPACITY = 4000,
+	CROWD = 1000,
+	LOOK_EVERY = 16,
+	SMALL_SHARE = 640,
+	BESIDES = 300, /* units of those that are woken by an order or to probe */
+};
 
 static uint64_t seed;
 static uint64_t event;
 static bool is_extra_configured = true;
+const struct config *model_config;
 static struct manager *manager;
 static bool is_ready;
 
@@ -62,7 +69,26 @@ static struct config *configuration(bool has_extra)
 	is_extra_configured = has_extra;
 	config.service_count = has_extra ? 2 : 1;
 	config.stage_count = has_extra ? 3 : 2;
+	stages[0] = (struct config_stage){"remote", 10, 4, false};
+	stages[1] = (struct config_stage){"local", 4, 4, false};
+	stages[2] = (struct config_stage){"extra", 2, 2, false};
+	model_config = &config;
 	return &config;
+}
+
+/* One with other limits; a transport may be paused. */
+static struct config *another_configuration(void)
+{
+	struct config *config = configuration(model_once_in(2));
+
+	for (size_t i = 0; i < config->stage_count; i++) {
+		struct config_stage *stage = &config->stages[i];
+
+		stage->concurrency = 1 + (uint32_t)model_random(10);
+		stage->destination_concurrency = 1 + (uint32_t)model_random(stage->concurrency);
+		stage->paused = model_once_in(4);
+	}
+	return config;
 }
 
 /* --- what must hold --- */
@@ -78,6 +104,7 @@ static void check_sleeper(void *context, struct sleeper *sleeper)
 
 static void check_message(const struct message *m)
 {
+	bool is_mapping = m->state == MESSAGE_MAPPING;
 	bool is_wrong =
 		(m->state == MESSAGE_DELIVERING && m->jobs == 0) ||
 		(m->state == MESSAGE_OWING && (m->jobs > 0 || !heap_has(&m->recording.due))) ||
@@ -87,6 +114,9 @@ static void check_message(const struct message *m)
 		m->state == MESSAGE_READING || m->state == MESSAGE_DECIDING ||
 		m->state >= MESSAGE_ASLEEP;
 
+	if (m->is_mapping != is_mapping ||
+	    (!is_mapping && m->units < share_of_message(m->control->delivery_count)))
+		model_fail("message %" PRIu64 " weighs too little", m->id.number);
 	if (is_wrong)
 		model_fail("message %" PRIu64 " is in state %d and waits for nothing", m->id.number,
 			   (int)m->state);
@@ -102,6 +132,8 @@ static void check_memory(void)
 		units += m->units;
 		mapping += m->is_mapping ? m->units : 0;
 	}
+	if (mapping > share_mapping(&manager->share) + BESIDES)
+		model_fail("messages that are to be mapped take %zu units", mapping);
 	if (units != manager->share.used || mapping != manager->share.mapping)
 		model_fail("the share of memory is counted wrong");
 }
@@ -137,6 +169,9 @@ static void check_asleep(void)
 
 static void check(void)
 {
+	if (model_disk.open_files != 0)
+		model_fail("%d data files are left open", model_disk.open_files);
+	model_check_cleaned();
 	check_asleep();
 	sleepers_each(&manager->sleepers, check_sleeper, NULL);
 	check_memory();
@@ -169,13 +204,44 @@ static void check_retried(const struct model_message *m, size_t unread)
 			   m->id.number);
 }
 
+/* What was accepted is news at least, which does not wait for others than the disk. */
+static void check_given_up(uint64_t number)
+{
+	const struct message *message = message_find(manager, number);
+	const struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
+
+	if (sleeper != NULL && sleeper->facts.order != MESSAGE_ORDER_NONE)
+		model_fail("an order for message %" PRIu64 " sleeps", number);
+	if (message != NULL && message->state == MESSAGE_MAPPING)
+		model_fail("an order for message %" PRIu64 " waits for resolve", number);
+}
+
 /* M has got the order, which was carried out. */
 static void note_order(struct model_message *m, const char *word, bool was_asleep, size_t unread)
 {
+	if (strcmp(word, "bounce") == 0 || strcmp(word, "remove") == 0)
+		check_given_up(m->id.number);
 	if (strcmp(word, "hold") == 0 && was_asleep)
 		m->is_held = true;
 	if (strcmp(word, "retry") == 0 && was_asleep)
 		check_retried(m, unread);
+}
+
+static void note_released(void *context, struct sleeper *sleeper)
+{
+	struct model_message *m = model_find(sleeper->number);
+
+	if (m != NULL && sleeper->waiters == context && sleeper->waiters != NULL)
+		m->is_released = true;
+}
+
+/* NAME is about to be released: who waits for it is to be woken and tried. */
+static void release_waiters(struct str name)
+{
+	struct trigger *trigger = triggers_find(manager->triggers, name);
+
+	if (trigger != NULL)
+		sleepers_each(&manager->sleepers, note_released, trigger_waiters(trigger));
 }
 
 static void give_order(void)
@@ -203,6 +269,8 @@ static void give_order(void)
 	was_asleep = m != NULL && sleepers_find(&manager->sleepers, m->id.number) != NULL;
 	if (m != NULL && strcmp(word, "release") == 0)
 		m->is_held = false;
+	if (strcmp(word, "trigger") == 0)
+		release_waiters(str_from(text + strlen("trigger ")));
 	answer = model_give_order(text);
 	if (m != NULL && strcmp(answer, "ok") == 0)
 		note_order(m, word, was_asleep, unread);
@@ -239,7 +307,7 @@ static void something_bad(void)
 		set_clock();
 		break;
 	case 5:
-		manager_configure(manager, configuration(model_once_in(2)));
+		manager_configure(manager, another_configuration());
 		model_run_tasks();
 		break;
 	case 6:
@@ -273,6 +341,8 @@ static void happen(void)
 		model_connect_helpers();
 	else if (kind < 91)
 		model_queue_connects();
+	else if (kind < 98 && model_once_in(500))
+		model_advance((int64_t)model_random(3 * DAY_US));
 	else if (kind < 98)
 		model_advance((int64_t)model_random(model_once_in(10) ? 600 * SECOND_US
 								      : SECOND_US / 10));
@@ -303,12 +373,24 @@ static void release_holds(void)
 	}
 }
 
-/* All that was accepted is out, though some waits for hours by its schedule. */
+/* Nobody who was released sleeps. */
+static void check_woken(void)
+{
+	for (size_t i = 0; i < model_disk.capacity; i++) {
+		const struct model_message *m = &model_disk.messages[i];
+
+		if (m->is_present && m->is_released)
+			model_fail("message %" PRIu64 " was released and sleeps", m->id.number);
+	}
+}
+
+/* All that was accepted is out, though some waits for hours by its schedule, and what is for a
+ * service that is not configured any more for its lifetime. */
 static void peace(void)
 {
 	model_disk.fails = false;
 	model_disk.refuses = false;
-	manager_configure(manager, configuration(true));
+	manager_configure(manager, configuration(!model_once_in(30))); /* that takes days */
 	model_run_tasks();
 	for (unsigned i = 0; i < 4000 && model_disk.alive > 0; i++) {
 		model_connect_helpers();
@@ -321,6 +403,8 @@ static void peace(void)
 		while (model_disk_works() || model_queue_bounce())
 			;
 		model_answer_removals();
+		if (i == 999)
+			check_woken();
 		model_advance(i < 1000 ? SECOND_US / 10 : MINUTE_US * 10);
 	}
 	if (model_disk.alive > 0)
@@ -402,6 +486,8 @@ static void stop(void)
 	if (!is_stopped)
 		model_fail("the manager does not stop");
 	excuse_unrecorded();
+	for (size_t i = 0; i < model_disk.capacity; i++)
+		model_disk.messages[i].is_released = model_disk.messages[i].is_due = false;
 	manager_free(manager);
 	model_forget_manager();
 }

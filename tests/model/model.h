@@ -7,9 +7,11 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include "log/event.h"
 #include "mail/envelope.h"
 #include "manager/internal.h"
 #include "queue/group.h"
+#include "queue/message.h"
 
 /* --- chance --- */
 
@@ -17,8 +19,12 @@ void model_seed(uint64_t seed);
 uint64_t model_random(uint64_t below);
 /* True once in N times. */
 bool model_once_in(uint64_t n);
+/* Nothing happens by chance: no model_once_in(), and model_random() is 0. */
+extern bool model_is_calm;
 /* Tells what does not hold, with the seed and the event, and exits. */
 _Noreturn void model_fail(const char *format, ...) PRINTF_LIKE(1, 2);
+
+enum { MODEL_SIZE = 100 }; /* bytes of data of most messages, all of them "x" */
 
 /* --- model_os.c: time, timers, tasks, watched descriptors --- */
 
@@ -38,6 +44,15 @@ void model_ready(int descriptor);
 enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_DATA = 1004 };
 /* An order that waits at the notify socket; its answer. */
 const char *model_give_order(const char *text);
+/* Who gives it, and who each helper is, in their order in model_helpers.c. */
+enum { MODEL_HELPERS = 5 };
+extern uid_t model_orderer;
+extern uid_t model_users[MODEL_HELPERS];
+/* How often the event was logged. */
+unsigned model_logged(enum log_name name);
+
+/* What the manager has been told last: model.c. */
+extern const struct config *model_config;
 
 /* --- model_queue.c: "queue"; model_disk.c: the disk; model_mail.c: messages, the ledger --- */
 
@@ -52,10 +67,15 @@ struct model_message {
 	bool is_at_s5;   /* info/ */
 	bool is_present; /* its data is there */
 	bool is_report;
-	bool is_verp; /* each recipient has a sender of his own */
+	bool is_verp;  /* each recipient has a sender of his own */
+	bool is_empty; /* its data are lost */
+	enum mail_stage stage;
 	int64_t due_us;
+	int64_t minute_us; /* monotonic; since then it was read so many times: */
+	unsigned reads;
 	struct buffer envelope;
 	struct buffer control;
+	size_t bounce; /* bytes of its record of failures */
 	uint32_t recipients;
 	unsigned notify[MODEL_RECIPIENTS_MAX + 1]; /* enum mail_notify, as asked for */
 	/* the ledger, by delivery (each recipient has one): */
@@ -65,6 +85,8 @@ struct model_message {
 	bool is_held;                                 /* since it slept: nothing may be started */
 	int64_t jumped_us;                            /* model_jumped_us when it came */
 	bool is_given_up;                             /* an order said so */
+	bool is_released;                             /* what it waited for happened: to be woken */
+	bool is_due;                                  /* and woken: to be tried */
 	uint32_t reports;                             /* on it that were queued */
 	uint32_t delays;                              /* reports of its delay */
 	uint32_t successes;                           /* reports of success alone */
@@ -74,7 +96,11 @@ extern struct model_disk {
 	bool fails;      /* updates fail */
 	bool refuses;    /* bounces are not queued */
 	bool is_up;      /* "queue" is connected */
+	bool is_closed;  /* nothing can be read */
+	bool keeps;      /* records of failures cannot be removed */
 	size_t unread;   /* messages that could not be read */
+	int open_files;  /* data that the manager has opened */
+	bool is_clean;   /* the cleaner is sure that no name is left over */
 	size_t alive;    /* messages that are not removed */
 	size_t capacity; /* for whom there is room */
 	struct model_message *messages;
@@ -89,10 +115,15 @@ uint64_t model_next_number(void);
 /* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered);
+/* It is read: as often as there is a reason. */
+void model_note_read(struct model_message *m);
 /* It is removed: whether that may be. */
 void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
+/* One of so many bytes from SENDER to ADDRESSES (NULL ends them). */
+struct model_message *model_mail_to(const char *sender, const char *const *addresses,
+				    uint64_t size);
 /* Ends the update that is at the disk, if any; whether there was one. */
 bool model_disk_works(void);
 /* Answers the removals that were asked for. */
@@ -107,6 +138,10 @@ void model_queue_lost(void);
 /* A manager has ended: what it had said to "queue" was said. */
 void model_forget_manager(void);
 void model_queue_connects(void);
+/* "queue" knows that no name is left over, if that is so. */
+void model_check_cleaned(void);
+/* All messages and triggers are gone. */
+void model_forget_disk(void);
 bool model_has_trigger(const char *name);
 
 /* --- model_helpers.c: helpers and resolve --- */
@@ -118,5 +153,20 @@ void model_helper_acts(bool peace);
 /* Every helper does all it can. */
 void model_helpers_finish_all(void);
 void model_lose_helper(void);
+/* All that are for SERVICE. */
+void model_lose(const char *service);
+/* All questions are answered: as they should be; with two deliveries for each recipient; not now,
+ * because the directory is away, or for another reason. An address gone@... is not known. */
+enum model_answer { MODEL_KNOWN, MODEL_DOUBLED, MODEL_AWAY, MODEL_LATER };
+void model_resolve(enum model_answer how);
+/* How often resolve was asked to say when the directory is back; it says so. */
+unsigned model_asked_back(void);
+void model_directory_is_back(void);
+/* The helper that has the delivery says STATUS of it, and TRIGGER unless that is ""; or nothing
+ * when STATUS is NULL. The job ends with its last delivery. */
+void model_say(struct model_message *m, uint32_t delivery, const char *status, const char *trigger);
+/* The sender, or the destination, that the delivery's job was started with. */
+const char *model_sender_of(const struct model_message *m, uint32_t delivery);
+const char *model_destination_of(const struct model_message *m, uint32_t delivery);
 
 #endif

@@ -78,6 +78,7 @@ static int apply(struct queue_update *update)
 	if (update->is_whole)
 		buffer_reset(&m->control);
 	buffer_append_str(&m->control, update->control);
+	m->bounce += update->bounce.length;
 	return 0;
 }
 
@@ -96,11 +97,13 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	struct str text;
 
 	(void)store;
-	if (model_once_in(300)) {
+	if (m != NULL)
+		model_note_read(m);
+	if (model_disk.is_closed || model_once_in(300)) {
 		model_disk.unread++;
 		return -EMFILE;
 	}
-	if (m == NULL || (stage != NULL ? !m->is_queued : !m->is_at_s5))
+	if (m == NULL || (stage != NULL ? !m->is_queued || m->stage != *stage : !m->is_at_s5))
 		return -ENOENT;
 	text = buffer_view(m->is_at_s5 ? &m->control : &m->envelope);
 	return queue_control_parse(text, control_out, line_out);
@@ -126,7 +129,7 @@ int queue_update_bounced(struct queue_store *store, uint64_t number)
 {
 	(void)store;
 	(void)number;
-	return model_disk.fails ? -EIO : 0;
+	return model_disk.fails || model_disk.keeps ? -EIO : 0;
 }
 
 int queue_update_leave(struct queue_store *store, uint64_t number, const char *service)
@@ -175,13 +178,14 @@ void queue_cleaner_free(struct queue_cleaner *cleaner)
 int queue_cleaner_step(struct queue_cleaner *cleaner)
 {
 	(void)cleaner;
-	return model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
+	return model_is_calm || model_once_in(10) ? 0 : model_once_in(10) ? -EIO : 1;
 }
 
 bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
 {
 	(void)cleaner;
-	return model_once_in(2);
+	model_disk.is_clean = model_once_in(2);
+	return model_disk.is_clean;
 }
 
 int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due_us)
@@ -194,21 +198,38 @@ int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due
 	return 0;
 }
 
+/* Whether the data can be opened: 0 or -errno. */
+static int look_for_data(const enum mail_stage *stage, uint64_t number)
+{
+	struct model_message *m = model_find(number);
+
+	if (m != NULL)
+		m->is_due = false; /* it would have been tried */
+	if (m == NULL || (stage != NULL ? !m->is_queued || m->stage != *stage : !m->is_at_s5))
+		model_fail("the data of %" PRIu64 " are looked for where they are not", number);
+	if (model_once_in(500))
+		return -EMFILE;
+	return m->is_empty ? -ENODATA : 0;
+}
+
 int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number)
 {
+	int error = look_for_data(stage, number);
+
 	(void)store;
-	(void)stage;
-	return model_once_in(500) ? -EMFILE : model_find(number) != NULL ? MODEL_DATA : -ENOENT;
+	if (error < 0)
+		return error;
+	model_disk.open_files++;
+	return MODEL_DATA;
 }
 
 int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 			   uint64_t size, struct buffer *data)
 {
-	int file = queue_update_open_data(store, stage, number);
-
+	(void)store;
 	memset(buffer_reserve(data, size), 'x', size);
 	buffer_commit(data, size);
-	return file < 0 ? file : 0;
+	return look_for_data(stage, number);
 }
 
 int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
@@ -233,13 +254,11 @@ void queue_store_path(const struct queue_store *store, enum queue_place place, c
 		 name != NULL ? name[0] : '-', number);
 }
 
-/* All is in todo/arrive, or in info/. */
 static bool is_in(const struct model_message *m, enum queue_place place, const char *name)
 {
 	if (place == QUEUE_INFO)
 		return m->is_at_s5;
-	return m->is_queued && strcmp(name, mail_stage_name(m->is_report ? MAIL_STAGE_SUBMIT
-									 : MAIL_STAGE_ARRIVE)) == 0;
+	return m->is_queued && strcmp(name, mail_stage_name(m->stage)) == 0;
 }
 
 int os_file_info_at(int directory, const char *path, struct os_file_info *info_out)
@@ -298,7 +317,8 @@ int os_file_open(int directory, const char *path, unsigned flags)
 
 void os_file_close(int file)
 {
-	(void)file;
+	if (file == MODEL_DATA)
+		model_disk.open_files--;
 }
 
 /* --- trigger/ --- */
@@ -316,6 +336,17 @@ static char *find_trigger(struct str name)
 bool model_has_trigger(const char *name)
 {
 	return find_trigger(str_from(name)) != NULL;
+}
+
+void model_forget_disk(void)
+{
+	for (size_t i = 0; i < model_disk.capacity; i++) {
+		buffer_clear(&model_disk.messages[i].envelope);
+		buffer_clear(&model_disk.messages[i].control);
+		model_disk.messages[i].is_present = false;
+	}
+	model_disk.alive = 0;
+	memset(triggers, 0, sizeof triggers);
 }
 
 int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)

@@ -2,7 +2,7 @@
 /*
  * Helpers and resolve: they do what a recipient's domain says, and sometimes die, stand still or
  * lie. "fast" and "local" take all; "slow" does so late; "grey" refuses at first; "dead" is not
- * reached; "none" has no such user.
+ * reached; "wait" waits for an event; "none" has no such user.
  */
 #include "base/panic.h"
 #include "ipc/channel.h"
@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELPERS = 5, JOBS = 64, QUESTIONS = 4096 };
+enum { JOBS = 64, QUESTIONS = 4096 };
 
 struct pretended_job {
 	uint32_t tag;
 	uint64_t number;
 	uint32_t count;
+	char sender[96];
+	char destination[64];
 	uint32_t deliveries[IPC_JOB_RECIPIENTS_MAX];
 	char kinds[IPC_JOB_RECIPIENTS_MAX];
 	bool is_reported[IPC_JOB_RECIPIENTS_MAX];
@@ -49,11 +51,12 @@ static struct pretended {
 	struct pretended_question *questions;
 	size_t question_count;
 	bool is_asked_back;
-} helpers[HELPERS] = {{"remote", 8, NULL, {{0}}, 0, NULL, 0, false},
-		      {"remote", 3, NULL, {{0}}, 0, NULL, 0, false},
-		      {"local", 4, NULL, {{0}}, 0, NULL, 0, false},
-		      {"extra", 2, NULL, {{0}}, 0, NULL, 0, false},
-		      {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false}};
+	unsigned times_asked_back;
+} helpers[MODEL_HELPERS] = {{"remote", 8, NULL, {{0}}, 0, NULL, 0, false, 0},
+			    {"remote", 3, NULL, {{0}}, 0, NULL, 0, false, 0},
+			    {"local", 4, NULL, {{0}}, 0, NULL, 0, false, 0},
+			    {"extra", 2, NULL, {{0}}, 0, NULL, 0, false, 0},
+			    {"resolve", 1, NULL, {{0}}, 0, NULL, 0, false, 0}};
 
 static void (*accepted)(void *context, int socket);
 static void *accepted_context;
@@ -140,6 +143,33 @@ static void check_start(struct pretended *helper, struct model_message *m, uint3
 	m->flight[delivery] = helper;
 }
 
+/* A message is started once more, DESTINATION's COUNTth: its transport's limits as they are now. */
+static void check_limits(const struct pretended *helper, struct str destination)
+{
+	uint32_t in_flight = 0;
+	uint32_t there = 0;
+
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
+		for (size_t j = 0; j < helpers[i].job_count; j++) {
+			bool is_same = strcmp(helpers[i].service, helper->service) == 0;
+
+			in_flight += is_same;
+			there += is_same &&
+				 str_equal(str_from(helpers[i].jobs[j].destination), destination);
+		}
+	for (size_t i = 0; i < model_config->stage_count; i++) {
+		const struct config_stage *stage = &model_config->stages[i];
+
+		if (strcmp(stage->name, helper->service) != 0)
+			continue;
+		if (stage->paused)
+			model_fail("%s is paused and gets a job", stage->name);
+		if (in_flight >= stage->concurrency ||
+		    (strcmp(stage->name, "remote") == 0 && there >= stage->destination_concurrency))
+			model_fail("%s gets more than is configured", stage->name);
+	}
+}
+
 static char kind_of(struct str address)
 {
 	ptrdiff_t at = str_find(address, '@');
@@ -147,23 +177,29 @@ static char kind_of(struct str address)
 	return at >= 0 && address.length > (size_t)at + 1 ? address.data[at + 1] : 'f';
 }
 
-static void on_start(struct pretended *helper, uint32_t tag, struct str text)
+static void on_start(struct pretended *helper, uint32_t tag, struct str text, bool has_file)
 {
 	struct unpack body = {text, false};
 	struct pretended_job *job = &helper->jobs[helper->job_count];
 	struct model_message *m;
 	struct str sender;
+	struct str destination;
 
 	if (helper->job_count == helper->places)
 		model_fail("%s gets more than it has places for", helper->service);
 	*job = (struct pretended_job){.tag = tag, .number = unpack_u64(&body)};
 	(void)unpack_u64(&body);
 	sender = unpack_str(&body);
-	(void)unpack_u64(&body);
+	if ((unpack_u64(&body) > QUEUE_BY_VALUE_MAX) != has_file)
+		model_fail("the file of %" PRIu64 " is %sgiven away", job->number,
+			   has_file ? "" : "not ");
 	(void)unpack_u32(&body);
 	(void)unpack_u32(&body);
 	(void)unpack_str(&body);
-	(void)unpack_str(&body);
+	destination = unpack_str(&body);
+	check_limits(helper, destination);
+	snprintf(job->destination, sizeof job->destination, STR_FORMAT, STR_ARGUMENTS(destination));
+	snprintf(job->sender, sizeof job->sender, STR_FORMAT, STR_ARGUMENTS(sender));
 	job->count = unpack_u32(&body);
 	m = model_find(job->number);
 	for (uint32_t i = 0; i < job->count; i++) {
@@ -206,6 +242,12 @@ static void on_resolve(struct pretended *helper, struct str text)
 	}
 }
 
+static void note_await(struct pretended *helper)
+{
+	helper->is_asked_back = true;
+	helper->times_asked_back++;
+}
+
 bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct str body);
 
 void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
@@ -214,16 +256,15 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	struct pretended *helper;
 
 	(void)descriptors;
-	(void)descriptor_count;
 	if (model_queue_hears(channel, type, body))
 		return;
 	helper = channel->helper;
 	if (type == IPC_JOB_START)
-		on_start(helper, tag, body);
+		on_start(helper, tag, body, descriptor_count > 0);
 	else if (type == IPC_JOB_RESOLVE)
 		on_resolve(helper, body);
 	else if (type == IPC_JOB_AWAIT)
-		helper->is_asked_back = true;
+		note_await(helper);
 	else if (type != IPC_JOB_DRAIN && type != IPC_JOB_CONTENT)
 		model_fail("a helper is told %u", type);
 }
@@ -242,7 +283,7 @@ static void say(struct pretended *helper, enum ipc_job type, uint32_t tag, struc
 
 void model_connect_helpers(void)
 {
-	for (int i = 0; i < HELPERS; i++) {
+	for (int i = 0; i < MODEL_HELPERS; i++) {
 		struct buffer body = {0};
 		const struct ipc_job_hello hello = {str_from(helpers[i].service),
 						    helpers[i].places};
@@ -265,7 +306,7 @@ static void lose(struct pretended *helper)
 
 void model_lose_helper(void)
 {
-	lose(&helpers[model_random(HELPERS)]);
+	lose(&helpers[model_random(MODEL_HELPERS)]);
 }
 
 static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
@@ -277,6 +318,9 @@ static struct ipc_job_report report_of(char kind, uint32_t number, bool peace)
 		report.flags = IPC_JOB_PASSED_ON;
 	if (kind == 'n')
 		report.status = STR("5.1.1");
+	else if (!peace && kind == 'w')
+		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not yet"),
+						 STR("event")};
 	else if (!peace && (kind == 'd' || (kind == 's' && model_once_in(4))))
 		report = (struct ipc_job_report){number, 0, STR("4.4.1"), STR("not reached"),
 						 kind == 'd' ? STR("host.dead") : STR("")};
@@ -358,7 +402,9 @@ static void lie(struct pretended *helper)
 	buffer_clear(&body);
 }
 
-static void add_target(struct buffer *body, uint32_t recipient, const char *address, bool is_away)
+/* STATUS: it goes nowhere, or NULL. */
+static void add_target(struct buffer *body, uint32_t recipient, const char *address,
+		       const char *status)
 {
 	bool is_extra = strstr(address, "@extra") != NULL;
 	bool is_local = is_extra || strstr(address, "@local") != NULL;
@@ -371,29 +417,37 @@ static void add_target(struct buffer *body, uint32_t recipient, const char *addr
 					.status = STR(""),
 					.text = STR("")};
 
-	if (is_away) {
+	if (status != NULL) {
 		target.route = QUEUE_ROUTE_NONE;
 		target.service = STR("");
-		target.status = STR("4.4.3");
+		target.status = str_from(status);
 		target.text = STR("away");
 	}
 	ipc_job_add_target(body, &target);
 }
 
-static void answer(struct pretended *helper, bool peace)
+static struct pretended_question take_question(struct pretended *helper)
 {
 	size_t which = model_random(helper->question_count);
 	struct pretended_question question = helper->questions[which];
+
+	helper->questions[which] = helper->questions[--helper->question_count];
+	return question;
+}
+
+static void answer(struct pretended *helper, bool peace)
+{
+	struct pretended_question question = take_question(helper);
 	bool is_away = !peace && model_once_in(30);
 	struct ipc_job_resolved head = {question.number, question.question,
 					is_away && model_once_in(2) ? IPC_JOB_RESOLVED_AWAY : 0, 1,
 					question.count};
 	struct buffer body = {0};
 
-	helper->questions[which] = helper->questions[--helper->question_count];
 	ipc_job_add_resolved(&body, &head);
 	for (uint32_t i = 0; i < question.count; i++)
-		add_target(&body, question.recipients[i], question.addresses[i], is_away);
+		add_target(&body, question.recipients[i], question.addresses[i],
+			   is_away ? "4.4.3" : NULL);
 	if (!peace && model_once_in(500))
 		buffer_append_string(&body, "garbage");
 	say(helper, IPC_JOB_RESOLVED, 0, buffer_view(&body));
@@ -420,13 +474,125 @@ static void act(struct pretended *helper, bool peace)
 
 void model_helper_acts(bool peace)
 {
-	act(&helpers[model_random(HELPERS)], peace);
+	act(&helpers[model_random(MODEL_HELPERS)], peace);
 }
 
 void model_helpers_finish_all(void)
 {
-	for (size_t i = 0; i < HELPERS; i++)
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
 		while (helpers[i].channel != NULL &&
 		       helpers[i].question_count + helpers[i].job_count > 0)
 			act(&helpers[i], true);
+}
+
+/* --- what a scene lets them do --- */
+
+static struct pretended *named(const char *service)
+{
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
+		if (strcmp(helpers[i].service, service) == 0)
+			return &helpers[i];
+	model_fail("there is no helper for %s", service);
+}
+
+void model_lose(const char *service)
+{
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
+		if (strcmp(helpers[i].service, service) == 0)
+			lose(&helpers[i]);
+}
+
+static const char *status_of(enum model_answer how, const char *address)
+{
+	if (how >= MODEL_AWAY)
+		return "4.4.3";
+	return strncmp(address, "gone@", 5) == 0 ? "5.1.1" : NULL;
+}
+
+void model_resolve(enum model_answer how)
+{
+	struct pretended *resolve = named("resolve");
+	uint32_t copies = how == MODEL_DOUBLED ? 2 : 1;
+
+	while (resolve->question_count > 0) {
+		struct pretended_question question = take_question(resolve);
+		struct ipc_job_resolved head = {question.number, question.question,
+						how == MODEL_AWAY ? IPC_JOB_RESOLVED_AWAY : 0, 1,
+						question.count * copies};
+		struct buffer body = {0};
+
+		ipc_job_add_resolved(&body, &head);
+		for (uint32_t i = 0; i < question.count * copies; i++)
+			add_target(&body, question.recipients[i / copies],
+				   question.addresses[i / copies] + i % copies,
+				   status_of(how, question.addresses[i / copies]));
+		say(resolve, IPC_JOB_RESOLVED, 0, buffer_view(&body));
+		buffer_clear(&body);
+	}
+}
+
+unsigned model_asked_back(void)
+{
+	return named("resolve")->times_asked_back;
+}
+
+void model_directory_is_back(void)
+{
+	named("resolve")->is_asked_back = false;
+	say(named("resolve"), IPC_JOB_BACK, 0, STR(""));
+}
+
+static struct pretended_job *job_of(const struct model_message *m, uint32_t delivery,
+				    struct pretended **helper_out)
+{
+	for (size_t i = 0; i < MODEL_HELPERS; i++)
+		for (size_t j = 0; j < helpers[i].job_count; j++)
+			for (uint32_t k = 0; k < helpers[i].jobs[j].count; k++)
+				if (helpers[i].jobs[j].number == m->id.number &&
+				    helpers[i].jobs[j].deliveries[k] == delivery) {
+					*helper_out = &helpers[i];
+					return &helpers[i].jobs[j];
+				}
+	model_fail("delivery %u of %" PRIu64 " is not started", delivery, m->id.number);
+}
+
+void model_say(struct model_message *m, uint32_t delivery, const char *status, const char *trigger)
+{
+	struct pretended *helper;
+	struct pretended_job *job = job_of(m, delivery, &helper);
+	uint32_t tag = job->tag;
+	struct buffer body = {0};
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < job->count; i++) {
+		job->is_reported[i] |= job->deliveries[i] == delivery;
+		left += !job->is_reported[i];
+	}
+	if (status != NULL) {
+		const struct ipc_job_report text = {delivery, 0, str_from(status), STR("said"),
+						    str_from(trigger)};
+
+		ipc_job_add_report(&body, &text);
+		decide_delivery(m, delivery, status[0]);
+	}
+	for (uint32_t i = 0; left == 0 && i < job->count; i++)
+		m->flight[job->deliveries[i]] = NULL;
+	if (left == 0)
+		*job = helper->jobs[--helper->job_count];
+	say(helper, left == 0 ? IPC_JOB_FINISH : IPC_JOB_REPORT, tag, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+const char *model_sender_of(const struct model_message *m, uint32_t delivery)
+{
+	struct pretended *helper;
+
+	return job_of(m, delivery, &helper)->sender;
+}
+
+const char *model_destination_of(const struct model_message *m, uint32_t delivery)
+{
+	struct pretended *helper;
+
+	return job_of(m, delivery, &helper)->destination;
 }

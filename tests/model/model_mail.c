@@ -32,6 +32,15 @@ static struct model_message *make(void)
 	return &model_disk.messages[i];
 }
 
+/* Of most messages. Those of another length have to be read all the same. */
+static void pack_content(struct buffer *body)
+{
+	char content[MODEL_SIZE];
+
+	memset(content, 'x', sizeof content);
+	pack_str(body, model_once_in(2) ? STR("") : str_slice(content, sizeof content));
+}
+
 static void notice(const struct model_message *m)
 {
 	struct buffer body = {0};
@@ -42,9 +51,10 @@ static void notice(const struct model_message *m)
 		model_tell(QUEUE_PROTOCOL_MISSED, STR(""));
 		return;
 	}
-	pack_u32(&body, MAIL_STAGE_ARRIVE);
+	pack_u32(&body, m->stage);
 	pack_u64(&body, m->id.number);
 	pack_str(&body, model_once_in(20) ? STR("") : buffer_view(&m->envelope));
+	pack_content(&body);
 	model_tell(QUEUE_PROTOCOL_QUEUED, buffer_view(&body));
 	buffer_clear(&body);
 }
@@ -55,8 +65,12 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 
 	m->is_report = is_report;
 	m->is_verp = mail_verp_is(envelope->sender);
+	m->is_empty = !is_report && model_once_in(200);
+	m->stage = envelope->stage;
+	if (envelope->size == 0)
+		envelope->size = model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2)
+						   : MODEL_SIZE;
 	envelope->id = m->id;
-	envelope->size = 100;
 	envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
@@ -67,11 +81,27 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 	model_run_tasks();
 }
 
+struct model_message *model_mail_to(const char *sender, const char *const *addresses, uint64_t size)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	uint64_t number = next_number;
+
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->size = size;
+	envelope->sender = arena_copy_str(envelope->arena, str_from(sender));
+	for (size_t i = 0; addresses[i] != NULL; i++)
+		mail_envelope_add(envelope,
+				  arena_copy_str(envelope->arena, str_from(addresses[i])));
+	model_add_mail(envelope, false);
+	mail_envelope_free(envelope);
+	return model_find(number);
+}
+
 /* Domains tell what becomes of it: model_helpers.c. */
 void model_new_mail(uint32_t recipients)
 {
-	static const char *const kinds[] = {"local", "fast", "fast", "slow",
-					    "dead",  "grey", "none", "extra"};
+	static const char *const kinds[] = {"local", "fast", "fast",  "slow", "dead",
+					    "grey",  "none", "extra", "wait"};
 	static const unsigned wishes[] = {0,
 					  0,
 					  MAIL_NOTIFY_NEVER,
@@ -98,16 +128,31 @@ void model_new_mail(uint32_t recipients)
 
 /* --- the ledger --- */
 
+static bool is_success_wanted(const struct model_message *m)
+{
+	for (uint32_t i = 1; i <= m->recipients; i++)
+		if (m->decided[i] == '2' && !m->is_passed_on[i] &&
+		    bounce_is_success_wanted(m->notify[i]))
+			return true;
+	return false;
+}
+
+/* Whether it may have been given up for its age: clocks were set meanwhile. */
+static bool may_be_old(const struct model_message *m)
+{
+	return model_wall_us - m->id.born_us + model_jumped_us - m->jumped_us >= MODEL_LIFETIME_US;
+}
+
 /* What is delivered is decided, or was given up; who asked to hear of it has heard. */
 static void check_told(const struct model_message *m)
 {
 	bool is_failure = false;
-	bool is_success = false;
+	bool is_success = is_success_wanted(m);
 
 	for (uint32_t i = 1; i <= m->recipients; i++) {
-		is_failure |= m->decided[i] == '5' && bounce_is_wanted(m->notify[i]);
-		is_success |= m->decided[i] == '2' && !m->is_passed_on[i] &&
-			      bounce_is_success_wanted(m->notify[i]);
+		/* what was never decided was given up for its age */
+		is_failure |= (m->decided[i] == '5' || (m->decided[i] == 0 && !m->is_given_up)) &&
+			      bounce_is_wanted(m->notify[i]);
 	}
 	if (is_failure && m->reports == 0)
 		model_fail("message %" PRIu64 " ends without a report", m->id.number);
@@ -130,6 +175,31 @@ static bool wants_delay(const struct model_message *m)
 /* What cannot be read or recorded may be looked at so much later. */
 static const int64_t AGAIN_US = 11 * MINUTE_US;
 
+/* Who must wait is woken for a reason, and then waits for something. */
+enum { READS_MAX = 100 };
+
+void model_note_read(struct model_message *m)
+{
+	if (model_mono_us - m->minute_us > MINUTE_US) {
+		m->minute_us = model_mono_us;
+		m->reads = 0;
+	}
+	if (++m->reads > READS_MAX)
+		model_fail("message %" PRIu64 " is read again and again", m->id.number);
+	m->is_due = m->is_released;
+	m->is_released = false;
+}
+
+static bool has_hold(const struct model_message *m)
+{
+	char id[MAIL_ID_SIZE];
+	char name[MAIL_ID_SIZE + 8];
+
+	mail_id_format(m->id, id);
+	snprintf(name, sizeof name, "hold.%s", id);
+	return model_has_trigger(name);
+}
+
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered)
 {
@@ -141,6 +211,13 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	if (is_triggered && m->due_us > model_wall_us + late_us)
 		model_fail("message %" PRIu64 " waits for a trigger, and the next one looks late",
 			   m->id.number);
+	if (is_triggered && !m->is_held && !has_hold(m) &&
+	    (sleeper->due_us == INT64_MAX ||
+	     sleeper->due_us > m->id.born_us + MODEL_LIFETIME_US + late_us))
+		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
+			   m->id.number);
+	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0)
+		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
 	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
 		return;
 	if (sleeper->due_us > (notice_us > model_wall_us ? notice_us : model_wall_us) + late_us)
@@ -148,27 +225,15 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 			   m->id.number);
 }
 
-static void check_hold(const struct model_message *m)
-{
-	char id[MAIL_ID_SIZE];
-	char name[MAIL_ID_SIZE + 8];
-
-	mail_id_format(m->id, id);
-	snprintf(name, sizeof name, "hold.%s", id);
-	if (model_has_trigger(name))
-		model_fail("message %" PRIu64 " ends and leaves its hold", m->id.number);
-}
-
 void model_check_over(const struct model_message *m)
 {
-	check_hold(m);
-	if (model_wall_us - m->id.born_us >= MODEL_LIFETIME_US) /* given up for its age */
-		return;
+	if (has_hold(m))
+		model_fail("message %" PRIu64 " ends and leaves its hold", m->id.number);
 	for (uint32_t i = 1; i <= m->recipients; i++) {
 		if (m->flight[i] != NULL)
 			model_fail("message %" PRIu64 " ends while delivery %u is in flight",
 				   m->id.number, i);
-		if (m->decided[i] == 0 && !m->is_given_up)
+		if (m->decided[i] == 0 && !m->is_given_up && !may_be_old(m))
 			model_fail("message %" PRIu64 " ends before delivery %u is decided",
 				   m->id.number, i);
 	}
@@ -190,7 +255,7 @@ void model_notified(uint64_t number)
 
 	if (m == NULL)
 		model_fail("a message that is gone is reported on");
-	if (is_all_decided(m) || m->is_given_up) {
+	if (is_all_decided(m) || m->is_given_up || (may_be_old(m) && is_success_wanted(m))) {
 		m->successes++;
 		return;
 	}

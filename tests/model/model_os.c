@@ -20,6 +20,7 @@ int64_t model_wall_us = INT64_C(1700000000) * SECOND_US;
 /* --- chance --- */
 
 static uint64_t state;
+bool model_is_calm;
 
 void model_seed(uint64_t seed)
 {
@@ -28,6 +29,8 @@ void model_seed(uint64_t seed)
 
 uint64_t model_random(uint64_t below)
 {
+	if (model_is_calm)
+		return 0;
 	state ^= state << 13;
 	state ^= state >> 7;
 	state ^= state << 17;
@@ -36,7 +39,7 @@ uint64_t model_random(uint64_t below)
 
 bool model_once_in(uint64_t n)
 {
-	return model_random(n) == 0;
+	return !model_is_calm && model_random(n) == 0;
 }
 
 uint64_t os_random_u64(void)
@@ -220,6 +223,8 @@ void model_ready(int descriptor)
 
 /* --- orders --- */
 
+uid_t model_orderer;
+uid_t model_users[MODEL_HELPERS];
 static const char *order;
 static char order_answer[160];
 
@@ -243,7 +248,7 @@ ssize_t os_socket_receive_from(int socket, void *bytes, size_t size,
 	if (length > size)
 		length = size;
 	memcpy(bytes, order, length);
-	*sender = (struct os_socket_sender){0};
+	*sender = (struct os_socket_sender){.user = model_orderer};
 	order = NULL;
 	return (ssize_t)length;
 }
@@ -259,8 +264,7 @@ void os_socket_answer(int socket, const void *bytes, size_t length,
 
 uid_t os_socket_peer_user(int socket)
 {
-	(void)socket;
-	return 0;
+	return model_users[socket];
 }
 
 /* --- the log: nobody reads it, but for who looks for a fault (MODEL_LOG=1) --- */
@@ -276,8 +280,16 @@ struct log_field log_error(int negative_errno)
 	return log_string("error", strerror(-negative_errno));
 }
 
+static unsigned logged[COUNT_OF(names)];
+
+unsigned model_logged(enum log_name name)
+{
+	return logged[name];
+}
+
 void log_write(enum log_name name, const struct log_field *fields)
 {
+	logged[name]++;
 	if (name == EVENT_BOUNCED || name == EVENT_BOUNCE_DROPPED)
 		model_reported(fields[0].id.number);
 	if (name == EVENT_NOTIFIED)

@@ -29,6 +29,7 @@ static struct {
 	bool is_connected;
 	struct buffer removals; /* numbers to be answered */
 	struct buffer found;    /* what was asked about */
+	bool is_told_clean;
 } link_end;
 
 /* The channel of the link has no address of its own: it only says that there is one. */
@@ -74,12 +75,14 @@ static void vanish(struct model_message *m)
 	model_disk.alive--;
 }
 
-static void remove_one(enum queue_remove kind, uint64_t number)
+static void remove_one(enum queue_remove kind, enum mail_stage stage, uint64_t number)
 {
 	struct model_message *m = model_find(number);
 
 	if (m == NULL)
 		return;
+	if (kind != QUEUE_REMOVE_DATA && stage != m->stage)
+		model_fail("%" PRIu64 " is to be removed from another stage", number);
 	if (kind == QUEUE_REMOVE_TODO) {
 		if (!m->is_at_s5)
 			model_fail("todo/%" PRIu64 " goes before S5", number);
@@ -101,15 +104,16 @@ bool model_queue_hears(const struct ipc_channel *channel, uint16_t type, struct 
 		return false;
 	if (type == QUEUE_PROTOCOL_MANAGE)
 		model_tell(QUEUE_PROTOCOL_MANAGED, STR(""));
+	if (type == QUEUE_PROTOCOL_CLEANED)
+		link_end.is_told_clean = true;
 	if (type == QUEUE_PROTOCOL_FOUND && !model_once_in(20))
 		buffer_append_str(&link_end.found, text);
 	while (type == QUEUE_PROTOCOL_REMOVE && body.rest.length > 0) {
 		uint32_t kind = unpack_u32(&body);
-		uint64_t number;
+		enum mail_stage stage = (enum mail_stage)unpack_u32(&body);
+		uint64_t number = unpack_u64(&body);
 
-		(void)unpack_u32(&body);
-		number = unpack_u64(&body);
-		remove_one((enum queue_remove)kind, number);
+		remove_one((enum queue_remove)kind, stage, number);
 		pack_u64(&link_end.removals, number);
 	}
 	return true;
@@ -136,6 +140,7 @@ void model_queue_lost(void)
 	if (!link_end.is_connected)
 		return;
 	link_end.is_connected = false;
+	link_end.is_told_clean = false;
 	model_disk.is_up = false;
 	buffer_reset(&link_end.removals);
 	buffer_reset(&link_end.found);
@@ -160,9 +165,19 @@ void model_queue_connects(void)
 	model_run_tasks();
 }
 
+void model_check_cleaned(void)
+{
+	if (link_end.is_told_clean && !model_disk.is_clean)
+		model_fail("\"queue\" is told that no name is left over");
+	if (link_end.is_connected && model_disk.is_clean && !link_end.is_told_clean)
+		model_fail("\"queue\" is not told that no name is left over");
+}
+
 void model_forget_manager(void)
 {
 	link_end.is_connected = false;
+	link_end.is_told_clean = false;
+	model_disk.is_clean = false;
 	buffer_clear(&link_end.removals);
 	buffer_clear(&link_end.found);
 }

@@ -5,6 +5,7 @@
 #include "os/socket.h"
 #include "test.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct direction {
 static struct connection {
 	struct direction to_us, to_peer;
 	bool is_shut, is_gone, is_closed; /* by the peer, by the peer, by us */
+	bool is_polite;                   /* when we closed it */
 	struct os_watch *watch;
 } connections[CONNECTIONS_MAX];
 
@@ -26,6 +28,7 @@ struct os_watch {
 	unsigned events;
 	void (*call)(void *context, unsigned events);
 	void *context;
+	struct os_watch *next; /* of a file */
 };
 
 struct os_timer {
@@ -41,6 +44,7 @@ static struct {
 	int64_t set_us; /* the wall clock was set so far */
 	int connection_count;
 	struct os_timer *timers;
+	struct os_watch *files; /* what is watched and is no connection of ours */
 } world;
 
 static struct connection *connection_of(int socket)
@@ -52,10 +56,33 @@ static struct connection *connection_of(int socket)
 void fake_begin(uint64_t seed)
 {
 	assert_null(world.timers);
+	assert_null(world.files);
 	world.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	world.now_us = INT64_C(1000000000);
 	world.set_us = 0;
 	world.connection_count = 0;
+}
+
+static uint64_t current_seed; /* 0: none failed */
+
+void fake_seeds(uint64_t count, void (*run)(uint64_t seed))
+{
+	const char *from = getenv("SEED");
+	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
+
+	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : count); seed++) {
+		current_seed = seed;
+		run(seed);
+	}
+	current_seed = 0;
+}
+
+int fake_tell_seed(void **state)
+{
+	(void)state;
+	if (current_seed != 0)
+		print_message("seed %llu\n", (unsigned long long)current_seed);
+	return 0;
 }
 
 uint32_t fake_random(uint32_t bound)
@@ -75,7 +102,7 @@ int fake_connect(size_t room_to_us, size_t room_to_peer)
 	made->to_peer.first = made->to_peer.length = 0;
 	made->to_us.room = room_to_us < ROOM_MAX ? room_to_us : ROOM_MAX;
 	made->to_peer.room = room_to_peer < ROOM_MAX ? room_to_peer : ROOM_MAX;
-	made->is_shut = made->is_gone = made->is_closed = false;
+	made->is_shut = made->is_gone = made->is_closed = made->is_polite = false;
 	made->watch = NULL;
 	return FIRST_SOCKET + world.connection_count - 1;
 }
@@ -149,6 +176,11 @@ bool fake_is_closed(int socket)
 	return connection_of(socket)->is_closed;
 }
 
+bool fake_is_polite(int socket)
+{
+	return connection_of(socket)->is_polite;
+}
+
 /* --- os/socket.h --- */
 
 ssize_t os_socket_read(int socket, void *data, size_t size)
@@ -181,6 +213,7 @@ void os_socket_close(int socket)
 
 void os_socket_close_politely(int socket)
 {
+	connection_of(socket)->is_polite = true;
 	os_socket_close(socket);
 }
 
@@ -192,8 +225,13 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
 
 	(void)loop;
+	*watch = (struct os_watch){descriptor, events, call, context, NULL};
+	if (descriptor < FIRST_SOCKET) {
+		watch->next = world.files;
+		world.files = watch;
+		return watch;
+	}
 	assert_null(connection_of(descriptor)->watch);
-	*watch = (struct os_watch){descriptor, events, call, context};
 	connection_of(descriptor)->watch = watch;
 	return watch;
 }
@@ -205,9 +243,31 @@ void os_watch_set(struct os_watch *watch, unsigned events)
 
 void os_watch_free(struct os_watch *watch)
 {
-	if (watch != NULL)
+	struct os_watch **place = &world.files;
+
+	if (watch == NULL)
+		return;
+	if (watch->descriptor >= FIRST_SOCKET) {
 		connection_of(watch->descriptor)->watch = NULL;
+	} else {
+		while (*place != watch)
+			place = &(*place)->next;
+		*place = watch->next;
+	}
 	free(watch);
+}
+
+bool fake_play_file(void)
+{
+	for (struct os_watch *watch = world.files; watch != NULL; watch = watch->next) {
+		struct pollfd file = {.fd = watch->descriptor, .events = POLLIN};
+
+		if (!(watch->events & OS_WATCH_READ) || poll(&file, 1, 0) < 1)
+			continue;
+		watch->call(watch->context, OS_WATCH_READ);
+		return true;
+	}
+	return false;
 }
 
 /* An error or hang-up shows as both. */

@@ -14,6 +14,10 @@
 
 /* A new world: no connection is left from the one before. */
 void fake_begin(uint64_t seed);
+/* RUN with each seed from 1 to COUNT, or with SEED=... of the environment alone; and, for cmocka, a
+ * teardown that tells which one failed. */
+void fake_seeds(uint64_t count, void (*run)(uint64_t seed));
+int fake_tell_seed(void **state);
 /* From 0 to below BOUND. */
 uint32_t fake_random(uint32_t bound);
 
@@ -30,11 +34,15 @@ void fake_peer_shut(int socket);  /* no more from it */
 void fake_peer_close(int socket); /* nor does it read */
 /* Our end was closed. */
 bool fake_is_closed(int socket);
+/* By os_socket_close_politely(). */
+bool fake_is_polite(int socket);
 
 /* Whether the descriptor's watch would be called now, and its call. */
 bool fake_watch_is_ready(int socket);
 void fake_play_watch(int socket);
 unsigned fake_watched(int socket);
+/* Calls the watch of a file (no connection of ours) that can be read: whether there was one. */
+bool fake_play_file(void);
 /* How many timers run; the next one is played, and time passes. */
 unsigned fake_timers(void);
 void fake_play_timer(void);

@@ -80,10 +80,11 @@ static void check_names(size_t count)
 
 	buffer_append_string(&text, HOST BOX);
 	for (size_t i = 0; i < count; i++) {
-		buffer_append_format(&text, "domain d%02zu.test { service = box addresses = {",
+		buffer_append_format(&text, "domain dza%02zu.test { service = box addresses = {",
 				     i * 7 % count);
 		for (size_t j = 0; j < count; j++)
-			buffer_append_format(&text, "%s u%02zu", j > 0 ? "," : "", j * 11 % count);
+			buffer_append_format(&text, "%s uza%02zu", j > 0 ? "," : "",
+					     j * 11 % count);
 		buffer_append_string(&text, " } }\n");
 	}
 	buffer_append_byte(&text, '\0');
@@ -92,16 +93,16 @@ static void check_names(size_t count)
 		char name[32];
 		const struct config_domain *domain;
 
-		snprintf(name, sizeof name, "D%02zu.Test", i);
+		snprintf(name, sizeof name, "DZA%02zu.Test", i);
 		domain = config_domain_find(config, str_from(name));
 		assert_non_null(domain);
 		assert_int_equal(strncasecmp(domain->name, name, strlen(name) + 1), 0);
 		assert_null(config_domain_find(config, str_slice(name, strlen(name) - 1)));
 		strcat(name, "s");
 		assert_null(config_domain_find(config, str_from(name)));
-		snprintf(name, sizeof name, "U%02zu", i);
+		snprintf(name, sizeof name, "UZA%02zu", i);
 		assert_true(config_domain_has(domain, str_from(name)));
-		assert_false(config_domain_has(domain, str_slice(name, 2)));
+		assert_false(config_domain_has(domain, str_slice(name, 4)));
 		strcat(name, "0");
 		assert_false(config_domain_has(domain, str_from(name)));
 	}
@@ -241,9 +242,65 @@ static void parts_are_found_by_their_names(void **state)
 	config_free(bare);
 }
 
+/* What is printed of them is what they are. */
+static void routes_are_kept_as_they_are(void **state)
+{
+	static const struct {
+		const char *domain, *relay;
+		unsigned port;
+	} expected[] = {
+		{"", "r.test", 25},
+		{"!", "", 25},
+		{".sub.test", "[::1]", 24},
+		{"a.test", "r.test", 65535},
+		{"b.test", "[192.0.2.1]", 25},
+	};
+	struct config *config =
+		config_of(HOST "smtproutes = { \":R.test\", \"!:\", \".Sub.Test:[IPv6:::1];24\", "
+			       "\"A.Test:r.TEST;65535\", \"b.test:192.0.2.1;25\" }");
+	struct buffer printed = {0};
+
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(config->smtproute_count, COUNT_OF(expected));
+		for (size_t i = 0; i < COUNT_OF(expected); i++) {
+			assert_string_equal(config->smtproutes[i].domain, expected[i].domain);
+			assert_string_equal(config->smtproutes[i].relay, expected[i].relay);
+			assert_int_equal(config->smtproutes[i].port, expected[i].port);
+		}
+		buffer_reset(&printed);
+		config_print(config, &printed);
+		config_free(config);
+		buffer_append_byte(&printed, '\0');
+		config = config_of(buffer_data(&printed));
+	}
+	config_free(config);
+	buffer_clear(&printed);
+}
+
+static void a_mailbox_base_has_no_recipient_in_it(void **state)
+{
+	static const struct {
+		const char *path, *base;
+	} cases[] = {
+		{"/m/%d/%u", "/m"},    {"/m/mail-%d/%u", "/m"}, {"/%u", "/"},
+		{"/m//%u", "/m"},      {"/a/b/c", "/a/b"},      {"/m/%%/%u", "/m"},
+		{"/a/b/%u/x", "/a/b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct config_service service = {.path = cases[i].path};
+
+		assert_true(str_equal(config_mailbox_base(&service), str_from(cases[i].base)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(routes_are_kept_as_they_are),
+		cmocka_unit_test(a_mailbox_base_has_no_recipient_in_it),
 		cmocka_unit_test(networks_end_at_their_bit),
 		cmocka_unit_test(names_are_found_among_any_number),
 		cmocka_unit_test(texts_have_their_bounds),

@@ -106,6 +106,18 @@ static const struct refusal values_cases[] = {
 	 "t:2: smtproutes: not a domain before the ':': found \"..x:r\"; allowed: DOMAIN:RELAY or "
 	 "DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"x.org\"\n"},
+	{HOST "relay_from = { 10.128.0.0/8, 10.0.0.0/0008, \"2001:db8:8000::/32\" }",
+	 "t:2: relay_from: bits are set behind the prefix: found \"10.128.0.0/8\"; allowed: "
+	 "10.0.0.0/8\n"
+	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/0008\"; allowed: 0 to 32\n"
+	 "t:2: relay_from: bits are set behind the prefix: found \"2001:db8:8000::/32\"; allowed: "
+	 "2001:db8::/32\n"},
+	{HOST "smtproutes = { \"x.org:2001:db8::1\", \"y.org:IPv6:192.0.2.1\" }",
+	 "t:2: smtproutes: not a host name or address behind the ':': found \"x.org:2001:db8::1\"; "
+	 "allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
+	 "t:2: smtproutes: not a host name or address behind the ':': found "
+	 "\"y.org:IPv6:192.0.2.1\"; allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a "
+	 "host, [ADDRESS] or empty\n"},
 	{HOST "smtproutes = { \"a.org:r1\", \"A.org:r2\", \":r1\", \":r2\", \"!:r1\", \"!:\" }",
 	 "t:2: smtproutes: given twice: first in line 2\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"!\"\n"

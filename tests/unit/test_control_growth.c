@@ -7,7 +7,7 @@
 #include "queue/message.h"
 #include "queue/protocol.h"
 #include "queue/update.h"
-#include "scratch.h"
+#include "queue_scene.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>
@@ -20,24 +20,6 @@ enum {
 	TRIGGER_MOST = 200,
 	ADDRESS_MOST = 320,
 };
-
-static char base[SCRATCH_SIZE];
-static char path[96];
-
-static int set_up(void **state)
-{
-	(void)state;
-	if (scratch_make(base) < 0)
-		return -1;
-	snprintf(path, sizeof path, "%s/queue", base);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	return scratch_remove(base);
-}
 
 /* LENGTH bytes that no other INDEX gets. */
 static struct str long_text(struct arena *arena, size_t index, size_t length, const char *end)
@@ -355,16 +337,14 @@ struct week {
 
 static void open_week(struct week *week)
 {
-	struct queue_options options = {.create = true, .split = 3, .sync = QUEUE_SYNC_FILES};
-	struct queue_intake_options intake = {.spares = 1, .spare_size = 4096};
 	struct queue_message *message = NULL;
 	struct buffer data = {0};
 	struct buffer text = {0};
 	int result = -1;
 
 	*week = (struct week){0};
-	assert_int_equal(queue_store_open(path, &options, &week->store, NULL), 0);
-	assert_int_equal(queue_intake_open(week->store, &intake, &week->intake), 0);
+	week->store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	week->intake = queue_scene_intake(week->store);
 	assert_int_equal(queue_message_new(week->intake, &message), 0);
 	week->number = queue_message_number(message);
 	week->control = new_control(RECIPIENTS, 60);
@@ -496,7 +476,8 @@ int main(void)
 		cmocka_unit_test(a_hole_in_what_is_shared),
 		cmocka_unit_test(what_refers_to_nothing_was_not_written),
 		cmocka_unit_test(the_largest_message_can_be_read),
-		cmocka_unit_test_setup_teardown(a_week_of_long_replies, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_week_of_long_replies, queue_scene_set_up,
+						queue_scene_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

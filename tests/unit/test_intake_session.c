@@ -10,10 +10,8 @@
 #include "fake_loop.h"
 #include "intake/proxy.h"
 #include "intake/session.h"
-#include "log/event.h"
-#include "os/file.h"
+#include "intake_scene.h"
 #include "test.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,14 +29,10 @@ struct token {
 	bool waits;      /* for the replies to all before it */
 };
 
-enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };
-enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
-
 /* Whom the session talks to. */
 static struct {
 	struct intake intake;
 	int socket;
-	bool has_ended;
 
 	struct buffer script;
 	struct token tokens[TOKENS_MAX];
@@ -52,160 +46,7 @@ static struct {
 	bool is_refused; /* the session was: by 421, 221, or 554 in place of the banner */
 	char line[16];
 	size_t line_length;
-
-	enum answers answers;
-	enum pending pending;
-	directory_found *found;
-	void *found_context;
-	struct queue_client_message *message;
 } scene;
-
-/* --- what the session asks --- */
-
-void log_write(enum log_name name, const struct log_field *fields)
-{
-	(void)name;
-	(void)fields;
-}
-
-struct log_field log_error(int negative_errno)
-{
-	return log_number("error", negative_errno);
-}
-
-bool config_may_relay(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return false;
-}
-
-bool config_is_proxy(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return true;
-}
-
-static void answer(void)
-{
-	enum pending pending = scene.pending;
-	struct queue_client_message *message = scene.message;
-	bool is_good = fake_random(8) > 0;
-
-	scene.pending = PENDING_NONE;
-	switch (pending) {
-	case PENDING_RECIPIENT:
-		scene.found(scene.found_context, NULL);
-		break;
-	case PENDING_OPEN:
-		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
-		message->number = 4711;
-		message->file = -1;
-		message->done(message->context, is_good ? 0 : -ENOSPC);
-		break;
-	case PENDING_SHARE:
-		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
-		message->file = is_good ? 7 : -1;
-		message->done(message->context, is_good ? 0 : -ENOSPC);
-		break;
-	case PENDING_COMMIT:
-		message->state = QUEUE_CLIENT_IDLE;
-		message->done(message->context, is_good ? 0 : -EIO);
-		break;
-	case PENDING_NONE:
-		fail_msg("an answer to nothing");
-	}
-}
-
-static void ask(enum pending pending)
-{
-	assert_int_equal(scene.pending, PENDING_NONE);
-	scene.pending = pending;
-	if (scene.answers == ANSWERS_AT_ONCE || (scene.answers == ANSWERS_LATE && !fake_random(4)))
-		answer();
-}
-
-void directory_lookup(struct directory *directory, struct str address, directory_found *found,
-		      void *context, struct directory_request *request)
-{
-	(void)directory;
-	(void)address;
-	(void)request;
-	scene.found = found;
-	scene.found_context = context;
-	ask(PENDING_RECIPIENT);
-}
-
-void directory_request_cancel(struct directory_request *request)
-{
-	(void)request;
-	if (scene.pending == PENDING_RECIPIENT)
-		scene.pending = PENDING_NONE;
-}
-
-void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
-			       struct mail_verdict *verdict)
-{
-	static const char *const statuses[] = {"2.1.5", "2.1.5", "2.1.5", "5.1.1", "4.4.3"};
-
-	(void)result;
-	(void)client_may_relay;
-	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
-}
-
-void queue_client_open(struct queue_client *client, struct queue_client_message *message)
-{
-	(void)client;
-	assert_int_equal(message->state, QUEUE_CLIENT_IDLE);
-	message->state = QUEUE_CLIENT_OPENING;
-	scene.message = message;
-	ask(PENDING_OPEN);
-}
-
-bool queue_client_is_shared(const struct queue_client_message *message)
-{
-	return message->file >= 0;
-}
-
-void queue_client_share(struct queue_client_message *message)
-{
-	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
-	assert_true(message->file < 0);
-	message->state = QUEUE_CLIENT_SHARING;
-	ask(PENDING_SHARE);
-}
-
-int queue_client_write(struct queue_client_message *message, struct str bytes)
-{
-	(void)bytes;
-	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
-	return fake_random(20) > 0 ? 0 : -EIO;
-}
-
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
-			 struct str data)
-{
-	(void)envelope;
-	(void)data;
-	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
-	message->state = QUEUE_CLIENT_COMMITTING;
-	ask(PENDING_COMMIT);
-}
-
-void queue_client_abandon(struct queue_client_message *message)
-{
-	message->state = QUEUE_CLIENT_IDLE;
-	if (scene.pending == PENDING_OPEN || scene.pending == PENDING_SHARE ||
-	    scene.pending == PENDING_COMMIT)
-		scene.pending = PENDING_NONE;
-}
-
-static void on_session_ended(void *context)
-{
-	(void)context;
-	scene.has_ended = true;
-}
 
 /* --- the client's script --- */
 
@@ -353,11 +194,12 @@ static void client_writes(void)
 
 static void check(void)
 {
-	if (scene.has_ended) {
+	if (intake_scene.has_ended) {
 		assert_int_equal(fake_timers(), 0);
 		return;
 	}
-	assert_true(fake_watched(scene.socket) != OS_WATCH_NONE || scene.pending != PENDING_NONE);
+	assert_true(fake_watched(scene.socket) != OS_WATCH_NONE ||
+		    intake_scene.pending != PENDING_NONE);
 	assert_true(fake_timers() > 0);
 }
 
@@ -375,7 +217,7 @@ static bool play_one(void)
 		actions[count++] = SHUT;
 	if (fake_watch_is_ready(scene.socket))
 		actions[count++] = WATCH;
-	if (scene.pending != PENDING_NONE && scene.answers != ANSWERS_NEVER)
+	if (intake_scene.pending != PENDING_NONE && intake_scene.answers != ANSWERS_NEVER)
 		actions[count++] = ANSWER;
 	if (count == 0)
 		return false;
@@ -394,7 +236,7 @@ static bool play_one(void)
 		fake_play_watch(scene.socket);
 		break;
 	case ANSWER:
-		answer();
+		intake_scene_answer();
 		break;
 	}
 	check();
@@ -411,22 +253,22 @@ static void play(void)
  * a last one. */
 static void check_replies(bool has_shut)
 {
-	if (scene.is_mute || scene.pending != PENDING_NONE)
+	if (scene.is_mute || intake_scene.pending != PENDING_NONE)
 		return;
-	if (scene.has_ended)
+	if (intake_scene.has_ended)
 		assert_true(scene.is_refused || has_shut);
 	if (!scene.is_refused) {
 		assert_int_equal(scene.replies, scene.expected);
 		assert_int_equal(scene.token, scene.token_count);
 	}
-	assert_true(scene.has_ended == (scene.is_refused || has_shut));
+	assert_true(intake_scene.has_ended == (scene.is_refused || has_shut));
 }
 
 static void bring_to_end(void)
 {
 	unsigned way = fake_random(4);
 
-	scene.answers = ANSWERS_LATE;
+	intake_scene.answers = ANSWERS_LATE;
 	if (way == 1)
 		fake_peer_close(scene.socket);
 	if (way == 2)
@@ -435,7 +277,7 @@ static void bring_to_end(void)
 		intake_session_turn_away(intake_session_find_idle(&scene.intake));
 	check();
 	play();
-	for (unsigned timers = 0; !scene.has_ended; timers++) {
+	for (unsigned timers = 0; !intake_scene.has_ended; timers++) {
 		assert_true(timers < TIMERS_MAX);
 		fake_play_timer();
 		check();
@@ -453,12 +295,13 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 
 	fake_begin(seed);
 	memset(&scene, 0, sizeof scene);
+	intake_scene_begin();
 	has_proxy = fake_random(8) == 0;
 	scene.is_mute = fake_random(20) == 0;
 	scene.shuts = shuts = fake_random(3) == 0;
-	scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
+	intake_scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
 	scene.expected = 1; /* the banner */
-	scene.intake = (struct intake){.config = config, .session_ended = on_session_ended};
+	scene.intake = (struct intake){.config = config, .session_ended = intake_scene_ended};
 	write_script(has_proxy);
 	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
 	scene.socket = fake_connect(rooms[least + fake_random(COUNT_OF(rooms) - least)],
@@ -473,7 +316,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	check();
 	play();
 	check_replies(shuts);
-	if (!scene.has_ended)
+	if (!intake_scene.has_ended)
 		bring_to_end();
 	assert_true(fake_is_closed(scene.socket));
 	assert_int_equal(scene.intake.session_count, 0);
@@ -481,44 +324,35 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	buffer_clear(&scene.script);
 }
 
-static uint64_t current_seed; /* 0: none failed */
-
-/* Plays once more: SEED=... */
-static int tell_seed(void **state)
+/* Of every kind of server. */
+static void run_seed(uint64_t seed)
 {
-	(void)state;
-	if (current_seed != 0)
-		print_message("seed %llu\n", (unsigned long long)current_seed);
-	return 0;
+	const struct smtp_service service = {.hostname = "server.test",
+					     .protocol = seed % 7 == 0 ? SMTP_PROTOCOL_SUBMISSION
+								       : SMTP_PROTOCOL_SMTP,
+					     .limits = {.recipients = 1000,
+							.hops = 30,
+							.line = 4096,
+							.command_timeout = 300,
+							.data_timeout = 300,
+							.errors = seed % 5 == 0 ? 10 : 100000}};
+	const struct config config = {.smtp_timeout = 300,
+				      .proxy_timeout = 10,
+				      .maxsessions_client = 2,
+				      .smtp_min_rate = seed % 3 == 0 ? 100 : 0};
+
+	run(seed, &service, &config);
 }
 
 static void test_clients(void **state)
 {
-	struct smtp_service service = {.hostname = "server.test",
-				       .limits = {.recipients = 1000,
-						  .hops = 30,
-						  .line = 4096,
-						  .command_timeout = 300,
-						  .data_timeout = 300,
-						  .errors = 100000}};
-	struct config config = {.smtp_timeout = 300, .proxy_timeout = 10, .maxsessions_client = 2};
-	const char *from = getenv("SEED");
-	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
-
 	(void)state;
-	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : SEEDS); seed++) {
-		current_seed = seed;
-		service.protocol = seed % 7 == 0 ? SMTP_PROTOCOL_SUBMISSION : SMTP_PROTOCOL_SMTP;
-		service.limits.errors = seed % 5 == 0 ? 10 : 100000;
-		config.smtp_min_rate = seed % 3 == 0 ? 100 : 0;
-		run(seed, &service, &config);
-	}
-	current_seed = 0;
+	fake_seeds(SEEDS, run_seed);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_clients, tell_seed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_clients, fake_tell_seed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

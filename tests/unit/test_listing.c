@@ -4,16 +4,16 @@
 #include "os/file.h"
 #include "queue/message.h"
 #include "queue/update.h"
-#include "scratch.h"
+#include "queue_scene.h"
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGES = 12 };
 
 struct fixture {
-	char base[SCRATCH_SIZE];
 	struct queue_store *store;
 	struct queue_intake *intake;
 	uint64_t numbers[MESSAGES];
@@ -21,43 +21,16 @@ struct fixture {
 	unsigned calls;
 };
 
-static uint64_t enqueue(struct queue_intake *intake)
-{
-	struct mail_envelope *envelope = mail_envelope_new();
-	struct queue_message *message = NULL;
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	uint64_t number;
-	int result = -1;
-
-	assert_int_equal(queue_message_new(intake, &message), 0);
-	assert_int_equal(queue_message_share(message), 0);
-	number = queue_message_number(message);
-	envelope->id = (struct mail_id){number, SECOND_US};
-	envelope->stage = MAIL_STAGE_ARRIVE;
-	mail_envelope_add(envelope, STR("b@example.net"));
-	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
-	assert_int_equal(queue_message_envelope(message, MAIL_STAGE_ARRIVE, buffer_view(&text)), 0);
-	queue_message_commit_group(intake, &message, 1, &result);
-	assert_int_equal(result, 0);
-	mail_envelope_free(envelope);
-	return number;
-}
-
 static int set_up(void **state)
 {
-	static const struct queue_options options = {
-		.create = true, .split = 3, .sync = QUEUE_SYNC_FILES};
-	static const struct queue_intake_options intake_options = {.spares = 0};
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	char path[96];
 
 	assert_non_null(fixture);
-	assert_int_equal(scratch_make(fixture->base), 0);
-	snprintf(path, sizeof path, "%s/queue", fixture->base);
-	assert_int_equal(queue_store_open(path, &options, &fixture->store, NULL), 0);
-	assert_int_equal(queue_intake_open(fixture->store, &intake_options, &fixture->intake), 0);
+	assert_int_equal(queue_scene_set_up(state), 0);
+	fixture->store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	fixture->intake = queue_scene_intake(fixture->store);
 	for (size_t i = 0; i < MESSAGES; i++)
-		fixture->numbers[i] = enqueue(fixture->intake);
+		fixture->numbers[i] = queue_scene_enqueue(fixture->intake, NULL, "data\r\n");
 	*state = fixture;
 	return 0;
 }
@@ -68,9 +41,8 @@ static int tear_down(void **state)
 
 	queue_intake_close(fixture->intake);
 	queue_store_close(fixture->store);
-	scratch_remove(fixture->base);
 	free(fixture);
-	return 0;
+	return queue_scene_tear_down(state);
 }
 
 /* As the manager and the process "queue" do it. */
@@ -187,6 +159,47 @@ static void what_has_both_names_is_judged_by_both(void **state)
 
 #define LISTING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* What goes away when a file is closed for the next time: "" none. */
+static char vanishing[QUEUE_PATH_SIZE];
+
+void real_close(int file) __asm__("__real_os_file_close");
+void wrap_close(int file) __asm__("__wrap_os_file_close");
+void wrap_close(int file)
+{
+	real_close(file);
+	if (vanishing[0] != '\0')
+		assert_int_equal(unlink(vanishing), 0);
+	vanishing[0] = '\0';
+}
+
+static int ignore(void *context, const struct listing_count *count)
+{
+	(void)context;
+	(void)count;
+	return 0;
+}
+
+/* What was read while its file went may be another message's birth. */
+static void what_goes_while_it_is_counted_is_not_the_oldest(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[QUEUE_PATH_SIZE];
+	int64_t oldest_us = -1;
+
+	assert_int_equal(listing_count(fixture->store, ignore, NULL, &oldest_us), 0);
+	assert_int_equal(oldest_us, SECOND_US);
+	for (size_t i = 0; i < MESSAGES; i++) {
+		queue_store_path(fixture->store, QUEUE_TODO, "arrive", fixture->numbers[i], path);
+		snprintf(vanishing, sizeof vanishing, "%.90s/%.90s", queue_scene_path("queue"),
+			 path);
+		if (i + 1 < MESSAGES)
+			assert_int_equal(unlink(vanishing), 0);
+	}
+	assert_int_equal(listing_count(fixture->store, ignore, NULL, &oldest_us), 0);
+	assert_int_equal(vanishing[0], 0);
+	assert_int_equal(oldest_us, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +207,8 @@ int main(void)
 		LISTING_TEST(what_moves_after_it_was_shown_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
+		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,11 +60,14 @@ static void the_end_is_told_to_those_who_want_it(void **state)
 		struct fixture *fixture = setup(cases[i].sender, cases[i].notify, cases[i].outcome);
 		const struct bounce_outcome *outcomes;
 		size_t count;
+		size_t successes;
 
 		fixture->delivery.is_quiet = cases[i].is_quiet;
 		outcomes = notice_collect_end(&fixture->control, &count);
 		assert_int_equal(count, cases[i].is_told);
 		assert_int_equal(notice_has_any_at_end(&fixture->control), cases[i].is_told);
+		(void)notice_collect_success(&fixture->control, &successes);
+		assert_int_equal(successes, cases[i].outcome == QUEUE_DONE ? count : 0);
 		if (count > 0)
 			assert_int_equal(outcomes[0].action, cases[i].outcome == QUEUE_DONE
 								     ? BOUNCE_RELAYED

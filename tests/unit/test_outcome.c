@@ -77,10 +77,11 @@ static void an_interruption_waits_a_moment(void **state)
 {
 	const struct outcome_terms terms = terms_at(100 * SECOND_US);
 	struct queue_delivery delivery = {.trigger = STR("host.a")};
+	struct arena *arena = arena_new();
 
 	(void)state;
 	for (uint32_t attempt = 1; attempt <= 5; attempt++) {
-		outcome_interrupt(&delivery, &terms);
+		outcome_interrupt(arena, &delivery, &terms);
 		assert_int_equal(delivery.outcome, QUEUE_WAIT);
 		assert_int_equal(delivery.attempts, attempt);
 		assert_int_equal(delivery.until_us,
@@ -90,6 +91,30 @@ static void an_interruption_waits_a_moment(void **state)
 		assert_true(str_equal(delivery.status, STR("4.3.0")));
 		assert_int_equal(delivery.trigger.length, 0);
 	}
+	arena_free(arena);
+}
+
+/* A message that no helper survives, or that cannot be read, ends as well. */
+static void what_is_interrupted_each_time_expires(void **state)
+{
+	struct outcome_terms terms = terms_at(100 * SECOND_US);
+	struct queue_delivery delivery = {.number = 1};
+	struct arena *arena = arena_new();
+
+	(void)state;
+	terms.lifetime_us = terms.now_us - terms.born_us;
+	for (uint32_t attempt = 1; attempt <= 3; attempt++) {
+		outcome_interrupt(arena, &delivery, &terms);
+		assert_int_equal(delivery.outcome, QUEUE_WAIT);
+	}
+	terms.lifetime_us++;
+	outcome_interrupt(arena, &delivery, &terms);
+	assert_int_equal(delivery.outcome, QUEUE_WAIT);
+	terms.lifetime_us--;
+	outcome_interrupt(arena, &delivery, &terms);
+	assert_int_equal(delivery.outcome, QUEUE_FAIL);
+	assert_true(str_equal(delivery.status, STR("5.4.7")));
+	arena_free(arena);
 }
 
 static void an_operator_gives_up(void **state)
@@ -119,6 +144,7 @@ int main(void)
 		cmocka_unit_test(a_report_is_an_outcome),
 		cmocka_unit_test(what_waited_too_long_says_why),
 		cmocka_unit_test(an_interruption_waits_a_moment),
+		cmocka_unit_test(what_is_interrupted_each_time_expires),
 		cmocka_unit_test(an_operator_gives_up),
 	};
 

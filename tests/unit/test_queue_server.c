@@ -1,332 +1,61 @@
 // SPDX-License-Identifier: ISC
-/* The process "queue" in a thread, and its clients by hand. */
-#include "ipc/channel.h"
+/* How messages come to the process "queue" and go, and who breaks its protocol. */
 #include "ipc/pack.h"
-#include "log/event.h"
-#include "mail/address.h"
-#include "os/file.h"
-#include "os/socket.h"
-#include "queue/control.h"
+#include "queue/message.h"
 #include "queue/protocol.h"
-#include "queue/server.h"
 #include "queue/update.h"
-#include "queue_peer.h"
+#include "queue_server_scene.h"
 #include "test.h"
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-static struct {
-	struct os_loop *loop;
-	struct queue_store *store;
-	struct queue_intake *intake;
-	struct queue_server *server;
-	struct os_wakeup *stop;
-	pthread_t thread;
-} node;
-
-/* The directories' syncs wait while another holds the mutex, and fail while FAIL is set. */
-static struct {
-	pthread_mutex_t mutex;
-	int fail;
-} syncs = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-void real_sync(const int *files, size_t count,
-	       int *results) __asm__("__real_os_file_sync_directories");
-void wrap_sync(const int *files, size_t count,
-	       int *results) __asm__("__wrap_os_file_sync_directories");
-void wrap_sync(const int *files, size_t count, int *results)
-{
-	pthread_mutex_lock(&syncs.mutex);
-	real_sync(files, count, results);
-	for (size_t i = 0; i < count && syncs.fail != 0; i++)
-		results[i] = syncs.fail;
-	syncs.fail = 0;
-	pthread_mutex_unlock(&syncs.mutex);
-}
-
-static void on_stopped(void *context)
-{
-	os_loop_stop(context);
-}
-
-static void on_stop(void *context)
-{
-	queue_server_stop(node.server, on_stopped, context);
-}
-
-static void *run(void *context)
-{
-	os_loop_run(node.loop);
-	log_flush();
-	return context;
-}
-
-static void start_for(uint64_t reserve, const struct queue_server_peers *peers)
-{
-	struct queue_options options = {
-		.create = true, .split = 1, .unsafe = true, .sync = QUEUE_SYNC_FILES};
-	struct queue_intake_options intake_options = {.spares = 4, .spare_size = 4096};
-	int listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
-
-	assert_true(listening >= 0);
-	log_open("test", LOG_ERROR_LEVEL);
-	assert_int_equal(queue_store_open(queue_peer_path("queue"), &options, &node.store, NULL),
-			 0);
-	assert_int_equal(queue_intake_open(node.store, &intake_options, &node.intake), 0);
-	node.loop = os_loop_new();
-	node.server =
-		queue_server_new(node.loop, node.store, node.intake, listening, reserve, peers);
-	node.stop = os_wakeup_new(node.loop, on_stop, node.loop);
-	assert_int_equal(pthread_create(&node.thread, NULL, run, NULL), 0);
-}
-
-static void start(uint64_t reserve)
-{
-	const struct queue_server_peers peers = {.manager = geteuid(), .intake = geteuid()};
-
-	start_for(reserve, &peers);
-}
-
-static void stop(void)
-{
-	os_wakeup_send(node.stop);
-	pthread_join(node.thread, NULL);
-	os_wakeup_free(node.stop);
-	queue_server_free(node.server);
-	queue_intake_close(node.intake);
-	queue_store_close(node.store);
-	os_loop_free(node.loop);
-}
-
-static struct queue_peer connect_peer(void)
-{
-	return queue_peer_connect(queue_peer_path("socket"));
-}
-
-static void say_u32(struct queue_peer *peer, uint16_t type, uint32_t value)
-{
-	struct buffer body = {0};
-
-	pack_u32(&body, value);
-	queue_peer_say(peer, type, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static uint64_t open_one(struct queue_peer *peer)
-{
-	struct unpack body;
-
-	say_u32(peer, QUEUE_PROTOCOL_OPEN, 1);
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPENED);
-	assert_int_equal(peer->file_count, 0);
-	body = (struct unpack){buffer_view(&peer->body), false};
-	return unpack_u64(&body);
-}
-
-/* Has NUMBER's file given out: peer->files[0]. */
-static void share(struct queue_peer *peer, uint64_t number)
-{
-	struct buffer body = {0};
-	struct unpack answer;
-
-	pack_u64(&body, number);
-	queue_peer_say(peer, QUEUE_PROTOCOL_SHARE, buffer_view(&body));
-	buffer_clear(&body);
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_SHARED);
-	assert_int_equal(peer->file_count, 1);
-	answer = (struct unpack){buffer_view(&peer->body), false};
-	assert_int_equal(unpack_u64(&answer), number);
-	assert_int_equal(unpack_u32(&answer), 0);
-	assert_true(unpack_is_whole(&answer));
-}
-
-static void append_envelope_of(struct buffer *text, uint64_t number, unsigned recipients,
-			       size_t size)
-{
-	struct mail_envelope *envelope = mail_envelope_new();
-	char address[MAIL_ADDRESS_MAX];
-
-	memset(address, 'a', sizeof address);
-	memcpy(address + 300, "@b", 2);
-	envelope->id = (struct mail_id){number, 1795163591482913};
-	envelope->stage = MAIL_STAGE_ARRIVE;
-	envelope->size = size;
-	for (unsigned i = 0; i < recipients; i++)
-		mail_envelope_add(envelope, str_slice(address, 302));
-	assert_int_equal(queue_control_write_envelope(text, envelope), 0);
-	mail_envelope_free(envelope);
-}
-
-static void append_envelope(struct buffer *text, uint64_t number, unsigned recipients)
-{
-	append_envelope_of(text, number, recipients, 6);
-}
-
-static void say_part(struct queue_peer *peer, uint16_t type, uint64_t number, struct str text)
-{
-	struct buffer body = {0};
-
-	pack_u64(&body, number);
-	pack_str(&body, text);
-	queue_peer_say(peer, type, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static void say_commit(struct queue_peer *peer, uint64_t number, struct str text, struct str data)
-{
-	struct buffer body = {0};
-
-	pack_u64(&body, number);
-	pack_str(&body, text);
-	pack_str(&body, data);
-	queue_peer_say(peer, QUEUE_PROTOCOL_COMMIT, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static uint32_t hear_result(struct queue_peer *peer, uint64_t number)
-{
-	struct unpack body;
-
-	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_COMMITTED);
-	body = (struct unpack){buffer_view(&peer->body), false};
-	assert_int_equal(unpack_u64(&body), number);
-	return unpack_u32(&body);
-}
-
-/* The answer to a commit of TEXT: 0 or an errno. */
-static uint32_t commit(struct queue_peer *peer, uint64_t number, struct str text)
-{
-	while (text.length > QUEUE_ENVELOPE_PART) {
-		say_part(peer, QUEUE_PROTOCOL_ENVELOPE, number,
-			 str_slice(text.data, QUEUE_ENVELOPE_PART));
-		text = str_skip(text, QUEUE_ENVELOPE_PART);
-	}
-	say_commit(peer, number, text, STR("data\r\n"));
-	return hear_result(peer, number);
-}
-
-static uint64_t queue_one(struct queue_peer *peer, unsigned recipients)
-{
-	uint64_t number = open_one(peer);
-	struct buffer text = {0};
-
-	append_envelope(&text, number, recipients);
-	assert_int_equal(commit(peer, number, buffer_view(&text)), 0);
-	buffer_clear(&text);
-	return number;
-}
-
-static struct queue_peer manage(void)
-{
-	struct queue_peer manager = connect_peer();
-
-	queue_peer_say(&manager, QUEUE_PROTOCOL_MANAGE, STR(""));
-	assert_int_equal(queue_peer_hear(&manager), QUEUE_PROTOCOL_MANAGED);
-	queue_peer_say(&manager, QUEUE_PROTOCOL_CLEANED, STR(""));
-	return manager;
-}
-
-static void say_remove(struct queue_peer *peer, uint32_t kind, uint32_t stage, uint64_t number)
-{
-	struct buffer body = {0};
-
-	pack_u32(&body, kind);
-	pack_u32(&body, stage);
-	pack_u64(&body, number);
-	queue_peer_say(peer, QUEUE_PROTOCOL_REMOVE, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static void expect_queued(struct queue_peer *manager, uint64_t number, bool has_text)
-{
-	struct unpack body;
-
-	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_QUEUED);
-	body = (struct unpack){buffer_view(&manager->body), false};
-	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
-	assert_int_equal(unpack_u64(&body), number);
-	assert_int_equal(unpack_str(&body).length > 0, has_text);
-	assert_true(unpack_is_whole(&body));
-}
-
-static void expect_removed(struct queue_peer *manager, uint64_t number)
-{
-	struct unpack body;
-
-	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_REMOVED);
-	body = (struct unpack){buffer_view(&manager->body), false};
-	assert_int_equal(unpack_u64(&body), number);
-	assert_true(unpack_is_whole(&body));
-}
 
 static void a_message_comes_and_goes(void **state)
 {
-	struct queue_peer manager;
-	struct queue_peer client;
 	uint64_t number;
 
 	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = queue_one(&client, 1);
-	expect_queued(&manager, number, true);
-	say_remove(&manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
-	expect_removed(&manager, number);
+	scene_begin();
+	number = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, number, true);
+	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
+	scene_expect_removed(&scene.manager, number);
 	for (uint32_t kind = QUEUE_REMOVE_QUEUED; kind <= QUEUE_REMOVE_DATA; kind++) {
-		say_remove(&manager, kind, MAIL_STAGE_SUBMIT, number); /* gone already */
-		expect_removed(&manager, number);
+		scene_say_remove(&scene.manager, kind, MAIL_STAGE_SUBMIT,
+				 number); /* gone already */
+		scene_expect_removed(&scene.manager, number);
 	}
-	assert_int_equal(manager.loads, 1); /* how long the message's group was at the disk */
-	assert_true(manager.load_us > 0);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
+	assert_int_equal(scene.manager.loads, 1); /* how long the message's group was at the disk */
+	assert_true(scene.manager.load_us > 0);
+	scene_end();
 }
 
 /* An envelope over a packet is told of, but not told. */
 static void a_large_envelope_comes_in_parts(void **state)
 {
-	struct queue_peer manager;
-	struct queue_peer client;
-
 	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	expect_queued(&manager, queue_one(&client, 300), false);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
+	scene_begin();
+	scene_expect_queued(&scene.manager, scene_queue_one(&scene.client, 300), false);
+	scene_end();
 }
 
 /* Who is too slow to be told of each message is told to look for itself. */
 static void a_slow_manager_is_told_to_scan(void **state)
 {
-	struct queue_peer manager;
-	struct queue_peer client;
 	unsigned type;
 	unsigned told = 0;
 
 	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
+	scene_begin();
 	for (unsigned i = 0; i < 120; i++)
-		queue_one(&client, 180);
+		scene_queue_one(&scene.client, 180);
 	do {
-		type = queue_peer_hear(&manager);
+		type = queue_peer_hear(&scene.manager);
 		told += type == QUEUE_PROTOCOL_QUEUED;
 	} while (type == QUEUE_PROTOCOL_QUEUED);
 	assert_int_equal(type, QUEUE_PROTOCOL_MISSED);
 	assert_in_range(told, 1, 119);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
+	scene_end();
 }
 
 /* What the client wrote is refused; it may go on. */
@@ -337,22 +66,22 @@ static void an_envelope_must_be_its_own(void **state)
 	uint64_t number;
 
 	(void)state;
-	start(0);
-	client = connect_peer();
-	number = open_one(&client);
-	append_envelope(&text, number + 1, 1);
-	assert_int_equal(commit(&client, number, buffer_view(&text)), EBADMSG);
+	scene_start(0);
+	client = scene_connect();
+	number = scene_open_one(&client);
+	scene_append_envelope(&text, number + 1, 1);
+	assert_int_equal(scene_commit(&client, number, buffer_view(&text)), EBADMSG);
 	buffer_reset(&text);
-	number = open_one(&client);
-	append_envelope(&text, number, 1);
+	number = scene_open_one(&client);
+	scene_append_envelope(&text, number, 1);
 	buffer_append_string(&text, "map: 1 remote <a@b>\nmapped: directory=1 count=1\n");
-	assert_int_equal(commit(&client, number, buffer_view(&text)), EBADMSG);
-	number = open_one(&client);
-	assert_int_equal(commit(&client, number, STR("stagepost 1\n")), ENODATA);
-	(void)queue_one(&client, 1);
+	assert_int_equal(scene_commit(&client, number, buffer_view(&text)), EBADMSG);
+	number = scene_open_one(&client);
+	assert_int_equal(scene_commit(&client, number, STR("stagepost 1\n")), ENODATA);
+	(void)scene_queue_one(&client, 1);
 	buffer_clear(&text);
 	queue_peer_close(&client);
-	stop();
+	scene_stop();
 }
 
 static void what_is_given_back_is_handed_out_again(void **state)
@@ -362,179 +91,15 @@ static void what_is_given_back_is_handed_out_again(void **state)
 	uint64_t number;
 
 	(void)state;
-	start(0);
-	client = connect_peer();
-	number = open_one(&client);
+	scene_start(0);
+	client = scene_connect();
+	number = scene_open_one(&client);
 	pack_u64(&body, number);
 	queue_peer_say(&client, QUEUE_PROTOCOL_ABANDON, buffer_view(&body));
-	assert_int_equal(open_one(&client), number);
+	assert_int_equal(scene_open_one(&client), number);
 	buffer_clear(&body);
 	queue_peer_close(&client);
-	stop();
-}
-
-static void say_number(struct queue_peer *peer, uint16_t type, uint64_t number)
-{
-	struct buffer body = {0};
-
-	pack_u64(&body, number);
-	queue_peer_say(peer, type, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static void remove_message(struct queue_peer *manager, uint64_t number)
-{
-	expect_queued(manager, number, true);
-	say_remove(manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, number);
-	expect_removed(manager, number);
-}
-
-/* A message comes and goes by value; by the next one's commit its file is a spare. */
-static uint64_t make_spare(struct queue_peer *manager, struct queue_peer *client)
-{
-	uint64_t number = queue_one(client, 1);
-
-	remove_message(manager, number);
-	remove_message(manager, queue_one(client, 1));
-	return number;
-}
-
-static void what_came_by_value_is_used_again(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	uint64_t number;
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = make_spare(&manager, &client);
-	assert_int_equal(open_one(&client), number);
-	/* no client ever saw the file */
-	queue_peer_close(&client);
-	client = connect_peer();
-	assert_int_equal(open_one(&client), number);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
-
-static void old_bytes_do_not_leave(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	struct os_file_info info;
-	uint64_t number;
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = make_spare(&manager, &client);
-	assert_int_equal(open_one(&client), number);
-	share(&client, number);
-	assert_int_equal(os_file_info(client.files[0], &info), 0);
-	assert_int_equal(info.inode, number);
-	assert_int_equal(info.size, 0);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
-
-static void expect_not_used_again(struct queue_peer *client, uint64_t number)
-{
-	for (unsigned i = 0; i < 8; i++)
-		assert_int_not_equal(open_one(client), number);
-}
-
-/* Whoever has the descriptor may stand still until all of this is over. */
-static void a_shared_file_is_not_used_again(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	struct buffer text = {0};
-	uint64_t number;
-	char data[8] = "";
-	int file;
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = make_spare(&manager, &client);
-	assert_int_equal(open_one(&client), number);
-	share(&client, number);
-	file = dup(client.files[0]);
-	assert_int_equal(os_file_write(file, "data\r\n", 6, 0), 0);
-	append_envelope(&text, number, 1);
-	say_commit(&client, number, buffer_view(&text), STR(""));
-	assert_int_equal(hear_result(&client, number), 0);
-	remove_message(&manager, number);
-	for (unsigned i = 0; i < 4; i++)
-		assert_int_not_equal(queue_one(&client, 1), number);
-	expect_not_used_again(&client, number);
-	assert_int_equal(os_file_read(file, data, sizeof data, 0) >= 6, 1);
-	assert_memory_equal(data, "data\r\n", 6);
-	os_file_close(file);
-	buffer_clear(&text);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
-
-static void a_shared_file_that_is_given_back_is_not_used_again(void **state)
-{
-	struct queue_peer client;
-	uint64_t number;
-	int file;
-
-	(void)state;
-	start(0);
-	client = connect_peer();
-	number = open_one(&client);
-	share(&client, number);
-	file = dup(client.files[0]);
-	say_number(&client, QUEUE_PROTOCOL_ABANDON, number);
-	expect_not_used_again(&client, number);
-	os_file_close(file);
-	queue_peer_close(&client);
-	stop();
-}
-
-/* S5: its name in mess/ is made, as "send" does. */
-static void what_waited_is_used_again_only_when_it_came_by_value(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	uint64_t number;
-	char from[QUEUE_PATH_SIZE];
-	char to[QUEUE_PATH_SIZE];
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = queue_one(&client, 1);
-	expect_queued(&manager, number, true);
-	queue_store_path(node.store, QUEUE_TODO, "arrive", number, from);
-	queue_store_path(node.store, QUEUE_MESS, NULL, number, to);
-	assert_int_equal(os_file_link(queue_store_directory(node.store), from, to), 0);
-	say_remove(&manager, QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, number);
-	expect_removed(&manager, number);
-	say_remove(&manager, QUEUE_REMOVE_DATA, MAIL_STAGE_ARRIVE, number);
-	expect_removed(&manager, number);
-	(void)queue_one(&client, 1);
-	assert_int_equal(open_one(&client), number);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
-
-static void fill(struct buffer *data, size_t size)
-{
-	memset(buffer_reserve(data, size), 'x', size);
-	buffer_commit(data, size);
+	scene_stop();
 }
 
 /* The largest that goes by value needs two packets. */
@@ -549,22 +114,22 @@ static void data_come_in_parts(void **state)
 	enum mail_stage stage = MAIL_STAGE_ARRIVE;
 
 	(void)state;
-	start(0);
-	client = connect_peer();
-	number = open_one(&client);
-	fill(&data, QUEUE_BY_VALUE_MAX);
-	append_envelope_of(&text, number, 1, data.length);
-	say_part(&client, QUEUE_PROTOCOL_DATA, number, str_slice(buffer_data(&data), FIRST));
-	say_commit(&client, number, buffer_view(&text), str_skip(buffer_view(&data), FIRST));
-	assert_int_equal(hear_result(&client, number), 0);
-	assert_int_equal(queue_update_read_data(node.store, &stage, number, data.length, &found),
+	scene_start(0);
+	client = scene_connect();
+	number = scene_open_one(&client);
+	scene_fill(&data, QUEUE_BY_VALUE_MAX);
+	scene_append_envelope_of(&text, number, 1, data.length);
+	scene_say_part(&client, QUEUE_PROTOCOL_DATA, number, str_slice(buffer_data(&data), FIRST));
+	scene_say_commit(&client, number, buffer_view(&text), str_skip(buffer_view(&data), FIRST));
+	assert_int_equal(scene_hear_result(&client, number), 0);
+	assert_int_equal(queue_update_read_data(scene.store, &stage, number, data.length, &found),
 			 0);
 	assert_true(str_equal(buffer_view(&found), buffer_view(&data)));
 	buffer_clear(&data);
 	buffer_clear(&text);
 	buffer_clear(&found);
 	queue_peer_close(&client);
-	stop();
+	scene_stop();
 }
 
 /* Bytes that the envelope does not count would be the envelope's place. */
@@ -575,18 +140,18 @@ static void data_must_be_as_long_as_the_envelope_says(void **state)
 	uint64_t number;
 
 	(void)state;
-	start(0);
-	client = connect_peer();
+	scene_start(0);
+	client = scene_connect();
 	for (size_t size = 5; size <= 7; size++) {
-		number = open_one(&client);
+		number = scene_open_one(&client);
 		buffer_reset(&text);
-		append_envelope_of(&text, number, 1, size);
-		assert_int_equal(commit(&client, number, buffer_view(&text)),
+		scene_append_envelope_of(&text, number, 1, size);
+		assert_int_equal(scene_commit(&client, number, buffer_view(&text)),
 				 size == 6 ? 0 : EINVAL);
 	}
 	buffer_clear(&text);
 	queue_peer_close(&client);
-	stop();
+	scene_stop();
 }
 
 /* What a client may leave in our memory, and what a shared message may not have. */
@@ -596,26 +161,27 @@ static void data_beyond_their_bound_end_the_connection(void **state)
 	struct buffer half = {0};
 
 	(void)state;
-	start(0);
-	fill(&half, HALF + 1);
+	scene_start(0);
+	scene_fill(&half, HALF + 1);
 	for (unsigned i = 0; i < 4; i++) {
-		struct queue_peer client = connect_peer();
-		uint64_t number = open_one(&client);
+		struct queue_peer client = scene_connect();
+		uint64_t number = scene_open_one(&client);
 
 		if (i == 1)
-			share(&client, number);
-		say_part(&client, QUEUE_PROTOCOL_DATA, number, str_slice(buffer_data(&half), HALF));
+			scene_share(&client, number);
+		scene_say_part(&client, QUEUE_PROTOCOL_DATA, number,
+			       str_slice(buffer_data(&half), HALF));
 		if (i == 2)
-			say_number(&client, QUEUE_PROTOCOL_SHARE, number);
+			scene_say_number(&client, QUEUE_PROTOCOL_SHARE, number);
 		if (i == 3) /* of another message: it counts as well */
-			number = open_one(&client);
+			number = scene_open_one(&client);
 		if (i == 0 || i == 3)
-			say_part(&client, QUEUE_PROTOCOL_DATA, number, buffer_view(&half));
+			scene_say_part(&client, QUEUE_PROTOCOL_DATA, number, buffer_view(&half));
 		assert_int_equal(queue_peer_hear(&client), 0);
 		queue_peer_close(&client);
 	}
 	buffer_clear(&half);
-	stop();
+	scene_stop();
 }
 
 static void a_full_disk_gives_no_files(void **state)
@@ -624,38 +190,58 @@ static void a_full_disk_gives_no_files(void **state)
 	struct unpack body;
 
 	(void)state;
-	start(UINT64_MAX);
-	client = connect_peer();
+	scene_start(UINT64_MAX);
+	client = scene_connect();
 	for (unsigned i = 0; i < 2; i++) {
-		say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
+		scene_say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
 		assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
 		body = (struct unpack){buffer_view(&client.body), false};
 		assert_int_equal(unpack_u32(&body), ENOSPC);
 	}
 	queue_peer_close(&client);
-	stop();
+	scene_stop();
+}
+
+/* As many as are not worth another look at the disk; others are read where they stand. */
+static void short_data_come_with_the_news(void **state)
+{
+	enum { MOST = 16 * 1024 };
+	static char data[MOST + 1];
+
+	(void)state;
+	memset(data, 'x', sizeof data);
+	scene_begin();
+	for (size_t size = MOST; size <= MOST + 1; size++) {
+		uint64_t number = scene_open_one(&scene.client);
+		struct buffer text = {0};
+
+		scene_append_envelope_of(&text, number, 1, size);
+		scene_say_commit(&scene.client, number, buffer_view(&text), str_slice(data, size));
+		assert_int_equal(scene_hear_result(&scene.client, number), 0);
+		scene_expect_queued_with(&scene.manager, number, true,
+					 size <= MOST ? str_slice(data, size) : STR(""));
+		buffer_clear(&text);
+	}
+	scene_end();
 }
 
 /* The client is gone, its message is not. */
 static void a_commit_outlives_its_client(void **state)
 {
-	struct queue_peer manager;
 	struct queue_peer client;
 	struct buffer text = {0};
 	uint64_t number;
 
 	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	number = open_one(&client);
-	append_envelope(&text, number, 1);
-	say_commit(&client, number, buffer_view(&text), STR("data\r\n"));
+	scene_begin();
+	client = scene_connect();
+	number = scene_open_one(&client);
+	scene_append_envelope(&text, number, 1);
+	scene_say_commit(&client, number, buffer_view(&text), STR("data\r\n"));
 	queue_peer_close(&client);
-	expect_queued(&manager, number, true);
+	scene_expect_queued(&scene.manager, number, true);
 	buffer_clear(&text);
-	queue_peer_close(&manager);
-	stop();
+	scene_end();
 }
 
 struct wrong {
@@ -679,18 +265,18 @@ static void only_those_who_may_are_heard(void **state)
 	struct queue_peer peer;
 
 	(void)state;
-	start_for(0, &others);
-	peer = connect_peer();
+	scene_start_for(0, &others);
+	peer = scene_connect();
 	assert_int_equal(queue_peer_hear(&peer), 0);
 	queue_peer_close(&peer);
-	stop();
-	start_for(0, &intake);
-	peer = connect_peer();
-	open_one(&peer);
+	scene_stop();
+	scene_start_for(0, &intake);
+	peer = scene_connect();
+	scene_open_one(&peer);
 	queue_peer_say(&peer, QUEUE_PROTOCOL_MANAGE, STR(""));
 	assert_int_equal(queue_peer_hear(&peer), 0);
 	queue_peer_close(&peer);
-	stop();
+	scene_stop();
 }
 
 static void what_breaks_the_rules_ends_the_connection(void **state)
@@ -720,128 +306,18 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 	};
 
 	(void)state;
-	start(0);
+	scene_start(0);
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-		struct queue_peer peer = wrong[i].is_manager ? manage() : connect_peer();
+		struct queue_peer peer = wrong[i].is_manager ? scene_manage() : scene_connect();
 
 		queue_peer_say(&peer, wrong[i].type, str_slice(wrong[i].body, wrong[i].length));
 		assert_int_equal(queue_peer_hear(&peer), 0);
 		queue_peer_close(&peer);
 	}
-	stop();
+	scene_stop();
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
-
-static void say_found(struct queue_peer *peer, uint64_t number)
-{
-	struct buffer body = {0};
-
-	pack_u32(&body, MAIL_STAGE_ARRIVE);
-	pack_u64(&body, number);
-	queue_peer_say(peer, QUEUE_PROTOCOL_FOUND, buffer_view(&body));
-	buffer_clear(&body);
-}
-
-static void expect_stands(struct queue_peer *manager, uint64_t number)
-{
-	struct unpack body;
-
-	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_STANDS);
-	body = (struct unpack){buffer_view(&manager->body), false};
-	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
-	assert_int_equal(unpack_u64(&body), number);
-	assert_true(unpack_is_whole(&body));
-}
-
-static bool is_in_todo(uint64_t number)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
-		 (unsigned long long)number);
-	return access(path, F_OK) == 0;
-}
-
-/* Its name can be seen before it is durable; then it is refused. */
-static void what_a_scan_finds_on_its_way(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	struct buffer text = {0};
-	struct unpack body;
-	uint64_t stands;
-	uint64_t number;
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	stands = queue_one(&client, 1);
-	expect_queued(&manager, stands, true);
-	number = open_one(&client);
-	append_envelope(&text, number, 1);
-	pthread_mutex_lock(&syncs.mutex);
-	syncs.fail = -EIO;
-	say_commit(&client, number, buffer_view(&text), STR("data\r\n"));
-	while (!is_in_todo(number))
-		usleep(1000);
-	say_found(&manager, number); /* no answer: so this is the first */
-	say_found(&manager, 1);
-	say_found(&manager, stands);
-	expect_stands(&manager, stands);
-	pthread_mutex_unlock(&syncs.mutex);
-	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_COMMITTED);
-	body = (struct unpack){buffer_view(&client.body), false};
-	assert_int_equal(unpack_u64(&body), number);
-	assert_int_equal(unpack_u32(&body), EIO);
-	assert_false(is_in_todo(number));
-	/* nothing new until a sync succeeds, and then again */
-	say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
-	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
-	while (queue_intake_must_prove(node.intake))
-		usleep(1000);
-	stands = queue_one(&client, 1);
-	expect_queued(&manager, stands, true); /* and nothing of the other */
-	buffer_clear(&text);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
-
-/* A file that was copied into the queue: the manager is not told of it, and no more is taken. */
-static void a_file_of_another_number(void **state)
-{
-	struct queue_peer manager;
-	struct queue_peer client;
-	struct unpack body;
-	uint64_t stands;
-	char from[256];
-	char to[256];
-
-	(void)state;
-	start(0);
-	manager = manage();
-	client = connect_peer();
-	stands = queue_one(&client, 1);
-	expect_queued(&manager, stands, true);
-	snprintf(from, sizeof from, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
-		 (unsigned long long)stands);
-	snprintf(to, sizeof to, "%s/todo/arrive/0/1", queue_peer_path("queue"));
-	assert_int_equal(link(from, to), 0);
-	say_found(&manager, 1);
-	say_found(&manager, stands);
-	expect_stands(&manager, stands);
-	say_u32(&client, QUEUE_PROTOCOL_OPEN, 1);
-	assert_int_equal(queue_peer_hear(&client), QUEUE_PROTOCOL_REFUSED);
-	body = (struct unpack){buffer_view(&client.body), false};
-	assert_int_equal(unpack_u32(&body), EUCLEAN);
-	say_found(&client, stands); /* it is not the manager */
-	assert_int_equal(queue_peer_hear(&client), 0);
-	queue_peer_close(&client);
-	queue_peer_close(&manager);
-	stop();
-}
 
 int main(void)
 {
@@ -851,17 +327,11 @@ int main(void)
 		TEST(a_slow_manager_is_told_to_scan),
 		TEST(an_envelope_must_be_its_own),
 		TEST(what_is_given_back_is_handed_out_again),
-		TEST(what_came_by_value_is_used_again),
-		TEST(old_bytes_do_not_leave),
-		TEST(a_shared_file_is_not_used_again),
-		TEST(a_shared_file_that_is_given_back_is_not_used_again),
-		TEST(what_waited_is_used_again_only_when_it_came_by_value),
 		TEST(data_come_in_parts),
 		TEST(data_must_be_as_long_as_the_envelope_says),
 		TEST(data_beyond_their_bound_end_the_connection),
 		TEST(a_full_disk_gives_no_files),
-		TEST(what_a_scan_finds_on_its_way),
-		TEST(a_file_of_another_number),
+		TEST(short_data_come_with_the_news),
 		TEST(a_commit_outlives_its_client),
 		TEST(only_those_who_may_are_heard),
 		TEST(what_breaks_the_rules_ends_the_connection),

@@ -15,12 +15,15 @@
 
 /* How many of the next calls fail, and with what. */
 static struct {
-	unsigned opens, syncs, whole_syncs, renames, new_renames;
+	unsigned opens, file_syncs, syncs, whole_syncs, renames, new_renames;
 	int error;
 	unsigned synced_whole;
 	unsigned holds; /* how many times more order is said to hold; the watch is open */
 	bool is_watched;
+	int committing; /* what queue_store_is_committing() said when a directory was synced */
 } disk;
+
+static void look_at_newest(void);
 
 #define FAILS(count) ((count) > 0 && (count)--)
 
@@ -33,6 +36,18 @@ int wrap_open_directory(int directory, const char *path)
 		       : real_open_directory(directory, path);
 }
 
+void real_sync_many(const int *files, size_t count,
+		    int *results) __asm__("__real_os_file_sync_many");
+void wrap_sync_many(const int *files, size_t count,
+		    int *results) __asm__("__wrap_os_file_sync_many");
+void wrap_sync_many(const int *files, size_t count, int *results)
+{
+	real_sync_many(files, count, results);
+	for (size_t i = 0; i < count; i++)
+		if (FAILS(disk.file_syncs))
+			results[i] = disk.error;
+}
+
 void real_sync(const int *files, size_t count,
 	       int *results) __asm__("__real_os_file_sync_directories");
 void wrap_sync(const int *files, size_t count,
@@ -40,6 +55,7 @@ void wrap_sync(const int *files, size_t count,
 void wrap_sync(const int *files, size_t count, int *results)
 {
 	real_sync(files, count, results);
+	look_at_newest();
 	for (size_t i = 0; i < count; i++)
 		if (FAILS(disk.syncs))
 			results[i] = disk.error;
@@ -85,12 +101,25 @@ bool wrap_order_holds(int watch)
 static struct queue_store *store;
 static struct queue_intake *intake;
 
-static void open_intake(void)
+static uint64_t newest; /* that is being committed */
+
+static void look_at_newest(void)
+{
+	if (newest != 0)
+		disk.committing = queue_store_is_committing(store, MAIL_STAGE_ARRIVE, newest);
+}
+
+static void open_intake_as(bool is_daemon)
 {
 	const struct queue_intake_options options = {
-		.spares = 4, .spare_size = 4096, .is_daemon = true};
+		.spares = is_daemon ? 4 : 0, .spare_size = 4096, .is_daemon = is_daemon};
 
 	assert_int_equal(queue_intake_open(store, &options, &intake), 0);
+}
+
+static void open_intake(void)
+{
+	open_intake_as(true);
 }
 
 static void open_as(enum queue_sync sync)
@@ -132,7 +161,9 @@ static int enqueue(uint64_t *number_out)
 	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
 	assert_int_equal(
 		queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, buffer_view(&text)), 0);
+	newest = *number_out;
 	queue_message_commit_group(intake, &message, 1, &result);
+	newest = 0;
 	buffer_clear(&bytes);
 	buffer_clear(&text);
 	mail_envelope_free(envelope);
@@ -358,6 +389,136 @@ static void who_waits_when_a_sync_fails(void **state)
 	close_all();
 }
 
+/* Who commits beside "queue" is seen to, until the name is durable or gone. */
+static void a_one_shot_commit_can_be_seen(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	assert_int_equal(enqueue(&number), 0); /* "queue" knows its own */
+	assert_int_equal(disk.committing, 0);
+	queue_intake_close(intake);
+	open_intake_as(false);
+	assert_int_equal(enqueue(&number), 0);
+	assert_int_equal(disk.committing, 1);
+	assert_int_equal(queue_store_is_committing(store, MAIL_STAGE_ARRIVE, number), 0);
+	disk.committing = 0;
+	disk.syncs = 1;
+	assert_int_equal(enqueue(&number), -EIO);
+	assert_int_equal(disk.committing, 1);
+	assert_int_equal(queue_store_is_committing(store, MAIL_STAGE_ARRIVE, number), -ENOENT);
+	close_all();
+}
+
+static uint64_t size_of(enum queue_place place, uint64_t number)
+{
+	struct os_file_info info;
+	char path[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, NULL, number, path);
+	return os_file_info_at(queue_store_directory(store), path, &info) == 0 ? info.size : 0;
+}
+
+/* As the manager does it: the news of the only delivery, appended or whole. */
+static int record(struct queue_control *control, bool has_bounce)
+{
+	struct buffer news = {0};
+	struct buffer whole = {0};
+	struct queue_update update = {.number = control->envelope->id.number,
+				      .born_us = control->envelope->id.born_us,
+				      .link_remote = true};
+	struct queue_update *one = &update;
+
+	assert_int_equal(queue_control_write_outcome(&news, &control->deliveries[0]), 0);
+	update.is_whole = queue_control_outgrown(control, news.length, &whole);
+	update.control = buffer_view(update.is_whole ? &whole : &news);
+	if (has_bounce)
+		update.bounce = buffer_view(&news);
+	queue_update_commit_group(store, &one, 1);
+	queue_update_account(control, &update);
+	buffer_clear(&news);
+	buffer_clear(&whole);
+	return update.result;
+}
+
+/* A message at S5 with records behind its map, and its delivery has failed. */
+static struct queue_control *make_failed(void)
+{
+	struct queue_control *control = NULL;
+	uint64_t number;
+
+	assert_int_equal(enqueue(&number), 0);
+	preprocess(number);
+	assert_int_equal(queue_update_load(store, NULL, number, &control, NULL), 0);
+	control->deliveries[0].outcome = QUEUE_WAIT;
+	control->deliveries[0].text = STR("not yet");
+	assert_int_equal(record(control, true), 0);
+	control->deliveries[0].outcome = QUEUE_FAIL;
+	control->deliveries[0].text = STR("no such address");
+	return control;
+}
+
+/* What a sync has failed for is in doubt for good: nothing is written behind it or over it. */
+static void a_record_whose_sync_fails_stands_once(void **state)
+{
+	struct queue_control *control;
+	struct queue_control *again;
+	uint64_t number;
+	uint64_t size;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	control = make_failed();
+	number = control->envelope->id.number;
+	disk.file_syncs = 1;
+	assert_int_equal(record(control, false), -EIO);
+	size = size_of(QUEUE_INFO, number);
+	disk.file_syncs = 5;
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(record(control, false), -EIO);
+		assert_int_equal(size_of(QUEUE_INFO, number), size);
+	}
+	assert_int_equal(names_in("intd/0", '\0'), 0);
+	assert_int_equal(record(control, false), 0);
+	assert_in_range(size_of(QUEUE_INFO, number), 1, size);
+	assert_int_equal(queue_update_load(store, NULL, number, &again, NULL), 0);
+	assert_int_equal(again->deliveries[0].outcome, QUEUE_FAIL);
+	queue_control_free(again);
+	queue_control_free(control);
+	close_all();
+}
+
+/* The records in bounce/ are there once, whichever step of their update failed before. */
+static void bounce_records_of_a_failed_update_go(void **state)
+{
+	struct queue_control *control;
+	uint64_t number;
+	uint64_t size;
+
+	(void)state;
+	open_as(QUEUE_SYNC_FILES);
+	control = make_failed();
+	number = control->envelope->id.number;
+	size = size_of(QUEUE_BOUNCE, number);
+	assert_true(size > 0);
+	disk.file_syncs = 1;
+	assert_int_equal(record(control, true), -EIO);
+	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	disk.syncs = 1; /* of the directory, with the file's after it */
+	assert_int_equal(record(control, true), -EIO);
+	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	disk.error = -ENOSPC;
+	disk.renames = 1; /* of the control file, when the records are durable */
+	control->must_be_whole = true;
+	assert_int_equal(record(control, true), -ENOSPC);
+	assert_int_equal(size_of(QUEUE_BOUNCE, number), size);
+	assert_int_equal(record(control, true), 0);
+	assert_true(size_of(QUEUE_BOUNCE, number) > size);
+	queue_control_free(control);
+	close_all();
+}
+
 /* A name that a power failure brings back leads to an empty file. */
 static void an_empty_file_is_no_message(void **state)
 {
@@ -436,6 +597,12 @@ int main(void)
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_when_a_sync_fails, queue_peer_set_up,
 						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_one_shot_commit_can_be_seen, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(a_record_whose_sync_fails_stands_once,
+						queue_peer_set_up, queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(bounce_records_of_a_failed_update_go,
+						queue_peer_set_up, queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_file_is_no_message, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(order_that_ends, queue_peer_set_up,

@@ -10,74 +10,14 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "fake_loop.h"
-#include "os/file.h"
 #include "os/socket.h"
-#include "stage/remote_attempt.h"
+#include "remote_scene.h"
 #include "test.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SEEDS = 3000,
-	CANDIDATES_MAX = 4,
-	RECIPIENTS_MAX = 250,
-	JOBS = 3,
-	PEERS_MAX = 256,
-	FIRST_SOCKET = 1000, /* as fake_connect() counts */
-	STEPS_MAX = 300000,
-	TIMERS_MAX = 2000,
-};
-
-enum kind {
-	KIND_GOOD,
-	KIND_REFUSES_NOW,
-	KIND_NO_DESCRIPTOR, /* ours */
-	KIND_REFUSES_LATER,
-	KIND_MUTE_TO_CONNECT,
-	KIND_LAST_UNREACHED = KIND_MUTE_TO_CONNECT,
-	KIND_MUTE,
-	KIND_CLOSES,
-	KIND_GREETS_421,
-	KIND_GREETS_521,
-	KINDS,
-};
-
-struct peer { /* one connection, the server's end */
-	enum kind kind;
-	struct buffer input, output;
-	bool is_in_data, is_over;
-	unsigned messages;
-	size_t from, to; /* recipients of its transaction */
-	bool is_accepted[RECIPIENTS_MAX];
-};
-
-static struct {
-	enum kind kinds[CANDIDATES_MAX];
-	size_t candidate_count;
-	size_t recipient_count;
-	unsigned rcpt[RECIPIENTS_MAX], final[RECIPIENTS_MAX];
-	bool is_lmtp, has_pipelining, finds_late;
-	unsigned messages_max; /* of a connection; 0: any */
-	uint64_t size;
-	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
-	bool has_extensions;
-	bool is_utf8;
-	unsigned sender;
-
-	struct remote_carrier carrier;
-	struct dns_server servers[CANDIDATES_MAX];
-	struct peer peers[PEERS_MAX];
-	size_t peer_count;
-	size_t tried; /* since the servers were found */
-	struct stage_helper_job *job;
-	struct mail_verdict verdicts[RECIPIENTS_MAX];
-	const char *triggers[RECIPIENTS_MAX];
-	bool is_taken[RECIPIENTS_MAX];
-	bool is_given_up;              /* the job may be finished without reports */
-	struct remote_attempt *wanted; /* the servers are still searched */
-} scene;
+enum { SEEDS = 3000, JOBS = 3, STEPS_MAX = 300000, TIMERS_MAX = 2000 };
 
 /* --- the job --- */
 
@@ -97,218 +37,6 @@ void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_ve
 	for (size_t i = 0; i < job->recipient_count; i++)
 		if (!job->recipients[i].is_reported)
 			stage_helper_report(job, i, verdict, trigger);
-}
-
-/* Lines of 48 bytes, that begin with a dot; the second one ends the header. */
-static char byte_at(uint64_t position)
-{
-	if (position == scene.high)
-		return (char)0xe4;
-	if (position == 100 || position == 101)
-		return position == 100 ? '\r' : '\n';
-	return position % 50 == 48 ? '\r' : position % 50 == 49 ? '\n' : position % 50 ? 'x' : '.';
-}
-
-ssize_t os_file_read(int file, void *data, size_t size, uint64_t offset)
-{
-	size_t count = 0;
-
-	(void)file;
-	for (; count < size && offset + count < scene.size; count++)
-		((char *)data)[count] = byte_at(offset + count);
-	return (ssize_t)count;
-}
-
-/* --- the servers --- */
-
-#define EXTENSIONS "250-DSN\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n"
-#define DSN        "> NOTIFY=SUCCESS ORCPT=rfc822;o"
-
-static const char *const senders[] = {"s@client.test", "", "#@[]"};
-
-static void say(struct peer *peer, unsigned code)
-{
-	buffer_append_format(&peer->output, "%u %s\r\n", code, code == 552 ? "no" : "so");
-}
-
-static void greet(struct peer *peer)
-{
-	if (peer->kind == KIND_CLOSES)
-		peer->is_over = true;
-	else if (peer->kind == KIND_GREETS_421 || peer->kind == KIND_GREETS_521)
-		say(peer, peer->kind == KIND_GREETS_421 ? 421 : 521);
-	else if (peer->kind == KIND_GOOD)
-		say(peer, 220);
-}
-
-int os_socket_connect(const union os_socket_address *address)
-{
-	size_t candidate = os_socket_address_port(address) - 1u;
-	enum kind kind = scene.kinds[candidate];
-	bool is_mute = kind == KIND_MUTE_TO_CONNECT;
-	int socket;
-
-	assert_int_equal(candidate, scene.tried);
-	scene.tried++;
-	assert_false(scene.is_given_up);
-	if (kind == KIND_REFUSES_NOW)
-		return -ECONNREFUSED;
-	if (kind == KIND_NO_DESCRIPTOR)
-		return -EMFILE;
-	socket = fake_connect(1 + fake_random(300), is_mute ? 0 : 1 + fake_random(3000));
-	assert_int_equal(socket - FIRST_SOCKET, scene.peer_count);
-	scene.peers[scene.peer_count] = (struct peer){.kind = kind};
-	greet(&scene.peers[scene.peer_count++]);
-	return socket;
-}
-
-int os_socket_error(int socket)
-{
-	return scene.peers[socket - FIRST_SOCKET].kind == KIND_REFUSES_LATER ? -ECONNREFUSED : 0;
-}
-
-static size_t number_in(struct str line)
-{
-	const char *digits = memchr(line.data, '<', line.length);
-
-	assert_non_null(digits);
-	return strtoul(digits + 2, NULL, 10); /* <r17@d.test> */
-}
-
-static void on_rcpt(struct peer *peer, struct str line)
-{
-	size_t number = number_in(line);
-	bool has_dsn = memmem(line.data, line.length, DSN, strlen(DSN)) != NULL;
-
-	assert_int_equal(has_dsn, scene.has_extensions);
-	assert_true(number < scene.recipient_count);
-	assert_true(number - peer->from < 100 || peer->from == peer->to);
-	if (peer->from == peer->to)
-		peer->from = number;
-	peer->to = number + 1;
-	peer->is_accepted[number] = scene.rcpt[number] == 250;
-	say(peer, scene.rcpt[number]);
-}
-
-static bool has_accepted(const struct peer *peer)
-{
-	for (size_t i = peer->from; i < peer->to; i++)
-		if (peer->is_accepted[i])
-			return true;
-	return false;
-}
-
-/* That it says what the job does. */
-static void check_mail(struct str line)
-{
-	char wanted[256];
-
-	snprintf(wanted, sizeof wanted, "MAIL FROM:<%s> SIZE=%llu%s%s%s",
-		 scene.sender == 0 ? senders[0] : "", (unsigned long long)scene.size,
-		 scene.has_extensions && scene.high < scene.size ? " BODY=8BITMIME" : "",
-		 scene.has_extensions && scene.is_utf8 ? " SMTPUTF8" : "",
-		 scene.has_extensions ? " RET=HDRS ENVID=e1" : "");
-	assert_int_equal(line.length, strlen(wanted));
-	assert_memory_equal(line.data, wanted, line.length);
-}
-
-static void on_line(struct peer *peer, struct str line)
-{
-	if (str_starts_with(line, STR("EHLO")) || str_starts_with(line, STR("LHLO"))) {
-		buffer_append_format(&peer->output, "250-x\r\n%s%s250 SIZE 0\r\n",
-				     scene.has_pipelining ? "250-PIPELINING\r\n" : "",
-				     scene.has_extensions ? EXTENSIONS : "");
-	} else if (str_starts_with(line, STR("RCPT"))) {
-		on_rcpt(peer, line);
-	} else if (str_equal(line, STR("DATA"))) {
-		peer->is_in_data = has_accepted(peer);
-		say(peer, peer->is_in_data ? 354 : 554);
-	} else if (str_equal(line, STR("QUIT"))) {
-		say(peer, 221);
-		peer->is_over = true;
-	} else { /* MAIL, RSET */
-		if (!str_equal(line, STR("RSET")))
-			check_mail(line);
-		peer->from = peer->to = 0;
-		say(peer, 250);
-	}
-}
-
-static void take(size_t number)
-{
-	assert_false(scene.is_taken[number]);
-	scene.is_taken[number] = true;
-}
-
-static void on_message(struct peer *peer)
-{
-	peer->is_in_data = false;
-	for (size_t i = peer->from; i < peer->to; i++) {
-		size_t decides = scene.is_lmtp ? i : peer->from / 100;
-
-		if (!peer->is_accepted[i])
-			continue;
-		if (scene.final[decides] == 250)
-			take(i);
-		if (scene.is_lmtp)
-			say(peer, scene.final[decides]);
-	}
-	if (!scene.is_lmtp)
-		say(peer, scene.final[peer->from / 100]);
-	peer->is_over = ++peer->messages == scene.messages_max ||
-			(!scene.is_lmtp && scene.final[peer->from / 100] == 421);
-}
-
-/* Whether the line is the one that stands there in the message; its end is none. */
-static void check_line(struct str line, uint64_t *position)
-{
-	size_t skipped = line.length > 0 && line.data[0] == '.';
-
-	for (size_t i = skipped; i < line.length; i++)
-		assert_int_equal(line.data[i], byte_at((*position)++));
-	*position += 2;
-}
-
-static uint64_t positions[PEERS_MAX];
-
-static void peer_hears(size_t number)
-{
-	struct peer *peer = &scene.peers[number];
-	char bytes[2000];
-	size_t count =
-		fake_peer_read(FIRST_SOCKET + (int)number, bytes, 1 + fake_random(sizeof bytes));
-	struct str rest;
-	size_t used = 0;
-
-	buffer_append(&peer->input, bytes, count);
-	rest = buffer_view(&peer->input);
-	for (ptrdiff_t end; !peer->is_over && (end = str_find(rest, '\n')) >= 0;) {
-		struct str line = str_slice(rest.data, (size_t)end - 1);
-
-		used += (size_t)end + 1;
-		rest = str_skip(rest, (size_t)end + 1);
-		if (!peer->is_in_data) {
-			on_line(peer, line);
-			positions[number] = 0;
-		} else if (str_equal(line, STR("."))) {
-			assert_int_equal(positions[number], scene.size);
-			on_message(peer);
-		} else {
-			check_line(line, &positions[number]);
-		}
-	}
-	buffer_consume(&peer->input, used);
-}
-
-static void peer_says(size_t number)
-{
-	struct peer *peer = &scene.peers[number];
-	size_t count = 1 + fake_random((uint32_t)peer->output.length);
-
-	if (!fake_random(3))
-		count = peer->output.length;
-	buffer_consume(&peer->output, fake_peer_write(FIRST_SOCKET + (int)number,
-						      buffer_data(&peer->output), count));
 }
 
 /* --- the finder --- */
@@ -439,10 +167,10 @@ static bool play_peer(size_t number)
 
 	if (!fake_is_closed(socket) && fake_random(2) && fake_watch_is_ready(socket))
 		fake_play_watch(socket);
-	else if (fake_peer_unread(socket) > 0 && !peer->is_over)
-		peer_hears(number);
+	else if (scene_may_hear(number))
+		scene_hear(number);
 	else if (peer->output.length > 0 && fake_peer_room(socket) > 0)
-		peer_says(number);
+		scene_say(number);
 	else if (peer->is_over && peer->output.length == 0 && fake_peer_room(socket) > 0)
 		fake_peer_close(socket);
 	else
@@ -456,8 +184,7 @@ static bool is_anything_ready(void)
 		int socket = FIRST_SOCKET + (int)i;
 		const struct peer *peer = &scene.peers[i];
 
-		if ((fake_peer_unread(socket) > 0 && !peer->is_over) ||
-		    (peer->output.length > 0 && fake_peer_room(socket) > 0) ||
+		if (scene_may_hear(i) || (peer->output.length > 0 && fake_peer_room(socket) > 0) ||
 		    (!fake_is_closed(socket) && ((peer->is_over && fake_peer_room(socket) > 0) ||
 						 fake_watch_is_ready(socket))))
 			return true;
@@ -494,7 +221,7 @@ static void start_job(void)
 	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
 
 	job->arena = arena_new();
-	job->sender = str_from(senders[scene.sender]);
+	job->sender = str_from(scene_senders[scene.sender]);
 	job->utf8 = scene.is_utf8;
 	job->ret = MAIL_RET_HEADERS;
 	job->envid = STR("e1");
@@ -512,7 +239,7 @@ static void start_job(void)
 	}
 	memset(scene.is_taken, 0, sizeof scene.is_taken);
 	scene.job = job;
-	remote_attempt_start(&scene.carrier, job, "key", &finder, NULL);
+	remote_attempt_start(&scene.carrier, job, fake_random(4) ? "key" : "other", &finder, NULL);
 	check();
 }
 
@@ -525,6 +252,7 @@ static void plan(uint64_t seed)
 	scene.is_lmtp = seed % 4 == 0;
 	scene.has_pipelining = fake_random(2);
 	scene.finds_late = fake_random(2);
+	scene.hears_one_by_one = fake_random(2);
 	scene.messages_max = fake_random(2) ? 1 + fake_random(3) : 0;
 	scene.size = 50 * (uint64_t)(1 + fake_random(fake_random(5) ? 100 : 4000));
 	scene.has_extensions = fake_random(2);
@@ -588,33 +316,15 @@ static void run(uint64_t seed)
 	}
 }
 
-static uint64_t current_seed; /* 0: none failed */
-
-/* Plays once more: SEED=... */
-static int tell_seed(void **state)
-{
-	(void)state;
-	if (current_seed != 0)
-		print_message("seed %llu\n", (unsigned long long)current_seed);
-	return 0;
-}
-
 static void test_servers(void **state)
 {
-	const char *from = getenv("SEED");
-	uint64_t first = from != NULL ? strtoull(from, NULL, 10) : 1;
-
 	(void)state;
-	for (uint64_t seed = first; seed < first + (from != NULL ? 1 : SEEDS); seed++) {
-		current_seed = seed;
-		run(seed);
-	}
-	current_seed = 0;
+	fake_seeds(SEEDS, run);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_servers, tell_seed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_servers, fake_tell_seed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,11 @@
  * the same event loop, and misbehave as a test tells them to.
  */
 #include "base/panic.h"
+#include "os/interface.h"
 #include "os/socket.h"
 #include "stage/remote.h"
 #include "test.h"
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +52,7 @@ struct fixture {
 	size_t open_jobs;
 	struct os_task next;
 	unsigned to_come; /* jobs, one after the other */
+	const char *destination;
 };
 
 struct outcome {
@@ -235,7 +238,7 @@ static void deliver(struct fixture *fixture, uint32_t tag, struct str message, s
 	job->arena = arena_new();
 	job->tag = tag;
 	job->sender = STR("s@us.example");
-	job->destination = STR("example.org");
+	job->destination = str_from(fixture->destination);
 	job->recipient_count = yes + no;
 	job->recipients = arena_alloc(job->arena, (yes + no) * sizeof *job->recipients);
 	for (size_t i = 0; i < yes + no; i++)
@@ -264,6 +267,7 @@ static int set_up(void **state)
 
 	fixture->loop = os_loop_new();
 	start_server(&fixture->server, fixture->loop);
+	fixture->destination = "example.org";
 	fixture->next = (struct os_task){.call = deliver_next, .context = fixture};
 	fixture->route = (struct config_route){"", "127.0.0.1", fixture->server.port};
 	fixture->config = (struct config){
@@ -406,6 +410,37 @@ static void bare_line_ends_cut_the_connection(void **state)
 	assert_int_equal(fixture->server.messages, 0);
 }
 
+/* Which addresses this host has. */
+int os_interface_addresses(struct in6_addr *list, size_t size)
+{
+	assert_true(size >= 1);
+	assert_int_equal(inet_pton(AF_INET6, "::ffff:192.0.2.77", list), 1);
+	return 1;
+}
+
+static void an_address_that_the_sender_chose_is_another_host(void **state)
+{
+	static const struct {
+		const char *destination, *outcome;
+	} cases[] = {
+		{"[192.0.2.77]", "fail 5.4.6;"},
+		{"[127.0.0.1]", "fail 5.4.6;"},
+		{"[224.0.0.1]", "fail 5.4.4;"},
+	};
+	struct fixture *fixture = *state;
+
+	stage_remote_free(fixture->remote);
+	fixture->config.smtproute_count = 0;
+	assert_int_equal(stage_remote_new(fixture->loop, &fixture->config, &fixture->remote), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		memset(outcomes, 0, sizeof outcomes);
+		fixture->destination = cases[i].destination;
+		deliver_in_turn(fixture, 1);
+		assert_string_equal(outcomes[0].text, cases[i].outcome);
+	}
+	assert_int_equal(fixture->server.connections, 0);
+}
+
 static void giving_up_reports_nothing(void **state)
 {
 	struct fixture *fixture = *state;
@@ -432,6 +467,7 @@ int main(void)
 		STAGE_TEST(refusing_greetings_are_told),
 		STAGE_TEST(large_messages_arrive_whole),
 		STAGE_TEST(bare_line_ends_cut_the_connection),
+		STAGE_TEST(an_address_that_the_sender_chose_is_another_host),
 		STAGE_TEST(giving_up_reports_nothing),
 	};
 

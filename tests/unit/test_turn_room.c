@@ -119,16 +119,22 @@ static struct waiters *park(struct turn_scene *scene, const struct transport_del
 	return waiters;
 }
 
-static void room_is_told_of_when_half_is_free(void **state)
+/* A destination holds what it may of 100 units, six jobs of nine, and COUNT more sleep. */
+static struct waiters *crowd_out(struct turn_scene *scene, unsigned count)
 {
 	const struct transport_delivery more = delivery_for("a.example", "s@s.example", 9500);
+
+	leave(scene, 100);
+	fill(scene, "a.example", "s@s.example", false);
+	return park(scene, &more, count);
+}
+
+static void room_is_told_of_when_half_is_free(void **state)
+{
 	struct turn_scene *scene = scene_new(8, 8);
-	struct waiters *waiters;
+	struct waiters *waiters = crowd_out(scene, 20);
 
 	(void)state;
-	leave(scene, 100); /* six jobs of nine units */
-	fill(scene, "a.example", "s@s.example", false);
-	waiters = park(scene, &more, 20);
 	let_leave(scene, 2);
 	assert_int_equal(scene->roomy_calls, 0); /* 36 units, and it may hold 64 */
 	let_leave(scene, 1);
@@ -147,12 +153,9 @@ static void who_was_woken_is_expected(void **state)
 {
 	const struct transport_delivery more = delivery_for("a.example", "s@s.example", 9500);
 	struct turn_scene *scene = scene_new(8, 8);
-	struct waiters *waiters;
+	struct waiters *waiters = crowd_out(scene, 1);
 
 	(void)state;
-	leave(scene, 100);
-	fill(scene, "a.example", "s@s.example", false);
-	waiters = park(scene, &more, 1);
 	let_leave(scene, 3);
 	assert_int_equal(scene_take_woken(scene, waiters), 1);
 	scene_add(scene, "a.example", "s@s.example", 9501);
@@ -172,14 +175,10 @@ static void who_was_woken_is_expected(void **state)
 
 static void who_has_come_is_not_expected_any_more(void **state)
 {
-	const struct transport_delivery more = delivery_for("a.example", "s@s.example", 9500);
 	struct turn_scene *scene = scene_new(8, 8);
-	struct waiters *waiters;
+	struct waiters *waiters = crowd_out(scene, 20);
 
 	(void)state;
-	leave(scene, 100);
-	fill(scene, "a.example", "s@s.example", false);
-	waiters = park(scene, &more, 20);
 	let_leave(scene, 3);
 	assert_int_equal(scene_take_woken(scene, waiters), 6);
 	for (unsigned i = 0; i < 3; i++)

@@ -122,12 +122,14 @@ static bool on_queued(struct queue_link *link, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint32_t stage = unpack_u32(body);
-		uint64_t number = unpack_u64(body);
-		struct str text = unpack_str(body);
+		struct queue_link_notice notice = {.stage = (enum mail_stage)stage};
 
+		notice.number = unpack_u64(body);
+		notice.text = unpack_str(body);
+		notice.content = unpack_str(body);
 		if (body->failed || stage >= MAIL_STAGE_COUNT)
 			return false;
-		link->handler->queued(link->context, (enum mail_stage)stage, number, text);
+		link->handler->queued(link->context, &notice);
 	}
 	return true;
 }

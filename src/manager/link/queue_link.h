@@ -12,13 +12,20 @@
 
 struct queue_link;
 
+/* A message that is at S4. */
+struct queue_link_notice {
+	enum mail_stage stage;
+	uint64_t number;
+	struct str text;    /* its envelope; empty: it is on the disk */
+	struct str content; /* its data; empty: the same */
+};
+
 struct queue_link_handler {
 	/* "queue" is there, and nothing that was asked of it before is under way: what was not
 	 * answered is to be asked again. Whatever is in the queue is to be looked for. */
 	void (*managed)(void *context);
 	void (*lost)(void *context);
-	/* A message is at S4. TEXT: its envelope; empty: it is on the disk. */
-	void (*queued)(void *context, enum mail_stage stage, uint64_t number, struct str text);
+	void (*queued)(void *context, const struct queue_link_notice *notice);
 	/* Answer to queue_link_found(): it is a message at S4. */
 	void (*stands)(void *context, enum mail_stage stage, uint64_t number);
 	/* Some were not told: todo/ is to be looked through. */

@@ -8,6 +8,7 @@
 #include "os/clock.h"
 #include "queue/client.h"
 #include "queue/update.h"
+#include <errno.h>
 #include <stdlib.h>
 
 enum { STOCK = 2 }; /* data files that are asked for ahead */
@@ -33,14 +34,6 @@ struct report {
 	struct buffer content;
 };
 
-/* To whom it goes and about what. */
-struct address {
-	struct str sender;
-	struct str recipient;
-	const struct bounce_outcome *outcomes;
-	size_t count;
-};
-
 void report_abandon(struct report *report)
 {
 	if (report == NULL)
@@ -54,47 +47,29 @@ void report_abandon(struct report *report)
 
 /* --- its text --- */
 
-/* As much of the original as may be returned. */
 static int read_original(const struct reporter *reporter, const struct report_subject *subject,
 			 struct buffer *out)
 {
-	enum { MORE = 65536 };
 	enum mail_stage stage = (enum mail_stage)subject->facts.stage;
-	uint64_t limit = subject->control->envelope->size;
 
-	if (reporter->config->bouncemaxbytes > 0 && limit > reporter->config->bouncemaxbytes + MORE)
-		limit = reporter->config->bouncemaxbytes + MORE;
-	return queue_update_read_beginning(reporter->store,
-					   message_facts_are_s4(subject->facts) ? &stage : NULL,
-					   subject->id.number, limit, out);
+	return queue_update_read_beginning(
+		reporter->store, message_facts_are_s4(subject->facts) ? &stage : NULL,
+		subject->id.number, notice_original_max(subject->control, reporter->config), out);
 }
 
 static int write_text(const struct reporter *reporter, const struct report_subject *subject,
-		      const struct address *address, struct buffer *content)
+		      struct notice notice, struct buffer *content)
 {
-	const struct config *config = reporter->config;
-	const struct mail_envelope *envelope = subject->control->envelope;
 	struct buffer original CLEANUP(buffer_clear) = {0};
 	int error = read_original(reporter, subject, &original);
-	const struct bounce_report text = {
-		.recipient = address->recipient,
-		.hostname = str_from(config->hostname),
-		.from = str_from(config->bouncefrom),
-		.id = envelope->id,
-		.now_us = os_clock_wall_us(),
-		.retry_until_us = envelope->id.born_us + config->queuelifetime_us,
-		.envid = envelope->envid,
-		.ret = envelope->ret,
-		.outcomes = address->outcomes,
-		.outcome_count = address->count,
-		.message = buffer_view(&original),
-		.message_size = envelope->size,
-		.max_bytes = config->bouncemaxbytes,
-	};
 
-	if (error == 0)
-		bounce_report_write(&text, content);
-	return error;
+	/* of a message that has lost its data the report is all that is left to be sent */
+	if (error != 0 && error != -ENODATA)
+		return error;
+	notice.original = buffer_view(&original);
+	notice.now_us = os_clock_wall_us();
+	notice_write(&notice, subject->control, reporter->config, content);
+	return 0;
 }
 
 /* --- queueing it --- */
@@ -143,44 +118,33 @@ static void open_soon(void *context)
 }
 
 /* False: nobody is told. */
-static bool find_address(const struct reporter *reporter, const struct report_subject *subject,
-			 enum report_kind kind, struct address *address)
+static bool find_notice(const struct reporter *reporter, const struct report_subject *subject,
+			enum report_kind kind, struct notice *notice)
 {
 	struct str original = subject->control->envelope->sender;
 
 	if (kind == REPORT_OF_DELAY) {
-		address->outcomes =
-			notice_collect_delay(subject->control, reporter->config, &address->count);
-		address->sender = STR("");
-		address->recipient = mail_verp_whole(original);
-		return address->count > 0;
+		notice->outcomes =
+			notice_collect_delay(subject->control, reporter->config, &notice->count);
+		notice->sender = STR("");
+		notice->recipient = mail_verp_whole(original);
+		return notice->count > 0;
 	}
-	address->outcomes = notice_collect_end(subject->control, &address->count);
-	return address->count > 0 && bounce_route(original, reporter->config, &address->sender,
-						  &address->recipient) == BOUNCE_SEND;
+	notice->outcomes = notice_collect_end(subject->control, &notice->count);
+	return notice->count > 0 && bounce_route(original, reporter->config, &notice->sender,
+						 &notice->recipient) == BOUNCE_SEND;
 }
 
 bool reporter_has_end(struct reporter *reporter, const struct report_subject *subject)
 {
-	struct address address;
+	struct notice notice;
 
-	if (find_address(reporter, subject, REPORT_OF_END, &address))
+	if (find_notice(reporter, subject, REPORT_OF_END, &notice))
 		return true;
-	if (address.count > 0)
+	if (notice.count > 0)
 		log_event(EVENT_BOUNCE_DROPPED, log_id(subject->id),
 			  log_str("from", subject->control->envelope->sender));
 	return false;
-}
-
-static struct mail_envelope *make_envelope(const struct address *address)
-{
-	struct mail_envelope *envelope = mail_envelope_new();
-
-	envelope->stage = MAIL_STAGE_SUBMIT;
-	envelope->sender = arena_copy_str(envelope->arena, address->sender);
-	envelope->received = STR("bounce");
-	mail_envelope_add(envelope, address->recipient);
-	return envelope;
 }
 
 int reporter_start(struct reporter *reporter, struct message *message,
@@ -188,14 +152,14 @@ int reporter_start(struct reporter *reporter, struct message *message,
 		   struct report **report_out)
 {
 	struct report *report;
-	struct address address;
+	struct notice notice;
 	int error;
 
-	if (!find_address(reporter, subject, kind, &address))
+	if (!find_notice(reporter, subject, kind, &notice))
 		panic("a report on a message that nobody is told of");
 	report = memory_alloc_zero(1, sizeof *report);
 	report->reporter = reporter;
-	error = write_text(reporter, subject, &address, &report->content);
+	error = write_text(reporter, subject, notice, &report->content);
 	if (error < 0) {
 		report_abandon(report);
 		return error;
@@ -203,9 +167,9 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	report->message = message;
 	report->subject = subject->id;
 	report->kind = kind;
-	for (size_t i = 0; i < address.count; i++)
-		report->is_failure |= address.outcomes[i].action == BOUNCE_FAILED;
-	report->envelope = make_envelope(&address);
+	for (size_t i = 0; i < notice.count; i++)
+		report->is_failure |= notice.outcomes[i].action == BOUNCE_FAILED;
+	report->envelope = notice_envelope(&notice);
 	report->queue.done = on_queue_done;
 	report->queue.context = report;
 	report->open_task = (struct os_task){.call = open_soon, .context = report};

@@ -15,7 +15,6 @@ enum { ASKED_MAX = 50000 };
 struct question {
 	uint64_t number;
 	struct message *message;
-	bool takes_any;
 	uint32_t first; /* question number of its first part */
 	uint32_t parts;
 	uint32_t open; /* parts that are not answered; 0: it was not asked */
@@ -131,13 +130,12 @@ static struct question *find(struct resolver *resolver, uint64_t number)
 }
 
 void resolver_ask(struct resolver *resolver, struct message *message, uint64_t number,
-		  struct mail_envelope *envelope, bool takes_any)
+		  struct mail_envelope *envelope)
 {
 	struct question *question = memory_alloc_zero(1, sizeof *question);
 
 	question->number = number;
 	question->message = message;
-	question->takes_any = takes_any;
 	question->mapping.envelope = envelope;
 	HASH_ADD(hh, resolver->questions, number, sizeof question->number, question);
 	if (resolver->kept == NULL && may_ask(resolver, question))
@@ -245,14 +243,9 @@ static struct question *find_asked(struct resolver *resolver, const struct ipc_j
 static bool take_target(struct resolver *resolver, struct question *question,
 			const struct ipc_job_target *target)
 {
-	bool takes = question->takes_any;
 	bool is_too_old = resolver->handler->is_too_old(resolver->context, question->message);
 
-	if (!mapping_add(&question->mapping, target, is_too_old, os_clock_wall_us()))
-		return false;
-	if (takes)
-		question->mapping.is_unresolved = false;
-	return true;
+	return mapping_add(&question->mapping, target, is_too_old, os_clock_wall_us());
 }
 
 /* False when it is malformed. */

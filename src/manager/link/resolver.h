@@ -29,10 +29,9 @@ struct resolver *resolver_new(struct os_loop *loop, struct helpers *helpers,
 			      const struct resolver_handler *handler, void *context);
 void resolver_free(struct resolver *resolver);
 
-/* Asks for all recipients of MESSAGE: its answer comes later. NUMBER is its own. TAKES_ANY: what is
- * not known is no reason to wait, its deliveries are given up anyway. */
+/* Asks for all recipients of MESSAGE: its answer comes later. NUMBER is its own. */
 void resolver_ask(struct resolver *resolver, struct message *message, uint64_t number,
-		  struct mail_envelope *envelope, bool takes_any);
+		  struct mail_envelope *envelope);
 /* No answer about NUMBER is wanted any more. */
 void resolver_forget(struct resolver *resolver, uint64_t number);
 /* Resolve is there. */

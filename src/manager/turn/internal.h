@@ -62,6 +62,7 @@ struct transport {
 	char *name;
 	bool is_remote;
 	bool is_paused;
+	bool is_retired; /* no longer configured */
 	unsigned skip;
 	uint32_t concurrency;
 	uint32_t destination_concurrency;

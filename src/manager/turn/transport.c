@@ -238,22 +238,39 @@ struct job *job_waiting_beside(const struct job *job)
 	return waiting_at(job->destination);
 }
 
-struct job *transports_waiting(struct transports *transports)
+static struct job *waiting_in(const struct transport *transport)
 {
 	struct destination *destination;
 	struct destination *next;
 
-	for (struct transport *t = transports->first; t != NULL; t = t->next) {
-		for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
-			if (t->ready[speed] != NULL)
-				return waiting_at(t->ready[speed]);
-		if (t->waiting == 0)
-			continue;
-		HASH_ITER (hh, t->destinations, destination, next)
-			if (destination->waiting > 0)
-				return waiting_at(destination);
-	}
+	for (enum speed speed = SPEED_FAST; speed < SPEEDS; speed++)
+		if (transport->ready[speed] != NULL)
+			return waiting_at(transport->ready[speed]);
+	if (transport->waiting == 0)
+		return NULL;
+	HASH_ITER (hh, transport->destinations, destination, next)
+		if (destination->waiting > 0)
+			return waiting_at(destination);
 	return NULL;
+}
+
+struct job *transports_waiting(struct transports *transports)
+{
+	struct job *job = NULL;
+
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		job = waiting_in(t);
+	return job;
+}
+
+struct job *transports_retired_waiting(struct transports *transports)
+{
+	struct job *job = NULL;
+
+	for (const struct transport *t = transports->first; job == NULL && t != NULL; t = t->next)
+		if (t->is_retired)
+			job = waiting_in(t);
+	return job;
 }
 
 struct transport_counts transport_count(const struct transport *transport)

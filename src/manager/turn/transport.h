@@ -69,14 +69,15 @@ struct transport_handler {
 
 struct transports *transports_new(const struct share *share,
 				  const struct transport_handler *handler, void *context);
-/* Takes over CONFIG's stages. One that it lacks stays, for the mail that it has. */
+/* Takes over CONFIG's stages. One that it lacks is retired: it is not found any more, and keeps
+ * what it has until the caller has ended that (transports_retired_waiting()). */
 void transports_configure(struct transports *transports, const struct config *config);
 void transports_free(struct transports *transports);
 
-/* The transport called NAME ("remote", or a service), or NULL. */
+/* The transport called NAME ("remote", or a service) that is configured, or NULL. */
 struct transport *transports_find(struct transports *transports, struct str name);
 enum { TRANSPORT_SERVICES_MAX = 256 };
-/* The names of all local services; how many. */
+/* The names of all local services, also of those that are retired; how many. */
 size_t transports_services(const struct transports *transports,
 			   const char *names[TRANSPORT_SERVICES_MAX]);
 /* All in turn: the first (TRANSPORT NULL) or the next; NULL at the end. */
@@ -133,6 +134,8 @@ void transports_unblock(struct transports *transports, const void *obstacle);
 struct job *job_waiting_beside(const struct job *job);
 /* Any job that waits, or NULL. */
 struct job *transports_waiting(struct transports *transports);
+/* The same of those that nobody will carry out. */
+struct job *transports_retired_waiting(struct transports *transports);
 
 /* Forgets what has had nothing to do for long; now and then. */
 void transports_sweep(struct transports *transports);

@@ -18,12 +18,19 @@ struct transports *transports_new(const struct share *share,
 	return transports;
 }
 
-struct transport *transports_find(struct transports *transports, struct str name)
+static struct transport *find_any(const struct transports *transports, struct str name)
 {
 	for (struct transport *t = transports->first; t != NULL; t = t->next)
 		if (str_equal(name, str_from(t->name)))
 			return t;
 	return NULL;
+}
+
+struct transport *transports_find(struct transports *transports, struct str name)
+{
+	struct transport *transport = find_any(transports, name);
+
+	return transport != NULL && !transport->is_retired ? transport : NULL;
 }
 
 struct transport *transports_next(const struct transports *transports,
@@ -53,15 +60,18 @@ static void configure(struct transport *transport, const struct config_stage *co
 	transport->concurrency = config->concurrency;
 	transport->destination_concurrency = config->destination_concurrency;
 	transport->is_paused = config->paused;
+	transport->is_retired = false;
 	HASH_ITER (hh, transport->destinations, destination, next)
 		destination_update(destination); /* other bounds */
 }
 
 void transports_configure(struct transports *transports, const struct config *config)
 {
+	for (struct transport *t = transports->first; t != NULL; t = t->next)
+		t->is_retired = true;
 	for (size_t i = 0; i < config->stage_count; i++) {
 		const struct config_stage *stage = &config->stages[i];
-		struct transport *transport = transports_find(transports, str_from(stage->name));
+		struct transport *transport = find_any(transports, str_from(stage->name));
 
 		if (transport == NULL)
 			transport = add(transports, stage->name);

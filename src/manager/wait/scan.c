@@ -16,7 +16,7 @@ enum {
 	SLICE_US = 2000,
 	QUIET_SLICE_US = 4000,
 	PAUSE_US = 5000,
-	STEPS = 16, /* between two looks at the clock */
+	SAME_TIME = 16, /* names between two looks at the time of day */
 };
 
 struct scan {
@@ -213,29 +213,23 @@ static bool step(struct scan *scan, int64_t now_us)
 	return true;
 }
 
-/* A few names: a look at the clock costs as much as the rest of one that is known. */
-static bool step_on(struct scan *scan)
-{
-	int64_t now_us = os_clock_wall_us();
-	bool is_more = true;
-
-	wake_check_clock(scan->wake);
-	for (unsigned i = 0; is_more && i < STEPS; i++)
-		is_more = step(scan, now_us);
-	return is_more;
-}
-
 static void on_slice(void *context)
 {
 	struct scan *scan = context;
 	bool is_quiet = wake_is_quiet(scan->wake);
 	int64_t until_us = os_clock_monotonic_us() + (is_quiet ? QUIET_SLICE_US : SLICE_US);
+	int64_t now_us = 0;
 	bool is_more = true;
 
 	if (scan->is_stopped)
 		return;
-	while (is_more && os_clock_monotonic_us() < until_us)
-		is_more = step_on(scan);
+	for (unsigned steps = 0; is_more && os_clock_monotonic_us() < until_us; steps++) {
+		if (steps % SAME_TIME == 0) {
+			wake_check_clock(scan->wake);
+			now_us = os_clock_wall_us();
+		}
+		is_more = step(scan, now_us);
+	}
 	if (is_more)
 		os_timer_start(scan->slice_timer, is_quiet ? 0 : PAUSE_US);
 	else

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/adopt_internal.h - what the files of an adoption share.
+ */
+#ifndef QUEUE_ADOPT_INTERNAL_H
+#define QUEUE_ADOPT_INTERNAL_H
+
+#include "queue/control.h"
+
+/* The envelope of CONTROL's message with those who are not done. HAS_BOUNCE: its failures
+ * are not reported yet, and so not done. Freed by the caller before CONTROL, whose texts it
+ * borrows. */
+struct mail_envelope *adopt_remaining(const struct queue_control *control, bool has_bounce);
+
+#endif

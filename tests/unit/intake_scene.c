@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: ISC
+#include "intake_scene.h"
+#include "base/panic.h"
+#include "config/config.h"
+#include "fake_loop.h"
+#include "log/event.h"
+#include "test.h"
+#include <errno.h>
+#include <string.h>
+
+struct intake_scene intake_scene;
+
+void intake_scene_begin(void)
+{
+	memset(&intake_scene, 0, sizeof intake_scene);
+}
+
+void log_write(enum log_name name, const struct log_field *fields)
+{
+	(void)name;
+	(void)fields;
+}
+
+struct log_field log_error(int negative_errno)
+{
+	return log_number("error", negative_errno);
+}
+
+bool config_may_relay(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return intake_scene.may_relay;
+}
+
+bool config_is_proxy(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return true;
+}
+
+void intake_scene_answer(void)
+{
+	enum pending pending = intake_scene.pending;
+	struct queue_client_message *message = intake_scene.message;
+	bool is_good = fake_random(8) > 0;
+
+	intake_scene.pending = PENDING_NONE;
+	switch (pending) {
+	case PENDING_RECIPIENT:
+		intake_scene.found(intake_scene.found_context, NULL);
+		break;
+	case PENDING_OPEN:
+		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
+		message->number = 4711;
+		message->file = -1;
+		message->done(message->context, is_good ? 0 : -ENOSPC);
+		break;
+	case PENDING_SHARE:
+		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
+		message->file = is_good ? 7 : -1;
+		message->done(message->context, is_good ? 0 : -ENOSPC);
+		break;
+	case PENDING_COMMIT:
+		message->state = QUEUE_CLIENT_IDLE;
+		message->done(message->context, is_good ? 0 : -EIO);
+		break;
+	case PENDING_NONE:
+		fail_msg("an answer to nothing");
+	}
+}
+
+static void ask(enum pending pending)
+{
+	assert_int_equal(intake_scene.pending, PENDING_NONE);
+	intake_scene.pending = pending;
+	if (intake_scene.answers == ANSWERS_AT_ONCE ||
+	    (intake_scene.answers == ANSWERS_LATE && !fake_random(4)))
+		intake_scene_answer();
+}
+
+void directory_lookup(struct directory *directory, struct str address, directory_found *found,
+		      void *context, struct directory_request *request)
+{
+	(void)directory;
+	(void)address;
+	(void)request;
+	intake_scene.found = found;
+	intake_scene.found_context = context;
+	ask(PENDING_RECIPIENT);
+}
+
+void directory_request_cancel(struct directory_request *request)
+{
+	(void)request;
+	if (intake_scene.pending == PENDING_RECIPIENT)
+		intake_scene.pending = PENDING_NONE;
+}
+
+void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+			       struct mail_verdict *verdict)
+{
+	static const char *const statuses[] = {"2.1.5", "2.1.5", "2.1.5", "5.1.1", "4.4.3"};
+
+	(void)result;
+	(void)client_may_relay;
+	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+}
+
+void queue_client_open(struct queue_client *client, struct queue_client_message *message)
+{
+	(void)client;
+	assert_int_equal(message->state, QUEUE_CLIENT_IDLE);
+	message->state = QUEUE_CLIENT_OPENING;
+	intake_scene.message = message;
+	ask(PENDING_OPEN);
+}
+
+bool queue_client_is_shared(const struct queue_client_message *message)
+{
+	return message->file >= 0;
+}
+
+void queue_client_share(struct queue_client_message *message)
+{
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	assert_true(message->file < 0);
+	message->state = QUEUE_CLIENT_SHARING;
+	ask(PENDING_SHARE);
+}
+
+int queue_client_write(struct queue_client_message *message, struct str bytes)
+{
+	(void)bytes;
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	return fake_random(20) > 0 ? 0 : -EIO;
+}
+
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
+			 struct str data)
+{
+	(void)envelope;
+	(void)data;
+	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
+	message->state = QUEUE_CLIENT_COMMITTING;
+	ask(PENDING_COMMIT);
+}
+
+void queue_client_abandon(struct queue_client_message *message)
+{
+	message->state = QUEUE_CLIENT_IDLE;
+	if (intake_scene.pending == PENDING_OPEN || intake_scene.pending == PENDING_SHARE ||
+	    intake_scene.pending == PENDING_COMMIT)
+		intake_scene.pending = PENDING_NONE;
+}
+
+void intake_scene_ended(void *context)
+{
+	(void)context;
+	intake_scene.has_ended = true;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/unit/intake_scene.h - whom a client's session asks: a directory and a queue that answer
+ * when a test wants it, at random good or bad (fake_loop.h); and that a session has ended.
+ */
+#ifndef TESTS_UNIT_INTAKE_SCENE_H
+#define TESTS_UNIT_INTAKE_SCENE_H
+
+#include "directory/lookup.h"
+#include "queue/client.h"
+
+enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };
+enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
+
+struct intake_scene {
+	enum answers answers;
+	enum pending pending; /* the question that waits for its answer */
+	bool may_relay;       /* every client */
+	bool has_ended;       /* some session */
+
+	directory_found *found; /* whom the answer is for */
+	void *found_context;
+	struct queue_client_message *message;
+};
+
+extern struct intake_scene intake_scene;
+
+/* All is zero. */
+void intake_scene_begin(void);
+/* Answers what is pending. */
+void intake_scene_answer(void);
+/* For struct intake. */
+void intake_scene_ended(void *context);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/unit/remote_scene.h - servers for the attempts of stage/remote_attempt.h, and the message
+ * that is sent to them: what each does is planned, and that it is told the right thing is seen to.
+ */
+#ifndef TESTS_UNIT_REMOTE_SCENE_H
+#define TESTS_UNIT_REMOTE_SCENE_H
+
+#include "stage/remote_attempt.h"
+
+enum {
+	CANDIDATES_MAX = 4,
+	RECIPIENTS_MAX = 250,
+	PEERS_MAX = 256,
+	FIRST_SOCKET = 1000, /* as fake_connect() counts */
+};
+
+enum kind {
+	KIND_GOOD,
+	KIND_REFUSES_NOW,
+	KIND_NO_DESCRIPTOR, /* ours */
+	KIND_REFUSES_LATER,
+	KIND_MUTE_TO_CONNECT,
+	KIND_LAST_UNREACHED = KIND_MUTE_TO_CONNECT,
+	KIND_MUTE,
+	KIND_CLOSES,
+	KIND_GREETS_421,
+	KIND_GREETS_521,
+	KINDS,
+};
+
+struct peer { /* one connection, the server's end */
+	enum kind kind;
+	struct buffer input, output;
+	bool is_in_data, is_over;
+	unsigned messages;
+	size_t from, to; /* recipients of its transaction */
+	bool is_accepted[RECIPIENTS_MAX];
+};
+
+/* All of a play: first what its seed planned, then what came of it. */
+struct remote_scene {
+	enum kind kinds[CANDIDATES_MAX];
+	size_t candidate_count;
+	size_t recipient_count;
+	unsigned rcpt[RECIPIENTS_MAX], final[RECIPIENTS_MAX];
+	bool is_lmtp, has_pipelining, finds_late;
+	bool hears_one_by_one; /* nothing more before its replies are taken */
+	unsigned messages_max; /* of a connection; 0: any */
+	uint64_t size;
+	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
+	bool has_extensions;
+	bool is_utf8;
+	unsigned sender;
+
+	struct remote_carrier carrier;
+	struct dns_server servers[CANDIDATES_MAX];
+	struct peer peers[PEERS_MAX];
+	size_t peer_count;
+	size_t tried; /* since the servers were found */
+	struct stage_helper_job *job;
+	struct mail_verdict verdicts[RECIPIENTS_MAX];
+	const char *triggers[RECIPIENTS_MAX];
+	bool is_taken[RECIPIENTS_MAX];
+	bool is_given_up;              /* the job may be finished without reports */
+	struct remote_attempt *wanted; /* the servers are still searched */
+};
+
+extern struct remote_scene scene;
+/* By scene.sender: what the job says, of which only the first is told to a server. */
+extern const char *const scene_senders[3];
+
+/* Whether PEER would read what it was sent; it does, and answers. */
+bool scene_may_hear(size_t peer);
+void scene_hear(size_t peer);
+/* It says a part of what it has to say. */
+void scene_say(size_t peer);
+
+#endif

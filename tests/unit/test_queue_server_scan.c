@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: ISC
+/* What a scan finds that is not, or not yet, a message. */
+#include "ipc/pack.h"
+#include "os/file.h"
+#include "queue/protocol.h"
+#include "queue_server_scene.h"
+#include "test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* The directories' syncs wait while another holds the mutex, and fail while FAIL is set. */
+static struct {
+	pthread_mutex_t mutex;
+	int fail;
+} syncs = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void real_sync(const int *files, size_t count,
+	       int *results) __asm__("__real_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count,
+	       int *results) __asm__("__wrap_os_file_sync_directories");
+void wrap_sync(const int *files, size_t count, int *results)
+{
+	pthread_mutex_lock(&syncs.mutex);
+	real_sync(files, count, results);
+	for (size_t i = 0; i < count && syncs.fail != 0; i++)
+		results[i] = syncs.fail;
+	syncs.fail = 0;
+	pthread_mutex_unlock(&syncs.mutex);
+}
+
+static void say_found(struct queue_peer *peer, uint64_t number)
+{
+	struct buffer body = {0};
+
+	pack_u32(&body, MAIL_STAGE_ARRIVE);
+	pack_u64(&body, number);
+	queue_peer_say(peer, QUEUE_PROTOCOL_FOUND, buffer_view(&body));
+	buffer_clear(&body);
+}
+
+static void expect_stands(struct queue_peer *manager, uint64_t number)
+{
+	struct unpack body;
+
+	assert_int_equal(queue_peer_hear(manager), QUEUE_PROTOCOL_STANDS);
+	body = (struct unpack){buffer_view(&manager->body), false};
+	assert_int_equal(unpack_u32(&body), MAIL_STAGE_ARRIVE);
+	assert_int_equal(unpack_u64(&body), number);
+	assert_true(unpack_is_whole(&body));
+}
+
+static bool is_in_todo(uint64_t number)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)number);
+	return access(path, F_OK) == 0;
+}
+
+/* Another process has named it, and has not made it durable yet. */
+static void what_another_process_commits(void **state)
+{
+	uint64_t other;
+	uint64_t stands;
+	char path[256];
+	int file;
+
+	(void)state;
+	scene_begin();
+	other = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, other, true);
+	stands = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, stands, true);
+	snprintf(path, sizeof path, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)other);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(file >= 0);
+	assert_int_equal(flock(file, LOCK_EX), 0);
+	say_found(&scene.manager, other); /* no answer: so this is the first */
+	say_found(&scene.manager, stands);
+	expect_stands(&scene.manager, stands);
+	assert_int_equal(close(file), 0);
+	say_found(&scene.manager, other);
+	expect_stands(&scene.manager, other);
+	scene_end();
+}
+
+/* Its name can be seen before it is durable; then it is refused. */
+static void what_a_scan_finds_on_its_way(void **state)
+{
+	struct buffer text = {0};
+	struct unpack body;
+	uint64_t stands;
+	uint64_t number;
+
+	(void)state;
+	scene_begin();
+	stands = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, stands, true);
+	number = scene_open_one(&scene.client);
+	scene_append_envelope(&text, number, 1);
+	pthread_mutex_lock(&syncs.mutex);
+	syncs.fail = -EIO;
+	scene_say_commit(&scene.client, number, buffer_view(&text), STR("data\r\n"));
+	while (!is_in_todo(number))
+		usleep(1000);
+	say_found(&scene.manager, number); /* no answer: so this is the first */
+	say_found(&scene.manager, 1);
+	say_found(&scene.manager, stands);
+	expect_stands(&scene.manager, stands);
+	pthread_mutex_unlock(&syncs.mutex);
+	assert_int_equal(queue_peer_hear(&scene.client), QUEUE_PROTOCOL_COMMITTED);
+	body = (struct unpack){buffer_view(&scene.client.body), false};
+	assert_int_equal(unpack_u64(&body), number);
+	assert_int_equal(unpack_u32(&body), EIO);
+	assert_false(is_in_todo(number));
+	/* nothing new until a sync succeeds, and then again */
+	scene_say_u32(&scene.client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&scene.client), QUEUE_PROTOCOL_REFUSED);
+	while (queue_intake_must_prove(scene.intake))
+		usleep(1000);
+	stands = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, stands, true); /* and nothing of the other */
+	buffer_clear(&text);
+	scene_end();
+}
+
+/* A file that was copied into the queue: the manager is not told of it, and no more is taken. */
+static void a_file_of_another_number(void **state)
+{
+	struct unpack body;
+	uint64_t stands;
+	char from[256];
+	char to[256];
+
+	(void)state;
+	scene_begin();
+	stands = scene_queue_one(&scene.client, 1);
+	scene_expect_queued(&scene.manager, stands, true);
+	snprintf(from, sizeof from, "%s/todo/arrive/0/%llu", queue_peer_path("queue"),
+		 (unsigned long long)stands);
+	snprintf(to, sizeof to, "%s/todo/arrive/0/1", queue_peer_path("queue"));
+	assert_int_equal(link(from, to), 0);
+	say_found(&scene.manager, 1);
+	say_found(&scene.manager, stands);
+	expect_stands(&scene.manager, stands);
+	scene_say_u32(&scene.client, QUEUE_PROTOCOL_OPEN, 1);
+	assert_int_equal(queue_peer_hear(&scene.client), QUEUE_PROTOCOL_REFUSED);
+	body = (struct unpack){buffer_view(&scene.client.body), false};
+	assert_int_equal(unpack_u32(&body), EUCLEAN);
+	say_found(&scene.client, stands); /* it is not the manager */
+	assert_int_equal(queue_peer_hear(&scene.client), 0);
+	scene_end();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, queue_peer_set_up, queue_peer_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_another_process_commits),
+		TEST(what_a_scan_finds_on_its_way),
+		TEST(a_file_of_another_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

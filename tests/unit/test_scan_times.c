@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: ISC
+/* When a scan begins, how long it goes on at a time, and when it ends. */
+#include "os/clock.h"
+#include "scan_scene.h"
+#include "test.h"
+
+/* --- scans --- */
+
+static void new_mail_is_looked_for_alone(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	scan_scene_make_waiting(21, HOUR_US);
+	scan_scene_look(scene, true);
+	assert_int_equal(scene->found_count, 1);
+	assert_int_equal(scene->wholes, 0);
+	assert_null(scan_scene_asleep(scene, 21));
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->found_count, 1);
+	assert_int_equal(scene->wholes, 1);
+	assert_non_null(scan_scene_asleep(scene, 21));
+	scan_scene_free(scene);
+}
+
+/* Requests that come while a scan runs are one scan at its end, of all that any of them wants. */
+static void one_asked_for_meanwhile_comes_later(void **state)
+{
+	static const struct {
+		bool first;
+		unsigned requests;
+		bool only_new[2];
+		unsigned scans, wholes;
+	} cases[] = {
+		{false, 0, {false, false}, 1, 1}, {false, 1, {true, false}, 2, 1},
+		{false, 1, {false, false}, 2, 2}, {false, 2, {true, true}, 2, 1},
+		{false, 2, {true, false}, 2, 2},  {false, 2, {false, true}, 2, 2},
+		{true, 0, {false, false}, 1, 0},  {true, 1, {true, false}, 2, 0},
+		{true, 1, {false, false}, 2, 1},  {true, 2, {true, false}, 2, 1},
+		{true, 2, {false, true}, 2, 1},   {true, 2, {true, true}, 2, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct scan_scene *scene = scan_scene_new();
+
+		scan_scene_make_queued(11);
+		scene->requests = cases[i].requests;
+		scene->only_new[0] = cases[i].only_new[0];
+		scene->only_new[1] = cases[i].only_new[1];
+		scan_scene_look(scene, cases[i].first);
+		assert_int_equal(scene->found_count, cases[i].scans);
+		assert_int_equal(scene->wholes, cases[i].wholes);
+		scan_scene_free(scene);
+	}
+}
+
+/* What was asked for long ago is no reason for another one. */
+static void requests_are_forgotten_when_they_are_carried_out(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	scene->requests = 1;
+	scan_scene_look(scene, true); /* and a whole one */
+	assert_int_equal(scene->wholes, 1);
+	scene->only_new[0] = true;
+	scan_scene_look(scene, true);
+	assert_int_equal(scene->found_count, 2);
+	assert_int_equal(scene->wholes, 0);
+	scene->requests = 0;
+	scan_scene_look(scene, true);
+	assert_int_equal(scene->found_count, 1);
+	scan_scene_free(scene);
+}
+
+/* The loop is left to others; with new mail for longer. */
+static void a_scan_leaves_time_to_others(void **state)
+{
+	int64_t took_us[2];
+
+	(void)state;
+	for (unsigned is_busy = 0; is_busy < 2; is_busy++) {
+		struct scan_scene *scene = scan_scene_new();
+		int64_t begin_us = os_clock_monotonic_us();
+
+		for (uint64_t number = 1; number <= 100; number++)
+			scan_scene_make_queued(number);
+		scene->costs_us = 1000;
+		if (is_busy)
+			wake_new_mail(scene->wake);
+		scan_begin(scene->scan, true);
+		assert_in_range(scene->found_count, 1, 20);
+		while (scene->found_count < 100)
+			fake_play_timer();
+		took_us[is_busy] = os_clock_monotonic_us() - begin_us;
+		fake_advance(SECOND_US);
+		assert_int_equal(scene->found_count, 100);
+		scan_scene_free(scene);
+	}
+	assert_in_range(took_us[0], 100000, 110000);
+	assert_in_range(took_us[1], 150000, 1000000);
+}
+
+static void nothing_is_looked_for_after_the_end(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	for (uint64_t number = 1; number <= 100; number++)
+		scan_scene_make_queued(number);
+	scene->costs_us = 1000;
+	scan_begin(scene->scan, false);
+	assert_in_range(scene->found_count, 1, 20);
+	scene->found_count = 0;
+	scan_stop(scene->scan);
+	assert_int_equal(fake_timers(), 0);
+	scan_begin(scene->scan, false);
+	fake_advance(3 * HOUR_US);
+	assert_int_equal(scene->found_count, 0);
+	assert_int_equal(scene->wholes, 0);
+	assert_int_equal(scene->wanted_all, 0);
+	scan_scene_free(scene);
+}
+
+static void none_begins_after_the_end(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	scan_scene_make_queued(11);
+	scan_stop(scene->scan);
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->found_count, 0);
+	assert_int_equal(scene->wholes, 0);
+	scan_scene_free(scene);
+}
+
+/* --- when --- */
+
+static void it_is_time_now_and_then(void **state)
+{
+	struct scan_times other = scene_times;
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	fake_advance(HOUR_US - 1);
+	assert_int_equal(scene->wanted_all, 0);
+	fake_advance(1);
+	assert_int_equal(scene->wanted_all, 1);
+	fake_advance(2 * HOUR_US);
+	assert_int_equal(scene->wanted_all, 3);
+	other.lifetime_us = DAY_US; /* that changes nothing */
+	fake_advance(HOUR_US / 2);
+	scan_configure(scene->scan, other);
+	assert_int_equal(scene->wanted_all, 3);
+	fake_advance(HOUR_US / 2);
+	assert_int_equal(scene->wanted_all, 4);
+	assert_int_equal(scene->wanted_new, 0);
+	scan_scene_free(scene);
+}
+
+/* What was left to the next scan may be due before it. */
+static void another_pace_begins_with_a_scan(void **state)
+{
+	struct scan_times other = scene_times;
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	other.rescan_us = DAY_US;
+	fake_advance(HOUR_US / 2);
+	scan_configure(scene->scan, other);
+	assert_int_equal(scene->wanted_all, 1);
+	fake_advance(DAY_US - 1);
+	assert_int_equal(scene->wanted_all, 1);
+	fake_advance(1);
+	assert_int_equal(scene->wanted_all, 2);
+	other.rescan_us = MINUTE_US;
+	scan_configure(scene->scan, other);
+	fake_advance(MINUTE_US);
+	assert_int_equal(scene->wanted_all, 4);
+	scan_scene_free(scene);
+}
+
+/* Pulled while the scan is being asked for: that is another one. */
+static void each_pull_is_heard(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+
+	(void)state;
+	assert_false(fake_play_file());
+	queue_store_pull_trigger(scene_store);
+	assert_true(fake_play_file());
+	assert_int_equal(scene->wanted_new, 1);
+	assert_false(fake_play_file());
+	scene->pulls = true;
+	queue_store_pull_trigger(scene_store);
+	assert_true(fake_play_file());
+	assert_true(fake_play_file());
+	assert_false(fake_play_file());
+	assert_int_equal(scene->wanted_new, 3);
+	assert_int_equal(scene->wanted_all, 0);
+	scan_scene_free(scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(new_mail_is_looked_for_alone),
+		cmocka_unit_test(one_asked_for_meanwhile_comes_later),
+		cmocka_unit_test(requests_are_forgotten_when_they_are_carried_out),
+		cmocka_unit_test(a_scan_leaves_time_to_others),
+		cmocka_unit_test(nothing_is_looked_for_after_the_end),
+		cmocka_unit_test(none_begins_after_the_end),
+		cmocka_unit_test(it_is_time_now_and_then),
+		cmocka_unit_test(another_pace_begins_with_a_scan),
+		cmocka_unit_test(each_pull_is_heard),
+	};
+
+	return cmocka_run_group_tests(tests, scene_open, scene_close);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: ISC
+/* What crashes and power failures left in a queue goes, and nothing else. */
+#include "os/file.h"
+#include "queue/cleaner.h"
+#include "queue_scene.h"
+#include "test.h"
+#include <errno.h>
+
+static bool has_name(struct queue_store *store, const char *name)
+{
+	struct os_file_info info;
+
+	return os_file_info_at(queue_store_directory(store), name, &info) == 0;
+}
+
+struct hands {
+	struct queue_intake *intake;
+	uint64_t busy; /* 0: none */
+	uint64_t forgotten;
+};
+
+static bool is_busy(void *context, uint64_t number)
+{
+	const struct hands *hands = context;
+
+	return number == hands->busy;
+}
+
+static void forget(void *context, uint64_t number)
+{
+	struct hands *hands = context;
+
+	hands->forgotten = number;
+}
+
+static int remove_data(void *context, uint64_t number)
+{
+	const struct hands *hands = context;
+
+	return queue_message_remove_data(hands->intake, number);
+}
+
+static struct queue_cleaner *begin_cleaning(struct queue_store *store, struct hands *hands)
+{
+	static const char *const services[] = {"mailbox"};
+	static const struct queue_cleaner_handler handler = {is_busy, forget, remove_data, NULL};
+
+	return queue_cleaner_new(store, services, 1, &handler, hands);
+}
+
+static void finish_cleaning(struct queue_cleaner *cleaner)
+{
+	int result = 1;
+
+	while (result != 0) {
+		result = queue_cleaner_step(cleaner);
+		assert_true(result >= 0);
+	}
+	assert_true(queue_cleaner_is_sure(cleaner));
+	queue_cleaner_free(cleaner);
+}
+
+static void clean(struct queue_store *store, struct hands *hands)
+{
+	finish_cleaning(begin_cleaning(store, hands));
+}
+
+static void make_name(struct queue_store *store, enum queue_place place, const char *service,
+		      uint64_t number)
+{
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
+}
+
+static bool stands(struct queue_store *store, enum queue_place place, const char *service,
+		   uint64_t number)
+{
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	return has_name(store, name);
+}
+
+/* Each name that may have come back, of a message that somebody works on and of one that
+ * nobody does; beside those of messages at S4 and S5. */
+static void what_has_come_back_goes(void **state)
+{
+	static const struct {
+		enum queue_place place;
+		const char *service;
+		bool is_forgotten;
+	} cases[] = {{QUEUE_INFO, NULL, true},
+		     {QUEUE_INTD, NULL, false},
+		     {QUEUE_REMOTE, NULL, false},
+		     {QUEUE_BOUNCE, NULL, false},
+		     {QUEUE_LOCAL, "mailbox", false}};
+	enum { GONE = 1000001 };
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_update update = queue_scene_preprocessed(store, intake);
+	uint64_t queued = queue_scene_enqueue(intake, NULL, "queued\r\n");
+	struct queue_control *control;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct hands hands = {.intake = intake, .busy = GONE};
+
+		make_name(store, cases[i].place, cases[i].service, GONE);
+		if (cases[i].place == QUEUE_INFO) /* whoever wakes it finds that it has ended */
+			assert_int_equal(queue_update_load(store, NULL, GONE, &control, NULL),
+					 -ENOENT);
+		clean(store, &hands);
+		assert_true(stands(store, cases[i].place, cases[i].service, GONE));
+		hands.busy = 0;
+		clean(store, &hands);
+		assert_false(stands(store, cases[i].place, cases[i].service, GONE));
+		assert_int_equal(hands.forgotten, cases[i].is_forgotten ? GONE : 0);
+	}
+	assert_true(stands(store, QUEUE_TODO, "arrive", queued));
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	queue_control_free(control);
+	assert_true(stands(store, QUEUE_LOCAL, "mailbox", update.number));
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* What is left of a way to S5 that was cut off, by the one and by the other. */
+static void a_message_at_s4_is_settled(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	uint64_t number = queue_scene_enqueue(intake, NULL, "queued\r\n");
+	struct hands hands = {.intake = intake, .busy = number};
+	enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = stage,
+		.control = STR("map: 1 remote <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+	};
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		make_name(store, QUEUE_MESS, NULL, number);
+		make_name(store, QUEUE_INFO, NULL, number);
+		clean(store, &hands);
+		assert_true(stands(store, QUEUE_MESS, NULL, number));
+		if (i == 0)
+			assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+		hands.busy = 0;
+		clean(store, &hands);
+		hands.busy = number;
+		assert_false(stands(store, QUEUE_MESS, NULL, number));
+		assert_false(stands(store, QUEUE_INFO, NULL, number));
+		queue_scene_expect_data(store, number, "queued\r\n");
+	}
+	/* one that has arrived, but for the removal from todo/, stays as it is */
+	update.number = number;
+	assert_int_equal(queue_scene_update(store, &update), 0);
+	hands.busy = 0;
+	assert_int_equal(queue_update_settle(store, stage, number, NULL, NULL), 0);
+	clean(store, &hands);
+	assert_true(stands(store, QUEUE_MESS, NULL, number));
+	assert_true(stands(store, QUEUE_INFO, NULL, number));
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static void cleaning_spares_the_living(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	uint64_t queued = queue_scene_enqueue(intake, NULL, "queued\r\n");
+	struct queue_message *ours = queue_scene_write(intake, NULL, "ours\r\n");
+	struct hands hands = {.intake = intake};
+	int directory = queue_store_directory(store);
+	int64_t now_us = INT64_C(4102444800) * SECOND_US;
+	char name[QUEUE_PATH_SIZE];
+	char live[QUEUE_PATH_SIZE];
+	struct os_file_info info;
+
+	(void)state;
+	/* what other processes left: one was writing a message, one had ended one */
+	assert_int_equal(os_file_link(directory, "format", "pid/n1-1"), 0);
+	assert_int_equal(os_file_info_at(directory, "format", &info), 0);
+	queue_store_path(store, QUEUE_MESS, NULL, info.inode, name);
+	assert_int_equal(os_file_link(directory, "format", name), 0);
+	queue_store_path(store, QUEUE_TODO, "arrive", queued, live);
+	assert_int_equal(queue_intake_clean(intake, now_us, now_us, NULL, NULL), 0);
+	assert_true(has_name(store, "pid/n1-1"));
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	hands.busy = info.inode;
+	clean(store, &hands);
+	assert_true(has_name(store, name));
+	hands.busy = 0;
+	clean(store, &hands);
+	assert_false(has_name(store, name));
+	assert_int_equal(queue_intake_clean(intake, now_us, HOUR_US, NULL, NULL), 0);
+	assert_false(has_name(store, "pid/n1-1"));
+	assert_true(has_name(store, live));
+	queue_scene_expect_data(store, queued, "queued\r\n");
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, queued), 0);
+	queue_message_abandon(ours);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* Of one that comes to S5 between two steps, some names are seen and others are not. */
+static void cleaning_spares_who_comes_meanwhile(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	int result = 1;
+
+	(void)state;
+	for (unsigned before = 0; result != 0; before++) {
+		struct hands hands = {.intake = intake};
+		struct queue_cleaner *cleaner = begin_cleaning(store, &hands);
+		struct queue_update update;
+
+		assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+		result = 1;
+		for (unsigned i = 0; i < before && result != 0; i++)
+			result = queue_cleaner_step(cleaner);
+		update = queue_scene_preprocessed(store, intake);
+		finish_cleaning(cleaner);
+		assert_true(stands(store, QUEUE_MESS, NULL, update.number));
+		assert_true(stands(store, QUEUE_INFO, NULL, update.number));
+		assert_int_equal(hands.forgotten, 0);
+	}
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+#define STORE_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, queue_scene_set_up, queue_scene_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(cleaning_spares_the_living),
+		STORE_TEST(cleaning_spares_who_comes_meanwhile),
+		STORE_TEST(what_has_come_back_goes),
+		STORE_TEST(a_message_at_s4_is_settled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

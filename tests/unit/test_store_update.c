@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: ISC
+/* What becomes of a message that waits: its way to S5, outcomes, its end. */
+#include "os/file.h"
+#include "queue_scene.h"
+#include "test.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static uint64_t inode_of(struct queue_store *store, enum queue_place place, const char *service,
+			 uint64_t number)
+{
+	struct os_file_info info;
+	char name[QUEUE_PATH_SIZE];
+
+	queue_store_path(store, place, service, number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
+	return info.inode;
+}
+
+static void preprocessed_message_ends(void **state)
+{
+	static const char *const services[] = {"mailbox"};
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_control *control;
+	struct queue_update update = {
+		.is_queued = true,
+		.stage = MAIL_STAGE_ARRIVE,
+		.control = STR("map: 1 local mailbox <b@c>\nmapped: directory=1 count=1\n"),
+		.preprocess = true,
+		.link_services = services,
+		.link_service_count = 1,
+	};
+	struct queue_update outcome = {.bounce = STR("1 gone\n"),
+				       .control = STR("fail: 1 2026-11-20T08:33:11Z 5.0.0\n")};
+	struct queue_update *one = &update;
+	struct buffer bounce = {0};
+
+	(void)state;
+	assert_int_equal(queue_store_add_service(store, "mailbox"), 0);
+	update.number = queue_scene_enqueue(intake, NULL, "data\r\n");
+	outcome.number = update.number;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(update.result, 0);
+	queue_update_commit_group(store, &one, 1); /* begun again */
+	assert_int_equal(update.result, 0);
+	assert_int_equal(queue_message_remove_todo(intake, MAIL_STAGE_ARRIVE, update.number), 0);
+	one = &outcome;
+	outcome.born_us = 4711; /* of another message that had this number */
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, -ESTALE);
+	outcome.may_be_lost = true;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, -EINVAL); /* a failure must not be */
+	outcome.may_be_lost = false;
+	assert_int_equal(queue_update_read_bounce(store, update.number, &bounce), -ENOENT);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_false(queue_control_is_finished(control));
+	outcome.born_us = control->envelope->id.born_us;
+	queue_control_free(control);
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(outcome.result, 0);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_true(queue_control_is_finished(control));
+	queue_control_free(control);
+	assert_int_equal(queue_update_set_due(store, update.number, 77 * SECOND_US), 0);
+	assert_int_equal(queue_update_read_bounce(store, update.number, &bounce), 0);
+	assert_true(str_equal(buffer_view(&bounce), STR("1 gone\n")));
+	buffer_clear(&bounce);
+	assert_int_equal(queue_update_leave(store, update.number, "mailbox"), 0);
+	assert_int_equal(queue_update_finish(store, update.number, services, 1), 0);
+	assert_int_equal(queue_message_remove_data(intake, update.number), 0);
+	assert_int_equal(queue_intake_held(intake), 1);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+static void a_control_file_is_written_anew(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_update update = queue_scene_preprocessed(store, intake);
+	struct queue_control *control;
+	struct buffer whole = {0};
+	uint64_t old;
+
+	(void)state;
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	control->deliveries[0].outcome = QUEUE_WAIT;
+	control->must_be_whole = true;
+	assert_true(queue_control_outgrown(control, 0, &whole));
+	old = inode_of(store, QUEUE_INFO, NULL, update.number);
+	update.is_whole = true;
+	update.may_be_lost = true;
+	update.control = buffer_view(&whole);
+	assert_int_equal(queue_scene_update(store, &update), -EINVAL);
+	update.may_be_lost = false;
+	update.control = STR("wait: 1\n");
+	assert_int_equal(queue_scene_update(store, &update), -EINVAL);
+	update.control = buffer_view(&whole);
+	control->must_be_whole = false;
+	update.born_us++; /* of another message that had this number */
+	assert_int_equal(queue_scene_update(store, &update), -ESTALE);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	queue_update_account(control, &update);
+	assert_true(control->must_be_whole);
+	update.born_us--;
+	assert_int_equal(queue_scene_update(store, &update), 0);
+	queue_update_account(control, &update);
+	assert_false(control->must_be_whole);
+	assert_int_equal(control->size, whole.length);
+	assert_int_not_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number),
+			 inode_of(store, QUEUE_LOCAL, "mailbox", update.number));
+	queue_control_free(control);
+	assert_int_equal(queue_update_load(store, NULL, update.number, &control, NULL), 0);
+	assert_int_equal(control->deliveries[0].outcome, QUEUE_WAIT);
+	queue_control_free(control);
+	buffer_clear(&whole);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+/* A record that does not fit, tried again and again, leaves nothing. */
+static void a_full_disk_does_not_let_files_grow(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct queue_update update = queue_scene_preprocessed(store, intake);
+	struct os_file_info before;
+	struct os_file_info after;
+	struct rlimit limit;
+	struct rlimit unlimited;
+	struct buffer text = {0};
+	char name[QUEUE_PATH_SIZE];
+
+	(void)state;
+	queue_store_path(store, QUEUE_INFO, NULL, update.number, name);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &before), 0);
+	buffer_append_string(&text, "done: 1 2026-11-20T08:33:11Z 2.0.0 ");
+	memset(buffer_reserve(&text, 1000), 'x', 1000);
+	buffer_commit(&text, 1000);
+	buffer_append_byte(&text, '\n');
+	update.control = buffer_view(&text);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	limit = unlimited;
+	limit.rlim_cur = before.size + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(queue_scene_update(store, &update), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &after), 0);
+	assert_int_equal(after.size, before.size);
+	assert_int_equal(queue_scene_update(store, &update), 0);
+	buffer_clear(&text);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
+#define STORE_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, queue_scene_set_up, queue_scene_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORE_TEST(preprocessed_message_ends),
+		STORE_TEST(a_control_file_is_written_anew),
+		STORE_TEST(a_full_disk_does_not_let_files_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
