@@ -8,15 +8,17 @@
 static const uint64_t FILES = CAPABILITY(CAP_DAC_OVERRIDE);
 static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
 
-/* What a row has of a large message that others handed it. */
-#define CONTENT_TO_WRITE                  \
-	{                                 \
-		RIGHTS_QUEUE, "pid", true \
+/* What a row has of a large message that others handed it: its file is named anew when it is
+ * queued and when it is done, while who had it has yet to hear of that. */
+#define CONTENT_TO_WRITE                   \
+	{RIGHTS_QUEUE, "pid", true},       \
+	{                                  \
+		RIGHTS_QUEUE, "todo", true \
 	}
-#define CONTENT_TO_READ                     \
-	{RIGHTS_QUEUE, "todo", false},      \
-	{                                   \
-		RIGHTS_QUEUE, "mess", false \
+#define CONTENT_TO_READ                                               \
+	{RIGHTS_QUEUE, "todo", false}, {RIGHTS_QUEUE, "mess", false}, \
+	{                                                             \
+		RIGHTS_QUEUE, "pid", false                            \
 	}
 
 static const struct rights table[] = {
