@@ -55,6 +55,7 @@ class Taken:
         self.numbers = []  # that "queue" gave him
         self.packets = []  # that he was sent, to be replayed
         self.counts = {}
+        self.acts = 0
         self.others = [other for other in mx.pids() if other != pid] + [mx.process.pid]
         self.inside = subprocess.Popen([INSIDE, str(pid)], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True)
