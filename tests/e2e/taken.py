@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: ISC
 """A process of a node that somebody has taken over: he stops it (tests/sandbox/inside.c) and makes
-calls in its name, with its user, groups, sandbox and descriptors, knowing all our protocols. What
-he does is chosen by a seed, among what harms most."""
+calls in its name, with its user, groups, sandbox, descriptors and token, knowing all our protocols.
+What he does is chosen by a seed, among what harms most. Where he has root's powers he changes no
+file and signals nobody."""
 
 import contextlib
+import ctypes
 import os
 import random
+import re
 import signal
+import socket as sockets
 import struct
 import subprocess
+import time
 
 from inside import INSIDE
+from test_hostile_processes import find_token
 
 HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CONTENT = range(1, 12)
 (OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE, QUEUED,
@@ -20,6 +26,15 @@ SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"../../x", b"a\nb")
 MSG = 0x4040  # MSG_DONTWAIT | MSG_NOSIGNAL
 READ_AT_ONCE = 8192
+FLOOD = 1 << 20  # bytes of one
+ASKED = 100  # times that he looks for an answer
+CONTROL = 3  # program/child.h
+QUESTION = struct.Struct("<Ii108s")  # os/connector.h
+PIDFD_GETFD = 438
+HELPERS = {"resolve": b"resolve", "remote": b"remote", "list": b"list", "local": b"maildir",
+           "lmtp": b"box", "pipe": b"run"}
+TARGETS = {"smtpd": ("queue", "directory"), "send": ("queue",), "resolve": ("send", "directory"),
+           "list": ("send", "queue", "directory")}  # the others: "send"
 KEPT = 64  # descriptors that he was handed: he reads in them again and again
 AF_INET, STREAM, DATAGRAM, SEQPACKET = 2, 1, 2, 5
 
@@ -36,8 +51,37 @@ def text(value):
     return u32(len(value)) + value
 
 
+def find_connector(pid):
+    """The descriptor by which it asks the supervisor for connections: one end of a pair, as only
+    the control socket is besides. None: it has none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(pid)
+    try:
+        for name in sorted(map(int, os.listdir(f"/proc/{pid}/fd"))):
+            copy = libc.syscall(PIDFD_GETFD, process, name, 0)
+            if copy < 0:
+                continue
+            try:
+                one = sockets.socket(fileno=copy)
+            except OSError:  # no socket
+                os.close(copy)
+                continue
+            with one, contextlib.suppress(OSError):  # not connected
+                if (name > CONTROL and one.family == sockets.AF_UNIX and
+                        one.type == sockets.SOCK_SEQPACKET and not one.getsockname() and
+                        not one.getpeername()):
+                    return name
+    finally:
+        os.close(process)
+    return None
+
+
 def packet(kind, body=b"", tag=0, version=1):
     return struct.pack("<HHI", version, kind, tag) + body
+
+
+def netstring(value):
+    return b"%d:%s," % (len(value), value)
 
 
 class Taken:
@@ -53,6 +97,7 @@ class Taken:
         self.heard = []  # bytes that he came by
         self.kept = []  # descriptors that came to him
         self.numbers = []  # that "queue" gave him
+        self.questions = []  # that a directory was asked
         self.packets = []  # that he was sent, to be replayed
         self.counts = {}
         self.acts = 0
@@ -60,7 +105,11 @@ class Taken:
         self.inside = subprocess.Popen([INSIDE, str(pid)], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True)
         self.own_pid = int(self.call("getpid")[0])
-        self.sockets = self.find_sockets()
+        self.token = (find_token(pid, program) or b"") if program in HELPERS or program == "send" \
+            else b""
+        self.connector = find_connector(pid)
+        self.control = CONTROL
+        self.sockets = [one for one in self.find_sockets() if one != CONTROL]
 
     def release(self):
         """It ends, as who was found out would: its supervisor starts another one."""
@@ -74,8 +123,10 @@ class Taken:
     def call(self, name, *arguments):
         """Its result, "-EPERM", and what came with it; [] when it has ended."""
         try:
+            t0=time.monotonic()
             print(name, *arguments, file=self.inside.stdin, flush=True)
             words = self.inside.stdout.readline().split()
+            if time.monotonic()-t0>0.3: print("SLOW", self.program, name, str(arguments)[:200], words[:1], time.monotonic()-t0)
         except OSError:
             return []
         self.counts[name] = self.counts.get(name, 0) + 1
@@ -103,6 +154,10 @@ class Taken:
         lines = [b"stagepost 1", b"id: %d-1" % self.number(), b"from: <a@b.test>",
                  b"to: 1 <anna@a.test>", b"to: 1 <%s>" % (b"x" * self.source.choice((5, 9000))),
                  b"size: 9", b"at: %020d" % 7, b"end:", b"\0" * 9]
+        if self.source.random() < 0.3:  # as it should be
+            return (b"stagepost 1\nid: %d-660b1182f1e21\nstage: arrive\n"
+                    b"born: 2026-11-20T08:33:11.482913Z\nfrom: <thief@client.test>\nsize: %d\n"
+                    b"to: 1 <thief@a.test>\nend:\n" % (self.number(), self.source.choice((0, 6))))
         return b"\n".join(self.source.choices(lines, k=self.source.randint(0, 12))) + b"\n"
 
     def report(self):
@@ -120,7 +175,9 @@ class Taken:
         choose = self.source.choice
         large = b"z" * choose((0, 1, 100, 30000, 60000))
         return {
-            HELLO: lambda: text(choose(SERVICES)) + u32(choose((0, 1, 4 * 10**9))),
+            HELLO: lambda: text(choose(SERVICES)) + u32(choose((0, 1, 4 * 10**9))) +
+            text(choose((self.token, b"", b"send-" + b"0" * 32))),
+            MANAGE: lambda: text(self.token),
             REPORT: self.report, FINISH: self.report,
             RESOLVE: lambda: u64(self.number()) + u32(1) + text(b"") + u32(1) + u32(1) + text(b"a"),
             RESOLVED: lambda: u64(self.number()) + u32(choose((0, 1, 7))) + u32(choose((0, 1, 4))) +
@@ -138,8 +195,31 @@ class Taken:
             STANDS: lambda: u32(0) + u64(self.number()),
         }.get(kind, lambda: b"")()
 
+    def frame(self):
+        """Of the directory's protocol (src/directory/frame.h), to whoever it is."""
+        choose = self.source.choice
+        question = b"%d" % choose(self.questions or [1])
+        key = choose((b"a.test", b"anna@a.test", b"list@d.test", b"x" * 5000, b"\n", b"d.test"))
+        table = choose((b"domain", b"address", b"route", b"list", b"secret", b"x"))
+        words = choose((
+            (b"val", question, b"%d" % choose((0, 1000, 2**63)), b"%d" % choose((0, 9, 2**64)),
+             choose((b"kind mailbox", b"kind local", b"on domain " + key, b"= " + key, b"x"))),
+            (b"none", question, b"0", b"9"), (b"part", question, b"kind mailbox"),
+            (b"err", question, choose((b"later", b"bad", b"storage", b"?")), b"no"),
+            (b"new", b"%d" % choose((0, 9, 2**63)), table, key), (b"reset", b"other", b"1"),
+            (b"hello", b"1", b"other", b"1", b"read"), (b"down",), (b"up",), (b"ok", question, b"7"),
+            (b"get", question, table, key), (b"put", question, table, key, b"kind mailbox"),
+            (b"del", question, table, key), (b"list", question, table, b"", b"", b"9" * 9),
+            (b"since", b"other", b"0"), (b"watch",), (b"ping", question), (b"stats", question)))
+        said = netstring(b"".join(map(netstring, words))) * choose((1, 1, 1, 1000 if len(key) < 9
+                                                                     else 1))
+        return said[:choose((len(said), len(said), len(said), 9))][:60000]
+
     def sentence(self):
         source = self.source
+        if source.random() < (0.8 if self.program == "directory" else
+                              0.2 if "directory" in TARGETS.get(self.program, ()) else 0.02):
+            return self.frame()
         if self.packets and source.random() < 0.15:  # a replay
             return source.choice(self.packets)
         kind = source.choice((*range(1, 12), *range(33, 53), *([OPEN, SHARE, DATA] * 2), 99))
@@ -164,14 +244,15 @@ class Taken:
     def flood(self):
         """The same again and again, reading nothing."""
         to, said = self.source.choice(self.sockets), self.sentence()
-        for _ in range(self.source.choice((20, 100, 400))):
+        for _ in range(min(self.source.choice((20, 100, 400)), FLOOD // (len(said) + 1) + 5)):
             if self.number_of("sendto", to, f"~{said.hex()}", len(said), MSG, 0, 0) < 0:
                 return
 
     def hear(self, socket=None):
         words = self.call("recvmsg", socket or self.source.choice(self.sockets), "?65536", MSG)
+        heard = None
         if len(words) < 2 or words[0].startswith("-"):
-            return
+            return None
         with contextlib.suppress(ValueError):
             heard = bytes.fromhex(words[1])
             self.note(heard)
@@ -179,9 +260,12 @@ class Taken:
         for old in self.kept[:-KEPT]:
             self.call("close", old)
         del self.kept[:-KEPT]
+        return heard
 
     def note(self, heard):
         self.heard.append(heard)
+        self.questions = (self.questions + [
+            int(number) for number in re.findall(rb"3:get,\d+:(\d+),", heard)])[-100:]
         if len(heard) < 8:
             return
         _, kind, _ = struct.unpack("<HHI", heard[:8])
@@ -196,9 +280,12 @@ class Taken:
         name, kind = self.source.choice((("queue", SEQPACKET), ("send", SEQPACKET),
                                          ("notify", DATAGRAM), ("directory", STREAM)))
         socket = self.number_of("socket", 1, kind | 0o4000, 0)
+        if socket >= 0:
+            self.call("connect", socket, f"=@unix:{self.mx.run}/{name}", 110)
+        else:
+            socket = self.ask(f"{self.mx.run}/{name}", kind)
         if socket < 0:
             return
-        self.call("connect", socket, f"=@unix:{self.mx.run}/{name}", 110)
         for _ in range(self.source.randint(1, 5)):
             self.say(socket)
         order = self.source.choice((b"remove 12", b"flush", b"hold 12", b"stop", b"\0" * 999))
@@ -208,6 +295,89 @@ class Taken:
             self.call("close", socket)
         else:
             self.sockets.append(socket)  # and is silent
+
+    def ask(self, path, kind):
+        """The supervisor for a connection, as who cannot make one does."""
+        if self.connector is None:
+            return -1
+        question = QUESTION.pack(self.source.randrange(1 << 32), kind, path.encode()[:108])
+        self.call("sendto", self.connector, f"~{question.hex()}", len(question), MSG, 0, 0)
+        for _ in range(ASKED):
+            words = self.call("recvmsg", self.connector, "?64", MSG)
+            if words[:1] != ["-EAGAIN"]:
+                break
+            time.sleep(0.001)  # his own pace: nothing is waited for by the test
+        return int(words[2]) if len(words) > 2 and words[2].isdigit() else -1
+
+    def ask_wrongly(self):
+        """For what is not his; at a rate that is not, of any kind, in any size."""
+        choose = self.source.choice
+        for _ in range(choose((1, 3, 40))):
+            path = choose((f"{self.mx.run}/send", f"{self.mx.run}/notify", "/dev/log", "",
+                           "/run/systemd/private", "x" * 200, f"{self.mx.run}/../run/queue"))
+            question = QUESTION.pack(7, choose((STREAM, SEQPACKET, DATAGRAM, 99, -1)),
+                                     path.encode()[:108])
+            said = question[:choose((len(question), len(question), 0, 5))]
+            if self.connector is not None:
+                self.call("sendto", self.connector, f"~{said.hex()}", len(said), MSG, 0, 0)
+
+    def own_connection(self, name):
+        """Made as the process itself would make it."""
+        path = f"{self.mx.run}/{name}"
+        socket = self.ask(path, SEQPACKET)
+        if socket < 0:
+            socket = self.number_of("socket", 1, SEQPACKET | 0o4000, 0)
+            if socket >= 0 and self.number_of("connect", socket, f"=@unix:{path}", 110) < 0:
+                self.call("close", socket)
+                socket = -1
+        return socket
+
+    def help(self):
+        """He is believed, by his token, and lies about what he is given: what is done is not, what
+        is not his is, twice, and not at all."""
+        service = HELPERS.get(self.program)
+        socket = self.own_connection("send") if service else -1
+        if socket < 0:
+            return
+        choose = self.source.choice
+        said = packet(HELLO, text(service) + u32(choose((1, 20, 4 * 10**9))) + text(self.token))
+        self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+        for _ in range(choose((1, 5, 40))):
+            heard = self.hear(socket)
+            if heard is None or len(heard) < 8:
+                continue
+            tag = struct.unpack("<HHI", heard[:8])[2]
+            for kind in self.source.choices((REPORT, FINISH, RESOLVED, BACK), k=choose((0, 1, 3))):
+                said = packet(kind, self.body(kind), choose((tag, tag, tag, tag + 1)))
+                self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+        if self.source.random() < 0.9:
+            self.call("close", socket)
+
+    def bring(self):
+        """He opens messages as he may, keeps their files, and changes what he has committed."""
+        socket = self.own_connection("queue") if "queue" in TARGETS.get(self.program, ()) else -1
+        if socket < 0:
+            return
+        tell = lambda kind, body: self.call("sendto", socket, "~" + packet(kind, body).hex(),
+                                            8 + len(body), MSG, 0, 0)
+        for _ in range(self.source.choice((1, 8, 60))):
+            tell(OPEN, u32(16))
+            self.hear(socket)
+        for number in self.numbers[-16:]:
+            if self.source.random() < 0.5:
+                tell(SHARE, u64(number))
+                self.hear(socket)
+                self.keep()
+            if self.source.random() < 0.5:
+                tell(COMMIT, u64(number) + text(self.envelope()) + text(b"loot\r\n"))
+            self.keep()
+        if self.source.random() < 0.9:
+            self.call("close", socket)
+
+    def tell_supervisor(self):
+        said = self.source.choice((packet(self.source.choice((*CHILD, 99)), b"\xff" * 4),
+                                   packet(9, u32(2**32 - 1)), b"", b"x" * 60000))
+        self.call("sendto", self.control, f"~{said.hex()}", len(said), MSG, 0, 0)
 
     def keep(self):
         """Looks what became of what he was handed, and changes it."""
@@ -276,8 +446,9 @@ class Taken:
             if self.number_of("dup", self.source.choice(self.sockets)) < 0:
                 return
 
-    ACTIONS = ((say, 40), (hear, 25), (flood, 6), (connect, 8), (keep, 12), (signal, 3),
-               (listener, 2), (network, 2), (files, 2), (descriptors, 0.2))
+    ACTIONS = ((say, 30), (hear, 20), (flood, 5), (connect, 6), (help, 10), (bring, 10), (keep, 10),
+               (ask_wrongly, 1), (tell_supervisor, 0.02), (signal, 3), (listener, 2), (network, 2),
+               (files, 2), (descriptors, 0.2))
 
     def act(self):
         """One thing; False when it has ended."""
