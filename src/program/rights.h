@@ -15,7 +15,7 @@
 enum {
 	RIGHTS_LISTENS_MAX = 3,
 	RIGHTS_PEERS_MAX = 8,
-	RIGHTS_PLACES_MAX = 10,
+	RIGHTS_PLACES_MAX = 16,
 };
 
 /* Of the network, and besides. */
@@ -41,7 +41,7 @@ enum rights_base {
 
 struct rights_place {
 	enum rights_base base; /* 0: the end */
-	const char *path;      /* and all beneath it; "": the base itself */
+	const char *path;      /* and all beneath it; "": the base, ".": nothing beneath it */
 	bool may_write;
 };
 

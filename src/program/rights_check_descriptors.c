@@ -222,6 +222,8 @@ static bool is_beneath(struct str path, const char *base, const char *below)
 		return false;
 	if (*below == '\0')
 		return true;
+	if (strcmp(below, ".") == 0)
+		return rest.length == 0;
 	rest = str_skip(rest, 1);
 	return str_starts_with(rest, str_from(below)) &&
 	       (rest.length == strlen(below) || rest.data[strlen(below)] == '/');
