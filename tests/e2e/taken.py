@@ -27,7 +27,7 @@ TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"../../x", b"a\nb")
 MSG = 0x4040  # MSG_DONTWAIT | MSG_NOSIGNAL
 READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
-ASKED = 100  # times that he looks for an answer
+ASKED = 30  # times that he looks for an answer
 CONTROL = 3  # program/child.h
 QUESTION = struct.Struct("<Ii108s")  # os/connector.h
 PIDFD_GETFD = 438
@@ -109,7 +109,7 @@ class Taken:
             else b""
         self.connector = find_connector(pid)
         self.control = CONTROL
-        self.sockets = [one for one in self.find_sockets() if one != CONTROL]
+        self.sockets = [one for one in self.find_sockets() if one not in (CONTROL, self.connector)]
 
     def release(self):
         """It ends, as who was found out would: its supervisor starts another one."""
@@ -248,8 +248,19 @@ class Taken:
             if self.number_of("sendto", to, f"~{said.hex()}", len(said), MSG, 0, 0) < 0:
                 return
 
+    def receive(self, socket, room):
+        """What comes soon."""
+        words = []
+        for _ in range(ASKED):
+            words = self.call("recvmsg", socket, f"?{room}", MSG)
+            if words[:1] != ["-EAGAIN"]:
+                break
+            time.sleep(0.001)  # his own pace: nothing is waited for by the test
+        return words
+
     def hear(self, socket=None):
-        words = self.call("recvmsg", socket or self.source.choice(self.sockets), "?65536", MSG)
+        words = self.receive(socket, 65536) if socket is not None else self.call(
+            "recvmsg", self.source.choice(self.sockets), "?65536", MSG)
         heard = None
         if len(words) < 2 or words[0].startswith("-"):
             return None
@@ -302,24 +313,19 @@ class Taken:
             return -1
         question = QUESTION.pack(self.source.randrange(1 << 32), kind, path.encode()[:108])
         self.call("sendto", self.connector, f"~{question.hex()}", len(question), MSG, 0, 0)
-        for _ in range(ASKED):
-            words = self.call("recvmsg", self.connector, "?64", MSG)
-            if words[:1] != ["-EAGAIN"]:
-                break
-            time.sleep(0.001)  # his own pace: nothing is waited for by the test
+        words = self.receive(self.connector, 64)
         return int(words[2]) if len(words) > 2 and words[2].isdigit() else -1
 
     def ask_wrongly(self):
-        """For what is not his; at a rate that is not, of any kind, in any size."""
+        """For what is not his; at a rate that is not, of any kind."""
         choose = self.source.choice
         for _ in range(choose((1, 3, 40))):
             path = choose((f"{self.mx.run}/send", f"{self.mx.run}/notify", "/dev/log", "",
                            "/run/systemd/private", "x" * 200, f"{self.mx.run}/../run/queue"))
             question = QUESTION.pack(7, choose((STREAM, SEQPACKET, DATAGRAM, 99, -1)),
                                      path.encode()[:108])
-            said = question[:choose((len(question), len(question), 0, 5))]
             if self.connector is not None:
-                self.call("sendto", self.connector, f"~{said.hex()}", len(said), MSG, 0, 0)
+                self.call("sendto", self.connector, f"~{question.hex()}", len(question), MSG, 0, 0)
 
     def own_connection(self, name):
         """Made as the process itself would make it."""
@@ -340,6 +346,8 @@ class Taken:
         if socket < 0:
             return
         choose = self.source.choice
+        if self.source.random() < 0.2:  # or he says that he is another
+            service = choose(sorted(HELPERS.values()))
         said = packet(HELLO, text(service) + u32(choose((1, 20, 4 * 10**9))) + text(self.token))
         self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
         for _ in range(choose((1, 5, 40))):
@@ -360,9 +368,11 @@ class Taken:
             return
         tell = lambda kind, body: self.call("sendto", socket, "~" + packet(kind, body).hex(),
                                             8 + len(body), MSG, 0, 0)
-        for _ in range(self.source.choice((1, 8, 60))):
+        self.numbers = []
+        for _ in range(self.source.choice((1, 1, 8, 60))):
             tell(OPEN, u32(16))
-            self.hear(socket)
+            if self.hear(socket) is None:
+                break
         for number in self.numbers[-16:]:
             if self.source.random() < 0.5:
                 tell(SHARE, u64(number))
@@ -375,9 +385,11 @@ class Taken:
             self.call("close", socket)
 
     def tell_supervisor(self):
+        """What he must not: it ends him, or its connections for him."""
         said = self.source.choice((packet(self.source.choice((*CHILD, 99)), b"\xff" * 4),
                                    packet(9, u32(2**32 - 1)), b"", b"x" * 60000))
-        self.call("sendto", self.control, f"~{said.hex()}", len(said), MSG, 0, 0)
+        to = self.source.choice((self.control, self.connector or self.control))
+        self.call("sendto", to, f"~{said.hex()}", len(said), MSG, 0, 0)
 
     def keep(self):
         """Looks what became of what he was handed, and changes it."""
@@ -447,7 +459,7 @@ class Taken:
                 return
 
     ACTIONS = ((say, 30), (hear, 20), (flood, 5), (connect, 6), (help, 10), (bring, 10), (keep, 10),
-               (ask_wrongly, 1), (tell_supervisor, 0.02), (signal, 3), (listener, 2), (network, 2),
+               (ask_wrongly, 0.3), (tell_supervisor, 0.02), (signal, 3), (listener, 2), (network, 2),
                (files, 2), (descriptors, 0.2))
 
     def act(self):
