@@ -127,7 +127,12 @@ class Watch:
         for pid in self.pids:
             self.most[pid] = max(self.most[pid], descriptors(pid))
 
+    def is_over(self, pid):
+        return descriptors(pid) > self.before[pid] + MORE
+
     def problems(self):
+        with contextlib.suppress(AssertionError):  # what waited for him comes in one burst
+            wait_until(lambda: not any(map(self.is_over, self.pids)), "all is given back", PEACE)
         for pid in self.pids:
             name = self.names.get(pid, "supervisor")
             if not is_alive(pid):
@@ -136,7 +141,7 @@ class Watch:
                 yield f"{name} has had {read_status(pid, 'VmHWM')} KiB"
             if self.most[pid] > DESCRIPTORS:
                 yield f"{name} has had {self.most[pid]} descriptors"
-            if descriptors(pid) > self.before[pid] + MORE:
+            if self.is_over(pid):
                 yield f"{name} has kept {descriptors(pid)} descriptors, {self.before[pid]} before"
 
 
