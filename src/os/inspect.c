@@ -171,7 +171,7 @@ int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent), v
 	if (directory == NULL)
 		return -errno;
 	while ((entry = readdir(directory)) != NULL) {
-		struct os_inspect_status status;
+		struct os_inspect_status status = {0};
 		uint64_t pid;
 
 		if (str_to_u64(str_from(entry->d_name), &pid) && pid <= INT_MAX &&

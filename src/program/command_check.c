@@ -151,7 +151,7 @@ static int check_node(pid_t pid, const struct rights_expected *expected, bool is
 /* The supervisor's pid, and as whom it runs; or it is said why not, and 0. */
 static pid_t find_supervisor(const struct config *config, uid_t *user_out)
 {
-	struct os_inspect_status status;
+	struct os_inspect_status status = {0};
 	uid_t owner;
 	pid_t pid = pid_file_read(config->run, &owner);
 
