@@ -5,14 +5,17 @@ DESTDIR =
 T = 60
 CUTS = 300
 VARIANT_CUTS = 20
+# what an installation has in its folders of programs
+PROGRAMS = stagepost queue send resolve list remote lmtp local pipe launch smtpd directory \
+	directory-ldap directory-postgresql
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
 .PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants reproducible soak model fuzz inside reliability \
-	reliability-page install clean help packages
+	partition mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	fresh clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -22,11 +25,12 @@ packages: ## install the Debian packages that building and testing need
 
 run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
 	@tools/install-packages build
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory build/build.ninja
+	@ninja -C build $(PROGRAMS)
 	@tools/run $(if $(ONCE),--once)
 
-test: ## every test; the last line is "N passed, N failed"
-	@tools/install-packages --check build test
+test: ## every test, after installing what they need; the last line is "N passed, N failed"
+	@tools/install-packages build test
 	@tools/test
 
 lint: ## layout, static analysis, layers, scripts
@@ -108,6 +112,13 @@ install: all ## install below DESTDIR, prefix as given
 	@meson configure build -Dprefix=$(prefix)
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
+
+uninstall: build/build.ninja ## remove what "make install" put below DESTDIR; no mail, no configuration
+	@meson configure build -Dprefix=$(prefix)
+	@DESTDIR=$(DESTDIR) tools/uninstall build
+
+fresh: ## "make run" and a part of "make test" in a minimal Debian, as root and as another user
+	@tools/fresh $(if $(FULL),--full)
 
 clean: ## remove what was built
 	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants

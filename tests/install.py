@@ -77,6 +77,22 @@ def check_mail_commands(root, prefix, config):
     assert "empty" in listed, listed
 
 
+def check_uninstall(build, root, prefix, sysconfdir):
+    """Nothing of ours stays but what somebody wrote; nor does anything of others go."""
+    kept = root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf"
+    kept.write_text("")
+    foreign = root / prefix.lstrip("/") / "sbin/sendmail"
+    if foreign.is_symlink():
+        foreign.unlink()
+        foreign.symlink_to("sendmail.other")
+    tool = pathlib.Path(__file__).resolve().parent.parent / "tools/uninstall"
+    subprocess.check_call([tool, build], env=os.environ | {"DESTDIR": str(root)},
+                          stderr=subprocess.DEVNULL)
+    left = {path for path in root.rglob("*") if path.is_symlink() or not path.is_dir()}
+    assert left <= {kept, foreign}, left
+    assert kept in left and (foreign in left or not foreign.parent.exists())
+
+
 def check_serving(stagepost, base):
     config = base / "stagepost.conf"
     config.write_text(CONFIG.format(base=base))
@@ -112,11 +128,13 @@ def main():
         check_files(root, prefix, sysconfdir)
         check_users(root, prefix, sysconfdir)
         stagepost = root / prefix.lstrip("/") / "bin" / "stagepost"
-        subprocess.check_call([stagepost, "check", "-c", root / sysconfdir.lstrip("/")
-                               / "stagepost/stagepost.conf.example"])
+        subprocess.check_call([stagepost, "config", "-c", root / sysconfdir.lstrip("/")
+                               / "stagepost/stagepost.conf.example"],
+                              stdout=subprocess.DEVNULL)
         check_manual(stagepost, root, prefix)
         check_serving(stagepost, base)
         check_mail_commands(root, prefix, base / "stagepost.conf")
+        check_uninstall(build, root, prefix, sysconfdir)
     finally:
         shutil.rmtree(base)
 

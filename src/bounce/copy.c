@@ -47,6 +47,22 @@ static void look_through(struct bounce_copy *copy)
 	}
 }
 
+static bool has_high_bit(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] > 0x7f)
+			return true;
+	return false;
+}
+
+static bool has_utf8_address(const struct bounce_report *report)
+{
+	for (size_t i = 0; i < report->outcome_count; i++)
+		if (has_high_bit(report->outcomes[i].address))
+			return true;
+	return has_high_bit(report->recipient);
+}
+
 struct bounce_copy bounce_copy_choose(const struct bounce_report *report)
 {
 	struct str message = report->message;
@@ -64,6 +80,8 @@ struct bounce_copy bounce_copy_choose(const struct bounce_report *report)
 	if (copy.is_cut && copy.text.length <= header)
 		copy.is_header = true;
 	look_through(&copy);
+	copy.is_utf8 = report->is_utf8 &&
+		       (has_utf8_address(report) || has_high_bit(str_slice(message.data, header)));
 	return copy;
 }
 
@@ -99,13 +117,22 @@ static void append_quoted(struct buffer *out, struct str text)
 	}
 }
 
+/* A message that is not whole is none: it is a text that begins as one. */
+static const char *type_of(const struct bounce_copy *copy)
+{
+	if (copy->is_header)
+		return copy->is_utf8 ? "message/global-headers" : "text/rfc822-headers";
+	if (copy->is_cut)
+		return copy->is_8bit ? "text/plain; charset=unknown-8bit" : "text/plain";
+	return copy->is_utf8 ? "message/global" : "message/rfc822";
+}
+
 /* message/rfc822 may not be encoded (RFC 2046 section 5.2.1): it is declared as
- * it is. The header alone may, so it always travels as ASCII. */
+ * it is. The header alone may, so it travels as ASCII where the report does. */
 void bounce_copy_write(const struct bounce_copy *copy, struct buffer *out)
 {
-	buffer_append_string(out, copy->is_header ? "Content-Type: text/rfc822-headers\r\n"
-						  : "Content-Type: message/rfc822\r\n");
-	if (copy->is_header && (copy->is_8bit || copy->is_long_lined)) {
+	buffer_append_format(out, "Content-Type: %s\r\n", type_of(copy));
+	if (copy->is_header && (copy->is_8bit || copy->is_long_lined) && !copy->is_utf8) {
 		buffer_append_string(out, "Content-Transfer-Encoding: quoted-printable\r\n\r\n");
 		append_quoted(out, copy->text);
 		return;

@@ -24,16 +24,22 @@ static void append_words(struct buffer *out, size_t column, struct str text)
 	buffer_append_string(out, "\r\n");
 }
 
-void bounce_header_prefixed(struct buffer *out, const char *name, const char *prefix,
-			    struct str text)
+void bounce_header_utf8(struct buffer *out, const char *name, const char *prefix, struct str text,
+			bool is_utf8)
 {
 	struct buffer safe = {0};
 
 	buffer_append_string(&safe, prefix);
-	mail_text_append(&safe, text, MAIL_TEXT_ASCII);
+	mail_text_append(&safe, text, is_utf8 ? MAIL_TEXT_8BIT : MAIL_TEXT_ASCII);
 	buffer_append_format(out, "%s:", name);
 	append_words(out, strlen(name) + 1, buffer_view(&safe));
 	buffer_clear(&safe);
+}
+
+void bounce_header_prefixed(struct buffer *out, const char *name, const char *prefix,
+			    struct str text)
+{
+	bounce_header_utf8(out, name, prefix, text, false);
 }
 
 void bounce_header(struct buffer *out, const char *name, struct str text)

@@ -11,12 +11,16 @@ struct bounce_copy {
 	bool is_header;     /* of the header alone: text/rfc822-headers */
 	bool is_cut;        /* more was wanted than is returned */
 	bool is_8bit;       /* has a byte above 0x7f */
+	bool is_utf8;       /* the report is one of RFC 6533: it has what only UTF-8 can say */
 	bool is_long_lined; /* has a line over 998 bytes, RFC 5322 section 2.1.1 */
 };
 
 /* "name: text" CRLF, folded before words that would pass column 78. The text is
  * made safe and ASCII. (header.c) */
 void bounce_header(struct buffer *out, const char *name, struct str text);
+/* The same with UTF-8 as it is, where the report IS_UTF8. */
+void bounce_header_utf8(struct buffer *out, const char *name, const char *prefix, struct str text,
+			bool is_utf8);
 /* The same for an xtext value (RFC 3461 section 4), decoded first. */
 void bounce_header_xtext(struct buffer *out, const char *name, struct str text);
 /* PREFIX before the text in the same header. */
@@ -31,7 +35,7 @@ void bounce_text_write(const struct bounce_report *report, const struct bounce_c
 		       struct buffer *out);
 
 /* The body of the message/delivery-status part. (status.c) */
-void bounce_status_write(const struct bounce_report *report, struct buffer *out);
+void bounce_status_write(const struct bounce_report *report, bool is_utf8, struct buffer *out);
 
 /* What of the message is returned, and its MIME part after the boundary, header
  * and body. (copy.c) */

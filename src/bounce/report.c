@@ -45,7 +45,7 @@ static void choose_boundary(const struct bounce_report *report, const struct bou
 	       memmem(text.data, text.length, boundary, strlen(boundary)) != NULL);
 }
 
-static void append_addressing(const struct bounce_report *report, struct buffer *out)
+static void append_addressing(const struct bounce_report *report, bool is_utf8, struct buffer *out)
 {
 	struct buffer line = {0};
 	char date[TIMESTAMP_HEADER_SIZE];
@@ -57,7 +57,7 @@ static void append_addressing(const struct bounce_report *report, struct buffer 
 	bounce_header(out, "From", buffer_view(&line));
 	buffer_reset(&line);
 	buffer_append_format(&line, "<" STR_FORMAT ">", STR_ARGUMENTS(report->recipient));
-	bounce_header(out, "To", buffer_view(&line));
+	bounce_header_utf8(out, "To", "", buffer_view(&line), is_utf8);
 	buffer_reset(&line);
 	buffer_append_format(&line, "<%" PRIu64 ".%" PRIx64 ".%" PRIx64 ".bounce@" STR_FORMAT ">",
 			     report->id.number, (uint64_t)report->id.born_us,
@@ -66,10 +66,10 @@ static void append_addressing(const struct bounce_report *report, struct buffer 
 	buffer_clear(&line);
 }
 
-static void append_header(const struct bounce_report *report, const char *boundary, bool eight,
-			  struct buffer *out)
+static void append_header(const struct bounce_report *report, const char *boundary, bool is_utf8,
+			  bool eight, struct buffer *out)
 {
-	append_addressing(report, out);
+	append_addressing(report, is_utf8, out);
 	bounce_header(out, "Subject", str_from(subject_of(report)));
 	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
 	bounce_header(out, "MIME-Version", STR("1.0"));
@@ -97,18 +97,20 @@ static void write_parts(const struct bounce_report *report, const struct bounce_
 	char boundary[BOUNDARY_SIZE];
 
 	choose_boundary(report, copy, text, boundary);
-	append_header(report, boundary, is_8bit(text) || (copy->is_8bit && !copy->is_header), out);
+	append_header(report, boundary, copy->is_utf8,
+		      is_8bit(text) || copy->is_utf8 || (copy->is_8bit && !copy->is_header), out);
 	buffer_append_format(out, "--%s\r\n", boundary);
 	append_text_part(text, out);
-	buffer_append_format(out, "\r\n--%s\r\nContent-Type: message/delivery-status\r\n\r\n",
-			     boundary);
-	bounce_status_write(report, out);
+	buffer_append_format(out, "\r\n--%s\r\nContent-Type: message/%sdelivery-status\r\n%s\r\n",
+			     boundary, copy->is_utf8 ? "global-" : "",
+			     copy->is_utf8 ? "Content-Transfer-Encoding: 8bit\r\n" : "");
+	bounce_status_write(report, copy->is_utf8, out);
 	buffer_append_format(out, "\r\n--%s\r\n", boundary);
 	bounce_copy_write(copy, out);
 	buffer_append_format(out, "\r\n--%s--\r\n", boundary);
 }
 
-void bounce_report_write(const struct bounce_report *report, struct buffer *out)
+bool bounce_report_write(const struct bounce_report *report, struct buffer *out)
 {
 	struct bounce_copy copy = bounce_copy_choose(report);
 	struct buffer text = {0};
@@ -116,4 +118,5 @@ void bounce_report_write(const struct bounce_report *report, struct buffer *out)
 	bounce_text_write(report, &copy, &text);
 	write_parts(report, &copy, buffer_view(&text), out);
 	buffer_clear(&text);
+	return copy.is_utf8;
 }

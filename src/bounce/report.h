@@ -62,6 +62,7 @@ struct bounce_report {
 	int64_t retry_until_us; /* of delays */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
+	bool is_utf8; /* the original came with SMTPUTF8 (RFC 6531): its sender takes that */
 	const struct bounce_outcome *outcomes;
 	size_t outcome_count;
 	struct str message;    /* the original, CRLF lines; may be cut at the end */
@@ -73,7 +74,9 @@ struct bounce_report {
  * outside can add a header line, a MIME part, or a field. Of a message over
  * max_bytes whole lines are returned, and it is said; of one whose header alone
  * is over that, the first lines of the header. Without a failure only the header is
- * returned (RFC 3461 section 4.3). */
-void bounce_report_write(const struct bounce_report *report, struct buffer *out);
+ * returned (RFC 3461 section 4.3). A body that is cut is no message/rfc822 any more.
+ * True: the report is message/global and what belongs to it (RFC 6533), as addresses or the
+ * original's header are not ASCII; it is to be sent with SMTPUTF8. */
+bool bounce_report_write(const struct bounce_report *report, struct buffer *out);
 
 #endif

@@ -10,9 +10,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_host(struct str name)
+/* A word that is no name of the DNS may be a program's, unless it has an ADDRESS. */
+static bool is_host(struct str name, bool has_address)
 {
-	if (name.length == 0)
+	if (name.length == 0 || (!has_address && str_find(name, '.') < 0))
 		return false;
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
@@ -29,7 +30,9 @@ static bool is_host(struct str name)
 static bool split_reply(struct str text, struct str *host, struct str *reply)
 {
 	static const char said[] = " said: ";
+	static const char answers[] = " (in reply to ";
 	const char *verb;
+	const char *command;
 	ptrdiff_t colon = str_find(text, ':');
 	size_t length = 0;
 
@@ -41,9 +44,12 @@ static bool split_reply(struct str text, struct str *host, struct str *reply)
 	*host = str_slice(text.data, length);
 	*reply = str_skip(text, verb != NULL ? (size_t)(verb - text.data) + sizeof said - 1
 					     : (size_t)colon + 1);
+	command = memmem(reply->data, reply->length, answers, sizeof answers - 1);
+	if (verb != NULL && command != NULL && reply->data[reply->length - 1] == ')')
+		reply->length = (size_t)(command - reply->data);
 	*reply = str_trim(*reply);
-	return is_host(*host) && reply->length >= 3 && is_digit(reply->data[0]) &&
-	       is_digit(reply->data[1]) && is_digit(reply->data[2]) &&
+	return is_host(*host, text.data[length] == '[') && reply->length >= 3 &&
+	       is_digit(reply->data[0]) && is_digit(reply->data[1]) && is_digit(reply->data[2]) &&
 	       (reply->length == 3 || reply->data[3] == ' ' || reply->data[3] == '-');
 }
 
@@ -107,12 +113,16 @@ static void append_escaped(struct buffer *out, struct str text, bool is_new)
 	}
 }
 
-static void append_address(struct buffer *out, const char *name, struct str address)
+static void append_address(struct buffer *out, const char *name, struct str address, bool is_utf8)
 {
 	struct buffer escaped = {0};
 
 	if (is_ascii(address)) {
 		bounce_header_prefixed(out, name, "rfc822; ", address);
+		return;
+	}
+	if (is_utf8) {
+		bounce_header_utf8(out, name, "utf-8; ", address, true);
 		return;
 	}
 	append_escaped(&escaped, address, true);
@@ -148,7 +158,7 @@ static struct str status_of(const struct bounce_outcome *outcome)
 		       : status;
 }
 
-static void append_outcome(struct buffer *out, const struct bounce_report *report,
+static void append_outcome(struct buffer *out, const struct bounce_report *report, bool is_utf8,
 			   const struct bounce_outcome *outcome)
 {
 	bool is_problem = outcome->action == BOUNCE_FAILED || outcome->action == BOUNCE_DELAYED;
@@ -156,7 +166,7 @@ static void append_outcome(struct buffer *out, const struct bounce_report *repor
 	buffer_append_string(out, "\r\n");
 	if (outcome->original.length > 0)
 		append_original(out, outcome->original);
-	append_address(out, "Final-Recipient", outcome->address);
+	append_address(out, "Final-Recipient", outcome->address, is_utf8);
 	bounce_header(out, "Action", str_from(action_name(outcome->action)));
 	bounce_header(out, "Status", status_of(outcome));
 	if (is_problem)
@@ -167,12 +177,12 @@ static void append_outcome(struct buffer *out, const struct bounce_report *repor
 		append_date(out, "Will-Retry-Until", report->retry_until_us);
 }
 
-void bounce_status_write(const struct bounce_report *report, struct buffer *out)
+void bounce_status_write(const struct bounce_report *report, bool is_utf8, struct buffer *out)
 {
 	if (report->envid.length > 0)
 		bounce_header_xtext(out, "Original-Envelope-Id", report->envid);
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
 	append_date(out, "Arrival-Date", report->id.born_us);
 	for (size_t i = 0; i < report->outcome_count; i++)
-		append_outcome(out, report, &report->outcomes[i]);
+		append_outcome(out, report, is_utf8, &report->outcomes[i]);
 }

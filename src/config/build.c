@@ -202,10 +202,12 @@ static void add_domains(struct config *config, const struct config_tree *tree,
 		if (s->kind != CONFIG_SECTION_DOMAIN)
 			continue;
 		domain = &config->domains[config->domain_count++];
-		domain->name = config_copy_lower(config->arena, str_from(s->title));
-		if (!config_text_is_host(str_from(s->title)))
+		domain->name = config_text_to_host(config->arena, str_from(s->title));
+		if (domain->name == NULL) {
+			domain->name = s->title;
 			report_title(s, "not a domain name", "letters, digits, hyphens and dots",
 				     problems);
+		}
 		config_fill_section(config, s, domain, problems);
 	}
 }

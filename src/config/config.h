@@ -24,12 +24,22 @@ struct config_endpoint { /* "0.0.0.0:25", "[::]:25", "unix:/run/x" */
 	uint16_t port;    /* 0: UNIX socket */
 };
 
+enum config_bare_newline { /* what becomes of messages with a CR or LF alone */
+			   CONFIG_BARE_NEWLINE_AUTO, /* put right from users' programs, else
+						      * refused */
+			   CONFIG_BARE_NEWLINE_REJECT,
+			   CONFIG_BARE_NEWLINE_NORMALIZE,
+};
+
+enum config_nul { CONFIG_NUL_REJECT, CONFIG_NUL_REMOVE };
+
 struct config_listen {
 	enum config_protocol protocol;
 	struct config_endpoint *addresses;
 	size_t address_count;
 	enum mail_stage stage;
 	bool proxy; /* connections begin with a PROXY header */
+	enum config_bare_newline bare_newline;
 };
 
 enum config_service_kind { /* 0: none that is known */
@@ -151,6 +161,9 @@ struct config {
 	enum config_sync queue_sync;
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
+	enum config_nul nul;         /* in messages */
+	bool allow_early_commands;   /* do not end sessions for them */
+	bool strict_addresses;       /* of the commands MAIL and RCPT, and greetings */
 	uint64_t maxsize;            /* bytes of a message */
 	uint32_t maxrecipients;      /* of one SMTP transaction */
 	uint32_t maxhops;            /* Received header lines */
@@ -185,6 +198,8 @@ struct config {
 	const struct config_domain **domain_index; /* the same, in order of their names */
 	struct config_network *relay_from;
 	size_t relay_from_count;
+	struct config_network *own_addresses; /* besides those that clients reach */
+	size_t own_address_count;
 	struct config_network *proxy_from;
 	size_t proxy_from_count;
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
@@ -224,6 +239,11 @@ MUST_CHECK int config_load(const char *file, struct config **config_out,
 void config_free(struct config *config);
 void config_problems_clear(struct config_problems *problems);
 
+/* The line in TEXT, a configuration that config_parse() has accepted, of the setting called NAME as
+ * problems call it ("user", "service box.user"); of its section where it is left out; 0: neither
+ * stands there. */
+unsigned config_setting_line(struct str text, const char *name);
+
 /* "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each, a line each. */
 void config_problems_print(const struct config_problems *problems, const char *file,
 			   struct buffer *out);
@@ -249,6 +269,8 @@ const char *config_default_domain(const struct config *config);
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
+/* Whether setting own_addresses has the address. */
+bool config_is_own_address(const struct config *config, const struct in6_addr *address);
 /* Whether a proxy at the address is believed whom it names as its client. */
 bool config_is_proxy(const struct config *config, const struct in6_addr *address);
 

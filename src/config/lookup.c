@@ -135,6 +135,11 @@ bool config_may_relay(const struct config *config, const struct in6_addr *addres
 	return is_in_any(address, config->relay_from, config->relay_from_count);
 }
 
+bool config_is_own_address(const struct config *config, const struct in6_addr *address)
+{
+	return is_in_any(address, config->own_addresses, config->own_address_count);
+}
+
 bool config_is_proxy(const struct config *config, const struct in6_addr *address)
 {
 	return is_in_any(address, config->proxy_from, config->proxy_from_count);

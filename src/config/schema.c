@@ -14,6 +14,14 @@ static const struct config_word target_words[] = {
 	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
 static const struct config_word stage_words[] = {
 	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
+static const struct config_word bare_newline_words[] = {
+	{"auto", CONFIG_BARE_NEWLINE_AUTO},
+	{"reject", CONFIG_BARE_NEWLINE_REJECT},
+	{"normalize", CONFIG_BARE_NEWLINE_NORMALIZE},
+	{NULL, 0},
+};
+static const struct config_word nul_words[] = {
+	{"reject", CONFIG_NUL_REJECT}, {"remove", CONFIG_NUL_REMOVE}, {NULL, 0}};
 static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
 						{"lmtp", CONFIG_SERVICE_LMTP},
 						{"pipe", CONFIG_SERVICE_PIPE},
@@ -134,8 +142,32 @@ static const struct config_setting settings[] = {
 		INITIAL(""),
 		MEANING("The clients that may send to any address. An address alone is a network "
 			"of one.")),
+	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
+		INITIAL(""),
+		MEANING("Addresses of this host besides those that clients reach, such as the one "
+			"in front of a translating router: mail for user@[ADDRESS] is local, that "
+			"of the host name where it is a domain of ours, or else of the first "
+			"domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
+	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
+		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
+			"other programs cut messages off: it is refused, or the NULs are removed. "
+			"It is never sent on with them.")),
+	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
+		INITIAL("no"),
+		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
+			"once without having heard an answer to EHLO, or data before it was told "
+			"to go on. Otherwise its session is ended. Mail servers never do it; "
+			"programs that blast mail and attacks do, and some scripts: clients in "
+			"relay_from are borne with. A client that speaks HTTP is sent away in "
+			"either case unless this is yes.")),
+	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
+		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
+			"their greeting. Otherwise what real clients send passes, too: addresses "
+			"without angle brackets, dots in a row or at an end of a local part, and "
+			"any name in HELO and EHLO, which is logged and told with a question mark "
+			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
 		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
 	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
@@ -227,6 +259,15 @@ static const struct config_setting settings[] = {
 	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
 		MEANING("Whether the connections come from a proxy that names its client in a "
 			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
+	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
+		WORDS(bare_newline_words),
+		MEANING("What becomes of a message in which a CR or LF stands alone, which others "
+			"may take for a line end: with that, a second message can be smuggled "
+			"inside of one. reject refuses it. normalize makes an LF a line end, and a "
+			"CR a space, or nothing before a line end. auto is normalize for "
+			"submission and for clients in relay_from, whose programs often write such "
+			"lines, and reject for all others. Only CR LF, a dot and CR LF end a "
+			"message in any case.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
 		MEANING("What the service does.")),

@@ -9,10 +9,12 @@ static struct config_complaint parse_local_part(const struct config_setting *set
 						const struct config *config, struct str text,
 						void *place)
 {
+	const char *form = config_text_to_local_part(config->arena, text);
+
 	(void)setting;
-	if (!config_text_is_local_part(text))
+	if (form == NULL)
 		return config_type_complain("not a local part");
-	*(const char **)place = config_copy_lower(config->arena, text);
+	*(const char **)place = form;
 	return config_type_fine;
 }
 
@@ -199,11 +201,23 @@ static const char *literal_of(const struct config *config, struct str relay)
 	return copy;
 }
 
-static bool is_route_domain(struct str domain)
+/* In its one form; NULL when it is none. */
+static const char *route_domain(const struct config *config, struct str domain)
 {
+	const char *form;
+	char *subdomains;
+
 	if (domain.length == 0 || str_equal(domain, STR("!")))
-		return true;
-	return config_text_is_host(domain.data[0] == '.' ? str_skip(domain, 1) : domain);
+		return arena_copy(config->arena, domain);
+	if (domain.data[0] != '.')
+		return config_text_to_host(config->arena, domain);
+	form = config_text_to_host(config->arena, str_skip(domain, 1));
+	if (form == NULL)
+		return NULL;
+	subdomains = arena_alloc(config->arena, strlen(form) + 2);
+	subdomains[0] = '.';
+	memcpy(subdomains + 1, form, strlen(form) + 1);
+	return subdomains;
 }
 
 static struct config_complaint parse_route(const struct config_setting *setting,
@@ -218,16 +232,16 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 	(void)setting;
 	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
 		return config_type_complain("no ':' behind the domain");
-	if (!is_route_domain(domain))
+	route.domain = route_domain(config, domain);
+	if (route.domain == NULL)
 		return config_type_complain("not a domain before the ':'");
-	route.domain = config_copy_lower(config->arena, domain);
 	str_split(&rest, ';', &relay);
 	if (rest.data != NULL && !config_text_to_port(rest, &route.port))
 		return (struct config_complaint){"not a port behind the ';'", "1 to 65535"};
 	if (relay.length > 0) {
 		route.relay = literal_of(config, relay);
-		if (route.relay == NULL && config_text_is_host(relay))
-			route.relay = config_copy_lower(config->arena, relay);
+		if (route.relay == NULL)
+			route.relay = config_text_to_host(config->arena, relay);
 		if (route.relay == NULL)
 			return config_type_complain("not a host name or address behind the ':'");
 	}

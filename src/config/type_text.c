@@ -26,10 +26,12 @@ const struct config_type config_type_log_level = {.name = "word",
 static struct config_complaint parse_host(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
+	const char *form = config_text_to_host(config->arena, text);
+
 	(void)setting;
-	if (!config_text_is_host(text))
+	if (form == NULL)
 		return config_type_complain("not a host name");
-	*(const char **)place = config_copy_lower(config->arena, text);
+	*(const char **)place = form;
 	return config_type_fine;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "config/value.h"
+#include "mail/localpart.h"
+#include "mail/unicode.h"
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -36,6 +38,27 @@ bool config_text_is_host(struct str text)
 		}
 	}
 	return has_letter;
+}
+
+const char *config_text_to_host(struct arena *arena, struct str text)
+{
+	struct mail_domain form;
+
+	if (!mail_domain_form(text, &form) || !config_text_is_host(mail_domain_view(&form)))
+		return NULL;
+	return arena_copy(arena, mail_domain_view(&form));
+}
+
+const char *config_text_to_local_part(struct arena *arena, struct str text)
+{
+	struct mail_address address;
+	struct mail_localpart form;
+
+	if (text.length == 0 || text.data[0] == '"' ||
+	    mail_address_parse(text, MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN, &address) < 0 ||
+	    address.local.length < text.length || mail_localpart_parse(text, &form) < 0)
+		return NULL;
+	return arena_copy(arena, mail_localpart_whole(&form));
 }
 
 bool config_text_is_local_part(struct str text)

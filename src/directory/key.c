@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "directory/key.h"
 #include "base/utf8.h"
-#include "directory/key_internal.h"
 #include "mail/address.h"
+#include "mail/unicode.h"
 #include <errno.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ int directory_key_domain(struct str text, struct buffer *out)
 		buffer_commit(out, text.length);
 		return 0;
 	}
-	if (directory_unicode_domain(text, out) < 0)
+	if (mail_unicode_domain(text, out) < 0)
 		return -EINVAL;
 	if (out->length - before > DOMAIN_MAX) {
 		buffer_truncate(out, before);
@@ -186,7 +186,7 @@ static int append_local(struct str local, struct buffer *out)
 		length = -EINVAL;
 	if (length <= 0)
 		return -EINVAL;
-	error = directory_unicode_local(str_slice(bare, (size_t)length), &form);
+	error = mail_unicode_local(str_slice(bare, (size_t)length), &form);
 	if (error == 0)
 		append_quoted(buffer_view(&form), out);
 	buffer_clear(&form);
@@ -309,7 +309,7 @@ void directory_key_display(struct str key, struct buffer *out)
 		struct str domain = at < 0 ? word : str_skip(word, (size_t)at + 1);
 
 		buffer_append(out, word.data, word.length - domain.length);
-		directory_unicode_display(domain, out);
+		mail_unicode_display(domain, out);
 		key = str_skip(key, word.length);
 		if (key.length > 0)
 			buffer_append_byte(out, ' ');

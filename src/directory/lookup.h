@@ -91,9 +91,11 @@ void directory_request_cancel(struct directory_request *request);
 
 /* Whether a server may accept an address with RESULT as a recipient: *VERDICT is of class OK;
  * or FAIL 5.1.1 (no such user), 5.7.1 (not ours, and the client may not relay), 5.1.3 (no
- * mailbox can have such a name), or as the record says; or WAIT while there is no answer. */
-void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
-			       struct mail_verdict *verdict);
+ * mailbox can have such a name), or as the record says; or WAIT while there is no answer. The
+ * verdict says nothing of how we are made: where it leaves out what the operator wants to know,
+ * that is returned, which lives as long as RESULT; otherwise NULL. */
+const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+				      struct mail_verdict *verdict);
 
 /* The members of a list, in the order of their keys, DIRECTORY_LIST_MAX at most. */
 struct directory_members {

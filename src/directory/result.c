@@ -33,10 +33,26 @@ void directory_result_add(struct directory_result *result, const struct director
 	added->address = arena_copy_str(result->arena, target->address);
 }
 
-void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
-			       struct mail_verdict *verdict)
+/* Texts with names of services, servers, users or the addresses behind an address. */
+static const char *public_text(const struct mail_verdict *verdict)
 {
+	if (strcmp(verdict->status, "4.3.5") == 0)
+		return "Mail for this address cannot be taken now";
+	if (strcmp(verdict->status, "5.4.6") == 0)
+		return "Mail for this address would loop";
+	return NULL;
+}
+
+const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+				      struct mail_verdict *verdict)
+{
+	const char *text = public_text(&result->verdict);
+
 	*verdict = result->verdict;
 	if (result->answer == DIRECTORY_NOT_LOCAL && !client_may_relay)
 		mail_verdict_set(verdict, "5.7.1", "Relaying denied");
+	if (text == NULL)
+		return NULL;
+	mail_verdict_set(verdict, result->verdict.status, "%s", text);
+	return result->verdict.text;
 }

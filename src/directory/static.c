@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "directory/internal.h"
 #include "mail/localpart.h"
+#include "mail/unicode.h"
 
 static void refuse(struct directory_result *result, const char *status, const char *text)
 {
@@ -84,10 +85,14 @@ void directory_static_lookup(const struct config *config, struct str address,
 			     struct directory_result *result)
 {
 	struct mail_parts parts = mail_parts_of(address);
-	const struct config_domain *domain = find_domain(config, parts.domain);
+	const struct config_domain *domain;
 	struct mail_localpart local;
+	struct mail_domain name;
 	bool is_valid = mail_localpart_parse(parts.local, &local) == 0;
 
+	mail_domain_form(parts.domain, &name);
+	parts.domain = mail_domain_view(&name);
+	domain = find_domain(config, parts.domain);
 	if (!is_valid ||
 	    (parts.domain.length == 0 && !is_postmaster(mail_localpart_user(&local)))) {
 		refuse(result, "5.1.3", "The recipient is no address");

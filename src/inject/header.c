@@ -165,12 +165,16 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 	struct str rest = buffer_view(&header->text);
 	struct inject_field field;
 	bool is_resent = false;
+	bool was_seen = false;
 	int error = 0;
 
 	while (!is_resent && inject_header_next(&rest, &field))
 		is_resent = has_recipients(&field, true);
 	rest = buffer_view(&header->text);
 	while (error == 0 && inject_header_next(&rest, &field)) {
+		was_seen |= has_recipients(&field, is_resent);
+		if (is_resent && was_seen && str_equal_nocase(field.name, STR("received")))
+			break; /* a way it went before: what follows is of an earlier resending */
 		if (!has_recipients(&field, is_resent))
 			continue;
 		*bad_out = field.name;

@@ -35,7 +35,8 @@ size_t inject_header_count(const struct inject_header *header, struct str name);
 
 /* Calls EACH as inject_addresses_parse() does with the addresses of To, Cc and
  * Bcc, or of the fields Resent-To, -Cc and -Bcc where there are any (RFC 5322
- * section 3.6.6). -EBADMSG: *BAD_OUT is the field that is no address list. */
+ * section 3.6.6): those of the last resending, which stand before the Received
+ * fields of the one before. -EBADMSG: *BAD_OUT is the field that is no address list. */
 MUST_CHECK int inject_header_recipients(const struct inject_header *header, struct str hostname,
 					int (*each)(void *context, struct str address),
 					void *context, struct str *bad_out);

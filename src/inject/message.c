@@ -28,6 +28,7 @@ int inject_exit_status(int error)
 	case EDESTADDRREQ:
 		return INJECT_USAGE;
 	case EBADMSG:
+	case EILSEQ:
 	case EINVAL:
 		return INJECT_BAD_DATA;
 	case EFBIG:

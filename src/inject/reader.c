@@ -27,9 +27,35 @@ static size_t plain_length(struct str bytes)
 	return cr != NULL ? (size_t)(cr - bytes.data) : before;
 }
 
-static size_t take_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
+/* Behind a CR that ends no line. */
+static void end_return(struct inject_reader *reader, struct buffer *out)
+{
+	if (reader->state == INJECT_READER_DOT)
+		buffer_append_byte(out, '.');
+	buffer_append_byte(out, ' ');
+	reader->has_cr = false;
+	reader->state = INJECT_READER_MIDDLE;
+}
+
+static int append_plain(const struct inject_reader *reader, struct str text, struct buffer *out)
+{
+	const char *nul;
+
+	while ((nul = memchr(text.data, '\0', text.length)) != NULL) {
+		if (!reader->removes_nul)
+			return -EILSEQ;
+		buffer_append(out, text.data, (size_t)(nul - text.data));
+		text = str_skip(text, (size_t)(nul - text.data) + 1);
+	}
+	buffer_append_str(out, text);
+	return 0;
+}
+
+/* How many bytes were taken, or an error. */
+static ssize_t take_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
 {
 	size_t length = plain_length(bytes);
+	int error;
 
 	if (reader->state == INJECT_READER_START && reader->dot_ends && bytes.data[0] == '.') {
 		reader->state = INJECT_READER_DOT;
@@ -38,33 +64,34 @@ static size_t take_text(struct inject_reader *reader, struct str bytes, struct b
 	if (reader->state == INJECT_READER_DOT)
 		buffer_append_byte(out, '.');
 	reader->state = INJECT_READER_MIDDLE;
-	buffer_append(out, bytes.data, length);
-	return length;
+	error = append_plain(reader, str_slice(bytes.data, length), out);
+	return error < 0 ? error : (ssize_t)length;
 }
 
 int inject_reader_take(struct inject_reader *reader, struct str bytes, struct buffer *out)
 {
 	while (bytes.length > 0 && reader->state != INJECT_READER_END) {
-		size_t taken = 1;
+		ssize_t taken = 1;
 
-		if (bytes.data[0] == '\n')
+		if (bytes.data[0] == '\n') {
 			end_line(reader, out);
-		else if (reader->has_cr)
-			return -EBADMSG;
-		else if (bytes.data[0] == '\r')
+		} else if (bytes.data[0] == '\r') {
 			reader->has_cr = true;
-		else
+		} else {
+			if (reader->has_cr)
+				end_return(reader, out);
 			taken = take_text(reader, bytes, out);
-		bytes = str_skip(bytes, taken);
+		}
+		if (taken < 0)
+			return (int)taken;
+		bytes = str_skip(bytes, (size_t)taken);
 	}
 	return 0;
 }
 
 int inject_reader_finish(struct inject_reader *reader, struct buffer *out)
 {
-	if (reader->has_cr)
-		return -EBADMSG;
-	if (reader->state == INJECT_READER_MIDDLE)
+	if (reader->state == INJECT_READER_MIDDLE || reader->has_cr)
 		end_line(reader, out);
 	reader->state = INJECT_READER_END;
 	return 0;

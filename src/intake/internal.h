@@ -41,12 +41,15 @@ struct intake_session {
 	struct directory_request recipient; /* while the directory is asked for one */
 	struct queue_client_message message;
 	struct mail_id id;            /* of that message */
+	int64_t message_began_us;     /* monotonic: when it got its number */
 	struct intake_client *client; /* NULL: it is not counted */
 	struct intake_pace pace;
 	struct intake_pace idle; /* the same, but only a message ends it */
 	int64_t deadline_us;     /* monotonic; the client must have been heard by then */
 	int64_t timer_us;        /* when the timer fires */
+	uint64_t refusals;       /* of commands, so far */
 	size_t unsent;           /* bytes of replies that the client did not take yet */
+	const char *reason;      /* of a refusal, for the log alone; NULL: the reply says it */
 	int socket;
 	bool may_relay;
 	bool is_asking;  /* a question is with somebody else */

@@ -10,10 +10,21 @@ static void queue_verdict(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
+	else if (error == -ETIMEDOUT)
+		mail_verdict_set(verdict, "4.4.2", "The message took longer than a day");
 	else if (error == -E2BIG)
 		mail_verdict_set(verdict, "5.3.4", "The envelope is over the size limit");
 	else
 		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
+}
+
+/* Who writes a message gives up after a day (qmail internals, section 3): what is longer
+ * under way may be taken for litter. */
+static const int64_t MESSAGE_US = DAY_US;
+
+static bool is_too_late(const struct intake_session *session)
+{
+	return os_clock_monotonic_us() - session->message_began_us > MESSAGE_US;
 }
 
 /* The directory has answered, perhaps at once. */
@@ -23,8 +34,9 @@ static void on_recipient_known(void *context, const struct directory_result *res
 	struct mail_verdict verdict;
 
 	session->is_asking = false;
-	directory_judge_recipient(result, session->may_relay, &verdict);
+	session->reason = directory_judge_recipient(result, session->may_relay, &verdict);
 	smtp_server_answer(session->server, &verdict);
+	session->reason = NULL;
 	if (!session->is_pumping)
 		intake_session_pump(session);
 }
@@ -41,6 +53,7 @@ static void answer_open(struct intake_session *session, int result)
 		return;
 	}
 	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
+	session->message_began_us = os_clock_monotonic_us();
 	smtp_server_answer_open(session->server, session->id);
 }
 
@@ -118,6 +131,11 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 		queue_client_open(session->intake->queue, &session->message);
 		break;
 	case SMTP_QUESTION_COMMIT:
+		if (is_too_late(session)) {
+			queue_client_abandon(&session->message);
+			answer_commit(session, -ETIMEDOUT);
+			break;
+		}
 		session->is_asking = true;
 		queue_client_commit(&session->message, question->envelope,
 				    buffer_view(smtp_server_body(session->server)));
@@ -159,6 +177,11 @@ void intake_question_see_to_body(struct intake_session *session)
 	    !smtp_server_message_is_open(session->server)) {
 		session->is_asking &= state != QUEUE_CLIENT_SHARING;
 		queue_client_abandon(&session->message);
+		return;
+	}
+	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
+	    is_too_late(session)) {
+		data_failed(session, -ETIMEDOUT);
 		return;
 	}
 	/* first the file is asked for, which may be there at once, then it is written */

@@ -7,13 +7,27 @@
 #include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
-enum { READ_SIZE = 65536, IDLE_LOOKS = 16 };
+enum {
+	READ_SIZE = 65536,
+	IDLE_LOOKS = 16,
+	REFUSALS_LOGGED = 50, /* commands of a session */
+};
 
 /* How long a client is waited for, since it connected or brought a message, before its
  * place may be given to another one: no honest client of a busy server loses it. */
 static const int64_t IDLE_US = SECOND_US;
+
+static void log_end(const struct intake_session *session)
+{
+	if (session->refusals > REFUSALS_LOGGED)
+		log_event(EVENT_LOG_WITHHELD, log_string("of", "command_refused"),
+			  log_number("lines", (int64_t)(session->refusals - REFUSALS_LOGGED)),
+			  log_string("client", session->address));
+	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
+}
 
 static void session_free(struct intake_session *session)
 {
@@ -31,7 +45,7 @@ static void session_free(struct intake_session *session)
 		os_socket_close_politely(session->socket);
 	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
-	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
+	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
 	free(session);
@@ -47,15 +61,32 @@ static struct str first_line(struct str text)
 
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
 {
-	const struct intake_session *session = context;
+	struct intake_session *session = context;
 
+	/* two bytes make a line of a hundred: a session may have only so many */
+	if (!refusal->is_message && session->refusals++ >= REFUSALS_LOGGED)
+		return;
 	log_event(refusal->is_message ? EVENT_MESSAGE_REFUSED : EVENT_COMMAND_REFUSED,
 		  log_string("client", session->address),
 		  log_str("helo", smtp_server_helo(session->server)),
 		  log_number("code", refusal->code),
 		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
-		  log_string("text", refusal->text),
+		  log_string("text", session->reason != NULL ? session->reason : refusal->text),
 		  log_str("command", first_line(refusal->command)));
+}
+
+bool intake_is_our_address(void *context, const struct in6_addr *address)
+{
+	const struct intake_session *session = context;
+	union os_socket_address local;
+	struct in6_addr mapped;
+
+	if (config_is_own_address(session->intake->config, address))
+		return true;
+	if (os_socket_local_address(session->socket, &local) < 0)
+		return false;
+	mapped = os_socket_address_mapped(&local);
+	return local.any.sa_family != AF_UNIX && memcmp(&mapped, address, sizeof mapped) == 0;
 }
 
 static void feed_kept(struct intake_session *session)
@@ -307,6 +338,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->intake = intake;
 	session->socket = socket;
 	session->may_relay = config_may_relay(intake->config, &mapped);
+	who.is_ours = session->may_relay;
 	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
 	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);

@@ -5,6 +5,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/internal.h"
+#include "log/pass.h"
 #include "log/sink.h"
 #include <stdlib.h>
 #include <string.h>
@@ -298,6 +299,25 @@ void log_write(enum log_name name, const struct log_field *fields)
 	append_line(&logger.lines, name, fields);
 	if (events[name].level >= LOG_WARNING_LEVEL || logger.lines.length > GATHER_MAX)
 		flush(0);
+}
+
+bool log_pass_has_room(void)
+{
+	if (logger.lines.length >= PENDING_MAX / 2)
+		flush(0);
+	return logger.lines.length < PENDING_MAX / 2;
+}
+
+void log_append(enum log_level level, struct str line)
+{
+	if (logger.lines.length >= PENDING_MAX) {
+		logger.lost++;
+		return;
+	}
+	if (logger.is_journal)
+		buffer_append_format(&logger.lines, "<%d>", log_sink_priority(level));
+	buffer_append_str(&logger.lines, line);
+	buffer_append_byte(&logger.lines, '\n');
 }
 
 void log_flush(void)

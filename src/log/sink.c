@@ -2,6 +2,7 @@
 #include "log/sink.h"
 #include "base/descriptor.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET } kind;
+static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } kind;
+
+/* A pipe that cannot block and does not kill, as the supervisor gives each process one of its
+ * own. */
+static bool is_own_pipe(void)
+{
+	struct sigaction broken;
+	int flags = fcntl(STDERR_FILENO, F_GETFL);
+
+	return flags >= 0 && (flags & O_NONBLOCK) != 0 && sigaction(SIGPIPE, NULL, &broken) == 0 &&
+	       broken.sa_handler == SIG_IGN;
+}
 
 void log_sink_open(void)
 {
@@ -22,6 +34,9 @@ void log_sink_open(void)
 		kind = SINK_FILE;
 	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
 		kind = SINK_SOCKET;
+	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode) &&
+		 is_own_pipe())
+		kind = SINK_OWN;
 }
 
 /* Whole lines, as many as are written in one piece. A pipe that is ready takes
@@ -30,7 +45,7 @@ static size_t piece_length(struct str lines)
 {
 	ptrdiff_t end;
 
-	if (kind == SINK_FILE || lines.length <= PIPE_BUF)
+	if (kind == SINK_FILE || kind == SINK_OWN || lines.length <= PIPE_BUF)
 		return lines.length;
 	end = str_find_last(str_slice(lines.data, PIPE_BUF), '\n');
 	return end < 0 ? PIPE_BUF : (size_t)end + 1;
@@ -61,12 +76,14 @@ static ssize_t write_piece(struct str piece, int wait_ms)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
 
-	if (kind == SINK_FILE)
+	if (kind == SINK_FILE || (kind == SINK_OWN && wait_ms == 0))
 		return write(STDERR_FILENO, piece.data, piece.length);
 	if (poll(&ready, 1, wait_ms) == 0) {
 		errno = EAGAIN;
 		return -1;
 	}
+	if (kind == SINK_OWN)
+		return write(STDERR_FILENO, piece.data, piece.length);
 	if (kind == SINK_SOCKET)
 		return send(STDERR_FILENO, piece.data, piece.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return write_quietly(piece.data, piece.length);

@@ -29,17 +29,21 @@ static size_t character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
 	return allow_utf8 ? utf8_length(s) : 0;
 }
 
-/* Atoms with single dots between them; its length, 0 when there is none. */
-static size_t dot_string_length(struct str s, bool allow_utf8)
+/* Atoms with dots between them, single ones when it is strict; its length, 0 when
+ * there is none. */
+static size_t dot_string_length(struct str s, unsigned flags)
 {
+	bool allow_utf8 = flags & MAIL_ADDRESS_UTF8;
+	bool is_strict = flags & MAIL_ADDRESS_STRICT;
 	size_t length = 0;
 	bool in_atom = false;
 
 	for (;;) {
 		size_t step = character(str_skip(s, length), is_atext, allow_utf8);
 
-		if (step == 0 && in_atom && length < s.length && s.data[length] == '.') {
-			in_atom = false;
+		if (step == 0 && (in_atom || !is_strict) && length < s.length &&
+		    s.data[length] == '.') {
+			in_atom = !is_strict;
 			length++;
 			continue;
 		}
@@ -108,13 +112,11 @@ bool mail_domain_is_valid(struct str name)
 	return domain_is_valid(name, false);
 }
 
-/* "[192.0.2.1]" or "[IPv6:2001:db8::1]"; RFC 5321 section 4.1.3 without the
- * general form, for which no tag was ever registered. */
-static bool literal_is_valid(struct str literal)
+bool mail_literal_parse(struct str literal, struct in6_addr *out)
 {
 	const struct str tag = STR("IPv6:");
 	char text[INET6_ADDRSTRLEN];
-	struct in6_addr address;
+	struct in6_addr address = {0};
 	int family = AF_INET;
 
 	if (literal.length < 2 || literal.data[literal.length - 1] != ']')
@@ -130,7 +132,13 @@ static bool literal_is_valid(struct str literal)
 		return false;
 	memcpy(text, literal.data, literal.length);
 	text[literal.length] = '\0';
-	return inet_pton(family, text, &address) == 1;
+	if (family == AF_INET6)
+		return inet_pton(family, text, out) == 1;
+	if (inet_pton(family, text, &address.s6_addr[12]) != 1)
+		return false;
+	address.s6_addr[10] = address.s6_addr[11] = 0xff;
+	*out = address;
+	return true;
 }
 
 static int parse_domain(struct str domain, unsigned flags, struct mail_address *address)
@@ -140,7 +148,7 @@ static int parse_domain(struct str domain, unsigned flags, struct mail_address *
 	address->domain = domain;
 	address->is_literal = domain.length > 0 && domain.data[0] == '[';
 	if (address->is_literal)
-		return literal_is_valid(domain) ? 0 : -EINVAL;
+		return mail_literal_parse(domain, &(struct in6_addr){0}) ? 0 : -EINVAL;
 	return domain_is_valid(domain, flags & MAIL_ADDRESS_UTF8) ? 0 : -EINVAL;
 }
 
@@ -155,7 +163,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 		return -EINVAL;
 	if (text.length > 0) {
 		local = text.data[0] == '"' ? quoted_string_length(text, allow_utf8)
-					    : dot_string_length(text, allow_utf8);
+					    : dot_string_length(text, flags);
 		if (local == 0)
 			return -EINVAL;
 		if (local > MAIL_LOCAL_MAX)
@@ -178,4 +186,9 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 bool mail_sender_is_null(struct str sender)
 {
 	return sender.length == 0 || str_equal(sender, STR("#@[]"));
+}
+
+struct str mail_sender_told(struct str sender)
+{
+	return mail_sender_is_null(sender) ? STR("") : sender;
 }

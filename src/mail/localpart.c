@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "mail/localpart.h"
+#include "mail/unicode.h"
 #include <errno.h>
+#include <string.h>
 
 enum { COMPONENT_MAX = 255 }; /* NAME_MAX of every Linux filesystem we know */
 
@@ -27,6 +29,28 @@ static int unquote(struct str local, struct mail_localpart *out)
 	return i + 1 == local.length ? 0 : -EINVAL;
 }
 
+/* One mailbox for all cases and compositions of a letter. What has no such form, as bytes that
+ * are not UTF-8, stays what it is. */
+static int fold(struct mail_localpart *local)
+{
+	struct buffer form = {0};
+	bool fits = true;
+	bool is_ascii = true;
+
+	str_lower(local->text, local->length);
+	for (size_t i = 0; i < local->length; i++)
+		is_ascii = is_ascii && (unsigned char)local->text[i] < 0x80;
+	if (!is_ascii && mail_unicode_local(mail_localpart_whole(local), &form) == 0) {
+		fits = form.length < sizeof local->text;
+		if (fits) {
+			memcpy(local->text, buffer_data(&form), form.length);
+			local->length = form.length;
+		}
+	}
+	buffer_clear(&form);
+	return fits ? 0 : -EINVAL;
+}
+
 int mail_localpart_parse(struct str local, struct mail_localpart *out)
 {
 	struct mail_localpart parsed = {.length = 0};
@@ -41,7 +65,8 @@ int mail_localpart_parse(struct str local, struct mail_localpart *out)
 		for (; parsed.length < local.length; parsed.length++)
 			parsed.text[parsed.length] = local.data[parsed.length];
 	}
-	str_lower(parsed.text, parsed.length);
+	if (fold(&parsed) < 0)
+		return -EINVAL;
 	plus = str_find(str_slice(parsed.text, parsed.length), '+');
 	parsed.user_length = plus > 0 ? (size_t)plus : parsed.length;
 	*out = parsed;
@@ -74,9 +99,11 @@ void mail_local_unquote(struct str local, struct buffer *out)
 void mail_address_write(struct str local, struct str domain, struct buffer *out)
 {
 	struct mail_address parsed;
-	bool is_plain = mail_address_parse(local, MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN,
-					   &parsed) != -EINVAL &&
-			str_find(local, '"') < 0 && str_find(local, '@') < 0;
+	bool is_plain =
+		mail_address_parse(local,
+				   MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN | MAIL_ADDRESS_STRICT,
+				   &parsed) != -EINVAL &&
+		str_find(local, '"') < 0 && str_find(local, '@') < 0;
 
 	if (!is_plain)
 		buffer_append_byte(out, '"');

@@ -21,7 +21,7 @@ struct mail_parts {
 struct mail_parts mail_parts_of(struct str address);
 
 struct mail_localpart {
-	char text[MAIL_DOMAIN_MAX + 1]; /* without quotes, ASCII in lower case */
+	char text[MAIL_DOMAIN_MAX + 1]; /* without quotes, in lower case and NFC */
 	size_t length;
 	size_t user_length; /* of the user: up to the '+', or all of it; a '+' in
 			     * front begins no tag */

@@ -7,23 +7,33 @@
 /* The sources' age for what an interrupted delivery left behind. */
 #define ABANDONED_US (36 * HOUR_US)
 
+/* Names that are looked at in one go: what an owner puts into tmp/ must not hold up the
+ * mail of others. Where there are more, the next delivery goes on. */
+enum { CLEAN_MAX = 1000 };
+
 struct cleaning {
 	struct str path;
 	int64_t before_us;
+	size_t seen;
+	size_t removed;
 };
 
 static int clean_one(void *context, const char *name)
 {
-	const struct cleaning *cleaning = context;
+	struct cleaning *cleaning = context;
 	struct maildir_path path;
 	struct os_file_info info;
 
+	if (cleaning->seen++ == CLEAN_MAX)
+		return 1;
 	if (name[0] == '.' || maildir_path_join(&path, cleaning->path, "tmp", name) < 0 ||
 	    os_file_info_at(OS_FILE_HERE, path.text, &info) < 0)
 		return 0;
-	if (!info.is_directory && info.modified_us < cleaning->before_us &&
-	    os_file_unlink(OS_FILE_HERE, path.text) < 0)
+	if (info.is_directory || info.modified_us >= cleaning->before_us)
+		return 0;
+	if (os_file_unlink(OS_FILE_HERE, path.text) < 0)
 		return 1; /* the others will not go either */
+	cleaning->removed++;
 	return 0;
 }
 
@@ -40,13 +50,14 @@ void maildir_clean(struct maildir *maildir, struct str path)
 {
 	uint64_t key = hash(path);
 	struct maildir_cleaned *slot = &maildir->cleaned[key % MAILDIR_CLEAN_SLOTS];
-	struct cleaning cleaning = {path, os_clock_wall_us() - ABANDONED_US};
+	struct cleaning cleaning = {.path = path, .before_us = os_clock_wall_us() - ABANDONED_US};
 	struct maildir_path tmp;
 
 	if (slot->path == key && slot->at_us > cleaning.before_us)
 		return;
 	*slot = (struct maildir_cleaned){key, os_clock_wall_us()};
 	if (maildir_path_join(&tmp, path, "tmp", NULL) == 0 &&
-	    os_file_list(OS_FILE_HERE, tmp.text, clean_one, &cleaning) < 0)
-		return;
+	    os_file_list(OS_FILE_HERE, tmp.text, clean_one, &cleaning) > 0 &&
+	    cleaning.seen > CLEAN_MAX && cleaning.removed > 0)
+		*slot = (struct maildir_cleaned){0};
 }

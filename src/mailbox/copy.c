@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mailbox/copy.h"
+#include "mail/address.h"
 #include "mail/text.h"
 
 static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
@@ -79,7 +80,7 @@ void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *con
 			struct str sender, struct str recipient, struct buffer *out)
 {
 	*copy = (struct mailbox_copy){.content = *content, .recipient = recipient};
-	append_header(copy, "Return-Path: <", sender, ">", out);
+	append_header(copy, "Return-Path: <", mail_sender_told(sender), ">", out);
 	append_header(copy, "Delivered-To: ", recipient, "", out);
 }
 

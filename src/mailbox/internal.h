@@ -81,7 +81,8 @@ MUST_CHECK int maildir_create_sync(struct str path);
 MUST_CHECK int maildir_create_tmp(struct str path);
 
 /* Removes files older than 36 hours from PATH's tmp/, at most once in 36 hours
- * for each Maildir and process (clean.c). Errors do not matter. */
+ * for each Maildir and process (clean.c). Looks at 1000 names at most; where it found
+ * old ones among them, the next call goes on. Errors do not matter. */
 void maildir_clean(struct maildir *maildir, struct str path);
 
 #endif

@@ -193,6 +193,7 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 		os_file_close(work->file);
 	if (work->error == 0) {
 		mail_verdict_set(&work->delivery->verdict, "2.0.0", "stored");
+		work->delivery->device = work->device;
 		maildir_clean(maildir, work->delivery->path);
 		return;
 	}

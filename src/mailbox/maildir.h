@@ -42,6 +42,7 @@ struct maildir_delivery {
 	struct str recipient;        /* LOCAL@DOMAIN */
 	struct ipc_content content;  /* the message, CRLF lines */
 	struct mail_verdict verdict; /* out */
+	uint64_t device;             /* out: the filesystem it was stored on; 0: it was not */
 };
 
 struct maildir;

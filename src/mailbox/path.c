@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mail/localpart.h"
+#include "mail/unicode.h"
 #include "mailbox/maildir.h"
 #include <errno.h>
 
@@ -13,12 +14,10 @@ static int append_name(struct buffer *out, struct str name)
 
 static int append_domain(struct buffer *out, struct str domain)
 {
-	size_t before = out->length;
+	struct mail_domain form;
 
-	if (append_name(out, domain) < 0)
-		return -EINVAL;
-	str_lower(buffer_data(out) + before, domain.length);
-	return 0;
+	mail_domain_form(domain, &form);
+	return append_name(out, mail_domain_view(&form));
 }
 
 static int append_expansion(struct buffer *out, char letter, struct str address)

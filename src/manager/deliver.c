@@ -2,6 +2,7 @@
 /* Which deliveries of a message are to be tried now, and the jobs made of them. */
 #include "ipc/job.h"
 #include "log/event.h"
+#include "mail/unicode.h"
 #include "mail/verp.h"
 #include "manager/internal.h"
 #include "manager/outcome.h"
@@ -9,8 +10,6 @@
 #include "os/clock.h"
 #include <stdio.h>
 #include <string.h>
-
-enum { DOMAIN_SIZE = 256 };
 
 static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
@@ -26,15 +25,10 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 	return triggers_find(manager->triggers, str_from(name));
 }
 
-static struct str domain_of(struct str address, char name[DOMAIN_SIZE])
+static struct str domain_of(struct str address, struct mail_domain *name)
 {
-	struct str domain = str_skip(address, (size_t)(str_find_last(address, '@') + 1));
-
-	if (domain.length > DOMAIN_SIZE - 1)
-		domain.length = DOMAIN_SIZE - 1;
-	memcpy(name, domain.data, domain.length);
-	str_lower(name, domain.length);
-	return str_slice(name, domain.length);
+	mail_domain_form(str_skip(address, (size_t)(str_find_last(address, '@') + 1)), name);
+	return mail_domain_view(name);
 }
 
 static struct transport *transport_of(struct manager *manager,
@@ -48,12 +42,12 @@ static struct transport *transport_of(struct manager *manager,
 static struct trigger *obstacle_of(struct manager *manager, const struct queue_delivery *delivery)
 {
 	struct transport *transport = transport_of(manager, delivery);
-	char name[DOMAIN_SIZE];
+	struct mail_domain name;
 
 	if (transport == NULL || !transport_is_remote(transport))
 		return NULL;
 	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       domain_of(delivery->address, name));
+							       domain_of(delivery->address, &name));
 }
 
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
@@ -111,14 +105,15 @@ static size_t packed_size(const struct mail_envelope *envelope,
 	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original;
 }
 
-/* Whether it waits for its turn now; else WAITERS_OUT is set. */
-static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
-		       struct waiters **waiters_out)
+/* Its destination is in NAME where that is a domain. */
+static struct transport_delivery subject_of(const struct transport *transport,
+					    struct message *message, uint32_t index,
+					    struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
-	char name[DOMAIN_SIZE];
-	const struct transport_delivery subject = {
+
+	return (struct transport_delivery){
 		.message = message,
 		.index = index,
 		.destination = transport_is_remote(transport) ? domain_of(delivery->address, name)
@@ -129,6 +124,14 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 		/* who has a sender for each recipient has a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
 	};
+}
+
+/* Whether it waits for its turn now; else WAITERS_OUT is set. */
+static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
+		       struct waiters **waiters_out)
+{
+	struct mail_domain name;
+	const struct transport_delivery subject = subject_of(transport, message, index, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
@@ -161,6 +164,37 @@ static void make_due(struct message *message, int64_t now_us)
 	message->facts.is_released = false;
 }
 
+/* Whether it is due so soon that it goes along with another of its message: what is spread
+ * (schedule_next()) comes together again. */
+static bool is_nearly_due(struct manager *manager, const struct message *message, uint32_t index,
+			  int64_t now_us)
+{
+	const struct queue_delivery *delivery = &message->control->deliveries[index];
+
+	return delivery->outcome == QUEUE_WAIT && delivery->attempts > 0 &&
+	       schedule_may_join(delivery->changed_us, delivery->until_us, now_us) &&
+	       deliver_blocked_by(manager, message, delivery) == NULL;
+}
+
+/* Recipients of a message that wait for one host are tried together: a job of the message that
+ * waits for its turn there takes those in that would follow it soon. */
+static void add_company(struct manager *manager, struct message *message, int64_t now_us)
+{
+	for (uint32_t i = 0; i < message->control->delivery_count; i++) {
+		struct transport *transport;
+		struct transport_delivery subject;
+		struct mail_domain name;
+
+		if (!is_nearly_due(manager, message, i, now_us))
+			continue;
+		transport = transport_of(manager, &message->control->deliveries[i]);
+		if (transport == NULL || !transport_is_remote(transport))
+			continue;
+		subject = subject_of(transport, message, i, &name);
+		transport_join(transport, &subject);
+	}
+}
+
 size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out)
 {
 	int64_t now_us = os_clock_wall_us();
@@ -183,5 +217,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		else if (*crowded_out == NULL)
 			*crowded_out = waiters;
 	}
+	if (added > 0)
+		add_company(manager, message, now_us);
 	return added;
 }

@@ -139,7 +139,7 @@ uint64_t notice_original_max(const struct queue_control *control, const struct c
 	return size;
 }
 
-void notice_write(const struct notice *notice, const struct queue_control *control,
+bool notice_write(const struct notice *notice, const struct queue_control *control,
 		  const struct config *config, struct buffer *out)
 {
 	const struct mail_envelope *envelope = control->envelope;
@@ -152,6 +152,7 @@ void notice_write(const struct notice *notice, const struct queue_control *contr
 		.retry_until_us = envelope->id.born_us + config->queuelifetime_us,
 		.envid = envelope->envid,
 		.ret = envelope->ret,
+		.is_utf8 = envelope->utf8,
 		.outcomes = notice->outcomes,
 		.outcome_count = notice->count,
 		.message = notice->original,
@@ -159,15 +160,16 @@ void notice_write(const struct notice *notice, const struct queue_control *contr
 		.max_bytes = config->bouncemaxbytes,
 	};
 
-	bounce_report_write(&report, out);
+	return bounce_report_write(&report, out);
 }
 
-struct mail_envelope *notice_envelope(const struct notice *notice)
+struct mail_envelope *notice_envelope(const struct notice *notice, bool is_utf8)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
 
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->sender = arena_copy_str(envelope->arena, notice->sender);
+	envelope->utf8 = is_utf8;
 	envelope->received = STR("bounce");
 	mail_envelope_add(envelope, notice->recipient);
 	return envelope;

@@ -43,10 +43,10 @@ struct notice {
 
 /* How many bytes of the message, from its first on, a report may return. */
 uint64_t notice_original_max(const struct queue_control *control, const struct config *config);
-/* Appends the report to OUT. */
-void notice_write(const struct notice *notice, const struct queue_control *control,
+/* Appends the report to OUT; whether it is to be sent with SMTPUTF8. */
+bool notice_write(const struct notice *notice, const struct queue_control *control,
 		  const struct config *config, struct buffer *out);
 /* Its envelope, but for the id and the size. Freed by the caller. */
-struct mail_envelope *notice_envelope(const struct notice *notice);
+struct mail_envelope *notice_envelope(const struct notice *notice, bool is_utf8);
 
 #endif

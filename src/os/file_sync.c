@@ -14,23 +14,26 @@
 
 enum { HELPERS_MAX = 31 };
 
-static struct {
-	pthread_mutex_t batch; /* one batch at a time */
-	pthread_mutex_t mutex; /* guards what follows */
-	pthread_cond_t work;
-	pthread_cond_t done;
+/* What one caller waits for. On its stack, in the list while it waits. */
+struct batch {
 	const int *files;
 	int (*sync)(int file);
 	int *results;
 	size_t count;
 	size_t next;     /* to be taken */
 	size_t finished; /* of count */
+	pthread_cond_t done;
+	struct batch *following;
+};
+
+static struct {
+	pthread_mutex_t mutex; /* guards all of this, and the batches but for their files */
+	pthread_cond_t work;
+	struct batch *first;
 	unsigned helpers;
 } pool = {
-	.batch = PTHREAD_MUTEX_INITIALIZER,
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.work = PTHREAD_COND_INITIALIZER,
-	.done = PTHREAD_COND_INITIALIZER,
 };
 
 /* An open one, names and all: fdatasync(2) may leave a changed name out. */
@@ -44,29 +47,41 @@ static int sync_names(int directory)
 	return result < 0 ? -errno : 0;
 }
 
-/* Syncs one file after another while there are any. With the mutex held. */
-static void take_part(void)
+/* Syncs the next file of BATCH, which has one. With the mutex held; afterwards the
+ * batch may be gone. */
+static void sync_next(struct batch *batch)
 {
-	while (pool.next < pool.count) {
-		size_t mine = pool.next++;
-		int result;
+	size_t mine = batch->next++;
+	int result;
 
-		pthread_mutex_unlock(&pool.mutex);
-		/* the batch does not change while one of its files is being synced */
-		result = pool.sync(pool.files[mine]);
-		pthread_mutex_lock(&pool.mutex);
-		pool.results[mine] = result;
-		if (++pool.finished == pool.count)
-			pthread_cond_signal(&pool.done);
-	}
+	pthread_mutex_unlock(&pool.mutex);
+	/* the batch stays while one of its files is being synced */
+	result = batch->sync(batch->files[mine]);
+	pthread_mutex_lock(&pool.mutex);
+	batch->results[mine] = result;
+	if (++batch->finished == batch->count)
+		pthread_cond_signal(&batch->done);
+}
+
+static struct batch *find_work(void)
+{
+	struct batch *batch = pool.first;
+
+	while (batch != NULL && batch->next == batch->count)
+		batch = batch->following;
+	return batch;
 }
 
 static void *help(void *unused)
 {
 	pthread_mutex_lock(&pool.mutex);
 	for (;;) {
-		take_part();
-		pthread_cond_wait(&pool.work, &pool.mutex);
+		struct batch *batch = find_work();
+
+		if (batch != NULL)
+			sync_next(batch);
+		else
+			pthread_cond_wait(&pool.work, &pool.mutex);
 	}
 	return unused;
 }
@@ -91,33 +106,40 @@ static void start_helpers(size_t wanted)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* With the batch's mutex held and the batch described but for these. */
-static void run(size_t count, int *results)
+static void leave(struct batch *batch)
 {
-	pthread_mutex_lock(&pool.mutex);
-	start_helpers(count - 1);
-	pool.results = results;
-	pool.next = 0;
-	pool.finished = 0;
-	pool.count = count;
-	pthread_cond_broadcast(&pool.work);
-	take_part();
-	while (pool.finished < pool.count)
-		pthread_cond_wait(&pool.done, &pool.mutex);
-	pool.count = 0;
-	pool.next = 0;
-	pthread_mutex_unlock(&pool.mutex);
+	struct batch **place = &pool.first;
+
+	while (*place != batch)
+		place = &(*place)->following;
+	*place = batch->following;
 }
 
+/* Each caller syncs its own files, with what help there is: where a disk stands still, the
+ * helpers that wait for it are missed by the others, who go on without. */
 static void sync_all(int (*sync)(int file), const int *files, size_t count, int *results)
 {
+	struct batch batch = {
+		.files = files,
+		.sync = sync,
+		.results = results,
+		.count = count,
+		.done = PTHREAD_COND_INITIALIZER,
+	};
+
 	if (count == 0)
 		return;
-	pthread_mutex_lock(&pool.batch);
-	pool.files = files;
-	pool.sync = sync;
-	run(count, results);
-	pthread_mutex_unlock(&pool.batch);
+	pthread_mutex_lock(&pool.mutex);
+	start_helpers(count - 1);
+	batch.following = pool.first;
+	pool.first = &batch;
+	pthread_cond_broadcast(&pool.work);
+	while (batch.next < batch.count)
+		sync_next(&batch);
+	while (batch.finished < batch.count)
+		pthread_cond_wait(&batch.done, &pool.mutex);
+	leave(&batch);
+	pthread_mutex_unlock(&pool.mutex);
 }
 
 void os_file_sync_many(const int *files, size_t count, int *results)

@@ -74,14 +74,16 @@ bool os_process_is_root(void)
 
 /* In the new process: only what is safe after fork(). */
 static _Noreturn void become_program(const char *path, const char *const *arguments,
-				     const struct os_process_user *user, int control)
+				     const struct os_process_user *user, int control, int output)
 {
 	sigset_t none;
 	int input = open("/dev/null", O_RDONLY);
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (input < 0 || dup2(input, 0) < 0)
+	if (input < 0 || dup2(input, STDIN_FILENO) < 0)
+		_exit(71);
+	if (output >= 0 && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0))
 		_exit(71);
 	if (control == OS_PROCESS_CONTROL) {
 		if (fcntl(control, F_SETFD, 0) != 0)
@@ -98,15 +100,23 @@ static _Noreturn void become_program(const char *path, const char *const *argume
 }
 
 pid_t os_process_start(const char *path, const char *const *arguments,
-		       const struct os_process_user *user, int control)
+		       const struct os_process_user *user, int control, int output)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_program(path, arguments, user, control);
+		become_program(path, arguments, user, control, output);
 	return pid;
+}
+
+int os_process_pipe(size_t room, int ends_out[2])
+{
+	if (pipe2(ends_out, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -errno;
+	(void)fcntl(ends_out[0], F_SETPIPE_SZ, (int)room);
+	return 0;
 }
 
 pid_t os_process_ended(int *status_out)
@@ -260,6 +270,24 @@ size_t os_process_descriptor_limit(void)
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur : 0;
+}
+
+void os_process_limit_memory(uint64_t bytes)
+{
+	struct rlimit limit;
+
+#ifdef __SANITIZE_ADDRESS__
+	bytes = RLIM_INFINITY; /* its map of the memory is counted as well */
+#endif
+	if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes)
+		return;
+	limit.rlim_cur = bytes;
+	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
+void os_process_ignore_size_signal(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void os_process_ignore_pipe_signal(void)

@@ -77,9 +77,13 @@ void os_process_own_mask(void);
 MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 
 /* Starts PATH with ARGUMENTS (ends with NULL), as USER, with standard input from
- * /dev/null, and CONTROL as descriptor OS_PROCESS_CONTROL: the pid or -errno. */
+ * /dev/null, CONTROL as descriptor OS_PROCESS_CONTROL, and OUTPUT as standard output and error,
+ * which are this process's where it is -1: the pid or -errno. */
 MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments,
-				  const struct os_process_user *user, int control);
+				  const struct os_process_user *user, int control, int output);
+/* A pipe, close-on-exec, of whose ends neither blocks; with room for ROOM bytes, or for as many as
+ * the system lets one have. ENDS_OUT: to read, to write. */
+MUST_CHECK int os_process_pipe(size_t room, int ends_out[2]);
 /* A child that has ended: its pid, 0 when there is none now. STATUS_OUT as of
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
@@ -111,6 +115,12 @@ void os_process_keep_inherited(void);
 void os_process_raise_descriptor_limit(void);
 /* That bound. */
 size_t os_process_descriptor_limit(void);
+/* Memory for data above BYTES is refused from now on: for a library that takes what a peer
+ * names, and can live with a refusal. */
+void os_process_limit_memory(uint64_t bytes);
+/* What is written past a limit on the size of files fails (-EFBIG) and ends nobody; also in
+ * what this process starts, but for programs (os/program.h). */
+void os_process_ignore_size_signal(void);
 /* Takes SIGPIPE away. */
 void os_process_ignore_pipe_signal(void);
 /* Takes SIGINT, SIGTERM and SIGHUP away: they are the supervisor's, even when

@@ -49,7 +49,7 @@ enum os_sandbox_calls { /* besides memory, time, threads, and talking over socke
 				1 << 6, /* os_process_files_as(); keeps what that needs of root */
 			/* Start programs that are not ours, as other users. They would inherit all
 			 * that is refused, so nothing is but most of root's capabilities, and being
-			 * traced. */
+			 * traced: for who reads nothing that strangers wrote. */
 			OS_SANDBOX_PROGRAMS = 1 << 7,
 			OS_SANDBOX_DATABASE = 1 << 8, /* what SQLite does to files besides */
 			OS_SANDBOX_LOCAL = 1 << 9,    /* connect to UNIX stream sockets */

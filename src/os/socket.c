@@ -3,7 +3,7 @@
 #include "os/connector.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +93,16 @@ int os_socket_error(int socket)
 	if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 		return -errno;
 	return -error;
+}
+
+uint64_t os_socket_received(int socket)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof info;
+
+	if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+		return 0;
+	return info.tcpi_bytes_received;
 }
 
 int os_socket_accept(int listening, union os_socket_address *peer_out)

@@ -22,6 +22,8 @@ MUST_CHECK int os_socket_connect(const union os_socket_address *address);
 void os_socket_keep_alive(int socket);
 /* 0 or -errno of the last asynchronous operation. */
 MUST_CHECK int os_socket_error(int socket);
+/* Bytes that have come by TCP since it was connected; 0 for other sockets. */
+uint64_t os_socket_received(int socket);
 /* -EAGAIN when nobody waits. */
 MUST_CHECK int os_socket_accept(int listening, union os_socket_address *peer_out);
 /* Whether the listening socket, or the one for datagrams, was shut down or taken apart by who

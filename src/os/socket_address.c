@@ -82,3 +82,12 @@ bool os_socket_address_of_path(const char *path, union os_socket_address *out)
 	out->local = local;
 	return true;
 }
+
+bool os_socket_address_is_equal(const union os_socket_address *a, const union os_socket_address *b)
+{
+	struct in6_addr left = os_socket_address_mapped(a);
+	struct in6_addr right = os_socket_address_mapped(b);
+
+	return memcmp(&left, &right, sizeof left) == 0 &&
+	       os_socket_address_port(a) == os_socket_address_port(b);
+}

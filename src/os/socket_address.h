@@ -32,6 +32,8 @@ void os_socket_address_format(const union os_socket_address *address,
 void os_socket_address_format_host(const union os_socket_address *address,
 				   char text[OS_SOCKET_TEXT_SIZE]);
 uint16_t os_socket_address_port(const union os_socket_address *address);
+/* Of the Internet only: the same address and port. */
+bool os_socket_address_is_equal(const union os_socket_address *a, const union os_socket_address *b);
 /* The address as IPv6, an IPv4 one mapped into ::ffff:0:0/96. */
 struct in6_addr os_socket_address_mapped(const union os_socket_address *address);
 

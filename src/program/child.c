@@ -436,6 +436,14 @@ void child_ready(struct child *child)
 		ipc_channel_send(supervised->control, CHILD_READY, 0, STR(""), NULL, 0);
 }
 
+void child_cannot_start(struct child *child, struct str reason)
+{
+	struct supervised *supervised = CONTAINER_OF(child, struct supervised, child);
+
+	if (supervised->control != NULL)
+		ipc_channel_send(supervised->control, CHILD_FAILED, 0, reason, NULL, 0);
+}
+
 void child_renew(struct child *child)
 {
 	log_event(EVENT_PROCESS_RENEWED);

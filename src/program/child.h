@@ -31,6 +31,7 @@ enum child_message {
 	CHILD_RENEW,      /* from the process: it ends, and is to be started again at once */
 	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
 	CHILD_TOKENS,     /* (str program, str token)...: its own, and whose it is shown */
+	CHILD_FAILED,     /* from the process: it can never start; body: why, for people */
 	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
 };
 
@@ -85,6 +86,9 @@ struct child_program {
 int child_main(int argc, char **argv, const struct child_program *program);
 
 void child_ready(struct child *child);
+/* Says that no start of the process can succeed until the configuration or the machine is another
+ * one, because of REASON: then neither can that of the whole. It is logged by then. */
+void child_cannot_start(struct child *child, struct str reason);
 /* Stops; the supervisor starts another one at once. For what a process cannot change as long as
  * it lives. */
 void child_renew(struct child *child);

@@ -10,7 +10,12 @@
 
 #define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"
 
-enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+enum {
+	COMMAND_OK = 0,
+	COMMAND_FAILED = 1,
+	COMMAND_USAGE = 2,
+	COMMAND_NEVER = 78, /* serve: cannot start before something was changed (EX_CONFIG) */
+};
 
 /* An option of a command. */
 struct command_option {

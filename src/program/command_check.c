@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check - the configuration, and with --running the node that works by it. */
 #include "base/json.h"
+#include "os/file.h"
 #include "os/process.h"
 #include "program/command.h"
+#include "program/machine_check.h"
 #include "program/pid_file.h"
 #include "program/rights_check.h"
 #include <errno.h>
@@ -13,6 +15,7 @@
 /* What is there for a moment only (a connection that is being made, a process that is about to
  * enter its sandbox) is not seen in all of the looks. */
 enum { LOOKS = 4 };
+enum { CONFIG_MAX = 4 << 20 }; /* as config_load() has it */
 static const struct timespec PAUSE = {.tv_nsec = 250000000};
 
 struct check_options {
@@ -35,30 +38,28 @@ const struct command_exit command_check_exits[] = {
 	{0, NULL},
 };
 
-static void say_missing(const char *file, const char *setting, const char *user)
+static void say(void *context, enum machine_severity severity, const char *line)
 {
-	struct os_process_user found;
-
-	if (*user == '\0' || strcmp(user, "%u") == 0 ||
-	    os_process_user_find(user, &found) != -ENOENT)
-		return;
-	fprintf(stderr, "%s: %s: there is no user %s on this machine\n", file, setting, user);
+	(void)context;
+	(void)severity;
+	fprintf(stderr, "%s\n", line);
 }
 
-/* The file is right, but it is not for this machine, or not yet. */
-static void say_missing_users(const char *file, const struct config *config)
+/* The file is right; is it for this machine? */
+static int check_machine(const struct config *config)
 {
-	char setting[64];
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int descriptor = os_file_open(OS_FILE_HERE, config->file, OS_FILE_READ);
 
-	say_missing(file, "user", config->user);
-	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
-		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
-		say_missing(file, setting, config->processes[i].user);
+	/* without it nothing but the numbers of lines is missing */
+	if (descriptor >= 0) {
+		if (os_process_read_text(descriptor, CONFIG_MAX, &text) < 0)
+			buffer_clear(&text);
+		os_file_close(descriptor);
 	}
-	for (size_t i = 0; i < config->service_count; i++) {
-		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
-		say_missing(file, setting, config->services[i].user);
-	}
+	return machine_check(config, buffer_view(&text), say, NULL) < (int)MACHINE_FAULT
+		       ? COMMAND_OK
+		       : COMMAND_FAILED;
 }
 
 /* --- a node that runs --- */
@@ -210,11 +211,11 @@ int command_check(const struct command *command, int argc, char **argv)
 	config = command_config(options.common.config_file);
 	if (config == NULL)
 		return COMMAND_FAILED;
-	say_missing_users(config->file, config);
-	if (options.running)
-		status = check_running(config, options.common.json);
-	else
+	status = check_machine(config);
+	if (options.running && check_running(config, options.common.json) != COMMAND_OK)
+		status = COMMAND_FAILED;
+	if (status == COMMAND_OK && !options.running)
 		printf("%s: ok\n", config->file);
 	config_free(config);
-	return options.running ? status : COMMAND_OK;
+	return status;
 }

@@ -17,7 +17,8 @@ static int receive(const struct config *config, struct inject_message *message,
 		   struct mail_envelope *envelope, struct buffer *reason)
 {
 	const struct inject_envelope_limits limits = {QUEUE_ENVELOPE_MAX, config->maxrecipients};
-	struct inject_reader reader = {.descriptor = MESSAGE_DESCRIPTOR};
+	struct inject_reader reader = {.descriptor = MESSAGE_DESCRIPTOR,
+				       .removes_nul = config->nul == CONFIG_NUL_REMOVE};
 	int error = command_mail_copy(&reader, message);
 
 	if (error == 0)

@@ -14,8 +14,8 @@ static struct str explain(int error, const struct buffer *reason)
 {
 	if (reason != NULL && reason->length > 0)
 		return buffer_view(reason);
-	if (error == -EBADMSG)
-		return STR("a CR without LF stands in the message");
+	if (error == -EILSEQ)
+		return STR("a NUL is in the message (setting nul)");
 	if (error == -EFBIG)
 		return STR("the message is over the size limit");
 	return str_from(strerror(-error));

@@ -15,6 +15,15 @@ struct list {
 	struct buffer text;
 };
 
+static int count_one(void *context, const struct listing_entry *entry)
+{
+	int64_t *count = context;
+
+	(void)entry;
+	(*count)++;
+	return 0;
+}
+
 static int list_one(void *context, const struct listing_entry *entry)
 {
 	struct list *list = context;
@@ -33,6 +42,26 @@ static int list_one(void *context, const struct listing_entry *entry)
 	return ferror(stdout) ? OUTPUT_FAILED : 0;
 }
 
+/* In all of the queue; -1 when that cannot be told. */
+static int64_t count_all(struct queue_store *store)
+{
+	const struct listing_filter all = {0};
+	int64_t count = 0;
+
+	return listing_each(store, &all, count_one, &count) == 0 ? count : -1;
+}
+
+static void say_none(struct queue_store *store, const struct listing_filter *filter)
+{
+	/* who sees only his own is not told of the others */
+	int64_t count = filter->is_of_one_user ? 0 : count_all(store);
+
+	if (count > 0)
+		printf("No message matches; %lld in the queue\n", (long long)count);
+	else
+		puts("Mail queue is empty");
+}
+
 static int list_store(struct queue_store *store, const struct listing_filter *filter, bool json)
 {
 	struct list list = {.json = json};
@@ -44,7 +73,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 	if (result < 0)
 		return command_queue_failed("list", result);
 	if (!json && list.count == 0)
-		puts("Mail queue is empty");
+		say_none(store, filter);
 	else if (!json)
 		printf("-- %llu Kbytes in %llu Request%s.\n",
 		       (unsigned long long)(list.bytes + 1023) / 1024,

@@ -193,7 +193,9 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 		.options = options,
 		.caller = caller,
 		.envelope = mail_envelope_new(),
-		.reader = {.descriptor = 0, .dot_ends = !options->ignores_dot},
+		.reader = {.descriptor = 0,
+			   .dot_ends = !options->ignores_dot,
+			   .removes_nul = config->nul == CONFIG_NUL_REMOVE},
 	};
 	int status = INJECT_OK;
 	int error;

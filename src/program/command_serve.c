@@ -23,7 +23,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 		return status;
 	config = command_config(options.config_file);
 	if (config == NULL)
-		return COMMAND_FAILED;
+		return COMMAND_NEVER;
 	file = os_file_open(OS_FILE_HERE, options.config_file, OS_FILE_READ);
 	error = file < 0 ? file : os_process_read_text(file, CONFIG_MAX, &text);
 	if (error < 0) {

@@ -3,6 +3,7 @@
 #include "os/process.h"
 #include "program/command.h"
 #include "program/pid_file.h"
+#include "program/reload_record.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 
 /* The supervisor itself loses patience a minute after stop_timeout. */
-enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20 };
+enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20, RELOAD_SECONDS = 60 };
 
 /* The supervisor's pid; or it is said that there is none, and 0. */
 static pid_t find(const struct command *command, const struct config *config, uid_t *owner_out)
@@ -56,19 +57,65 @@ static struct config *begin(const struct command *command, int argc, char **argv
 	return config;
 }
 
+static int tell_outcome(const struct command *command, const struct reload_record *record)
+{
+	struct str rest = buffer_view(&record->reason);
+	struct str line;
+
+	if (!record->is_refused)
+		return COMMAND_OK;
+	fprintf(stderr, "stagepost %s: refused, the old configuration stays in force:\n",
+		command->name);
+	while (str_split(&rest, '\n', &line))
+		fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(line));
+	return COMMAND_FAILED;
+}
+
+/* Until a reload that began after the one with the number BEFORE has ended. */
+static int wait_for_reload(const struct command *command, const struct config *config,
+			   uint64_t before)
+{
+	const struct timespec pause = {0, 1000000000 / LOOKS_A_SECOND};
+
+	for (unsigned i = 0; i < RELOAD_SECONDS * LOOKS_A_SECOND; i++) {
+		struct reload_record record CLEANUP(reload_record_clear) = {0};
+		uid_t owner;
+
+		if (pid_file_read(config->run, &owner) <= 0) {
+			fprintf(stderr, "stagepost %s: it has ended\n", command->name);
+			return COMMAND_FAILED;
+		}
+		if (reload_record_read(config->run, owner, &record) == 0 && record.ended > before)
+			return tell_outcome(command, &record);
+		nanosleep(&pause, NULL);
+	}
+	fprintf(stderr, "stagepost %s: no answer in %u seconds; the log may tell more\n",
+		command->name, RELOAD_SECONDS);
+	return COMMAND_FAILED;
+}
+
 /* command_config() has said what is wrong with the file by then, if anything. */
 int command_reload(const struct command *command, int argc, char **argv)
 {
+	struct reload_record record CLEANUP(reload_record_clear) = {0};
 	int status;
 	struct config *config = begin(command, argc, argv, &status);
 	uid_t owner;
 	pid_t pid;
+	int error;
 
 	if (config == NULL)
 		return status;
 	pid = find(command, config, &owner);
+	error = pid > 0 ? reload_record_read(config->run, owner, &record) : 0;
+	if (error < 0)
+		fprintf(stderr, "stagepost %s: %s/" RELOAD_RECORD_NAME ": %s\n", command->name,
+			config->run, strerror(-error));
+	status = pid > 0 && error == 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
+	if (status == COMMAND_OK)
+		status = wait_for_reload(command, config, record.begun);
 	config_free(config);
-	return pid > 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
+	return status;
 }
 
 /* Until its lock on the file is gone: then all its processes have ended. */

@@ -54,14 +54,22 @@ static int run_version(const struct command *command, int argc, char **argv)
 	return COMMAND_OK;
 }
 
+static const struct command_exit serve_exits[] = {
+	{COMMAND_OK, "it was stopped"},
+	{COMMAND_FAILED, "it cannot begin now; why is in the log"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_NEVER, "it cannot begin before the configuration or the machine is changed"},
+	{0, NULL},
+};
+
 const struct command commands[] = {
 	{"serve", "", "Runs the mail system until SIGTERM or SIGINT.",
 	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
 	 "Logs go where the configuration says: to standard error or to syslog.\n",
-	 command_serve, command_config_options, NULL, NULL},
+	 command_serve, command_config_options, serve_exits, NULL},
 	{"reload", "", "Lets the mail system that runs read its configuration again.",
-	 "The file is checked first: what is wrong is said, and nothing is done.\n", command_reload,
-	 command_config_options, NULL, NULL},
+	 "It waits for the outcome: what is wrong is said, and the old one stays in force.\n",
+	 command_reload, command_config_options, NULL, NULL},
 	{"stop", "", "Stops the mail system that runs, and waits until it has ended.", "",
 	 command_stop, command_config_options, NULL, NULL},
 	{"check", "", "Checks a configuration, or the node that runs with it: says what is wrong.",

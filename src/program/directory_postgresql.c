@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* directory-postgresql - the address directory in PostgreSQL. */
+#include "os/process.h"
 #include "program/directory_process.h"
 #include "store/postgresql.h"
+
+/* libpq makes room for a message of whatever length a server names, and reads all of it in one
+ * go; where there is no room, it gives the connection up. */
+#define MEMORY_MAX (UINT64_C(512) << 20)
 
 static struct directory_store *store;
 
@@ -10,9 +15,10 @@ static int open_store(struct child *child)
 {
 	const struct config_directory *config = &child->config->directory;
 
-	int error =
-		store_postgresql_new(child->loop, config->database, config->database_count, &store);
+	int error;
 
+	os_process_limit_memory(MEMORY_MAX);
+	error = store_postgresql_new(child->loop, config->database, config->database_count, &store);
 	if (error == 0)
 		store_postgresql_set_ttl(store, config->ttl_us);
 	return error;

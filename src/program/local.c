@@ -26,6 +26,11 @@ static void deliver(void *stage, struct stage_helper_job *job)
 	stage_local_deliver(stage, job);
 }
 
+static void drain(void *stage)
+{
+	stage_local_drain(stage);
+}
+
 static void lost(void *stage)
 {
 	stage_local_lost(stage);
@@ -64,7 +69,7 @@ static int open_local(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, NULL, lost,
+		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, drain, lost,
 		 free_stage},
 		{0},
 	};

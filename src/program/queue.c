@@ -31,6 +31,22 @@ static uint64_t reserve(const struct config *config)
 	return config->maxsize + config->maxsize / 2;
 }
 
+/* Of a queue of another format, or on a filesystem that loses mail, nothing becomes good by
+ * trying again. */
+static void refuse_store(struct child *child, int error, struct str reason)
+{
+	struct buffer text = {0};
+
+	log_event(EVENT_PROCESS_ERROR, log_string("queue", child->config->queue),
+		  log_str("reason", reason), log_error(error));
+	if (error != -ENOTSUP && error != -EPROTO && error != -EROFS && error != -EACCES)
+		return;
+	buffer_append_format(&text, "queue %s: ", child->config->queue);
+	buffer_append_str(&text, reason);
+	child_cannot_start(child, buffer_view(&text));
+	buffer_clear(&text);
+}
+
 static int open_store(struct queue_program *program, const struct config *config)
 {
 	const struct queue_options options = {
@@ -43,8 +59,7 @@ static int open_store(struct queue_program *program, const struct config *config
 	int error = queue_store_open(config->queue, &options, &program->store, &reason);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("queue", config->queue),
-			  log_str("reason", buffer_view(&reason)), log_error(error));
+		refuse_store(program->child, error, buffer_view(&reason));
 	else if (reason.length > 0)
 		log_event(EVENT_QUEUE_UNSAFE, log_string("queue", config->queue),
 			  log_str("reason", buffer_view(&reason)));

@@ -25,6 +25,7 @@ int queue_adopt_report(const struct config *config, const struct queue_control *
 {
 	struct buffer original CLEANUP(buffer_clear) = {0};
 	struct notice notice = {.now_us = os_clock_wall_us()};
+	bool is_utf8;
 	int error;
 
 	notice.outcomes = notice_collect_success(control, &notice.count);
@@ -35,8 +36,8 @@ int queue_adopt_report(const struct config *config, const struct queue_control *
 	if (error < 0)
 		return error;
 	notice.original = buffer_view(&original);
-	notice_write(&notice, control, config, content);
-	*envelope_out = notice_envelope(&notice);
+	is_utf8 = notice_write(&notice, control, config, content);
+	*envelope_out = notice_envelope(&notice, is_utf8);
 	(*envelope_out)->id.born_us = notice.now_us;
 	return 1;
 }

@@ -103,7 +103,7 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 /* What the socket at PATH is called in program/child.h; NULL: it is none of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
-	static const char *const names[] = {"queue", "send", "notify", "directory"};
+	static const char *const names[] = {"queue", "send", "notify", "launch", "directory"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 
@@ -316,8 +316,33 @@ static bool is_pipe(const struct node_descriptor *descriptor)
 	return strncmp(descriptor->target, "pipe:", strlen("pipe:")) == 0;
 }
 
-/* What standard input, output and error of the supervisor lead to, its processes have; or it
- * reads what they write there. */
+static bool has_target(const struct node_process *process, const char *target, int from, int to)
+{
+	for (size_t i = 0; i < process->count; i++)
+		if (process->descriptors[i].number >= from &&
+		    process->descriptors[i].number <= to &&
+		    strcmp(process->descriptors[i].target, target) == 0)
+			return true;
+	return false;
+}
+
+/* Who has a pipe of another's could write lines in his name. */
+static bool is_own_log(const struct rights_check *check, const struct node_descriptor *descriptor)
+{
+	const struct node *node = check->node;
+
+	if (!is_pipe(descriptor) ||
+	    !has_target(supervisor_of(check), descriptor->target, STDERR_FILENO + 1, INT_MAX))
+		return false;
+	for (size_t i = 1; i < node->count; i++)
+		if (&node->processes[i] != check->process &&
+		    node->processes[i].parent == supervisor_of(check) &&
+		    has_target(&node->processes[i], descriptor->target, 0, STDERR_FILENO))
+			return false;
+	return true;
+}
+
+/* Standard output and error: those of the supervisor, or a pipe that it reads. */
 static bool is_standard(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
 	const struct node_process *supervisor = supervisor_of(check);
@@ -326,12 +351,9 @@ static bool is_standard(const struct rights_check *check, const struct node_desc
 		return false;
 	if (check->process == supervisor)
 		return true;
-	for (size_t i = 0; i < supervisor->count; i++)
-		if (strcmp(supervisor->descriptors[i].target, descriptor->target) == 0 &&
-		    (is_pipe(descriptor) || (supervisor->descriptors[i].number <= STDERR_FILENO &&
-					     supervisor->descriptors[i].number > STDIN_FILENO)))
-			return true;
-	return false;
+	return may(check, RIGHTS_LOG)
+		       ? has_target(supervisor, descriptor->target, STDOUT_FILENO, STDERR_FILENO)
+		       : is_own_log(check, descriptor);
 }
 
 /* Both ends of a pipe are its own: it wakes itself by it. */
@@ -342,6 +364,13 @@ static bool is_own_pipe(const struct rights_check *check, const struct node_desc
 	for (size_t i = 0; i < check->process->count; i++)
 		ends += strcmp(check->process->descriptors[i].target, descriptor->target) == 0;
 	return ends > 1;
+}
+
+/* As the kernel calls it: since 6.9, and before. */
+static bool is_process(const char *target)
+{
+	return strncmp(target, "pidfd:", strlen("pidfd:")) == 0 ||
+	       strcmp(target, "anon_inode:[pidfd]") == 0;
 }
 
 static void check_descriptor(const struct rights_check *check,
@@ -355,7 +384,8 @@ static void check_descriptor(const struct rights_check *check,
 	for (size_t i = 0; i < COUNT_OF(harmless); i++)
 		if (strcmp(target, harmless[i]) == 0)
 			return;
-	if (is_standard(check, descriptor) || strncmp(target, "/memfd:", strlen("/memfd:")) == 0)
+	if (is_standard(check, descriptor) || strncmp(target, "/memfd:", strlen("/memfd:")) == 0 ||
+	    (may(check, RIGHTS_PIPES) && is_process(target)))
 		return;
 	if (descriptor->socket != 0)
 		check_socket(check, descriptor);

@@ -63,7 +63,8 @@ static const struct profile {
 	  /* os_file_order_watch() */
 	  {BASE_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {BASE_SYSTEM, "/sys/devices", OS_SANDBOX_READ}}},
-	{"pipe", OS_SANDBOX_PROGRAMS, {{0}}},
+	{"pipe", 0, {{0}}},
+	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",
 	 OS_SANDBOX_ACCEPT | OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_DATABASE |
 		 OS_SANDBOX_KEEP_ALIVE,

@@ -5,6 +5,7 @@
 #include "os/file.h"
 #include "os/sandbox.h"
 #include "os/signal_watch.h"
+#include "program/command.h"
 #include "program/log_settings.h"
 #include "program/pid_file.h"
 #include "program/sandbox.h"
@@ -74,7 +75,7 @@ static void hurry(struct supervisor *supervisor)
 					 NULL, 0);
 }
 
-static void stop_serving(void *context)
+void serve_stop(void *context)
 {
 	struct supervisor *supervisor = context;
 	int64_t deliveries_us = supervisor->config->stop_timeout * SECOND_US;
@@ -85,6 +86,7 @@ static void stop_serving(void *context)
 	}
 	supervisor->is_stopping = true;
 	log_event(EVENT_SERVE_STOPPING);
+	serve_announce_stop(supervisor);
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		os_timer_stop(supervisor->processes[i].restart);
 	supervisor->stop_until_us = os_clock_monotonic_us() + deliveries_us;
@@ -224,6 +226,18 @@ static int write_pid_file(const struct config *config)
 	return file;
 }
 
+/* Of another supervisor's reloads nobody is to be told. */
+static int begin_reload_record(const struct supervisor *supervisor)
+{
+	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
+			  log_string("reason", "what becomes of reloads cannot be written"),
+			  log_error(error));
+	return error;
+}
+
 static int find_own_directory(struct supervisor *supervisor)
 {
 	int error = os_process_own_directory(supervisor->program_directory);
@@ -246,6 +260,8 @@ static int prepare(struct supervisor *supervisor)
 		error = prepare_run(supervisor);
 	if (error == 0)
 		error = write_pid_file(config);
+	if (error == 0)
+		error = begin_reload_record(supervisor);
 	if (error == 0)
 		error = prepare_queue(supervisor);
 	if (error == 0)
@@ -293,13 +309,19 @@ int serve(const char *file, struct str text, struct config *config)
 	supervisor.patience = os_timer_new(supervisor.loop, lose_patience, &supervisor);
 	supervisor.mending = os_timer_new(supervisor.loop, serve_watch_sockets, &supervisor);
 	supervisor.waiting = os_timer_new(supervisor.loop, tell_waiting, &supervisor);
-	if (prepare(&supervisor) < 0)
-		return 1;
+	if (!serve_can_work(config, text, &supervisor.failure)) {
+		log_flush();
+		return COMMAND_NEVER;
+	}
+	if (prepare(&supervisor) < 0) {
+		log_flush();
+		return COMMAND_FAILED;
+	}
 	find_programs(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
-	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, stop_serving, &supervisor);
-	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, stop_serving, &supervisor);
+	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);
+	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
 	serve_watch_sockets(&supervisor);
@@ -308,10 +330,14 @@ int serve(const char *file, struct str text, struct config *config)
 			serve_process_start(&supervisor.processes[i]);
 	os_loop_run(supervisor.loop);
 	log_event(EVENT_SERVE_STOPPED);
+	if (supervisor.failure.length > 0)
+		log_event(EVENT_SERVE_FAILED, log_str("reason", buffer_view(&supervisor.failure)));
 	log_flush();
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);
 	config_free(supervisor.config);
 	buffer_clear(&supervisor.text);
+	buffer_clear(&supervisor.failure);
+	buffer_clear(&supervisor.reload.reason);
 	return supervisor.exit_status;
 }

@@ -8,7 +8,8 @@
 
 #include "config/config.h"
 
-/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot (1). Takes
+/* Serves until SIGTERM or SIGINT (exit status 0), or until it cannot: COMMAND_FAILED, or
+ * COMMAND_NEVER when the configuration or the machine has to be changed first. Takes
  * over CONFIG, which was read from FILE and had TEXT. */
 int serve(const char *file, struct str text, struct config *config);
 

@@ -26,7 +26,7 @@ static const struct row {
 	{"resolve", {"send", "directory"}},
 	{"list", {"send", "queue", "directory"}},
 	{"local", {"send"}},
-	{"pipe", {"send"}},
+	{"pipe", {"send", "launch"}},
 	{"lmtp", {"send"}},
 	{"remote", {"send"}},
 };

@@ -8,11 +8,23 @@
 #include "ipc/channel.h"
 #include "os/process.h"
 #include "program/child.h"
+#include "program/reload_record.h"
 #include "program/serve.h"
 
 enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
 
 struct supervisor;
+
+/* What a process writes to its standard output and error. */
+struct serve_log {
+	char name[48]; /* "smtpd[4711]" */
+	int from;      /* -1: it writes to ours */
+	struct os_watch *watch;
+	struct os_timer *pause;
+	struct buffer kept;  /* the beginning of a line */
+	int64_t credit_from; /* monotonic, in microseconds: what it wrote is paid for by then */
+	bool is_flood;
+};
 
 struct process {
 	struct supervisor *supervisor;
@@ -28,6 +40,7 @@ struct process {
 	struct os_timer *connector_pause;
 	unsigned questions;     /* at it, since the last pause */
 	struct os_timer *again; /* to send what it could not take */
+	struct serve_log log;
 	int64_t delay_us;
 	int64_t started_us;
 	uint32_t pending; /* deliveries that it waits for before it ends */
@@ -54,7 +67,7 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
-enum { PROGRAMS = 10 };
+enum { PROGRAMS = 11 };
 
 struct supervisor {
 	struct os_loop *loop;
@@ -77,12 +90,29 @@ struct supervisor {
 	bool is_stopping;
 	bool was_ready;
 	int exit_status;
+	struct buffer failure; /* why nothing could begin; "" otherwise */
+	struct reload_record reload;
 };
 
 /* serve.c */
+/* Stops all, as a signal does. */
+void serve_stop(void *supervisor);
 /* Makes the directory of the file of the address directory, for its process alone; not what is
  * above it. */
 MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
+
+/* serve_begin.c */
+/* Whether CONFIG, of TEXT, can work on this machine; what is missing is logged, and what nothing
+ * can begin without also appended to REASON. */
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
+/* When a process has said that it is ready: are all? */
+void serve_announce_ready(struct supervisor *supervisor);
+void serve_announce_stop(const struct supervisor *supervisor);
+/* Before all were ready: stops, because of REASON no start can succeed. Later: nothing, the process
+ * that it is about is started again. */
+void serve_give_up(struct supervisor *supervisor, struct str reason);
+/* The same, when PROGRAM has ended with STATUS in a way that it would again and again. */
+void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
 
 /* serve_socket.c */
 /* Binds what CONFIG wants and marks it; what was bound before stays. For PATIENCE_US it tries
@@ -125,6 +155,15 @@ size_t serve_running(const struct supervisor *supervisor);
 /* Makes connections for a process that was just started, until it has ended. */
 MUST_CHECK int serve_start_connecting(struct process *process);
 void serve_stop_connecting(struct process *process);
+
+/* serve_log.c */
+/* A pipe for the standard error of PROCESS, which is about to be started: 0 or -errno. *TO_OUT: the
+ * end that is its; -1: it may write to ours, without being heard. */
+MUST_CHECK int serve_log_open(struct process *process, int *to_out);
+/* It runs as FILE: its lines are passed on. */
+void serve_log_begin(struct process *process, const char *file);
+/* It has ended: what it had written is passed on. */
+void serve_log_end(struct process *process);
 
 /* serve_reload.c: on SIGHUP. */
 void serve_reload(void *supervisor);

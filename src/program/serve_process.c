@@ -4,6 +4,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/file.h"
 #include "os/socket.h"
 #include "program/serve_internal.h"
 #include <errno.h>
@@ -25,13 +26,16 @@ bool serve_process_wants(const struct process *process, const char *name)
 		return strcmp(name, "queue") == 0;
 	if (strcmp(process->program, "send") == 0)
 		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	if (strcmp(process->program, "launch") == 0)
+		return strcmp(name, "launch") == 0;
 	if (strcmp(process->program, "directory") == 0)
 		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
 	return false;
 }
 
 /* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; then whom they ask; "queue" last. */
+ * queued; then the manager, while its helpers can finish; then whom they ask, "launch" too; "queue"
+ * last. */
 enum turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
 
 static void send_users(struct process *process)
@@ -79,26 +83,19 @@ void serve_set_up(void *context)
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
-static void announce_ready(struct supervisor *supervisor)
+static bool has_programs(const struct config *config)
 {
-	int64_t wanted = 0;
-
-	if (supervisor->was_ready || supervisor->is_stopping)
-		return;
-	for (size_t i = 0; i < supervisor->process_count; i++) {
-		const struct process *process = &supervisor->processes[i];
-
-		if (process->is_wanted && !process->is_ready)
-			return;
-		wanted += process->is_wanted;
-	}
-	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_PIPE)
+			return true;
+	return false;
 }
 
-/* Those for the directory are there while it is. */
+/* Those for the directory are there while it is, who starts programs while a service has one. */
 static bool is_wanted(const struct config *config, const char *program)
 {
+	if (strcmp(program, "launch") == 0)
+		return has_programs(config);
 	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
 	       config->directory.backend != CONFIG_BACKEND_NONE;
 }
@@ -111,6 +108,7 @@ static struct process *add_process(struct supervisor *supervisor, const char *pr
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
 	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	process->log.from = -1;
 	process->is_wanted = is_wanted(supervisor->config, program);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
@@ -151,8 +149,10 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 	(void)channel;
 	if (message->type == CHILD_READY) {
 		process->is_ready = true;
-		announce_ready(process->supervisor);
+		serve_announce_ready(process->supervisor);
 	}
+	if (message->type == CHILD_FAILED)
+		serve_give_up(process->supervisor, message->body);
 	if (message->type == CHILD_AGAIN)
 		os_timer_start(process->again, SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
@@ -187,7 +187,7 @@ static const char *program_file(const struct process *process)
 	}
 }
 
-static pid_t start_program(const struct process *process, int control)
+static pid_t start_program(const struct process *process, int control, int output)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	const char *file = program_file(process);
@@ -196,23 +196,27 @@ static pid_t start_program(const struct process *process, int control)
 
 	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
 	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
-				control);
+				control, output);
 }
 
 void serve_process_start(void *context)
 {
 	struct process *process = context;
 	int sockets[2];
+	int output = -1;
 	int error = os_process_socket_pair(sockets);
 
 	serve_renew_token(process); /* before it is there to show it */
 	if (error == 0) {
-		process->pid = start_program(process, sockets[1]);
+		error = serve_log_open(process, &output);
+		process->pid = error == 0 ? start_program(process, sockets[1], output) : error;
 		os_socket_close(sockets[1]);
+		os_file_close(output);
 		if (process->pid < 0) {
 			error = (int)process->pid;
 			process->pid = 0;
 			os_socket_close(sockets[0]);
+			serve_log_end(process);
 		}
 	}
 	if (error < 0) {
@@ -222,6 +226,7 @@ void serve_process_start(void *context)
 		return;
 	}
 	process->started_us = os_clock_monotonic_us();
+	serve_log_begin(process, program_file(process));
 	process->control =
 		ipc_channel_new(process->supervisor->loop, sockets[0], &control_handler, process);
 	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
@@ -242,6 +247,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	add_process(supervisor, "queue", TURN_LAST);
 	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
 		add_process(supervisor, "directory", TURN_DIRECTORY);
+	add_process(supervisor, "launch", TURN_DIRECTORY);
 	add_process(supervisor, "send", TURN_MANAGER);
 	add_process(supervisor, "resolve", TURN_HELPERS);
 	add_process(supervisor, "remote", TURN_HELPERS);
@@ -291,6 +297,7 @@ void serve_process_ended(struct process *process, int status)
 	bool is_expected;
 	char text[32];
 
+	serve_log_end(process);
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
 	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
@@ -304,6 +311,7 @@ void serve_process_ended(struct process *process, int status)
 	ipc_channel_close(process->control);
 	process->control = NULL;
 	serve_stop_connecting(process);
+	serve_judge_end(supervisor, process->program, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
 	if (is_expected) { /* perhaps wanted again meanwhile */

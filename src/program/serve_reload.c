@@ -8,8 +8,18 @@
 #include <errno.h>
 #include <string.h>
 
-static void log_problems(const struct supervisor *supervisor,
-			 const struct config_problems *problems)
+/* In the log, and for who waits for the outcome. */
+static void refuse(struct supervisor *supervisor, struct str problem)
+{
+	struct reload_record *record = &supervisor->reload;
+
+	record->is_refused = true;
+	if (record->reason.length > 0)
+		buffer_append_byte(&record->reason, '\n');
+	buffer_append_str(&record->reason, problem);
+}
+
+static void refuse_problems(struct supervisor *supervisor, const struct config_problems *problems)
 {
 	struct buffer text = {0};
 	struct str rest;
@@ -18,9 +28,42 @@ static void log_problems(const struct supervisor *supervisor,
 	config_problems_print(problems, supervisor->file, &text);
 	rest = buffer_view(&text);
 	while (str_split(&rest, '\n', &line))
-		if (line.length > 0)
+		if (line.length > 0) {
 			log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
+			refuse(supervisor, line);
+		}
 	buffer_clear(&text);
+}
+
+static void refuse_file(struct supervisor *supervisor, int error)
+{
+	struct buffer text = {0};
+
+	log_event(EVENT_CONFIG_REFUSED, log_string("file", supervisor->file), log_error(error));
+	buffer_append_format(&text, "%s: %s", supervisor->file, strerror(-error));
+	refuse(supervisor, buffer_view(&text));
+	buffer_clear(&text);
+}
+
+static void refuse_fixed(struct supervisor *supervisor, const char *setting)
+{
+	struct buffer text = {0};
+
+	log_event(EVENT_CONFIG_REFUSED, log_string("setting", setting),
+		  log_string("problem", "can only be changed by a restart"));
+	buffer_append_format(&text, "%s: %s can only be changed by a restart", supervisor->file,
+			     setting);
+	refuse(supervisor, buffer_view(&text));
+	buffer_clear(&text);
+}
+
+static void refuse_sockets(struct supervisor *supervisor)
+{
+	log_event(EVENT_CONFIG_REFUSED,
+		  log_string("problem", "a listening socket cannot be bound"));
+	refuse(supervisor, STR("a listening socket cannot be bound: which and why is in the log"));
+	(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
+	serve_drop_sockets(supervisor);
 }
 
 /* Whether services of KIND begin or cease to deliver as others. */
@@ -82,31 +125,27 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));
 }
 
-void serve_reload(void *context)
+static void try_reload(struct supervisor *supervisor)
 {
-	struct supervisor *supervisor = context;
 	struct config_problems problems = {0};
 	struct config *config = NULL;
 	struct buffer text = {0};
 	const char *fixed;
 	int error = read_file(supervisor->file, &text);
 
-	if (error == 0)
-		error = config_parse(supervisor->file, buffer_view(&text), &config, &problems);
+	if (error < 0)
+		refuse_file(supervisor, error);
 	else
-		log_event(EVENT_CONFIG_REFUSED, log_string("file", supervisor->file),
-			  log_error(error));
+		error = config_parse(supervisor->file, buffer_view(&text), &config, &problems);
 	fixed = error == 0 ? fixed_setting_changed(supervisor->config, config) : NULL;
 	if (error < 0) {
-		log_problems(supervisor, &problems);
+		refuse_problems(supervisor, &problems);
 	} else if (fixed != NULL) {
-		log_event(EVENT_CONFIG_REFUSED, log_string("setting", fixed),
-			  log_string("problem", "can only be changed by a restart"));
+		refuse_fixed(supervisor, fixed);
+	} else if (!serve_can_work(config, buffer_view(&text), &supervisor->reload.reason)) {
+		supervisor->reload.is_refused = true;
 	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
-		log_event(EVENT_CONFIG_REFUSED,
-			  log_string("problem", "a listening socket cannot be bound"));
-		(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
-		serve_drop_sockets(supervisor);
+		refuse_sockets(supervisor);
 	} else {
 		take_over(supervisor, config, &text);
 		config = NULL;
@@ -114,4 +153,28 @@ void serve_reload(void *context)
 	config_free(config);
 	config_problems_clear(&problems);
 	buffer_clear(&text);
+}
+
+static void write_record(const struct supervisor *supervisor)
+{
+	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
+			  log_string("reason", "what became of a reload cannot be written"),
+			  log_error(error));
+}
+
+void serve_reload(void *context)
+{
+	struct supervisor *supervisor = context;
+	struct reload_record *record = &supervisor->reload;
+
+	record->begun++;
+	write_record(supervisor);
+	record->is_refused = false;
+	buffer_clear(&record->reason);
+	try_reload(supervisor);
+	record->ended = record->begun;
+	write_record(supervisor);
 }

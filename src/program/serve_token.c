@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Who shows whom a token: helpers show theirs to "send", and "send" its own to "queue". Those
+ * Who shows whom a token: helpers show theirs to "send", "pipe" its own also to "launch", and
+ * "send" its own to "queue". Those
  * who are shown one are told of it before the process starts that has it, so that they know
  * it when that connects.
  */
@@ -13,26 +14,33 @@ static const struct {
 	const char *believer;
 } holders[] = {
 	{"resolve", "send"}, {"remote", "send"}, {"lmtp", "send"},  {"local", "send"},
-	{"pipe", "send"},    {"list", "send"},   {"send", "queue"},
+	{"pipe", "send"},    {"list", "send"},   {"send", "queue"}, {"pipe", "launch"},
 };
 
-static const char *believer_of(const char *program)
+static bool has_token(const char *program)
 {
 	for (size_t i = 0; i < COUNT_OF(holders); i++)
 		if (strcmp(holders[i].program, program) == 0)
-			return holders[i].believer;
-	return NULL;
+			return true;
+	return false;
+}
+
+static bool believes(const char *believer, const char *program)
+{
+	for (size_t i = 0; i < COUNT_OF(holders); i++)
+		if (strcmp(holders[i].believer, believer) == 0 &&
+		    strcmp(holders[i].program, program) == 0)
+			return true;
+	return false;
 }
 
 /* A retired one has said HELLO, and does not again. */
 static bool needs(const struct process *process, const struct process *holder)
 {
-	const char *believer = believer_of(holder->program);
-
-	if (believer == NULL || holder->token.text[0] == '\0')
+	if (holder->token.text[0] == '\0')
 		return false;
 	return holder == process ||
-	       (strcmp(process->program, believer) == 0 && !holder->is_retired);
+	       (believes(process->program, holder->program) && !holder->is_retired);
 }
 
 void serve_send_tokens(struct process *process)
@@ -55,12 +63,11 @@ void serve_send_tokens(struct process *process)
 void serve_renew_token(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
-	const char *believer = believer_of(process->program);
 
-	if (believer == NULL)
+	if (!has_token(process->program))
 		return;
 	ipc_token_make(process->program, &process->token);
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (strcmp(supervisor->processes[i].program, believer) == 0)
+		if (believes(supervisor->processes[i].program, process->program))
 			serve_send_tokens(&supervisor->processes[i]);
 }

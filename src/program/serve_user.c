@@ -8,15 +8,16 @@
 #include "program/serve_internal.h"
 #include <string.h>
 
-static const char *const programs[PROGRAMS] = {"queue", "send", "resolve", "remote", "lmtp",
-					       "local", "pipe", "smtpd",   "list",   "directory"};
+static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve",  "remote",
+					       "lmtp",  "local", "pipe",     "launch",
+					       "smtpd", "list",  "directory"};
 
 /* To deliver as somebody else, one must be able to become him. */
 static bool stays_root(const struct config *config, const char *program)
 {
 	if (strcmp(program, "local") == 0)
 		return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
-	return strcmp(program, "pipe") == 0 && config_has_owners(config, CONFIG_SERVICE_PIPE);
+	return strcmp(program, "launch") == 0 && config_has_owners(config, CONFIG_SERVICE_PIPE);
 }
 
 static int find_user(const char *name, struct os_process_user *out)

@@ -151,6 +151,23 @@ static void on_session_ended(void *context)
 		resume_accepting(smtpd);
 }
 
+static struct smtp_server_rules rules_of(const struct config *config,
+					 const struct config_listen *listen)
+{
+	static const enum smtp_bare_newline bare_newlines[] = {
+		[CONFIG_BARE_NEWLINE_AUTO] = SMTP_BARE_NEWLINE_AUTO,
+		[CONFIG_BARE_NEWLINE_REJECT] = SMTP_BARE_NEWLINE_REJECT,
+		[CONFIG_BARE_NEWLINE_NORMALIZE] = SMTP_BARE_NEWLINE_NORMALIZE,
+	};
+
+	return (struct smtp_server_rules){
+		.bare_newline = bare_newlines[listen->bare_newline],
+		.ends_early = !config->allow_early_commands,
+		.strict_addresses = config->strict_addresses,
+		.removes_nul = config->nul == CONFIG_NUL_REMOVE,
+	};
+}
+
 static const struct smtp_service *add_service(struct smtpd *smtpd,
 					      const struct config_listen *listen)
 {
@@ -166,6 +183,9 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 	service->stage = listen->stage;
 	service->hostname = memory_copy_string(config->hostname);
 	service->on_refusal = intake_log_refusal;
+	service->is_our_address = intake_is_our_address;
+	service->local_domain = memory_copy_string(config_default_domain(config));
+	service->rules = rules_of(config, listen);
 	service->limits = (struct smtp_server_limits){
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,

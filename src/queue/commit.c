@@ -151,9 +151,13 @@ static void undo(struct commit_group *group, struct queue_message *message)
  * be taken for this one's. */
 static void keep(struct queue_intake *intake, struct queue_message *message)
 {
-	queue_kept_put(intake, message->data.number, message->is_shared ? -1 : message->data.file);
-	if (!message->is_shared)
+	struct queue_spare data = message->data;
+
+	if (message->is_shared)
+		data.file = -1;
+	else
 		message->data.file = -1;
+	queue_kept_put(intake, &data);
 	queue_message_release(message);
 }
 

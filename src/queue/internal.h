@@ -98,6 +98,7 @@ struct queue_spare {
 	uint64_t number; /* its inode */
 	uint64_t serial; /* 0: it was a message's */
 	int file;        /* open for writing, owned; -1: to be removed */
+	uint64_t size;   /* of a file that only this process writes: how long it is */
 };
 
 struct queue_spare_list {
@@ -217,23 +218,24 @@ void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint
 /* Tries again what the disk did not allow. */
 void queue_aside_again(struct queue_intake *intake);
 
-/* remove.c: the data file FROM goes to pid/ and waits there, to be removed or, with FILE, to
- * be reused. Closes FILE at last (-1: none). No error when it is gone. */
-MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
-			    int file);
+/* remove.c: the data file FROM goes to pid/ as SPARE and waits there, to be removed or, with a
+ * descriptor, to be reused. Closes that at last. No error when it is gone. */
+MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from,
+			    struct queue_spare spare);
 /* The same for one in mess/. */
 MUST_CHECK int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number);
 
-/* Remembers that NUMBER's file was never shared, and keeps its descriptor as long as there is
- * room for it. What is remembered of an earlier message with that number is forgotten. */
-void queue_kept_put(struct queue_intake *intake, uint64_t number, int file);
+/* Remembers that DATA was never shared, and keeps its descriptor as long as there is room for
+ * it (-1: nothing is remembered). What was remembered of an earlier message with that number is
+ * forgotten. */
+void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data);
 /* Closes the descriptor; it is still remembered. */
 void queue_kept_close(struct queue_intake *intake, uint64_t number);
 /* Closes all: others need them. */
 void queue_kept_close_all(struct queue_intake *intake);
-/* Whether NUMBER's file was never shared, and the descriptor (-1: closed meanwhile). It is
+/* Whether NUMBER's file was never shared; its descriptor (-1: closed meanwhile) and size. It is
  * forgotten. */
-bool queue_kept_take(struct queue_intake *intake, uint64_t number, int *file_out);
+bool queue_kept_take(struct queue_intake *intake, uint64_t number, struct queue_spare *spare_out);
 void queue_kept_clear(struct queue_intake *intake);
 
 #endif

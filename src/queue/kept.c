@@ -17,7 +17,8 @@ enum { KEPT_MAX = 64 * 1024 }; /* about 6 MiB */
 
 struct queue_kept {
 	uint64_t number;
-	int file; /* -1: closed meanwhile */
+	uint64_t size; /* nobody else writes to it */
+	int file;      /* -1: closed meanwhile */
 	UT_hash_handle hh;
 };
 
@@ -49,31 +50,31 @@ static int take_descriptor(struct queue_kept_list *list, struct queue_kept *kept
 	return file;
 }
 
-static void add(struct queue_kept_list *list, uint64_t number, int file)
+static void add(struct queue_kept_list *list, const struct queue_spare *data)
 {
 	struct queue_kept *kept = memory_alloc(sizeof *kept);
 
-	*kept = (struct queue_kept){.number = number, .file = file};
+	*kept = (struct queue_kept){.number = data->number, .size = data->size, .file = data->file};
 	HASH_ADD(hh, list->by_number, number, sizeof kept->number, kept);
 	if (list->oldest_open == NULL)
 		list->oldest_open = kept;
 	list->open_count++;
 }
 
-void queue_kept_put(struct queue_intake *intake, uint64_t number, int file)
+void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data)
 {
 	struct queue_kept_list *list = &intake->kept;
 	struct queue_kept *kept;
-	int closed[2] = {-1, file}; /* outside of the lock */
+	int closed[2] = {-1, data->file}; /* outside of the lock */
 
 	pthread_mutex_lock(&intake->mutex);
-	HASH_FIND(hh, list->by_number, &number, sizeof number, kept);
-	if (kept == NULL && file >= 0 && HASH_COUNT(list->by_number) >= KEPT_MAX)
+	HASH_FIND(hh, list->by_number, &data->number, sizeof data->number, kept);
+	if (kept == NULL && data->file >= 0 && HASH_COUNT(list->by_number) >= KEPT_MAX)
 		kept = list->by_number; /* the oldest */
 	if (kept != NULL)
 		closed[0] = forget(list, kept);
-	if (file >= 0 && intake->options.spares > 0) {
-		add(list, number, file);
+	if (data->file >= 0 && intake->options.spares > 0) {
+		add(list, data);
 		closed[1] = list->open_count > intake->options.spares
 				    ? take_descriptor(list, list->oldest_open)
 				    : -1;
@@ -106,14 +107,16 @@ void queue_kept_close_all(struct queue_intake *intake)
 	pthread_mutex_unlock(&intake->mutex);
 }
 
-bool queue_kept_take(struct queue_intake *intake, uint64_t number, int *file_out)
+bool queue_kept_take(struct queue_intake *intake, uint64_t number, struct queue_spare *spare_out)
 {
 	struct queue_kept *kept;
 
 	pthread_mutex_lock(&intake->mutex);
 	HASH_FIND(hh, intake->kept.by_number, &number, sizeof number, kept);
-	if (kept != NULL)
-		*file_out = forget(&intake->kept, kept);
+	if (kept != NULL) {
+		*spare_out = (struct queue_spare){.number = number, .size = kept->size};
+		spare_out->file = forget(&intake->kept, kept);
+	}
 	pthread_mutex_unlock(&intake->mutex);
 	return kept != NULL;
 }

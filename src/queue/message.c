@@ -55,6 +55,7 @@ static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 			return result;
 		result = os_file_info(spare_out->file, &info);
 		spare_out->number = info.inode;
+		spare_out->size = info.size;
 		if (result == 0)
 			result = is_haunted(intake, info.inode);
 		if (result == 0)
@@ -140,19 +141,21 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 	return has_size && id.number == message->data.number ? 0 : -EINVAL;
 }
 
-/* Whoever wrote the data may have written more than it says, and what is reused may have been
- * longer. Such a file is cut after it was written rather than emptied before: its blocks stay
- * where they are and its sync has less to do, which makes twice the messages a second. No name
- * shows the file as queued before it is durable. */
-static int cut(int file, uint64_t end)
+/* A file that is reused may have been longer. It is cut after it was written rather than
+ * emptied before: its blocks stay where they are and its sync has less to do, which makes twice
+ * the messages a second. No name shows the file as queued before it is durable. */
+static int overwrite(struct queue_spare *spare, struct str bytes)
 {
-	struct os_file_info info;
-	int result = os_file_info(file, &info);
+	uint64_t size = spare->size;
+	int result;
 
-	return result == 0 && info.size > end ? os_file_truncate(file, end) : result;
+	spare->size = bytes.length;
+	result = os_file_write(spare->file, bytes.data, bytes.length, 0);
+	return result == 0 && size > bytes.length ? os_file_truncate(spare->file, bytes.length)
+						  : result;
 }
 
-static int write_whole(const struct queue_message *message, struct buffer *data, struct str text)
+static int write_whole(struct queue_message *message, struct buffer *data, struct str text)
 {
 	uint64_t size = 0;
 	int result = check_envelope(message, text, &size);
@@ -162,8 +165,7 @@ static int write_whole(const struct queue_message *message, struct buffer *data,
 	if (size != data->length || size > QUEUE_BY_VALUE_MAX)
 		return -EINVAL;
 	queue_trailer_append(data, size, text);
-	result = os_file_write(message->data.file, buffer_data(data), data->length, 0);
-	return result == 0 ? cut(message->data.file, data->length) : result;
+	return overwrite(&message->data, buffer_view(data));
 }
 
 static int write_envelope(const struct queue_message *message, struct str text)
@@ -180,7 +182,8 @@ static int write_envelope(const struct queue_message *message, struct str text)
 	if (info.size < size)
 		return -EINVAL;
 	result = queue_trailer_write(message->data.file, size, text, &end);
-	return result == 0 ? cut(message->data.file, end) : result;
+	/* whoever wrote the data may have written more than it says */
+	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
 }
 
 static int end_writing(struct queue_message *message, enum mail_stage stage, int result)

@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-int queue_retire(struct queue_intake *intake, const char *from, uint64_t number, int file)
+int queue_retire(struct queue_intake *intake, const char *from, struct queue_spare spare)
 {
-	struct queue_spare spare = {.number = number, .file = file};
 	unsigned epoch = queue_spare_epoch(intake);
 	char to[QUEUE_PATH_SIZE];
 	int result;
@@ -15,7 +14,7 @@ int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
 	queue_spare_path(intake, &spare, to);
 	result = os_file_rename(intake->store->directory, from, to);
 	if (result < 0) {
-		os_file_close(file);
+		os_file_close(spare.file);
 		return result == -ENOENT ? 0 : result;
 	}
 	queue_spare_hold(intake, spare, epoch);
@@ -26,11 +25,13 @@ int queue_retire(struct queue_intake *intake, const char *from, uint64_t number,
  * is opened again. */
 static int retire(struct queue_intake *intake, const char *from, uint64_t number)
 {
-	int file = -1;
+	struct queue_spare spare = {.number = number, .file = -1};
 
-	if (queue_kept_take(intake, number, &file) && file < 0)
-		file = os_file_open(intake->store->directory, from, OS_FILE_WRITE);
-	return queue_retire(intake, from, number, file < 0 ? -1 : file);
+	if (queue_kept_take(intake, number, &spare) && spare.file < 0)
+		spare.file = os_file_open(intake->store->directory, from, OS_FILE_WRITE);
+	if (spare.file < 0)
+		spare.file = -1;
+	return queue_retire(intake, from, spare);
 }
 
 int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t number)
@@ -40,7 +41,7 @@ int queue_retire_data(struct queue_intake *intake, const char *from, uint64_t nu
 
 	if (!queue_aside_is_doubtful(intake, from))
 		return retire(intake, from, number);
-	if (queue_kept_take(intake, number, &spare.file))
+	if (queue_kept_take(intake, number, &spare))
 		os_file_close(spare.file);
 	spare.file = -1;
 	result = queue_aside_put(intake, from, spare);

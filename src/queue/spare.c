@@ -131,14 +131,12 @@ static void set_aside(struct queue_intake *intake, struct queue_spare spare)
 
 /* A large file is emptied, not cut to that size: btrfs keeps all of an extent of which
  * a part is left. */
-static int empty_large(const struct queue_intake *intake, const struct queue_spare *spare)
+static int empty_large(const struct queue_intake *intake, struct queue_spare *spare)
 {
-	struct os_file_info info;
-	int result = os_file_info(spare->file, &info);
-
-	if (result == 0 && info.size > intake->options.spare_size)
-		result = os_file_truncate(spare->file, 0);
-	return result;
+	if (spare->size <= intake->options.spare_size)
+		return 0;
+	spare->size = 0;
+	return os_file_truncate(spare->file, 0);
 }
 
 void queue_spare_give(struct queue_intake *intake, struct queue_spare spare)

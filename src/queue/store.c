@@ -5,6 +5,7 @@
 #include "queue/control.h"
 #include "queue/internal.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,26 @@ static int check(int directory, bool unsafe, struct buffer *reason)
 	if (result == 0)
 		result = queue_filesystem_probe(directory, reason);
 	return result == -ENOTSUP && unsafe ? 0 : result;
+}
+
+int queue_store_check_place(const char *path, struct buffer *reason)
+{
+	int directory = os_file_open_directory(OS_FILE_HERE, path);
+	struct str parent = str_from(path);
+	ptrdiff_t slash = str_find_last(parent, '/');
+	char copy[PATH_MAX];
+	int result;
+
+	if (directory == -ENOENT && slash > 0 && slash < PATH_MAX) {
+		memcpy(copy, path, (size_t)slash);
+		copy[slash] = '\0';
+		directory = os_file_open_directory(OS_FILE_HERE, copy);
+	}
+	if (directory < 0)
+		return directory;
+	result = queue_filesystem_check(directory, reason);
+	os_file_close(directory);
+	return result;
 }
 
 /* A queue with a filesystem to itself loses nothing by syncing all of it. */

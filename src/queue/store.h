@@ -12,6 +12,7 @@
  *   mess/X/ID            the data file of a message that is preprocessed
  *   intd/X/ID            the control file, under construction: the first, or a shorter
  *                        one that takes the place of that in info (queue/update.h)
+ *   intd/due             when those in info are due, as the last scan found them (queue/due.h)
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
@@ -80,6 +81,9 @@ struct queue_store;
  * success, when an unsafe filesystem was accepted. */
 MUST_CHECK int queue_store_open(const char *path, const struct queue_options *options,
 				struct queue_store **store_out, struct buffer *reason);
+/* Whether the filesystem of a queue at PATH, which may still have to be made, can be relied upon:
+ * 0, -ENOTSUP and why not in REASON, or another -errno: that cannot be seen. Changes nothing. */
+MUST_CHECK int queue_store_check_place(const char *path, struct buffer *reason);
 void queue_store_close(struct queue_store *store);
 
 /* A descriptor of the queue directory; all paths here are relative to it. */

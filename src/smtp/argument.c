@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "smtp/internal.h"
+#include <netinet/in.h>
 #include <string.h>
 
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument)
@@ -25,18 +26,20 @@ bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument)
 	return false;
 }
 
-/* Real clients call themselves many things that are no domain; we only want one
- * printable word. */
+/* Real clients call themselves many things that are no domain, with spaces and in
+ * any charset; it is made safe before it is used. Who is strict wants a printable
+ * word at least. */
 bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str name = argument->text;
-	bool is_word = name.length > 0 && name.length <= MAIL_DOMAIN_MAX;
+	bool is_strict = s->service->rules.strict_addresses;
+	bool is_valid = name.length > 0 && name.length <= MAIL_DOMAIN_MAX;
 
-	for (size_t i = 0; is_word && i < name.length; i++)
-		is_word = name.data[i] > ' ' && name.data[i] <= '~';
-	if (!is_word)
+	for (size_t i = 0; is_valid && is_strict && i < name.length; i++)
+		is_valid = name.data[i] > ' ' && name.data[i] <= '~';
+	if (!is_valid)
 		smtp_reply(s, 501, "5.5.4", "Give a domain or an address literal");
-	return is_word;
+	return is_valid;
 }
 
 bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument)
@@ -106,21 +109,42 @@ static bool strip_route(struct str *path)
 	return path->length > 0;
 }
 
-/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. UTF-8 is allowed
- * here: whether it is in this transaction, MAIL's parameters tell. */
-static bool take_path(struct str *text, unsigned flags, struct mail_address *address_out)
+/* An address without brackets, as printers and scripts send it. */
+static bool cut_word(struct str *text, struct str *path_out)
+{
+	ptrdiff_t space = str_find(*text, ' ');
+
+	*path_out = space < 0 ? *text : str_slice(text->data, (size_t)space);
+	*text = str_skip(*text, path_out->length);
+	return path_out->length > 0;
+}
+
+static bool cut_path(struct str *text, struct str *path_out)
 {
 	ptrdiff_t end = find_path_end(*text);
-	struct str path;
 
 	if (end < 1 || text->data[0] != '<')
 		return false;
-	path = str_slice(text->data + 1, (size_t)end - 1);
+	*path_out = str_slice(text->data + 1, (size_t)end - 1);
 	*text = str_skip(*text, (size_t)end + 1);
-	if (text->length > 0 && text->data[0] != ' ')
+	return text->length == 0 || text->data[0] == ' ';
+}
+
+/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. UTF-8 is allowed
+ * here: whether it is in this transaction, MAIL's parameters tell. */
+static bool take_path(const struct smtp_server *s, struct str *text, unsigned flags,
+		      struct mail_address *address_out)
+{
+	bool is_strict = s->service->rules.strict_addresses;
+	bool is_bare = !is_strict && text->length > 0 && text->data[0] != '<';
+	struct str path;
+
+	if (!(is_bare ? cut_word(text, &path) : cut_path(text, &path)))
 		return false;
-	return strip_route(&path) &&
-	       mail_address_parse(path, flags | MAIL_ADDRESS_UTF8, address_out) == 0;
+	flags |= MAIL_ADDRESS_UTF8 | (is_strict ? MAIL_ADDRESS_STRICT : 0);
+	if (!is_strict)
+		path = str_trim(path);
+	return strip_route(&path) && mail_address_parse(path, flags, address_out) == 0;
 }
 
 /* RFC 6531 section 3.5 */
@@ -145,7 +169,7 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 		smtp_reply(s, 501, "5.5.4", "Syntax: MAIL FROM:<address>");
 		return false;
 	}
-	if (!take_path(&text, MAIL_ADDRESS_NULL, &argument->address)) {
+	if (!take_path(s, &text, MAIL_ADDRESS_NULL, &argument->address)) {
 		smtp_reply(s, 501, "5.1.7", "Bad sender address");
 		return false;
 	}
@@ -171,6 +195,25 @@ static bool complete_postmaster(struct smtp_server *s, struct mail_address *addr
 	return mail_address_parse(str_from(t->postmaster), 0, address) == 0;
 }
 
+/* USER@[192.0.2.1], where that is our address, is as good as with a name of ours. */
+static void complete_literal(struct smtp_server *s, struct mail_address *address)
+{
+	const struct smtp_service *service = s->service;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_address named;
+	struct in6_addr ours;
+
+	if (!address->is_literal || service->is_our_address == NULL ||
+	    !mail_literal_parse(address->domain, &ours) ||
+	    !service->is_our_address(s->peer.context, &ours))
+		return;
+	buffer_append_str(&text, address->local);
+	buffer_append_format(&text, "@%s", service->local_domain);
+	if (mail_address_parse(arena_copy_str(s->transaction->envelope->arena, buffer_view(&text)),
+			       MAIL_ADDRESS_UTF8, &named) == 0)
+		*address = named;
+}
+
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str text = argument->text;
@@ -179,11 +222,12 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		smtp_reply(s, 501, "5.5.4", "Syntax: RCPT TO:<address>");
 		return false;
 	}
-	if (!take_path(&text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
+	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
 	    !complete_postmaster(s, &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}
+	complete_literal(s, &argument->address);
 	argument->is_utf8 = s->transaction->envelope->utf8;
 	return check_ascii(s, argument) && smtp_parameters_of_rcpt(s, text, argument);
 }

@@ -38,16 +38,25 @@ struct mail_verdict *client_reply_verdict(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
-	smtp_client_reply_verdict(&client->reply, client->peer, client->state == CLIENT_RECIPIENT,
+	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
 				  verdict);
 	return verdict;
+}
+
+void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
+		   const struct mail_verdict *verdict)
+{
+	bool is_open = verdict->class == MAIL_WAIT && !client->is_in_doubt;
+
+	to->verdict = verdict;
+	to->again = is_open ? SMTP_CLIENT_ELSEWHERE : SMTP_CLIENT_LATER;
 }
 
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].verdict == NULL)
-			client->message.recipients[i].verdict = verdict;
+			client_decide(client, &client->message.recipients[i], verdict);
 }
 
 bool client_next_asked(struct smtp_client *client, size_t from)
@@ -106,8 +115,11 @@ static void check_sender(struct smtp_client *client, struct mail_verdict *verdic
 				 "the message has %llu bytes, %s takes at most %llu",
 				 (unsigned long long)message->size, client->peer,
 				 (unsigned long long)client->capabilities.size);
-	else if (!client_may_send(client, message->sender) ||
-		 (message->needs_utf8 && !client->capabilities.has_utf8))
+	else if (message->sender.length > 0 && client_path(client, message->sender).length == 0)
+		mail_verdict_set(verdict, "5.6.7",
+				 "the sender's address needs SMTPUTF8, which %s does not offer",
+				 client->peer);
+	else if (message->needs_utf8 && !client->capabilities.has_utf8)
 		mail_verdict_set(verdict, "5.6.7",
 				 "the message needs SMTPUTF8, which %s does not offer",
 				 client->peer);
@@ -126,6 +138,7 @@ static void check_message(struct smtp_client *client)
 		client_decide_rest(client, whole);
 		return;
 	}
+	message->sender = client_path(client, message->sender);
 	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
 	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
 			 client->peer);
@@ -133,9 +146,11 @@ static void check_message(struct smtp_client *client)
 		struct smtp_client_recipient *to = &message->recipients[i];
 
 		if (to->address.length == 0 || !client_is_safe_path(to->address))
-			to->verdict = unsafe;
-		else if (!client_may_send(client, to->address))
-			to->verdict = foreign;
+			client_decide(client, to, unsafe);
+		else if (client_path(client, to->address).length == 0)
+			client_decide(client, to, foreign);
+		else
+			to->address = client_path(client, to->address);
 		to->is_asked = to->verdict == NULL;
 		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
 	}
@@ -158,9 +173,11 @@ void smtp_client_begin(struct smtp_client *client, const struct smtp_client_mess
 	arena_reset(client->verdicts);
 	client->message = *message;
 	client->is_answered = false;
+	client->is_in_doubt = false;
 	client->stuffing = (struct smtp_stuffing){0};
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		message->recipients[i].verdict = NULL;
+		message->recipients[i].again = SMTP_CLIENT_LATER;
 		message->recipients[i].is_asked = false;
 		message->recipients[i].is_accepted = false;
 		message->recipients[i].is_passed_on = false;
@@ -195,6 +212,7 @@ void smtp_client_lost(struct smtp_client *client, const char *reason)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "connection with %s lost while waiting for %s: %s",
 			 client->peer, client_state_name(client->state), reason);
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }
 
@@ -207,6 +225,7 @@ void smtp_client_timed_out(struct smtp_client *client)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "%s took too long: %s", client->peer,
 			 client_state_name(client->state));
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }
@@ -216,6 +235,7 @@ void smtp_client_abandon(struct smtp_client *client, const char *status, const c
 	struct mail_verdict *verdict = client_new_verdict(client);
 
 	mail_verdict_set(verdict, status, "%s", reason);
+	client->is_in_doubt = true;
 	client_fail_session(client, verdict);
 	client->is_stale = false;
 }

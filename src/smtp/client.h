@@ -37,13 +37,21 @@ struct smtp_client_settings {
 	int64_t timeout_us;   /* for a reply; twice as long for the last one */
 };
 
+/* What may be done at once for a recipient whose verdict is MAIL_WAIT. */
+enum smtp_client_again {
+	SMTP_CLIENT_LATER, /* nothing: perhaps the server took the message, or it is our fault */
+	SMTP_CLIENT_ELSEWHERE, /* another server may be asked: this one did not take it */
+	SMTP_CLIENT_HERE,      /* too many for this transaction: the server takes it in the next */
+};
+
 struct smtp_client_recipient {
-	struct str address;
-	struct str original;                /* ORCPT; empty: none */
-	unsigned notify;                    /* enum mail_notify */
+	struct str address;  /* the engine's from then on: it may be told in A-labels */
+	struct str original; /* ORCPT; empty: none */
+	unsigned notify;     /* enum mail_notify */
 	const struct mail_verdict *verdict; /* NULL: undecided; valid until the next transaction */
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
+	enum smtp_client_again again;       /* the engine's; of a verdict that is MAIL_WAIT */
 	bool is_passed_on; /* the engine's: notify went to the server, who answers for it */
 };
 

@@ -42,6 +42,7 @@ struct smtp_client {
 	unsigned completed; /* transactions that came to an end */
 
 	struct smtp_client_message message; /* no recipients: no transaction */
+	bool is_in_doubt;                   /* it may have been taken, or is kept back by us */
 	bool is_answered;                   /* the server answered a command of it */
 	size_t current;                     /* recipient that is being asked for or decided */
 	struct smtp_stuffing stuffing;
@@ -55,6 +56,8 @@ struct smtp_client {
 struct mail_verdict *client_new_verdict(struct smtp_client *client);
 /* From the reply that came last. */
 struct mail_verdict *client_reply_verdict(struct smtp_client *client);
+void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
+		   const struct mail_verdict *verdict);
 /* For every recipient that has none. */
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict);
 /* Makes current the first recipient from FROM on that RCPT is sent for, or that
@@ -78,8 +81,9 @@ void client_emit_batch(struct smtp_client *client);
 /* client_parameters.c */
 /* UTF-8 without control characters, nothing that ends the path before its '>'. */
 bool client_is_safe_path(struct str address);
-/* Whether it is ASCII, or the server offers SMTPUTF8. */
-bool client_may_send(const struct smtp_client *client, struct str address);
+/* ADDRESS as the server can be told it: with A-labels where only its domain is not ASCII and the
+ * server does not offer SMTPUTF8; empty when it cannot be told. Valid as the verdicts are. */
+struct str client_path(struct smtp_client *client, struct str address);
 void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);
@@ -88,6 +92,8 @@ void client_emit_recipient_parameters(struct smtp_client *client,
 void client_on_reply(struct smtp_client *client);
 /* What STATE waits for, for people. */
 const char *client_state_name(enum client_state state);
+/* What the reply that is awaited answers: "RCPT"; NULL: no command. */
+const char *client_command_name(const struct smtp_client *client);
 /* Ends the session after a breach of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
 

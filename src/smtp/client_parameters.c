@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* What follows the address of MAIL and RCPT, and which addresses may be sent. */
 #include "base/utf8.h"
-#include "mail/address.h"
+#include "mail/localpart.h"
+#include "mail/unicode.h"
 #include "smtp/client_internal.h"
+#include <string.h>
 
 static bool is_ascii(struct str text)
 {
@@ -43,9 +45,21 @@ bool client_is_safe_path(struct str address)
 	return !is_quoted && address.length <= MAIL_ADDRESS_MAX && is_utf8(address);
 }
 
-bool client_may_send(const struct smtp_client *client, struct str address)
+struct str client_path(struct smtp_client *client, struct str address)
 {
-	return client->capabilities.has_utf8 || is_ascii(address);
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_domain form;
+	char *path;
+
+	if (client->capabilities.has_utf8 || is_ascii(address))
+		return address;
+	if (!is_ascii(parts.local) || !mail_domain_form(parts.domain, &form))
+		return STR("");
+	path = arena_alloc(client->verdicts, parts.local.length + 1 + form.length);
+	memcpy(path, parts.local.data, parts.local.length);
+	path[parts.local.length] = '@';
+	memcpy(path + parts.local.length + 1, form.text, form.length);
+	return str_slice(path, parts.local.length + 1 + form.length);
 }
 
 static bool needs_utf8(const struct smtp_client_message *message)

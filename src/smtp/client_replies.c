@@ -7,17 +7,27 @@ static void on_greeting(struct smtp_client *client)
 	client_enter(client, CLIENT_HELLO);
 }
 
-/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
- * mean this moment or this client, so another attempt is worth it. */
-static void on_greeting_refused(struct smtp_client *client)
+/* The verdict on a server that takes nobody's mail: it says nothing of a recipient. */
+static void refuse_session_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
 
-	if (client->reply.code != 521 && verdict->class == MAIL_FAIL) {
+	if (verdict->class == MAIL_FAIL) {
 		verdict->class = MAIL_WAIT;
 		verdict->status[0] = '4';
 	}
 	client_fail_session(client, verdict);
+}
+
+/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
+ * mean this moment or this client, so another attempt is worth it. A local server
+ * that has none is not the one that was meant. */
+static void on_greeting_refused(struct smtp_client *client)
+{
+	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
+		client_fail_session(client, client_reply_verdict(client));
+	else
+		refuse_session_for_now(client);
 }
 
 static void be_greeted(struct smtp_client *client)
@@ -36,7 +46,9 @@ static void on_hello(struct smtp_client *client)
 
 static void on_hello_refused(struct smtp_client *client)
 {
-	if (client->reply.code >= 500 && client->protocol == SMTP_CLIENT_SMTP)
+	if (client->protocol == SMTP_CLIENT_LMTP) /* it speaks something else: an error of ours */
+		refuse_session_for_now(client);
+	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
 	else
 		client_fail_session(client, client_reply_verdict(client));
@@ -93,20 +105,43 @@ static void on_recipient(struct smtp_client *client)
 	go_on_after_recipient(client);
 }
 
-/* 552 was once what 452 is now: too many recipients (RFC 5321 section 4.5.3.1.10). */
+static bool has_accepted(const struct smtp_client *client)
+{
+	for (size_t i = 0; i < client->current; i++)
+		if (client->message.recipients[i].is_accepted)
+			return true;
+	return false;
+}
+
+/* 452 without a status of its own means it when others were taken before, and 552 was once what
+ * 452 is now (RFC 5321 section 4.5.3.1.10). */
+static bool is_too_many(const struct smtp_client *client, const struct mail_verdict *verdict)
+{
+	struct str text = buffer_view(&client->reply.text);
+	bool has_status = text.length > 1 &&
+			  text.data[0] == (char)('0' + client->reply.code / 100) &&
+			  text.data[1] == '.';
+
+	if (has_status)
+		return strcmp(verdict->status, "4.5.3") == 0;
+	return client->reply.code == 552 || (client->reply.code == 452 && has_accepted(client));
+}
+
 static void on_recipient_refused(struct smtp_client *client)
 {
 	struct smtp_client_recipient *to = &client->message.recipients[client->current];
-	bool has_status = str_starts_with(buffer_view(&client->reply.text), STR("5."));
 
 	if (to->verdict == NULL) {
 		struct mail_verdict *verdict = client_reply_verdict(client);
+		bool too_many = is_too_many(client, verdict);
 
-		if (client->reply.code == 552 && !has_status) {
+		if (too_many) {
 			verdict->class = MAIL_WAIT;
 			memcpy(verdict->status, "4.5.3", sizeof "4.5.3");
 		}
-		to->verdict = verdict;
+		client_decide(client, to, verdict);
+		if (too_many && has_accepted(client))
+			to->again = SMTP_CLIENT_HERE;
 	}
 	go_on_after_recipient(client);
 }
@@ -147,7 +182,8 @@ static void on_final(struct smtp_client *client)
 		client_end_transaction(client, CLIENT_READY);
 		return;
 	}
-	client->message.recipients[client->current].verdict = client_reply_verdict(client);
+	client_decide(client, &client->message.recipients[client->current],
+		      client_reply_verdict(client));
 	if (client_next_undecided(client, client->current))
 		return;
 	client_end_transaction(client, CLIENT_READY);
@@ -158,17 +194,18 @@ static const struct {
 	void (*succeeded)(struct smtp_client *client);
 	void (*refused)(struct smtp_client *client); /* with 4yz or 5yz */
 	const char *name;
+	const char *command; /* that the reply answers */
 } states[] = {
 	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused, "the greeting"},
-	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO"},
-	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO"},
+	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO", "EHLO"},
+	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO", "HELO"},
 	[CLIENT_READY] = {0, NULL, NULL, "nothing"},
-	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET"},
-	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL"},
-	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT"},
-	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA"},
-	[CLIENT_BODY] = {0, NULL, NULL, "room for the message"},
-	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message"},
+	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET", "RSET"},
+	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL", "MAIL"},
+	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT", "RCPT"},
+	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA", "DATA"},
+	[CLIENT_BODY] = {0, NULL, NULL, "room for the message", "the data"},
+	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message", "the end of the data"},
 	[CLIENT_CLOSED] = {0, NULL, NULL, "nothing"},
 };
 
@@ -177,12 +214,20 @@ const char *client_state_name(enum client_state state)
 	return states[state].name;
 }
 
+const char *client_command_name(const struct smtp_client *client)
+{
+	if (client->state == CLIENT_HELLO && client->protocol == SMTP_CLIENT_LMTP)
+		return "LHLO";
+	return states[client->state].command;
+}
+
 void client_break_session(struct smtp_client *client, const char *reason)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
 	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
 			 states[client->state].name);
+	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }
 

@@ -130,22 +130,52 @@ static void find_status(const struct smtp_client_reply *reply, bool is_to_rcpt,
 			 detail_of_code(reply->code, is_to_rcpt));
 }
 
+/* The enhanced status that each line of a reply repeats is kept in the first. */
+static struct str skip_status(struct str line)
+{
+	struct str rest = line;
+	struct str word;
+
+	(void)str_split(&rest, ' ', &word);
+	return mail_status_is_valid(word) ? rest : line;
+}
+
+/* The lines as one, " / " between them; no more than fits into TEXT with SIZE bytes. */
+static void join_lines(struct str lines, char *text, size_t size)
+{
+	struct str line;
+	size_t length = 0;
+
+	while (str_split(&lines, '\n', &line) && length + 1 < size) {
+		if (length > 0) {
+			line = skip_status(line);
+			length += (size_t)snprintf(text + length, size - length, " / ");
+		}
+		for (size_t i = 0; i < line.length && length + 1 < size; i++)
+			text[length++] = line.data[i] != '\0' ? line.data[i] : '?';
+		if (length >= size)
+			length = size - 1;
+	}
+	text[length] = '\0';
+}
+
 void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char *peer,
-			       bool is_to_rcpt, struct mail_verdict *verdict)
+			       const char *command, struct mail_verdict *verdict)
 {
 	char status[MAIL_STATUS_SIZE];
 	char text[MAIL_TEXT_SIZE];
-	struct str said = buffer_view(&reply->text);
+	char end[SMTP_CLIENT_COMMAND_MAX + 32] = "";
+	size_t used = strlen(peer) + sizeof " said: 550 " - 1;
+	size_t room = sizeof text;
 
-	if (said.length > sizeof text - 1)
-		said.length = sizeof text - 1;
-	for (size_t i = 0; i < said.length; i++) {
-		text[i] = said.data[i];
-		if (text[i] == '\n' || text[i] == '\0')
-			text[i] = text[i] == '\n' ? ' ' : '?';
-	}
-	text[said.length] = '\0';
-	find_status(reply, is_to_rcpt, status);
-	mail_verdict_set(verdict, status, "%s said: %u%s%s", peer, reply->code,
-			 said.length > 0 ? " " : "", text);
+	if (command != NULL && reply->code >= 400)
+		snprintf(end, sizeof end, SMTP_CLIENT_IN_REPLY "%.*s)", SMTP_CLIENT_COMMAND_MAX,
+			 command);
+	used += strlen(end);
+	if (used < room / 2)
+		room -= used;
+	join_lines(buffer_view(&reply->text), text, room);
+	find_status(reply, command != NULL && strcmp(command, "RCPT") == 0, status);
+	mail_verdict_set(verdict, status, "%s said: %u%s%s%s", peer, reply->code,
+			 text[0] != '\0' ? " " : "", text, end);
 }

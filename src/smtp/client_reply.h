@@ -38,11 +38,15 @@ enum smtp_client_reply_progress smtp_client_reply_take(struct smtp_client_reply 
 						       struct str *input);
 void smtp_client_reply_clear(struct smtp_client_reply *reply);
 
-/* Fills *VERDICT from a complete reply of 2yz, 4yz or 5yz: "PEER said: ...". The
- * enhanced status is the reply's own when it is well formed and of the code's
- * class, otherwise made from the code. Only in reply to RCPT does a code say
- * something of the recipient. */
+/* What follows the reply in the text of a refusal: " (in reply to RCPT)". */
+#define SMTP_CLIENT_IN_REPLY " (in reply to "
+enum { SMTP_CLIENT_COMMAND_MAX = 32 };
+
+/* Fills *VERDICT from a complete reply of 2yz, 4yz or 5yz to COMMAND ("RCPT"; NULL: to none):
+ * "PEER said: 550 the lines / in one (in reply to RCPT)". The enhanced status is the reply's own
+ * when it is well formed and of the code's class, otherwise made from the code. Only in reply to
+ * RCPT does a code say something of the recipient. */
 void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char *peer,
-			       bool is_to_rcpt, struct mail_verdict *verdict);
+			       const char *command, struct mail_verdict *verdict);
 
 #endif

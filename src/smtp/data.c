@@ -28,7 +28,7 @@ static void end_header_line(struct smtp_server *s)
 	t->header_matched = 0;
 }
 
-static void keep(struct smtp_server *s, const char *data, size_t length)
+static void keep_text(struct smtp_server *s, const char *data, size_t length)
 {
 	uint64_t bound = s->service->limits.message_size;
 
@@ -48,7 +48,39 @@ static void keep_out_of_trace(struct smtp_server *s, char first)
 	if (s->transaction->size > 0 || (first != ' ' && first != '\t'))
 		return;
 	s->transaction->in_header = false;
-	keep(s, "\r\n", 2);
+	keep_text(s, "\r\n", 2);
+}
+
+/* NULs are in these bytes, which no message may have (RFC 5322 section 4). */
+static void keep_without_nul(struct smtp_server *s, const char *data, size_t length)
+{
+	const char *end = data + length;
+
+	if (!s->service->rules.removes_nul) {
+		s->transaction->has_nul = true;
+		smtp_message_discard(s);
+		return;
+	}
+	while (data < end) {
+		const char *nul = memchr(data, '\0', (size_t)(end - data));
+		size_t plain = (size_t)((nul != NULL ? nul : end) - data);
+
+		if (plain > 0) {
+			keep_out_of_trace(s, *data);
+			keep_text(s, data, plain);
+		}
+		data += plain + 1;
+	}
+}
+
+static void keep(struct smtp_server *s, const char *data, size_t length)
+{
+	if (length > 0 && s->transaction->size == 0)
+		keep_out_of_trace(s, *data); /* perhaps behind NULs that were removed */
+	if (s->message_is_open && memchr(data, '\0', length) != NULL)
+		keep_without_nul(s, data, length);
+	else
+		keep_text(s, data, length);
 }
 
 static void refuse_bare_line_end(struct smtp_server *s)
@@ -56,6 +88,39 @@ static void refuse_bare_line_end(struct smtp_server *s)
 	s->transaction->has_bare_line_end = true;
 	s->transaction->scan = SMTP_SCAN_MIDDLE;
 	smtp_message_discard(s);
+}
+
+static void end_line(struct smtp_server *s)
+{
+	if (s->transaction->in_header)
+		end_header_line(s);
+	keep_text(s, "\r\n", 2);
+}
+
+/* At an LF alone. A dot behind it is the message's own, never its end nor stuffing: a
+ * client that stuffs dots does it where lines end with CRLF. */
+static void take_bare_feed(struct smtp_server *s)
+{
+	struct smtp_transaction *t = s->transaction;
+
+	if (!t->is_normalized) {
+		refuse_bare_line_end(s);
+		return;
+	}
+	t->has_bare_line_end = true;
+	end_line(s);
+	t->scan = t->is_chunked ? SMTP_SCAN_START : SMTP_SCAN_MIDDLE;
+}
+
+/* At a CR alone, whose next byte is there: it decides what it becomes. */
+static void take_bare_return(struct smtp_server *s)
+{
+	if (!s->transaction->is_normalized) {
+		refuse_bare_line_end(s);
+		return;
+	}
+	s->transaction->has_bare_line_end = true;
+	s->transaction->scan = SMTP_SCAN_MIDDLE_CR;
 }
 
 /* The line at DATA with its CRLF, when it is whole and has no other CR or LF. */
@@ -67,12 +132,22 @@ static size_t whole_line(const char *data, size_t length)
 	return cr != NULL && cr + 1 == feed ? (size_t)(feed - data) + 1 : 0;
 }
 
-static size_t find_line_end_byte(const char *data, size_t length)
+/* The next CR or LF. Where they stand alone they may be many: then searching far for
+ * either of them would cost the square of what there is. */
+static size_t find_line_end_byte(const struct smtp_transaction *t, const char *data, size_t length)
 {
-	const char *feed = memchr(data, '\n', length);
-	size_t before = feed != NULL ? (size_t)(feed - data) : length;
-	const char *cr = memchr(data, '\r', before);
+	const char *feed;
+	const char *cr;
+	size_t before = 0;
 
+	if (t->has_bare_line_end) {
+		while (before < length && data[before] != '\r' && data[before] != '\n')
+			before++;
+		return before;
+	}
+	feed = memchr(data, '\n', length);
+	before = feed != NULL ? (size_t)(feed - data) : length;
+	cr = memchr(data, '\r', before);
 	return cr != NULL ? (size_t)(cr - data) : before;
 }
 
@@ -80,7 +155,7 @@ static size_t find_line_end_byte(const char *data, size_t length)
 static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 {
 	struct smtp_transaction *t = s->transaction;
-	size_t plain = find_line_end_byte(data, length);
+	size_t plain = find_line_end_byte(t, data, length);
 
 	if (t->in_header)
 		match_header(t, data, plain);
@@ -90,8 +165,10 @@ static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 		return length;
 	if (data[plain] == '\r' && plain + 1 == length)
 		t->scan = SMTP_SCAN_MIDDLE_CR;
+	else if (data[plain] == '\r')
+		take_bare_return(s);
 	else
-		refuse_bare_line_end(s);
+		take_bare_feed(s);
 	return plain + 1;
 }
 
@@ -101,6 +178,8 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 	struct smtp_transaction *t = s->transaction;
 	size_t done = 0;
 
+	if (t->has_bare_line_end)
+		return take_part(s, data, length);
 	do {
 		size_t line = whole_line(data + done, length - done);
 
@@ -143,19 +222,30 @@ static size_t take_behind_dot_cr(struct smtp_server *s, char byte)
 		s->transaction->scan = SMTP_SCAN_END;
 		return 1;
 	}
-	refuse_bare_line_end(s);
+	take_bare_return(s);
+	return 0;
+}
+
+/* CRs before a line end are dropped, those in a line become a space. */
+static size_t take_normalized(struct smtp_server *s, char byte)
+{
+	if (byte == '\r')
+		return 1;
+	keep_out_of_trace(s, ' ');
+	if (s->transaction->in_header)
+		match_header(s->transaction, " ", 1);
+	keep_text(s, " ", 1);
+	s->transaction->scan = SMTP_SCAN_MIDDLE;
 	return 0;
 }
 
 static size_t take_behind_cr(struct smtp_server *s, char byte)
 {
 	if (byte != '\n') {
-		refuse_bare_line_end(s);
-		return 0;
+		take_bare_return(s);
+		return s->transaction->is_normalized ? take_normalized(s, byte) : 0;
 	}
-	if (s->transaction->in_header)
-		end_header_line(s);
-	keep(s, "\r\n", 2);
+	end_line(s);
 	s->transaction->scan = SMTP_SCAN_START;
 	return 1;
 }
@@ -185,7 +275,7 @@ static size_t take_refused(struct smtp_transaction *t, const char *data, size_t 
 
 static size_t take_some(struct smtp_server *s, const char *data, size_t length)
 {
-	if (s->transaction->has_bare_line_end)
+	if (s->transaction->has_bare_line_end && !s->transaction->is_normalized)
 		return take_refused(s->transaction, data, length);
 	switch (s->transaction->scan) {
 	case SMTP_SCAN_START:
@@ -226,8 +316,10 @@ void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length)
 
 void smtp_data_end(struct smtp_server *s)
 {
-	if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR)
+	if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR && !s->transaction->is_normalized)
 		refuse_bare_line_end(s);
+	else if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR)
+		take_behind_cr(s, '\n');
 	else if (s->transaction->scan == SMTP_SCAN_MIDDLE)
 		take_behind_cr(s, '\n');
 	s->transaction->scan = SMTP_SCAN_END;

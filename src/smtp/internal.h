@@ -47,10 +47,15 @@ struct smtp_transaction {
 	bool is_chunked; /* by BDAT: dots mean nothing */
 	bool in_header;
 	bool has_bare_line_end; /* a CR or LF alone */
+	bool is_normalized;     /* such are put right */
+	bool has_nul;           /* and is refused for it */
 	uint32_t hops;
 	size_t header_position; /* bytes of this header line, counted as far as they matter */
 	size_t header_matched;  /* how many of them say "received:" */
-	const char *postmaster; /* postmaster@HOSTNAME once it was asked for, or NULL */
+	size_t accepted;        /* RCPT commands; more than recipients where some came twice */
+	uint32_t *slots;        /* recipients by their hashes, see recipient.c; NULL: few */
+	size_t slot_count;
+	const char *postmaster;             /* postmaster@HOSTNAME once it was asked for, or NULL */
 	const struct mail_verdict *refusal; /* why it cannot be kept, or NULL */
 };
 
@@ -59,8 +64,10 @@ struct smtp_server {
 	struct smtp_peer peer;
 	enum smtp_state state;
 	bool is_extended;     /* greeted with EHLO or LHLO */
+	bool line_is_secret;  /* it may hold a password: AUTH, or what follows one that was refused
+			       */
+	bool line_has_more;   /* the client sent more behind it before it was answered */
 	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
-	bool line_has_cr;     /* its last byte was a CR */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
@@ -96,6 +103,12 @@ struct smtp_argument {
 	unsigned notify;             /* of RCPT, enum mail_notify */
 	struct str original;         /* of RCPT, ORCPT; empty: not given */
 };
+
+/* recipient.c: whether ADDRESS, its domain in any case of letters, is one of the
+ * transaction's recipients already. */
+bool smtp_recipient_is_known(struct smtp_transaction *t, struct str address);
+/* One was added to the envelope. */
+void smtp_recipient_added(struct smtp_transaction *t);
 
 /* server.c */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);

@@ -4,21 +4,6 @@
 
 enum { VERB_LENGTH = 4 }; /* what is kept of a line that is too long */
 
-/* Only CRLF ends a line: the LF whose CR came just before it, perhaps with the
- * previous bytes. NULL when there is none. */
-static const char *find_line_feed(const struct smtp_server *s, const char *data, size_t length)
-{
-	const char *end = data + length;
-	const char *feed = data;
-
-	while ((feed = memchr(feed, '\n', (size_t)(end - feed))) != NULL) {
-		if (feed == data ? s->line_has_cr : feed[-1] == '\r')
-			return feed;
-		feed++;
-	}
-	return NULL;
-}
-
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
 	bool was_long = s->line_is_long;
@@ -30,18 +15,23 @@ static void keep(struct smtp_server *s, const char *data, size_t length)
 		buffer_append(&s->line, data, length < VERB_LENGTH ? length : VERB_LENGTH);
 	if (s->line_is_long && s->line.length > VERB_LENGTH)
 		buffer_truncate(&s->line, VERB_LENGTH);
-	s->line_has_cr = data[length - 1] == '\r';
 }
 
+/* An LF alone ends a command line, too: nobody hides a second one in it by that, and
+ * people and scripts type such lines. In a message it is another matter. */
 bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out)
 {
-	const char *feed = find_line_feed(s, data, length);
+	const char *feed = memchr(data, '\n', length);
 
 	*taken_out = feed != NULL ? (size_t)(feed - data) + 1 : length;
+	s->line_has_more = *taken_out < length;
 	keep(s, data, *taken_out);
 	if (feed == NULL)
 		return false;
-	if (!s->line_is_long)
-		buffer_truncate(&s->line, s->line.length - 2);
+	if (s->line_is_long)
+		return true;
+	buffer_truncate(&s->line, s->line.length - 1);
+	if (s->line.length > 0 && buffer_data(&s->line)[s->line.length - 1] == '\r')
+		buffer_truncate(&s->line, s->line.length - 1);
 	return true;
 }

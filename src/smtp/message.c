@@ -129,7 +129,12 @@ static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",
 						 "A CR or LF stands alone in the message"};
 
-	return s->transaction->has_bare_line_end ? &bare : smtp_message_refusal(s);
+	static const struct mail_verdict nul = {MAIL_FAIL, "5.6.0", "A NUL is in the message"};
+	const struct smtp_transaction *t = s->transaction;
+
+	if (t->has_bare_line_end && !t->is_normalized)
+		return &bare;
+	return t->has_nul ? &nul : smtp_message_refusal(s);
 }
 
 enum smtp_step smtp_message_end(struct smtp_server *s)

@@ -34,8 +34,9 @@ static bool is_news(struct smtp_server *s, unsigned code)
 
 static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
-	struct smtp_refusal refusal = {code, status, text, buffer_view(&s->line),
-				       s->state == SMTP_STATE_END};
+	struct smtp_refusal refusal = {
+		code, status, text, s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
+		s->state == SMTP_STATE_END};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
 		s->service->on_refusal(s->peer.context, &refusal);
@@ -99,7 +100,7 @@ enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdi
 enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdict *verdict)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
-	size_t count = is_lmtp ? s->transaction->envelope->recipient_count : 1;
+	size_t count = is_lmtp ? s->transaction->accepted : 1;
 
 	if (exceeds_errors(s, code_of(verdict)))
 		return SMTP_STEP_DONE;

@@ -35,6 +35,15 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 		smtp_transaction_end(s);
 }
 
+static bool normalizes(const struct smtp_server *s)
+{
+	enum smtp_bare_newline rule = s->service->rules.bare_newline;
+
+	if (rule != SMTP_BARE_NEWLINE_AUTO)
+		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
+	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+}
+
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
@@ -42,6 +51,7 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
 	s->transaction->envelope = envelope;
 	s->transaction->declared_size = mail->size;
+	s->transaction->is_normalized = normalizes(s);
 	envelope->stage = s->service->stage;
 	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
 	envelope->utf8 = mail->is_utf8;
@@ -86,7 +96,6 @@ static void end_line(struct smtp_server *s)
 {
 	buffer_reset(&s->line);
 	s->line_is_long = false;
-	s->line_has_cr = false;
 }
 
 static size_t take(struct smtp_server *s, const char *data, size_t length)

@@ -35,6 +35,8 @@ enum {
 	SMTP_SERVER_OUTPUT_MAX = 16384, /* nor while the client has so many replies to read */
 };
 
+struct in6_addr; /* <netinet/in.h> */
+
 enum smtp_protocol { SMTP_PROTOCOL_SMTP, SMTP_PROTOCOL_SUBMISSION, SMTP_PROTOCOL_LMTP };
 
 struct smtp_server_limits {
@@ -47,6 +49,25 @@ struct smtp_server_limits {
 	uint32_t line;            /* bytes of a command line with its CRLF; 4096 is sensible */
 	uint32_t command_timeout; /* seconds */
 	uint32_t data_timeout;    /* seconds, for each part of a message */
+};
+
+/* What becomes of a message with CRs or LFs alone, which others may read as line ends. */
+enum smtp_bare_newline {
+	SMTP_BARE_NEWLINE_AUTO,      /* normalized for submission and peers that are ours */
+	SMTP_BARE_NEWLINE_REJECT,    /* 550 5.6.11 */
+	SMTP_BARE_NEWLINE_NORMALIZE, /* an LF alone ends a line; a CR alone becomes a space, or
+				      * nothing before a line end. Only CRLF.CRLF ends the
+				      * message all the same, and only behind a CRLF is a dot
+				      * stuffing */
+};
+
+/* How clients are borne with that do not keep to the letter of the RFCs. */
+struct smtp_server_rules {
+	enum smtp_bare_newline bare_newline;
+	bool ends_early;       /* sessions of clients that send commands before they may, with 554
+				* 5.5.0; peers that are ours only for HTTP */
+	bool strict_addresses; /* false: also what real clients make of paths and greetings */
+	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
 };
 
 /* A reply 4yz or 5yz. */
@@ -64,9 +85,14 @@ struct smtp_service {
 	enum mail_stage stage;
 	const char *hostname;
 	struct smtp_server_limits limits;
+	struct smtp_server_rules rules;
 	/* Told of refusals, for the log: of every 5yz, and of as many 4yz to commands as 5yz
 	 * are allowed. It must not call the engine. NULL: nobody. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
+	/* Whether ADDRESS (IPv4 mapped) is one of this host's, where USER@[ADDRESS] is local
+	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none is. */
+	bool (*is_our_address)(void *context, const struct in6_addr *address);
+	const char *local_domain; /* of such recipients; NULL only without is_our_address */
 };
 
 /* Who is connected. The strings outlive the session. */
@@ -74,7 +100,8 @@ struct smtp_peer {
 	const char *address; /* "192.0.2.7", "2001:db8::7"; "" on a UNIX socket */
 	const char *name;    /* confirmed by reverse and forward DNS, or "" */
 	uint16_t port;
-	void *context; /* for on_refusal */
+	void *context; /* for the calls of the service */
+	bool is_ours;  /* a machine of our users, which may relay */
 };
 
 struct smtp_server;

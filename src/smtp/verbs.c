@@ -51,26 +51,31 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");
 }
 
-static void add_recipient(struct mail_envelope *envelope, const struct smtp_argument *argument)
+/* Who is named twice gets the message once. */
+static void add_recipient(struct smtp_transaction *t, const struct smtp_argument *argument)
 {
-	struct mail_recipient *recipient = mail_envelope_add(envelope, argument->address.text);
+	struct mail_recipient *recipient;
 
+	t->accepted++;
+	if (smtp_recipient_is_known(t, argument->address.text))
+		return;
+	recipient = mail_envelope_add(t->envelope, argument->address.text);
 	recipient->notify = argument->notify;
-	recipient->original = arena_copy_str(envelope->arena, argument->original);
+	recipient->original = arena_copy_str(t->envelope->arena, argument->original);
+	smtp_recipient_added(t);
 }
 
 static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	struct mail_envelope *envelope = s->transaction->envelope;
 	const struct mail_verdict *verdict;
 
-	if (envelope->recipient_count >= s->service->limits.recipients)
+	if (s->transaction->accepted >= s->service->limits.recipients)
 		return smtp_reply(s, 452, "4.5.3", "Too many recipients");
 	if (!smtp_ask_recipient(s, &argument->address, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_verdict(s, verdict);
-	add_recipient(envelope, argument);
+	add_recipient(s->transaction, argument);
 	smtp_server_enter(s, SMTP_STATE_RECIPIENTS);
 	return smtp_reply(s, 250, "2.1.5", "Recipient ok");
 }
@@ -165,22 +170,23 @@ static const struct verb {
 	unsigned protocols;
 	unsigned states;
 	bool is_idle; /* brings no message nearer */
+	bool is_last; /* RFC 2920 section 3.1: its answer has to be waited for */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, true, smtp_argument_helo, on_helo},
-	{STR("EHLO"), SMTP, ANY, true, smtp_argument_helo, on_ehlo},
-	{STR("LHLO"), LMTP, ANY, true, smtp_argument_helo, on_ehlo},
-	{STR("MAIL"), BOTH, GREETED, false, smtp_argument_sender, on_mail},
-	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, smtp_argument_recipient, on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, false, smtp_argument_none, on_data},
-	{STR("BDAT"), BOTH, ANY, false, smtp_argument_chunk, on_bdat},
-	{STR("RSET"), BOTH, ANY, true, smtp_argument_none, on_rset},
-	{STR("NOOP"), BOTH, ANY, true, smtp_argument_any, on_noop},
-	{STR("QUIT"), BOTH, ANY, false, smtp_argument_none, on_quit},
-	{STR("VRFY"), BOTH, ANY, true, smtp_argument_text, on_vrfy},
-	{STR("EXPN"), BOTH, ANY, true, smtp_argument_any, on_expn},
-	{STR("HELP"), BOTH, ANY, true, smtp_argument_any, on_help},
+	{STR("HELO"), SMTP, ANY, true, true, smtp_argument_helo, on_helo},
+	{STR("EHLO"), SMTP, ANY, true, true, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, true, true, smtp_argument_helo, on_ehlo},
+	{STR("MAIL"), BOTH, GREETED, false, false, smtp_argument_sender, on_mail},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, smtp_argument_recipient, on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, false, true, smtp_argument_none, on_data},
+	{STR("BDAT"), BOTH, ANY, false, false, smtp_argument_chunk, on_bdat},
+	{STR("RSET"), BOTH, ANY, true, false, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, true, false, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, false, false, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, true, true, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, true, true, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, true, false, smtp_argument_any, on_help},
 };
 
 static const struct verb *find_verb(const struct smtp_server *s, struct str name)
@@ -229,6 +235,49 @@ static enum smtp_step refuse_line(struct smtp_server *s, struct str line, const 
 	return smtp_reply(s, 500, status, text);
 }
 
+static bool begins_with(struct str line, const struct str *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (line.length >= words[i].length &&
+		    str_equal_nocase(str_slice(line.data, words[i].length), words[i]))
+			return true;
+	return false;
+}
+
+/* Of this protocol and of others that are tried here. */
+static bool has_credentials(struct str line)
+{
+	static const struct str words[] = {STR("AUTH"), STR("PROXY-AUTH"), STR("PASS"),
+					   STR("LOGIN")};
+
+	return begins_with(str_trim(line), words, COUNT_OF(words));
+}
+
+static bool is_http(struct str line)
+{
+	static const struct str words[] = {STR("GET "),     STR("POST "),   STR("PUT "),
+					   STR("HEAD "),    STR("DELETE "), STR("OPTIONS "),
+					   STR("CONNECT "), STR("PRI * ")};
+
+	return begins_with(line, words, COUNT_OF(words));
+}
+
+/* Commands before their time: whoever sends them does not hear our answers, as programs
+ * that blast mail do not, or somebody else put them in. What a QUIT is followed by nobody
+ * reads, and the bytes of a BDAT belong to it. */
+static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb, struct str line)
+{
+	if (!s->service->rules.ends_early)
+		return false;
+	if (verb == NULL && is_http(line))
+		return true;
+	if (!s->line_has_more || s->peer.is_ours)
+		return false;
+	if (verb != NULL && (verb->handle == on_quit || verb->handle == on_bdat))
+		return false;
+	return !s->is_extended || (verb != NULL && verb->is_last);
+}
+
 static bool has_control_characters(struct str line)
 {
 	for (size_t i = 0; i < line.length; i++)
@@ -245,10 +294,13 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
 	const struct verb *verb = find_verb(s, name);
 
+	s->line_is_secret = has_credentials(line) || (s->line_is_secret && verb == NULL);
+	if (is_out_of_step(s, verb, line))
+		return smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
 	if (s->line_is_long)
 		return refuse_line(s, line, "5.5.6", "The line is too long");
 	if (has_control_characters(line))
-		return refuse_line(s, line, "5.5.2", "Control characters, or a CR or LF alone");
+		return refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))

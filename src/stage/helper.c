@@ -267,6 +267,14 @@ void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_ve
 		stage_helper_report(job, i, verdict, trigger);
 }
 
+void stage_helper_tell(struct stage_helper_job *public)
+{
+	struct job *job = job_of(public);
+
+	if (job->reports.length > 0)
+		send_reports(job, IPC_JOB_REPORT);
+}
+
 void stage_helper_finish(struct stage_helper_job *public)
 {
 	struct job *job = job_of(public);

@@ -79,6 +79,8 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 /* The same for every recipient that was not reported yet. */
 void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_verdict *verdict,
 			      const char *trigger);
+/* Lets "send" know now what was reported so far: for who will not finish the job soon. */
+void stage_helper_tell(struct stage_helper_job *job);
 /* Ends and frees the job with its content. Recipients without a report are
  * tried again. */
 void stage_helper_finish(struct stage_helper_job *job);

@@ -1,157 +1,95 @@
 // SPDX-License-Identifier: ISC
 #include "stage/local.h"
 #include "base/panic.h"
+#include "log/event.h"
 #include "mailbox/maildir.h"
+#include "os/clock.h"
+#include "stage/local_devices.h"
+#include "stage/local_group.h"
 #include "stage/owner.h"
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { GROUP_MAX = 256 }; /* deliveries at the disk together; a larger job still goes whole */
-
-/* A job in one of our lists; lives in the job's arena. */
-struct entry {
-	struct stage_helper_job *job;
-	struct entry *next;
+enum {
+	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
+	HANDS_MAX = 48,   /* threads; each may be stuck with one owner */
+	DEVICE_MAX = 4,   /* stuck on one filesystem: its others are not tried meanwhile */
+	UNKNOWN_MAX = 16, /* the same, of owners whose filesystem is not known */
 };
 
-struct list {
-	struct entry *first;
-	struct entry **last; /* NULL: empty */
-};
+static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another hand goes on */
+static const int64_t PATIENCE_STUCK_US = SECOND_US; /* where another one is stuck */
+static const int64_t WATCH_US = SECOND_US;
 
-/* Jobs that go to the disk together. deliveries[i] is of targets[i]; those of one
- * owner stand together. */
-struct group {
-	struct list jobs;
-	struct maildir_delivery *deliveries;
-	struct target {
-		struct stage_helper_job *job;
-		size_t index;
-		struct str path;
-		struct os_process_user owner;
-	} * targets;
-	size_t count;
+/* A hand and what it does. */
+struct place {
+	struct local_hand *hand;
+	struct maildir *maildir;  /* the hand's */
+	unsigned generation;      /* of the configuration that it was made by */
+	struct local_batch batch; /* while is_busy */
+	size_t first;             /* of the batch: those before it are reported */
+	uint64_t device; /* while is_stuck: where the owner had his last mail; 0: unknown */
+	bool is_busy;
+	bool is_stuck; /* its owner's disk does not answer */
+	bool is_lost;  /* deliveries get no report */
 };
 
 struct stage_local {
-	struct maildir *maildir; /* the thread's while is_busy */
-	struct maildir *next;    /* takes its place when it is not; or NULL */
 	const struct config *config;
 	const struct config_service *service;
+	unsigned generation; /* of both */
 	struct os_loop *loop;
 	struct os_wakeup *wakeup;
-	struct os_task start; /* at the end of the turn: what came in it goes together */
-	struct list waiting;
-	struct group group; /* at the disk while is_busy */
-	bool is_busy;
-	bool is_lost; /* the group's jobs get no report */
-	pthread_t thread;
-	pthread_mutex_t mutex; /* for the two below */
-	pthread_cond_t changed;
-	bool is_given; /* the group is the thread's */
-	bool is_stopping;
+	struct os_timer *watch; /* while a hand is busy that is not stuck */
+	struct os_task start;   /* at the end of the turn: what came in it goes together */
+	struct local_list waiting;
+	struct local_batch
+		rest; /* taken back from a hand that is stuck: next; or without targets */
+	struct place places[HANDS_MAX];
+	size_t place_count;
+	struct local_devices *devices;
 };
 
-static void append(struct list *list, struct entry *entry)
+/* How many hands are stuck on DEVICE. */
+static size_t count_stuck(const struct stage_local *local, uint64_t device)
 {
-	if (list->first == NULL)
-		list->last = &list->first;
-	entry->next = NULL;
-	*list->last = entry;
-	list->last = &entry->next;
+	size_t count = 0;
+
+	for (size_t i = 0; i < local->place_count; i++)
+		count += local->places[i].is_stuck && local->places[i].device == device;
+	return count;
 }
 
-static struct entry *take_first(struct list *list)
+/* Whether mail of UID's would keep a hand, too: his other mail does, or that of several on the
+ * same filesystem. One owner's files that make it slow hold up nobody else's mail. */
+static bool is_owner_stuck(const struct stage_local *local, uid_t uid)
 {
-	struct entry *entry = list->first;
+	uint64_t device = local_devices_find(local->devices, uid);
 
-	if (entry != NULL)
-		list->first = entry->next;
-	return entry;
-}
+	for (size_t i = 0; i < local->place_count; i++) {
+		const struct place *place = &local->places[i];
 
-static void finish_all(struct list *list)
-{
-	struct entry *entry;
-
-	while ((entry = take_first(list)) != NULL)
-		stage_helper_finish(entry->job);
-}
-
-static bool is_same_owner(const struct os_process_user *a, const struct os_process_user *b)
-{
-	return a->change == b->change && a->uid == b->uid && a->gid == b->gid;
-}
-
-static void deliver_as(struct stage_local *local, const struct os_process_user *owner,
-		       struct maildir_delivery *deliveries, size_t count)
-{
-	int error = owner->change ? os_process_files_as(owner) : 0;
-
-	if (error == 0)
-		maildir_deliver_group(local->maildir, deliveries, count);
-	for (size_t i = 0; i < count && error < 0; i++)
-		mail_verdict_set(&deliveries[i].verdict, "4.3.0",
-				 "Cannot deliver as the mailbox's owner: %s", strerror(-error));
-	if (owner->change && error == 0)
-		os_process_files_as_root();
-}
-
-/* Owner by owner: this thread's rights over files are theirs meanwhile, so that
- * links in their directories lead nowhere that they could not go. */
-static void deliver_group(struct stage_local *local)
-{
-	struct group *group = &local->group;
-	size_t end;
-
-	for (size_t first = 0; first < group->count; first = end) {
-		const struct os_process_user *owner = &group->targets[first].owner;
-
-		end = first + 1;
-		while (end < group->count && is_same_owner(owner, &group->targets[end].owner))
-			end++;
-		deliver_as(local, owner, group->deliveries + first, end - first);
+		if (place->is_stuck && place->batch.group.owners[place->first].uid == uid)
+			return true;
 	}
+	return count_stuck(local, device) >= (device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
 }
 
-static void *work(void *context)
+static bool may_try(const struct stage_local *local, const struct os_process_user *owner,
+		    struct mail_verdict *why)
 {
-	struct stage_local *local = context;
-
-	pthread_mutex_lock(&local->mutex);
-	for (;;) {
-		while (!local->is_given && !local->is_stopping)
-			pthread_cond_wait(&local->changed, &local->mutex);
-		if (!local->is_given)
-			break;
-		pthread_mutex_unlock(&local->mutex);
-		deliver_group(local);
-		pthread_mutex_lock(&local->mutex);
-		local->is_given = false;
-		os_wakeup_send(local->wakeup);
-	}
-	pthread_mutex_unlock(&local->mutex);
-	return NULL;
+	if (!owner->change || !is_owner_stuck(local, owner->uid))
+		return true;
+	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
+	return false;
 }
 
-static void give(struct stage_local *local)
-{
-	local->is_busy = true;
-	local->is_lost = false;
-	pthread_mutex_lock(&local->mutex);
-	local->is_given = true;
-	pthread_cond_signal(&local->changed);
-	pthread_mutex_unlock(&local->mutex);
-}
-
-/* False when the address can have no mailbox. */
-static bool find_mailbox(const struct stage_local *local, struct target *target,
+/* False when the address can have no mailbox, or one that does not answer now. */
+static bool find_mailbox(const struct stage_local *local, struct local_target *target,
 			 struct mail_verdict *why)
 {
-	struct stage_helper_job *job = target->job;
+	struct stage_helper_job *job = target->entry->job;
 	struct str address = job->recipients[target->index].address;
 	struct os_process_account owner;
 	struct buffer path = {0};
@@ -165,112 +103,69 @@ static bool find_mailbox(const struct stage_local *local, struct target *target,
 	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
 		return false;
 	target->owner = owner.user;
-	return true;
+	return may_try(local, &owner.user, why);
 }
 
-static void add_job(struct stage_local *local, struct entry *entry)
+static void add_job(struct stage_local *local, struct local_batch *batch, struct local_entry *entry)
 {
-	struct group *group = &local->group;
+	struct stage_helper_job *job = entry->job;
+	size_t count = job->recipient_count;
 
-	append(&group->jobs, entry);
-	for (size_t i = 0; i < entry->job->recipient_count; i++) {
-		struct target *target = &group->targets[group->count];
+	entry->left = count;
+	for (size_t i = 0; i < count; i++) {
+		struct local_target *target = &batch->targets[batch->group.count];
 		struct mail_verdict why;
 
-		*target = (struct target){.job = entry->job, .index = i};
+		*target = (struct local_target){.entry = entry, .index = i};
 		if (find_mailbox(local, target, &why))
-			group->count++;
+			batch->group.count++;
 		else
-			stage_helper_report(entry->job, i, &why, NULL);
+			local_entry_finish_one(entry, i, &why); /* the last one ends ENTRY's life */
 	}
 }
 
-static int compare_owners(const void *a, const void *b)
+/* Moves waiting jobs into GROUP, up to its bound. */
+static void gather(struct stage_local *local, struct local_batch *batch)
 {
-	const struct os_process_user *one = &((const struct target *)a)->owner;
-	const struct os_process_user *other = &((const struct target *)b)->owner;
-
-	if (one->uid != other->uid)
-		return one->uid < other->uid ? -1 : 1;
-	return (one->gid > other->gid) - (one->gid < other->gid);
-}
-
-static void fill_deliveries(struct group *group)
-{
-	qsort(group->targets, group->count, sizeof *group->targets, compare_owners);
-	for (size_t i = 0; i < group->count; i++) {
-		const struct target *target = &group->targets[i];
-
-		group->deliveries[i] = (struct maildir_delivery){
-			.path = target->path,
-			.sender = target->job->sender,
-			.recipient = target->job->recipients[target->index].address,
-			.content = target->job->content,
-		};
-	}
-}
-
-/* Moves waiting jobs into the group, up to its bound. */
-static void gather(struct stage_local *local)
-{
-	const struct entry *end = local->waiting.first;
+	const struct local_entry *end = local->waiting.first;
 	size_t count = 0;
 
 	for (; end != NULL && (count == 0 || count + end->job->recipient_count <= GROUP_MAX);
 	     end = end->next)
 		count += end->job->recipient_count;
-	local->group.deliveries = memory_alloc_zero(count + 1, sizeof *local->group.deliveries);
-	local->group.targets = memory_alloc_zero(count + 1, sizeof *local->group.targets);
+	batch->targets = memory_alloc_zero(count + 1, sizeof *batch->targets);
 	while (local->waiting.first != end)
-		add_job(local, take_first(&local->waiting));
-	fill_deliveries(&local->group);
+		add_job(local, batch, local_list_take(&local->waiting));
+	local_batch_fill(batch);
 }
 
-static void start(void *context)
+static bool is_any_working(const struct stage_local *local)
 {
-	struct stage_local *local = context;
-
-	if (local->is_busy || local->waiting.first == NULL)
-		return;
-	gather(local);
-	give(local);
+	for (size_t i = 0; i < local->place_count; i++)
+		if (local->places[i].is_busy && !local->places[i].is_stuck)
+			return true;
+	return false;
 }
 
-static void take_next(struct stage_local *local)
+/* A hand that has nothing to do, perhaps a new one; NULL: all are stuck. */
+static struct place *find_place(struct stage_local *local)
 {
-	if (local->next == NULL)
-		return;
-	maildir_free(local->maildir);
-	local->maildir = local->next;
-	local->next = NULL;
-}
+	struct place *place = local->places;
+	int error;
 
-static void come_back(struct stage_local *local)
-{
-	struct group group = local->group;
-
-	local->is_busy = false;
-	take_next(local);
-	local->group = (struct group){0};
-	for (size_t i = 0; i < group.count && !local->is_lost; i++)
-		stage_helper_report(group.targets[i].job, group.targets[i].index,
-				    &group.deliveries[i].verdict, NULL);
-	finish_all(&group.jobs);
-	free(group.deliveries);
-	free(group.targets);
-}
-
-static void on_wakeup(void *context)
-{
-	struct stage_local *local = context;
-	bool is_given;
-
-	pthread_mutex_lock(&local->mutex);
-	is_given = local->is_given;
-	pthread_mutex_unlock(&local->mutex);
-	if (local->is_busy && !is_given)
-		come_back(local);
-	start(local);
+	while (place < local->places + local->place_count && place->is_busy)
+		place++;
+	if (place < local->places + local->place_count)
+		return place;
+	if (local->place_count == HANDS_MAX)
+		return NULL;
+	error = local_hand_new(local->wakeup, &place->hand);
+	if (error < 0 && local->place_count == 0)
+		cannot_begin("no thread for deliveries", error);
+	if (error < 0)
+		return NULL;
+	local->place_count++;
+	return place;
 }
 
 static enum maildir_sync sync_of(enum config_sync sync)
@@ -280,19 +175,140 @@ static enum maildir_sync sync_of(enum config_sync sync)
 	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
 }
 
-/* Signals are the loop's, not the thread's. */
-static void start_thread(struct stage_local *local)
+static void give(struct stage_local *local, struct place *place)
 {
-	sigset_t all;
-	sigset_t before;
-	int error;
+	if (place->generation != local->generation || place->maildir == NULL)
+		place->maildir =
+			maildir_new(local->config->hostname, sync_of(local->config->queue_sync));
+	place->generation = local->generation;
+	place->first = 0;
+	place->is_busy = true;
+	place->is_lost = false;
+	local_hand_give(place->hand, place->maildir, &place->batch.group);
+	os_timer_start(local->watch, WATCH_US);
+}
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&local->thread, NULL, work, local);
-	if (error != 0)
-		cannot_begin("no thread for deliveries", -error);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+static bool may_go_on(void *context, struct local_target *target)
+{
+	const struct stage_local *local = context;
+	struct mail_verdict why;
+
+	if (may_try(local, &target->owner, &why))
+		return true;
+	local_entry_finish_one(target->entry, target->index, &why);
+	return false;
+}
+
+/* What was taken back, but for those who came to be stuck since it was gathered. */
+static void take_rest(struct stage_local *local, struct local_batch *batch)
+{
+	*batch = local->rest;
+	local->rest = (struct local_batch){0};
+	local_batch_keep(batch, may_go_on, local);
+	if (batch->group.count == 0)
+		local_batch_clear(batch);
+}
+
+static void start(void *context)
+{
+	struct stage_local *local = context;
+	struct place *place;
+
+	if (is_any_working(local) || (local->waiting.first == NULL && local->rest.targets == NULL))
+		return;
+	place = find_place(local);
+	if (place == NULL)
+		return;
+	take_rest(local, &place->batch);
+	if (place->batch.group.count == 0)
+		gather(local, &place->batch);
+	give(local, place);
+}
+
+static void log_stuck(const struct place *place, enum log_name name)
+{
+	const struct maildir_delivery *delivery = &place->batch.group.deliveries[place->first];
+
+	log_event(name, log_str("path", delivery->path), log_str("to", delivery->recipient),
+		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
+}
+
+/* What is behind END is for another hand. What was done before is reported now, also where
+ * the same message's deliveries to others wait. */
+static void set_stuck(struct stage_local *local, struct place *place, size_t first, size_t end)
+{
+	local->rest = local_batch_split(&place->batch, end);
+	local_batch_finish(&place->batch, 0, first, place->is_lost);
+	place->first = first;
+	place->device = local_devices_find(local->devices, place->batch.group.owners[first].uid);
+	place->is_stuck = true;
+	log_stuck(place, EVENT_MAILBOX_STUCK);
+	local_batch_tell(&place->batch, first, end);
+}
+
+/* Of deliveries to others of a message for one that is stuck. */
+static void tell_of_stuck(struct stage_local *local)
+{
+	for (size_t i = 0; i < local->place_count; i++) {
+		struct place *place = &local->places[i];
+
+		if (place->is_stuck)
+			local_batch_tell(&place->batch, place->first, place->batch.group.count);
+	}
+}
+
+static void come_back(struct stage_local *local, struct place *place)
+{
+	if (place->is_stuck)
+		log_stuck(place, EVENT_MAILBOX_BACK);
+	local_devices_learn(local->devices, &place->batch.group);
+	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
+	local_batch_clear(&place->batch);
+	place->is_busy = false;
+	place->is_stuck = false;
+	tell_of_stuck(local);
+}
+
+/* Of PLACE, which is busy: whether its owner's disk does not answer. */
+static bool take_back(struct stage_local *local, struct place *place, size_t *first_out,
+		      size_t *end_out)
+{
+	int64_t patience_us = PATIENCE_US;
+	uid_t uid;
+
+	if (!local_hand_owner(place->hand, &uid))
+		return false;
+	if (count_stuck(local, local_devices_find(local->devices, uid)) > 0)
+		patience_us = PATIENCE_STUCK_US;
+	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
+				    end_out);
+}
+
+static void watch(void *context)
+{
+	struct stage_local *local = context;
+	size_t first;
+	size_t end;
+
+	for (size_t i = 0; i < local->place_count; i++) {
+		struct place *place = &local->places[i];
+
+		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
+			set_stuck(local, place, first, end);
+	}
+	start(local);
+	if (is_any_working(local))
+		os_timer_start(local->watch, WATCH_US);
+}
+
+static void on_wakeup(void *context)
+{
+	struct stage_local *local = context;
+
+	for (size_t i = 0; i < local->place_count; i++)
+		if (local->places[i].is_busy && local_hand_is_done(local->places[i].hand))
+			come_back(local, &local->places[i]);
+	start(local);
 }
 
 struct stage_local *stage_local_new(struct os_loop *loop, const struct config *config,
@@ -301,61 +317,69 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
 	struct stage_local *local = memory_alloc_zero(1, sizeof *local);
 
 	umask(077);
-	local->maildir = maildir_new(config->hostname, sync_of(config->queue_sync));
 	local->config = config;
 	local->service = service;
 	local->loop = loop;
 	local->wakeup = os_wakeup_new(loop, on_wakeup, local);
+	local->watch = os_timer_new(loop, watch, local);
 	local->start = (struct os_task){.call = start, .context = local};
-	pthread_mutex_init(&local->mutex, NULL);
-	pthread_cond_init(&local->changed, NULL);
-	start_thread(local);
+	local->devices = local_devices_new();
+	(void)find_place(local); /* while threads can be had, or not at all */
 	return local;
 }
 
 void stage_local_configure(struct stage_local *local, const struct config *config,
 			   const struct config_service *service)
 {
-	maildir_free(local->next);
-	local->next = maildir_new(config->hostname, sync_of(config->queue_sync));
 	local->config = config;
 	local->service = service;
-	if (!local->is_busy)
-		take_next(local);
+	local->generation++;
+}
+
+static void give_up_waiting(struct stage_local *local)
+{
+	struct local_entry *entry;
+
+	while ((entry = local_list_take(&local->waiting)) != NULL)
+		stage_helper_finish(entry->job);
+	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
+	local_batch_clear(&local->rest);
 }
 
 void stage_local_free(struct stage_local *local)
 {
 	if (local == NULL)
 		return;
-	pthread_mutex_lock(&local->mutex);
-	local->is_stopping = true;
-	pthread_cond_signal(&local->changed);
-	pthread_mutex_unlock(&local->mutex);
-	pthread_join(local->thread, NULL);
-	if (local->is_busy)
-		come_back(local);
-	finish_all(&local->waiting);
 	os_task_cancel(local->loop, &local->start);
+	os_timer_free(local->watch);
+	for (size_t i = 0; i < local->place_count; i++) {
+		local_hand_free(local->places[i].hand);
+		if (local->places[i].is_busy)
+			come_back(local, &local->places[i]);
+	}
+	give_up_waiting(local);
 	os_wakeup_free(local->wakeup);
-	pthread_mutex_destroy(&local->mutex);
-	pthread_cond_destroy(&local->changed);
-	maildir_free(local->maildir);
-	maildir_free(local->next);
+	local_devices_free(local->devices);
 	free(local);
 }
 
 void stage_local_deliver(struct stage_local *local, struct stage_helper_job *job)
 {
-	struct entry *entry = arena_alloc(job->arena, sizeof *entry);
+	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
 
 	entry->job = job;
-	append(&local->waiting, entry);
+	local_list_append(&local->waiting, entry);
 	os_loop_defer(local->loop, &local->start);
+}
+
+void stage_local_drain(struct stage_local *local)
+{
+	give_up_waiting(local);
 }
 
 void stage_local_lost(struct stage_local *local)
 {
-	local->is_lost = true;
-	finish_all(&local->waiting);
+	for (size_t i = 0; i < local->place_count; i++)
+		local->places[i].is_lost = true;
+	give_up_waiting(local);
 }

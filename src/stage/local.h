@@ -3,7 +3,11 @@
  * stage/local.h - the local stage: puts jobs into mailboxes, in groups.
  *
  * While one group is at the disk in a thread of its own, the next one gathers;
- * a lone job goes at once. Nothing is counted or waited for.
+ * a lone job goes at once. Nothing is counted or waited for. A group that is kept
+ * for 5 s by one owner's mailbox (delivered as that owner) is left there: the others'
+ * mail goes on in another thread, that owner's is deferred (4.3.0) until the disk answers.
+ * Once four are stuck on one filesystem, so is the mail of all who had their last mail there:
+ * a file server that is away takes four threads, however many owners it has.
  */
 #ifndef STAGE_LOCAL_H
 #define STAGE_LOCAL_H
@@ -22,13 +26,15 @@ struct stage_local *stage_local_new(struct os_loop *loop, const struct config *c
  * waits for them, do not notice. */
 void stage_local_configure(struct stage_local *local, const struct config *config,
 			   const struct config_service *service);
-/* Waits for the group at the disk; every job is finished, those that did not
+/* Waits for what is at the disk; every job is finished, those that did not
  * come to be delivered without a report. Before stage_helper_free(). */
 void stage_local_free(struct stage_local *local);
 
 /* For the helper's handler: takes JOB, reports each of its recipients and
  * finishes it. */
 void stage_local_deliver(struct stage_local *local, struct stage_helper_job *job);
+/* No new jobs come: those that are not at the disk are finished without a report. */
+void stage_local_drain(struct stage_local *local);
 /* The connection to "send" is gone: jobs are finished without reports, those at
  * the disk when they come back. */
 void stage_local_lost(struct stage_local *local);

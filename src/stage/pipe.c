@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/pipe.h"
 #include "base/panic.h"
+#include "mail/address.h"
 #include "stage/pipe_run.h"
 #include <stdlib.h>
 #include <utlist.h>
@@ -24,7 +25,7 @@ struct active { /* a run */
 
 struct stage_pipe {
 	struct os_loop *loop;
-	const struct config *config;
+	struct launch_client *launcher;
 	const struct config_service *service;
 	struct entry *waiting;
 	struct active *active;
@@ -73,20 +74,18 @@ static void start_recipient(struct entry *entry, size_t index)
 	struct stage_pipe *pipe = entry->pipe;
 	struct active *active = memory_alloc_zero(1, sizeof *active);
 	struct pipe_run_order order = {
-		.config = pipe->config,
 		.service = pipe->service,
 		.id = job->id,
-		.sender = job->sender,
+		.sender = mail_sender_told(job->sender),
 		.recipient = job->recipients[index].address,
 		.content = job->content,
 		.block = pipe->block,
-		.arena = job->arena,
 	};
 	struct mail_verdict verdict;
 
 	active->entry = entry;
 	active->index = index;
-	active->run = pipe_run_start(pipe->loop, &order, on_done, active, &verdict);
+	active->run = pipe_run_start(pipe->loop, pipe->launcher, &order, on_done, active, &verdict);
 	if (active->run == NULL) {
 		free(active);
 		report(entry, index, &verdict);
@@ -101,7 +100,8 @@ static void start(void *context)
 {
 	struct stage_pipe *pipe = context;
 
-	while (pipe->waiting != NULL && pipe->active_count < pipe->active_max) {
+	while (pipe->waiting != NULL && pipe->active_count < pipe->active_max &&
+	       launch_client_is_ready(pipe->launcher)) {
 		struct entry *entry = pipe->waiting;
 
 		start_recipient(entry, entry->started++);
@@ -112,12 +112,13 @@ static void start(void *context)
 	}
 }
 
-struct stage_pipe *stage_pipe_new(struct os_loop *loop, const struct config *config,
-				  const struct config_service *service)
+struct stage_pipe *stage_pipe_new(struct os_loop *loop, struct launch_client *launcher,
+				  const struct config *config, const struct config_service *service)
 {
 	struct stage_pipe *pipe = memory_alloc_zero(1, sizeof *pipe);
 
 	pipe->loop = loop;
+	pipe->launcher = launcher;
 	pipe->block = memory_alloc(PIPE_BLOCK_SIZE);
 	pipe->start = (struct os_task){.call = start, .context = pipe};
 	stage_pipe_configure(pipe, config, service);
@@ -129,7 +130,6 @@ void stage_pipe_configure(struct stage_pipe *pipe, const struct config *config,
 {
 	const struct config_stage *stage = config_stage_find(config, str_from(service->name));
 
-	pipe->config = config;
 	pipe->service = service;
 	pipe->active_max = stage != NULL ? stage->concurrency : 1;
 	os_loop_defer(pipe->loop, &pipe->start);
@@ -177,6 +177,11 @@ void stage_pipe_lost(struct stage_pipe *pipe)
 	drop_waiting(pipe);
 	DL_FOREACH2 (pipe->active, active, next)
 		pipe_run_kill(active->run);
+}
+
+void stage_pipe_go_on(struct stage_pipe *pipe)
+{
+	os_loop_defer(pipe->loop, &pipe->start);
 }
 
 void stage_pipe_drain(struct stage_pipe *pipe)

@@ -9,12 +9,15 @@
 #include "config/config.h"
 #include "os/loop.h"
 #include "stage/helper.h"
+#include "stage/launch_client.h"
 
 struct stage_pipe;
 
-/* CONFIG and SERVICE (one of its services) are borrowed until the next
+/* LAUNCHER starts the programs; what comes while it is not ready waits for
+ * stage_pipe_go_on(). CONFIG and SERVICE (one of its services) are borrowed until the next
  * stage_pipe_configure(). */
-struct stage_pipe *stage_pipe_new(struct os_loop *loop, const struct config *config,
+struct stage_pipe *stage_pipe_new(struct os_loop *loop, struct launch_client *launcher,
+				  const struct config *config,
 				  const struct config_service *service);
 /* Kills what runs; every job is finished, those that did not come to their end
  * without a report. */
@@ -23,6 +26,9 @@ void stage_pipe_free(struct stage_pipe *pipe);
 /* From now on CONFIG and SERVICE count; what runs goes on. */
 void stage_pipe_configure(struct stage_pipe *pipe, const struct config *config,
 			  const struct config_service *service);
+
+/* The launcher is ready, perhaps again. */
+void stage_pipe_go_on(struct stage_pipe *pipe);
 
 /* For struct stage_helper_handler: takes JOB over. */
 void stage_pipe_deliver(struct stage_pipe *pipe, struct stage_helper_job *job);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/pipe_command.h"
 #include "mail/localpart.h"
+#include "mail/unicode.h"
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ enum { ENVIRONMENT_MAX = 16 };
 struct parts {
 	const struct pipe_envelope *envelope;
 	struct mail_localpart local;
-	struct str domain; /* lower case */
+	struct str domain; /* its one form */
 	struct str extension;
 };
 
@@ -24,11 +25,12 @@ static bool has_control(struct str text)
 static bool split(struct arena *arena, const struct pipe_envelope *envelope, struct parts *parts)
 {
 	struct mail_parts halves = mail_parts_of(envelope->recipient);
-	char *domain = arena_copy(arena, halves.domain);
+	struct mail_domain domain;
 	struct str whole;
 
-	str_lower(domain, halves.domain.length);
-	*parts = (struct parts){.envelope = envelope, .domain = str_from(domain)};
+	mail_domain_form(halves.domain, &domain);
+	*parts = (struct parts){.envelope = envelope,
+				.domain = arena_copy_str(arena, mail_domain_view(&domain))};
 	if (mail_localpart_parse(halves.local, &parts->local) < 0)
 		return false;
 	whole = mail_localpart_whole(&parts->local);

@@ -3,9 +3,9 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "mailbox/copy.h"
-#include "os/program.h"
+#include "os/file.h"
 #include "os/stream.h"
-#include "stage/owner.h"
+#include "stage/launch.h"
 #include "stage/pipe_status.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +14,17 @@
 enum { DRAIN_MAX = 16 }; /* blocks; a pipe holds one */
 
 struct pipe_run {
-	struct os_program program;
-	struct os_watch *ended;
+	struct os_loop *loop;
+	struct launch launch;
+	int input;              /* the program's; -1: closed, or not there yet */
+	int output;             /* the same */
+	int process;            /* becomes readable when it has ended */
+	struct os_watch *ended; /* only when "launch" cannot tell any more */
 	struct os_watch *input_ready;
 	struct os_watch *output_ready;
-	struct os_timer *timer;
 	struct mailbox_copy copy;
-	struct buffer input; /* not written yet */
-	struct buffer output;
+	struct buffer input_left; /* not written yet */
+	struct buffer output_kept;
 	size_t output_max;
 	char *block;
 	char *path; /* of the program */
@@ -32,17 +35,31 @@ struct pipe_run {
 	void *context;
 };
 
+static void close_one(int *descriptor)
+{
+	os_file_close(*descriptor);
+	*descriptor = -1;
+}
+
 static void free_run(struct pipe_run *run)
 {
+	launch_forget(&run->launch);
 	os_watch_free(run->ended);
 	os_watch_free(run->input_ready);
 	os_watch_free(run->output_ready);
-	os_timer_free(run->timer);
-	os_program_close(&run->program);
-	buffer_clear(&run->input);
-	buffer_clear(&run->output);
+	close_one(&run->input);
+	close_one(&run->output);
+	close_one(&run->process);
+	buffer_clear(&run->input_left);
+	buffer_clear(&run->output_kept);
 	free(run->path);
 	free(run);
+}
+
+static void finish(struct pipe_run *run, const struct mail_verdict *verdict)
+{
+	run->done(run->context, verdict);
+	free_run(run);
 }
 
 /* --- the message, on its way to standard input --- */
@@ -51,14 +68,14 @@ static void close_input(struct pipe_run *run)
 {
 	os_watch_free(run->input_ready);
 	run->input_ready = NULL;
-	os_program_close_input(&run->program);
+	close_one(&run->input);
 }
 
 /* An end of the input that is not the message's must never look like it. */
 static void give_up(struct pipe_run *run, const char *what, int error)
 {
 	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, strerror(-error));
-	os_program_kill(&run->program);
+	launch_kill(&run->launch);
 	os_watch_set(run->input_ready, OS_WATCH_NONE);
 }
 
@@ -67,13 +84,14 @@ static bool refill(struct pipe_run *run)
 {
 	int error;
 
-	if (run->input.length > 0)
+	if (run->input_left.length > 0)
 		return true;
 	if (mailbox_copy_is_done(&run->copy)) {
+		launch_whole(&run->launch);
 		close_input(run);
 		return false;
 	}
-	error = mailbox_copy_next(&run->copy, run->block, PIPE_BLOCK_SIZE, &run->input);
+	error = mailbox_copy_next(&run->copy, run->block, PIPE_BLOCK_SIZE, &run->input_left);
 	if (error < 0)
 		give_up(run, "The message cannot be read", error);
 	return error == 0;
@@ -87,10 +105,10 @@ static void on_input_ready(void *context, unsigned events)
 
 	(void)events;
 	while (count >= 0 && refill(run)) {
-		count = os_stream_write(run->program.input, buffer_data(&run->input),
-					run->input.length);
+		count = os_stream_write(run->input, buffer_data(&run->input_left),
+					run->input_left.length);
 		if (count > 0)
-			buffer_consume(&run->input, (size_t)count);
+			buffer_consume(&run->input_left, (size_t)count);
 	}
 	if (count == -EPIPE)
 		close_input(run);
@@ -103,11 +121,11 @@ static void on_input_ready(void *context, unsigned events)
 /* Whether there may be more. */
 static bool read_output(struct pipe_run *run)
 {
-	ssize_t count = os_stream_read(run->program.output, run->block, PIPE_BLOCK_SIZE);
-	size_t room = run->output_max - run->output.length;
+	ssize_t count = os_stream_read(run->output, run->block, PIPE_BLOCK_SIZE);
+	size_t room = run->output_max - run->output_kept.length;
 
 	if (count > 0)
-		buffer_append(&run->output, run->block,
+		buffer_append(&run->output_kept, run->block,
 			      (size_t)count < room ? (size_t)count : room);
 	return count > 0;
 }
@@ -120,7 +138,7 @@ static void on_output_ready(void *context, unsigned events)
 	if (!read_output(run)) {
 		os_watch_free(run->output_ready);
 		run->output_ready = NULL;
-		os_program_close_output(&run->program);
+		close_one(&run->output);
 	}
 }
 
@@ -130,51 +148,67 @@ static void log_end(const struct pipe_run *run, const struct mail_verdict *verdi
 {
 	log_event(EVENT_PROGRAM_FAILED, log_id(run->id), log_string("program", run->path),
 		  log_str("to", run->copy.recipient), log_string("status", verdict->status),
-		  log_str("output", buffer_view(&run->output)));
+		  log_str("output", buffer_view(&run->output_kept)));
 }
 
-static void on_ended(void *context, unsigned events)
+static void on_ended(void *context, int status, bool is_late)
 {
 	struct pipe_run *run = context;
 	struct mail_verdict verdict;
-	int status;
 
-	(void)events;
-	if (!os_program_has_ended(&run->program, false, &status))
-		return;
 	for (int i = 0; i < DRAIN_MAX && run->output_ready != NULL && read_output(run); i++)
 		continue;
-	pipe_status_verdict(status, buffer_view(&run->output), run->path, &verdict);
+	pipe_status_verdict(status, buffer_view(&run->output_kept), run->path, &verdict);
+	if (is_late && run->fault.text[0] == '\0')
+		mail_verdict_set(&run->fault, "4.3.0", "%s was killed after %u seconds", run->path,
+				 run->timeout);
 	if (run->fault.text[0] != '\0')
 		verdict = run->fault;
 	if (verdict.class != MAIL_OK)
 		log_end(run, &verdict);
-	run->done(run->context, &verdict);
-	free_run(run);
+	finish(run, &verdict);
 }
 
-static void on_timeout(void *context)
+static void on_refused(void *context, const struct mail_verdict *why)
+{
+	finish(context, why);
+}
+
+/* Without "launch" its end is seen, but not how it ended. */
+static void on_gone(void *context, unsigned events)
 {
 	struct pipe_run *run = context;
 
-	mail_verdict_set(&run->fault, "4.3.0", "%s was killed after %u seconds", run->path,
-			 run->timeout);
-	os_program_kill(&run->program);
+	(void)events;
+	mail_verdict_set(&run->fault, "4.3.0", "What watched over %s has ended", run->path);
+	log_end(run, &run->fault);
+	finish(run, &run->fault);
+}
+
+/* The kernel kills the program, but perhaps not yet: it must not see the end of its input. */
+static void on_lost(void *context)
+{
+	struct pipe_run *run = context;
+
+	if (run->process < 0) {
+		on_gone(run, 0);
+		return;
+	}
+	os_watch_free(run->input_ready);
+	run->input_ready = NULL;
+	run->ended = os_watch_new(run->loop, run->process, OS_WATCH_READ, on_gone, run);
 }
 
 void pipe_run_kill(struct pipe_run *run)
 {
 	if (run->fault.text[0] == '\0')
 		mail_verdict_set(&run->fault, "4.3.0", "%s was stopped", run->path);
-	os_program_kill(&run->program);
+	launch_kill(&run->launch);
 }
 
 void pipe_run_free(struct pipe_run *run)
 {
-	int status;
-
-	os_program_kill(&run->program);
-	(void)!os_program_has_ended(&run->program, true, &status);
+	launch_kill(&run->launch);
 	free_run(run);
 }
 
@@ -187,9 +221,10 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 	int result = 0;
 
 	mailbox_copy_begin(&run->copy, &order->content, order->sender, order->recipient,
-			   &run->input);
+			   &run->input_left);
 	if (!mailbox_copy_is_done(&run->copy))
-		result = mailbox_copy_next(&run->copy, order->block, PIPE_BLOCK_SIZE, &run->input);
+		result = mailbox_copy_next(&run->copy, order->block, PIPE_BLOCK_SIZE,
+					   &run->input_left);
 	if (result == MAILBOX_COPY_LOOP)
 		mail_verdict_set(verdict, "5.4.6",
 				 "This message was delivered here before: a loop");
@@ -199,44 +234,30 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 	return result == 0;
 }
 
-static bool start_program(struct pipe_run *run, const struct pipe_run_order *order,
-			  struct mail_verdict *verdict)
+static void on_started(void *context, const int *descriptors)
 {
-	struct os_process_account owner;
-	struct pipe_envelope envelope = {order->id, order->sender, order->recipient, &owner};
-	struct pipe_command command;
-	int error;
+	struct pipe_run *run = context;
 
-	if (!owner_find(order->config, order->service, order->recipient, &owner, verdict) ||
-	    !pipe_command_fill(order->arena, order->service, &envelope, &command, verdict) ||
-	    !begin_copy(run, order, verdict))
-		return false;
-	error = os_program_start(command.arguments, command.environment, &owner.user,
-				 &run->program);
-	if (error < 0)
-		mail_verdict_set(verdict, "4.3.0", "Cannot start %s: %s", command.arguments[0],
-				 strerror(-error));
-	return error == 0;
-}
-
-static void watch(struct pipe_run *run, struct os_loop *loop)
-{
-	run->ended = os_watch_new(loop, run->program.ended, OS_WATCH_READ, on_ended, run);
-	run->input_ready =
-		os_watch_new(loop, run->program.input, OS_WATCH_WRITE, on_input_ready, run);
+	run->input = descriptors[LAUNCH_INPUT];
+	run->output = descriptors[LAUNCH_OUTPUT];
+	run->process = descriptors[LAUNCH_PROCESS];
+	run->input_ready = os_watch_new(run->loop, run->input, OS_WATCH_WRITE, on_input_ready, run);
 	run->output_ready =
-		os_watch_new(loop, run->program.output, OS_WATCH_READ, on_output_ready, run);
-	run->timer = os_timer_new(loop, on_timeout, run);
-	os_timer_start(run->timer, run->timeout * SECOND_US);
+		os_watch_new(run->loop, run->output, OS_WATCH_READ, on_output_ready, run);
 }
 
-struct pipe_run *pipe_run_start(struct os_loop *loop, const struct pipe_run_order *order,
+static const struct launch_handler handler = {on_started, on_refused, on_ended, on_lost};
+
+struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
+				const struct pipe_run_order *order,
 				void (*done)(void *context, const struct mail_verdict *verdict),
 				void *context, struct mail_verdict *verdict_out)
 {
 	struct pipe_run *run = memory_alloc_zero(1, sizeof *run);
 
-	run->program = (struct os_program){0, -1, -1, -1};
+	run->loop = loop;
+	run->launch = (struct launch){.handler = &handler, .context = run};
+	run->input = run->output = run->process = -1;
 	run->path = memory_copy_string(order->service->command[0]);
 	run->timeout = order->service->timeout;
 	run->output_max = order->service->output_max;
@@ -244,12 +265,12 @@ struct pipe_run *pipe_run_start(struct os_loop *loop, const struct pipe_run_orde
 	run->id = order->id;
 	run->done = done;
 	run->context = context;
-	if (!start_program(run, order, verdict_out)) {
-		buffer_clear(&run->input);
-		free(run->path);
-		free(run);
+	if (!begin_copy(run, order, verdict_out)) {
+		free_run(run);
 		return NULL;
 	}
-	watch(run, loop);
+	launch_begin(launcher, &run->launch,
+		     &(struct launch_order){order->service->name, order->id, order->sender,
+					    order->recipient});
 	return run;
 }

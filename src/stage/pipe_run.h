@@ -8,31 +8,30 @@
 #include "config/config.h"
 #include "ipc/content.h"
 #include "os/loop.h"
-#include "stage/pipe_command.h"
+#include "stage/launch_client.h"
 
 enum { PIPE_BLOCK_SIZE = 64 * 1024 };
 
 struct pipe_run_order {
-	const struct config *config; /* both during the call only */
-	const struct config_service *service;
+	const struct config_service *service; /* during the call only */
 	struct mail_id id;
 	struct str sender;
 	struct str recipient; /* until the run has ended, as the content and the block */
 	struct ipc_content content;
-	char *block;         /* PIPE_BLOCK_SIZE bytes that runs share: nothing stays in them */
-	struct arena *arena; /* for what is needed to start */
+	char *block; /* PIPE_BLOCK_SIZE bytes that runs share: nothing stays in them */
 };
 
 struct pipe_run;
 
-/* Starts the program. DONE is called once, not before this returns; then the run is
- * no more. NULL when it is decided without the program: *VERDICT_OUT. */
-struct pipe_run *pipe_run_start(struct os_loop *loop, const struct pipe_run_order *order,
+/* Has LAUNCHER, which is ready, start the program. DONE is called once, not before this returns;
+ * then the run is no more. NULL when it is decided without the program: *VERDICT_OUT. */
+struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
+				const struct pipe_run_order *order,
 				void (*done)(void *context, const struct mail_verdict *verdict),
 				void *context, struct mail_verdict *verdict_out);
 /* Kills it; DONE is called all the same, when it has ended. */
 void pipe_run_kill(struct pipe_run *run);
-/* Kills it, waits for its end and does not call DONE. */
+/* Kills it, and does not call DONE. */
 void pipe_run_free(struct pipe_run *run);
 
 #endif

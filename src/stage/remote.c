@@ -51,7 +51,7 @@ void stage_remote_deliver(struct stage_remote *remote, struct stage_helper_job *
 				     &remote_search_finder, search);
 		return;
 	}
-	mail_verdict_set(&verdict, "5.1.2", STR_FORMAT " is no name of a host",
+	mail_verdict_set(&verdict, "5.1.2", "\"" STR_FORMAT "\" is not a valid host name",
 			 STR_ARGUMENTS(job->destination));
 	stage_helper_report_rest(job, &verdict, NULL);
 	stage_helper_finish(job);

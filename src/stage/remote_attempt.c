@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: ISC
 #include "stage/remote_attempt.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
 #include "mail/address.h"
+#include "os/clock.h"
+#include "stage/remote_content.h"
+#include "stage/remote_recipients.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	RECIPIENTS_MAX = 100, /* of one transaction, RFC 5321 section 4.5.3.1.8 */
-	SCAN_MAX = 16,        /* chunks; a longer message counts as 8-bit */
-};
+enum { SERVERS_MAX = 4 }; /* of an attempt, each of which defers the one before's recipients */
+
+/* Since its begin; another server is not asked later. */
+static const int64_t ASKING_US = 10 * MINUTE_US;
 
 /* In the arena of its job. */
 struct remote_attempt {
@@ -26,9 +30,10 @@ struct remote_attempt {
 	struct mail_verdict failure; /* of the candidates so far; no text: none */
 
 	struct remote_session *session;
-	struct smtp_client_recipient *recipients; /* as in the job */
-	size_t first;                             /* of those that the transaction is for */
-	size_t count;
+	union os_socket_address behind[SERVERS_MAX]; /* asked: who is left waits for the next */
+	size_t behind_count;
+	int64_t begin_us; /* monotonic */
+	struct remote_recipients recipients;
 	bool is_8bit;
 	bool needs_utf8; /* its header does */
 	bool is_last;    /* nothing follows the transaction under way */
@@ -53,6 +58,7 @@ static void finish(struct remote_attempt *attempt)
 static void finish_with(struct remote_attempt *attempt, const struct mail_verdict *verdict,
 			const char *trigger)
 {
+	remote_recipients_report_deferred(&attempt->recipients);
 	stage_helper_report_rest(attempt->job, verdict, trigger);
 	finish(attempt);
 }
@@ -77,14 +83,26 @@ static bool is_no_absence(int error)
 	       error == -EAGAIN;
 }
 
+/* After a new search the servers come from the beginning. */
+static bool is_left_behind(const struct remote_attempt *attempt, const struct dns_server *server)
+{
+	for (size_t i = 0; i < attempt->behind_count; i++)
+		if (os_socket_address_is_equal(&attempt->behind[i], &server->address))
+			return true;
+	return false;
+}
+
 static void try_next_server(struct remote_attempt *attempt)
 {
 	while (attempt->next_server < attempt->server_count) {
 		const struct dns_server *server = &attempt->servers[attempt->next_server++];
 		struct mail_verdict verdict;
-		int result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
-						&attempt->session);
+		int result;
 
+		if (is_left_behind(attempt, server))
+			continue;
+		result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
+					    &attempt->session);
 		if (result == 0) {
 			start_transaction(attempt);
 			return;
@@ -111,43 +129,69 @@ void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdi
 	finish_with(attempt, verdict, NULL);
 }
 
-static void report_transaction(struct remote_attempt *attempt)
-{
-	for (size_t i = attempt->first; i < attempt->first + attempt->count; i++) {
-		attempt->job->recipients[i].is_passed_on = attempt->recipients[i].is_passed_on;
-		stage_helper_report(attempt->job, i, attempt->recipients[i].verdict, NULL);
-	}
-}
-
 static void close_session(struct remote_attempt *attempt)
 {
 	remote_session_free(attempt->session);
 	attempt->session = NULL;
 }
 
+/* A connection to a server that is not the best is not for the next message. */
+static void leave_session(struct remote_attempt *attempt)
+{
+	if (attempt->behind_count == 0)
+		remote_pool_put(attempt->carrier->pool, attempt->session);
+	else
+		remote_session_free(attempt->session);
+	attempt->session = NULL;
+}
+
+/* RFC 5321 section 5.1. A server that waited is known to be one, but not whether there is
+ * another. */
+static bool may_ask_elsewhere(const struct remote_attempt *attempt)
+{
+	bool has_next = attempt->next_server < attempt->server_count || attempt->server_count == 0;
+
+	return has_next && !attempt->is_last && attempt->behind_count + 1 < SERVERS_MAX &&
+	       attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
+}
+
+/* For those whom this server deferred. */
+static void ask_elsewhere(struct remote_attempt *attempt)
+{
+	attempt->behind[attempt->behind_count] = *remote_session_address(attempt->session);
+	leave_session(attempt);
+	attempt->behind_count++;
+	if (attempt->server_count > 0)
+		try_next_server(attempt);
+	else
+		attempt->finder->find(attempt->finder_context, attempt);
+}
+
 static void go_on_with_rest(struct remote_attempt *attempt)
 {
-	struct remote_session *session = attempt->session;
-
-	attempt->first += attempt->count;
 	if (attempt->is_last) {
+		remote_recipients_report_deferred(&attempt->recipients);
 		finish(attempt);
-	} else if (attempt->first == attempt->job->recipient_count) {
-		attempt->session = NULL;
-		remote_pool_put(attempt->carrier->pool, session);
-		finish(attempt);
-	} else if (remote_session_is_reusable(session)) {
-		start_transaction(attempt);
-	} else {
+	} else if (remote_recipients_has_more(&attempt->recipients)) {
+		if (remote_session_is_reusable(attempt->session)) {
+			start_transaction(attempt);
+			return;
+		}
 		close_session(attempt);
 		attempt->finder->find(attempt->finder_context, attempt);
+	} else if (remote_recipients_turn(&attempt->recipients)) {
+		ask_elsewhere(attempt);
+	} else {
+		leave_session(attempt);
+		finish(attempt);
 	}
 }
 
 static void pass_by(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
-	keep_failure(attempt, attempt->recipients[attempt->first].verdict);
+	keep_failure(attempt, attempt->recipients.transaction[0].verdict);
 	close_session(attempt);
 	if (attempt->server_count > 0)
 		try_next_server(attempt);
@@ -161,7 +205,8 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 
 	switch (outcome) {
 	case REMOTE_DECIDED:
-		report_transaction(attempt);
+		attempt->was_connected = true;
+		remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
 		go_on_with_rest(attempt);
 		break;
 	case REMOTE_UNREACHABLE:
@@ -185,95 +230,36 @@ static void start_transaction(struct remote_attempt *attempt)
 	struct stage_helper_job *job = attempt->job;
 	struct remote_transaction transaction = {
 		.content = job->content, .done = on_outcome, .context = attempt};
-	size_t rest = job->recipient_count - attempt->first;
 
-	attempt->count = rest < RECIPIENTS_MAX ? rest : RECIPIENTS_MAX;
+	remote_recipients_begin(&attempt->recipients);
 	transaction.message = (struct smtp_client_message){
-		.sender = mail_sender_is_null(job->sender) ? STR("") : job->sender,
+		.sender = mail_sender_told(job->sender),
 		.size = job->content.size,
 		.is_8bit = attempt->is_8bit,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.ret = job->ret,
 		.envid = job->envid,
-		.recipients = attempt->recipients + attempt->first,
-		.recipient_count = attempt->count,
+		.recipients = attempt->recipients.transaction,
+		.recipient_count = attempt->recipients.count,
 	};
 	remote_session_run(attempt->session, &transaction);
-}
-
-static bool has_high_bit(struct str data)
-{
-	uint64_t all = 0;
-	size_t i = 0;
-
-	for (uint64_t word; i + sizeof word <= data.length; i += sizeof word) {
-		memcpy(&word, data.data + i, sizeof word);
-		all |= word;
-	}
-	for (; i < data.length; i++)
-		all |= (unsigned char)data.data[i];
-	return (all & UINT64_C(0x8080808080808080)) != 0;
-}
-
-static bool is_8bit(struct remote_carrier *carrier, const struct stage_helper_job *job)
-{
-	char *chunk = carrier->settings.chunk;
-	uint64_t position = 0;
-
-	for (int i = 0; i < SCAN_MAX; i++) {
-		struct str part;
-
-		if (ipc_content_read(&job->content, position, chunk, REMOTE_CHUNK_SIZE, &part) <
-			    0 ||
-		    has_high_bit(part))
-			return true;
-		position += part.length;
-		if (position >= job->content.size)
-			return false;
-	}
-	return true;
-}
-
-/* The end of the header in DATA, which begins with a header's line; all of DATA when
- * the end is not in it. */
-static struct str header_in(struct str data)
-{
-	const char *end = memmem(data.data, data.length, "\r\n\r\n", 4);
-
-	return end != NULL ? str_slice(data.data, (size_t)(end - data.data)) : data;
-}
-
-/* Of a header that is longer than a chunk only the chunk is known; then it counts as
- * ASCII as far as its rest goes. A local LMTP server stores what there is, so that
- * this is no question there. */
-static bool has_8bit_header(struct remote_carrier *carrier, const struct stage_helper_job *job)
-{
-	struct str part;
-
-	return ipc_content_read(&job->content, 0, carrier->settings.chunk, REMOTE_CHUNK_SIZE,
-				&part) == 0 &&
-	       has_high_bit(header_in(part));
 }
 
 static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 					  struct stage_helper_job *job)
 {
 	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
+	char *chunk = carrier->settings.chunk;
 
 	attempt->carrier = carrier;
 	attempt->job = job;
-	attempt->is_8bit = is_8bit(carrier, job);
+	attempt->begin_us = os_clock_monotonic_us();
+	attempt->is_8bit = remote_content_is_8bit(&job->content, chunk);
 	attempt->needs_utf8 = attempt->is_8bit && job->utf8 &&
 			      carrier->settings.protocol == SMTP_CLIENT_SMTP &&
-			      has_8bit_header(carrier, job);
-	attempt->recipients =
-		arena_alloc(job->arena, job->recipient_count * sizeof *attempt->recipients);
-	for (size_t i = 0; i < job->recipient_count; i++) {
-		attempt->recipients[i].address = job->recipients[i].address;
-		attempt->recipients[i].original = job->recipients[i].original;
-		attempt->recipients[i].notify = job->recipients[i].notify;
-	}
+			      remote_content_has_8bit_header(&job->content, chunk);
+	remote_recipients_init(&attempt->recipients, job);
 	attempt->next = carrier->attempts;
 	attempt->previous = &carrier->attempts;
 	if (attempt->next != NULL)

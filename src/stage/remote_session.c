@@ -14,6 +14,7 @@ enum { TRANSACTIONS_MAX = 100, PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE }
 struct remote_session {
 	struct remote_session_settings settings;
 	char key[REMOTE_HOP_KEY_SIZE];
+	union os_socket_address address;
 	int socket;
 	struct os_watch *watch;
 	unsigned events; /* that are watched */
@@ -93,6 +94,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	};
 	session = memory_alloc_zero(1, sizeof *session);
 	session->settings = *settings;
+	session->address = server->address;
 	session->socket = descriptor;
 	session->is_connecting = true;
 	session->client = smtp_client_new(&client_settings);
@@ -129,6 +131,11 @@ void remote_session_free(struct remote_session *session)
 const struct mail_verdict *remote_session_failure(const struct remote_session *session)
 {
 	return &session->failure;
+}
+
+const union os_socket_address *remote_session_address(const struct remote_session *session)
+{
+	return &session->address;
 }
 
 const char *remote_session_key(const struct remote_session *session)

@@ -56,6 +56,7 @@ const struct mail_verdict *remote_session_failure(const struct remote_session *s
 /* The server may have taken the message already: see smtp_client_is_deciding(). */
 bool remote_session_is_deciding(const struct remote_session *session);
 bool remote_session_is_reusable(const struct remote_session *session);
+const union os_socket_address *remote_session_address(const struct remote_session *session);
 const char *remote_session_key(const struct remote_session *session);
 /* Between transactions: calls ENDED once, when the server sent something or
  * closed, or after DELAY_US. */

@@ -75,10 +75,28 @@ static void take_cookie(struct session *session, struct str cookie)
 	session->is_changed = true;
 }
 
+/* Who is named as being there is one of whom we were told, or one who is told of in this load:
+ * names alone are few. Entries are counted where it matters only: that reads the whole copy. */
+static bool may_name(struct session *session, size_t size)
+{
+	if (size <= session->present_max)
+		return true;
+	session->present_max =
+		FOLLOW_PRESENT_MAX +
+		2 * sizeof(struct sync_uuid) * (size_t)copy_entry_count(session->follower->copy);
+	return size <= session->present_max;
+}
+
 static void add_present(struct session *session, const struct sync_uuid *uuids, size_t count)
 {
-	if (!session->is_loaded)
-		buffer_append(&session->present, uuids, count * sizeof(*uuids));
+	size_t size = count * sizeof(*uuids);
+
+	if (session->is_loaded)
+		return;
+	if (may_name(session, session->present.length + size))
+		buffer_append(&session->present, uuids, size);
+	else
+		session_end_lost(session, "it names too many entries");
 }
 
 static void put_entry(struct session *session, LDAPMessage *message, const struct sync_uuid *uuid)

@@ -10,11 +10,13 @@
 
 enum {
 	FOLLOW_PROBE_US = 2000000, /* between questions whether the server is there, and how far */
-	FOLLOW_SILENCE_US = 3000000, /* until an answer: a link is known as dead after both */
-	FOLLOW_SLICE_US = 200000,    /* at most, until a stop is seen */
-	FOLLOW_RETURN_US = 60000000, /* between looks at servers that are preferred */
-	FOLLOW_FRESH_US = 60000000,  /* between notes of freshness on the disk */
-	FOLLOW_DELAY_US = 1000000,   /* when no server can be followed; doubles */
+	FOLLOW_SILENCE_US = 3000000,   /* until an answer: a link is known as dead after both */
+	FOLLOW_ANSWER_US = 120000000,  /* until an answer, though other things are said */
+	FOLLOW_PRESENT_MAX = 64 << 20, /* bytes; and as much for what is in the copy twice over */
+	FOLLOW_SLICE_US = 200000,      /* at most, until a stop is seen */
+	FOLLOW_RETURN_US = 60000000,   /* between looks at servers that are preferred */
+	FOLLOW_FRESH_US = 60000000,    /* between notes of freshness on the disk */
+	FOLLOW_DELAY_US = 1000000,     /* when no server can be followed; doubles */
 	FOLLOW_DELAY_MAX_US = 8000000,
 	FOLLOW_TURN_MAX = 1000,       /* messages between commits, once all is loaded */
 	FOLLOW_ENTRIES_FEW = 20,      /* of these more than half may go in one load */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "store/ldap_link.h"
 #include "base/panic.h"
+#include "base/timestamp.h"
+#include "os/clock.h"
 #include "store/ldap_dn.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -130,6 +132,16 @@ void link_describe(LDAP *ld, int code, struct buffer *why)
 	ldap_memfree(said);
 }
 
+/* libldap would take memory for whatever length a server names. */
+static void bound_messages(LDAP *ld)
+{
+	ber_len_t most = LINK_MESSAGE_MAX;
+	Sockbuf *stream = NULL;
+
+	if (ldap_get_option(ld, LDAP_OPT_SOCKBUF, &stream) == LDAP_OPT_SUCCESS && stream != NULL)
+		(void)ber_sockbuf_ctrl(stream, LBER_SB_OPT_SET_MAX_INCOMING, &most);
+}
+
 static void set_options(LDAP *ld)
 {
 	const struct timeval patience = {.tv_sec = LINK_PATIENCE_S};
@@ -141,21 +153,48 @@ static void set_options(LDAP *ld)
 	(void)ldap_set_option(ld, LDAP_OPT_TIMEOUT, &patience);
 	(void)ldap_set_option(ld, LDAP_OPT_REFERRALS, LDAP_OPT_OFF);
 	(void)ldap_set_option(ld, LDAP_OPT_TCP_USER_TIMEOUT, &unsent_ms);
+	bound_messages(ld);
 }
 
-/* The result of the operation NUMBER, which leaves its code as the error of LD. */
-static int wait_for_result(LDAP *ld, int number)
+static int error_of(LDAP *ld, int kind)
 {
-	struct timeval patience = {.tv_sec = LINK_PATIENCE_S};
-	LDAPMessage *message = NULL;
-	int kind = ldap_result(ld, number, LDAP_MSG_ALL, &patience, &message);
 	int code = LDAP_SUCCESS;
 
-	if (kind > 0 &&
-	    ldap_parse_result(ld, message, &code, NULL, NULL, NULL, NULL, 1) == LDAP_SUCCESS)
-		return code;
 	(void)ldap_get_option(ld, LDAP_OPT_RESULT_CODE, &code);
 	return kind == 0 || code == LDAP_SUCCESS ? LDAP_TIMEOUT : code;
+}
+
+/* The result of the operation NUMBER, which leaves its code as the error of LD. The first entry
+ * that comes before it is the caller's, where he wants one; of others there may be few. Message
+ * by message: libldap would gather them all. */
+static int wait_for_result(LDAP *ld, int number, LDAPMessage **entry_out)
+{
+	int64_t until_us = os_clock_monotonic_us() + LINK_PATIENCE_S * SECOND_US;
+
+	for (int count = 0; count < LINK_MESSAGES_MAX; count++) {
+		int64_t left_us = until_us - os_clock_monotonic_us();
+		struct timeval left = {.tv_sec = left_us / SECOND_US,
+				       .tv_usec = left_us % SECOND_US};
+		LDAPMessage *message = NULL;
+		int code = LDAP_SUCCESS;
+		int kind =
+			left_us <= 0 ? 0 : ldap_result(ld, number, LDAP_MSG_ONE, &left, &message);
+
+		if (kind <= 0)
+			return error_of(ld, kind);
+		if (kind == LDAP_RES_SEARCH_ENTRY && entry_out != NULL && *entry_out == NULL) {
+			*entry_out = message;
+		} else if (kind == LDAP_RES_SEARCH_ENTRY || kind == LDAP_RES_SEARCH_REFERENCE ||
+			   kind == LDAP_RES_INTERMEDIATE) {
+			(void)ldap_msgfree(message);
+		} else {
+			return ldap_parse_result(ld, message, &code, NULL, NULL, NULL, NULL, 1) ==
+					       LDAP_SUCCESS
+				       ? code
+				       : error_of(ld, -1);
+		}
+	}
+	return LDAP_SIZELIMIT_EXCEEDED;
 }
 
 static int start_tls(LDAP *ld)
@@ -164,7 +203,7 @@ static int start_tls(LDAP *ld)
 	int code = ldap_start_tls(ld, NULL, NULL, &number);
 
 	if (code == LDAP_SUCCESS)
-		code = wait_for_result(ld, number);
+		code = wait_for_result(ld, number, NULL);
 	return code == LDAP_SUCCESS ? ldap_install_tls(ld) : code;
 }
 
@@ -176,7 +215,7 @@ static int bind_as(LDAP *ld, const struct link_login *login)
 	int code = ldap_sasl_bind(ld, login->bind_dn != NULL ? login->bind_dn : "",
 				  LDAP_SASL_SIMPLE, &secret, NULL, NULL, &number);
 
-	return code == LDAP_SUCCESS ? wait_for_result(ld, number) : code;
+	return code == LDAP_SUCCESS ? wait_for_result(ld, number, NULL) : code;
 }
 
 /* libldap does not say what it did not like of a certificate. */
@@ -256,16 +295,24 @@ void link_add_csns(LDAP *ld, LDAPMessage *message, struct csn_set *set)
 	ldap_value_free_len(values);
 }
 
+/* The first entry found, or NULL, in *ENTRY_OUT: the caller's, also after an error. */
+static int read_entry(LDAP *ld, const char *name, const char *attribute, LDAPMessage **entry_out)
+{
+	char *attributes[] = {(char *)attribute, NULL};
+	int number;
+	int code = ldap_search_ext(ld, name, LDAP_SCOPE_BASE, "(objectClass=*)", attributes, 0,
+				   NULL, NULL, NULL, 0, &number);
+
+	return code == LDAP_SUCCESS ? wait_for_result(ld, number, entry_out) : code;
+}
+
 int link_read_csns(LDAP *ld, const char *context, struct csn_set *set)
 {
-	char *attributes[] = {"contextCSN", NULL};
-	struct timeval patience = {.tv_sec = LINK_PATIENCE_S};
 	LDAPMessage *found = NULL;
-	int code = ldap_search_ext_s(ld, context, LDAP_SCOPE_BASE, "(objectClass=*)", attributes, 0,
-				     NULL, NULL, &patience, 0, &found);
+	int code = read_entry(ld, context, "contextCSN", &found);
 
-	if (code == LDAP_SUCCESS && ldap_first_entry(ld, found) != NULL)
-		link_add_csns(ld, ldap_first_entry(ld, found), set);
+	if (code == LDAP_SUCCESS && found != NULL)
+		link_add_csns(ld, found, set);
 	(void)ldap_msgfree(found);
 	return code == LDAP_NO_SUCH_OBJECT || code == LDAP_INSUFFICIENT_ACCESS ? LDAP_SUCCESS
 									       : code;
@@ -291,16 +338,12 @@ static bool is_above(struct str name, const char *base)
 
 char *link_find_context(LDAP *ld, const char *base)
 {
-	char *attributes[] = {"namingContexts", NULL};
-	struct timeval patience = {.tv_sec = LINK_PATIENCE_S};
 	struct berval **values = NULL;
 	LDAPMessage *found = NULL;
 	char *context = NULL;
 
-	if (ldap_search_ext_s(ld, "", LDAP_SCOPE_BASE, "(objectClass=*)", attributes, 0, NULL, NULL,
-			      &patience, 0, &found) == LDAP_SUCCESS &&
-	    ldap_first_entry(ld, found) != NULL)
-		values = ldap_get_values_len(ld, ldap_first_entry(ld, found), "namingContexts");
+	if (read_entry(ld, "", "namingContexts", &found) == LDAP_SUCCESS && found != NULL)
+		values = ldap_get_values_len(ld, found, "namingContexts");
 	for (struct berval **value = values; value != NULL && *value != NULL; value++)
 		if (context == NULL &&
 		    is_above(str_slice((*value)->bv_val, (*value)->bv_len), base))

@@ -12,7 +12,12 @@
 #include "store/ldap_csn.h"
 #include <ldap.h>
 
-enum { LINK_PATIENCE_S = 5 };
+enum {
+	LINK_PATIENCE_S = 5,
+	LINK_MESSAGE_MAX = 64 << 20, /* bytes: an entry with a million members; a connection on
+				      * which a longer one comes is lost */
+	LINK_MESSAGES_MAX = 100,     /* that come before the result of what has one */
+};
 
 struct link_server {
 	char *url; /* as it was given */

@@ -84,6 +84,16 @@ static void on_probed(struct session *session)
 	session->probing.is_set = false;
 }
 
+/* While all is loaded anew a server may well have no time for questions: then it has to load. */
+static bool is_talking_idly(const struct session *session, int64_t now_us)
+{
+	int64_t since_us = session->probing.at_us;
+
+	if (!session->is_loaded && session->told_us > since_us)
+		since_us = session->told_us;
+	return now_us - since_us >= FOLLOW_ANSWER_US;
+}
+
 static void probe(struct session *session, int64_t now_us)
 {
 	if (!session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_PROBE_US)
@@ -91,16 +101,23 @@ static void probe(struct session *session, int64_t now_us)
 	else if (session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_SILENCE_US &&
 		 now_us - session->heard_us >= FOLLOW_SILENCE_US)
 		session_end_lost(session, "it says nothing any more");
+	else if (session->probing.is_set && is_talking_idly(session, now_us))
+		session_end_lost(session, "it talks, but answers nothing any more");
 }
 
 /* --- the loop --- */
 
 static void take(struct session *session, LDAPMessage *message)
 {
+	int64_t now_us = os_clock_monotonic_us();
 	int number = ldap_msgid(message);
 	int kind = ldap_msgtype(message);
 
-	session->heard_us = os_clock_monotonic_us();
+	/* what nobody asked for, and references, which lead nowhere, are no sign of life */
+	if (number == session->sync && kind != LDAP_RES_SEARCH_REFERENCE)
+		session->told_us = session->heard_us = now_us;
+	else if (number == session->probe)
+		session->heard_us = now_us;
 	if (number == session->probe && kind == LDAP_RES_SEARCH_ENTRY)
 		link_add_csns(session->ld, message, &session->probing.csns);
 	else if (number == session->probe && kind == LDAP_RES_SEARCH_RESULT)

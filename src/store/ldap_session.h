@@ -29,10 +29,12 @@ struct session {
 	uint64_t entries_before;
 	struct csn_set csns;   /* that cookies have told of */
 	struct buffer present; /* struct sync_uuid: who was named as being there */
+	size_t present_max;    /* bytes of it; it grows with the copy */
 	uint64_t message_count;
 	int64_t begun_us;
 	int64_t asked_us; /* when the search began */
 	int64_t heard_us;
+	int64_t told_us;     /* when it last told something of what we follow */
 	struct mark probing; /* its CSNs come in */
 	struct mark waiting; /* for the copy to come so far */
 	int64_t return_us;   /* when to look for a better server; 0: never */

@@ -20,16 +20,16 @@ static void batch_result(struct postgresql_request *request, unsigned statement,
 	enum directory_table table = batch->tables[statement];
 
 	if (statement + 2 == batch->request.statements) /* before COMMIT */
-		batch->version = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+		batch->version = strtoull(postgresql_link_value(result, 0, 0), NULL, 10);
 	if (table == DIRECTORY_NO_TABLE)
 		return;
 	for (int row = 0; row < PQntuples(result); row++) {
 		struct postgresql_item *item;
 
-		HASH_FIND(hh, batch->items[table], PQgetvalue(result, row, 0),
-			  (size_t)PQgetlength(result, row, 0), item);
+		HASH_FIND(hh, batch->items[table], postgresql_link_value(result, row, 0),
+			  postgresql_link_length(result, row, 0), item);
 		if (item != NULL)
-			item->existed = *PQgetvalue(result, row, 1) == 't';
+			item->existed = *postgresql_link_value(result, row, 1) == 't';
 	}
 }
 

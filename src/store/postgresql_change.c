@@ -214,7 +214,7 @@ static void beat_result(struct postgresql_request *request, unsigned statement,
 	(void)statement;
 	if (PQntuples(result) != 1)
 		return;
-	store->writer.version = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+	store->writer.version = strtoull(postgresql_link_value(result, 0, 0), NULL, 10);
 	store->writer.asked_us = store->writer.beat_us;
 }
 

@@ -60,16 +60,16 @@ static void take_changes(struct postgresql_follower *follower, const PGresult *r
 
 	follower->is_full = rows == CHANGES_MAX;
 	for (int row = 0; row < rows; row++) {
-		const char *table = PQgetvalue(result, row, 1);
-		const struct str name =
-			str_slice(PQgetvalue(result, row, 2), (size_t)PQgetlength(result, row, 2));
+		const char *table = postgresql_link_value(result, row, 1);
+		const struct str name = str_slice(postgresql_link_value(result, row, 2),
+						  postgresql_link_length(result, row, 2));
 		struct directory_key *key = &follower->keys[follower->count];
 
 		if (strcmp(table, "*") == 0)
 			follower->is_everything = true;
-		follower->about.oldest = strtoull(PQgetvalue(result, row, 0), NULL, 10);
+		follower->about.oldest = strtoull(postgresql_link_value(result, row, 0), NULL, 10);
 		snprintf(follower->about.seen_mark, sizeof follower->about.seen_mark, "%s",
-			 PQgetvalue(result, row, 3));
+			 postgresql_link_value(result, row, 3));
 		if (!postgresql_change_key(table, name, key))
 			continue;
 		key->name = arena_copy_str(follower->arena, name);
@@ -83,19 +83,27 @@ static void take_state(struct postgresql_follower *follower, const PGresult *res
 
 	if (PQntuples(result) != 1)
 		return;
-	snprintf(about->identity, sizeof about->identity, "%s", PQgetvalue(result, 0, 0));
-	about->version = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
-	about->is_standby = *PQgetvalue(result, 0, 2) == 't';
-	snprintf(about->newest_mark, sizeof about->newest_mark, "%s", PQgetvalue(result, 0, 3));
-	follower->has_replayed = *PQgetvalue(result, 0, 4) == 't';
-	follower->silence_us =
-		PQgetisnull(result, 0, 5) ? -1 : strtoll(PQgetvalue(result, 0, 5), NULL, 10);
+	snprintf(about->identity, sizeof about->identity, "%s",
+		 postgresql_link_value(result, 0, 0));
+	about->version = strtoull(postgresql_link_value(result, 0, 1), NULL, 10);
+	about->is_standby = *postgresql_link_value(result, 0, 2) == 't';
+	snprintf(about->newest_mark, sizeof about->newest_mark, "%s",
+		 postgresql_link_value(result, 0, 3));
+	follower->has_replayed = *postgresql_link_value(result, 0, 4) == 't';
+	follower->silence_us = PQgetisnull(result, 0, 5)
+				       ? -1
+				       : strtoll(postgresql_link_value(result, 0, 5), NULL, 10);
 }
 
 static void on_result(struct postgresql_request *request, unsigned statement,
 		      const PGresult *result)
 {
-	if (statement == 0)
+	bool is_so = statement == 0 ? PQnfields(result) == 4 && PQntuples(result) <= CHANGES_MAX
+				    : PQnfields(result) == 6 && PQntuples(result) <= 1;
+
+	if (!is_so)
+		postgresql_link_doubt(request, "an answer of another shape than was asked for");
+	else if (statement == 0)
 		take_changes(&store_of(request)->follower, result);
 	else
 		take_state(&store_of(request)->follower, result);

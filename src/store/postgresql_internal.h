@@ -99,6 +99,15 @@ void postgresql_link_query(struct postgresql_link *link, const char *sql,
 void postgresql_link_execute(struct postgresql_link *link, const char *name,
 			     const struct postgresql_parameter *parameters, size_t count);
 void postgresql_link_end(struct postgresql_link *link, struct postgresql_request *request);
+
+/* What was answered is nothing that may be asked for: for the handler of a result. REQUEST fails
+ * (-EIO, "later" to who asked), where it has not failed yet. */
+void postgresql_link_doubt(struct postgresql_request *request, const char *text);
+
+/* A value of RESULT and its length: "" where a server that says anything left the row, the column
+ * or the value out. */
+const char *postgresql_link_value(const PGresult *result, int row, int column);
+size_t postgresql_link_length(const PGresult *result, int row, int column);
 /* This database can be used: log it, begin at the shortest wait when it is lost. */
 void postgresql_link_accept(struct postgresql_link *link);
 /* This one cannot, for a REASON that is logged when it is another one than last time (NULL: not
@@ -177,6 +186,8 @@ struct postgresql_table {
 };
 
 const struct postgresql_table *postgresql_table(enum directory_table table);
+/* How many columns the rows of its records have. */
+int postgresql_table_width(enum directory_table table);
 /* "get_address" */
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40]);

@@ -36,6 +36,8 @@ struct postgresql_link {
 	unsigned statements; /* of the request that is being said */
 	bool is_broken;      /* libpq took a statement no more */
 	struct postgresql_request *requests;
+	int64_t since_us;                        /* the first of them is waited for */
+	uint64_t received;                       /* bytes, until then */
 	char (*reasons)[POSTGRESQL_REASON_SIZE]; /* of each database, that was logged last */
 };
 

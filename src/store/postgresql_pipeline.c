@@ -5,13 +5,27 @@
  * the next ones alone.
  */
 #include "base/panic.h"
+#include "directory/frame.h"
+#include "directory/store.h"
+#include "os/clock.h"
+#include "os/socket.h"
 #include "store/postgresql_link.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-enum { OID_TEXT_ARRAY = 1009, PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2 };
+enum {
+	OID_TEXT_ARRAY = 1009,
+	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
+	/* bytes; libpq keeps what a server says until all is there. What is asked in one go is less
+	 * than two batches of records (postgresql_round_send_gets()), each no larger than a frame.
+	 */
+	ANSWER_MAX = 2 * DIRECTORY_BATCH_MAX * (DIRECTORY_FRAME_MAX + 1024),
+	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */
+};
+
+static const int64_t ANSWER_US = 30 * SECOND_US; /* until it is whole, though something comes */
 
 void postgresql_link_fail_requests(struct postgresql_link *link)
 {
@@ -77,6 +91,37 @@ static void note_failure(struct postgresql_request *request, const PGresult *res
 		failure->error = -ENOTCONN;
 }
 
+void postgresql_link_doubt(struct postgresql_request *request, const char *text)
+{
+	struct postgresql_failure *failure = &request->failure;
+
+	if (failure->error != 0)
+		return;
+	failure->error = -EIO;
+	snprintf(failure->text, sizeof failure->text, "%s", text);
+}
+
+/* The next answer begins: how long it may take and be. */
+static void begin_answer(struct postgresql_link *link)
+{
+	link->since_us = os_clock_monotonic_us();
+	link->received = os_socket_received(PQsocket(link->connection));
+}
+
+/* A long answer over a slow line has its time; one that drips has not. */
+static const char *complaint(struct postgresql_link *link)
+{
+	uint64_t all = os_socket_received(PQsocket(link->connection));
+	uint64_t received = all > link->received ? all - link->received : 0;
+	int64_t may_take_us = ANSWER_US + (int64_t)(received / ANSWER_RATE) * SECOND_US;
+
+	if (received > ANSWER_MAX)
+		return "an answer of more than 126 MiB";
+	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > may_take_us)
+		return "an answer that is not complete after 30 seconds, and comes too slowly";
+	return NULL;
+}
+
 static void take_result(struct postgresql_link *link, PGresult *result)
 {
 	struct postgresql_request *request = link->requests;
@@ -84,6 +129,7 @@ static void take_result(struct postgresql_link *link, PGresult *result)
 	switch (PQresultStatus(result)) {
 	case PGRES_PIPELINE_SYNC:
 		DL_DELETE(link->requests, request);
+		begin_answer(link);
 		request->done(request, request->failure.error != 0 ? &request->failure : NULL);
 		break;
 	case PGRES_PIPELINE_ABORTED:
@@ -101,6 +147,21 @@ static void take_result(struct postgresql_link *link, PGresult *result)
 	PQclear(result);
 }
 
+static bool has_value(const PGresult *result, int row, int column)
+{
+	return row >= 0 && row < PQntuples(result) && column >= 0 && column < PQnfields(result);
+}
+
+const char *postgresql_link_value(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? PQgetvalue(result, row, column) : "";
+}
+
+size_t postgresql_link_length(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? (size_t)PQgetlength(result, row, column) : 0;
+}
+
 static bool take_notifications(struct postgresql_link *link)
 {
 	PGnotify *notification;
@@ -113,11 +174,42 @@ static bool take_notifications(struct postgresql_link *link)
 	return is_any;
 }
 
+/* What nobody asked for, and libpq would say again and again. */
+static bool is_copy_of(const PGresult *result)
+{
+	ExecStatusType status = PQresultStatus(result);
+
+	return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+/* Of each statement, then NULL; only who has lost its place in the protocol has nothing twice. */
+static void take_results(struct postgresql_link *link)
+{
+	PGconn *connection = link->connection;
+	unsigned nothing = 0;
+	bool is_copy = false;
+
+	while (link->connection == connection && link->requests != NULL && nothing < 2 &&
+	       !is_copy && PQisBusy(connection) == 0) {
+		PGresult *result = PQgetResult(connection);
+
+		nothing = result == NULL ? nothing + 1 : 0;
+		is_copy = is_copy_of(result);
+		if (is_copy)
+			PQclear(result);
+		else if (result != NULL)
+			take_result(link, result);
+	}
+	if ((nothing == 2 || is_copy) && link->connection == connection)
+		postgresql_link_lose(link, "an answer that libpq cannot place");
+}
+
 /* A handler may have the link lose its connection. */
 void postgresql_link_ready(void *context, unsigned events)
 {
 	struct postgresql_link *link = context;
 	PGconn *connection = link->connection;
+	const char *why;
 
 	if ((events & OS_WATCH_READ) != 0 && PQconsumeInput(connection) != 1) {
 		postgresql_link_lose_broken(link);
@@ -125,17 +217,16 @@ void postgresql_link_ready(void *context, unsigned events)
 	}
 	if ((events & OS_WATCH_READ) != 0)
 		os_timer_stop(link->timer); /* it lives */
-	while (link->connection == connection && link->requests != NULL &&
-	       PQisBusy(connection) == 0) {
-		PGresult *result = PQgetResult(connection);
-
-		if (result != NULL)
-			take_result(link, result);
-	}
+	take_results(link);
 	if (link->connection != connection)
 		return;
 	if (PQstatus(connection) == CONNECTION_BAD) {
 		postgresql_link_lose_broken(link);
+		return;
+	}
+	why = complaint(link);
+	if (why != NULL) {
+		postgresql_link_lose(link, why);
 		return;
 	}
 	want(link);
@@ -226,6 +317,8 @@ void postgresql_link_end(struct postgresql_link *link, struct postgresql_request
 	request->statements = link->statements;
 	request->failure = (struct postgresql_failure){0};
 	link->statements = 0;
+	if (link->requests == NULL)
+		begin_answer(link);
 	DL_APPEND(link->requests, request);
 	if (PQpipelineSync(link->connection) != 1) {
 		link->is_broken = true;

@@ -80,25 +80,50 @@ static void add_keys(struct postgresql_round *round, const struct postgresql_rea
 	}
 }
 
+/* Who believed an answer to something else would take those whom it lacks for unknown. */
+static bool is_of_table(struct postgresql_request *request, const PGresult *result,
+			enum directory_table table)
+{
+	if (PQnfields(result) == postgresql_table_width(table))
+		return true;
+	postgresql_link_doubt(request, "an answer with other columns than were asked for");
+	return false;
+}
+
+static struct postgresql_slot *find_slot(const struct postgresql_round *round,
+					 enum directory_table table, const PGresult *result,
+					 int row)
+{
+	struct postgresql_slot *slot;
+
+	HASH_FIND(hh, round->slots[table], postgresql_link_value(result, row, 0),
+		  postgresql_link_length(result, row, 0), slot);
+	return slot;
+}
+
 static void get_result(struct postgresql_request *request, unsigned statement,
 		       const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
 	enum directory_table table = round->tables[statement];
 
+	if (!is_of_table(request, result, table))
+		return;
 	for (int row = 0; row < PQntuples(result);) {
-		struct directory_record *record = arena_alloc(round->arena, sizeof *record);
+		struct postgresql_slot *slot = find_slot(round, table, result, row);
 		struct directory_record taken;
-		struct postgresql_slot *slot;
+		struct directory_record *record;
 
+		if (slot == NULL) {
+			postgresql_link_doubt(request, "an answer about what was not asked for");
+			return;
+		}
 		if (!postgresql_record_take(table, result, &row, round->arena, &taken))
 			continue;
 		/* its texts may be the result's, which does not live as long */
+		record = arena_alloc(round->arena, sizeof *record);
 		*record = directory_record_copy(round->arena, &taken);
-		HASH_FIND(hh, round->slots[table], record->key.name.data, record->key.name.length,
-			  slot);
-		if (slot != NULL)
-			slot->record = record;
+		slot->record = record;
 	}
 }
 
@@ -154,9 +179,15 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 		read->arena = arena_new();
 		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
 	}
+	if (!is_of_table(request, result, read->table))
+		return;
 	for (int row = 0; row < PQntuples(result); seen++) {
 		struct directory_record taken;
 
+		if (seen == wanted) {
+			postgresql_link_doubt(request, "an answer of more records than asked for");
+			return;
+		}
 		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
 			read->records[read->record_count++] =
 				directory_record_copy(read->arena, &taken);
@@ -164,7 +195,8 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 	round->is_short = seen == wanted && read->record_count < read->limit;
 	if (round->is_short)
 		read->after = arena_copy_str(
-			read->arena, str_from(PQgetvalue(result, PQntuples(result) - 1, 0)));
+			read->arena,
+			str_from(postgresql_link_value(result, PQntuples(result) - 1, 0)));
 }
 
 void postgresql_round_send_list(struct postgresql_round *round)
@@ -186,16 +218,16 @@ void postgresql_round_send_list(struct postgresql_round *round)
 
 static void missed_row(struct postgresql_round *round, const PGresult *result, int row)
 {
-	const char *table = PQgetvalue(result, row, 1);
-	const struct str name =
-		str_slice(PQgetvalue(result, row, 2), (size_t)PQgetlength(result, row, 2));
+	const char *table = postgresql_link_value(result, row, 1);
+	const struct str name = str_slice(postgresql_link_value(result, row, 2),
+					  postgresql_link_length(result, row, 2));
 	struct directory_key *key = &round->keys[round->count];
 
 	round->is_stale = round->is_stale || strcmp(table, "*") == 0;
 	if (!postgresql_change_key(table, name, key))
 		return;
 	key->name = arena_copy_str(round->arena, name);
-	round->versions[round->count++] = strtoull(PQgetvalue(result, row, 0), NULL, 10);
+	round->versions[round->count++] = strtoull(postgresql_link_value(result, row, 0), NULL, 10);
 }
 
 /* The change of that version itself comes first: when it is not there, it is pruned, of the
@@ -206,7 +238,7 @@ static void missed_result(struct postgresql_request *request, unsigned statement
 	struct postgresql_round *round = request->context;
 	const struct postgresql_read *read = round->reads;
 	int rows = PQntuples(result);
-	uint64_t first = rows > 0 ? strtoull(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+	uint64_t first = rows > 0 ? strtoull(postgresql_link_value(result, 0, 0), NULL, 10) : 0;
 	int begin = read->version > 0 ? 1 : 0;
 
 	(void)statement;

@@ -38,17 +38,17 @@ static const char *const schemas[POSTGRESQL_SCHEMA] = {postgresql_schema_1};
 
 static bool is_true(const PGresult *result, int column)
 {
-	return *PQgetvalue(result, 0, column) == 't';
+	return *postgresql_link_value(result, 0, column) == 't';
 }
 
 static uint64_t number_at(const PGresult *result, int column)
 {
-	return strtoull(PQgetvalue(result, 0, column), NULL, 10);
+	return strtoull(postgresql_link_value(result, 0, column), NULL, 10);
 }
 
 static void copy_at(const PGresult *result, int column, char *out, size_t size)
 {
-	snprintf(out, size, "%s", PQgetvalue(result, 0, column));
+	snprintf(out, size, "%s", postgresql_link_value(result, 0, column));
 }
 
 static void refuse(struct postgresql_setup *setup, const struct postgresql_failure *failure,

@@ -207,11 +207,22 @@ bool postgresql_statement_sql(enum postgresql_statement statement, enum director
 
 /* ---- rows ---- */
 
+int postgresql_table_width(enum directory_table table)
+{
+	const struct postgresql_table *t = &tables[table];
+	int width = 1 + (t->child != NULL);
+
+	for (size_t i = 0; t->columns[i].field != NULL; i++)
+		width++;
+	return width;
+}
+
 static struct str value_at(const PGresult *result, int row, int column)
 {
 	if (PQgetisnull(result, row, column) != 0)
 		return (struct str){0};
-	return str_slice(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+	return str_slice(postgresql_link_value(result, row, column),
+			 postgresql_link_length(result, row, column));
 }
 
 static int count_rows(const PGresult *result, int row)

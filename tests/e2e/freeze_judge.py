@@ -41,7 +41,8 @@ class FreezeExcuses(Excuses):
 
     def excuse(self, recipient, first, second):
         domain = recipient.partition("@")[2]
-        helpers = {"b.test": ("remote", "lmtp"), "d.test": ("local", "list")}.get(
+        helpers = {"b.test": ("remote", "lmtp"), "d.test": ("local", "list"),
+                   "p.test": ("pipe", "launch")}.get(
             domain, (HELPERS.get(domain),))
         begin = first[1] - max(OUTLIVES.get(helper, 0.05) for helper in helpers)
         end = min(second[1], self.mark(first[0], recipient), self.mark(second[0], recipient))

@@ -12,17 +12,19 @@ import time
 from stagepost import is_alive, wait_until
 from common.ledger import MARK
 
-PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "pipe")
+PROGRAMS = ("queue", "send", "smtpd", "resolve", "remote", "lmtp", "local", "pipe",
+            "launch")
 ALL = "all at once"
 RECORDED = 1.0  # seconds; after that an outcome that was logged is on the disk
 RESTARTED = 12.0  # and then the longest wait until "queue" runs again
-# Seconds after a helper's death in which what it began may still be written. "pipe" has started a
-# program: that is another process, which has the message in its pipe and goes on when its
-# parent is killed. "remote" has handed the message to the kernel: bytes in a socket are sent
+# Seconds after a helper's death in which what it began may still be written. "pipe" has had a
+# program started: that is another process, which has the message in its pipe and goes on until
+# "launch" kills it. "remote" has handed the message to the kernel: bytes in a socket are sent
 # though the process is gone, and the next host, which has the final dot, queues and writes
 # it. For the others it is only what two clocks, of a kill and of a file, differ by: "local" makes
 # the file itself, and the LMTP server is ours and notes at once what has come.
 OUTLIVES = {"pipe": 0.5, "remote": 0.5}
+STARTERS = {"pipe": ("launch",)}  # whose death ends what the helper began
 HELPERS = {"a.test": "local", "p.test": "pipe", "l.test": "lmtp", "b.test": "remote"}
 
 Kill = collections.namedtuple("Kill", "when over name program")  # from and until when it died
@@ -124,7 +126,7 @@ class Excuses:
             if self.killer.between(begin, second[1], "other", PROGRAMS):
                 return True
         end = min(second[1], self.mark(second[0], recipient))
-        return self.killer.between(begin, end, "mx", (helper, "send"))
+        return self.killer.between(begin, end, "mx", (helper, *STARTERS.get(helper, ()), "send"))
 
 
     def tell(self, recipient, first, second):

@@ -33,8 +33,11 @@ class Attempt:
         self.content = (b"Subject: hello\r\nX-Number: %d\r\n\r\n%s" % (number, line) + string +
                         evil(recipient))
 
-    def is_bare(self):
-        return BARE.search(self.content) is not None
+    def refusal(self):
+        """What the reply to it begins with, unless it is taken."""
+        if BARE.search(self.content):
+            return b"550 5.6.11 "
+        return b"550 5.6.0 " if b"\0" in self.content else None
 
     def ends_itself(self):
         """By DATA its sender ends it where the string is, by the rules."""

@@ -19,7 +19,8 @@ from common.net import (PATIENCE, POLL, free_port,  # noqa: E402,F401
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe")
+PROGRAMS = ("stagepost", "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe",
+            "launch")
 # run only with a section for it
 FOR_DIRECTORY = ("list", "directory", "directory-ldap", "directory-postgresql")
 USER = "nobody"
@@ -115,7 +116,7 @@ class Log:
                 fields = parse_logfmt(line.decode("ascii", "replace"))
                 if fields:
                     self.events.append(fields)
-                else:
+                if not fields or fields["event"] == "process_said":
                     self.strange.append(line.decode("ascii", "replace"))
             return self.events
 
@@ -190,7 +191,7 @@ queue = "{queue}"
 run = "{run}"
 user = "{user}"
 queue_unsafe = {unsafe}
-listen smtp {{ address = {{ "{address}:{port}" }} stage = arrive }}
+listen smtp {{ address = {{ "{address}:{port}" }} stage = arrive {listen} }}
 service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
 {relay_from}{smtproutes}{domains}{settings}
 """
@@ -204,12 +205,13 @@ def envelope_of(text):
 
 class Node:
     """DIRECTORY is new and reachable for the unprivileged user; DOMAINS are local;
-    ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf."""
+    ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf, LISTEN for the
+    end of its section listen."""
 
     def __init__(self, programs, directory, *, hostname="mx.stagepost.test",
                  domains=("a.test",), routes=(), relay_from=("127.0.0.0/8",), settings="",
                  queue=None, mail=None, unsafe=False, address="127.0.0.1", port=None,
-                 switch_user=False):
+                 switch_user=False, listen=""):
         self.programs = programs
         self.directory = directory
         self.hostname = hostname
@@ -217,6 +219,7 @@ class Node:
         self.routes = list(routes)
         self.relay_from = list(relay_from)
         self.settings = settings
+        self.listen = listen
         self.queue = queue or os.path.join(directory, "queue")
         self.mail = mail or os.path.join(directory, "mail")
         self.run = os.path.join(directory, "run")
@@ -248,7 +251,8 @@ class Node:
             port=self.port, mail=self.mail,
             relay_from=setting("relay_from", self.relay_from),
             smtproutes=setting("smtproutes", self.routes), domains=domains, settings=self.settings,
-            unsafe="yes" if self.unsafe else "no", user=USER if self.switch_user else "")
+            listen=self.listen, unsafe="yes" if self.unsafe else "no",
+            user=USER if self.switch_user else "")
         with open(self.conf, "w", encoding="utf-8") as conf:
             conf.write(text)
 

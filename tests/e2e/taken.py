@@ -123,10 +123,8 @@ class Taken:
     def call(self, name, *arguments):
         """Its result, "-EPERM", and what came with it; [] when it has ended."""
         try:
-            t0=time.monotonic()
             print(name, *arguments, file=self.inside.stdin, flush=True)
             words = self.inside.stdout.readline().split()
-            if time.monotonic()-t0>0.3: print("SLOW", self.program, name, str(arguments)[:200], words[:1], time.monotonic()-t0)
         except OSError:
             return []
         self.counts[name] = self.counts.get(name, 0) + 1

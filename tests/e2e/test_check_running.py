@@ -77,10 +77,10 @@ class TestRoots:
         assert load.count > 5
 
     @pytest.mark.parametrize("program, call, words", [
-        ("pipe", ("openat", -100, "=/etc/passwd", 0, 0), "/etc/passwd"),
+        ("launch", ("openat", -100, "=/etc/passwd", 0, 0), "/etc/passwd"),
         ("remote", ("openat", -100, "=/proc/self/status", 0, 0), None),
-        ("pipe", ("socket", 2, 2, 0), "a socket that is not connected"),
-        ("pipe", ("socket", 2, 3, 1), None),
+        ("launch", ("socket", 2, 2, 0), "a socket that is not connected"),
+        ("launch", ("socket", 2, 3, 1), None),
         ("local", ("openat", -100, "=/proc/fs/ext4", 0, 0), None)])
     def test_what_is_open(self, world, program, call, words):  # noqa: F811
         pid = world.pids(program)[0]
@@ -97,15 +97,15 @@ class TestRoots:
         assert findings(world) == []
 
     def test_whom_it_is_connected_with(self, world):  # noqa: F811
-        """"pipe" has no business with the directory."""
-        pid = world.pids("pipe")[0]
+        """"launch" has no business with the directory."""
+        pid = world.pids("launch")[0]
         descriptor = inside(pid, "socket", 1, 1, 0)
         assert inside(pid, "connect", descriptor, f"=@unix:{world.run}/directory", 110) == "0"
         found = findings(world)
         inside(pid, "close", descriptor)
         assert {(one["process"], one["found"].partition(": ")[2]) for one in found} == {
-            ("pipe", "a UNIX connection with directory"),
-            ("directory", "a UNIX connection with pipe")}
+            ("launch", "a UNIX connection with directory"),
+            ("directory", "a UNIX connection with launch")}
 
     def test_only_root_can(self, world):  # noqa: F811
         ended = subprocess.run(
@@ -121,6 +121,7 @@ WRAPPERS = {
     "a descriptor": ("exec 9</etc/passwd", "smtpd", "descriptor 9: /etc/passwd"),
     "a file to write": ("exec 9>>made", "resolve", "descriptor 9: "),
     "a pipe": ("exec 9< <(:)", "remote", "descriptor 9: pipe:"),
+    "another log": ("exec 2> >(:)", "lmtp", "descriptor 2: pipe:"),
 }
 
 
@@ -191,7 +192,7 @@ def test_no_sandbox(node):
     found = findings(mx)
     assert {one["found"] for one in found} == {"no filter of its own, seccomp mode 2"}, found
     assert {one["process"] for one in found} == {
-        "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local"}, found
+        "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe"}, found
 
 
 def test_an_owners_node(node):

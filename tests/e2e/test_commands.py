@@ -86,7 +86,7 @@ def test_enqueue_beside_a_daemon_is_seen_at_once(node, enqueue):
 
 
 @pytest.mark.parametrize("text, envelope, status", [
-    (b"a\rb\n", b"F\0Tbob@a.test\0\0", 65),
+    (b"a\0b\n", b"F\0Tbob@a.test\0\0", 65),
     (TEXT, b"F\0Tbob@a.test\0", 65),
     (TEXT, b"", 65),
     (TEXT, b"F\0Tbob\0\0", 65),

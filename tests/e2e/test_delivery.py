@@ -143,7 +143,7 @@ def test_double_bounce(node, hop):
     mx = node(routes=[f":127.0.0.1;{hop.port}"], domains=["a.test", "mx.stagepost.test"])
     deliver(mx, "none@hop.test", TEXT, sender="none-too@hop.test")
     double = bounce_of(mx, "postmaster@mx.stagepost.test")
-    assert double["Return-Path"] == "<#@[]>"
+    assert double["Return-Path"] == "<>"
     mx.wait_empty()
 
 
@@ -226,6 +226,23 @@ def test_mail_exchangers(internet):
     mx.wait_empty()
     assert len(ten.messages()) == 8 and len(eleven.messages()) == 1
     assert not mx.log.find("deferred") and not mx.log.find("failed")
+
+
+@pytest.mark.parametrize("command", ["CONNECT", "EHLO", "MAIL", "RCPT", "DATA", "."])
+def test_a_deferral_leads_to_the_next_exchanger(node, ground, command):
+    """RFC 5321 section 5.1: in the same attempt, and the message comes once."""
+    zones = {"two.test": "@ MX 10 busy\n@ MX 20 idle\nbusy A 198.18.0.10\nidle A 198.18.0.11\n"}
+    with Lan() as lan, NameServer(zones) as names, \
+            lan.sink(ground.directory(f"busy{command}"), 10, "-Q" if command == "EHLO" else "-r",
+                     command), \
+            lan.sink(ground.directory(f"idle{command}"), 11) as idle:
+        mx = node(settings=f'dns_server = "{names.dns_server}"')
+        deliver(mx, ["bob@two.test", "eve@two.test"], TEXT)
+        for to in ("bob", "eve"):
+            assert "idle.two.test" in mx.log.wait("delivered", to=f"{to}@two.test")["text"]
+        mx.wait_empty()
+        assert len(idle.messages()) == 1
+        assert not mx.log.find("deferred")
 
 
 @pytest.mark.parametrize("domain, status", [

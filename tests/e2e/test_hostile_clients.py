@@ -49,7 +49,8 @@ def peak_memory(pid):
 @pytest.fixture
 def mx(node):
     """A node that all of it leaves as it was."""
-    made = node(settings=SHORT + "maxcommands = 1000000\nmaxerrors = 10000\nmaxsize = 1000000\n")
+    made = node(settings=SHORT + "maxcommands = 1000000\nmaxerrors = 10000\nmaxsize = 1000000\n",
+                listen="bare_newline = reject")
     yield made
     deliver(made, "good@a.test", TEXT)
     made.maildir("good@a.test").wait()
@@ -90,9 +91,10 @@ def close_all(connections):
         connection.close()
 
 
-@pytest.mark.parametrize("piece", [b"", b"x", b"\r", b"\n", b" ", b"\0"], ids=repr)
+@pytest.mark.parametrize("piece", [b"", b"x", b"\r", b" ", b"\0"], ids=repr)
 def test_slow_in_every_state(mx, piece):
-    """Silent, or with a byte of no use now and then."""
+    """Silent, or with a byte of no use now and then. (An LF is a command, and refused: of
+    those maxerrors is the bound.)"""
     connections = open_all(mx)
     heard = dict.fromkeys(connections, b"")
     waiting, begin = set(connections), time.monotonic()
@@ -192,7 +194,7 @@ def test_replies_that_nobody_reads(mx, piece):
 
 @pytest.mark.parametrize("begin, piece, last, reply", [
     (b"", b"x", b"\r\n", b"500 5.5.6"), (RCPT, b"\0", b"\r\n", b"500 5.5.6"),
-    (RCPT, b"\n", b"\r\n", b"500 5.5.6"), (MAIL, b"RCPT TO:<", b"\r\n", b"500 5.5.6"),
+    (MAIL, b"RCPT TO:<", b"\r\n", b"500 5.5.6"),
     (RCPT + b"DATA\r\n", b"x", b"\r\n.\r\n", b"552 5.3.4"),
     (RCPT + b"DATA\r\n", b".", b"\r\n.\r\n", b"552 5.3.4"),
     (RCPT + b"DATA\r\n", b"\r", b"\r\n.\r\n", b"550 5.6.11"),
@@ -215,15 +217,17 @@ def test_recipients_over_the_limit_flood_no_log(node):
     mx = node(settings="maxrecipients = 10\nmaxerrors = 5\n")
     with Wire(mx) as wire:
         wire.begin(with_data=False)
-        for _ in range(100):
-            wire.send(b"RCPT TO:<anna@a.test>\r\n" * 100)
+        for number in range(100):
+            wire.send(b"".join(b"RCPT TO:<u%d@a.test>\r\n" % (100 * number + i)
+                               for i in range(100)))
             codes = [wire.reply()[:3] for _ in range(100)]
             assert set(codes) <= {"250", "452"}
         assert wire.ask(b"DATA").startswith("354 ")
         wire.send(TEXT + b".\r\n")
         assert wire.reply().startswith("250 ")
         assert wire.ask(b"QUIT").startswith("221 ")
-    mx.maildir("anna@a.test").wait(10)
+    for number in range(9):
+        mx.maildir(f"u{number}@a.test").wait()
     assert len(mx.log.find("command_refused", code=452)) == 5
     COUNTS["cases"] += 1
 

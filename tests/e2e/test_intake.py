@@ -80,13 +80,90 @@ def test_relaying_is_denied(node):
 @pytest.mark.parametrize("line", [b"bare\nLF", b"bare\rCR", b".\n", b".\r", b"\r\r", b"\n.\r"],
                          ids=repr)
 def test_bare_line_end(node, line):
-    mx = node()
+    mx = node(relay_from=[])
     with Wire(mx) as wire:
         wire.begin()
         wire.send(b"Subject: x\r\n\r\n" + line + b"\r\nMAIL FROM:<evil@client.test>\r\n")
         assert wire.ask(b".").startswith("550 5.6.11 ")
         assert wire.ask(b"QUIT").startswith("221 ")
     assert not mx.control_files() and not mx.maildir("anna@a.test").files()
+
+
+def test_line_ends_of_users_are_put_right(node):
+    """curl sends a file with LF lines as it is, dots included."""
+    mx = node(relay_from=["127.0.0.1/32"])
+    text = b"Subject: x\n\n.profile\n.\nback\rslash\r\n"
+    with Wire(mx) as wire:
+        wire.begin()
+        wire.send(text)
+        assert wire.ask(b".").startswith("250 ")
+        assert wire.ask(b"QUIT").startswith("221 ")
+    (stored,) = mx.maildir("anna@a.test").wait()
+    split_trace(stored, b"Subject: x\n\n.profile\n.\nback slash\n")
+
+
+@pytest.mark.parametrize("removes", [False, True])
+def test_nul(node, removes):
+    mx = node(settings="nul = remove" if removes else "")
+    with Wire(mx) as wire:
+        wire.begin()
+        wire.send(b"Subject: x\r\n\r\na\0b\r\n")
+        assert wire.ask(b".").startswith("250 " if removes else "550 5.6.0 ")
+    if removes:
+        (stored,) = mx.maildir("anna@a.test").wait()
+        split_trace(stored, b"Subject: x\n\nab\n")
+    else:
+        mx.log.wait("message_refused", status="5.6.0")
+
+
+def test_commands_before_they_may_come(node):
+    mx = node(relay_from=[])
+    for early in (b"EHLO x\r\nMAIL FROM:<s@client.test>\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n"):
+        with Wire(mx) as wire:
+            assert wire.reply().startswith("220 ")
+            wire.send(early)
+            assert wire.reply().startswith("554 5.5.0 ")
+            assert wire.file.read() == b""
+    mx.log.wait("command_refused", code=554)
+
+
+def test_what_clients_get_away_with(node):
+    """Named twice, it is delivered once; no password is in the log."""
+    mx = node(relay_from=[])
+    with Wire(mx) as wire:
+        assert wire.reply().startswith("220 ")
+        assert wire.ask(b"HELO my host\xfc").startswith("250 ")
+        assert wire.ask(b"AUTH PLAIN AGFubmEAc2VjcmV0").startswith("500 ")
+        assert wire.ask(b"MAIL FROM:s.@client.test").startswith("250 ")
+        for _ in range(2):
+            assert wire.ask(b"RCPT TO:anna@a.test").startswith("250 ")
+        assert wire.ask(b"DATA").startswith("354 ")
+        wire.send(TEXT)
+        assert wire.ask(b".").startswith("250 ")
+        wire.send(b"NOOP\n")
+        assert wire.reply().startswith("250 ")
+    mx.wait_empty()
+    (stored,) = mx.maildir("anna@a.test").wait()
+    assert b"from my?host? (" in split_trace(stored, STORED)
+    with open(mx.log.path, "rb") as log:
+        assert b"AGFubmEAc2VjcmV0" not in log.read()
+
+
+def test_our_address_is_local(node):
+    """The one that the client has reached, and those of a setting; no other."""
+    mx = node(relay_from=[], settings='own_addresses = "192.0.2.1"')
+    with Wire(mx) as wire:
+        wire.begin(with_data=False)
+        assert wire.ask(b"RCPT TO:<bob@[127.0.0.1]>").startswith("250 ")
+        assert wire.ask(b"RCPT TO:<postmaster@[192.0.2.1]>").startswith("250 ")
+        assert wire.ask(b"RCPT TO:<bob@[192.0.2.2]>").startswith("550 5.7.1 ")
+        assert wire.ask(b"RCPT TO:<bob@[IPv6:::1]>").startswith("550 5.7.1 ")
+        assert wire.ask(b"DATA").startswith("354 ")
+        wire.send(TEXT)
+        assert wire.ask(b".").startswith("250 ")
+    for to in ("bob@a.test", "postmaster@a.test"):
+        (stored,) = mx.maildir(to).wait()
+        split_trace(stored, STORED)
 
 
 def test_size_is_bound(node):

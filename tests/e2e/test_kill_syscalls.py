@@ -20,7 +20,7 @@ SAMPLE = int(os.environ.get("KILL_CALLS", "3"))  # of all (process, call, N); 0:
 WAYS = ["local", "remote", "lmtp", "pipe", "bounce", "later", "command"]
 LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # whose death may make a recipient get it twice: who delivers, and who records it
-MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "send"),
+MAY_DOUBLE = {"a.test": ("local", "send"), "p.test": ("pipe", "launch", "send"),
               "l.test": ("lmtp", "send"), "b.test": ("remote", "send")}
 COMMAND = "stagepost enqueue"
 WRAPPER = """#!/bin/sh

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from lying_dns import LyingServer, A, Answer, a, mx, MX
+from lying_dns import AAAA, NOERROR, NXDOMAIN, SERVFAIL, LyingServer, A, Answer, a, mx, MX
 from lying_dns_cases import ADDRESSES, CASES, SILENT, answers_of, domain_of
 from smtp import deliver
 from stagepost import wait_until
@@ -93,3 +93,24 @@ def test_mail_is_put_off_or_returned(node):
         wait_until(lambda: len(mx_node.control_files()) == SILENT + 1, "the others are done")
         assert len(mx_node.maildir("anna@a.test").wait(8)) == 8
         assert not mx_node.log.find("process_ended")
+
+
+QUESTIONS_MAX = 1 + 2 * 16  # the exchangers, and two kinds of addresses of so many of them
+
+
+@pytest.mark.parametrize("code", [NOERROR, NXDOMAIN, SERVFAIL])
+def test_questions_for_one_message(node, code):
+    """A domain with a hundred exchangers, none of which has an address."""
+    hosts = [f"h{number}.many.test" for number in range(100)]
+    answers = {("many.test", MX): Answer([mx(number, host) for number, host in enumerate(hosts)])}
+    answers |= {(host, kind): Answer(code=code) for host in hosts for kind in (A, AAAA)}
+    with LyingServer(answers) as server:
+        made = node(settings=f'dns_server = "{server.dns_server}"', relay_from=["127.0.0.0/8"])
+        deliver(made, [f"x{number}@many.test" for number in range(50)], TEXT, sender="anna@a.test")
+        wait_until(lambda: made.log.find("deferred") or made.log.find("bounced") or
+                   made.log.find("failed"), "it has an outcome", PATIENCE)
+        asked = sum(server.asked.values())
+        names = len(server.asked)
+    print(f"questions: {asked}, about {names} names")
+    assert names <= 1 + 16
+    assert asked <= QUESTIONS_MAX * (1 if code != SERVFAIL else 12)  # libunbound asks again

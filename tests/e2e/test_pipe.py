@@ -4,7 +4,9 @@
 import json
 import os
 import pwd
+import signal
 import stat
+import subprocess
 
 import pytest
 from smtp import deliver
@@ -202,16 +204,72 @@ def test_a_program_goes_on_when_its_service_is_gone(node, program):
     assert not mx.log.find("failed") and len(mx.control_files()) == 1
 
 
-def test_a_program_ends_with_the_process_that_watches_it(node, program):
+@pytest.mark.parametrize("process", ["pipe", "launch"])
+def test_a_program_ends_with_the_process_that_watches_it(node, program, process):
     tool = program(HANG)
     mx = node(domains=[DOMAIN], settings=tool.service(tool.report_path))
     deliver(mx, "anna@box.test", TEXT)
     pid = tool.report()[0]
-    mx.kill_and_wait("pipe")
+    mx.kill_and_wait(process)
     wait_until(lambda: not is_alive(pid), "the program is gone")
     mx.settings = 'service box { kind = lmtp address = "unix:/nowhere" }\n'
     mx.write_configuration()
     mx.reload()
+
+
+READ_ALL = """
+import os, sys, time
+while os.path.exists(__file__ + ".wait"):
+    time.sleep(0.01)
+size = len(sys.stdin.buffer.read())
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(size))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+def programs_of(tool):
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and is_run_by(name, tool)]
+
+
+def is_run_by(pid, tool):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as line:
+            return tool.path.encode() in line.read().split(b"\0") and is_alive(pid)
+    except OSError:
+        return False
+
+
+def is_waiting_for_input(pid):
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as call:
+        return call.read().split()[:2] == ["0", "0x0"]  # read, of descriptor 0
+
+
+@pytest.mark.parametrize("killed, frozen", [("pipe", "launch"), ("launch", "pipe")])
+def test_no_program_takes_a_part_for_the_whole(node, program, killed, frozen):
+    """Who writes the message, or who could kill the program, is killed in the midst of it, while
+    the other one stands still: the input does not end. In the end it is delivered whole."""
+    tool = program(READ_ALL)
+    hold = tool.path + ".wait"
+    with open(hold, "w", encoding="ascii"):
+        pass
+    mx = node(domains=[DOMAIN], settings="probe_delay = 1\n" + tool.service(tool.report_path))
+    text = TEXT + b"A line of a long message.\r\n" * 20000
+    deliver(mx, "anna@box.test", text)
+    (pid,) = wait_until(lambda: programs_of(tool), "the program has begun")
+    (still,) = mx.pids(frozen)
+    os.kill(still, signal.SIGSTOP)
+    mx.kill(killed)
+    os.unlink(hold)
+    if killed == "pipe":
+        wait_until(lambda: is_waiting_for_input(pid), "it has read what there is")
+        assert not os.path.exists(tool.report_path)
+    os.kill(still, signal.SIGCONT)
+    wait_until(lambda: not is_alive(pid), "it is killed")
+    wait_until(lambda: mx.control_files() or os.path.exists(tool.report_path), "it is tried again")
+    subprocess.run([os.path.join(mx.programs, "stagepost"), "queue", "retry", "--all", "--yes",
+                    "-c", mx.conf], check=True, stdout=subprocess.DEVNULL)
+    assert int(tool.report()) > len(text.replace(b"\r\n", b"\n"))
 
 
 # --- users ---
@@ -234,7 +292,7 @@ def test_programs_run_as_their_user(node, program, user, who):
     if user:
         assert seen["environment"]["USER"] == who
         assert seen["environment"]["HOME"] == entry.pw_dir
-    for pid in set(mx.pids()) - set(mx.pids("local") + mx.pids("pipe")):
+    for pid in set(mx.pids()) - set(mx.pids("local") + mx.pids("launch")):
         with open(f"/proc/{pid}/status", encoding="ascii") as status:
             assert "\nUid:\t0" not in status.read()
 
@@ -270,6 +328,7 @@ seen = {"groups": os.getgroups(), "group": os.getgid()}
 for what, act in (("stop", lambda: os.kill(os.getppid(), signal.SIGKILL)),
                   ("helper", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[2] + "/send")),
                   ("client", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[2] + "/queue")),
+                  ("launcher", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[2] + "/launch")),
                   ("order", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).connect(sys.argv[2] + "/notify"))):
     try:
         act()
@@ -290,13 +349,14 @@ def test_a_program_that_attacks_reaches_none_of_us(node, program):
     mx.settings = tool.service(tool.report_path, mx.run, more="user = games")
     mx.write_configuration()
     mx.start()
-    pids = mx.pids("pipe")
+    pids = mx.pids("pipe") + mx.pids("launch")
     deliver(mx, "anna@box.test", TEXT)
     assert outcome(mx, "anna@box.test")[:2] == ("delivered", "2.0.0")
     assert tool.report() == {
         "groups": [], "group": pwd.getpwnam("games").pw_gid, "stop": "Operation not permitted",
-        "helper": "Permission denied", "client": "Permission denied", "order": "Permission denied"}
-    assert mx.pids("pipe") == pids
+        "helper": "Permission denied", "client": "Permission denied",
+        "launcher": "Permission denied", "order": "Permission denied"}
+    assert mx.pids("pipe") + mx.pids("launch") == pids
 
 
 @needs_root

@@ -70,7 +70,7 @@ def rotate(mx):
         top = os.path.relpath(folder, mx.queue).split("/")[0]
         if top not in ("mess", "intd", "todo", "info", "local", "remote", "bounce"):
             continue
-        for name in found:
+        for name in set(found) - {"due"}:
             number = new[int(name)]
             path = os.path.join(folder, name)
             if top not in ("mess", "bounce"):

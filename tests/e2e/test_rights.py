@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from inside import INSIDE, NEEDS
 from stagepost import ROOT, wait_until
-from test_sandbox import CONFINED, OPENERS, PROGRAMS, world  # noqa: F401
+from test_sandbox import OPENERS, PROGRAMS, world  # noqa: F401
 
 PAGE = os.path.join(ROOT, "doc/security.md")
 MADE = "made"
@@ -102,11 +102,7 @@ def paths_of(rows, mx):
 
 
 def test_the_page_has_each_process():
-    assert set(PROGRAMS) < set(table())
-
-
-def is_anybodys(path):
-    return os.path.exists(path) and os.stat(path).st_mode & 4 != 0
+    assert {*PROGRAMS, "launch"} < set(table())
 
 
 def opened(mx, program, paths):
@@ -130,20 +126,15 @@ def test_files(world):  # noqa: F811
     for program in PROGRAMS:
         if world.landlock == 0 and program in OPENERS:
             continue  # users and groups bound these (test_sandbox.py: BY_USER)
-        # "pipe" has no sandbox: it reads what any user may, and the names in RUN
-        its = paths if program != "pipe" else [path for path in paths
-                                               if path.startswith(world.directory)]
-        for path, writes in opened(world, program, its):
+        for path, writes in opened(world, program, paths):
             count += 1
-            if not rows[program].may_open(bases_of(world), path, writes) and not (
-                    program == "pipe" and not writes and
-                    (path == world.run or is_anybodys(path))):
+            if not rows[program].may_open(bases_of(world), path, writes):
                 wrong.append(f"{program} can {'write' if writes else 'read'} {path}")
     assert not wrong, "\n".join(wrong)
     assert count > 20 or world.landlock == 0
 
 
-@pytest.mark.parametrize("program", CONFINED)
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_sockets(world, program):  # noqa: F811
     row = table()[program]
     with Session(world.pids(program)[-1]) as session:

@@ -23,7 +23,7 @@ from common.record import record
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe", "list",
             "directory")
-CONFINED = tuple(name for name in PROGRAMS if name != "pipe")
+LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
 
 pytestmark = NEEDS
@@ -38,9 +38,11 @@ def world(ground, request):
         mx = Node(
             ground.programs, ground.directory("sandbox"), switch_user=True, unsafe=ground.unsafe,
             routes=[f"b.test:127.0.0.1;{sink.port}", f"c.test:127.0.0.1;{free_port()}"],
-            domains=["a.test", 'domain "l.test" { service = other }'],
+            domains=["a.test", 'domain "l.test" { service = other }',
+                     'domain "p.test" { service = box }'],
             settings=PROCESSES + f'directory {{ path = "{data}" }}\n'
-            f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n')
+            f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
+            f'service box {{ kind = pipe command = "/bin/true" user = {LAUNCHED_AS} }}\n')
         shutil.chown(mx.mail, USERS["local"])
         mx.data = data
         mx.landlock = request.param
@@ -72,9 +74,16 @@ def test_each_is_its_own_user(world):
             for kind in "CapEff", "CapPrm", "CapInh", "CapAmb":
                 assert int(status[kind][0], 16) == 0, (program, kind)
             assert status["NoNewPrivs"] == ["1"], program
-            # the kernel is made to look older by a filter, too
-            is_filtered = program in CONFINED or world.landlock is not None
-            assert status["Seccomp"] == ["2" if is_filtered else "0"], program
+            assert status["Seccomp"] == ["2"], program
+
+
+def test_who_starts_programs_has_three_capabilities(world):
+    """And is in no sandbox, which its programs would inherit."""
+    status = status_of(world.pids("launch")[0])
+    assert set(status["Uid"]) == {"0"}
+    for kind, wanted in ("CapEff", 0xe0), ("CapPrm", 0xe0), ("CapInh", 0), ("CapAmb", 0):
+        assert int(status[kind][0], 16) == wanted, kind  # kill, setgid, setuid
+    assert status["NoNewPrivs"] == ["0"]
 
 
 def test_the_queue_is_closed_to_all_but_its_owner(world):
@@ -105,21 +114,20 @@ ANONYMOUS = 0x22
 
 
 def attempts(mx, sibling):
-    """(what, call, arguments, who may). To "pipe", which is any program, the same is done
-    where a user's own rights do not decide."""
+    """(what, call, arguments, who may)."""
     data = glob.glob(mx.queue + "/mess/*/*")[0]
     info = glob.glob(mx.queue + "/info/*/*")[0]
     mail = mx.maildir("anna@a.test").files()[0]
     mailbox = os.path.dirname(os.path.dirname(mail))
     root = lambda path, flags=0, mode=0: ("openat", -100, f"={path}", flags, mode)
     return [
-        ("read the password file", root("/etc/passwd"), ["pipe"]),
+        ("read the password file", root("/etc/passwd"), []),
         ("read the shadow file", root("/etc/shadow"), []),
-        ("read the configuration", root(mx.conf), ["pipe"]),
-        ("list the root directory", root("/", os.O_DIRECTORY), ["pipe"]),
-        ("ask about a file", ("newfstatat", -100, "=/etc/shadow", "*144", 0), ["pipe", *OPENERS]),
+        ("read the configuration", root(mx.conf), []),
+        ("list the root directory", root("/", os.O_DIRECTORY), []),
+        ("ask about a file", ("newfstatat", -100, "=/etc/shadow", "*144", 0), OPENERS),
         ("ask about a file another way", ("statx", -100, "=/etc/shadow", 0, 0x7ff, "*256"),
-         ["pipe", *OPENERS]),
+         OPENERS),
         ("read a queued message", root(data), ["queue", "send"]),
         ("change a queued message", root(data, os.O_WRONLY), ["queue"]),
         ("read a control file", root(info), ["send"]),
@@ -135,40 +143,40 @@ def attempts(mx, sibling):
         ("make a control file", root(mx.queue + "/intd/made", O_CREATE, 0o600), ["send"]),
         ("make a file beside the queue", root(mx.queue + "/made", O_CREATE, 0o600), []),
         ("make a file in a mailbox", root(mailbox + "/tmp/made", O_CREATE, 0o600), ["local"]),
-        ("make a file in /tmp", root("/tmp/stagepost-made", O_CREATE, 0o600), ["pipe"]),
+        ("make a file in /tmp", root("/tmp/stagepost-made", O_CREATE, 0o600), []),
         ("make a directory in a mailbox", ("mkdirat", -100, f"={mailbox}/made", 0o700), ["local"]),
         ("link a mailbox to elsewhere", ("symlinkat", "=/etc", -100, f"={mailbox}/link"), []),
         ("change a file's mode", ("fchmodat", -100, f"={mail}", 0o777), []),
         ("change a file's owner", ("fchownat", -100, f"={mail}", 0, 0, 0), []),
-        ("run a program", ("execve", "=/bin/true", 0, 0), None),
-        ("make a process", ("clone", FORK, 0, 0, 0, 0), ["pipe"]),
-        ("make a process another way", ("clone3", "*88", 88), None),
+        ("run a program", ("execve", "=/bin/true", 0, 0), []),
+        ("make a process", ("clone", FORK, 0, 0, 0, 0), []),
+        ("make a process another way", ("clone3", "*88", 88), []),
         ("signal another process", ("kill", sibling, 0), []),
-        ("signal all processes", ("kill", -1, 0), None),
+        ("signal all processes", ("kill", -1, 0), []),
         ("trace another process", ("ptrace", 0x4206, sibling, 0, 0), []),
-        ("read another's memory", ("process_vm_readv", sibling, "*16", 0, "*16", 0, 0), None),
-        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["remote", "lmtp", "pipe"]),
-        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["remote", "lmtp", "pipe"]),
-        ("UDP", ("socket", AF_INET, 2, 0), ["remote", "pipe"]),
+        ("read another's memory", ("process_vm_readv", sibling, "*16", 0, "*16", 0, 0), []),
+        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["remote", "lmtp"]),
+        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["remote", "lmtp"]),
+        ("UDP", ("socket", AF_INET, 2, 0), ["remote"]),
         ("raw packets", ("socket", AF_PACKET, 3, 0), []),
         ("raw IP", ("socket", AF_INET, 3, 1), []),
-        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["remote", "pipe"]),
-        ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), ["pipe"]),
-        ("a UNIX socket", ("socket", 1, 1, 0), ["lmtp", "pipe"]),
-        ("a UNIX socket for datagrams", ("socket", 1, 2, 0), ["pipe"]),
-        ("a UNIX socket for packets", ("socket", 1, 5, 0), ["pipe"]),
+        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["remote"]),
+        ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
+        ("a UNIX socket", ("socket", 1, 1, 0), ["lmtp"]),
+        ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
+        ("a UNIX socket for packets", ("socket", 1, 5, 0), []),
         ("mount", ("mount", "=none", f"={mx.directory}", "=tmpfs", 0, 0), []),
         ("become root", ("setuid", 0), []),
         ("become another", ("setresuid", 12, 12, 12), []),
         ("take a group", ("setgroups", 1, "*4"), []),
         ("take capabilities", ("capset", "~2205082000000000", "~" + "ff000000" * 2 + "00000000" * 4), []),
-        ("memory that is executed", ("mmap", 0, 4096, EXECUTED, ANONYMOUS, -1, 0), ["pipe"]),
-        ("io_uring", ("io_uring_setup", 1, "*120"), None),
-        ("eBPF", ("bpf", 0, "*120", 120), None),
-        ("keys", ("keyctl", 0, -3, 0), None),
-        ("userfaultfd", ("userfaultfd", 1), None),
-        ("a namespace", ("unshare", 0x10000000), None),
-        ("performance counters", ("perf_event_open", "*120", 0, -1, -1, 0), None),
+        ("memory that is executed", ("mmap", 0, 4096, EXECUTED, ANONYMOUS, -1, 0), []),
+        ("io_uring", ("io_uring_setup", 1, "*120"), []),
+        ("eBPF", ("bpf", 0, "*120", 120), []),
+        ("keys", ("keyctl", 0, -3, 0), []),
+        ("userfaultfd", ("userfaultfd", 1), []),
+        ("a namespace", ("unshare", 0x10000000), []),
+        ("performance counters", ("perf_event_open", "*120", 0, -1, -1, 0), []),
         ("switch the machine off", ("reboot", 0, 0, 0, 0), []),
         ("another root", ("chroot", "=/"), []),
         ("the clock", ("clock_settime", 0, "*16"), []),
@@ -233,16 +241,16 @@ def outcomes(world):
               "attempts that should have been refused": 0,
               "attempts that should have been allowed": 0}
     for what, (call, *arguments), who in attempts(world, sibling):
-        who = who if who is None else [*who, *by_user.get(what, [])]
+        who = [*who, *by_user.get(what, [])]
         results = {}
-        for program in PROGRAMS if who is not None else CONFINED:
+        for program in PROGRAMS:
             pid = world.pids(program)[-1]
             target = [world.pids("remote")[0] if a == sibling and pid == sibling else a
                       for a in arguments]
             results[program] = inside(pid, call, *target)
             close(pid, call, results[program])
             clean(world)
-            may = program in (who or [])
+            may = program in who
             is_refused = results[program] in (*REFUSED, "-ENOSYS")
             counts["attempts refused" if is_refused and not may else
                    "attempts allowed, rightly" if may and not is_refused else
@@ -250,7 +258,7 @@ def outcomes(world):
                    "attempts that should have been refused"] += 1
         free = control()
         try:
-            found.append((what, who or [], results, inside(free.pid, call, *arguments)))
+            found.append((what, who, results, inside(free.pid, call, *arguments)))
         finally:
             free.kill()
             free.wait()
@@ -313,6 +321,7 @@ MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/prot
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 GUESSED = "00000000"             # a token
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000" + GUESSED
+HELLO_LAUNCH = HELLO + GUESSED   # stage/launch.h: HELLO
 HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000" + GUESSED
 
 
@@ -347,7 +356,8 @@ class Played:
     ("resolve", "queue", "0100010000000000" + "01000000"),
     ("smtpd", "send", HELLO_REMOTE), ("local", "send", HELLO_REMOTE),
     ("pipe", "send", HELLO_REMOTE), ("list", "queue", MANAGE), ("list", "send", HELLO_REMOTE),
-    ("smtpd", "send", HELLO_LIST), ("directory", "send", HELLO_LIST)])
+    ("smtpd", "send", HELLO_LIST), ("directory", "send", HELLO_LIST),
+    ("smtpd", "launch", HELLO_LAUNCH), ("pipe", "launch", HELLO_LAUNCH)])
 def test_nobody_speaks_as_another(world, program, name, packet):
     mark = world.log.mark()
     played = Played(world, program, os.path.join(world.run, name), socket.SOCK_SEQPACKET)
@@ -356,8 +366,9 @@ def test_nobody_speaks_as_another(world, program, name, packet):
     refused = world.log.wait("ipc_refused", since=mark)
     assert refused["process"].startswith(name)
     played.socket.close()
-    deliver(world, "carl@a.test", TEXT)
+    deliver(world, ["carl@a.test", "carl@p.test"], TEXT)
     world.maildir("carl@a.test").wait()
+    world.log.wait("delivered", since=mark, to="carl@p.test")
     assert not world.log.find("helper_lost", since=mark)
 
 

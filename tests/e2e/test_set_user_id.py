@@ -4,11 +4,14 @@ with it, and can do nothing else."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
 import pytest
+from smtp import deliver
 from stagepost import PATIENCE, USER, as_user, is_root
+from test_local_users import LIMITS
 
 TEXT = b"Subject: hello\n\nA line.\n"
 OTHER = "daemon"  # a user who owns nothing of the queue
@@ -26,7 +29,7 @@ pytestmark = pytest.mark.skipif(not is_root(), reason="needs two users and a mou
 def other(node, ground):
     """other(node, name, ...) is the ended process of another user, by a copy of that NAME."""
 
-    def other(mx, name, *words, **settings):
+    def other(mx, name, *words, shell="exec {}", **settings):
         programs = os.path.join(mx.directory, "bin")
         etc = os.path.join(mx.directory, "etc")
         if not os.path.exists(etc):
@@ -40,7 +43,7 @@ def other(node, ground):
         os.chmod(path, 0o4755)
         return subprocess.run(
             ["unshare", "--mount", "--propagation=private", "sh", "-c", NEW_ETC, "sh", etc,
-             *as_user(OTHER), path, *words], check=False, capture_output=True, timeout=PATIENCE,
+             *as_user(OTHER), "/bin/bash", "-c", shell.format(shlex.join([path, *words]))], check=False, capture_output=True, timeout=PATIENCE,
             env={**os.environ, "STAGEPOST_CONF": "/dev/null"}, cwd="/", **settings)
 
     return other
@@ -62,6 +65,21 @@ def test_another_user_sends(node, other):
     found = mx.log.wait("message_found")
     assert found["received"] == f"local uid={uid} user={OTHER}"
     assert owners(mx) == {os.stat(mx.queue).st_uid} != {uid}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_with_limits_of_the_callers(node, other, limit):
+    """His message is queued whole, or he is told that it is not; the others' go on."""
+    mx = node()
+    ended = other(mx, "sendmail", "bob@a.test", input=TEXT, shell=LIMITS[limit])
+    assert 0 <= ended.returncode < 128, ended
+    if ended.returncode == 0:
+        (mail,) = mx.maildir("bob@a.test").wait()
+        assert mail.endswith(b"\nA line.\n") or limit in ("no_input", "nothing_open")
+    deliver(mx, "eve@a.test", TEXT.replace(b"\n", b"\r\n"))
+    mx.maildir("eve@a.test").wait()
+    mx.wait_empty()
+    assert len(owners(mx)) <= 1
 
 
 def test_the_control_file_names_the_user(node, other):

@@ -82,13 +82,14 @@ def test_help_and_wrong_options(node, run, command):
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)
+    status = 78 if command == "serve" else 1
     ended = run(mx, *command.split(), *arguments, "-c", mx.conf + ".none")
-    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert (ended.returncode, ended.stdout) == (status, b"")
     assert ended.stderr == f"{mx.conf}.none: No such file or directory\n".encode()
     with open(mx.conf, "a", encoding="ascii") as conf:
         conf.write("bogus = 1\n")
     ended = run(mx, *command.split(), *arguments)
-    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert (ended.returncode, ended.stdout) == (status, b"")
     assert re.match(rb"\S+stagepost\.conf:\d+: bogus: ", ended.stderr)
     assert not os.path.exists(mx.queue)
 

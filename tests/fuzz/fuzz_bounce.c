@@ -216,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	append_message(&message, report.message);
 	report.message_size += message.length - report.message.length;
 	report.message = buffer_view(&message);
-	bounce_report_write(&report, &out);
+	(void)bounce_report_write(&report, &out);
 	check_line_ends(buffer_view(&out));
 	check_report(buffer_view(&out), report.outcome_count);
 	buffer_clear(&message);

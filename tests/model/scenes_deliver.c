@@ -147,6 +147,37 @@ static void a_helper_may_miss_the_directory(void **state)
 	scene_end();
 }
 
+/* Who waits while another one probes is not tried, so nobody else looks at its age. */
+static void what_never_comes_is_waited_for_until_the_end(void **state)
+{
+	struct model_message *probe;
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	probe = scene_mail("r@dead.example");
+	scene_say(probe, 1, "4.4.1", "host.dead");
+	m = scene_mail("r@dead.example");
+	scene_work();
+	scene_pass(61 * SECOND_US);
+	assert_true(scene_is_tried(probe, 1)); /* and does not end */
+	for (int64_t passed_us = HOUR_US; passed_us < MODEL_LIFETIME_US; passed_us += HOUR_US) {
+		scene_pass(HOUR_US);
+		scene_work();
+		assert_true(m->is_present);
+		assert_false(scene_is_tried(m, 1));
+		assert_int_equal(m->reports, 0);
+	}
+	assert_true(scene_waits(m));
+	scene_pass(HOUR_US);
+	scene_work();
+	assert_false(m->is_present);
+	assert_int_equal(m->reports, 1);
+	assert_true(scene_is_tried(probe, 1));
+	scene_say(probe, 1, "2.0.0", "");
+	scene_end();
+}
+
 /* One of its deliveries waits for a host, another one takes long: it is awake, and nobody sleeps.
  */
 static void who_is_awake_keeps_a_trigger(void **state)
@@ -347,6 +378,7 @@ int main(void)
 		cmocka_unit_test(nobody_tries_where_nobody_was_reached),
 		cmocka_unit_test(a_service_keeps_its_jobs),
 		cmocka_unit_test(a_helper_may_miss_the_directory),
+		cmocka_unit_test(what_never_comes_is_waited_for_until_the_end),
 		cmocka_unit_test(who_is_awake_keeps_a_trigger),
 		cmocka_unit_test(who_waits_for_two_things_looks_again),
 		cmocka_unit_test(what_is_done_is_not_due),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 #include "script.h"
 #include "base/panic.h"
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void append_unescaped(struct buffer *out, struct str text)
 {
@@ -93,10 +95,20 @@ static void parse_answer(struct script *script, struct str text)
 	parse_verdict(text, &answer->verdict);
 }
 
+/* 192.0.2.25 */
+static bool is_own_address(void *context, const struct in6_addr *address)
+{
+	static const struct in6_addr own = {{{[10] = 0xff, [11] = 0xff, 192, 0, 2, 25}}};
+
+	(void)context;
+	return memcmp(address, &own, sizeof own) == 0;
+}
+
 static void parse_setting(struct script *script, struct str text)
 {
 	struct session *settings = &script->settings;
 	struct smtp_server_limits *limits = &settings->service.limits;
+	struct smtp_server_rules *rules = &settings->service.rules;
 	struct str name = take_word(&text);
 	uint64_t value = 0;
 
@@ -106,9 +118,25 @@ static void parse_setting(struct script *script, struct str text)
 	else if (str_equal(text, STR("submission")))
 		settings->service.protocol = SMTP_PROTOCOL_SUBMISSION;
 	else if (str_equal(text, STR("ipv6")))
-		settings->peer = (struct smtp_peer){"2001:db8::7", "mail.example.com", 53112};
+		settings->peer = (struct smtp_peer){
+			.address = "2001:db8::7", .name = "mail.example.com", .port = 53112};
 	else if (str_equal(text, STR("local")))
 		settings->peer.address = "";
+	else if (str_equal(text, STR("ours")))
+		settings->peer.is_ours = true;
+	else if (str_equal(name, STR("own"))) {
+		settings->service.is_our_address = is_own_address;
+		settings->service.local_domain = "example.org";
+	} else if (str_equal(text, STR("step")))
+		rules->ends_early = true;
+	else if (str_equal(text, STR("strict")))
+		rules->strict_addresses = true;
+	else if (str_equal(text, STR("normalize")))
+		rules->bare_newline = SMTP_BARE_NEWLINE_NORMALIZE;
+	else if (str_equal(text, STR("reject")))
+		rules->bare_newline = SMTP_BARE_NEWLINE_REJECT;
+	else if (str_equal(name, STR("nul")))
+		rules->removes_nul = str_equal(text, STR("remove"));
 	else if (str_equal(name, STR("message_size")))
 		limits->message_size = value;
 	else if (str_equal(name, STR("recipients")))

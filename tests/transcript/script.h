@@ -4,7 +4,7 @@
  * a space, and a text that stands for a line with CRLF; with '|' in place of the
  * colon it stands for its bytes alone. MARK*COUNT repeats it.
  *
- *   set NAME VALUE   a limit, "protocol", or "peer", before the dialogue
+ *   set NAME VALUE   a limit, a rule, "protocol", or "peer", before the dialogue
  *   C: S:            what the client sends, what the server says
  *   S.               the server closes at the end
  *   A: TYPE OUTCOME STATUS TEXT   the answer to a question: recipient, open or commit;

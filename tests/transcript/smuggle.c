@@ -4,7 +4,7 @@
  * dot, NUL and "a" at the start, in the middle and at the end of a message,
  * whole and split at every byte: the engine sees the message's end exactly
  * where CRLF.CRLF is, or with BDAT where its chunks end, and keeps the very bytes
- * or refuses; SMTP and LMTP.
+ * or refuses, or puts right what a rule lets it put right; SMTP and LMTP.
  *
  * What is right is found here in the plainest way, on the whole text.
  */
@@ -16,11 +16,63 @@
 static const struct str BEFORE = STR("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
 static const struct str AFTER = STR("NOOP\r\n");
 
+static struct smtp_server_rules rules;
+
 static void unstuff(struct str text, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if (text.data[i] != '.' || (i > 0 && text.data[i - 1] != '\n'))
+		if (text.data[i] != '.' ||
+		    (i > 0 && (i < 2 || text.data[i - 1] != '\n' || text.data[i - 2] != '\r')))
 			buffer_append_byte(out, text.data[i]);
+}
+
+static const char *refusal_of(struct str content)
+{
+	if (rules.bare_newline != SMTP_BARE_NEWLINE_NORMALIZE && has_bare_line_end(content))
+		return "550 5.6.11 A CR or LF stands alone in the message\r\n";
+	if (!rules.removes_nul && memchr(content.data, '\0', content.length) != NULL)
+		return "550 5.6.0 A NUL is in the message\r\n";
+	return NULL;
+}
+
+/* A LF is a line end with all CRs before it, as are CRs at the end. Other CRs are a space. */
+static void put_line_ends_right(struct str text, struct buffer *out)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		size_t first = i;
+
+		while (i < text.length && text.data[i] == '\r')
+			i++;
+		if (i == text.length || text.data[i] == '\n') {
+			buffer_append_string(out, "\r\n");
+			continue;
+		}
+		if (i > first)
+			buffer_append_byte(out, ' ');
+		buffer_append_byte(out, text.data[i]);
+	}
+}
+
+static void drop_nuls(struct str text, struct buffer *out)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] != '\0')
+			buffer_append_byte(out, text.data[i]);
+}
+
+/* TEXT as it is kept: without NULs, and never a continuation of the trace header. */
+static void put_right(struct str text, struct buffer *out)
+{
+	struct buffer lines = {0};
+	struct buffer plain = {0};
+
+	put_line_ends_right(text, &lines);
+	drop_nuls(buffer_view(&lines), &plain);
+	if (str_starts_with(buffer_view(&plain), STR(" ")))
+		buffer_append_string(out, "\r\n");
+	buffer_append_str(out, buffer_view(&plain));
+	buffer_clear(&lines);
+	buffer_clear(&plain);
 }
 
 static bool is_plain(struct str line)
@@ -36,14 +88,16 @@ static void refuse_lines(struct str text, struct buffer *out)
 {
 	const char *end;
 
-	while ((end = memmem(text.data, text.length, "\r\n", 2)) != NULL) {
+	while ((end = memchr(text.data, '\n', text.length)) != NULL) {
 		struct str line = str_slice(text.data, (size_t)(end - text.data));
+		size_t length = line.length;
+
+		line.length -= length > 0 && line.data[length - 1] == '\r';
 
 		buffer_append_string(
-			out, is_plain(line)
-				     ? "500 5.5.1 Unknown command\r\n"
-				     : "500 5.5.2 Control characters, or a CR or LF alone\r\n");
-		text = str_skip(text, line.length + 2);
+			out, is_plain(line) ? "500 5.5.1 Unknown command\r\n"
+					    : "500 5.5.2 Control characters, or a CR alone\r\n");
+		text = str_skip(text, length + 1);
 	}
 }
 
@@ -52,19 +106,21 @@ static void judge_data(struct str text, struct buffer *output, struct buffer *me
 {
 	char framed[64] = "\r\n";
 	const char *end;
+	struct buffer unstuffed = {0};
 	struct str content;
 
 	memcpy(framed + 2, text.data, text.length);
 	end = memmem(framed, text.length + 2, "\r\n.\r\n", 5);
 	content = str_slice(text.data, (size_t)(end - framed));
 	buffer_append_string(output, "354 End data with <CR><LF>.<CR><LF>\r\n");
-	if (has_bare_line_end(content)) {
-		buffer_append_string(output,
-				     "550 5.6.11 A CR or LF stands alone in the message\r\n");
+	if (refusal_of(content) != NULL) {
+		buffer_append_string(output, refusal_of(content));
 	} else {
-		unstuff(content, message);
+		unstuff(content, &unstuffed);
+		put_right(buffer_view(&unstuffed), message);
 		buffer_append_string(output, "250 2.0.0 queued\r\n");
 	}
+	buffer_clear(&unstuffed);
 	refuse_lines(str_skip(text, content.length + 3), output);
 	buffer_append_string(output, "250 2.0.0 Ok\r\n");
 }
@@ -80,16 +136,19 @@ static void print(struct str text)
 static void judge_chunks(struct str text, const char *replies, struct buffer *output,
 			 struct buffer *message)
 {
+	struct buffer ended = {0};
+	bool is_ended = text.length > 0 && text.data[text.length - 1] == '\n';
+
 	buffer_append_string(output, replies);
-	if (has_bare_line_end(text)) {
-		buffer_append_string(output,
-				     "550 5.6.11 A CR or LF stands alone in the message\r\n");
+	if (refusal_of(text) != NULL) {
+		buffer_append_string(output, refusal_of(text));
 	} else {
-		buffer_append_str(message, text);
-		if (text.length == 0 || text.data[text.length - 1] != '\n')
-			buffer_append_string(message, "\r\n");
+		buffer_append_str(&ended, text);
+		buffer_append_string(&ended, is_ended ? "" : "\r\n");
+		put_right(buffer_view(&ended), message);
 		buffer_append_string(output, "250 2.0.0 queued\r\n");
 	}
+	buffer_clear(&ended);
 	buffer_append_string(output, "250 2.0.0 Ok\r\n");
 }
 
@@ -105,6 +164,7 @@ static bool play_by(enum smtp_protocol protocol, struct str command, struct str 
 	session_init(&session);
 	session.service.protocol = protocol;
 	session.service.limits.errors = 1000;
+	session.service.rules = rules;
 	session_start(&session);
 	smtp_server_start(session.server);
 	session_settle(&session);
@@ -204,5 +264,9 @@ static bool try_all(struct str tested)
 
 int main(void)
 {
-	return try_short_strings(try_all);
+	int failed = try_short_strings(try_all);
+
+	rules = (struct smtp_server_rules){.bare_newline = SMTP_BARE_NEWLINE_NORMALIZE,
+					   .removes_nul = true};
+	return failed | try_short_strings(try_all);
 }

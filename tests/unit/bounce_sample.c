@@ -38,7 +38,7 @@ int main(int count, char **arguments)
 						.text = str_from(arguments[i + 3])};
 	report.message = buffer_view(&message);
 	report.message_size = message.length;
-	bounce_report_write(&report, &out);
+	(void)bounce_report_write(&report, &out);
 	fwrite(buffer_data(&out), 1, out.length, stdout);
 	buffer_clear(&out);
 	buffer_clear(&message);

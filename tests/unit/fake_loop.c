@@ -183,6 +183,13 @@ bool fake_is_polite(int socket)
 
 /* --- os/socket.h --- */
 
+int os_socket_local_address(int socket, union os_socket_address *out)
+{
+	(void)socket;
+	(void)out;
+	return -ENOTSOCK;
+}
+
 ssize_t os_socket_read(int socket, void *data, size_t size)
 {
 	struct connection *connection = connection_of(socket);

@@ -17,8 +17,9 @@ void intake_scene_begin(void)
 
 void log_write(enum log_name name, const struct log_field *fields)
 {
-	(void)name;
-	(void)fields;
+	intake_scene.refusals += name == EVENT_COMMAND_REFUSED;
+	if (name == EVENT_LOG_WITHHELD)
+		intake_scene.withheld = fields[1].number;
 }
 
 struct log_field log_error(int negative_errno)
@@ -31,6 +32,13 @@ bool config_may_relay(const struct config *config, const struct in6_addr *addres
 	(void)config;
 	(void)address;
 	return intake_scene.may_relay;
+}
+
+bool config_is_own_address(const struct config *config, const struct in6_addr *address)
+{
+	(void)config;
+	(void)address;
+	return false;
 }
 
 bool config_is_proxy(const struct config *config, const struct in6_addr *address)
@@ -98,14 +106,15 @@ void directory_request_cancel(struct directory_request *request)
 		intake_scene.pending = PENDING_NONE;
 }
 
-void directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
-			       struct mail_verdict *verdict)
+const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+				      struct mail_verdict *verdict)
 {
 	static const char *const statuses[] = {"2.1.5", "2.1.5", "2.1.5", "5.1.1", "4.4.3"};
 
 	(void)result;
 	(void)client_may_relay;
 	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	return NULL;
 }
 
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)

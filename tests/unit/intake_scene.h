@@ -17,6 +17,8 @@ struct intake_scene {
 	enum pending pending; /* the question that waits for its answer */
 	bool may_relay;       /* every client */
 	bool has_ended;       /* some session */
+	size_t refusals;      /* of commands, lines of the log */
+	int64_t withheld;     /* as the log tells last */
 
 	directory_found *found; /* whom the answer is for */
 	void *found_context;

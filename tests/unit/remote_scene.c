@@ -61,8 +61,8 @@ int os_socket_connect(const union os_socket_address *address)
 	bool is_mute = kind == KIND_MUTE_TO_CONNECT;
 	int socket;
 
-	assert_int_equal(candidate, scene.tried);
-	scene.tried++;
+	assert_true(candidate >= scene.tried);
+	scene.tried = candidate + 1;
 	assert_false(scene.is_given_up);
 	if (kind == KIND_REFUSES_NOW)
 		return -ECONNREFUSED;
@@ -70,7 +70,7 @@ int os_socket_connect(const union os_socket_address *address)
 		return -EMFILE;
 	socket = fake_connect(1 + fake_random(300), is_mute ? 0 : 1 + fake_random(3000));
 	assert_int_equal(socket - FIRST_SOCKET, scene.peer_count);
-	scene.peers[scene.peer_count] = (struct peer){.kind = kind};
+	scene.peers[scene.peer_count] = (struct peer){.kind = kind, .candidate = candidate};
 	greet(&scene.peers[scene.peer_count++]);
 	return socket;
 }
@@ -88,27 +88,31 @@ static size_t number_in(struct str line)
 	return strtoul(digits + 2, NULL, 10); /* <r17@d.test> */
 }
 
+static size_t accepted_count(const struct peer *peer)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < scene.recipient_count; i++)
+		count += peer->is_accepted[i];
+	return count;
+}
+
 static void on_rcpt(struct peer *peer, struct str line)
 {
 	size_t number = number_in(line);
+	unsigned code = scene.rcpt[peer->candidate][number];
 	bool has_dsn = memmem(line.data, line.length, DSN, strlen(DSN)) != NULL;
 
 	assert_int_equal(has_dsn, scene.has_extensions);
-	assert_true(number < scene.recipient_count);
-	assert_true(number - peer->from < 100 || peer->from == peer->to);
-	if (peer->from == peer->to)
-		peer->from = number;
-	peer->to = number + 1;
-	peer->is_accepted[number] = scene.rcpt[number] == 250;
-	say(peer, scene.rcpt[number]);
-}
-
-static bool has_accepted(const struct peer *peer)
-{
-	for (size_t i = peer->from; i < peer->to; i++)
-		if (peer->is_accepted[i])
-			return true;
-	return false;
+	assert_true(number < scene.recipient_count && !peer->is_asked[number]);
+	assert_true(++peer->asked <= 100);
+	peer->is_asked[number] = true;
+	if (code == 250 && accepted_count(peer) >= scene.room[peer->candidate]) {
+		say(peer, 452);
+		return;
+	}
+	peer->is_accepted[number] = code == 250;
+	say(peer, code);
 }
 
 /* That it says what the job does. */
@@ -134,7 +138,7 @@ static void on_line(struct peer *peer, struct str line)
 	} else if (str_starts_with(line, STR("RCPT"))) {
 		on_rcpt(peer, line);
 	} else if (str_equal(line, STR("DATA"))) {
-		peer->is_in_data = has_accepted(peer);
+		peer->is_in_data = accepted_count(peer) > 0;
 		say(peer, peer->is_in_data ? 354 : 554);
 	} else if (str_equal(line, STR("QUIT"))) {
 		say(peer, 221);
@@ -142,7 +146,9 @@ static void on_line(struct peer *peer, struct str line)
 	} else { /* MAIL, RSET */
 		if (!str_equal(line, STR("RSET")))
 			check_mail(line);
-		peer->from = peer->to = 0;
+		peer->asked = 0;
+		memset(peer->is_asked, 0, sizeof peer->is_asked);
+		memset(peer->is_accepted, 0, sizeof peer->is_accepted);
 		say(peer, 250);
 	}
 }
@@ -155,21 +161,21 @@ static void take(size_t number)
 
 static void on_message(struct peer *peer)
 {
-	peer->is_in_data = false;
-	for (size_t i = peer->from; i < peer->to; i++) {
-		size_t decides = scene.is_lmtp ? i : peer->from / 100;
+	const unsigned *final = scene.final[peer->candidate];
 
+	peer->is_in_data = false;
+	for (size_t i = 0; i < scene.recipient_count; i++) {
 		if (!peer->is_accepted[i])
 			continue;
-		if (scene.final[decides] == 250)
+		if (final[scene.is_lmtp ? i : 0] == 250)
 			take(i);
 		if (scene.is_lmtp)
-			say(peer, scene.final[decides]);
+			say(peer, final[i]);
 	}
 	if (!scene.is_lmtp)
-		say(peer, scene.final[peer->from / 100]);
-	peer->is_over = ++peer->messages == scene.messages_max ||
-			(!scene.is_lmtp && scene.final[peer->from / 100] == 421);
+		say(peer, final[0]);
+	peer->is_over =
+		++peer->messages == scene.messages_max || (!scene.is_lmtp && final[0] == 421);
 }
 
 /* Whether the line is the one that stands there in the message; its end is none. */

@@ -9,7 +9,7 @@
 #include "stage/remote_attempt.h"
 
 enum {
-	CANDIDATES_MAX = 4,
+	CANDIDATES_MAX = 6,
 	RECIPIENTS_MAX = 250,
 	PEERS_MAX = 256,
 	FIRST_SOCKET = 1000, /* as fake_connect() counts */
@@ -31,10 +31,12 @@ enum kind {
 
 struct peer { /* one connection, the server's end */
 	enum kind kind;
+	size_t candidate;
 	struct buffer input, output;
 	bool is_in_data, is_over;
 	unsigned messages;
-	size_t from, to; /* recipients of its transaction */
+	size_t asked;                  /* how many recipients its transaction has */
+	bool is_asked[RECIPIENTS_MAX]; /* in it */
 	bool is_accepted[RECIPIENTS_MAX];
 };
 
@@ -43,7 +45,9 @@ struct remote_scene {
 	enum kind kinds[CANDIDATES_MAX];
 	size_t candidate_count;
 	size_t recipient_count;
-	unsigned rcpt[RECIPIENTS_MAX], final[RECIPIENTS_MAX];
+	unsigned rcpt[CANDIDATES_MAX][RECIPIENTS_MAX];
+	unsigned final[CANDIDATES_MAX][RECIPIENTS_MAX]; /* by SMTP the first is for all */
+	unsigned room[CANDIDATES_MAX]; /* recipients of a transaction; more get 452 */
 	bool is_lmtp, has_pipelining, finds_late;
 	bool hears_one_by_one; /* nothing more before its replies are taken */
 	unsigned messages_max; /* of a connection; 0: any */
@@ -58,6 +62,7 @@ struct remote_scene {
 	struct peer peers[PEERS_MAX];
 	size_t peer_count;
 	size_t tried; /* since the servers were found */
+	int64_t begin_us;
 	struct stage_helper_job *job;
 	struct mail_verdict verdicts[RECIPIENTS_MAX];
 	const char *triggers[RECIPIENTS_MAX];

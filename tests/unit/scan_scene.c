@@ -96,6 +96,14 @@ struct scan_scene *scan_scene_new(void)
 	return scene;
 }
 
+void scan_scene_restart(struct scan_scene *scene)
+{
+	scan_free(scene->scan);
+	sleepers_clear(&scene->wait->sleepers);
+	scene->scan = scan_new(NULL, scene_store, &scene->wait->sleepers, scene->wake, scene_times,
+			       &scan_handler, scene);
+}
+
 /* --- names --- */
 
 static void path_of(enum queue_place place, const char *name, uint64_t number,
@@ -120,9 +128,8 @@ void scan_scene_make_queued(uint64_t number)
 	scan_scene_make_name(QUEUE_TODO, "arrive", number);
 }
 
-void scan_scene_make_waiting(uint64_t number, int64_t delay_us)
+void scan_scene_set_due(uint64_t number, int64_t due_us)
 {
-	int64_t due_us = os_clock_wall_us() + delay_us;
 	const struct timespec at[2] = {
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = due_us / SECOND_US, .tv_nsec = due_us % SECOND_US * 1000},
@@ -132,6 +139,11 @@ void scan_scene_make_waiting(uint64_t number, int64_t delay_us)
 	scan_scene_make_name(QUEUE_INFO, NULL, number);
 	path_of(QUEUE_INFO, NULL, number, path);
 	assert_int_equal(utimensat(queue_store_directory(scene_store), path, at, 0), 0);
+}
+
+void scan_scene_make_waiting(uint64_t number, int64_t delay_us)
+{
+	scan_scene_set_due(number, os_clock_wall_us() + delay_us);
 }
 
 void scan_scene_remove_name(enum queue_place place, const char *name, uint64_t number)
@@ -147,6 +159,7 @@ void scan_scene_free(struct scan_scene *scene)
 	scan_free(scene->scan);
 	wake_free(scene->wake);
 	wait_scene_free(scene->wait);
+	(void)unlinkat(queue_store_directory(scene_store), "intd/due", 0);
 	for (uint64_t number = 1; number < SCENE_NAMES_MAX; number++) {
 		scan_scene_remove_name(QUEUE_TODO, "arrive", number);
 		scan_scene_remove_name(QUEUE_TODO, "submit", number);

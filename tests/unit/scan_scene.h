@@ -39,6 +39,8 @@ struct scan_scene {
 };
 
 struct scan_scene *scan_scene_new(void);
+/* As a new process: nobody sleeps. */
+void scan_scene_restart(struct scan_scene *scene);
 /* Removes all names. */
 void scan_scene_free(struct scan_scene *scene);
 /* A scan, to its end. */
@@ -50,6 +52,8 @@ void scan_scene_make_name(enum queue_place place, const char *name, uint64_t num
 void scan_scene_make_queued(uint64_t number);
 /* At S5, to be looked at in DELAY_US. */
 void scan_scene_make_waiting(uint64_t number, int64_t delay_us);
+/* The same, at that time. */
+void scan_scene_set_due(uint64_t number, int64_t due_us);
 void scan_scene_remove_name(enum queue_place place, const char *name, uint64_t number);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECIPIENTS = 3 };
+enum { RECIPIENTS = 4 };
 
 struct run {
 	const struct smtp_client_script *scenario;
@@ -32,8 +32,13 @@ static void begin(struct run *run)
 	};
 
 	for (size_t i = 0; i < message.recipient_count; i++) {
-		snprintf(run->addresses[i], sizeof run->addresses[i], "%s%c@d.example",
-			 scenario->recipients[i] < 'a' ? "\xc3\xa9" : "", scenario->recipients[i]);
+		if (scenario->recipients[i] == '*')
+			snprintf(run->addresses[i], sizeof run->addresses[i],
+				 "u@b\xc3\xbc.example");
+		else
+			snprintf(run->addresses[i], sizeof run->addresses[i], "%s%c@d.example",
+				 scenario->recipients[i] < 'a' ? "\xc3\xa9" : "",
+				 scenario->recipients[i]);
 		run->recipients[i].address = str_from(run->addresses[i]);
 		run->recipients[i].notify = scenario->notify;
 		run->recipients[i].original =
@@ -143,6 +148,10 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
 	if (smtp_client_is_unserved(run.client) != scenario->is_unserved)
 		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
+	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
+		if ("leh"[run.recipients[i].again] != scenario->again[i])
+			fail_msg("%s: recipient %zu again %d", scenario->name, i,
+				 (int)run.recipients[i].again);
 	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
 	if (scenario->status != SMTP_CLIENT_WAITING)
 		assert_int_equal(smtp_client_output(run.client).length, 0);

@@ -15,7 +15,7 @@
 struct smtp_client_script {
 	const char *name;
 	const char *recipients; /* one letter each: a@d.example ...; a capital
-				 * has an accent: \xc3\xa9A@d.example */
+				 * has an accent: \xc3\xa9A@d.example; '*': u@b\xc3\xbc.example */
 	const char *message;
 	const char *script;
 	const char *verdicts; /* "ok 2.0.0 fail 5.1.1" of the last transaction */
@@ -24,7 +24,9 @@ struct smtp_client_script {
 	bool is_lmtp;
 	bool is_stale;
 	bool is_unserved;
-	uint64_t size; /* 0: of the message */
+	const char *again; /* 'l', 'e' or 'h' of each recipient, as enum smtp_client_again; NULL:
+			    * not seen to */
+	uint64_t size;     /* 0: of the message */
 
 	const char *sender; /* NULL: s@s.example */
 	bool is_utf8;

@@ -55,9 +55,12 @@ static const struct {
 	{STR("@x"), MAIL_ADDRESS_NULL, -EINVAL, NULL, NULL, false},
 	{STR("a@"), MAIL_ADDRESS_NO_DOMAIN, -EINVAL, NULL, NULL, false},
 	{STR("a@b@c"), 0, -EINVAL, NULL, NULL, false},
-	{STR(".a@x"), 0, -EINVAL, NULL, NULL, false},
-	{STR("a.@x"), 0, -EINVAL, NULL, NULL, false},
-	{STR("a..b@x"), 0, -EINVAL, NULL, NULL, false},
+	{STR(".a@x"), MAIL_ADDRESS_STRICT, -EINVAL, NULL, NULL, false},
+	{STR(".a@x"), 0, 0, ".a", "x", false},
+	{STR("a.@x"), MAIL_ADDRESS_STRICT, -EINVAL, NULL, NULL, false},
+	{STR("a.@x"), 0, 0, "a.", "x", false},
+	{STR("a..b@x"), MAIL_ADDRESS_STRICT, -EINVAL, NULL, NULL, false},
+	{STR("a..b@x"), 0, 0, "a..b", "x", false},
 	{STR("a@.x"), 0, -EINVAL, NULL, NULL, false},
 	{STR("a@x."), 0, -EINVAL, NULL, NULL, false},
 	{STR("a@x..y"), 0, -EINVAL, NULL, NULL, false},
@@ -152,9 +155,18 @@ static void ids_are_written_and_read(void **state)
 	}
 }
 
+static void a_double_bounce_has_no_sender_outside(void **state)
+{
+	(void)state;
+	assert_true(str_equal(mail_sender_told(STR("#@[]")), STR("")));
+	assert_true(str_equal(mail_sender_told(STR("")), STR("")));
+	assert_true(str_equal(mail_sender_told(STR("a@b")), STR("a@b")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_double_bounce_has_no_sender_outside),
 		cmocka_unit_test(addresses_follow_the_grammar),
 		cmocka_unit_test(domains_follow_the_grammar),
 		cmocka_unit_test(ids_are_written_and_read),

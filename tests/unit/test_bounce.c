@@ -32,7 +32,7 @@ static struct bounce_report sample(const char *message)
 
 static char *write_text(const struct bounce_report *report, struct buffer *out)
 {
-	bounce_report_write(report, out);
+	(void)bounce_report_write(report, out);
 	buffer_append_byte(out, '\0');
 	assert_int_equal(strlen(buffer_data(out)), out->length - 1);
 	return buffer_data(out);
@@ -87,7 +87,7 @@ static void only_what_fits_is_returned(void **state)
 	} cases[] = {
 		{MAIL_RET_NONE, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
 		{MAIL_RET_FULL, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
-		{MAIL_RET_FULL, sizeof HEADER + 10, "message/rfc822\r\n\r\n" HEADER "\r\none\r\n",
+		{MAIL_RET_FULL, sizeof HEADER + 10, "text/plain\r\n\r\n" HEADER "\r\none\r\n",
 		 true},
 		{MAIL_RET_FULL, sizeof HEADER + 11,
 		 "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
@@ -274,7 +274,12 @@ static void other_hosts_replies_and_addresses_are_told_apart(void **state)
 		{{.address = STR("a@b.example"), .text = STR("127.0.0.1:25 said: 550 no")},
 		 "Remote-MTA: dns; 127.0.0.1\r\nDiagnostic-Code: smtp; 550 no\r\n"},
 		{{.address = STR("a@b.example"), .text = STR("Simon said: 550 no")},
-		 "Remote-MTA: dns; Simon\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		 "Diagnostic-Code: X-Stagepost; Simon said: 550 no\r\n"},
+		{{.address = STR("a@b.example"), .text = STR("hub[192.0.2.7] said: 550 no")},
+		 "Remote-MTA: dns; hub\r\nDiagnostic-Code: smtp; 550 no\r\n"},
+		{{.address = STR("a@b.example"),
+		  .text = STR("mx.b.example[192.0.2.7] said: 550 no / more (in reply to RCPT)")},
+		 "Remote-MTA: dns; mx.b.example\r\nDiagnostic-Code: smtp; 550 no / more\r\n"},
 		{{.address = STR("a@b.example"), .text = STR("he said: hello")},
 		 "Diagnostic-Code: X-Stagepost; he said: hello\r\n"},
 		{{.address = STR("a@b.example"), .text = STR("connect to mx: refused")},
@@ -315,6 +320,40 @@ static void eight_bit_headers_travel_as_ascii(void **state)
 	report.ret = MAIL_RET_FULL;
 	text = write_text(&report, &out);
 	assert_has(text, "message/rfc822\r\nContent-Transfer-Encoding: 8bit\r\n\r\nSubject: caf");
+	buffer_clear(&out);
+}
+
+/* RFC 6533 */
+static void what_only_utf8_can_say_is_global(void **state)
+{
+	static const struct bounce_outcome failure = {.address = STR("j\xc3\xb6@b.example"),
+						      .status = STR("5.1.1")};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	char *text;
+
+	(void)state;
+	report.is_utf8 = true;
+	assert_lacks(write_text(&report, &out), "global");
+	buffer_reset(&out);
+	report.outcomes = &failure;
+	report.outcome_count = 1;
+	assert_has(write_text(&report, &out), "global");
+	buffer_reset(&out);
+	report.recipient = STR("s\xc3\xb8@s.example");
+	text = write_text(&report, &out);
+	assert_has(text, "\r\nTo: <s\xc3\xb8@s.example>\r\n");
+	assert_has(text, "Content-Type: message/global-delivery-status\r\n"
+			 "Content-Transfer-Encoding: 8bit\r\n\r\n");
+	assert_has(text, "Final-Recipient: utf-8; j\xc3\xb6@b.example\r\n");
+	assert_has(text, "Content-Type: message/global\r\n\r\n" HEADER);
+	buffer_reset(&out);
+	report.ret = MAIL_RET_HEADERS;
+	assert_has(write_text(&report, &out),
+		   "Content-Type: message/global-headers\r\n\r\n" HEADER);
+	buffer_reset(&out);
+	report.is_utf8 = false; /* its sender may have no use for it */
+	assert_lacks(write_text(&report, &out), "global");
 	buffer_clear(&out);
 }
 
@@ -399,6 +438,7 @@ int main(void)
 		cmocka_unit_test(a_delay_says_until_when),
 		cmocka_unit_test(other_hosts_replies_and_addresses_are_told_apart),
 		cmocka_unit_test(eight_bit_headers_travel_as_ascii),
+		cmocka_unit_test(what_only_utf8_can_say_is_global),
 		cmocka_unit_test(long_texts_are_folded),
 		cmocka_unit_test(bounces_find_their_way),
 	};

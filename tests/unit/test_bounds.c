@@ -61,9 +61,52 @@ static void the_text_of_a_verdict(void **state)
 
 	(void)state;
 	assert_int_equal(smtp_client_reply_take(&reply, &rest), SMTP_CLIENT_REPLY_COMPLETE);
-	smtp_client_reply_verdict(&reply, "mx.test", false, &verdict);
+	smtp_client_reply_verdict(&reply, "mx.test", NULL, &verdict);
 	assert_int_equal(strlen(verdict.text), MAIL_TEXT_SIZE - 1);
 	assert_string_equal(verdict.status, "5.0.0");
+	smtp_client_reply_clear(&reply);
+	discard(text);
+}
+
+static void lines_of_a_refusal_are_one_text(void **state)
+{
+	static const struct {
+		const char *reply;
+		const char *command;
+		const char *text;
+	} cases[] = {
+		{"550-5.1.1 no such user\r\n550-5.1.1 ask them\r\n550 then\r\n", "RCPT",
+		 "mx.test said: 550 5.1.1 no such user / ask them / then (in reply to RCPT)"},
+		{"451\r\n", "DATA", "mx.test said: 451 (in reply to DATA)"},
+		{"554 no\r\n", NULL, "mx.test said: 554 no"},
+		{"250-a\r\n250 b\r\n", "RCPT", "mx.test said: 250 a / b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct smtp_client_reply reply = {0};
+		struct mail_verdict verdict;
+		struct str rest = str_from(cases[i].reply);
+
+		assert_int_equal(smtp_client_reply_take(&reply, &rest), SMTP_CLIENT_REPLY_COMPLETE);
+		smtp_client_reply_verdict(&reply, "mx.test", cases[i].command, &verdict);
+		assert_string_equal(verdict.text, cases[i].text);
+		smtp_client_reply_clear(&reply);
+	}
+}
+
+static void a_long_refusal_keeps_its_command(void **state)
+{
+	struct str text = padded("550 ", 'x', 4 * MAIL_TEXT_SIZE, "\r\n");
+	struct smtp_client_reply reply = {0};
+	struct mail_verdict verdict;
+	struct str rest = text;
+
+	(void)state;
+	assert_int_equal(smtp_client_reply_take(&reply, &rest), SMTP_CLIENT_REPLY_COMPLETE);
+	smtp_client_reply_verdict(&reply, "mx.test", "RCPT", &verdict);
+	assert_int_equal(strlen(verdict.text), MAIL_TEXT_SIZE - 1);
+	assert_non_null(strstr(verdict.text, "xx (in reply to RCPT)"));
 	smtp_client_reply_clear(&reply);
 	discard(text);
 }
@@ -221,6 +264,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_of_a_reply),
 		cmocka_unit_test(the_text_of_a_verdict),
+		cmocka_unit_test(lines_of_a_refusal_are_one_text),
+		cmocka_unit_test(a_long_refusal_keeps_its_command),
 		cmocka_unit_test(an_outgoing_address),
 		cmocka_unit_test(the_address_of_a_proxy),
 		cmocka_unit_test(an_address),

@@ -78,7 +78,9 @@ static void every_way_to_write_a_value_is_read(void **state)
 		"maxsize = 1G rescan = 90 queuelifetime = 2w delaynotice = 4h queue_unsafe = on\n"
 		"dns_server = ::1 doublebounceto = \"\" bouncemaxbytes = 0\n"
 		"smtproutes = { a.org:192.0.2.1, \"b.org:[IPv6:2001:db8::1];26\", c.org:Relay;1 }\n"
-		"listen smtp{address={unix:/run/s,1.2.3.4:25}proxy=yes}\n");
+		"listen smtp{address={unix:/run/s,1.2.3.4:25}proxy=yes bare_newline=normalize}\n"
+		"nul = remove strict_addresses = yes allow_early_commands = yes\n"
+		"own_addresses = 192.0.2.1\n");
 
 	(void)state;
 	assert_string_equal(c->hostname, "mx.example.org");
@@ -103,6 +105,11 @@ static void every_way_to_write_a_value_is_read(void **state)
 	assert_int_equal(c->listens[0].addresses[0].port, 0);
 	assert_int_equal(c->listens[0].stage, MAIL_STAGE_ARRIVE);
 	assert_true(c->listens[0].proxy);
+	assert_int_equal(c->listens[0].bare_newline, CONFIG_BARE_NEWLINE_NORMALIZE);
+	assert_int_equal(c->nul, CONFIG_NUL_REMOVE);
+	assert_true(c->strict_addresses);
+	assert_int_equal(c->own_address_count, 1);
+	assert_true(c->allow_early_commands);
 	config_free(c);
 }
 

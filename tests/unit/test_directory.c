@@ -7,13 +7,14 @@
 #include <string.h>
 
 static struct config_service services[] = {{.name = "maildir"}, {.name = "other"}};
-static const char *listed[] = {"info", "sales", "sales+urgent", "o'neil"};
+static const char *listed[] = {"info", "sales", "sales+urgent", "o'neil", "\xc3\xa4\xc3\xb6"};
 static struct config_domain domains[] = {
 	{.name = "example.org", .service = &services[0]},
 	{.name = "listed.example",
 	 .service = &services[1],
 	 .addresses = listed,
-	 .address_count = 4},
+	 .address_count = COUNT_OF(listed)},
+	{.name = "xn--bcher-kva.example", .service = &services[0]},
 };
 static const struct config config = {
 	.hostname = "mx1.example.org", .domains = domains, .domain_count = COUNT_OF(domains)};
@@ -79,6 +80,26 @@ static void addresses_are_answered(void **state)
 		{"postmaster", DIRECTORY_FOUND, "2.1.5", "maildir", "postmaster@example.org"},
 		{"postmaster@mx1.example.org", DIRECTORY_FOUND, "2.1.5", "maildir",
 		 "postmaster@example.org"},
+		{"ann@xn--bcher-kva.example", DIRECTORY_FOUND, "2.1.5", "maildir",
+		 "ann@xn--bcher-kva.example"},
+		{"ann@b\xc3\xbc"
+		 "cher.example",
+		 DIRECTORY_FOUND, "2.1.5", "maildir",
+		 "ann@b\xc3\xbc"
+		 "cher.example"},
+		{"ann@B\xc3\x9c"
+		 "cher.EXAMPLE",
+		 DIRECTORY_FOUND, "2.1.5", "maildir",
+		 "ann@B\xc3\x9c"
+		 "cher.EXAMPLE"},
+		{"ann@bu\xcc\x88"
+		 "cher.example",
+		 DIRECTORY_FOUND, "2.1.5", "maildir",
+		 "ann@bu\xcc\x88"
+		 "cher.example"},
+		{"\xc3\x84\xc3\x96+x@listed.example", DIRECTORY_FOUND, "2.1.5", "other",
+		 "\xc3\x84\xc3\x96+x@listed.example"},
+		{"\xc3\xa4@listed.example", DIRECTORY_REFUSED, "5.1.1", NULL, NULL},
 		{"ann@mx1.example.org", DIRECTORY_NOT_LOCAL, "2.1.5", NULL, NULL},
 		{"ann@sub.example.org", DIRECTORY_NOT_LOCAL, "2.1.5", NULL, NULL},
 		{"ann@[192.0.2.1]", DIRECTORY_NOT_LOCAL, "2.1.5", NULL, NULL},
@@ -124,7 +145,7 @@ static void relaying_is_for_clients_that_may(void **state)
 		struct mail_verdict verdict;
 
 		look_up(&config, cases[i].address);
-		directory_judge_recipient(&last, cases[i].may_relay, &verdict);
+		assert_null(directory_judge_recipient(&last, cases[i].may_relay, &verdict));
 		assert_string_equal(verdict.status, cases[i].status);
 		assert_int_equal(verdict.class, mail_verdict_class_of(cases[i].status));
 	}
@@ -149,6 +170,14 @@ static void local_parts_are_understood(void **state)
 		{"Ann", "ann", "ann"},
 		{"ann+Tag+x", "ann+tag+x", "ann"},
 		{"+ann", "+ann", "+ann"},
+		{"\xc3\x84\xc3\x96+T", "\xc3\xa4\xc3\xb6+t", "\xc3\xa4\xc3\xb6"},
+		{"A\xcc\x88", "\xc3\xa4", "\xc3\xa4"},
+		{"\xff"
+		 "A",
+		 "\xff"
+		 "a",
+		 "\xff"
+		 "a"},
 		{"\"a b\"", "a b", "a b"},
 		{"\"a\\\"b\"", "a\"b", "a\"b"},
 		{"\"\"", NULL, NULL},
@@ -202,9 +231,27 @@ static void quotes_are_there_where_they_are_needed(void **state)
 	}
 }
 
+static void what_is_inside_is_not_told(void **state)
+{
+	static const char *const statuses[] = {"4.3.5", "5.4.6"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+		struct directory_result result = {.answer = DIRECTORY_UNKNOWN};
+		struct mail_verdict verdict;
+
+		mail_verdict_set(&result.verdict, statuses[i], "Service dovecot: a -> b -> a");
+		assert_ptr_equal(directory_judge_recipient(&result, true, &verdict),
+				 result.verdict.text);
+		assert_string_equal(verdict.status, statuses[i]);
+		assert_null(strstr(verdict.text, "dovecot"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_inside_is_not_told),
 		cmocka_unit_test(addresses_are_answered),
 		cmocka_unit_test(relaying_is_for_clients_that_may),
 		cmocka_unit_test(without_domains_there_is_no_postmaster),

@@ -13,6 +13,7 @@ enum { CLIENTS = 2, COMMAND_SECONDS = 100, DATA_SECONDS = 400, ROOM = 4000, RATE
 
 static struct smtp_service service = {.hostname = "server.test",
 				      .protocol = SMTP_PROTOCOL_SMTP,
+				      .on_refusal = intake_log_refusal,
 				      .limits = {.recipients = 100,
 						 .hops = 30,
 						 .line = 4096,
@@ -165,6 +166,39 @@ static void nobody_is_hurried_while_we_ask(void **state)
 	say_and_expect(client, "NOOP\r\n", "250 ");
 }
 
+/* Whether its writer still lives is not asked of a file older than that. */
+static void play_long_message(const char *code, int hours)
+{
+	int client = connect_one();
+
+	config.smtp_min_rate = 0;
+	greet(client);
+	say_and_expect(client, "MAIL FROM:<a@b.test>\r\n", "250 ");
+	for (int i = 0; i < 5; i++) /* one of them is good */
+		say(client, "RCPT TO:<b@server.test>\r\n");
+	(void)fake_peer_read(client, (char[ROOM]){0}, ROOM);
+	say_and_expect(client, "DATA\r\n", "354 ");
+	for (int i = 0; i < 10 * hours; i++) {
+		fake_advance(6 * MINUTE_US);
+		say(client, "x\r\n");
+		assert_false(fake_is_closed(client));
+	}
+	say_and_expect(client, ".\r\n", code);
+}
+
+static void a_message_may_take_a_day(void **state)
+{
+	(void)state;
+	play_long_message("250 ", 23);
+}
+
+static void a_message_may_take_no_more_than_a_day(void **state)
+{
+	(void)state;
+	play_long_message("451 4.4.2 ", 25);
+	assert_int_equal(intake_scene.message->state, QUEUE_CLIENT_IDLE);
+}
+
 /* --- whose place may be given away --- */
 
 static void a_client_that_waits_for_us_keeps_its_place(void **state)
@@ -293,6 +327,36 @@ static void who_has_quit_needs_no_politeness(void **state)
 	assert_true(fake_is_closed(second) && fake_is_polite(second));
 }
 
+/* --- what it costs --- */
+
+static void the_log_has_so_many_refusals_of_a_session(void **state)
+{
+	int client = connect_one();
+
+	(void)state;
+	greet(client);
+	for (int i = 0; i < 60; i++)
+		say_and_expect(client, "\r\n", "500 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 0);
+	say_and_expect(client, "QUIT\r\n", "221 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 10);
+}
+
+static void a_few_refusals_are_all_in_the_log(void **state)
+{
+	int client = connect_one();
+
+	(void)state;
+	greet(client);
+	for (int i = 0; i < 50; i++)
+		say_and_expect(client, "\r\n", "500 ");
+	say_and_expect(client, "QUIT\r\n", "221 ");
+	assert_int_equal(intake_scene.refusals, 50);
+	assert_int_equal(intake_scene.withheld, 0);
+}
+
 #define TIME_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -301,6 +365,8 @@ int main(void)
 		TIME_TEST(every_command_has_its_time),
 		TIME_TEST(a_command_after_a_message_has_no_longer),
 		TIME_TEST(nobody_is_hurried_while_we_ask),
+		TIME_TEST(a_message_may_take_a_day),
+		TIME_TEST(a_message_may_take_no_more_than_a_day),
 		TIME_TEST(a_client_that_waits_for_us_keeps_its_place),
 		TIME_TEST(who_does_not_hear_us_has_a_place_while_we_ask),
 		TIME_TEST(our_own_time_is_not_its_idleness),
@@ -310,6 +376,8 @@ int main(void)
 		TIME_TEST(who_has_closed_its_side_still_hears),
 		TIME_TEST(an_order_to_stop_is_told_at_once),
 		TIME_TEST(who_has_quit_needs_no_politeness),
+		TIME_TEST(the_log_has_so_many_refusals_of_a_session),
+		TIME_TEST(a_few_refusals_are_all_in_the_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

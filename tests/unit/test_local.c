@@ -35,6 +35,11 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 	play.refused += strcmp(verdict->status, "5.1.3") == 0;
 }
 
+void stage_helper_tell(struct stage_helper_job *job)
+{
+	assert_non_null(job);
+}
+
 void stage_helper_finish(struct stage_helper_job *job)
 {
 	close(job->content.file);

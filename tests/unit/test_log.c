@@ -2,6 +2,7 @@
 #include "base/buffer.h"
 #include "log/event.h"
 #include "log/line.h"
+#include "log/pass.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -330,6 +331,79 @@ static void a_flood_of_lines_is_counted(void **state)
 	close(ends[1]);
 }
 
+/* Of another process no line is taken that it could not have written about itself. */
+static void only_a_process_s_own_lines_are_passed_on(void **state)
+{
+#define HEAD "time=2026-01-01T00:00:00.000000Z level=info process=smtpd[7] event=delivered"
+#define JSON_HEAD                                                                                \
+	"{\"time\":\"2026-01-01T00:00:00.000000Z\",\"level\":\"info\",\"process\":\"smtpd[7]\"," \
+	"\"event\":\"delivered\""
+	static const struct {
+		const char *line;
+		bool is_own;
+	} cases[] = {
+		{HEAD, true},
+		{HEAD " to=a@b.test text=\"a \\\"b\\\" event=c\" size=7", true},
+		{HEAD " text=\"\"", true},
+		{JSON_HEAD "}", true},
+		{JSON_HEAD ",\"to\":\"a@b.test\",\"text\":\"\\\"event\\\":\",\"n\":-7}", true},
+		/* nobody's, or another's */
+		{"", false},
+		{"panic: no", false},
+		{"time=2026-01-01T00:00:00.000000Z level=info process=send[7] event=delivered",
+		 false},
+		{"time=2026-01-01T00:00:00.000000Z level=info process=smtpd[77] event=x", false},
+		{"time=x level=info process=smtpd[7] event=x", false},
+		{"time=1 level=grave process=smtpd[7] event=x", false},
+		{"time=1 level=info process=smtpd[7] event=", false},
+		{"<3>" HEAD, false},
+		{"x " HEAD, false},
+		/* said twice, by which a reader may be led astray */
+		{HEAD " process=send[1]", false},
+		{HEAD " a=b event=failed", false},
+		{HEAD " a=\"b\"event=failed", false},
+		{HEAD " a=\"b", false},
+		{HEAD " a", false},
+		{HEAD "x", true}, /* another event */
+		{HEAD "=x", false},
+		{HEAD " a=\x1b[2J", false},
+		{HEAD " a=\"b\rc\"", false},
+		{JSON_HEAD ",\"process\":\"send[1]\"}", false},
+		{JSON_HEAD ",\"\\u0070rocess\":\"send[1]\"}", false},
+		{JSON_HEAD ",\"a\":{\"b\":1}}", false},
+		{JSON_HEAD ",\"a\":1}{}", false},
+		{JSON_HEAD ",\"a\":1", false},
+		{JSON_HEAD ",\"a\":}", false},
+		{JSON_HEAD ",\"a", false},
+		{JSON_HEAD ",\"a\"}", false},
+		{JSON_HEAD, false},
+	};
+	int ends[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str line = str_from(cases[i].line);
+		struct str written;
+		bool is_passed;
+
+		assert_int_equal(pipe(ends), 0);
+		redirect(ends[1]);
+		is_passed = log_pass(STR("smtpd[7]"), line);
+		log_flush();
+		restore();
+		written = read_pipe(ends[0]);
+		if (is_passed != cases[i].is_own || (written.length > 0) != is_passed)
+			fail_msg("%s", cases[i].line);
+		if (is_passed) {
+			assert_int_equal(written.length, line.length + 1);
+			assert_memory_equal(written.data, line.data, line.length);
+		}
+		close(ends[0]);
+		close(ends[1]);
+	}
+	assert_true(log_pass_has_room());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +417,7 @@ int main(void)
 		cmocka_unit_test(the_journal_is_told_priorities),
 		cmocka_unit_test(levels_have_names),
 		cmocka_unit_test(a_flood_of_lines_is_counted),
+		cmocka_unit_test(only_a_process_s_own_lines_are_passed_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

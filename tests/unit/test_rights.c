@@ -64,11 +64,11 @@ static void test_page(void **state)
 	buffer_clear(&table);
 }
 
-/* --- a node of two --- */
+/* --- a node of two, or three --- */
 
 struct scene {
 	struct node node;
-	struct node_process processes[2];
+	struct node_process processes[3];
 	struct node_descriptor descriptors[2];
 };
 
@@ -237,8 +237,9 @@ static void test_roots_capabilities(void **state)
 		const char *found;
 	} cases[] = {{"local", CAP_SETUID, ""},
 		     {"local", CAP_KILL, "permitted capabilities 20"},
-		     {"pipe", CAP_KILL, ""},
-		     {"pipe", CAP_DAC_OVERRIDE, "permitted capabilities 2"},
+		     {"launch", CAP_KILL, ""},
+		     {"launch", CAP_DAC_OVERRIDE, "permitted capabilities 2"},
+		     {"pipe", CAP_KILL, "permitted capabilities 20"},
 		     {"smtpd", CAP_SETUID, "permitted capabilities 80"}};
 
 	(void)state;
@@ -286,6 +287,9 @@ static void test_files(void **state)
 		{"local", "/var/info/7", O_RDONLY, "descriptor 5: /var/info/7"},
 		{"remote", "pipe:[1]", O_RDONLY, "descriptor 5: pipe:[1]"},
 		{"pipe", "pipe:[1]", O_RDONLY, ""},
+		{"pipe", "anon_inode:[pidfd]", O_RDWR, ""},
+		{"pipe", "pidfd:[7]", O_RDWR, ""},
+		{"remote", "anon_inode:[pidfd]", O_RDWR, "descriptor 5: anon_inode:[pidfd]"},
 		{"remote", "/memfd:content (deleted)", O_RDONLY, ""},
 		{"remote", "socket:[999999999]", O_RDWR, ""}, /* is about to be connected */
 		{"smtpd", "socket:[999999999]", O_RDWR, "descriptor 5: a socket that is not conn"},
@@ -301,6 +305,48 @@ static void test_files(void **state)
 		scene.descriptors[0] =
 			(struct node_descriptor){5, cases[i].flags, cases[i].target, socket};
 		scene.processes[1].count = 1;
+		expect(&scene, cases[i].found);
+	}
+}
+
+/* Each has a pipe of its own for its log, but for those who write it themselves. */
+static void test_logs(void **state)
+{
+	static const struct {
+		const char *program;
+		const char *supervisors; /* what it reads, or writes its own log to */
+		int number;              /* where the supervisor has it */
+		const char *target;
+		const char *others; /* what another process logs to */
+		const char *found;
+	} cases[] = {
+		{"smtpd", "pipe:[1]", 9, "pipe:[1]", "pipe:[2]", ""},
+		{"smtpd", "pipe:[1]", 9, "pipe:[2]", "", "descriptor 2: pipe:[2]"},
+		{"smtpd", "pipe:[1]", 9, "pipe:[1]", "pipe:[1]", "descriptor 2: pipe:[1]"},
+		{"smtpd", "pipe:[1]", 2, "pipe:[1]", "", "descriptor 2: pipe:[1]"},
+		{"smtpd", "/var/log/mail", 2, "/var/log/mail", "", "descriptor 2: /var/log/mail"},
+		{"queue", "/var/log/mail", 2, "/var/log/mail", "", ""},
+		{"queue", "pipe:[1]", 2, "pipe:[1]", "pipe:[1]", ""},
+		{"queue", "pipe:[1]", 9, "pipe:[1]", "", "descriptor 2: pipe:[1]"},
+		{"launch", "/var/log/mail", 1, "/var/log/mail", "", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct node_descriptor read = {cases[i].number, O_RDONLY, cases[i].supervisors, 0};
+		struct node_descriptor other = {2, O_WRONLY, cases[i].others, 0};
+		struct scene scene;
+
+		make(&scene, cases[i].program);
+		scene.descriptors[0] = (struct node_descriptor){2, O_WRONLY, cases[i].target, 0};
+		scene.processes[0].descriptors = &read;
+		scene.processes[2] = scene.processes[1];
+		scene.processes[2].rights = rights_find("launch");
+		scene.processes[2].descriptors = &other;
+		scene.processes[0].count = scene.processes[1].count = 1;
+		scene.processes[2].count = *cases[i].others != '\0';
+		scene.processes[2].status.may_be_trapped = false;
+		scene.node.count = 3;
 		expect(&scene, cases[i].found);
 	}
 }
@@ -407,6 +453,8 @@ static void test_connections(void **state)
 		{{"remote", "queue"}, false},   {{"remote", "local"}, false},
 		{{"pipe", "directory"}, false}, {{"send", "queue"}, true},
 		{{"list", "queue"}, true},      {{"stagepost", "pipe"}, true},
+		{{"pipe", "launch"}, true},     {{"send", "launch"}, false},
+		{{"lmtp", "launch"}, false},    {{"directory", "launch"}, false},
 	};
 
 	(void)state;
@@ -486,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_roots_capabilities),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_logs),
 		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_connections),
 		cmocka_unit_test(test_peers),

@@ -180,6 +180,76 @@ static void what_is_no_number_is_passed_over(void **state)
 	scan_scene_free(scene);
 }
 
+/* --- the list that the last process left --- */
+
+/* Whether the list was believed shows in who is due later than it says. */
+static void the_last_list_is_believed_and_compared(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int64_t now_us = os_clock_wall_us();
+
+	(void)state;
+	for (uint64_t number = 21; number < 25; number++)
+		scan_scene_make_waiting(number, HOUR_US);
+	scan_scene_look(scene, false);
+	scan_scene_restart(scene);
+	scan_scene_set_due(21, now_us + 2 * HOUR_US);
+	scan_scene_set_due(22, now_us + HOUR_US / 2);
+	scan_scene_remove_name(QUEUE_INFO, NULL, 23);
+	scan_scene_set_due(25, now_us + 3 * HOUR_US);
+	scene->awake = 24;
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->wholes, 2);
+	assert_int_equal(scene->wait->sleepers.count, 3);
+	assert_int_equal(scan_scene_asleep(scene, 21)->due_us, now_us + HOUR_US);
+	assert_int_equal(scan_scene_asleep(scene, 22)->due_us, now_us + HOUR_US / 2);
+	assert_int_equal(scan_scene_asleep(scene, 25)->due_us, now_us + 3 * HOUR_US);
+	scan_scene_restart(scene); /* what was compared is in the list now */
+	scan_scene_set_due(22, now_us + 3 * HOUR_US);
+	scan_scene_look(scene, false);
+	assert_int_equal(scan_scene_asleep(scene, 22)->due_us, now_us + HOUR_US / 2);
+	scan_scene_free(scene);
+}
+
+/* Only the first scan of a process asks the list, and only once is it compared. */
+static void a_list_is_compared_once(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int64_t now_us = os_clock_wall_us();
+
+	(void)state;
+	scan_scene_make_waiting(21, HOUR_US);
+	scan_scene_look(scene, false);
+	scan_scene_restart(scene);
+	scan_scene_look(scene, false);
+	scan_scene_set_due(21, now_us + HOUR_US / 2); /* by whom? "send" alone does that */
+	scan_scene_set_due(22, now_us + HOUR_US / 2);
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->wholes, 1);
+	assert_int_equal(scan_scene_asleep(scene, 21)->due_us, now_us + HOUR_US);
+	assert_int_equal(scan_scene_asleep(scene, 22)->due_us, now_us + HOUR_US / 2);
+	scan_scene_free(scene);
+}
+
+static void an_absurd_time_in_the_list_is_corrected(void **state)
+{
+	int64_t longest_us = schedule_longest_us(scene_times.lifetime_us);
+	struct scan_scene *scene = scan_scene_new();
+	int64_t now_us = os_clock_wall_us();
+
+	(void)state;
+	scan_scene_make_waiting(21, longest_us - MINUTE_US);
+	scan_scene_make_waiting(22, HOUR_US);
+	scan_scene_look(scene, false);
+	scan_scene_restart(scene);
+	fake_set_wall(-HOUR_US);
+	scan_scene_set_due(21, now_us + 2 * HOUR_US);
+	scan_scene_look(scene, false);
+	assert_int_equal(scan_scene_asleep(scene, 21)->due_us, now_us + 2 * HOUR_US);
+	assert_int_equal(scan_scene_asleep(scene, 22)->due_us, now_us + HOUR_US);
+	scan_scene_free(scene);
+}
+
 /* --- one that is asked for --- */
 
 static void one_is_found_by_its_number(void **state)
@@ -246,6 +316,9 @@ int main(void)
 		cmocka_unit_test(times_are_those_of_the_clock_as_it_is),
 		cmocka_unit_test(what_is_in_both_is_new),
 		cmocka_unit_test(what_is_no_number_is_passed_over),
+		cmocka_unit_test(the_last_list_is_believed_and_compared),
+		cmocka_unit_test(a_list_is_compared_once),
+		cmocka_unit_test(an_absurd_time_in_the_list_is_corrected),
 		cmocka_unit_test(one_is_found_by_its_number),
 		cmocka_unit_test(a_crowd_is_left_on_the_disk),
 	};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "base/attributes.h"
 #include "base/timestamp.h"
 #include "manager/wait/schedule.h"
 #include "test.h"
@@ -83,6 +84,36 @@ static void what_was_said_at_a_time_to_come_is_due(void **state)
 	assert_int_equal(schedule_until(BORN_US, until_us, BORN_US - DAY_US), BORN_US - DAY_US);
 }
 
+static void what_is_nearly_due_may_join(void **state)
+{
+	static const struct {
+		int64_t now_us; /* of a wait of 400 s since BORN_US */
+		bool may_join;
+	} cases[] = {
+		{0, false},
+		{-1, false},
+		{350 * SECOND_US - 1, false},
+		{350 * SECOND_US, true},
+		{400 * SECOND_US - 1, true},
+		{400 * SECOND_US, false}, /* it is due by itself */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(schedule_may_join(BORN_US, BORN_US + 400 * SECOND_US,
+						   BORN_US + cases[i].now_us),
+				 cases[i].may_join);
+	/* two that were deferred together, the one as late and the other as early as may be */
+	for (int64_t age_us = SECOND_US; age_us < 7 * DAY_US; age_us = 2 * age_us) {
+		int64_t now_us = BORN_US + age_us;
+		int64_t latest_us = schedule_next(BORN_US, now_us, 20, 1, 0);
+		int64_t earliest_us =
+			schedule_next(BORN_US, now_us, 20, 1, (uint64_t)(latest_us - now_us) / 10);
+
+		assert_true(schedule_may_join(now_us, latest_us, earliest_us));
+	}
+}
+
 static void no_wait_is_longer_than_the_longest(void **state)
 {
 	int64_t longest_us = schedule_longest_us(7 * DAY_US);
@@ -106,6 +137,7 @@ int main(void)
 		cmocka_unit_test(a_clock_that_jumps_delays_no_message_for_long),
 		cmocka_unit_test(attempts_before_the_birth_are_no_more_than_after_it),
 		cmocka_unit_test(what_was_said_at_a_time_to_come_is_due),
+		cmocka_unit_test(what_is_nearly_due_may_join),
 		cmocka_unit_test(no_wait_is_longer_than_the_longest),
 	};
 

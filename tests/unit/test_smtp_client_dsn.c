@@ -72,6 +72,16 @@ static const struct smtp_client_script scripts[] = {
 	{"one recipient cannot go, others can", "Aa", "hi\r\n",
 	 HELLO("HELP") BATCH("", "") ACCEPTED, "fail 5.6.7 ok 2.6.0", SMTP_CLIENT_READY,
 	 .is_utf8 = true},
+	{"a domain in U-labels goes in A-labels to who cannot take it", "*A", "hi\r\n",
+	 HELLO("HELP") "C: MAIL FROM:<s@xn--b-eha.example>\nC: RCPT TO:<u@xn--b-eha.example>\n"
+		       "C: DATA\n" ACCEPTED,
+	 "ok 2.6.0 fail 5.6.7", SMTP_CLIENT_READY, .sender = "s@b\xc3\xbc.example"},
+	{"and as it is to who can", "*", "hi\r\n",
+	 HELLO("SMTPUTF8") "C: MAIL FROM:<s@s.example> SMTPUTF8\n"
+			   "C: RCPT TO:<u@b\xc3\xbc.example>\nC: DATA\n" ACCEPTED,
+	 "ok 2.6.0", SMTP_CLIENT_READY},
+	{"a domain that has no A-labels", "a", "hi\r\n", HELLO("HELP"), "fail 5.6.7",
+	 SMTP_CLIENT_READY, .sender = "s@\xe2\x82\xac.example"},
 	{"an address that is no UTF-8", "a", "hi\r\n", HELLO("SMTPUTF8"), "fail 5.1.7",
 	 SMTP_CLIENT_READY, .sender = "\xc3@s.example"},
 };

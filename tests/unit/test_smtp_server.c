@@ -226,9 +226,30 @@ static void a_waiting_session_takes_little_memory(void **state)
 		smtp_server_free(servers[i]);
 }
 
+static void no_password_is_told(void **state)
+{
+	static const char *const lines[] = {
+		"AUTH PLAIN AGxpc2EAc2VjcmV0\r\n", "c2VjcmV0\r\n",
+		"  auth LOGIN c2VjcmV0\r\n",       "PASS secret\r\n",
+		"AUTH\tPLAIN c2VjcmV0\r\n",        "Proxy-Authorization: Basic c2Vj\r\n",
+	};
+	struct smtp_server *server = greeted_server();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(lines); i++) {
+		feed(server, lines[i]);
+		assert_int_equal(told.count, i + 1);
+		assert_string_equal(told.command, "(not shown)");
+	}
+	feed(server, "NOOP\r\nXYZ 1\r\n"); /* no longer behind one */
+	assert_string_equal(told.command, "XYZ 1");
+	smtp_server_free(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_password_is_told),
 		cmocka_unit_test(questions_carry_what_they_ask),
 		cmocka_unit_test(timeouts_follow_the_state),
 		cmocka_unit_test(every_refusal_is_told_once),

@@ -202,6 +202,37 @@ static uint64_t enqueue_for_many(struct queue_intake *intake, size_t recipients)
 	return queue_scene_enqueue(intake, envelope, "");
 }
 
+/* Who holds a descriptor may write more than it says it did. */
+static void what_is_written_beyond_the_size_is_cut(void **state)
+{
+	static const char excess[9000];
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	struct queue_intake *intake = queue_scene_intake(store);
+	struct mail_envelope *envelope = queue_scene_envelope_to_one();
+	struct queue_message *message = NULL;
+	struct buffer text = {0};
+	size_t recipients = 0;
+	uint64_t number;
+	int result = -1;
+
+	(void)state;
+	assert_int_equal(queue_message_new(intake, &message), 0);
+	assert_int_equal(queue_message_share(message), 0);
+	assert_int_equal(os_file_write(queue_message_file(message), excess, sizeof excess, 0), 0);
+	number = envelope->id.number = queue_message_number(message);
+	envelope->size = 10;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	assert_int_equal(queue_message_envelope(message, envelope->stage, buffer_view(&text)), 0);
+	queue_message_commit_group(intake, &message, 1, &result);
+	assert_int_equal(result, 0);
+	assert_int_equal(load_queued(store, number, &recipients), 0);
+	assert_int_equal(recipients, 1);
+	buffer_clear(&text);
+	mail_envelope_free(envelope);
+	queue_intake_close(intake);
+	queue_store_close(store);
+}
+
 static void envelope_stands_behind_the_data(void **state)
 {
 	static const char *const damages[] = {"", "at: 0000\n", "at: 00000000000000099999\n",
@@ -358,6 +389,7 @@ int main(void)
 		STORE_TEST(the_same_with_a_filesystem_of_its_own),
 		STORE_TEST(the_same_with_the_order_kept),
 		STORE_TEST(envelope_must_fit_the_data),
+		STORE_TEST(what_is_written_beyond_the_size_is_cut),
 		STORE_TEST(envelope_stands_behind_the_data),
 		STORE_TEST(writer_thread_works_beside_the_main_thread),
 		STORE_TEST(a_copy_loses_nothing),

@@ -255,11 +255,46 @@ static void those_used_last_are_remembered(void **state)
 	scene_free(scene);
 }
 
+static void a_retry_joins_only_its_own_message_there(void **state)
+{
+	static const struct {
+		unsigned message;
+		const char *destination;
+		bool is_alone;
+		unsigned count;
+	} cases[] = {{1, "a.example", false, 2},
+		     {2, "a.example", false, 1},
+		     {1, "b.example", false, 1},
+		     {1, "a.example", true, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct turn_scene *scene = scene_new(8, 8);
+		struct job *job = scene_add_retry(scene, "a.example", 1);
+		const struct transport_delivery delivery = {
+			.message = scene_message(cases[i].message),
+			.index = 1,
+			.destination = str_from(cases[i].destination),
+			.sender = STR("s@s.example"),
+			.size = 50,
+			.is_retry = true,
+			.is_alone = cases[i].is_alone};
+
+		transport_join(scene->remote, &delivery);
+		assert_int_equal(job->delivery_count, cases[i].count);
+		assert_ptr_equal(scene_start(scene, scene->remote), job);
+		assert_null(scene_start(scene, scene->remote));
+		scene_end(scene, job, SCENE_MS, true);
+		scene_free(scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_goes_together_is_one_job),
 		cmocka_unit_test(nothing_joins_what_is_alone),
+		cmocka_unit_test(a_retry_joins_only_its_own_message_there),
 		cmocka_unit_test(a_job_has_so_many_recipients),
 		cmocka_unit_test(counts_are_told),
 		cmocka_unit_test(transports_are_found_by_name),

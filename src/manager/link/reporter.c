@@ -28,6 +28,7 @@ struct report {
 	struct mail_id subject;
 	enum report_kind kind;
 	bool is_failure;
+	bool is_utf8; /* it is sent with SMTPUTF8 */
 	struct queue_client_message queue;
 	struct os_task open_task;
 	struct mail_envelope *envelope;
@@ -58,7 +59,7 @@ static int read_original(const struct reporter *reporter, const struct report_su
 }
 
 static int write_text(const struct reporter *reporter, const struct report_subject *subject,
-		      struct notice notice, struct buffer *content)
+		      struct notice notice, struct report *report)
 {
 	struct buffer original CLEANUP(buffer_clear) = {0};
 	int error = read_original(reporter, subject, &original);
@@ -68,7 +69,8 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 		return error;
 	notice.original = buffer_view(&original);
 	notice.now_us = os_clock_wall_us();
-	notice_write(&notice, subject->control, reporter->config, content);
+	report->is_utf8 =
+		notice_write(&notice, subject->control, reporter->config, &report->content);
 	return 0;
 }
 
@@ -159,7 +161,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 		panic("a report on a message that nobody is told of");
 	report = memory_alloc_zero(1, sizeof *report);
 	report->reporter = reporter;
-	error = write_text(reporter, subject, notice, &report->content);
+	error = write_text(reporter, subject, notice, report);
 	if (error < 0) {
 		report_abandon(report);
 		return error;
@@ -169,7 +171,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	report->kind = kind;
 	for (size_t i = 0; i < notice.count; i++)
 		report->is_failure |= notice.outcomes[i].action == BOUNCE_FAILED;
-	report->envelope = notice_envelope(&notice);
+	report->envelope = notice_envelope(&notice, report->is_utf8);
 	report->queue.done = on_queue_done;
 	report->queue.context = report;
 	report->open_task = (struct os_task){.call = open_soon, .context = report};

@@ -57,6 +57,19 @@ int transport_add(struct transport *transport, const struct transport_delivery *
 	return is_new;
 }
 
+void transport_join(struct transport *transport, const struct transport_delivery *delivery)
+{
+	struct destination *destination = destination_find(transport, delivery->destination);
+	struct job *job = NULL;
+
+	if (destination != NULL)
+		job = flow_find_job(&destination->retries, delivery);
+	if (job == NULL)
+		return;
+	job_add_delivery(job, delivery);
+	destination_update(destination);
+}
+
 const void *transport_obstacle(const struct transport *transport, struct str name)
 {
 	const struct destination *destination = destination_find(transport, name);

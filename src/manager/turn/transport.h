@@ -106,6 +106,9 @@ struct transport_delivery {
  * there. */
 int transport_add(struct transport *transport, const struct transport_delivery *delivery,
 		  struct job **job_out, struct waiters **waiters_out);
+/* DELIVERY, a retry that waits in no job, goes with the job that its message has waiting there for
+ * another attempt; nothing happens when there is none, or it is full. */
+void transport_join(struct transport *transport, const struct transport_delivery *delivery);
 /* What keeps DESTINATION (NULL: nothing is known of it) from being tried, or NULL. */
 const void *transport_obstacle(const struct transport *transport, struct str destination);
 

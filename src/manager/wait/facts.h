@@ -23,6 +23,7 @@ struct message_facts {
 	unsigned order : 2;       /* enum message_order: not carried out yet */
 	unsigned is_released : 1; /* what it waited for happened: times are not looked at */
 	unsigned is_found : 1;    /* by a scan, in todo/: nobody has logged it yet */
+	unsigned is_listed : 1;   /* due as intd/due says: nobody has looked at its file yet */
 };
 
 /* Whether its envelope is read from todo/ (S4) and not from info/ (S5). */

@@ -3,9 +3,11 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/wait/pull.h"
 #include "manager/wait/schedule.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "queue/due.h"
 #include "queue/number_table.h"
 #include "queue/walk.h"
 #include <errno.h>
@@ -29,8 +31,7 @@ struct scan {
 	void *context;
 	struct os_timer *slice_timer;
 	struct os_timer *rescan_timer;
-	int trigger; /* lock/trigger, or negative */
-	struct os_watch *trigger_watch;
+	struct pull *pull;
 	struct queue_walk walk;
 	unsigned place; /* the stages of todo/, then info/ */
 	bool is_running;
@@ -38,7 +39,10 @@ struct scan {
 	bool again; /* something was missed since it began */
 	bool again_only_new;
 	bool is_stopped;
+	bool has_begun; /* a scan that was not ONLY_NEW */
 	size_t found;
+	struct queue_due_reader last; /* the list of a process before us, in its first scan */
+	struct queue_due_writer next;
 	struct number_table asked; /* names in todo/ that "queue" is asked about */
 };
 
@@ -102,23 +106,25 @@ static bool is_absurd(const struct scan *scan, int64_t due_us, int64_t now_us)
 	return due_us > now_us + schedule_longest_us(scan->times.lifetime_us);
 }
 
-/* WALK: found by a scan, so that it may be left to another one. */
-static struct sleeper *add_preprocessed(struct scan *scan, const struct queue_walk *walk,
-					uint64_t number, int64_t now_us)
+static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int64_t due_us)
 {
-	struct os_file_info info;
-	struct sleeper *sleeper;
+	struct sleeper *sleeper = sleepers_add(scan->sleepers, number, due_us);
 
-	if (!stat_at(scan, walk, QUEUE_INFO, NULL, number, &info))
-		return NULL;
-	if (is_absurd(scan, info.modified_us, now_us))
-		info.modified_us = 0;
-	if (walk != NULL && will_find(scan, info.modified_us, now_us))
-		return NULL;
-	sleeper = sleepers_add(scan->sleepers, number, info.modified_us);
 	sleeper->facts.place = MESSAGE_AT_S5;
 	wake_schedule(scan->wake);
 	return sleeper;
+}
+
+/* What the file says. WALK: as for stat_at(). False: there is none. */
+static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t number,
+		     int64_t now_us, int64_t *due_us_out)
+{
+	struct os_file_info info;
+
+	if (!stat_at(scan, walk, QUEUE_INFO, NULL, number, &info))
+		return false;
+	*due_us_out = is_absurd(scan, info.modified_us, now_us) ? 0 : info.modified_us;
+	return true;
 }
 
 void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
@@ -141,11 +147,14 @@ static bool is_in_todo(struct scan *scan, uint64_t number)
 struct sleeper *scan_find(struct scan *scan, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
+	int64_t due_us;
 
 	if (sleeper != NULL || is_in_todo(scan, number))
 		return sleeper;
 	wake_check_clock(scan->wake);
-	return add_preprocessed(scan, NULL, number, os_clock_wall_us());
+	return read_due(scan, NULL, number, os_clock_wall_us(), &due_us)
+		       ? add_preprocessed(scan, number, due_us)
+		       : NULL;
 }
 
 /* --- all --- */
@@ -166,12 +175,45 @@ static void enter_place(struct scan *scan)
 		queue_walk_begin(&scan->walk, store, QUEUE_INFO, NULL);
 }
 
+static void log_list_error(int result)
+{
+	if (result < 0)
+		log_event(EVENT_QUEUE_ERROR, log_string("path", "intd/due"), log_error(result));
+}
+
+/* A list that was believed is compared with the files at once, and written by who does it. */
+static void finish_lists(struct scan *scan)
+{
+	if (!scan->last.is_open) {
+		log_list_error(queue_due_end(&scan->next));
+		return;
+	}
+	queue_due_close(&scan->last);
+	scan->again = true;
+	scan->again_only_new = false;
+}
+
+static void begin_lists(struct scan *scan)
+{
+	int result = -ENOENT;
+
+	if (!scan->has_begun)
+		result = queue_due_open(&scan->last, scan->store);
+	scan->has_begun = true;
+	if (result < 0) {
+		log_list_error(result == -ENOENT ? 0 : result);
+		queue_due_begin(&scan->next, scan->store);
+	}
+}
+
 static void finish(struct scan *scan)
 {
 	scan->is_running = false;
 	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
-	if (!scan->only_new)
+	if (!scan->only_new) {
+		finish_lists(scan);
 		scan->handler->whole(scan->context);
+	}
 	if (scan->again)
 		scan_begin(scan, scan->again_only_new);
 }
@@ -186,15 +228,57 @@ static bool next_place(struct scan *scan)
 	return true;
 }
 
-/* What is in todo/ may be on its way to the disk still. What is in info/ as well is at S4: it
- * comes as such. */
-static bool take(struct scan *scan, uint64_t number, int64_t now_us)
+/* What is in todo/ may be on its way to the disk still. */
+static bool take_queued(struct scan *scan, uint64_t number)
 {
-	if (scan->place >= MAIL_STAGE_COUNT)
-		return number_table_flags(&scan->asked, number) == 0 &&
-		       add_preprocessed(scan, &scan->walk, number, now_us) != NULL;
+	if (is_known(scan, number))
+		return false;
 	number_table_add(&scan->asked, number, 1);
 	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
+	return true;
+}
+
+/* Who was listed is due no later than the file says. Earlier does no harm. */
+static void compare_with_file(struct scan *scan, struct sleeper *sleeper, int64_t now_us)
+{
+	int64_t due_us;
+
+	sleeper->facts.is_listed = false;
+	if (!read_due(scan, &scan->walk, sleeper->number, now_us, &due_us) ||
+	    due_us >= sleeper->due_us)
+		return;
+	sleepers_set_due(scan->sleepers, sleeper, due_us);
+	wake_schedule(scan->wake);
+}
+
+static bool take_sleeper(struct scan *scan, struct sleeper *sleeper, int64_t now_us)
+{
+	if (sleeper->facts.is_listed && !scan->last.is_open)
+		compare_with_file(scan, sleeper, now_us);
+	if (sleeper->facts.place == MESSAGE_AT_S5 && sleeper->due_us != INT64_MAX)
+		log_list_error(queue_due_add(&scan->next, sleeper->number, sleeper->due_us));
+	return false;
+}
+
+/* What is in todo/ as well is at S4: it comes as such. */
+static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us)
+{
+	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
+	bool is_listed;
+	int64_t due_us;
+
+	if (sleeper != NULL)
+		return take_sleeper(scan, sleeper, now_us);
+	if (scan->handler->is_awake(scan->context, number) ||
+	    number_table_flags(&scan->asked, number) != 0)
+		return false;
+	is_listed = queue_due_find(&scan->last, number, &due_us);
+	if (!is_listed && !read_due(scan, &scan->walk, number, now_us, &due_us))
+		return false;
+	log_list_error(queue_due_add(&scan->next, number, due_us));
+	if (will_find(scan, due_us, now_us))
+		return false;
+	add_preprocessed(scan, number, due_us)->facts.is_listed = is_listed;
 	return true;
 }
 
@@ -208,7 +292,8 @@ static bool step(struct scan *scan, int64_t now_us)
 		return next_place(scan);
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
-	else if (!is_known(scan, number) && take(scan, number, now_us))
+	else if (scan->place < MAIL_STAGE_COUNT ? take_queued(scan, number)
+						: take_preprocessed(scan, number, now_us))
 		scan->found++;
 	return true;
 }
@@ -250,6 +335,8 @@ void scan_begin(struct scan *scan, bool only_new)
 	scan->only_new = only_new;
 	scan->found = 0;
 	number_table_clear(&scan->asked);
+	if (!only_new)
+		begin_lists(scan);
 	scan->place = 0;
 	enter_place(scan);
 	on_slice(scan);
@@ -263,36 +350,11 @@ static void on_rescan(void *context)
 	os_timer_start(scan->rescan_timer, scan->times.rescan_us);
 }
 
-/* --- lock/trigger --- */
-
-static void open_trigger(struct scan *scan);
-
-/* The pipe is opened anew before each scan (sources, section 7), so that a pull
- * during the scan is not lost. */
-static void on_trigger(void *context, unsigned events)
+static void on_pull(void *context)
 {
 	struct scan *scan = context;
 
-	(void)events;
-	open_trigger(scan);
 	scan->handler->wanted(scan->context, true);
-}
-
-static void open_trigger(struct scan *scan)
-{
-	os_watch_free(scan->trigger_watch);
-	scan->trigger_watch = NULL;
-	if (scan->trigger >= 0)
-		os_file_close(scan->trigger);
-	scan->trigger = os_file_open(queue_store_directory(scan->store), "lock/trigger",
-				     OS_FILE_READ | OS_FILE_NO_BLOCK);
-	if (scan->trigger < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
-			  log_error(scan->trigger));
-		return;
-	}
-	scan->trigger_watch =
-		os_watch_new(scan->loop, scan->trigger, OS_WATCH_READ, on_trigger, scan);
 }
 
 /* --- itself --- */
@@ -310,10 +372,9 @@ struct scan *scan_new(struct os_loop *loop, struct queue_store *store, struct sl
 	scan->times = times;
 	scan->handler = handler;
 	scan->context = context;
-	scan->trigger = -1;
 	scan->slice_timer = os_timer_new(loop, on_slice, scan);
 	scan->rescan_timer = os_timer_new(loop, on_rescan, scan);
-	open_trigger(scan);
+	scan->pull = pull_new(loop, store, on_pull, scan);
 	os_timer_start(scan->rescan_timer, times.rescan_us);
 	return scan;
 }
@@ -338,11 +399,11 @@ void scan_free(struct scan *scan)
 {
 	if (scan->is_running)
 		queue_walk_end(&scan->walk);
+	queue_due_close(&scan->last);
+	queue_due_drop(&scan->next);
 	number_table_clear(&scan->asked);
 	os_timer_free(scan->slice_timer);
 	os_timer_free(scan->rescan_timer);
-	os_watch_free(scan->trigger_watch);
-	if (scan->trigger >= 0)
-		os_file_close(scan->trigger);
+	pull_free(scan->pull);
 	free(scan);
 }

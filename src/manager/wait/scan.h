@@ -7,6 +7,11 @@
  * While few messages sleep, all are kept in memory. Beyond that those at S5 that are not due
  * soon are left where they are: the file's time says when they are, and a later scan comes
  * before that.
+ *
+ * Each whole scan leaves a list of these times (queue/due.h). The first one of a process believes
+ * the last one's list, and another scan that looks at the files follows it at once. Whoever is
+ * due before the list says so is found by that; whoever is due after it is woken, read and put to
+ * sleep again.
  */
 #ifndef MANAGER_WAIT_SCAN_H
 #define MANAGER_WAIT_SCAN_H
@@ -26,7 +31,7 @@ struct scan_handler {
 	void (*found)(void *context, enum mail_stage stage, uint64_t number);
 	/* It is: whether it has no name of S5 that a crash has left. */
 	bool (*settle)(void *context, enum mail_stage stage, uint64_t number);
-	/* A scan that was not ONLY_NEW is over: all mail was found. */
+	/* A scan that was not ONLY_NEW is over: all mail is found. */
 	void (*whole)(void *context);
 };
 

@@ -13,6 +13,12 @@ int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint32_t a
 	return now_us + wait_us - (int64_t)(random % (uint64_t)(wait_us / 10 + 1));
 }
 
+bool schedule_may_join(int64_t changed_us, int64_t until_us, int64_t now_us)
+{
+	return until_us > now_us && now_us > changed_us &&
+	       until_us - now_us <= (until_us - changed_us) / 8;
+}
+
 int64_t schedule_longest_us(int64_t lifetime_us)
 {
 	return schedule_next(0, lifetime_us, SCHEDULE_SKIP_REMOTE, 0, 0) - lifetime_us;

@@ -9,6 +9,7 @@
 #ifndef MANAGER_WAIT_SCHEDULE_H
 #define MANAGER_WAIT_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SCHEDULE_SKIP_REMOTE = 20, SCHEDULE_SKIP_LOCAL = 10 };
@@ -19,6 +20,10 @@ enum { SCHEDULE_SKIP_REMOTE = 20, SCHEDULE_SKIP_LOCAL = 10 };
  * yet, the waits are those after as many ATTEMPTS. */
 int64_t schedule_next(int64_t born_us, int64_t now_us, unsigned skip, uint32_t attempts,
 		      uint64_t random);
+/* Whether a delivery that CHANGED_US said to wait until UNTIL_US, and that is not due at NOW_US,
+ * may go with one that is: when an eighth of its wait or less is left, so that those that were
+ * deferred together come together in spite of the spread. */
+bool schedule_may_join(int64_t changed_us, int64_t until_us, int64_t now_us);
 /* The longest wait of a message that may not become older than LIFETIME_US. */
 int64_t schedule_longest_us(int64_t lifetime_us);
 /* When a delivery is to be tried of which CHANGED_US, earlier by the clock, said to wait

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
+#include "mail/unicode.h"
 #include "base/utf8.h"
-#include "directory/key_internal.h"
-#include "mail/address.h"
 #include <errno.h>
 #include <idn2.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static uint8_t *to_a_labels(const uint8_t *name)
 	return result;
 }
 
-int directory_unicode_domain(struct str name, struct buffer *out)
+int mail_unicode_domain(struct str name, struct buffer *out)
 {
 	uint8_t text[NAME_MAX_BYTES + 1];
 	CLEANUP(free_bytes) uint8_t *first = NULL;
@@ -84,7 +83,7 @@ static uint8_t *to_lower(const uint8_t *text, size_t length, size_t *length_out)
 	return u8_tolower(composed, *length_out, "", UNINORM_NFC, NULL, length_out);
 }
 
-int directory_unicode_local(struct str local, struct buffer *out)
+int mail_unicode_local(struct str local, struct buffer *out)
 {
 	CLEANUP(free_bytes) uint8_t *first = NULL;
 	CLEANUP(free_bytes) uint8_t *second = NULL;
@@ -105,7 +104,7 @@ int directory_unicode_local(struct str local, struct buffer *out)
 	return 0;
 }
 
-void directory_unicode_display(struct str name, struct buffer *out)
+void mail_unicode_display(struct str name, struct buffer *out)
 {
 	char text[MAIL_DOMAIN_MAX + 1];
 	char *shown = NULL;
@@ -123,4 +122,40 @@ void directory_unicode_display(struct str name, struct buffer *out)
 	else
 		buffer_append_str(out, name);
 	free(shown);
+}
+
+static bool is_ascii(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] > 0x7f)
+			return false;
+	return true;
+}
+
+static void copy_lower(struct mail_domain *domain, struct str name)
+{
+	domain->length = name.length < MAIL_DOMAIN_MAX ? name.length : MAIL_DOMAIN_MAX;
+	memcpy(domain->text, name.data, domain->length);
+	domain->text[domain->length] = '\0';
+	str_lower(domain->text, domain->length);
+}
+
+bool mail_domain_form(struct str name, struct mail_domain *out)
+{
+	struct buffer form = {0};
+	bool is_form = is_ascii(name) && name.length <= MAIL_DOMAIN_MAX;
+
+	if (is_form || mail_unicode_domain(name, &form) < 0) {
+		copy_lower(out, name);
+	} else {
+		copy_lower(out, buffer_view(&form));
+		is_form = true;
+	}
+	buffer_clear(&form);
+	return is_form;
+}
+
+struct str mail_domain_view(const struct mail_domain *domain)
+{
+	return str_slice(domain->text, domain->length);
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: ISC
+#include "manager/wait/pull.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/file.h"
+#include <stdlib.h>
+
+struct pull {
+	struct os_loop *loop;
+	struct queue_store *store;
+	void (*pulled)(void *context);
+	void *context;
+	int pipe; /* lock/trigger, or negative */
+	struct os_watch *watch;
+};
+
+static void open_pipe(struct pull *pull);
+
+/* The pipe is opened anew before each scan (sources, section 7), so that a pull
+ * during the scan is not lost. */
+static void on_pull(void *context, unsigned events)
+{
+	struct pull *pull = context;
+
+	(void)events;
+	open_pipe(pull);
+	pull->pulled(pull->context);
+}
+
+static void close_pipe(struct pull *pull)
+{
+	os_watch_free(pull->watch);
+	pull->watch = NULL;
+	if (pull->pipe >= 0)
+		os_file_close(pull->pipe);
+}
+
+static void open_pipe(struct pull *pull)
+{
+	close_pipe(pull);
+	pull->pipe = os_file_open(queue_store_directory(pull->store), "lock/trigger",
+				  OS_FILE_READ | OS_FILE_NO_BLOCK);
+	if (pull->pipe < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
+			  log_error(pull->pipe));
+		return;
+	}
+	pull->watch = os_watch_new(pull->loop, pull->pipe, OS_WATCH_READ, on_pull, pull);
+}
+
+struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
+		      void (*pulled)(void *context), void *context)
+{
+	struct pull *pull = memory_alloc_zero(1, sizeof *pull);
+
+	pull->loop = loop;
+	pull->store = store;
+	pull->pulled = pulled;
+	pull->context = context;
+	pull->pipe = -1;
+	open_pipe(pull);
+	return pull;
+}
+
+void pull_free(struct pull *pull)
+{
+	close_pipe(pull);
+	free(pull);
+}

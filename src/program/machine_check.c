@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: ISC
+#include "program/machine_check.h"
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "os/process.h"
+#include "queue/store.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 96 };
+
+struct check {
+	const struct config *config;
+	struct str text;
+	machine_found *found;
+	void *context;
+	int worst;
+};
+
+PRINTF_LIKE(4, 5)
+static void report(struct check *check, enum machine_severity severity, const char *setting,
+		   const char *format, ...)
+{
+	unsigned line = config_setting_line(check->text, setting);
+	struct buffer out = {0};
+	char message[2 * PATH_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message, sizeof message, format, arguments);
+	va_end(arguments);
+	buffer_append_string(&out, check->config->file);
+	if (line != 0)
+		buffer_append_format(&out, ":%u", line);
+	buffer_append_format(&out, ": %s%s: %s", severity == MACHINE_WARNING ? "warning: " : "",
+			     setting, message);
+	buffer_append_byte(&out, '\0');
+	if ((int)severity > check->worst)
+		check->worst = (int)severity;
+	check->found(check->context, severity, buffer_data(&out));
+	buffer_clear(&out);
+}
+
+/* --- users --- */
+
+/* Who is not root serves as himself. */
+static void check_user(struct check *check, enum machine_severity severity, const char *setting,
+		       const char *user)
+{
+	struct os_process_user found;
+
+	if (*user == '\0' || strcmp(user, "%u") == 0 ||
+	    os_process_user_find(user, &found) != -ENOENT)
+		return;
+	report(check, os_process_is_root() ? severity : MACHINE_FAULT, setting,
+	       "there is no user %s on this machine", user);
+}
+
+static void check_users(struct check *check)
+{
+	const struct config *config = check->config;
+	char setting[NAME_SIZE];
+
+	check_user(check, MACHINE_FATAL, "user", config->user);
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
+		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
+		check_user(check, MACHINE_FATAL, setting, config->processes[i].user);
+	}
+	for (size_t i = 0; i < config->service_count; i++) {
+		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
+		check_user(check, MACHINE_FAULT, setting, config->services[i].user);
+	}
+}
+
+/* --- services --- */
+
+static void check_program(struct check *check, const struct config_service *service)
+{
+	const char *path = service->command[0];
+	char setting[NAME_SIZE];
+	struct stat status;
+
+	snprintf(setting, sizeof setting, "service %s.command", service->name);
+	if (stat(path, &status) != 0) {
+		if (errno != EACCES)
+			report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(status.st_mode) || (status.st_mode & 0111) == 0) {
+		report(check, MACHINE_FAULT, setting, "%s cannot be run: no executable file", path);
+	}
+}
+
+/* Somebody's mail in another one's mailbox is seldom meant. */
+static void check_mailbox_path(struct check *check, const struct config_service *service)
+{
+	char setting[NAME_SIZE];
+
+	if (strstr(service->path, "%u") != NULL)
+		return;
+	snprintf(setting, sizeof setting, "service %s.path", service->name);
+	report(check, MACHINE_WARNING, setting,
+	       "%s has no %%u: all addresses of a domain share one mailbox", service->path);
+}
+
+static void check_services(struct check *check)
+{
+	for (size_t i = 0; i < check->config->service_count; i++) {
+		const struct config_service *service = &check->config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0)
+			check_program(check, service);
+		if (service->kind == CONFIG_SERVICE_MAILDIR && service->path != NULL)
+			check_mailbox_path(check, service);
+	}
+}
+
+/* --- files --- */
+
+/* Of what is not there the nearest directory above it, in which it would be made. */
+static void parent_of(const char *path, char parent[PATH_MAX])
+{
+	char *slash;
+
+	snprintf(parent, PATH_MAX, "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash == parent)
+		slash++;
+	if (slash != NULL)
+		*slash = '\0';
+}
+
+/* A directory that is there or is made at a start: like "serve", without what is above it. */
+static void check_directory(struct check *check, const char *setting, const char *path)
+{
+	char parent[PATH_MAX];
+	struct stat status;
+
+	if (stat(path, &status) == 0) {
+		if (!S_ISDIR(status.st_mode))
+			report(check, MACHINE_FATAL, setting, "%s is no directory", path);
+		else if (access(path, W_OK) != 0 && errno == EROFS)
+			report(check, MACHINE_FATAL, setting, "%s: %s", path, strerror(EROFS));
+		return;
+	}
+	if (errno != ENOENT)
+		return;
+	parent_of(path, parent);
+	if (stat(parent, &status) != 0 && errno == ENOENT)
+		report(check, MACHINE_FATAL, setting, "%s cannot be made: there is no %s", path,
+		       parent);
+	else if (access(parent, W_OK) != 0)
+		report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s", path, parent,
+		       strerror(errno));
+}
+
+static void check_queue_place(struct check *check)
+{
+	const struct config *config = check->config;
+	struct buffer reason = {0};
+
+	if (!config->queue_unsafe && queue_store_check_place(config->queue, &reason) == -ENOTSUP)
+		report(check, MACHINE_FATAL, "queue", "%s: " STR_FORMAT, config->queue,
+		       STR_ARGUMENTS(buffer_view(&reason)));
+	buffer_clear(&reason);
+}
+
+/* The system empties "run" when it starts. */
+static bool is_inside(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
+}
+
+static void check_places(struct check *check)
+{
+	const struct config *config = check->config;
+
+	if (is_inside(config->queue, config->run))
+		report(check, MACHINE_FATAL, "queue",
+		       "%s is inside run, %s: that is emptied when the machine starts",
+		       config->queue, config->run);
+	else if (is_inside(config->run, config->queue))
+		report(check, MACHINE_FATAL, "run", "%s is inside queue, %s", config->run,
+		       config->queue);
+	check_directory(check, "queue", config->queue);
+	check_directory(check, "run", config->run);
+	check_queue_place(check);
+}
+
+static void check_file(struct check *check, const char *setting, const char *path)
+{
+	struct stat status;
+
+	if (path == NULL || *path == '\0')
+		return;
+	if (stat(path, &status) != 0 && errno != EACCES)
+		report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(errno));
+}
+
+static void check_directory_files(struct check *check)
+{
+	const struct config_directory *directory = &check->config->directory;
+
+	if (directory->backend == CONFIG_BACKEND_NONE)
+		return;
+	check_file(check, "directory.certificate", directory->certificate);
+	check_file(check, "directory.key", directory->key);
+	check_file(check, "directory.authority", directory->authority);
+	check_file(check, "directory.password_file", directory->password_file);
+}
+
+static void check_listens(struct check *check)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < check->config->listen_count; i++)
+		count += check->config->listens[i].address_count;
+	if (count == 0)
+		report(check, MACHINE_WARNING, "listen",
+		       "there is none: mail comes from commands of this machine only");
+}
+
+int machine_check(const struct config *config, struct str text, machine_found *found, void *context)
+{
+	struct check check = {config, text, found, context, -1};
+
+	check_users(&check);
+	check_services(&check);
+	check_places(&check);
+	check_directory_files(&check);
+	check_listens(&check);
+	return check.worst;
+}

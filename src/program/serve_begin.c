@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: ISC
+/* Whether the whole can begin, has begun, or never will; and who is told: the log, and the service
+ * manager that started it. */
+#include "log/event.h"
+#include "os/notify.h"
+#include "program/command.h"
+#include "program/machine_check.h"
+#include "program/serve_internal.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void notify(const char *text)
+{
+	int error = os_notify(text);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR,
+			  log_string("reason", "the service manager cannot be told"),
+			  log_error(error));
+}
+
+static void log_finding(void *context, enum machine_severity severity, const char *line)
+{
+	struct buffer *fatal = context;
+
+	if (severity == MACHINE_WARNING)
+		return; /* "stagepost check" has it, for those who ask */
+	log_event(EVENT_CONFIG_REFUSED, log_string("problem", line),
+		  log_string("then",
+			     severity == MACHINE_FATAL ? "nothing begins" : "all else works"));
+	if (severity != MACHINE_FATAL)
+		return;
+	if (fatal->length > 0)
+		buffer_append_byte(fatal, '\n');
+	buffer_append_string(fatal, line);
+}
+
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
+{
+	return machine_check(config, text, log_finding, reason) < (int)MACHINE_FATAL;
+}
+
+void serve_announce_ready(struct supervisor *supervisor)
+{
+	int64_t wanted = 0;
+
+	if (supervisor->was_ready || supervisor->is_stopping)
+		return;
+	for (size_t i = 0; i < supervisor->process_count; i++) {
+		const struct process *process = &supervisor->processes[i];
+
+		if (process->is_wanted && !process->is_ready)
+			return;
+		wanted += process->is_wanted;
+	}
+	supervisor->was_ready = true;
+	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
+	notify("READY=1\nSTATUS=All processes are ready");
+}
+
+void serve_announce_stop(const struct supervisor *supervisor)
+{
+	if (supervisor->failure.length == 0)
+		notify("STOPPING=1\nSTATUS=Finishing what is in flight");
+}
+
+void serve_give_up(struct supervisor *supervisor, struct str reason)
+{
+	char status[512];
+
+	if (supervisor->was_ready || supervisor->is_stopping)
+		return;
+	supervisor->exit_status = COMMAND_NEVER;
+	buffer_append_str(&supervisor->failure, reason);
+	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
+	status[strcspn(status, "\n")] = '\0'; /* another line would be another message */
+	notify(status);
+	serve_stop(supervisor);
+}
+
+void serve_judge_end(struct supervisor *supervisor, const char *program, int status)
+{
+	char text[160];
+
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+		return;
+	snprintf(text, sizeof text,
+		 "%s was killed by a system call filter: what started Stagepost forbids a call "
+		 "that it needs (SystemCallFilter of the unit?)",
+		 program);
+	serve_give_up(supervisor, str_from(text));
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: ISC
+"""stagepost check: what this machine does not have fails there as it would in stagepost serve."""
+
+import os
+import subprocess
+
+import pytest
+
+from stagepost import PATIENCE
+
+BASE = """hostname = "mx.example.org"
+queue = "{0}/queue"
+run = "{0}/run"
+user = ""
+queue_unsafe = yes
+listen smtp {{ address = {{ "127.0.0.1:{1}" }} }}
+service maildir {{ kind = maildir path = "{0}/mail/%d/%u" }}
+"""
+
+PORT = 2525
+
+
+def check(ground, folder, more="", change=lambda text: text):
+    path = os.path.join(folder, "stagepost.conf")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(change(BASE.format(folder, PORT)) + more)
+    ended = subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", path],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    return ended.returncode, ended.stderr
+
+
+def test_what_is_right(ground, tmp_path):
+    assert check(ground, str(tmp_path)) == (0, "")
+
+
+@pytest.mark.parametrize("more, line", (
+    ('process smtpd { user = "nobody-there" }\n',
+     ":8: process smtpd.user: there is no user nobody-there on this machine"),
+    ('service box { kind = pipe command = "/nowhere/program" user = "daemon" }\n',
+     ":8: service box.command: /nowhere/program: No such file or directory"),
+    ('service box { kind = pipe command = "/etc/passwd" user = "daemon" }\n',
+     ":8: service box.command: /etc/passwd cannot be run: no executable file"),
+))
+def test_what_is_missing(ground, tmp_path, more, line):
+    status, said = check(ground, str(tmp_path), more)
+    assert status == 1 and line in said, said
+
+
+def test_a_queue_inside_run(ground, tmp_path):
+    status, said = check(ground, str(tmp_path), change=lambda text: text.replace(
+        f"{tmp_path}/queue", f"{tmp_path}/run/queue"))
+    assert status == 1 and ":2: queue: " in said and "is inside run" in said, said
+
+
+def test_a_queue_that_cannot_be_made(ground, tmp_path):
+    status, said = check(ground, str(tmp_path), change=lambda text: text.replace(
+        f"{tmp_path}/queue", f"{tmp_path}/a/b/queue"))
+    assert status == 1 and f"there is no {tmp_path}/a/b" in said, said
+
+
+def test_warnings(ground, tmp_path):
+    status, said = check(ground, str(tmp_path), change=lambda text: text.replace("/%u", "").replace(
+        f'listen smtp {{ address = {{ "127.0.0.1:{PORT}" }} }}\n', ""))
+    assert status == 0
+    assert "warning: service maildir.path: " in said and "warning: listen: " in said, said

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: ISC
+"""Stagepost as a service of a real systemd, on a minimal Debian 12 that was booted for it: what
+"make install" puts there is all that it has."""
+
+import os
+import tempfile
+
+import pytest
+
+from machine import CONFIG, Machine
+from stagepost import PATIENCE, ROOT, is_root
+
+MAIL = """\
+import socket, sys
+client = socket.create_connection(("127.0.0.1", 25))
+replies = client.makefile("r")
+
+def expect(code):
+    line = replies.readline()
+    while line[3:4] == "-":
+        line = replies.readline()
+    if not line.startswith(code):
+        sys.exit(line)
+
+def say(text, *codes):
+    client.sendall(text.encode())
+    for code in codes:
+        expect(code)
+
+count = int(sys.argv[2])
+expect("220")
+say("EHLO client.example\\r\\n", "250")
+for i in range(int(sys.argv[1])):
+    say("MAIL FROM:<eve@example.net>\\r\\n" + "".join(
+        f"RCPT TO:<u{j}@example.org>\\r\\n" for j in range(count)) + "DATA\\r\\n",
+        *["250"] * (count + 1), "354")
+    say("Subject: hello\\r\\n\\r\\nA line.\\r\\n.\\r\\n", "250")
+say("QUIT\\r\\n", "221")
+"""
+
+pytestmark = pytest.mark.skipif(not is_root(), reason="only root can boot a machine")
+
+
+@pytest.fixture(name="booted", scope="module")
+def fixture_booted():
+    machine = Machine(tempfile.mkdtemp(prefix="stagepost-machine-"))
+    try:
+        machine.make()
+        machine.write("/usr/local/bin/mail-some", "#!/usr/bin/python3\n" + MAIL, 0o755)
+        machine.boot()
+        yield machine
+    finally:
+        machine.end()
+
+
+@pytest.fixture(name="machine")
+def fixture_machine(booted):
+    yield booted
+    booted.run("systemctl", "stop", "stagepost", check=False)
+    booted.run("systemctl", "reset-failed", "stagepost", check=False)
+    booted.configure()
+    booted.run("sh", "-c", "rm -rf /etc/systemd/system/stagepost.service.d; "
+               "systemctl daemon-reload; find /var/spool/stagepost -mindepth 1 -delete")
+
+
+def start(machine):
+    machine.run("systemctl", "start", "stagepost")
+
+
+def fails_for_good(machine, *reasons):
+    """The start fails, nothing tries again, and who asks is told why."""
+    assert machine.run("systemctl", "start", "stagepost", check=False).returncode != 0
+    unit = machine.unit("ActiveState", "SubState", "ExecMainStatus", "NRestarts")
+    status = machine.status()
+    assert unit["ActiveState"] == "failed", status
+    assert unit["ExecMainStatus"] == "78", status
+    for reason in reasons:
+        assert reason in status, status
+
+
+def delivered(machine, count=1):
+    try:
+        machine.wait(lambda: machine.journal().count("event=delivered ") >= count,
+                     f"{count} deliveries")
+    except AssertionError as why:
+        raise AssertionError(machine.journal()[-4000:]) from why
+
+
+def test_started_is_ready(machine):
+    start(machine)
+    # at once: a port that is bound, a queue that takes mail, somebody who delivers it
+    machine.run("mail-some", "1", "1")
+    delivered(machine)
+    assert "event=serve_ready" in machine.journal()
+    assert machine.unit("ActiveState", "SubState") == {"ActiveState": "active",
+                                                       "SubState": "running"}
+    assert "All processes are ready" in machine.status()
+    machine.run("systemctl", "stop", "stagepost")
+    assert machine.unit("ActiveState", "Result") == {"ActiveState": "inactive",
+                                                     "Result": "success"}
+
+
+def test_a_killed_one_comes_back(machine):
+    start(machine)
+    machine.run("systemctl", "kill", "-s", "KILL", "--kill-who=main", "stagepost")
+    machine.wait(lambda: machine.unit("NRestarts", "ActiveState") ==
+                 {"NRestarts": "1", "ActiveState": "active"}, "another start")
+
+
+def test_stopped_stays_stopped(machine):
+    start(machine)
+    machine.run("stagepost", "stop")
+    machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] != "deactivating", "its end")
+    assert machine.unit("ActiveState", "SubState", "NRestarts") == {
+        "ActiveState": "inactive", "SubState": "dead", "NRestarts": "0"}
+
+
+@pytest.mark.parametrize("command", (["systemctl", "reload", "stagepost"], ["stagepost", "reload"]))
+def test_reload(machine, command):
+    start(machine)
+    machine.configure(lambda text: text + 'domain "other.org" { service = maildir }\n')
+    machine.run(*command)
+    assert machine.journal().count("event=config_reloaded") >= 1
+    for change, reason in ((lambda text: text + "nonsense = 1\n", "nonsense"),
+                           (lambda text: text.replace('user = "stagepost-smtpd"', 'user = "nobody"'),
+                            "can only be changed by a restart"),
+                           (lambda text: text.replace('"127.0.0.1:25"', '"192.0.2.1:25"'),
+                            "a listening socket cannot be bound")):
+        machine.configure(change)
+        ended = machine.run(*command, check=False)
+        assert ended.returncode != 0, reason
+        said = ended.stderr if command[0] == "stagepost" else machine.journal()
+        assert reason in said, said
+        machine.run("mail-some", "1", "1")  # it goes on as before
+    machine.configure()
+    machine.run(*command)
+
+
+def test_a_taken_port(machine):
+    taker = ("import socket, time; s = socket.socket(); "
+             "s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('127.0.0.1', 25)); s.listen(); "
+             "time.sleep(600)")
+    machine.run("systemd-run", "--unit=taker", "-p", "Type=exec", "python3", "-c", taker)
+    try:
+        machine.wait(lambda: ":0019 00000000:0000 0A" in machine.run("cat", "/proc/net/tcp").stdout, "a taken port")
+        assert machine.run("systemctl", "start", "stagepost", check=False).returncode != 0
+        status = machine.status()
+        assert "127.0.0.1:25" in status and "Address already in use" in status, status
+    finally:
+        machine.run("systemctl", "stop", "taker")
+    machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] == "active",
+                 "a start when the port is free")
+
+
+def test_a_bad_configuration(machine):
+    machine.configure(lambda text: text + "nonsense = 1\n")
+    fails_for_good(machine, "stagepost.conf:" + str(CONFIG.count("\n") + 1), "nonsense")
+
+
+def test_an_unknown_user(machine):
+    machine.configure(lambda text: text.replace("stagepost-smtpd", "stagepost-nobody"))
+    fails_for_good(machine, "stagepost.conf:3: process smtpd.user: there is no user "
+                            "stagepost-nobody on this machine")
+
+
+def test_a_queue_on_tmpfs(machine):
+    machine.run("mount", "-t", "tmpfs", "-o", "mode=0700,uid=stagepost,gid=stagepost", "queue",
+                "/var/spool/stagepost")
+    try:
+        fails_for_good(machine, "/var/spool/stagepost", "tmpfs")
+    finally:
+        machine.run("umount", "/var/spool/stagepost")
+
+
+def test_a_forbidden_call(machine):
+    machine.write("/etc/systemd/system/stagepost.service.d/test.conf",
+                  "[Service]\nSystemCallFilter=~fsync fdatasync syncfs\n"
+                  "SystemCallErrorNumber=\n")
+    machine.run("systemctl", "daemon-reload")
+    fails_for_good(machine, "was killed by a system call filter")
+
+
+def test_a_full_disk(machine):
+    start(machine)
+    machine.run("systemctl", "stop", "stagepost")
+    machine.run("sh", "-c", "cat /dev/zero > /var/spool/fill || true", timeout=10 * PATIENCE)
+    try:
+        start(machine)  # the queue may be emptied, and takes nothing more
+        ended = machine.run("mail-some", "1", "1", check=False)
+        assert ended.returncode != 0 and "452" in ended.stderr, ended.stderr
+    finally:
+        machine.run("rm", "/var/spool/fill")
+
+
+def test_an_upgrade(machine):
+    """The files are replaced under it, as a package does, and it is restarted."""
+    start(machine)
+    machine.run("mail-some", "5", "2")
+    machine.run("sh", "-ec", "cd /usr/local; for file in bin/stagepost libexec/stagepost/*; do "
+                "cp -p $file $file.new; mv $file.new $file; done")
+    machine.run("mail-some", "5", "2")
+    machine.run("systemctl", "restart", "stagepost")
+    machine.run("mail-some", "5", "2")
+    machine.run("systemctl", "is-active", "stagepost")
+    delivered(machine, 30)
+
+
+PROGRAM = """\
+set -e
+grep -qP '^A l[h-j]ne' # compiles what it looks for to machine code
+/usr/local/bin/set-group-id -g -n > /var/lib/program/groups
+"""
+
+
+def recipe():
+    """What stagepost-serve(8) prints for programs."""
+    with open(os.path.join(ROOT, "doc/manual/stagepost-serve.8.in"), encoding="ascii") as page:
+        return page.read().split(".Bd -literal -offset indent\n[Service]")[1].split(".Ed")[0]
+
+
+def test_programs(machine):
+    """One with code made at run time, a set-group-ID helper and a folder of its own."""
+    machine.write("/usr/local/bin/program", "#!/bin/sh\n" + PROGRAM, 0o755)
+    machine.run("sh", "-ec", "mkdir -p /var/lib/program; "
+                "chown stagepost-program: /var/lib/program; cp /usr/bin/id /usr/local/bin/set-group-id; "
+                "chgrp mail /usr/local/bin/set-group-id; chmod 2755 /usr/local/bin/set-group-id")
+    machine.configure(lambda text: text.replace(
+        'domain "example.org" { service = maildir }',
+        'service box { kind = pipe command = "/usr/local/bin/program" user = stagepost-program }\n'
+        'domain "example.org" { service = box }'))
+    start(machine)
+    before = machine.journal().count("event=deferred ") + machine.journal().count("event=failed ")
+    machine.run("mail-some", "1", "1")
+    machine.wait(lambda: machine.journal().count("event=deferred ") +
+                 machine.journal().count("event=failed ") > before, "what the unit forbids")
+    machine.run("systemctl", "stop", "stagepost")
+    machine.write("/etc/systemd/system/stagepost.service.d/programs.conf",
+                  "[Service]" + recipe())
+    machine.run("systemctl", "daemon-reload")
+    count = machine.journal().count("event=delivered ")
+    start(machine)
+    machine.run("mail-some", "1", "1")
+    delivered(machine, count + 1)
+    assert machine.run("cat", "/var/lib/program/groups").stdout == "mail\n"
+
+
+def test_no_line_is_lost(machine):
+    count = machine.journal().count("event=delivered ")
+    start(machine)
+    machine.run("mail-some", "120", "100", timeout=5 * PATIENCE)
+    machine.wait(lambda: machine.run("stagepost", "queue", "stats", check=False).returncode == 0 and
+                 "Mail queue is empty" in machine.run("stagepost", "queue", "list").stdout,
+                 "an empty queue", 5 * PATIENCE)
+    machine.run("systemctl", "stop", "stagepost")
+    machine.run("journalctl", "--sync")
+    assert machine.journal().count("event=delivered ") - count == 12000
