@@ -8,45 +8,53 @@ or changed, he sees no byte of it, the others go on within bounds, and the log s
 import contextlib
 import json
 import os
-import pwd
 import random
 import shutil
 import tempfile
 import time
 
 import pytest
+import slapd
 from freeze_mail import MEMBERS, expanded, sender_of
-from inside import NEEDS, OWNER, PROCESSES, USERS
+from inside import NEEDS, PROCESSES, USERS
 from records import Records
+from postgresql import SCHEMA, several
 from scene import SENDERS, Scene
+from slapd import BASE, START, Slapd, person
 from smtp import Client
-from stagepost import is_alive, wait_until
+from stagepost import wait_until
 from taken import Taken
+from taken_judge import PEACE, SPARES, Watch, leaks, lost_wrongly, names
 from test_check_running import check
 from common.holdings import all_queued
-from common.ledger import Generator, Ledger, find_leaks, judge, make_named_message
+from common.ledger import Generator, Ledger, judge, make_named_message
 from common.record import record
 
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
 PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd remote lmtp local pipe list resolve directory "
-                          "send queue").split()
-# Whose mail he has in his hands: it may be lost with him, or be his to read.
-OWN = {"smtpd": (), "remote": ("b.test",), "lmtp": ("l.test",), "local": ("a.test", "d.test", SENDERS),
-       "pipe": ("p.test",), "list": ("d.test",), "directory": ()}  # the others: all
+                          "send queue launch").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
-MEMORY = 256 << 10  # KiB, of any other process
-DESCRIPTORS = 20000  # the same, at any time
-SPARES = 40  # files that "queue" keeps between messages, three times
-MORE = 3 * SPARES + 80  # descriptors that may be left when he is gone: these, and honest mail's
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
               "directory_refused", "directory_lost", "directory_strange")
-COMPLAINTS_A_SECOND = 40
-PEACE = 60  # seconds after his end: mail flows
-SERVICES = {"local": ("maildir",), "lmtp": ("box",), "pipe": ("run",)}
-OPEN = 20  # messages that a client may have begun to bring him when he was taken over
+COMPLAINTS_A_SECOND = 5
+COMPLAINTS_AT_ONCE = 250
+JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
+# What one may have at once, of what he asks for without end.
+BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
+          "connections to send": 32, "connections to launch": 8}
+NUMBERS = {"smtpd": 2 * SESSIONS // 2 + 4 * 128}
+# Of triggers that he names, whose they are.
+TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
+MADE_UP = ("probe", "thief", "anna", "a>")  # recipients
 LEAST = 10  # acts, that he be worth his time
 QUIET = 15  # and what can be delivered is
+
+LDAP = """directory {{
+  backend = ldap path = "{path}" url = {{ "{url}" }} base = "{base}" bind_dn = "{reader}"
+  password_file = "{password}" map = {{ "domain.service='maildir'" }}
+}}
+"""
 
 pytestmark = NEEDS
 
@@ -54,7 +62,8 @@ pytestmark = NEEDS
 class Load(Generator):
     """Honest mail to each kind of recipient."""
 
-    def __init__(self, scene, ledger, seed):
+    def __init__(self, scene, ledger, seed, extra):
+        self.extra = extra  # an address of the directory's, in place of a list
         super().__init__(ledger, lambda: Client(scene.mx, timeout=5), None, connections=4,
                          pause=0.02, seed=seed)
 
@@ -62,40 +71,32 @@ class Load(Generator):
         number = self.next_number()
         message, sha256 = make_named_message(number, source, SIZES)
         ways = [f"box{number}@a.test", f"u{number}@b.test", f"u{number}@l.test",
-                f"u{number}@p.test", "list@d.test"]
+                f"u{number}@p.test", self.extra or "list@d.test"]
         recipients = source.choice((*([way] for way in ways), ways[:3]))
         self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
         self.send_whole(client, number, sender_of(number), recipients, message)
 
 
-def read_status(pid, name):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/status", encoding="ascii") as status:
-            for line in status:
-                if line.startswith(name):
-                    return int(line.split()[1])
-    return 0
-
-
-def descriptors(pid):
-    with contextlib.suppress(OSError):
-        return len(os.listdir(f"/proc/{pid}/fd"))
-    return 0
+def make_scene(node, directory):
+    """A node with every way out and bounds that can be reached, not started."""
+    bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
+        f"stage {name} {{ concurrency = {JOBS} destination_concurrency = {JOBS} }}\n"
+        for name in ("box", "run", "maildir", "remote", "list"))
+    made = Scene(node, PROCESSES + directory, start=False, switch_user=True)
+    made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
+        "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
+    made.mx.write_configuration()
+    shutil.chown(made.mx.mail, USERS["local"])
+    return made
 
 
 @pytest.fixture
 def scene(node, ground):
     data = ground.directory("data")
     shutil.chown(data, USERS["directory"])
-    made = Scene(node, PROCESSES + f'directory {{ path = "{data}/directory.db" }}\n', start=False,
-                 switch_user=True)
-    mx = made.mx
-    mx.settings = mx.settings.replace("smtpd_workers = 1", f"smtpd_workers = 2\nspares = {SPARES}").replace(
-        "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
-    mx.write_configuration()
-    shutil.chown(mx.mail, USERS["local"])
-    mx.start()
-    with Records(mx) as records:
+    made = make_scene(node, f'directory {{ path = "{data}/directory.db" }}\n')
+    made.mx.start()
+    with Records(made.mx) as records:
         records.put("domain", "d.test", "kind local", "service maildir")
         for member in (*MEMBERS, "owner@d.test"):
             records.put("address", member, "kind mailbox")
@@ -110,56 +111,6 @@ def ledger():
         made = Ledger(os.path.join(directory, "ledger"))
         yield made
         made.close()
-
-
-class Watch:
-    """The bounds on all others."""
-
-    def __init__(self, mx, without):
-        self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
-        self.names = {pid: name for name in ("smtpd", "queue", "send", "resolve", "remote", "lmtp",
-                                             "local", "pipe", "list", "directory")
-                      for pid in mx.pids(name)}
-        self.before = {pid: descriptors(pid) for pid in self.pids}
-        self.most = dict(self.before)
-
-    def look(self):
-        for pid in self.pids:
-            self.most[pid] = max(self.most[pid], descriptors(pid))
-
-    def is_over(self, pid):
-        return descriptors(pid) > self.before[pid] + MORE
-
-    def problems(self):
-        with contextlib.suppress(AssertionError):  # what waited for him comes in one burst
-            wait_until(lambda: not any(map(self.is_over, self.pids)), "all is given back", PEACE)
-        for pid in self.pids:
-            name = self.names.get(pid, "supervisor")
-            if not is_alive(pid):
-                yield f"{name} has ended"
-            if read_status(pid, "VmHWM") > MEMORY:
-                yield f"{name} has had {read_status(pid, 'VmHWM')} KiB"
-            if self.most[pid] > DESCRIPTORS:
-                yield f"{name} has had {self.most[pid]} descriptors"
-            if self.is_over(pid):
-                yield f"{name} has kept {descriptors(pid)} descriptors, {self.before[pid]} before"
-
-
-def is_his(program, recipient):
-    domains = OWN.get(program)
-    return domains is None or recipient.partition("@")[2] in domains
-
-
-def leaks(program, taken, entries, since):
-    """Bytes that he came by, of messages that are not his to deliver."""
-    may = lambda _, number: (program == "smtpd" and since - OPEN < number <= since) or any(
-        is_his(program, recipient) for recipient in entries.get(number, {"recipients": ()})[
-            "recipients"])
-    found = []
-    for heard in taken.heard:
-        found += [leak for leak in find_leaks([(program, [program], heard)], may)
-                  if "of them []" not in leak]
-    return found
 
 
 def hold(mx, program, seed, end):
@@ -183,17 +134,6 @@ def hold(mx, program, seed, end):
     return taken, watch
 
 
-def names(complaint, taken):
-    """Whether it says who: his process, his program, his user, his socket or his service."""
-    uid = 0 if taken.is_root else pwd.getpwnam(USERS.get(taken.program, OWNER)).pw_uid
-    return any(complaint.get(field) in his for field, his in (
-        ("pid", (str(taken.pid),)), ("program", (taken.program,)), ("uid", (str(uid),)),
-        ("service", SERVICES.get(taken.program, (taken.program,))),
-        ("server", (f"unix:{taken.mx.run}/{taken.program}",)),
-        ("peer", (f"uid:{uid}", f"uid {uid}", f"{taken.mx.run}/{taken.program}",
-                  *SERVICES.get(taken.program, (taken.program,))))))
-
-
 def take_over(scene, ledger, program, seed):
     """What went wrong. Who ends at once what he has taken over is let have the next one."""
     mx = scene.mx
@@ -208,9 +148,16 @@ def take_over(scene, ledger, program, seed):
     complaints = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
     acts = sum(taken.acts for taken in lives)
     problems = [f"{len(complaints)} complaints in {SECONDS} s"] if (
-        len(complaints) > 50 + COMPLAINTS_A_SECOND * SECONDS) else []
+        len(complaints) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * SECONDS) else []
     if not any(names(complaint, taken) for complaint in complaints for taken in lives):
         problems.append(f"nobody says who misbehaved in {acts} acts: {complaints[:5]}")
+    bounds = BOUNDS | ({"numbers": NUMBERS[program]} if program in NUMBERS else {})
+    problems += [f"{count} {what} at once, {bounds[what]} allowed" for taken in lives
+                 for what, count in taken.most.items() if count > bounds[what]]
+    if program not in ("send", "queue"):
+        problems += [f"he has set the trigger {name}" for name in sorted(watch.named)
+                     if not name.startswith(("host.127", "service.", "host.[127")) and
+                     program not in TRIGGERS.get(name, ())]
     if acts < LEAST:
         problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
     problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known, since)]
@@ -237,32 +184,24 @@ def reports(scene):
         yield from scene.mx.maildir(f"{box}@{SENDERS}").messages()
 
 
-def lost_wrongly(verdict, spans):
-    """What no process that was taken over had in its hands. SPANS: {program: (since, until)}"""
-    for line in verdict.lost:
-        recipient, _, number = line.partition(", message ")
-        if not any(is_his(program, recipient) and since - 50 <= int(number) <= until
-                   for program, (since, until) in spans.items()):
-            yield line
-
-
-def test_each_process_in_turn(scene, ledger, capsys):
+def campaign(scene, ledger, programs, extra=None):
+    """Each of PROGRAMS in turn: (what a record says of it, its problems, the verdict, losses)."""
     mx = scene.mx
     begun = time.monotonic()
-    load = Load(scene, ledger, SEED)
+    load = Load(scene, ledger, SEED, extra)
     counts = {"processes taken over": 0, "calls": 0, "acts": 0, "complaints in the log": 0}
     problems, spans = [], {}
     try:
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
-        for place, program in enumerate(PROGRAMS):
+        for place, program in enumerate(programs):
             lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,
                                                                    SEED + place)
             spans[program] = span
             settled = len(ledger.known)
             wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
             problems += [f"{program}: {one}" for one in (*wrong, *watch.problems())]
-            print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, {wrong}, at "
-                  f"{time.monotonic() - begun:.0f} s", flush=True)
+            print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, "
+                  f"{wrong}, at {time.monotonic() - begun:.0f} s", flush=True)
             counts["processes taken over"] += len(lives)
             counts["acts"] += acts
             counts["calls"] += sum(sum(taken.counts.values()) for taken in lives)
@@ -272,21 +211,68 @@ def test_each_process_in_turn(scene, ledger, capsys):
     settle(scene)
     status, out, errors = check(mx, "--json")
     problems += [f"check --running: {line}" for line in out.splitlines()]
-    copies = [(to, text) for to, text, _ in scene.copies() if to.partition("@")[0] not in ("probe", "thief", "anna")]
+    copies = [(to, text) for to, text, _ in scene.copies() if to.partition("@")[0] not in MADE_UP]
     verdict = judge(ledger, copies, all_queued(mx), reports(scene))
     lost = list(lost_wrongly(verdict, spans))
-    line = record(
-        "inside", title="Processes that are taken over", what=__doc__.replace("\n", " "),
-        command="make inside", seconds=time.monotonic() - begun, filesystem="ext4", counts={
-            **counts, "messages answered 250": verdict.accepted,
-            "recipients delivered": verdict.delivered, "recipients that wait": verdict.queued,
-            "lost by who had them": len(verdict.lost) - len(lost), "lost": len(lost),
-            "corrupt": len(verdict.corrupt), "bounds, leaks and silences": len(problems)},
-        zero=("lost", "corrupt", "bounds, leaks and silences"))
+    assert verdict.accepted > SECONDS * len(programs), "the load was too small to mean anything"
+    assert (status, errors) == (0, "") or problems
+    counts = {**counts, "messages answered 250": verdict.accepted,
+              "recipients delivered": verdict.delivered, "recipients that wait": verdict.queued,
+              "lost by who had them": len(verdict.lost) - len(lost), "lost": len(lost),
+              "corrupt": len(verdict.corrupt), "bounds, leaks and silences": len(problems)}
+    return time.monotonic() - begun, counts, problems, verdict, lost
+
+
+def conclude(said, capsys, name, title):
+    seconds, counts, problems, verdict, lost = said
+    line = record(name, title=title, what=__doc__.replace("\n", " "), command="make inside",
+                  seconds=seconds, filesystem="ext4", counts=counts,
+                  zero=("lost", "corrupt", "bounds, leaks and silences"))
     with capsys.disabled():
         print(f"\n  INSIDE_SEED={SEED} {line}")
-    assert verdict.accepted > SECONDS * len(PROGRAMS), "the load was too small to mean anything"
     assert not problems, "\n".join(problems)
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert not lost, lost[:20]
-    assert (status, errors) == (0, "")
+
+
+def test_each_process_in_turn(scene, ledger, capsys):
+    said = campaign(scene, ledger, PROGRAMS)
+    conclude(said, capsys, "inside", "Processes that are taken over")
+
+
+def test_with_ldap(node, ground, ledger, capsys):
+    """The one that follows LDAP servers, with a password for them."""
+    path = ground.directory("slapd")
+    server = Slapd(os.path.join(path, "one")).load(START + person("ann")).start()
+    try:
+        data = ground.directory("data")
+        with open(f"{data}/password", "w", encoding="ascii") as file:
+            file.write(slapd.PASSWORD + "\n")
+        for each in data, f"{data}/password":
+            shutil.chown(each, USERS["directory"])
+        made = make_scene(node, LDAP.format(
+            path=f"{data}/ldap.db", url=server.url, base=BASE, reader=slapd.READER,
+            password=f"{data}/password"))
+        made.mx.start().log.wait("ldap_followed")
+        said = campaign(made, ledger, ["directory"], "ann@example.org")
+        made.close()
+        conclude(said, capsys, "inside_ldap", "What follows LDAP is taken over")
+    finally:
+        server.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def test_with_postgresql(node, ground, ledger, capsys):
+    with several(ground) as make:
+        server = make("a")
+        with open(SCHEMA, encoding="utf-8") as schema:
+            server.sql(schema.read())
+        server.sql("INSERT INTO domain (name, kind, service) VALUES"
+                   " ('example.org', 'local', 'maildir');"
+                   "INSERT INTO address (address, kind) VALUES ('ann@example.org', 'mailbox')")
+        made = make_scene(node, "directory { backend = postgresql  database = "
+                          f'{{ "{server.conninfo()}" }} }}\n')
+        made.mx.start().log.wait("store_connected", role="read")
+        said = campaign(made, ledger, ["directory"], "ann@example.org")
+        made.close()
+        conclude(said, capsys, "inside_postgresql", "What asks PostgreSQL is taken over")
