@@ -6,7 +6,7 @@ T = 60
 CUTS = 300
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
-PROGRAMS = stagepost queue send resolve list remote lmtp local pipe smtpd directory \
+PROGRAMS = stagepost queue send resolve list remote lmtp local pipe launch smtpd directory \
 	directory-ldap directory-postgresql
 
 build/build.ninja:
@@ -14,7 +14,8 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants reproducible soak model fuzz reliability reliability-page install uninstall fresh clean help packages
+	partition mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	fresh clean help packages
 
 all: build/build.ninja ## build the release tree: build/stagepost
 	@ninja -C build
@@ -64,6 +65,9 @@ kill: all ## kill -9 at every system call, and for ten minutes at random; about 
 freeze: all ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
 	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/test_freeze.py -s
 
+inside: all ## each process is taken over for a minute while mail flows; ten minutes
+	@INSIDE_SECONDS=$${INSIDE_SECONDS:-60} tests/e2e/run tests/e2e/test_taken_over.py -s
+
 faults: all ## every call of every process fails once, with each error; about an hour
 	@tests/e2e/faults
 
@@ -77,7 +81,7 @@ hostile: all ## hostile clients, servers and name servers, published flaws, the 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
 	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) kill && \
-		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && \
+		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) inside && \
 		$(MAKE) partition && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
 	@$(MAKE) reliability-page

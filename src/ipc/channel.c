@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ struct ipc_channel {
 	struct waiting *first;
 	struct waiting **end;
 	size_t backlog;
+	const char *peer; /* NULL: nobody named it */
 	bool is_paused;
 	bool is_in_call; /* of a handler: what it closes is freed afterwards */
 	bool is_closed;
@@ -124,6 +126,16 @@ static bool read_header(const char *packet, size_t length, struct ipc_message *m
 	return le16toh(header.version) == IPC_VERSION;
 }
 
+enum { PEER_SIZE = 32 };
+
+static const char *peer_of(const struct ipc_channel *channel, char text[PEER_SIZE])
+{
+	if (channel->peer != NULL)
+		return channel->peer;
+	snprintf(text, PEER_SIZE, "uid:%lu", (unsigned long)os_socket_peer_user(channel->socket));
+	return text;
+}
+
 /* One packet. False when no more can be read now. */
 static bool receive(struct ipc_channel *channel)
 {
@@ -139,7 +151,10 @@ static bool receive(struct ipc_channel *channel)
 		return false;
 	}
 	if (length < 0 || !read_header(packet, (size_t)length, &message)) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("length", length));
+		char peer[PEER_SIZE];
+
+		log_event_rated(EVENT_IPC_REFUSED, log_number("length", length),
+				log_string("peer", peer_of(channel, peer)));
 		close_all(message.descriptors, message.descriptor_count);
 		mark_lost(channel);
 		return false;
@@ -247,9 +262,22 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 		fail(channel, "send", (int)sent);
 }
 
+void ipc_channel_set_peer(struct ipc_channel *channel, const char *name)
+{
+	channel->peer = name;
+}
+
+void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type)
+{
+	char peer[PEER_SIZE];
+
+	log_event_rated(EVENT_IPC_REFUSED, log_number("type", type),
+			log_string("peer", peer_of(channel, peer)));
+}
+
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
 {
-	log_event_rated(EVENT_IPC_REFUSED, log_number("type", type));
+	ipc_channel_log_refused(channel, type);
 	mark_lost(channel);
 }
 

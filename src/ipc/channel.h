@@ -47,9 +47,14 @@ void ipc_channel_close(struct ipc_channel *channel);
  * when the message has to wait. A BODY over the bound is a broken invariant. */
 void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
 		      const int *descriptors, size_t descriptor_count);
+/* Who is at the other end, for the log; NAME lives longer than the channel. Without it, that is
+ * the user who connected. */
+void ipc_channel_set_peer(struct ipc_channel *channel, const char *name);
 /* The message of TYPE that the handler has just been given is malformed: logs that and
  * ends the connection, of which lost() is told. Nothing more comes from it. */
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
+/* The first half of that, for who closes the channel himself. */
+void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type);
 /* Bytes that wait to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
 /* Stops or goes on reading. */

@@ -65,6 +65,7 @@ static void try_connect(void *context)
 		return;
 	}
 	client->channel = ipc_channel_new(client->loop, socket, &channel_handler, client);
+	ipc_channel_set_peer(client->channel, client->path);
 	client->handler->connected(client->context);
 }
 

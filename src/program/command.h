@@ -114,6 +114,8 @@ struct config *command_config(const char *file);
 MUST_CHECK int command_config_load(const char *file, struct config **config_out);
 
 int command_serve(const struct command *command, int argc, char **argv);
+extern const struct command_option command_check_options[];
+extern const struct command_exit command_check_exits[];
 int command_check(const struct command *command, int argc, char **argv);
 int command_config_print(const struct command *command, int argc, char **argv);
 int command_manual(const struct command *command, int argc, char **argv);

@@ -72,8 +72,11 @@ const struct command commands[] = {
 	 command_reload, command_config_options, NULL, NULL},
 	{"stop", "", "Stops the mail system that runs, and waits until it has ended.", "",
 	 command_stop, command_config_options, NULL, NULL},
-	{"check", "", "Checks a configuration: says everything that is wrong.", "", command_check,
-	 command_config_options, NULL, NULL},
+	{"check", "", "Checks a configuration, or the node that runs with it: says what is wrong.",
+	 "With --running each process of the node is compared with the table of what it may be\n"
+	 "and have: users, groups, capabilities, sandbox, and each descriptor that it has open.\n"
+	 "A line is printed for each thing that is not in it.\n",
+	 command_check, command_check_options, command_check_exits, NULL},
 	{"config", "", "Prints the configuration in force, defaults included.", "",
 	 command_config_print, command_config_options, NULL, NULL},
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,

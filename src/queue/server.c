@@ -93,7 +93,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)
 		ok = false;
 	if (!ok) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("type", message->type));
+		ipc_channel_log_refused(client->channel, message->type);
 		client_close(client);
 	}
 }

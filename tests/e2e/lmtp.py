@@ -56,7 +56,7 @@ class Server:
         is_lmtp = True
         say = lambda text: (wfile.write(text.encode() + b"\r\n"), wfile.flush())
         say("220 faulty LMTP")
-        while line := rfile.readline().decode().rstrip("\r\n"):
+        while line := rfile.readline().decode(errors="replace").rstrip("\r\n"):
             verb = line[:4].upper()
             if verb in ("LHLO", "EHLO"):
                 is_lmtp = verb == "LHLO"

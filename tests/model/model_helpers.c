@@ -117,6 +117,18 @@ void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
 	model_fail("message %u of \"queue\" is refused", type);
 }
 
+void ipc_channel_set_peer(struct ipc_channel *channel, const char *name)
+{
+	(void)channel;
+	(void)name;
+}
+
+void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type)
+{
+	(void)channel;
+	(void)type;
+}
+
 size_t ipc_channel_backlog(const struct ipc_channel *channel)
 {
 	(void)channel;

@@ -3,10 +3,18 @@
  * inside - makes a running process make a system call, and tells what came of it.
  *
  * usage: inside PID NAME [ARGUMENT]...
+ *        inside PID
+ *
+ * The second stops it for longer: it reads "NAME [ARGUMENT]..." from standard input, a line
+ * for each call, answers each with a line, and lets the process go on at the end of the input.
  *
  * An argument is a number (decimal, 0x..., negative) or =TEXT, which is written to the
  * process's own stack and handed over as its address; =@unix:PATH and =@inet:PORT
- * are socket addresses (127.0.0.1), ~HEX are bytes, *SIZE is that many zero bytes.
+ * are socket addresses (127.0.0.1), ~HEX are bytes, *SIZE is that many zero bytes. &SIZE
+ * is room for as many, whose first, as many as the call returns, are printed in
+ * hexadecimal behind the result. +DESCRIPTOR:HEX is a struct msghdr with these bytes
+ * and that descriptor (-1: none), ?SIZE one with room for so many bytes, which are printed
+ * in the same way, and for descriptors: these are printed behind them.
  * A call that made a child is seen to: the child is killed. What the call returns is
  * printed: a number, or -ERRNO as its name. For root.
  *
@@ -39,10 +47,19 @@
 #error "written for x86-64"
 #endif
 
-enum { ARGUMENTS_MAX = 6, RED_ZONE = 4096, SCAN = 1 << 20 };
+enum {
+	ARGUMENTS_MAX = 6,
+	RED_ZONE = 4096,
+	SCAN = 1 << 20,
+	BYTES_MAX = 80 * 1024, /* of the stack that every process has */
+	DESCRIPTORS_MAX = 16,
+	LINE_MAX_SIZE = 4 * BYTES_MAX,
+};
 
 static pid_t target;
 static int kept_signal;
+static uint64_t room;    /* where what the call returns is, in the process */
+static uint64_t control; /* where the descriptors are that come with it */
 
 static _Noreturn void fail(const char *what)
 {
@@ -105,29 +122,76 @@ static size_t read_hex(const char *text, char *out)
 	return length;
 }
 
+static uint64_t push(const void *data, size_t size, uint64_t *stack)
+{
+	*stack = (*stack - size) & ~63ULL;
+	write_there(*stack, data, size);
+	return *stack;
+}
+
+/* A struct msghdr around DATA, with DESCRIPTOR, or with room for descriptors. */
+static uint64_t push_message(const void *data, size_t size, const int *descriptor, bool is_room,
+			     uint64_t *stack)
+{
+	union {
+		char bytes[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+		struct cmsghdr header;
+	} ancillary = {{0}};
+	struct msghdr message = {0};
+	struct iovec piece;
+
+	piece = (struct iovec){(void *)(uintptr_t)push(data, size, stack), size};
+	if (descriptor != NULL) {
+		ancillary.header =
+			(struct cmsghdr){CMSG_LEN(sizeof *descriptor), SOL_SOCKET, SCM_RIGHTS};
+		memcpy(CMSG_DATA(&ancillary.header), descriptor, sizeof *descriptor);
+		message.msg_controllen = CMSG_SPACE(sizeof *descriptor);
+	}
+	if (is_room) {
+		room = (uintptr_t)piece.iov_base;
+		message.msg_controllen = sizeof ancillary;
+	}
+	message.msg_control = (void *)(uintptr_t)push(&ancillary, sizeof ancillary, stack);
+	control = is_room ? (uintptr_t)message.msg_control : 0;
+	message.msg_iov = (void *)(uintptr_t)push(&piece, sizeof piece, stack);
+	message.msg_iovlen = 1;
+	return push(&message, sizeof message, stack);
+}
+
 /* The value of ARGUMENT, what it points to being written below *STACK. */
 static uint64_t place_argument(const char *argument, uint64_t *stack)
 {
-	char bytes[4096] = {0};
-	size_t size;
+	static char bytes[BYTES_MAX];
+	size_t size = (size_t)atoi(argument + 1);
+	int descriptor = atoi(argument + 1);
 
-	if (strlen(argument) >= sizeof bytes)
-		fail(argument);
-	if (argument[0] == '*')
-		size = (size_t)atoi(argument + 1);
-	else if (argument[0] == '~')
-		size = read_hex(argument + 1, bytes);
-	else if (argument[0] != '=')
-		return (uint64_t)strtoll(argument, NULL, 0);
-	else if (argument[1] == '@')
-		size = make_address(argument + 2, bytes);
-	else
-		size = strlen(strcpy(bytes, argument + 1)) + 1;
+	if (strlen(argument) / 2 >= sizeof bytes)
+		fail("too long");
+	memset(bytes, 0, sizeof bytes);
 	if (size > sizeof bytes)
 		size = sizeof bytes;
-	*stack = (*stack - size) & ~63ULL;
-	write_there(*stack, bytes, size);
-	return *stack;
+	switch (argument[0]) {
+	case '*':
+		return push(bytes, size, stack);
+	case '&':
+		return room = push(bytes, size, stack);
+	case '~':
+		return push(bytes, read_hex(argument + 1, bytes), stack);
+	case '?':
+		return push_message(bytes, size, NULL, true, stack);
+	case '+':
+		size = read_hex(strchr(argument, ':') + 1, bytes);
+		return push_message(bytes, size, descriptor >= 0 ? &descriptor : NULL, false,
+				    stack);
+	case '=':
+		if (strlen(argument) >= sizeof bytes)
+			fail("too long");
+		size = argument[1] == '@' ? make_address(argument + 2, bytes)
+					  : strlen(strcpy(bytes, argument + 1)) + 1;
+		return push(bytes, size, stack);
+	default:
+		return (uint64_t)strtoll(argument, NULL, 0);
+	}
 }
 
 /* Why it stopped: an enum __ptrace_eventcodes, or 0. A signal that comes meanwhile is
@@ -189,6 +253,8 @@ static int64_t call_inside(int number, int count, char **arguments)
 	if (ptrace(PTRACE_GETREGS, target, NULL, &before) != 0)
 		fail("cannot read its registers");
 	stack = before.rsp - RED_ZONE;
+	room = 0;
+	control = 0;
 	for (int i = 0; i < count; i++)
 		values[i] = place_argument(arguments[i], &stack);
 	during = before;
@@ -219,28 +285,88 @@ static int number_of(const char *name)
 	return number;
 }
 
+static void read_there(uint64_t address, void *data, size_t size)
+{
+	struct iovec here = {data, size};
+	struct iovec there = {(void *)(uintptr_t)address, size};
+
+	if (process_vm_readv(target, &here, 1, &there, 1, 0) != (ssize_t)size)
+		fail("cannot read its stack");
+}
+
+static void print_descriptors(void)
+{
+	union {
+		char bytes[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+		struct cmsghdr header;
+	} ancillary;
+	int descriptors[DESCRIPTORS_MAX];
+	size_t size;
+
+	read_there(control, &ancillary, sizeof ancillary);
+	if (ancillary.header.cmsg_level != SOL_SOCKET || ancillary.header.cmsg_type != SCM_RIGHTS)
+		return;
+	size = ancillary.header.cmsg_len - CMSG_LEN(0);
+	if (size > sizeof descriptors)
+		return;
+	memcpy(descriptors, CMSG_DATA(&ancillary.header), size);
+	for (size_t i = 0; i < size / sizeof *descriptors; i++)
+		printf(" %d", descriptors[i]);
+}
+
+static void print_result(int64_t result)
+{
+	static unsigned char bytes[BYTES_MAX];
+
+	if (result < 0 && result > -4096)
+		printf("-%s", strerrorname_np((int)-result));
+	else
+		printf("%lld", (long long)result);
+	if (room != 0 && result >= 0 && result <= BYTES_MAX) {
+		read_there(room, bytes, (size_t)result);
+		putchar(' ');
+		for (int64_t i = 0; i < result; i++)
+			printf("%02x", bytes[i]);
+		if (control != 0)
+			print_descriptors();
+	}
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void run_session(void)
+{
+	static char line[LINE_MAX_SIZE];
+
+	while (fgets(line, sizeof line, stdin) != NULL) {
+		char *words[ARGUMENTS_MAX + 2] = {NULL};
+		int count = 0;
+
+		for (char *word = strtok(line, " \n"); word != NULL && count <= ARGUMENTS_MAX;
+		     word = strtok(NULL, " \n"))
+			words[count++] = word;
+		if (count > 0)
+			print_result(call_inside(number_of(words[0]), count - 1, words + 1));
+	}
+}
+
 int main(int argc, char **argv)
 {
-	int64_t result;
-	int number;
-
-	if (argc < 3 || argc > 3 + ARGUMENTS_MAX) {
-		fputs("usage: inside PID NAME [ARGUMENT]...\n", stderr);
+	if (argc < 2 || argc > 3 + ARGUMENTS_MAX) {
+		fputs("usage: inside PID [NAME [ARGUMENT]...]\n", stderr);
 		return 2;
 	}
 	target = atoi(argv[1]);
-	number = number_of(argv[2]);
 	if (ptrace(PTRACE_SEIZE, target, NULL,
 		   PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE) != 0 ||
 	    ptrace(PTRACE_INTERRUPT, target, NULL, NULL) != 0)
 		fail("cannot stop it");
 	(void)wait_stop();
-	result = call_inside(number, argc - 3, argv + 3);
+	if (argc > 2)
+		print_result(call_inside(number_of(argv[2]), argc - 3, argv + 3));
+	else
+		run_session();
 	if (ptrace(PTRACE_DETACH, target, NULL, kept_signal) != 0)
 		fail("cannot let it go");
-	if (result < 0 && result > -4096)
-		printf("-%s\n", strerrorname_np((int)-result));
-	else
-		printf("%lld\n", (long long)result);
 	return 0;
 }

@@ -187,6 +187,7 @@ static bool on_hello(struct helper *helper, struct str body)
 	helper->service = memory_alloc(hello.service.length + 1);
 	memcpy(helper->service, hello.service.data, hello.service.length);
 	helper->service[hello.service.length] = '\0';
+	ipc_channel_set_peer(helper->channel, helper->service);
 	helper->concurrency = is_for(helper, RESOLVE) ? 0 : hello.concurrency;
 	helpers->handler->joined(helpers->context, str_from(helper->service));
 	return true;
@@ -251,7 +252,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		break;
 	}
 	if (!is_good) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("type", message->type));
+		ipc_channel_log_refused(helper->channel, message->type);
 		helper_close(helper);
 	}
 }

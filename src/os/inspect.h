@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: ISC
+/*
+ * os/inspect.h - what the kernel tells of another process: who it is, what it may, what it has
+ * open. (proc(5))
+ *
+ * A process that ends meanwhile is -ESRCH or -ENOENT; one that this process may not look into
+ * is -EACCES or -EPERM.
+ */
+#ifndef OS_INSPECT_H
+#define OS_INSPECT_H
+
+#include "base/attributes.h"
+#include "os/process.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { OS_INSPECT_GROUPS_MAX = 64 };
+
+enum os_inspect_set {
+	OS_INSPECT_INHERITABLE,
+	OS_INSPECT_PERMITTED,
+	OS_INSPECT_EFFECTIVE,
+	OS_INSPECT_BOUNDING,
+	OS_INSPECT_AMBIENT,
+	OS_INSPECT_SETS,
+};
+
+struct os_inspect_status {
+	pid_t parent;
+	uid_t users[4]; /* real, effective, saved, of files */
+	gid_t groups[4];
+	gid_t others[OS_INSPECT_GROUPS_MAX]; /* supplementary */
+	size_t other_count;                  /* may be more than there is room for */
+	uint64_t capabilities[OS_INSPECT_SETS];
+	bool may_not_gain;   /* no_new_privs */
+	unsigned seccomp;    /* 2: filters */
+	unsigned filters;    /* how many; 0: a kernel before 5.9 does not tell */
+	bool may_be_trapped; /* others of its user may trace it: it is "dumpable" */
+};
+
+/* What is done with each descriptor: its number, what it leads to ("socket:[123]",
+ * "/a/file"), and its flags as of open(2). */
+typedef void os_inspect_each(void *context, int number, const char *target, unsigned flags);
+
+MUST_CHECK int os_inspect_status(pid_t pid, struct os_inspect_status *out);
+/* The path of the file that it runs. */
+MUST_CHECK int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE]);
+MUST_CHECK int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context);
+/* Calls EACH with each process of the machine and its parent. */
+MUST_CHECK int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent),
+				    void *context);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: ISC
+#include "program/rights.h"
+#include <linux/capability.h>
+#include <string.h>
+
+#define CAPABILITY(number) (UINT64_C(1) << (number))
+
+static const uint64_t FILES = CAPABILITY(CAP_DAC_OVERRIDE);
+static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
+
+/* What a row has of a large message that others handed it: its file is named anew when it is
+ * queued and when it is done, while who had it has yet to hear of that. */
+#define CONTENT_TO_WRITE                   \
+	{RIGHTS_QUEUE, "pid", true},       \
+	{                                  \
+		RIGHTS_QUEUE, "todo", true \
+	}
+#define CONTENT_TO_READ                                               \
+	{RIGHTS_QUEUE, "todo", false}, {RIGHTS_QUEUE, "mess", false}, \
+	{                                                             \
+		RIGHTS_QUEUE, "pid", false                            \
+	}
+
+static const struct rights table[] = {
+	{"stagepost", /* the supervisor */
+	 "root",
+	 UINT64_MAX,
+	 {"all"},
+	 {"all"},
+	 RIGHTS_PIPES | RIGHTS_LOG,
+	 {{RIGHTS_RUN, "stagepost.pid", true}}},
+	{"smtpd",
+	 "process",
+	 0,
+	 {"listen"},
+	 {"queue", "directory"},
+	 RIGHTS_CLIENTS | RIGHTS_CONFINED,
+	 {CONTENT_TO_WRITE}},
+	{"queue",
+	 "owner",
+	 FILES,
+	 {"queue"},
+	 {"smtpd", "list", "send"},
+	 RIGHTS_CONFINED | RIGHTS_LOG,
+	 {{RIGHTS_QUEUE, ".", false},
+	  {RIGHTS_QUEUE, "lock/queue", true},
+	  {RIGHTS_QUEUE, "pid", true},
+	  {RIGHTS_QUEUE, "mess", true},
+	  {RIGHTS_QUEUE, "todo", true},
+	  {RIGHTS_QUEUE, "info", false},
+	  {RIGHTS_QUEUE, "local", false},
+	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
+	{"send",
+	 "owner",
+	 FILES,
+	 {"send", "notify"},
+	 {"queue", "resolve", "remote", "lmtp", "local", "pipe", "list"},
+	 RIGHTS_CONFINED | RIGHTS_LOG,
+	 {{RIGHTS_QUEUE, ".", false},
+	  {RIGHTS_QUEUE, "lock/send", true},
+	  {RIGHTS_QUEUE, "lock/trigger", false},
+	  {RIGHTS_QUEUE, "todo", false},
+	  {RIGHTS_QUEUE, "mess", false},
+	  {RIGHTS_QUEUE, "intd", true},
+	  {RIGHTS_QUEUE, "info", true},
+	  {RIGHTS_QUEUE, "local", true},
+	  {RIGHTS_QUEUE, "remote", true},
+	  {RIGHTS_QUEUE, "bounce", true},
+	  {RIGHTS_QUEUE, "trigger", true},
+	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* how busy the processors are */
+	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
+	{"resolve", "process", 0, {NULL}, {"send", "directory"}, RIGHTS_CONFINED, {{0}}},
+	{"list",
+	 "process",
+	 0,
+	 {NULL},
+	 {"send", "queue", "directory"},
+	 RIGHTS_CONFINED,
+	 {CONTENT_TO_READ, CONTENT_TO_WRITE}},
+	{"remote",
+	 "process",
+	 0,
+	 {NULL},
+	 {"send"},
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
+	 {CONTENT_TO_READ}},
+	{"lmtp",
+	 "process",
+	 0,
+	 {NULL},
+	 {"send"},
+	 RIGHTS_SERVERS | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
+	 {CONTENT_TO_READ}},
+	{"local",
+	 "process",
+	 IDENTITIES | FILES,
+	 {NULL},
+	 {"send"},
+	 RIGHTS_CONFINED,
+	 {CONTENT_TO_READ,
+	  {RIGHTS_MAILBOXES, "", true},
+	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
+	  {RIGHTS_SYSTEM, "/sys/devices", false}}},
+	{"pipe",
+	 "process",
+	 0,
+	 {NULL},
+	 {"send", "launch"},
+	 RIGHTS_PIPES | RIGHTS_CONFINED,
+	 {CONTENT_TO_READ}},
+	{"launch",
+	 "process",
+	 IDENTITIES | CAPABILITY(CAP_KILL),
+	 {"launch"},
+	 {"pipe"},
+	 RIGHTS_PIPES | RIGHTS_UNTRACEABLE | RIGHTS_LOG,
+	 {{0}}},
+	{"directory",
+	 "process",
+	 FILES,
+	 {"directory", "socketmap"},
+	 {"smtpd", "resolve", "list"},
+	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
+		 RIGHTS_CONFINED,
+	 {{RIGHTS_DATABASE, "", true},
+	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_SYSTEM, "/dev/urandom", false}}},
+	{"directory-ldap",
+	 "process",
+	 FILES,
+	 {"directory", "socketmap"},
+	 {"smtpd", "resolve", "list"},
+	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
+		 RIGHTS_CONFINED,
+	 {{RIGHTS_DATABASE, "", true},
+	  {RIGHTS_CERTIFICATES, "", false},
+	  {RIGHTS_SYSTEM, "/dev/urandom", false},
+	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
+	  {RIGHTS_SYSTEM, "/etc/resolv.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/nsswitch.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/host.conf", false},
+	  {RIGHTS_SYSTEM, "/etc/gai.conf", false}}},
+	{"directory-postgresql",
+	 "process",
+	 0,
+	 {"directory", "socketmap"},
+	 {"smtpd", "resolve", "list"},
+	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
+		 RIGHTS_CONFINED,
+	 {{RIGHTS_CERTIFICATES, "", false}}},
+};
+
+const struct rights *rights_find(const char *program)
+{
+	for (size_t i = 0; i < COUNT_OF(table); i++)
+		if (strcmp(table[i].program, program) == 0)
+			return &table[i];
+	return NULL;
+}
+
+/* "directory-ldap" is a "directory", too. */
+static bool is_of(const char *program, const char *family)
+{
+	size_t length = strlen(family);
+
+	return strncmp(program, family, length) == 0 &&
+	       (program[length] == '\0' || program[length] == '-');
+}
+
+static bool has_peer(const struct rights *rights, const char *program)
+{
+	for (size_t i = 0; i < RIGHTS_PEERS_MAX && rights->peers[i] != NULL; i++)
+		if (is_of(program, rights->peers[i]))
+			return true;
+	return false;
+}
+
+bool rights_may_connect(const struct rights *left, const struct rights *right)
+{
+	return left == right || left == &table[0] || right == &table[0] ||
+	       (has_peer(left, right->program) && has_peer(right, left->program));
+}
+
+bool rights_may_listen(const struct rights *rights, const char *name)
+{
+	if (rights == &table[0])
+		return true;
+	for (size_t i = 0; i < RIGHTS_LISTENS_MAX && rights->listens[i] != NULL; i++)
+		if (strcmp(rights->listens[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* --- for people --- */
+
+static void append_word(struct buffer *out, size_t begin, const char *word)
+{
+	if (out->length > begin)
+		buffer_append_string(out, ", ");
+	buffer_append_string(out, word);
+}
+
+static void end_cell(struct buffer *out, size_t begin)
+{
+	buffer_append_string(out, out->length > begin ? " | " : "none | ");
+}
+
+static void append_words(struct buffer *out, const char *const *words, size_t most)
+{
+	size_t begin = out->length;
+
+	for (size_t i = 0; i < most && words[i] != NULL; i++)
+		append_word(out, begin, words[i]);
+	end_cell(out, begin);
+}
+
+static void append_capabilities(struct buffer *out, uint64_t capabilities)
+{
+	static const struct {
+		unsigned number;
+		const char *name;
+	} names[] = {{CAP_DAC_OVERRIDE, "dac_override"},
+		     {CAP_SETUID, "setuid"},
+		     {CAP_SETGID, "setgid"},
+		     {CAP_KILL, "kill"}};
+	size_t begin = out->length;
+
+	if (capabilities == UINT64_MAX)
+		append_word(out, begin, "all");
+	for (size_t i = 0; capabilities != UINT64_MAX && i < COUNT_OF(names); i++)
+		if ((capabilities & CAPABILITY(names[i].number)) != 0)
+			append_word(out, begin, names[i].name);
+	end_cell(out, begin);
+}
+
+static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} names[] = {{RIGHTS_CLIENTS, "TCP in"},
+		     {RIGHTS_SERVERS, "TCP out"},
+		     {RIGHTS_DNS, "UDP"},
+		     {RIGHTS_ROUTES, "netlink"},
+		     {RIGHTS_OUTSIDE, "UNIX outside"},
+		     {RIGHTS_PIPES, "pipes"},
+		     {RIGHTS_CONFINED, "confined"},
+		     {RIGHTS_UNTRACEABLE, "not traceable"},
+		     {RIGHTS_LOG, "log"}};
+	size_t begin = out->length;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if ((flags & mask & names[i].flag) != 0)
+			append_word(out, begin, names[i].name);
+	end_cell(out, begin);
+}
+
+static void append_places(struct buffer *out, const struct rights_place *places)
+{
+	static const char *const bases[] = {
+		[RIGHTS_SYSTEM] = "",           [RIGHTS_QUEUE] = "QUEUE",
+		[RIGHTS_RUN] = "RUN",           [RIGHTS_MAILBOXES] = "MAILBOXES",
+		[RIGHTS_DATABASE] = "DATABASE", [RIGHTS_CERTIFICATES] = "CERTIFICATES"};
+	size_t begin = out->length;
+
+	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
+		append_word(out, begin, "`");
+		buffer_append_format(out, "%s%s%s`%s", bases[places[i].base],
+				     *places[i].path != '\0' && *places[i].path != '/' ? "/" : "",
+				     places[i].path, places[i].may_write ? " rw" : " r");
+	}
+	buffer_append_string(out, out->length > begin ? " |\n" : "none |\n");
+}
+
+void rights_append_table(struct buffer *out)
+{
+	const unsigned network = RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES;
+
+	buffer_append_string(out, "| process | user | capabilities, as root | listens at | "
+				  "connected with | network | besides | files open |\n"
+				  "|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		const struct rights *row = &table[i];
+
+		buffer_append_format(out, "| `%s` | %s | ", row->program, row->user);
+		append_capabilities(out, row->capabilities);
+		append_words(out, row->listens, RIGHTS_LISTENS_MAX);
+		append_words(out, row->peers, RIGHTS_PEERS_MAX);
+		append_flags(out, row->flags, network);
+		append_flags(out, row->flags, ~network);
+		append_places(out, row->places);
+	}
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: ISC
+"""What a process that was taken over may have done, and what not: to the others, to the mail, and
+what is said of it."""
+
+import contextlib
+import os
+import pwd
+
+from inside import OWNER, USERS
+from scene import SENDERS
+from stagepost import is_alive, wait_until
+from common.ledger import find_leaks
+
+# Whose mail he has in his hands: it may be lost with him, or be his to read.
+OWN = {"smtpd": (), "remote": ("b.test",), "lmtp": ("l.test",),
+       "local": ("a.test", "d.test", "example.org", SENDERS), "pipe": ("p.test",),
+       "launch": ("p.test",), "list": ("d.test",), "directory": ()}  # the others: all
+MEMORY = 256 << 10  # KiB, of any other process
+DESCRIPTORS = 20000  # the same, at any time
+SPARES = 40  # files that "queue" keeps between messages, three times
+MORE = 3 * SPARES + 80  # descriptors that may be left when he is gone: these, and honest mail's
+PEACE = 60  # seconds after his end: mail flows
+SERVICES = {"local": ("maildir",), "lmtp": ("box",), "pipe": ("run",), "launch": ("run", "pipe")}
+OPEN = 20  # messages that a client may have begun to bring him when he was taken over
+
+
+def read_status(pid, name):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            for line in status:
+                if line.startswith(name):
+                    return int(line.split()[1])
+    return 0
+
+
+def descriptors(pid):
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    return 0
+
+
+class Watch:
+    """The bounds on all others."""
+
+    def __init__(self, mx, without):
+        self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
+        self.names = {pid: name for name in ("smtpd", "queue", "send", "resolve", "remote", "lmtp",
+                                             "local", "pipe", "launch", "list", "directory")
+                      for pid in mx.pids(name)}
+        self.before = {pid: descriptors(pid) for pid in self.pids}
+        self.triggers = f"{mx.queue}/trigger"
+        self.named = set()
+        self.most = dict(self.before)
+
+    def look(self):
+        self.named.update(os.listdir(self.triggers))
+        for pid in self.pids:
+            self.most[pid] = max(self.most[pid], descriptors(pid))
+
+    def is_over(self, pid):
+        return descriptors(pid) > self.before[pid] + MORE
+
+    def problems(self):
+        with contextlib.suppress(AssertionError):  # what waited for him comes in one burst
+            wait_until(lambda: not any(map(self.is_over, self.pids)), "all is given back", PEACE)
+        for pid in self.pids:
+            name = self.names.get(pid, "supervisor")
+            if not is_alive(pid):
+                yield f"{name} has ended"
+            if read_status(pid, "VmHWM") > MEMORY:
+                yield f"{name} has had {read_status(pid, 'VmHWM')} KiB"
+            if self.most[pid] > DESCRIPTORS:
+                yield f"{name} has had {self.most[pid]} descriptors"
+            if self.is_over(pid):
+                yield f"{name} has kept {descriptors(pid)} descriptors, {self.before[pid]} before"
+
+
+def is_his(program, recipient):
+    domains = OWN.get(program)
+    return domains is None or recipient.partition("@")[2] in domains
+
+
+def leaks(program, taken, entries, since):
+    """Bytes that he came by, of messages that are not his to deliver."""
+    may = lambda _, number: (program == "smtpd" and since - OPEN < number <= since) or any(
+        is_his(program, recipient) for recipient in entries.get(number, {"recipients": ()})[
+            "recipients"])
+    found = []
+    for heard in taken.heard:
+        found += [leak for leak in find_leaks([(program, [program], heard)], may)
+                  if "of them []" not in leak]
+    return found
+
+
+def names(complaint, taken):
+    """Whether it says who: his process, his program, his user, his socket or his service."""
+    uid = 0 if taken.is_root else pwd.getpwnam(USERS.get(taken.program, OWNER)).pw_uid
+    return any(complaint.get(field) in his for field, his in (
+        ("pid", (str(taken.pid),)), ("program", (taken.program,)), ("uid", (str(uid),)),
+        ("service", SERVICES.get(taken.program, (taken.program,))),
+        ("server", (f"unix:{taken.mx.run}/{taken.program}",)),
+        ("peer", (f"uid:{uid}", f"uid {uid}", f"{taken.mx.run}/{taken.program}",
+                  *SERVICES.get(taken.program, (taken.program,))))))
+
+
+def lost_wrongly(verdict, spans):
+    """What no process that was taken over had in its hands. SPANS: {program: (since, until)}"""
+    for line in verdict.lost:
+        recipient, _, number = line.partition(", message ")
+        if not any(is_his(program, recipient) and since - 50 <= int(number) <= until
+                   for program, (since, until) in spans.items()):
+            yield line

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: ISC
+"""What somebody says who has taken a process of a node over: all our protocols, and what almost is
+one of them."""
+
+import struct
+
+HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CONTENT = range(1, 12)
+(OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE, QUEUED,
+ MISSED, REMOVE, MANAGED, REMOVED, CLEANED, LOAD, FOUND, STANDS) = range(33, 53)
+# stage/launch.h
+GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
+SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
+TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"../../x", b"a\nb")
+# to whom the process has connections; the others: "send"
+TARGETS = {"smtpd": ("queue", "directory"), "send": ("queue",), "resolve": ("send", "directory"),
+           "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
+
+
+def u32(value):
+    return struct.pack("<I", value & 0xffffffff)
+
+
+def u64(value):
+    return struct.pack("<Q", value & (1 << 64) - 1)
+
+
+def text(value):
+    return u32(len(value)) + value
+
+
+def packet(kind, body=b"", tag=0, version=1):
+    return struct.pack("<HHI", version, kind, tag) + body
+
+
+def netstring(value):
+    return b"%d:%s," % (len(value), value)
+
+
+class Words:
+    """Of a program, chosen by a source of chance, about what it knows."""
+
+    def __init__(self, program, source):
+        self.program = program
+        self.source = source
+        self.token = b""
+        self.numbers = []  # that "queue" gave him
+        self.questions = []  # that a directory was asked
+        self.packets = []  # that he was sent, to be replayed
+        self.tags = []  # of those
+
+    def number(self):
+        return self.source.choice(self.numbers or [1]) if self.source.random() < 0.8 else \
+            self.source.choice((0, 1, 2**32, 2**63, 2**64 - 1))
+
+    def envelope(self):
+        lines = [b"stagepost 1", b"id: %d-1" % self.number(), b"from: <a@b.test>",
+                 b"to: 1 <anna@a.test>", b"to: 1 <%s>" % (b"x" * self.source.choice((5, 9000))),
+                 b"size: 9", b"at: %020d" % 7, b"end:", b"\0" * 9]
+        if self.source.random() < 0.3:  # as it should be
+            return (b"stagepost 1\nid: %d-660b1182f1e21\nstage: arrive\n"
+                    b"born: 2026-11-20T08:33:11.482913Z\nfrom: <thief@client.test>\nsize: %d\n"
+                    b"to: 1 <thief@a.test>\nend:\n" % (self.number(), self.source.choice((0, 6))))
+        return b"\n".join(self.source.choices(lines, k=self.source.randint(0, 12))) + b"\n"
+
+    def report(self):
+        choose = self.source.choice
+        return (u32(choose((0, 1, 2, 7, 2**32 - 1))) + u32(choose((0, 0, 0, 1, 255))) +
+                text(choose((b"2.0.0", b"4.4.1", b"5.1.1", b"2", b"9" * 500))) +
+                text(choose((b"done", b"a\nb", b"x" * 50000))) + text(choose(TRIGGERS)))
+
+    def target(self):
+        choose = self.source.choice
+        return (u32(choose((0, 1, 9))) + u32(choose((0, 1, 2, 7))) + text(choose(SERVICES)) +
+                text(choose((b"anna@a.test", b"", b"x" * 60000, b"a>\n"))) + text(b"") + text(b""))
+
+    def body(self, kind):
+        choose = self.source.choice
+        large = b"z" * choose((0, 1, 100, 30000, 60000))
+        return {
+            HELLO: lambda: text(choose(SERVICES)) + u32(choose((0, 1, 4 * 10**9))) +
+            text(choose((self.token, b"", b"send-" + b"0" * 32))),
+            MANAGE: lambda: text(self.token),
+            REPORT: self.report, FINISH: self.report,
+            RESOLVE: lambda: u64(self.number()) + u32(1) + text(b"") + u32(1) + u32(1) + text(b"a"),
+            RESOLVED: lambda: u64(self.number()) + u32(choose((0, 1, 7))) + u32(choose((0, 1, 4))) +
+            u64(1) + u32(choose((0, 1, 2**32 - 1))) + self.target(),
+            OPEN: lambda: u32(choose((0, 1, 16, 128, 2**32 - 1))),
+            SHARE: lambda: u64(self.number()),
+            DATA: lambda: u64(self.number()) + text(large),
+            ENVELOPE: lambda: u64(self.number()) + text(self.envelope() + large[:30000]),
+            COMMIT: lambda: u64(self.number()) + text(self.envelope()) + text(large),
+            ABANDON: lambda: u64(self.number()),
+            COMMITTED: lambda: (u64(self.number()) + u32(choose((0, 5)))) * choose((1, 1000)),
+            QUEUED: lambda: u32(0) + u64(self.number()) + text(self.envelope()),
+            REMOVE: lambda: u32(choose((0, 1, 2))) + u32(0) + u64(choose((11, 12, 13, 14, 15))),
+            REMOVED: lambda: u64(self.number()), FOUND: lambda: u32(0) + u64(self.number()),
+            STANDS: lambda: u32(0) + u64(self.number()),
+        }.get(kind, lambda: b"")()
+
+    def order(self, kind, service=None):
+        """What "pipe" and "launch" say to each other. The programs that are run are the node's."""
+        choose = self.source.choice
+        address = lambda: text(choose((b"thief@p.test", b"thief@p.test", b"x" * 2000, b"a>\n")))
+        return {
+            GREET: lambda: text(choose((self.token, b"", b"pipe-" + b"0" * 32))),
+            RUN: lambda: text(service or choose(SERVICES)) + u64(self.number()) + u64(7) +
+            address() + address(),
+            NOT_STARTED: lambda: text(choose((b"4.3.0", b"5.0.0", b"x", b"2.0.0"))) +
+            text(choose((b"no", b"a\nb", b"y" * 30000))),
+            ENDED: lambda: u32(choose((0, 9, 256 * 75, 2**32 - 1))) + u32(choose((0, 1, 2))),
+        }.get(kind, lambda: b"")()
+
+    def frame(self):
+        """Of the directory's protocol (src/directory/frame.h), to whoever it is."""
+        choose = self.source.choice
+        question = b"%d" % choose(self.questions or [1])
+        key = choose((b"a.test", b"anna@a.test", b"list@d.test", b"x" * 5000, b"\n", b"d.test"))
+        table = choose((b"domain", b"address", b"route", b"list", b"secret", b"x"))
+        words = choose((
+            (b"val", question, b"%d" % choose((0, 1000, 2**63)), b"%d" % choose((0, 9, 2**64)),
+             choose((b"kind mailbox", b"kind local", b"on domain " + key, b"= " + key, b"x"))),
+            (b"none", question, b"0", b"9"), (b"part", question, b"kind mailbox"),
+            (b"err", question, choose((b"later", b"bad", b"storage", b"?")), b"no"),
+            (b"new", b"%d" % choose((0, 9, 2**63)), table, key), (b"reset", b"other", b"1"),
+            (b"hello", b"1", b"other", b"1", b"read"), (b"down",), (b"up",), (b"ok", question, b"7"),
+            (b"get", question, table, key), (b"put", question, table, key, b"kind mailbox"),
+            (b"del", question, table, key), (b"list", question, table, b"", b"", b"9" * 9),
+            (b"since", b"other", b"0"), (b"watch",), (b"ping", question), (b"stats", question)))
+        said = netstring(b"".join(map(netstring, words))) * choose((1, 1, 1, 1000 if len(key) < 9
+                                                                     else 1))
+        return said[:choose((len(said), len(said), len(said), 9))][:60000]
+
+    def sentence(self):
+        source = self.source
+        if source.random() < (0.8 if self.program == "directory" else
+                              0.2 if "directory" in TARGETS.get(self.program, ()) else 0.02):
+            return self.frame()
+        if self.packets and source.random() < 0.15:  # a replay
+            return source.choice(self.packets)
+        if source.random() < {"launch": 0.9, "pipe": 0.3}.get(self.program, 0.01):
+            kind = source.choice((*range(1, 8), 99))
+            said = self.order(kind)
+        else:
+            kind = source.choice((*range(1, 12), *range(33, 53), *([OPEN, SHARE, DATA] * 2), 99))
+            said = self.body(kind)
+        tag = source.choice((*range(4), *self.tags[-9:], 2**32 - 1))
+        said = bytearray(packet(kind, said, tag, 1 if source.random() < 0.98 else 2))
+        if source.random() < 0.1:  # of a wrong size
+            del said[source.randrange(len(said)):]
+        if source.random() < 0.05 and said:
+            said[source.randrange(len(said))] ^= 1 << source.randrange(8)
+        return bytes(said)

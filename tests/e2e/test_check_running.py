@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: ISC
+""""stagepost check --running": a node is as the table of rights says, also under load; and what
+is not is found."""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+import pytest
+from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT, inside
+from smtp import deliver
+from stagepost import PATIENCE
+from test_sandbox import world  # noqa: F401
+
+ROOT_ONLY = NEEDS[0]
+TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
+
+
+def check(mx, *words):
+    """The exit status, what was printed, and on standard error."""
+    ended = subprocess.run(
+        [os.path.join(mx.programs, "stagepost"), "check", "--running", "-c", mx.conf, *words],
+        check=False, capture_output=True, text=True, timeout=PATIENCE)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def findings(mx):
+    status, out, errors = check(mx, "--json")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert status == (1 if found else 0) and not errors, errors
+    return found
+
+
+class Load:
+    """Mail to each place of the world until it is closed."""
+
+    def __init__(self, mx):
+        self.mx = mx
+        self.is_over = threading.Event()
+        self.threads = [threading.Thread(target=self._run, args=(number,)) for number in range(3)]
+        self.count = 0
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, number):
+        large = TEXT + b"x" * 70 + b"\r\n" + b"y" * 70 + b"\r\n"
+        while not self.is_over.is_set():
+            text = TEXT + (large * 1000 if number == 0 else b"")
+            deliver(self.mx, [f"u{number}@a.test", "bob@b.test", "x@l.test"], text)
+            self.count += 1
+
+    def close(self):
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.mark.usefixtures("world")
+class TestRoots:
+    """Of a node that root started, with a user for each process."""
+
+    pytestmark = NEEDS
+
+    def test_a_node_is_as_the_table_says(self, world):  # noqa: F811
+        status, out, errors = check(world)
+        assert (status, errors) == (0, "") and out.endswith(" processes: ok\n"), out
+
+    def test_under_load(self, world):  # noqa: F811
+        load = Load(world)
+        try:
+            for _ in range(5):
+                assert findings(world) == []
+        finally:
+            load.close()
+        assert load.count > 5
+
+    @pytest.mark.parametrize("program, call, words", [
+        ("launch", ("openat", -100, "=/etc/passwd", 0, 0), "/etc/passwd"),
+        ("remote", ("openat", -100, "=/proc/self/status", 0, 0), None),
+        ("launch", ("socket", 2, 2, 0), "a socket that is not connected"),
+        ("launch", ("socket", 2, 3, 1), None),
+        ("local", ("openat", -100, "=/proc/fs/ext4", 0, 0), None)])
+    def test_what_is_open(self, world, program, call, words):  # noqa: F811
+        pid = world.pids(program)[0]
+        descriptor = inside(pid, *call)
+        found = findings(world)
+        if not descriptor.startswith("-"):
+            inside(pid, "close", descriptor)
+        if words is None:
+            assert not found
+            return
+        (one,) = found
+        assert (one["process"], one["pid"]) == (program, pid)
+        assert words in one["found"] and one["found"].startswith(f"descriptor {descriptor}: ")
+        assert findings(world) == []
+
+    def test_whom_it_is_connected_with(self, world):  # noqa: F811
+        """"launch" has no business with the directory."""
+        pid = world.pids("launch")[0]
+        descriptor = inside(pid, "socket", 1, 1, 0)
+        assert inside(pid, "connect", descriptor, f"=@unix:{world.run}/directory", 110) == "0"
+        found = findings(world)
+        inside(pid, "close", descriptor)
+        assert {(one["process"], one["found"].partition(": ")[2]) for one in found} == {
+            ("launch", "a UNIX connection with directory"),
+            ("directory", "a UNIX connection with launch")}
+
+    def test_only_root_can(self, world):  # noqa: F811
+        ended = subprocess.run(
+            ["setpriv", f"--reuid={USERS['smtpd']}", "--regid=nogroup", "--clear-groups",
+             os.path.join(world.programs, "stagepost"), "check", "--running", "-c", world.conf],
+            check=False, capture_output=True, text=True, timeout=PATIENCE)
+        assert ended.returncode == 1 and ended.stderr.startswith("stagepost check: ")
+
+
+# --- what a wrong start makes ---
+
+WRAPPERS = {
+    "a descriptor": ("exec 9</etc/passwd", "smtpd", "descriptor 9: /etc/passwd"),
+    "a file to write": ("exec 9>>made", "resolve", "descriptor 9: "),
+    "a pipe": ("exec 9< <(:)", "remote", "descriptor 9: pipe:"),
+    "another log": ("exec 2> >(:)", "lmtp", "descriptor 2: pipe:"),
+}
+
+
+def wrap(programs, program, line):
+    """LINE is done by a script in place of the PROGRAM, which then becomes it."""
+    inner = os.path.join(programs, "inner")
+    os.mkdir(inner)
+    os.chmod(inner, 0o755)
+    os.rename(os.path.join(programs, program), os.path.join(inner, program))
+    with open(os.path.join(programs, program), "w", encoding="ascii") as file:
+        file.write(f'#!/bin/bash\ncd {inner}\n{line}\nexec {inner}/{program} "$@"\n')
+    os.chmod(os.path.join(programs, program), 0o755)
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_program_in_a_wrapper(node, ground, name):
+    line, program, words = WRAPPERS[name]
+    programs = ground.directory("wrapped")
+    for file in os.listdir(ground.programs):
+        shutil.copy2(os.path.join(ground.programs, file), programs)
+    wrap(programs, program, line)
+    os.chmod(os.path.join(programs, "inner"), 0o777)
+    mx = node(start=False, switch_user=True, settings=PROCESSES)
+    mx.programs = programs
+    shutil.chown(mx.mail, USERS["local"])
+    mx.start()
+    found = findings(mx)
+    assert {(one["process"], one["pid"]) for one in found} == {
+        (program, pid) for pid in mx.pids(program)}
+    for begin in words, f"it runs {programs}/inner/{program}":
+        assert [one for one in found if one["found"].startswith(begin)], found
+    assert len(found) == 2 * len(mx.pids(program)), found
+
+
+OTHERS = {
+    "a user": (f"user = {USERS['smtpd']} }}", "user = www-data }", "smtpd",
+               {"real user", "effective user", "saved user", "file user", "real group",
+                "effective group", "saved group", "file group"}),
+    "a group": (f'user = "{OWNER}"', 'user = "www-data"', "smtpd", {"supplementary group"}),
+}
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_configuration_says_otherwise(node, name):
+    """Since the node was started, when it said something else."""
+    before, after, program, words = OTHERS[name]
+    mx = node(start=False, switch_user=True, settings=PROCESSES)
+    shutil.chown(mx.mail, USERS["local"])
+    mx.start()
+    with open(mx.conf, encoding="utf-8") as file:
+        text = file.read()
+    assert before in text
+    with open(mx.conf, "w", encoding="utf-8") as file:
+        file.write(text.replace(before, after))
+    found = [one["found"] for one in findings(mx) if one["process"] == program]
+    assert words == {text.rpartition(" ")[0] for text in found}, found
+
+
+@ROOT_ONLY
+def test_no_sandbox(node):
+    """Of a kernel that has none."""
+    mx = node(start=False, switch_user=True, settings=PROCESSES)
+    shutil.chown(mx.mail, USERS["local"])
+    mx.prefix = [WITHOUT]
+    mx.start()
+    found = findings(mx)
+    assert {one["found"] for one in found} == {"no filter of its own, seccomp mode 2"}, found
+    assert {one["process"] for one in found} == {
+        "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe"}, found
+
+
+def test_an_owners_node(node):
+    """All its processes are its owner's: he, or root, checks them."""
+    mx = node()
+    deliver(mx, "anna@a.test", TEXT)
+    mx.maildir("anna@a.test").wait()
+    assert findings(mx) == []
+
+
+def test_nothing_runs(node):
+    mx = node()
+    mx.stop()
+    status, out, errors = check(mx)
+    assert (status, out) == (1, "") and errors.startswith("stagepost check: nothing runs with ")

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: ISC
+"""Each process of a node, every one with a user of its own, is taken over in turn by somebody who
+knows all our protocols and has its user, groups, sandbox and descriptors (taken.py). He says what
+is of a wrong size, order or identity, replays and floods, keeps descriptors, signals, and spoils
+what he shares, while honest mail flows through the others. Nothing that he has no part in is lost
+or changed, he sees no byte of it, the others go on within bounds, and the log says who it was."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import tempfile
+import time
+
+import pytest
+import slapd
+from freeze_mail import MEMBERS, expanded, sender_of
+from inside import NEEDS, PROCESSES, USERS
+from records import Records
+from postgresql import SCHEMA, several
+from scene import SENDERS, Scene
+from slapd import BASE, START, Slapd, person
+from smtp import Client
+from stagepost import wait_until
+from taken import Taken
+from taken_judge import PEACE, SPARES, Watch, leaks, lost_wrongly, names
+from test_check_running import check
+from common.holdings import all_queued
+from common.ledger import Generator, Ledger, judge, make_named_message
+from common.record import record
+
+SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
+SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
+PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd remote lmtp local pipe list resolve directory "
+                          "send queue launch").split()
+SIZES = (100, 2000, 3000, 8000, 40000, 150000)
+COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
+              "directory_refused", "directory_lost", "directory_strange")
+COMPLAINTS_A_SECOND = 5
+COMPLAINTS_AT_ONCE = 250
+JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
+# What one may have at once, of what he asks for without end.
+BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
+          "connections to send": 32, "connections to launch": 8}
+NUMBERS = {"smtpd": 2 * SESSIONS // 2 + 4 * 128}
+# Of triggers that he names, whose they are.
+TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
+MADE_UP = ("probe", "thief", "anna", "a>")  # recipients
+LEAST = 10  # acts, that he be worth his time
+QUIET = 15  # and what can be delivered is
+
+LDAP = """directory {{
+  backend = ldap path = "{path}" url = {{ "{url}" }} base = "{base}" bind_dn = "{reader}"
+  password_file = "{password}" map = {{ "domain.service='maildir'" }}
+}}
+"""
+
+pytestmark = NEEDS
+
+
+class Load(Generator):
+    """Honest mail to each kind of recipient."""
+
+    def __init__(self, scene, ledger, seed, extra):
+        self.extra = extra  # an address of the directory's, in place of a list
+        super().__init__(ledger, lambda: Client(scene.mx, timeout=5), None, connections=4,
+                         pause=0.02, seed=seed)
+
+    def _send(self, client, source):
+        number = self.next_number()
+        message, sha256 = make_named_message(number, source, SIZES)
+        ways = [f"box{number}@a.test", f"u{number}@b.test", f"u{number}@l.test",
+                f"u{number}@p.test", self.extra or "list@d.test"]
+        recipients = source.choice((*([way] for way in ways), ways[:3]))
+        self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
+        self.send_whole(client, number, sender_of(number), recipients, message)
+
+
+def make_scene(node, directory):
+    """A node with every way out and bounds that can be reached, not started."""
+    bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
+        f"stage {name} {{ concurrency = {JOBS} destination_concurrency = {JOBS} }}\n"
+        for name in ("box", "run", "maildir", "remote", "list"))
+    made = Scene(node, PROCESSES + directory, start=False, switch_user=True)
+    made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
+        "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
+    made.mx.write_configuration()
+    shutil.chown(made.mx.mail, USERS["local"])
+    return made
+
+
+@pytest.fixture
+def scene(node, ground):
+    data = ground.directory("data")
+    shutil.chown(data, USERS["directory"])
+    made = make_scene(node, f'directory {{ path = "{data}/directory.db" }}\n')
+    made.mx.start()
+    with Records(made.mx) as records:
+        records.put("domain", "d.test", "kind local", "service maildir")
+        for member in (*MEMBERS, "owner@d.test"):
+            records.put("address", member, "kind mailbox")
+        records.list("list@d.test", MEMBERS, "owner@d.test")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ledger():
+    with tempfile.TemporaryDirectory(prefix="stagepost-ledger-") as directory:
+        made = Ledger(os.path.join(directory, "ledger"))
+        yield made
+        made.close()
+
+
+def hold(mx, program, seed, end):
+    """One process from its start to its end, or until END: who took it over, what he did."""
+    (pid, *_) = mx.pids(program)
+    mark = mx.log.mark()
+    taken = Taken(mx, program, pid, seed)
+    watch = Watch(mx, pid)
+    try:
+        while time.monotonic() < end and taken.act():
+            taken.acts += 1
+            if taken.acts % 20 == 0:
+                watch.look()
+    finally:
+        taken.release()
+    # he may have asked for a successor before
+    wait_until(lambda: mx.log.find("process_ended", since=mark, pid=pid) or
+               mx.log.find("process_stopped", since=mark, pid=pid), f"{program} has ended")
+    wait_until(lambda: mx.log.find("process_started", since=mark, program=program) and
+               pid not in mx.pids(program) and mx.pids(program), f"{program} runs again")
+    return taken, watch
+
+
+def take_over(scene, ledger, program, seed):
+    """What went wrong. Who ends at once what he has taken over is let have the next one."""
+    mx = scene.mx
+    mark = mx.log.mark()
+    since = max(ledger.known, default=0)
+    end = time.monotonic() + SECONDS
+    lives, watch = [], None
+    while not lives or time.monotonic() < end:
+        taken, watch = hold(mx, program, f"{seed} {len(lives)}", end)
+        lives.append(taken)
+    until = max(ledger.known, default=0)
+    complaints = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
+    acts = sum(taken.acts for taken in lives)
+    problems = [f"{len(complaints)} complaints in {SECONDS} s"] if (
+        len(complaints) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * SECONDS) else []
+    if not any(names(complaint, taken) for complaint in complaints for taken in lives):
+        problems.append(f"nobody says who misbehaved in {acts} acts: {complaints[:5]}")
+    bounds = BOUNDS | ({"numbers": NUMBERS[program]} if program in NUMBERS else {})
+    problems += [f"{count} {what} at once, {bounds[what]} allowed" for taken in lives
+                 for what, count in taken.most.items() if count > bounds[what]]
+    if program not in ("send", "queue"):
+        problems += [f"he has set the trigger {name}" for name in sorted(watch.named)
+                     if not name.startswith(("host.127", "service.", "host.[127")) and
+                     program not in TRIGGERS.get(name, ())]
+    if acts < LEAST:
+        problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
+    problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known, since)]
+    return lives, watch, acts, problems, (since, until), complaints
+
+
+def settle(scene):
+    deadline = time.monotonic() + PEACE
+    while True:
+        with contextlib.suppress(OSError):
+            with Client(scene.mx, timeout=5) as client:
+                if client.deliver("", "probe@a.test", b"Subject: probe\r\n\r\n").startswith("250 "):
+                    break
+        assert time.monotonic() < deadline, "no mail is taken"
+        time.sleep(0.1)
+    # What a helper has deferred while he had it is due in minutes: the ledger finds it queued.
+    with contextlib.suppress(AssertionError):
+        scene.mx.wait_empty(QUIET)
+
+
+def reports(scene):
+    folder = os.path.join(scene.mx.mail, SENDERS)
+    for box in os.listdir(folder) if os.path.isdir(folder) else ():
+        yield from scene.mx.maildir(f"{box}@{SENDERS}").messages()
+
+
+def campaign(scene, ledger, programs, extra=None):
+    """Each of PROGRAMS in turn: (what a record says of it, its problems, the verdict, losses)."""
+    mx = scene.mx
+    begun = time.monotonic()
+    load = Load(scene, ledger, SEED, extra)
+    counts = {"processes taken over": 0, "calls": 0, "acts": 0, "complaints in the log": 0}
+    problems, spans = [], {}
+    try:
+        wait_until(lambda: mx.log.find("delivered"), "mail flows")
+        for place, program in enumerate(programs):
+            lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,
+                                                                   SEED + place)
+            spans[program] = span
+            settled = len(ledger.known)
+            wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
+            problems += [f"{program}: {one}" for one in (*wrong, *watch.problems())]
+            print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, "
+                  f"{wrong}, at {time.monotonic() - begun:.0f} s", flush=True)
+            counts["processes taken over"] += len(lives)
+            counts["acts"] += acts
+            counts["calls"] += sum(sum(taken.counts.values()) for taken in lives)
+            counts["complaints in the log"] += len(complaints)
+    finally:
+        load.stop()
+    settle(scene)
+    status, out, errors = check(mx, "--json")
+    problems += [f"check --running: {line}" for line in out.splitlines()]
+    copies = [(to, text) for to, text, _ in scene.copies() if to.partition("@")[0] not in MADE_UP]
+    verdict = judge(ledger, copies, all_queued(mx), reports(scene))
+    lost = list(lost_wrongly(verdict, spans))
+    assert verdict.accepted > SECONDS * len(programs), "the load was too small to mean anything"
+    assert (status, errors) == (0, "") or problems
+    counts = {**counts, "messages answered 250": verdict.accepted,
+              "recipients delivered": verdict.delivered, "recipients that wait": verdict.queued,
+              "lost by who had them": len(verdict.lost) - len(lost), "lost": len(lost),
+              "corrupt": len(verdict.corrupt), "bounds, leaks and silences": len(problems)}
+    return time.monotonic() - begun, counts, problems, verdict, lost
+
+
+def conclude(said, capsys, name, title):
+    seconds, counts, problems, verdict, lost = said
+    line = record(name, title=title, what=__doc__.replace("\n", " "), command="make inside",
+                  seconds=seconds, filesystem="ext4", counts=counts,
+                  zero=("lost", "corrupt", "bounds, leaks and silences"))
+    with capsys.disabled():
+        print(f"\n  INSIDE_SEED={SEED} {line}")
+    assert not problems, "\n".join(problems)
+    assert not verdict.corrupt, verdict.corrupt[:20]
+    assert not lost, lost[:20]
+
+
+def test_each_process_in_turn(scene, ledger, capsys):
+    said = campaign(scene, ledger, PROGRAMS)
+    conclude(said, capsys, "inside", "Processes that are taken over")
+
+
+def test_with_ldap(node, ground, ledger, capsys):
+    """The one that follows LDAP servers, with a password for them."""
+    path = ground.directory("slapd")
+    server = Slapd(os.path.join(path, "one")).load(START + person("ann")).start()
+    try:
+        data = ground.directory("data")
+        with open(f"{data}/password", "w", encoding="ascii") as file:
+            file.write(slapd.PASSWORD + "\n")
+        for each in data, f"{data}/password":
+            shutil.chown(each, USERS["directory"])
+        made = make_scene(node, LDAP.format(
+            path=f"{data}/ldap.db", url=server.url, base=BASE, reader=slapd.READER,
+            password=f"{data}/password"))
+        made.mx.start().log.wait("ldap_followed")
+        said = campaign(made, ledger, ["directory"], "ann@example.org")
+        made.close()
+        conclude(said, capsys, "inside_ldap", "What follows LDAP is taken over")
+    finally:
+        server.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def test_with_postgresql(node, ground, ledger, capsys):
+    with several(ground) as make:
+        server = make("a")
+        with open(SCHEMA, encoding="utf-8") as schema:
+            server.sql(schema.read())
+        server.sql("INSERT INTO domain (name, kind, service) VALUES"
+                   " ('example.org', 'local', 'maildir');"
+                   "INSERT INTO address (address, kind) VALUES ('ann@example.org', 'mailbox')")
+        made = make_scene(node, "directory { backend = postgresql  database = "
+                          f'{{ "{server.conninfo()}" }} }}\n')
+        made.mx.start().log.wait("store_connected", role="read")
+        said = campaign(made, ledger, ["directory"], "ann@example.org")
+        made.close()
+        conclude(said, capsys, "inside_postgresql", "What asks PostgreSQL is taken over")
