@@ -109,8 +109,8 @@ int command_reload(const struct command *command, int argc, char **argv)
 	pid = find(command, config, &owner);
 	error = pid > 0 ? reload_record_read(config->run, owner, &record) : 0;
 	if (error < 0)
-		fprintf(stderr, "stagepost %s: %s/" RELOAD_RECORD_NAME ": %s\n", command->name,
-			config->run, strerror(-error));
+		fprintf(stderr, "stagepost %s: %s/" RELOAD_RECORD_NAME ": %s; nothing was done\n",
+			command->name, config->run, strerror(-error));
 	status = pid > 0 && error == 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
 	if (status == COMMAND_OK)
 		status = wait_for_reload(command, config, record.begun);

@@ -46,7 +46,7 @@ def shared_node(ground):
     port = free_port()
     server = Server()
     mx = Node(ground.programs, ground.directory("shared"), unsafe=ground.unsafe,
-              routes=[f"b.test:127.0.0.1;{server.port}"],
+              routes=[f"b.test:127.0.0.1;{server.port}"], listen="bare_newline = reject",
               settings=f'listen smtp {{ address = "127.0.0.1:{port}" proxy = yes }}\n'
                        "proxy_timeout = 1\nmaxerrors = 10000\nmaxcommands = 10000\n")
     mx.proxy_port, mx.server = port, server

@@ -72,7 +72,7 @@ def test_mail_is_put_off_or_returned(node):
             deliver(mx_node, f"x@silent{number}.silent.test", TEXT, sender="anna@a.test")
         for name in "link_local", "loopback", "null_mx", "servfail":
             deliver(mx_node, f"x@{domain_of(name)}", TEXT, sender="anna@a.test")
-        for address in "169.254.1.1", "127.0.0.1", "IPv6:::ffff:127.0.0.1", "IPv6:fe80::1":
+        for address in "169.254.1.1", "127.0.0.2", "IPv6:::ffff:127.0.0.2", "IPv6:fe80::1":
             deliver(mx_node, f"x@[{address}]", TEXT, sender="anna@a.test")
         deliver(mx_node, "anna@a.test", TEXT)
         for to, status, text in (
@@ -81,9 +81,9 @@ def test_mail_is_put_off_or_returned(node):
                 ("x@loopback.test", "5.4.6", "mail for loopback.test loops back to this host"),
                 ("x@null-mx.test", "5.1.10", "null-mx.test takes no mail"),
                 ("x@[169.254.1.1]", "5.4.4", "[169.254.1.1] is no address of a host"),
-                ("x@[127.0.0.1]", "5.4.6", "mail for [127.0.0.1] loops back to this host"),
-                ("x@[IPv6:::ffff:127.0.0.1]", "5.4.6",
-                 "mail for [::ffff:127.0.0.1] loops back to this host"),
+                ("x@[127.0.0.2]", "5.4.6", "mail for [127.0.0.2] loops back to this host"),
+                ("x@[IPv6:::ffff:127.0.0.2]", "5.4.6",
+                 "mail for [::ffff:127.0.0.2] loops back to this host"),
                 ("x@[IPv6:fe80::1]", "5.4.4", "[fe80::1] is no address of a host")):
             failed = mx_node.log.wait("failed", to=to)
             assert (failed["status"], failed["text"]) == (status, text)

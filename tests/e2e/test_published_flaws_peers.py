@@ -104,10 +104,14 @@ def test_cve_2023_29323_a_link_local_client(node, unharmed):
             client.settimeout(10)
             client.connect(("fe80::7", port, 0, scope))
             heard = client.recv(1000)
-            client.sendall(b"EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<anna@a.test>\r\nDATA\r\n"
-                           b"\r\n.\r\nQUIT\r\n")
-            while piece := client.recv(1000):
-                heard += piece
+            for said, end in ((b"EHLO x\r\n", b"\n250 "),
+                              (b"MAIL FROM:<>\r\nRCPT TO:<anna@a.test>\r\nDATA\r\n", b"\n354 "),
+                              (b"\r\n.\r\nQUIT\r\n", b"\n221 ")):
+                client.sendall(said)
+                while end not in heard:
+                    piece = client.recv(1000)
+                    assert piece, heard
+                    heard += piece
         assert b"\n250 2.0.0 queued" in heard
         assert b"IPv6:fe80::7" in mx.maildir("anna@a.test").wait()[0]
     finally:
@@ -162,11 +166,10 @@ def test_cve_2023_51764_and_51765_and_51766_and_52354_ends_that_are_none(shared,
         wire.begin()
         wire.send(TEXT + b"x" + end + b"MAIL FROM:<evil@client.test>\r\nRCPT TO:<anna@a.test>\r\n"
                   b"DATA\r\nSubject: smuggled\r\n\r\nevil\r\n.\r\n")
-        code = wire.reply()[:3]
-        assert code == ("250" if end == b"\r\n\0.\r\n" else "550")
+        assert wire.reply()[:3] == "550"
         assert wire.ask(b"QUIT")[:3] == "221"
     shared.wait_empty()
-    assert len(shared.maildir("anna@a.test").files()) == (code == "250")
+    assert not shared.maildir("anna@a.test").files()
     accepted = shared.log.find("message_accepted")
     assert "evil@client.test" not in {event["from"] for event in accepted}
 
