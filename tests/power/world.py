@@ -153,7 +153,7 @@ def make_node(programs, folder, disk, sinks, sync="auto"):
     give_to_user(folder)
     give_to_user(disk)
     return Node(programs, folder, queue=os.path.join(disk, "queue"),
-                mail=os.path.join(disk, "mail"),
+                mail=os.path.join(disk, "mail"), listen="bare_newline = reject",
                 routes=[f"{domain}:127.0.0.1;{sinks.smtp.server.server_address[1]}"
                         for domain in ("r.test", "s.test")],
                 settings=SETTINGS.format(lmtp=sinks.lmtp.address, sync=sync))
