@@ -31,6 +31,7 @@ run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
 
 test: ## every test, after installing what they need; the last line is "N passed, N failed"
 	@tools/install-packages build test
+	@tools/make-debian --machine
 	@tools/test
 
 lint: ## layout, static analysis, layers, scripts
