@@ -117,19 +117,14 @@ static int allow_options(scmp_filter_ctx filter, unsigned calls)
 }
 
 /* Only SHUT_WR: a listener does not mind that. Libraries that ask the DNS change the flags of their
- * descriptors, and connections of theirs that stand still are shut down whole
- * (store/ldap_patience.h); those that have them have no listener that others share. */
+ * descriptors; those that have them have no listener that others share. */
 static int allow_changing(scmp_filter_ctx filter, unsigned calls)
 {
 	const struct scmp_arg_cmp half = SCMP_A1(SCMP_CMP_EQ, SHUT_WR);
-	const struct scmp_arg_cmp whole = SCMP_A1(SCMP_CMP_EQ, SHUT_RDWR);
 	const struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_EQ, F_SETFL);
-	bool has_libraries = (calls & OS_SANDBOX_DNS) != 0;
 	int error = sandbox_allow(filter, "shutdown", 1, &half);
 
-	if (error == 0 && has_libraries)
-		error = sandbox_allow(filter, "shutdown", 1, &whole);
-	if (error == 0 && has_libraries)
+	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
 		error = sandbox_allow(filter, "fcntl", 1, &flags);
 	return error;
 }

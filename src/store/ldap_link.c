@@ -4,7 +4,6 @@
 #include "base/timestamp.h"
 #include "os/clock.h"
 #include "store/ldap_dn.h"
-#include "store/ldap_patience.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,27 +238,6 @@ static void describe_failure(const struct link_server *server, LDAP *ld, const c
 	ldap_memfree(said);
 }
 
-/* With TLS, where SERVER is to have it. */
-static int connect_to(const struct link_server *server, LDAP *ld, const char **tried_out)
-{
-	struct ldap_patience *patience = NULL;
-	int code;
-
-	set_options(ld);
-	if (link_server_needs_tls(server)) {
-		patience = ldap_patience_begin(ld, LINK_TLS_S);
-		if (patience == NULL)
-			return LDAP_NO_MEMORY;
-	}
-	code = ldap_connect(ld);
-	if (code == LDAP_SUCCESS && server->starts_tls) {
-		*tried_out = "StartTLS";
-		code = start_tls(ld);
-	}
-	ldap_patience_end(patience);
-	return code;
-}
-
 int link_open(const struct link_server *server, const struct link_login *login, LDAP **ld_out,
 	      struct buffer *why)
 {
@@ -267,8 +245,14 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 	LDAP *ld = NULL;
 	int code = ldap_initialize(&ld, server->uri);
 
-	if (code == LDAP_SUCCESS)
-		code = connect_to(server, ld, &tried);
+	if (code == LDAP_SUCCESS) {
+		set_options(ld);
+		code = ldap_connect(ld);
+	}
+	if (code == LDAP_SUCCESS && server->starts_tls) {
+		tried = "StartTLS";
+		code = start_tls(ld);
+	}
 	if (code == LDAP_SUCCESS) {
 		tried = login->bind_dn != NULL ? login->bind_dn : "anonymous";
 		buffer_append_string(why, "bind as ");

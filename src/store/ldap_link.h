@@ -14,7 +14,6 @@
 
 enum {
 	LINK_PATIENCE_S = 5,
-	LINK_TLS_S = 10,             /* to connect, and for TLS */
 	LINK_MESSAGE_MAX = 64 << 20, /* bytes: an entry with a million members; a connection on
 				      * which a longer one comes is lost */
 	LINK_MESSAGES_MAX = 100,     /* that come before the result of what has one */
