@@ -168,8 +168,18 @@ STARTTLS_CASES = {
     "refused": ldap(on_extended=say(lambda n: message(n, result(EXTENDED_RESPONSE, 52)))),
     "garbage": ldap(on_extended=lambda peer, number: (
         peer.say(message(number, result(EXTENDED_RESPONSE))), peer.flood(os.urandom(4096), 1 << 24))),
+    "silent": ldap(on_extended=then_wait(say(lambda n: message(n, result(EXTENDED_RESPONSE))))),
+    "drips": ldap(on_extended=lambda peer, number: (
+        peer.say(message(number, result(EXTENDED_RESPONSE))), peer.slowly(b"\x16\x03\x03\x40\x00" + bytes(999)))),
     "bound_in_clear": ldap(on_extended=then_wait(say(lambda n: message(n, result(EXTENDED_RESPONSE))
                                                      + message(n + 1, result(BIND_RESPONSE))))),
+}
+
+
+LDAPS_CASES = {
+    "silent": lambda peer: peer.wait(),
+    "drips": lambda peer: peer.slowly(b"\x16\x03\x03\x40\x00" + bytes(999)),
+    "in_clear": lambda peer: (peer.say(message(1, result(BIND_RESPONSE))), peer.wait()),
 }
 
 
@@ -190,7 +200,7 @@ def true_ldap(ground):
     shutil.rmtree(path, ignore_errors=True)
 
 
-def follow_ldap(node, server, extension=""):
+def follow_ldap(node, server, extension="", first=""):
     made = node("mx", start=False, domains=())
     password = os.path.join(made.directory, "password")
     with open(password, "w", encoding="ascii") as file:
@@ -198,7 +208,7 @@ def follow_ldap(node, server, extension=""):
     give_to_user(password)
     made.settings = LDAP_SETTINGS.format(
         path=made.directory, base="dc=example,dc=org", reader=READER, password=password, ttl="1h",
-        urls=f'"{server.url.replace("127.0.0.1", "localhost")}{extension}"')
+        urls=f'{first} "{server.url.replace("127.0.0.1", "localhost")}{extension}"')
     made.write_configuration()
     return made.start()
 
@@ -231,6 +241,21 @@ def test_ldap_starttls(node, true_ldap, case):
     """Nothing goes on in clear: also not to the true server, which has no TLS."""
     mx = follow_ldap(node, true_ldap, "/????StartTLS")
     check_ldap(mx, true_ldap, STARTTLS_CASES[case], recovers=False)
+
+
+@pytest.mark.parametrize("case", LDAPS_CASES)
+def test_ldaps(node, true_ldap, case):
+    """Whatever the first server says instead of TLS, the next one is asked."""
+    with LyingServer(free_port(), LDAPS_CASES[case]) as server:
+        first = f"ldaps://localhost:{server.port}"
+        true_ldap.start()
+        try:
+            mx = follow_ldap(node, true_ldap, first=f'"{first}",')
+            assert mx.log.wait("ldap_lost", timeout=20)["url"] == first
+            wait_until(lambda: was_taken(mx, "ann@example.org"), "the true one is followed", PATIENCE)
+            assert not harm(mx, mx.pids(), 0)
+        finally:
+            true_ldap.stop()
 
 
 # --- PostgreSQL ---
