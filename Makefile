@@ -75,8 +75,8 @@ faults: all ## every call of every process fails once, with each error; about an
 smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
 	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
 
-hostile: all ## hostile clients, servers and name servers, published flaws, the sandbox, the clock
-	@tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_dns.py \
+hostile: all ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
+	@LIES=all tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_*.py \
 		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
+#include "store/ldap_deadline.h"
 #include "store/ldap_dn.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -44,11 +45,18 @@ static const char *complaint(const LDAPURLDesc *url)
 	return NULL;
 }
 
+static bool is_ldaps(const LDAPURLDesc *url)
+{
+	return strcasecmp(url->lud_scheme, "ldaps") == 0;
+}
+
+/* Of ldaps only what comes before TLS: between the two our layer is added. */
 static char *print_uri(const LDAPURLDesc *url)
 {
-	LDAPURLDesc plain = {.lud_scheme = url->lud_scheme,
+	LDAPURLDesc plain = {.lud_scheme = is_ldaps(url) ? "ldap" : url->lud_scheme,
 			     .lud_host = url->lud_host,
-			     .lud_port = url->lud_port,
+			     .lud_port = is_ldaps(url) && url->lud_port == 0 ? LDAPS_PORT
+									     : url->lud_port,
 			     .lud_scope = LDAP_SCOPE_DEFAULT};
 	char *uri = ldap_url_desc2str(&plain);
 	char *copy;
@@ -85,6 +93,7 @@ int link_server_parse(const char *url, struct link_server *server_out, struct bu
 	}
 	*server_out = (struct link_server){.url = memory_copy_string(url),
 					   .uri = print_uri(parsed),
+					   .is_tls = is_ldaps(parsed),
 					   .starts_tls = needs_start(parsed)};
 	ldap_free_urldesc(parsed);
 	return 0;
@@ -99,7 +108,7 @@ void link_server_clear(struct link_server *server)
 
 bool link_server_needs_tls(const struct link_server *server)
 {
-	return server->starts_tls || strncasecmp(server->uri, "ldaps:", 6) == 0;
+	return server->starts_tls || server->is_tls;
 }
 
 /* --- connections --- */
@@ -164,6 +173,11 @@ static int error_of(LDAP *ld, int kind)
 	return kind == 0 || code == LDAP_SUCCESS ? LDAP_TIMEOUT : code;
 }
 
+void link_allow(LDAP *ld, int seconds)
+{
+	deadline_set(ld, os_clock_monotonic_us() + seconds * SECOND_US);
+}
+
 /* The result of the operation NUMBER, which leaves its code as the error of LD. The first entry
  * that comes before it is the caller's, where he wants one; of others there may be few. Message
  * by message: libldap would gather them all. */
@@ -171,6 +185,7 @@ static int wait_for_result(LDAP *ld, int number, LDAPMessage **entry_out)
 {
 	int64_t until_us = os_clock_monotonic_us() + LINK_PATIENCE_S * SECOND_US;
 
+	deadline_set(ld, until_us);
 	for (int count = 0; count < LINK_MESSAGES_MAX; count++) {
 		int64_t left_us = until_us - os_clock_monotonic_us();
 		struct timeval left = {.tv_sec = left_us / SECOND_US,
@@ -204,7 +219,13 @@ static int start_tls(LDAP *ld)
 
 	if (code == LDAP_SUCCESS)
 		code = wait_for_result(ld, number, NULL);
-	return code == LDAP_SUCCESS ? ldap_install_tls(ld) : code;
+	return code;
+}
+
+static int install_tls(LDAP *ld)
+{
+	link_allow(ld, LINK_PATIENCE_S);
+	return ldap_install_tls(ld);
 }
 
 static int bind_as(LDAP *ld, const struct link_login *login)
@@ -249,9 +270,17 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 		set_options(ld);
 		code = ldap_connect(ld);
 	}
+	if (code == LDAP_SUCCESS)
+		code = deadline_add(ld);
+	if (code == LDAP_SUCCESS)
+		link_allow(ld, LINK_PATIENCE_S);
 	if (code == LDAP_SUCCESS && server->starts_tls) {
 		tried = "StartTLS";
 		code = start_tls(ld);
+	}
+	if (code == LDAP_SUCCESS && link_server_needs_tls(server)) {
+		tried = "TLS";
+		code = install_tls(ld);
 	}
 	if (code == LDAP_SUCCESS) {
 		tried = login->bind_dn != NULL ? login->bind_dn : "anonymous";

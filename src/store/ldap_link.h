@@ -14,15 +14,17 @@
 
 enum {
 	LINK_PATIENCE_S = 5,
+	LINK_RECORD_S = 10,          /* until a TLS record is whole of which a part came */
 	LINK_MESSAGE_MAX = 64 << 20, /* bytes: an entry with a million members; a connection on
 				      * which a longer one comes is lost */
 	LINK_MESSAGES_MAX = 100,     /* that come before the result of what has one */
 };
 
 struct link_server {
-	char *url; /* as it was given */
-	char *uri; /* what libldap is told: scheme, host and port */
-	bool starts_tls;
+	char *url;       /* as it was given */
+	char *uri;       /* what libldap is told: scheme (ldap, of ldaps, too), host and port */
+	bool is_tls;     /* ldaps: before anything is said */
+	bool starts_tls; /* by StartTLS */
 };
 
 struct link_login {
@@ -46,6 +48,9 @@ MUST_CHECK int link_prepare_tls(const char *authority, struct buffer *why);
 MUST_CHECK int link_open(const struct link_server *server, const struct link_login *login,
 			 LDAP **ld_out, struct buffer *why);
 void link_close(LDAP *ld);
+/* What is read and written on LD from now on may wait SECONDS, until this is called again: a
+ * message whose rest does not come by then is a lost connection. */
+void link_allow(LDAP *ld, int seconds);
 /* Appends CODE for people, and what the server or the system said last: "Invalid credentials (49)".
  */
 void link_describe(LDAP *ld, int code, struct buffer *why);

@@ -143,6 +143,7 @@ static bool take_all(struct session *session)
 	int kind = 0;
 
 	while (count < FOLLOW_TURN_MAX && !session->is_over) {
+		link_allow(session->ld, LINK_RECORD_S);
 		kind = ldap_result(session->ld, LDAP_RES_ANY, LDAP_MSG_ONE, &now, &message);
 		if (kind <= 0)
 			break;

@@ -85,6 +85,12 @@ struct postgresql_link_handler {
 
 struct postgresql_link;
 
+enum {
+	/* Asked for by one statement. Each field that may come more than once makes a row with all
+	 * the others: a record of 64 KiB with 998 targets may be 500 KiB of rows. */
+	POSTGRESQL_RECORDS_MAX = 200,
+};
+
 /* NAME: "read" or "change", for the log. MAY_WAIT_US: between attempts at most. */
 struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 					    const struct postgresql_databases *databases,

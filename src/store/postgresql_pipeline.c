@@ -18,10 +18,8 @@
 enum {
 	OID_TEXT_ARRAY = 1009,
 	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
-	/* bytes; libpq keeps what a server says until all is there. What is asked in one go is less
-	 * than two batches of records (postgresql_round_send_gets()), each no larger than a frame.
-	 */
-	ANSWER_MAX = 2 * DIRECTORY_BATCH_MAX * (DIRECTORY_FRAME_MAX + 1024),
+	/* bytes; libpq keeps what a server says until all of a statement's rows are there */
+	ANSWER_MAX = 127 << 20,
 	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */
 };
 
@@ -101,7 +99,7 @@ void postgresql_link_doubt(struct postgresql_request *request, const char *text)
 	snprintf(failure->text, sizeof failure->text, "%s", text);
 }
 
-/* The next answer begins: how long it may take and be. */
+/* The answer to the next statement begins: how long it may take and be. */
 static void begin_answer(struct postgresql_link *link)
 {
 	link->since_us = os_clock_monotonic_us();
@@ -116,7 +114,7 @@ static const char *complaint(struct postgresql_link *link)
 	int64_t may_take_us = ANSWER_US + (int64_t)(received / ANSWER_RATE) * SECOND_US;
 
 	if (received > ANSWER_MAX)
-		return "an answer of more than 126 MiB";
+		return "an answer of more than 127 MiB";
 	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > may_take_us)
 		return "an answer that is not complete after 30 seconds, and comes too slowly";
 	return NULL;
@@ -139,6 +137,8 @@ static void take_result(struct postgresql_link *link, PGresult *result)
 		if (request->result != NULL && request->failure.error == 0)
 			request->result(request, request->statement, result);
 		request->statement++;
+		if (request->statement < request->statements)
+			begin_answer(link);
 		break;
 	default:
 		note_failure(request, result);

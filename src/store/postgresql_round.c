@@ -105,8 +105,13 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 		       const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
-	enum directory_table table = round->tables[statement];
+	enum directory_table table;
 
+	if (statement >= round->statement_count) {
+		postgresql_link_doubt(request, "more answers than questions");
+		return;
+	}
+	table = round->tables[statement];
 	if (!is_of_table(request, result, table))
 		return;
 	for (int row = 0; row < PQntuples(result);) {
@@ -127,22 +132,30 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 	}
 }
 
+static void send_keys(struct postgresql_round *round, enum directory_table table,
+		      struct postgresql_array *array)
+{
+	const struct postgresql_parameter keys = postgresql_array_end(array);
+	char name[40];
+
+	round->tables[round->statement_count++] = table;
+	postgresql_link_execute(round->store->reader.link,
+				postgresql_statement_name(POSTGRESQL_GET, table, name), &keys, 1);
+	postgresql_array_clear(array);
+}
+
 static void send_table(struct postgresql_round *round, enum directory_table table)
 {
 	struct postgresql_array array = {0};
-	struct postgresql_parameter keys;
 	struct postgresql_slot *slot, *next;
-	char name[40];
+	size_t count = 0;
 
-	if (round->slots[table] == NULL)
-		return;
-	HASH_ITER (hh, round->slots[table], slot, next)
+	HASH_ITER (hh, round->slots[table], slot, next) {
 		postgresql_array_add(&array, str_slice(slot->hh.key, slot->hh.keylen));
-	keys = postgresql_array_end(&array);
-	round->tables[round->table_count++] = table;
-	postgresql_link_execute(round->store->reader.link,
-				postgresql_statement_name(POSTGRESQL_GET, table, name), &keys, 1);
-	postgresql_array_clear(&array);
+		count++;
+		if (count % POSTGRESQL_RECORDS_MAX == 0 || next == NULL)
+			send_keys(round, table, &array);
+	}
 }
 
 void postgresql_round_send_gets(struct postgresql_round *round)
@@ -164,14 +177,21 @@ void postgresql_round_send_gets(struct postgresql_round *round)
 
 /* ---- lists ---- */
 
-/* What was left out because it is bad is made up for by a further round: fewer than the limit would
- * say that it was the last. */
+static size_t list_wanted(const struct postgresql_read *read)
+{
+	size_t left = read->limit - read->record_count;
+
+	return left < POSTGRESQL_RECORDS_MAX ? left : POSTGRESQL_RECORDS_MAX;
+}
+
+/* What is beyond POSTGRESQL_RECORDS_MAX, or was left out because it is bad, is made up for by a
+ * further round: fewer than the limit would say that it was the last. */
 static void list_result(struct postgresql_request *request, unsigned statement,
 			const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
 	struct postgresql_read *read = round->reads;
-	size_t wanted = read->limit - read->record_count;
+	size_t wanted = list_wanted(read);
 	size_t seen = 0;
 
 	(void)statement;
@@ -207,7 +227,7 @@ void postgresql_round_send_list(struct postgresql_round *round)
 	const struct postgresql_parameter parameters[] = {
 		{.value = read->prefix}, {.value = read->after}, {.text = limit}};
 
-	snprintf(limit, sizeof limit, "%zu", read->limit - read->record_count);
+	snprintf(limit, sizeof limit, "%zu", list_wanted(read));
 	round->request.result = list_result;
 	postgresql_link_execute(round->store->reader.link,
 				postgresql_statement_name(POSTGRESQL_LIST, read->table, name),

@@ -6,6 +6,11 @@
 #include "base/table.h"
 #include "store/postgresql_internal.h"
 
+enum {
+	/* statements of a round of gets: its keys are fewer than two batches */
+	POSTGRESQL_GETS_MAX = DIRECTORY_TABLES + 2 * DIRECTORY_BATCH_MAX / POSTGRESQL_RECORDS_MAX,
+};
+
 enum postgresql_read_kind { POSTGRESQL_READ_GET, POSTGRESQL_READ_LIST, POSTGRESQL_READ_MISSED };
 
 struct postgresql_read {
@@ -40,9 +45,9 @@ struct postgresql_round {
 	struct postgresql_read *reads;
 	size_t key_count;
 	struct postgresql_slot *slots[DIRECTORY_TABLES];
-	enum directory_table tables[DIRECTORY_TABLES]; /* of each statement */
-	unsigned table_count;
-	bool is_short; /* a list that is not at its end, for bad records were among its own */
+	enum directory_table tables[POSTGRESQL_GETS_MAX]; /* of each statement */
+	unsigned statement_count;
+	bool is_short; /* a list that is not at its end: it is long, or has bad records */
 	/* missed */
 	struct directory_key *keys;
 	uint64_t *versions;

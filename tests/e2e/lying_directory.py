@@ -56,6 +56,7 @@ class LyingServer:
     """SPEAK(peer) is called for each connection, in a thread of its own."""
 
     def __init__(self, port, speak):
+        self.port = port
         self.speak = speak
         self.said = 0
         self.count = 0
