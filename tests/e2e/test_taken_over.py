@@ -256,7 +256,7 @@ def test_with_ldap(node, ground, ledger, capsys):
         made.mx.start().log.wait("ldap_followed")
         said = campaign(made, ledger, ["directory"], "ann@example.org")
         made.close()
-        conclude(said, capsys, "inside_ldap", "What follows LDAP is taken over")
+        conclude(said, capsys, "inside-ldap", "What follows LDAP is taken over")
     finally:
         server.stop()
         shutil.rmtree(path, ignore_errors=True)
@@ -275,4 +275,4 @@ def test_with_postgresql(node, ground, ledger, capsys):
         made.mx.start().log.wait("store_connected", role="read")
         said = campaign(made, ledger, ["directory"], "ann@example.org")
         made.close()
-        conclude(said, capsys, "inside_postgresql", "What asks PostgreSQL is taken over")
+        conclude(said, capsys, "inside-postgresql", "What asks PostgreSQL is taken over")
