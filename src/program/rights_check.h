@@ -41,7 +41,7 @@ void rights_check(const struct node *node, const struct rights_expected *expecte
  * at the same descriptor is another finding. */
 void rights_findings_keep(struct rights_findings *findings, const struct rights_findings *others);
 
-/* What the two files of the check share. */
+/* What the files of the check share. */
 struct rights_check {
 	const struct node *node;
 	const struct rights_expected *expected;
@@ -55,5 +55,7 @@ void rights_report(const struct rights_check *check, const char *allowed, const 
 	PRINTF_LIKE(3, 4);
 /* What its descriptors are, and lead to. */
 void rights_check_descriptors(const struct rights_check *check);
+/* One of them, which is a file. */
+void rights_check_file(const struct rights_check *check, const struct node_descriptor *descriptor);
 
 #endif

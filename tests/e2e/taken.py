@@ -15,6 +15,7 @@ CHILD = range(1, 14)  # program/child.h
 READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
 CROWD = 100  # connections
+PATIENT = 200  # times that he looks for an answer which will come
 SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
@@ -93,7 +94,10 @@ class Taken(Hands):
             if heard is None or len(heard) < 8:
                 continue
             tag = struct.unpack("<HHI", heard[:8])[2]
-            for kind in self.source.choices((REPORT, FINISH, RESOLVED, BACK), k=choose((0, 1, 3))):
+            if self.source.random() < 0.3:
+                said = packet(REPORT, self.lie(tag), tag)
+                self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+            for kind in self.source.choices((REPORT, FINISH, RESOLVED, BACK), k=choose((0, 0, 1, 3))):
                 said = packet(kind, self.body(kind), choose((tag, tag, tag, tag + 1)))
                 self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
         if self.source.random() < 0.9:
@@ -103,12 +107,14 @@ class Taken(Hands):
         self.most[what] = max(self.most.get(what, 0), count)
 
     def hoard_jobs(self):
-        """He says that he has places without end, and finishes nothing."""
+        """He says that he has places without end, as himself or as another, and finishes nothing."""
         if self.program not in HELPERS or self.program == "resolve":
             return
         if self.hoard < 0:
             self.hoard, self.hoarded = self.own_connection("send"), 0
-            said = packet(HELLO, text(HELPERS[self.program]) + u32(4 * 10**9) + text(self.token))
+            service = self.source.choice((HELPERS[self.program], HELPERS[self.program],
+                                          b"maildir", b"remote", b"box", b"run"))
+            said = packet(HELLO, text(service) + u32(4 * 10**9) + text(self.token))
             self.call("sendto", self.hoard, f"~{said.hex()}", len(said), MSG, 0, 0)
         for _ in range(50):
             heard = self.hear(self.hoard)
@@ -160,6 +166,18 @@ class Taken(Hands):
         for to in set(open_to):
             self.had(f"connections to {to}", open_to.count(to))
 
+    def knock(self):
+        """At "send", again and again, with what is no greeting: each time it could be logged."""
+        address = f"=@unix:{self.mx.run}/send"
+        said = packet(99)
+        for _ in range(100):
+            socket = self.number_of("socket", 1, SEQPACKET | 0o4000, 0)
+            if socket < 0:
+                return
+            self.call("connect", socket, address, 110)
+            self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+            self.call("close", socket)
+
     def bring(self):
         """He opens messages as he may, keeps their files, and changes what he has committed."""
         socket = self.own_connection("queue") if "queue" in TARGETS.get(self.program, ()) else -1
@@ -168,9 +186,9 @@ class Taken(Hands):
         tell = lambda kind, body: self.call("sendto", socket, "~" + packet(kind, body).hex(),
                                             8 + len(body), MSG, 0, 0)
         self.numbers = []
-        for _ in range(self.source.choice((1, 1, 8, 80))):
-            tell(OPEN, u32(16))
-            if self.hear(socket) is None:
+        for _ in range(self.source.choice((1, 1, 8, 40))):
+            tell(OPEN, u32(self.source.choice((16, 128))))
+            if self.hear(socket, PATIENT) is None:
                 break
         self.had("numbers", len(set(self.numbers)))
         for number in self.numbers[-16:]:
@@ -261,7 +279,7 @@ class Taken(Hands):
     ACTIONS = (("say", 30), ("hear", 20), ("flood", 5), ("connect", 6), ("help", 10), ("bring", 10),
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
-               ("hoard_jobs", 5), ("run_programs", 3), ("crowd_in", 1))
+               ("hoard_jobs", 15), ("run_programs", 4), ("crowd_in", 4), ("knock", 2))
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor")
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from inside import INSIDE
-from taken_words import OPENED, Words
+from taken_words import OPENED, START, Words, first_recipient
 from test_hostile_processes import find_token
 
 MSG = 0x4040  # MSG_DONTWAIT | MSG_NOSIGNAL
@@ -107,18 +107,18 @@ class Hands(Words):
                     found.append(int(name))
         return found
 
-    def receive(self, socket, room):
+    def receive(self, socket, room, patience=ASKED):
         """What comes soon."""
         words = []
-        for _ in range(ASKED):
+        for _ in range(patience):
             words = self.call("recvmsg", socket, f"?{room}", MSG)
             if words[:1] != ["-EAGAIN"]:
                 break
             time.sleep(0.001)  # his own pace: nothing is waited for by the test
         return words
 
-    def hear(self, socket=None):
-        words = self.receive(socket, 65536) if socket is not None else self.call(
+    def hear(self, socket=None, patience=ASKED):
+        words = self.receive(socket, 65536, patience) if socket is not None else self.call(
             "recvmsg", self.source.choice(self.sockets), "?65536", MSG)
         heard = None
         if len(words) < 2 or words[0].startswith("-"):
@@ -142,6 +142,8 @@ class Hands(Words):
         if kind == OPENED:
             self.numbers = (self.numbers + [number for (number,) in struct.iter_unpack(
                 "<Q", heard[8:8 + (len(heard) - 8) // 8 * 8])])[-2000:]
+        if kind == START:
+            self.recipients[tag] = first_recipient(heard[8:])
         self.tags = (self.tags + [tag])[-100:]
         if len(self.packets) < 200:
             self.packets.append(heard)

@@ -36,6 +36,15 @@ def netstring(value):
     return b"%d:%s," % (len(value), value)
 
 
+def first_recipient(start):
+    """Its number in the body of a START (src/ipc/job.h), which is well formed."""
+    at = 16
+    at += 4 + int.from_bytes(start[at:at + 4], "little") + 16  # the sender; size and two numbers
+    for _ in range(2):  # the envelope's id, the destination
+        at += 4 + int.from_bytes(start[at:at + 4], "little")
+    return int.from_bytes(start[at + 4:at + 8], "little")
+
+
 class Words:
     """Of a program, chosen by a source of chance, about what it knows."""
 
@@ -47,6 +56,7 @@ class Words:
         self.questions = []  # that a directory was asked
         self.packets = []  # that he was sent, to be replayed
         self.tags = []  # of those
+        self.recipients = {}  # of jobs, by their tags: the number of the first
 
     def number(self):
         return self.source.choice(self.numbers or [1]) if self.source.random() < 0.8 else \
@@ -67,6 +77,11 @@ class Words:
         return (u32(choose((0, 1, 2, 7, 2**32 - 1))) + u32(choose((0, 0, 0, 1, 255))) +
                 text(choose((b"2.0.0", b"4.4.1", b"5.1.1", b"2", b"9" * 500))) +
                 text(choose((b"done", b"a\nb", b"x" * 50000))) + text(choose(TRIGGERS)))
+
+    def lie(self, tag):
+        """About what he was given: it waits, for what is not his."""
+        return (u32(self.recipients.get(tag, 1)) + u32(0) + text(b"4.4.1") + text(b"no") +
+                text(self.source.choice(TRIGGERS[:4])))
 
     def target(self):
         choose = self.source.choice

@@ -42,7 +42,7 @@ COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
-          "connections to send": 32, "connections to launch": 8}
+          "connections to send": 64, "connections to launch": 8}
 NUMBERS = {"smtpd": 2 * SESSIONS // 2 + 4 * 128}
 # Of triggers that he names, whose they are.
 TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
@@ -80,7 +80,7 @@ class Load(Generator):
 def make_scene(node, directory):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
-        f"stage {name} {{ concurrency = {JOBS} destination_concurrency = {JOBS} }}\n"
+        f"stage {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
     made = Scene(node, PROCESSES + directory, start=False, switch_user=True)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
@@ -256,7 +256,7 @@ def test_with_ldap(node, ground, ledger, capsys):
         made.mx.start().log.wait("ldap_followed")
         said = campaign(made, ledger, ["directory"], "ann@example.org")
         made.close()
-        conclude(said, capsys, "inside_ldap", "What follows LDAP is taken over")
+        conclude(said, capsys, "inside-ldap", "What follows LDAP is taken over")
     finally:
         server.stop()
         shutil.rmtree(path, ignore_errors=True)
@@ -275,4 +275,4 @@ def test_with_postgresql(node, ground, ledger, capsys):
         made.mx.start().log.wait("store_connected", role="read")
         said = campaign(made, ledger, ["directory"], "ann@example.org")
         made.close()
-        conclude(said, capsys, "inside_postgresql", "What asks PostgreSQL is taken over")
+        conclude(said, capsys, "inside-postgresql", "What asks PostgreSQL is taken over")

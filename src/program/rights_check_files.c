@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: ISC
+/* Where the files are that a process has open, and whether it may have them. */
+#include "program/rights_check.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char DELETED[] = " (deleted)";
+
+static bool is_beneath(struct str path, const char *base, const char *below)
+{
+	char real[PATH_MAX];
+	struct str rest;
+
+	if (base == NULL || *base == '\0' || realpath(base, real) == NULL ||
+	    !str_starts_with(path, str_from(real)))
+		return false;
+	rest = str_skip(path, strcmp(real, "/") == 0 ? 0 : strlen(real));
+	if (rest.length > 0 && rest.data[0] != '/')
+		return false;
+	if (*below == '\0')
+		return true;
+	if (strcmp(below, ".") == 0)
+		return rest.length == 0;
+	rest = str_skip(rest, 1);
+	return str_starts_with(rest, str_from(below)) &&
+	       (rest.length == strlen(below) || rest.data[strlen(below)] == '/');
+}
+
+static bool is_beside(struct str path, const char *file)
+{
+	char directory[PATH_MAX];
+	const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+
+	if (slash == NULL || slash == file || slash - file >= PATH_MAX)
+		return false;
+	memcpy(directory, file, (size_t)(slash - file));
+	directory[slash - file] = '\0';
+	return is_beneath(path, directory, "");
+}
+
+static bool is_in_a_mailbox(struct str path, const struct config *config)
+{
+	char base[PATH_MAX];
+
+	for (size_t i = 0; i < config->service_count; i++) {
+		struct str text;
+
+		if (config->services[i].kind != CONFIG_SERVICE_MAILDIR)
+			continue;
+		text = config_mailbox_base(&config->services[i]);
+		if (text.length >= sizeof base)
+			continue;
+		memcpy(base, text.data, text.length);
+		base[text.length] = '\0';
+		if (is_beneath(path, base, ""))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in(struct str path, const struct rights_place *place, const struct config *config)
+{
+	const struct config_directory *directory = &config->directory;
+
+	switch (place->base) {
+	case RIGHTS_SYSTEM:
+		return is_beneath(path, "/", place->path + 1);
+	case RIGHTS_QUEUE:
+		return is_beneath(path, config->queue, place->path);
+	case RIGHTS_RUN:
+		return is_beneath(path, config->run, place->path);
+	case RIGHTS_MAILBOXES:
+		return is_in_a_mailbox(path, config);
+	case RIGHTS_DATABASE:
+		return is_beside(path, directory->path);
+	case RIGHTS_CERTIFICATES:
+		return is_beside(path, directory->certificate) || is_beside(path, directory->key) ||
+		       is_beside(path, directory->authority);
+	}
+	return false;
+}
+
+static bool writes(const struct node_descriptor *descriptor)
+{
+	return (descriptor->flags & O_ACCMODE) != O_RDONLY && (descriptor->flags & O_PATH) == 0;
+}
+
+void rights_check_file(const struct rights_check *check, const struct node_descriptor *descriptor)
+{
+	const struct rights_place *places = check->process->rights->places;
+	struct str path = str_from(descriptor->target);
+	bool may_read = false;
+
+	if (path.length > strlen(DELETED) &&
+	    strcmp(path.data + path.length - strlen(DELETED), DELETED) == 0)
+		path.length -= strlen(DELETED);
+	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
+		if (!is_in(path, &places[i], check->expected->config))
+			continue;
+		if (places[i].may_write || !writes(descriptor))
+			return;
+		may_read = true;
+	}
+	rights_report(check, may_read ? "reading it" : "its row in the table of rights",
+		      "descriptor %d: %s%s", descriptor->number, descriptor->target,
+		      writes(descriptor) ? ", open for writing" : "");
+}
