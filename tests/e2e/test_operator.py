@@ -176,6 +176,18 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     assert not mx.trigger_files()
 
 
+def test_release_of_all_where_nothing_is_held(stuck, run, tell, listing):
+    mx, _ = stuck()
+    nothing = (0, {"command": "release", "done": 0, "refused": 0, "reasons": {}})
+    assert tell(mx, "release", "--all") == nothing
+    assert tell(mx, "release", "--domain", "b.test") == nothing
+    named = listing(mx)[0]["id"]
+    assert tell(mx, "release", named) == (
+        1, {"command": "release", "done": 0, "refused": 1, "reasons": {"it is not held": 1}})
+    assert run(mx, "queue", "list", "--sender", "nobody@a.test").stdout == (
+        b"No message matches; 3 in the queue\n")
+
+
 def test_hold_without_a_daemon(node, run, tell, listing):
     mx = node(start=False)
     send(run, mx, "bob@a.test", "carl@a.test")
