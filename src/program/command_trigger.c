@@ -228,7 +228,7 @@ static int change(const struct command *command, const struct config *config, co
 	if (result == -ESRCH)
 		return change_file(command, config, name, reason);
 	if (result < 0)
-		return say(command, name, manager_talk_explain(result));
+		return say(command, config->run, manager_talk_explain(result));
 	buffer_append_byte(&answer, '\0');
 	return say(command, name, buffer_data(&answer));
 }
