@@ -162,6 +162,10 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     assert b"(held by the operator)" in run(mx, "queue", "list").stdout
     assert b"held by the operator" in run(mx, "queue", "show", first["id"]).stdout
     assert len(listing(mx, "--trigger", "hold." + first["id"])) == 1
+    assert [m["id"] for m in listing(mx, "--held")] == [first["id"]]
+    assert b"hold." not in run(mx, "trigger", "list", "--json").stdout
+    assert b"\n1 held by operators: " in run(mx, "trigger", "list").stdout
+    assert ("hold." + first["id"]).encode() in run(mx, "trigger", "list", "--holds").stdout
     mx.stop()
     hop.start()
     mx.start()
