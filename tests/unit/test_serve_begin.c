@@ -74,7 +74,7 @@ static struct process *add(bool is_wanted)
 static void logged(void (*call)(void), char *text, size_t size)
 {
 	int before = dup(STDERR_FILENO);
-	int ends[2];
+	int ends[2] = {-1, -1};
 	ssize_t length;
 
 	assert_true(before >= 0 && pipe(ends) == 0);
