@@ -346,6 +346,16 @@ bool directory_client_is_up(const struct directory_client *client)
 	return client->state == CLIENT_GREETED && !client->is_down && !client->is_broken;
 }
 
+void directory_client_problem(const struct directory_client *client, struct buffer *out)
+{
+	const char *server = client->failed;
+
+	if (directory_client_is_up(client) || server == NULL)
+		return;
+	buffer_append_format(out, "%s: %s", strncmp(server, "unix:", 5) == 0 ? server + 5 : server,
+			     client->reason);
+}
+
 bool directory_client_is_syncing(const struct directory_client *client)
 {
 	return client->is_syncing;

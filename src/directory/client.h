@@ -81,6 +81,9 @@ void directory_client_list(struct directory_client *client, const char *table, s
 void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
+/* Why the last attempt at a server has failed: appends "SERVER: REASON" for people, the path alone
+ * of a server on this machine. Nothing while a server is greeted, or before one was tried. */
+void directory_client_problem(const struct directory_client *client, struct buffer *out);
 uint64_t directory_client_version(const struct directory_client *client);
 /* Of the data of the server that was greeted last; empty before the first. */
 struct str directory_client_identity(const struct directory_client *client);

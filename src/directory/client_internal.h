@@ -75,6 +75,7 @@ struct directory_client {
 	bool has_transport;
 	bool is_broken; /* the connection ends in the task */
 	char reason[200];
+	const char *failed; /* the server that REASON is of; NULL: none has failed yet */
 	struct os_watch *ready;
 	struct os_task task;
 	struct os_timer *retry;

@@ -135,6 +135,7 @@ void client_lose(struct directory_client *client, const char *reason)
 	if (client->is_broken)
 		return;
 	snprintf(client->reason, sizeof client->reason, "%s", reason);
+	client->failed = client->servers[client->current];
 	client->is_broken = true;
 	os_loop_defer(client->loop, &client->task);
 }

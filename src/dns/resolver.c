@@ -9,7 +9,7 @@
 
 #define QUERY_TIMEOUT_US (30 * SECOND_US)
 
-enum { CLASS_IN = 1 };
+enum { CLASS_IN = 1, SERVFAIL = 2 };
 
 struct dns_resolver {
 	struct os_loop *loop;
@@ -141,7 +141,9 @@ static struct dns_answer read_result(const struct ub_result *result)
 		answer.status = DNS_NO_NAME;
 	} else if (result->rcode != 0) {
 		answer.status = DNS_FAILED;
-		answer.reason = result->rcode == 2 ? "SERVFAIL" : "refused or malformed";
+		/* libunbound says no more: none was reached, or each has failed */
+		answer.reason = result->rcode == SERVFAIL ? "no name server answers it (SERVFAIL)"
+							  : "refused or malformed";
 	}
 	return answer;
 }

@@ -33,14 +33,31 @@ void exchange_server_stop(struct exchange_server *server)
 	os_loop_stop(server->loop);
 }
 
+static void explain(struct exchange_server *server, const char *text)
+{
+	struct buffer problem = {0};
+
+	if (server->error == DIRECTORY_ERROR_LATER)
+		directory_client_problem(server->client, &problem);
+	buffer_append_byte(&problem, '\0');
+	if (problem.length > 1)
+		snprintf(server->error_text, sizeof server->error_text,
+			 "the directory cannot be asked: %s (%s)", buffer_data(&problem), text);
+	else if (server->error == DIRECTORY_ERROR_LATER)
+		snprintf(server->error_text, sizeof server->error_text,
+			 "the directory does not answer");
+	else
+		snprintf(server->error_text, sizeof server->error_text, "%s", text);
+	buffer_clear(&problem);
+}
+
 bool exchange_server_has_failed(struct exchange_server *server,
 				const struct directory_answer_text *answer)
 {
 	if (answer->error == DIRECTORY_ERROR_NONE)
 		return false;
 	server->error = answer->error;
-	snprintf(server->error_text, sizeof server->error_text, "%s",
-		 answer->error_text != NULL ? answer->error_text : "");
+	explain(server, answer->error_text != NULL ? answer->error_text : "");
 	return true;
 }
 
@@ -49,10 +66,9 @@ const char *exchange_server_problem(const struct exchange_server *server)
 	switch (server->error) {
 	case DIRECTORY_ERROR_NONE:
 		return "nothing is wrong";
-	case DIRECTORY_ERROR_LATER:
-		return "the directory does not answer";
 	case DIRECTORY_ERROR_DENIED:
 		return "the directory does not let this user do that";
+	case DIRECTORY_ERROR_LATER:
 	case DIRECTORY_ERROR_BAD:
 	case DIRECTORY_ERROR_STORAGE:
 		break;

@@ -14,7 +14,7 @@ struct exchange_server {
 	struct os_loop *loop; /* turned while an answer is waited for */
 	struct directory_client *client;
 	enum directory_error error;
-	char error_text[256];
+	char error_text[512];
 };
 
 /* Turns the loop until QUESTION, which was asked, is answered; its callback calls
@@ -25,7 +25,7 @@ void exchange_server_stop(struct exchange_server *server);
 /* Keeps what ANSWER says is wrong; false when that is nothing. */
 bool exchange_server_has_failed(struct exchange_server *server,
 				const struct directory_answer_text *answer);
-/* For people: "the directory does not answer", and what was said. */
+/* For people: which server did not answer and why, or what was said. */
 const char *exchange_server_problem(const struct exchange_server *server);
 /* -ECONNREFUSED, -EACCES, -EINVAL or -EIO. */
 int exchange_server_errno(const struct exchange_server *server);

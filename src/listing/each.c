@@ -115,12 +115,12 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
 		       filter->domain.length == 0 && filter->stage.length == 0 &&
 		       filter->trigger.length == 0 && filter->born_before_us == 0 &&
-		       !filter->is_of_one_user;
+		       !filter->is_held && !filter->is_of_one_user;
 	envelope = entry->control->envelope;
 	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
 	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
-	       recipients_pass(filter, entry->control) && stage_passes(filter, entry) &&
-	       trigger_passes(filter, entry);
+	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
+	       stage_passes(filter, entry) && trigger_passes(filter, entry);
 }
 
 static int by_value(const void *a, const void *b)

@@ -31,6 +31,7 @@ struct listing_filter {
 	struct str domain;    /* of such a recipient */
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
 	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
+	bool is_held;         /* only what an operator holds */
 	int64_t born_before_us;
 	bool is_of_one_user; /* only what USER queued by a command */
 	unsigned long user;

@@ -1,48 +1,23 @@
 // SPDX-License-Identifier: ISC
-#include "program/child.h"
 #include "base/panic.h"
-#include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
-#include "log/sink.h"
 #include "os/clock.h"
-#include "os/connector.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "os/signal_watch.h"
-#include "os/socket.h"
+#include "program/child_internal.h"
 #include "program/log_settings.h"
-#include "program/sandbox.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { CONFIG_SIZE_MAX = 4 << 20, STOP_SECONDS_MAX = 20, ORPHAN_SECONDS_MAX = 10 };
+enum { STOP_SECONDS_MAX = 20, ORPHAN_SECONDS_MAX = 10 };
 
 static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
 static const int64_t PENDING_EVERY_US = SECOND_US;
 static const int64_t FIT_CHECK_US = 10 * SECOND_US;
-
-/* The child with what only this file needs. */
-struct supervised {
-	struct child child;
-	const struct child_program *program;
-	struct ipc_channel *control;
-	struct config *next; /* received, not in force yet */
-	struct sandbox *sandbox;
-	struct os_timer *stop_timer;
-	struct os_timer *pending_timer;
-	struct os_timer *open_timer; /* until it can open what it needs */
-	struct os_timer *fit_timer;
-	bool is_lacking; /* a descriptor did not come: none was free */
-	bool is_opening;
-	bool is_started;
-	bool is_stopping;
-	int exit_status;
-};
 
 static void hurry(struct supervised *supervised)
 {
@@ -97,122 +72,11 @@ static void stop(struct supervised *supervised)
 	supervised->program->stop(&supervised->child);
 }
 
-static void fail(struct supervised *supervised, int error, const char *reason)
+void child_fail(struct supervised *supervised, int error, const char *reason)
 {
 	log_event(EVENT_PROCESS_ERROR, log_string("reason", reason), log_error(error));
 	supervised->exit_status = 1;
 	os_loop_stop(supervised->child.loop);
-}
-
-/* What the supervisor sends it has checked before; a problem here is one of the
- * machine, or of two versions mixed. */
-static void take_config(struct supervised *supervised, struct ipc_message *message)
-{
-	struct config_problems problems = {0};
-	struct buffer text = {0};
-	char file[4096];
-	int error;
-
-	if (message->descriptor_count == 0) {
-		supervised->is_lacking = true;
-		return;
-	}
-	snprintf(file, sizeof file, STR_FORMAT, STR_ARGUMENTS(message->body));
-	error = os_process_read_text(message->descriptors[0], CONFIG_SIZE_MAX, &text);
-	config_free(supervised->next);
-	supervised->next = NULL;
-	if (error == 0)
-		error = config_parse(file, buffer_view(&text), &supervised->next, &problems);
-	if (error < 0)
-		fail(supervised, error, "the configuration cannot be read");
-	config_problems_clear(&problems);
-	buffer_clear(&text);
-}
-
-/* At each reload all sockets come again: most are held already. */
-static bool is_held(const struct child *child, const char *name, int descriptor)
-{
-	struct os_file_info held;
-	struct os_file_info info;
-
-	return child_socket(child, name) >= 0 &&
-	       os_file_info(child_socket(child, name), &held) == 0 &&
-	       os_file_info(descriptor, &info) == 0 && held.inode == info.inode &&
-	       held.device == info.device;
-}
-
-/* It is sent with each configuration, in case it could not be taken. */
-static void take_connector(struct ipc_message *message)
-{
-	if (os_connector_is_used())
-		return; /* who calls closes what is not taken */
-	os_connector_use(message->descriptors[0]);
-	message->descriptors[0] = -1;
-	log_sink_connect_by(os_socket_connect_unix);
-}
-
-static void take_socket(struct supervised *supervised, struct ipc_message *message)
-{
-	struct child *child = &supervised->child;
-	struct child_socket *entry = &child->sockets[child->socket_count];
-
-	if (message->descriptor_count == 0) {
-		supervised->is_lacking = true;
-		return;
-	}
-	if (str_equal(message->body, STR("connector"))) {
-		take_connector(message);
-		return;
-	}
-	if (child->socket_count == CHILD_SOCKETS_MAX ||
-	    message->body.length >= sizeof entry->name) {
-		fail(supervised, -EBADMSG, "a socket was not accepted");
-		return;
-	}
-	memcpy(entry->name, message->body.data, message->body.length);
-	entry->name[message->body.length] = '\0';
-	if (is_held(child, entry->name, message->descriptors[0]))
-		return; /* who calls closes what is not taken */
-	entry->descriptor = message->descriptors[0];
-	message->descriptors[0] = -1;
-	child->socket_count++;
-}
-
-static void take_users(struct supervised *supervised, const struct ipc_message *message)
-{
-	struct child *child = &supervised->child;
-	struct unpack body = {message->body, false};
-
-	child->user_count = 0;
-	while (body.rest.length > 0 && child->user_count < CHILD_USERS_MAX) {
-		struct child_user *user = &child->users[child->user_count++];
-		struct str program = unpack_str(&body);
-
-		user->uid = unpack_u32(&body);
-		if (body.failed || program.length >= sizeof user->program) {
-			fail(supervised, -EBADMSG, "the users were not accepted");
-			return;
-		}
-		memcpy(user->program, program.data, program.length);
-		user->program[program.length] = '\0';
-	}
-}
-
-static void take_tokens(struct supervised *supervised, const struct ipc_message *message)
-{
-	struct ipc_tokens *tokens = &supervised->child.tokens;
-	struct unpack body = {message->body, false};
-
-	tokens->count = 0;
-	while (body.rest.length > 0) {
-		struct str program = unpack_str(&body);
-		struct str text = unpack_str(&body);
-
-		if (!body.failed && ipc_tokens_add(tokens, program, text))
-			continue;
-		fail(supervised, -EBADMSG, "the tokens were not accepted");
-		return;
-	}
 }
 
 static void start(struct supervised *supervised)
@@ -221,14 +85,14 @@ static void start(struct supervised *supervised)
 				  &supervised->sandbox);
 
 	if (error < 0) {
-		fail(supervised, error, "the sandbox cannot be entered");
+		child_fail(supervised, error, "the sandbox cannot be entered");
 		return;
 	}
 	supervised->is_started = true;
 	os_timer_start(supervised->fit_timer, FIT_CHECK_US);
 	error = supervised->program->start(&supervised->child);
 	if (error < 0)
-		fail(supervised, error, "cannot start");
+		child_fail(supervised, error, "cannot start");
 }
 
 static void open_and_start(void *context)
@@ -241,7 +105,7 @@ static void open_and_start(void *context)
 	if (error == -EAGAIN)
 		os_timer_start(supervised->open_timer, OPEN_AGAIN_US);
 	else if (error < 0)
-		fail(supervised, error, "cannot start");
+		child_fail(supervised, error, "cannot start");
 	else
 		start(supervised);
 }
@@ -331,16 +195,16 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	(void)channel;
 	switch (message->type) {
 	case CHILD_CONFIG:
-		take_config(supervised, message);
+		child_take_config(supervised, message);
 		break;
 	case CHILD_SOCKET:
-		take_socket(supervised, message);
+		child_take_socket(supervised, message);
 		break;
 	case CHILD_USERS:
-		take_users(supervised, message);
+		child_take_users(supervised, message);
 		break;
 	case CHILD_TOKENS:
-		take_tokens(supervised, message);
+		child_take_tokens(supervised, message);
 		break;
 	case CHILD_START:
 		take_over(supervised);
@@ -352,7 +216,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		hurry(supervised);
 		break;
 	default:
-		fail(supervised, -EBADMSG, "the supervisor sent an unknown message");
+		child_fail(supervised, -EBADMSG, "the supervisor sent an unknown message");
 	}
 }
 
@@ -448,33 +312,4 @@ void child_renew(struct child *child)
 {
 	log_event(EVENT_PROCESS_RENEWED);
 	renew(CONTAINER_OF(child, struct supervised, child));
-}
-
-int child_socket(const struct child *child, const char *name)
-{
-	for (size_t i = child->socket_count; i > 0; i--)
-		if (strcmp(child->sockets[i - 1].name, name) == 0)
-			return child->sockets[i - 1].descriptor;
-	return -1;
-}
-
-uid_t child_user(const struct child *child, const char *program)
-{
-	for (size_t i = 0; i < child->user_count; i++)
-		if (strcmp(child->users[i].program, program) == 0)
-			return child->users[i].uid;
-	return (uid_t)-1;
-}
-
-struct str child_token(const struct child *child, const char *program)
-{
-	return ipc_tokens_find(&child->tokens, program);
-}
-
-void child_path(const struct child *child, const char *name, char path[108])
-{
-	int length = snprintf(path, 108, "%s/%s", child->config->run, name);
-
-	if (length < 0 || length >= 108)
-		panic("the run directory's path is too long for a socket");
 }

@@ -32,6 +32,8 @@ struct known_trigger {
 struct trigger_list {
 	struct queue_store *store;
 	struct known_trigger *all;
+	bool shows_holds;
+	uint64_t holds; /* that are not shown */
 };
 
 static struct str record_of(const struct buffer *text, struct str name)
@@ -53,6 +55,10 @@ static int add_trigger(void *context, struct str name)
 	ssize_t length = 0;
 	int file;
 
+	if (!list->shows_holds && str_starts_with(name, STR("hold."))) {
+		list->holds++;
+		return 0;
+	}
 	snprintf(path, sizeof path, "trigger/" STR_FORMAT, STR_ARGUMENTS(name));
 	file = os_file_open(queue_store_directory(list->store), path, OS_FILE_READ);
 	if (file == -ENOENT)
@@ -143,17 +149,22 @@ static void print_all(struct trigger_list *list, bool json, bool count)
 		free(trigger->name);
 		free(trigger);
 	}
+	if (!json && list->holds > 0)
+		printf("%llu held by operators: \"stagepost queue list --held\"\n",
+		       (unsigned long long)list->holds);
 }
 
 struct list_options {
 	struct command_options common;
 	bool count;
+	bool holds;
 };
 
 static const struct command_option list_option_rows[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--count", NULL, "say how many messages wait for each: reads the whole queue",
 	 offsetof(struct list_options, count)},
+	{"--holds", NULL, "list what operators hold as well", offsetof(struct list_options, holds)},
 	COMMAND_OPTION_JSON("one JSON object a line"),
 	COMMAND_OPTION_END,
 };
@@ -168,6 +179,7 @@ static int list_triggers(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
+	list.shows_holds = options.holds;
 	list.store = command_queue_open(options.common.config_file);
 	if (list.store == NULL)
 		return COMMAND_FAILED;
@@ -228,7 +240,7 @@ static int change(const struct command *command, const struct config *config, co
 	if (result == -ESRCH)
 		return change_file(command, config, name, reason);
 	if (result < 0)
-		return say(command, name, manager_talk_explain(result));
+		return say(command, config->run, manager_talk_explain(result));
 	buffer_append_byte(&answer, '\0');
 	return say(command, name, buffer_data(&answer));
 }

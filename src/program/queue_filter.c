@@ -32,7 +32,7 @@ bool queue_filter_is_given(const struct queue_filter *filter)
 {
 	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
 	       filter->stage != NULL || filter->older != NULL || filter->trigger != NULL ||
-	       filter->host != NULL;
+	       filter->host != NULL || filter->held;
 }
 
 static struct str word(const char *text)
@@ -81,6 +81,7 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 		.recipient = word(filter->recipient),
 		.domain = word(filter->domain),
 		.stage = word(filter->stage),
+		.is_held = filter->held,
 	};
 	int64_t age_us;
 

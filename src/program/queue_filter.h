@@ -17,6 +17,7 @@ struct queue_filter {
 	const char *older;
 	const char *trigger;
 	const char *host;
+	bool held;
 	char host_trigger[QUEUE_TRIGGER_MAX + 1];
 };
 
@@ -47,7 +48,9 @@ struct queue_filter {
 		QUEUE_FILTER_OPTION(                                                               \
 			"--host", "HOST",                                                          \
 			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",      \
-			type, filter, host)
+			type, filter, host),                                                       \
+		QUEUE_FILTER_OPTION("--held", NULL, "only what an operator holds", type, filter,   \
+				    held)
 
 /* Whether any was given. */
 bool queue_filter_is_given(const struct queue_filter *filter);

@@ -103,6 +103,17 @@ static int give(void *context, const struct listing_entry *entry)
 	return send_command(order, entry->control->envelope->id);
 }
 
+/* One of all, or of those that a filter lets pass: what is not held has nothing to be released
+ * from, and is not refused as if somebody had named it. */
+static int give_chosen(void *context, const struct listing_entry *entry)
+{
+	const struct queue_order *order = context;
+
+	if (!entry->is_held && strcmp(order->verb, "release") == 0)
+		return 0;
+	return give(context, entry);
+}
+
 static int give_named(struct queue_order *order, char **names)
 {
 	int error = 0;
@@ -150,7 +161,7 @@ static int give_again(struct queue_order *order)
 int queue_order_give(struct queue_order *order, char **names, const struct listing_filter *filter)
 {
 	int error = names[0] != NULL ? give_named(order, names)
-				     : listing_each(order->store, filter, give, order);
+				     : listing_each(order->store, filter, give_chosen, order);
 
 	if (error == 0 && order->talk != NULL)
 		error = manager_talk_finish(order->talk);

@@ -66,6 +66,8 @@ static int parse(struct str text, struct reload_record *record)
 	    !str_to_u64(ended, &record->ended))
 		return -EBADMSG;
 	record->is_refused = str_equal(line, STR("refused"));
+	if (!record->is_refused && !str_equal(line, STR("done")))
+		return -EBADMSG;
 	buffer_append_str(&record->reason, text);
 	return 0;
 }

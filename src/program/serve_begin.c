@@ -90,5 +90,6 @@ void serve_judge_end(struct supervisor *supervisor, const char *program, int sta
 		 "%s was killed by a system call filter: what started Stagepost forbids a call "
 		 "that it needs (SystemCallFilter of the unit?)",
 		 program);
+	log_event(EVENT_PROCESS_ERROR, log_string("program", program), log_string("reason", text));
 	serve_give_up(supervisor, str_from(text));
 }

@@ -111,7 +111,8 @@ void serve_announce_stop(const struct supervisor *supervisor);
 /* Before all were ready: stops, because of REASON no start can succeed. Later: nothing, the process
  * that it is about is started again. */
 void serve_give_up(struct supervisor *supervisor, struct str reason);
-/* The same, when PROGRAM has ended with STATUS in a way that it would again and again. */
+/* The same, when PROGRAM has ended with STATUS in a way that it would again and again. That is
+ * logged, later too. */
 void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
 
 /* serve_socket.c */

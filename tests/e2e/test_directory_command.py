@@ -89,6 +89,11 @@ def test_what_is_wrong_is_said(command):
         status, text, error = command(*words)
         assert (status, text) == (3, "")
         assert error.startswith(f"stagepost directory {words[0]}: ") and error.count("\n") == 1
+        assert f"cannot be asked: {command.node.run}/directory: " in error, error
+    os.chmod(command.node.run, 0)
+    status, _, error = command("get", "a@b")
+    os.chmod(command.node.run, 0o755)
+    assert status == 3 and f"{command.node.run}/directory: Permission denied" in error, error
     command.node.settings = ""
     command.node.write_configuration()
     status, _, error = command("get", "a@b")

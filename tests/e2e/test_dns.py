@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from dns import NameServer  # noqa: E402
+from dns import NameServer, free_port  # noqa: E402
 
 ZONES = {
     "example.org": """
@@ -66,6 +66,14 @@ def test_exchangers():
     assert len(found["many.test"].split()) == 10
     assert found["many.test"].startswith("m10.many.test=192.0.2.10 m11.many.test=")
     assert found["delegated.test"].startswith("4.4.3 ")
+
+
+def test_no_name_server():
+    class Nobody:
+        dns_server = f"127.0.0.1@{free_port()}"
+    found = search(Nobody, "exchangers", "example.org")
+    assert found["example.org"] == (
+        "4.4.3 the mail exchangers of example.org: no name server answers it (SERVFAIL)")
 
 
 def test_equal_exchangers_are_shuffled():

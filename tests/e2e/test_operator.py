@@ -162,6 +162,10 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     assert b"(held by the operator)" in run(mx, "queue", "list").stdout
     assert b"held by the operator" in run(mx, "queue", "show", first["id"]).stdout
     assert len(listing(mx, "--trigger", "hold." + first["id"])) == 1
+    assert [m["id"] for m in listing(mx, "--held")] == [first["id"]]
+    assert b"hold." not in run(mx, "trigger", "list", "--json").stdout
+    assert b"\n1 held by operators: " in run(mx, "trigger", "list").stdout
+    assert ("hold." + first["id"]).encode() in run(mx, "trigger", "list", "--holds").stdout
     mx.stop()
     hop.start()
     mx.start()
@@ -174,6 +178,18 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     assert tell(mx, "release", "--all")[0] == 0
     mx.wait_empty()
     assert not mx.trigger_files()
+
+
+def test_release_of_all_where_nothing_is_held(stuck, run, tell, listing):
+    mx, _ = stuck()
+    nothing = (0, {"command": "release", "done": 0, "refused": 0, "reasons": {}})
+    assert tell(mx, "release", "--all") == nothing
+    assert tell(mx, "release", "--domain", "b.test") == nothing
+    named = listing(mx)[0]["id"]
+    assert tell(mx, "release", named) == (
+        1, {"command": "release", "done": 0, "refused": 1, "reasons": {"it is not held": 1}})
+    assert run(mx, "queue", "list", "--sender", "nobody@a.test").stdout == (
+        b"No message matches; 3 in the queue\n")
 
 
 def test_hold_without_a_daemon(node, run, tell, listing):

@@ -131,6 +131,12 @@ void fake_client_fail(struct directory_client *client, size_t count, enum direct
 	client->fail_with = error;
 }
 
+void directory_client_problem(const struct directory_client *client, struct buffer *out)
+{
+	if (client->fail_with == DIRECTORY_ERROR_LATER)
+		buffer_append_string(out, "/run/directory: Permission denied");
+}
+
 void fake_client_free(struct directory_client *client)
 {
 	while (client->rows != NULL)

@@ -3,6 +3,7 @@
 #include "listing/listing.h"
 #include "os/file.h"
 #include "queue/message.h"
+#include "queue/trigger.h"
 #include "queue/update.h"
 #include "queue_scene.h"
 #include "test.h"
@@ -104,6 +105,40 @@ static void a_user_has_what_he_queued(void **state)
 	assert_int_equal(listing_each(fixture->store, &own, note_one, fixture), 0);
 	for (size_t i = 0; i < MESSAGES; i++)
 		assert_int_equal(fixture->seen[i], i % COUNT_OF(received) < 2);
+}
+
+static int hold_the_first(void *context, const struct listing_entry *entry)
+{
+	struct fixture *fixture = context;
+	char name[LISTING_HOLD_SIZE];
+
+	assert_int_equal(queue_trigger_set(fixture->store,
+					   listing_hold_name(entry->control->envelope->id, name), 1,
+					   STR("held")),
+			 0);
+	return 1;
+}
+
+static int count_held(void *context, const struct listing_entry *entry)
+{
+	struct fixture *fixture = context;
+
+	assert_true(entry->is_held);
+	fixture->calls++;
+	return 0;
+}
+
+static void what_is_held_is_found(void **state)
+{
+	const struct listing_filter everything = {.born_before_us = 0};
+	const struct listing_filter held = {.is_held = true};
+	struct fixture *fixture = *state;
+
+	assert_int_equal(listing_each(fixture->store, &held, count_held, fixture), 0);
+	assert_int_equal(fixture->calls, 0);
+	assert_int_equal(listing_each(fixture->store, &everything, hold_the_first, fixture), 1);
+	assert_int_equal(listing_each(fixture->store, &held, count_held, fixture), 0);
+	assert_int_equal(fixture->calls, 1);
 }
 
 static int move_all_at_the_first(void *context, const struct listing_entry *entry)
@@ -236,6 +271,7 @@ int main(void)
 		LISTING_TEST(what_moves_after_it_was_shown_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_shown_once),
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
+		LISTING_TEST(what_is_held_is_found),
 		LISTING_TEST(a_user_has_what_he_queued),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,
 						set_up, tear_down),

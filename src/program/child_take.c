@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+/* What the supervisor sends a process: its configuration, sockets, users and tokens. */
+#include "ipc/pack.h"
+#include "log/sink.h"
+#include "os/connector.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include "program/child_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CONFIG_SIZE_MAX = 4 << 20 };
+
+/* What the supervisor sends it has checked before; a problem here is one of the
+ * machine, or of two versions mixed. */
+void child_take_config(struct supervised *supervised, struct ipc_message *message)
+{
+	struct config_problems problems = {0};
+	struct buffer text = {0};
+	char file[4096];
+	int error;
+
+	if (message->descriptor_count == 0) {
+		supervised->is_lacking = true;
+		return;
+	}
+	snprintf(file, sizeof file, STR_FORMAT, STR_ARGUMENTS(message->body));
+	error = os_process_read_text(message->descriptors[0], CONFIG_SIZE_MAX, &text);
+	config_free(supervised->next);
+	supervised->next = NULL;
+	if (error == 0)
+		error = config_parse(file, buffer_view(&text), &supervised->next, &problems);
+	if (error < 0)
+		child_fail(supervised, error, "the configuration cannot be read");
+	config_problems_clear(&problems);
+	buffer_clear(&text);
+}
+
+/* At each reload all sockets come again: most are held already. */
+static bool is_held(const struct child *child, const char *name, int descriptor)
+{
+	struct os_file_info held;
+	struct os_file_info info;
+
+	return child_socket(child, name) >= 0 &&
+	       os_file_info(child_socket(child, name), &held) == 0 &&
+	       os_file_info(descriptor, &info) == 0 && held.inode == info.inode &&
+	       held.device == info.device;
+}
+
+/* It is sent with each configuration, in case it could not be taken. */
+static void take_connector(struct ipc_message *message)
+{
+	if (os_connector_is_used())
+		return; /* who calls closes what is not taken */
+	os_connector_use(message->descriptors[0]);
+	message->descriptors[0] = -1;
+	log_sink_connect_by(os_socket_connect_unix);
+}
+
+void child_take_socket(struct supervised *supervised, struct ipc_message *message)
+{
+	struct child *child = &supervised->child;
+	struct child_socket *entry = &child->sockets[child->socket_count];
+
+	if (message->descriptor_count == 0) {
+		supervised->is_lacking = true;
+		return;
+	}
+	if (str_equal(message->body, STR("connector"))) {
+		take_connector(message);
+		return;
+	}
+	if (child->socket_count == CHILD_SOCKETS_MAX ||
+	    message->body.length >= sizeof entry->name) {
+		child_fail(supervised, -EBADMSG, "a socket was not accepted");
+		return;
+	}
+	memcpy(entry->name, message->body.data, message->body.length);
+	entry->name[message->body.length] = '\0';
+	if (is_held(child, entry->name, message->descriptors[0]))
+		return; /* who calls closes what is not taken */
+	entry->descriptor = message->descriptors[0];
+	message->descriptors[0] = -1;
+	child->socket_count++;
+}
+
+void child_take_users(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct child *child = &supervised->child;
+	struct unpack body = {message->body, false};
+
+	child->user_count = 0;
+	while (body.rest.length > 0 && child->user_count < CHILD_USERS_MAX) {
+		struct child_user *user = &child->users[child->user_count++];
+		struct str program = unpack_str(&body);
+
+		user->uid = unpack_u32(&body);
+		if (body.failed || program.length >= sizeof user->program) {
+			child_fail(supervised, -EBADMSG, "the users were not accepted");
+			return;
+		}
+		memcpy(user->program, program.data, program.length);
+		user->program[program.length] = '\0';
+	}
+}
+
+void child_take_tokens(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct ipc_tokens *tokens = &supervised->child.tokens;
+	struct unpack body = {message->body, false};
+
+	tokens->count = 0;
+	while (body.rest.length > 0) {
+		struct str program = unpack_str(&body);
+		struct str text = unpack_str(&body);
+
+		if (!body.failed && ipc_tokens_add(tokens, program, text))
+			continue;
+		child_fail(supervised, -EBADMSG, "the tokens were not accepted");
+		return;
+	}
+}

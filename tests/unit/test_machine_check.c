@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: ISC
+/* What this machine lacks of what a configuration names: what is said of it, and how bad it is. */
+#include "base/buffer.h"
+#include "config/config.h"
+#include "os/process.h"
+#include "program/machine_check.h"
+#include "scratch.h"
+#include "test.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD   "hostname = \"mx.example.org\"\nuser = \"\"\nqueue_unsafe = yes\n"
+#define PLACES "queue = \"%s/queue\"\nrun = \"%s/run\"\n"
+#define LISTEN "listen smtp { address = \"127.0.0.1:2525\" }\n"
+#define RIGHT  HEAD PLACES LISTEN
+
+static char folder[SCRATCH_SIZE];
+
+/* %s in a text is the scratch directory. */
+static const struct row {
+	const char *text;
+	const char *line; /* what begins with FILE, of the worst; "" none */
+	int worst;
+} rows[] = {
+	{RIGHT, "", -1},
+	{HEAD PLACES,
+	 "t: warning: listen: there is none: mail comes from commands of this machine only",
+	 MACHINE_WARNING},
+	{RIGHT "service a { kind = maildir path = \"%s/%%d\" }\n",
+	 "t:7: warning: service a.path: %s/%%d has no %%u: all addresses of a domain share one "
+	 "mailbox",
+	 MACHINE_WARNING},
+	{RIGHT "service a { kind = maildir path = \"%s/%%u\" }\n", "", -1},
+	{RIGHT "service a { kind = pipe command = \"/nowhere/a\" user = \"daemon\" }\n",
+	 "t:7: service a.command: /nowhere/a: No such file or directory", MACHINE_FAULT},
+	{RIGHT "service a { kind = pipe command = \"%s/there\" user = \"daemon\" }\n",
+	 "t:7: service a.command: %s/there cannot be run: no executable file", MACHINE_FAULT},
+	{RIGHT "service a { kind = pipe command = \"%s\" user = \"daemon\" }\n",
+	 "t:7: service a.command: %s cannot be run: no executable file", MACHINE_FAULT},
+	{RIGHT "service a { kind = pipe command = \"/bin/true\" user = \"nobody-there\" }\n",
+	 "t:7: service a.user: there is no user nobody-there on this machine", MACHINE_FAULT},
+	{RIGHT "service a { kind = pipe command = \"/bin/true\" user = \"%%u\" }\n", "", -1},
+	{HEAD "queue = \"%s/run/queue\"\nrun = \"%s/run\"\n" LISTEN,
+	 "t:4: queue: %s/run/queue is inside run, %s/run: that is emptied when the machine starts",
+	 MACHINE_FATAL},
+	{HEAD "queue = \"%s/queue\"\nrun = \"%s/queue/run\"\n" LISTEN,
+	 "t:5: run: %s/queue/run is inside queue, %s/queue", MACHINE_FATAL},
+	{HEAD "queue = \"%s/runs\"\nrun = \"%s/run\"\n" LISTEN, "", -1},
+	{HEAD "queue = \"%s/there\"\nrun = \"%s/run\"\n" LISTEN,
+	 "t:4: queue: %s/there is no directory", MACHINE_FATAL},
+	{HEAD "queue = \"%s/a/queue\"\nrun = \"%s/run\"\n" LISTEN,
+	 "t:4: queue: %s/a/queue cannot be made: there is no %s/a", MACHINE_FATAL},
+};
+
+struct heard {
+	struct buffer lines;
+	int worst;
+};
+
+static void hear(void *context, enum machine_severity severity, const char *line)
+{
+	struct heard *heard = context;
+
+	buffer_append_string(&heard->lines, line);
+	buffer_append_byte(&heard->lines, '\n');
+	if ((int)severity > heard->worst)
+		heard->worst = (int)severity;
+}
+
+/* TEXT with the scratch directory for each %s. */
+static void fill(const char *text, struct buffer *out)
+{
+	for (; *text != '\0'; text++) {
+		if (text[0] == '%' && text[1] == 's')
+			buffer_append_string(out, folder);
+		else
+			buffer_append_byte(out, *text);
+		if (text[0] == '%')
+			text++;
+	}
+	buffer_append_byte(out, '\0');
+}
+
+static int check(const char *text, struct heard *heard)
+{
+	struct config_problems problems = {0};
+	struct buffer filled = {0};
+	struct config *config = NULL;
+	struct str whole;
+	int worst;
+
+	fill(text, &filled);
+	whole = str_from(buffer_data(&filled));
+	assert_int_equal(config_parse("t", whole, &config, &problems), 0);
+	worst = machine_check(config, whole, hear, heard);
+	assert_int_equal(worst, heard->worst);
+	config_free(config);
+	config_problems_clear(&problems);
+	buffer_clear(&filled);
+	buffer_append_byte(&heard->lines, '\0');
+	return worst;
+}
+
+static void check_row(const struct row *row)
+{
+	struct heard heard = {.worst = -1};
+	struct buffer line = {0};
+
+	fill(row->line, &line);
+	if (check(row->text, &heard) != row->worst ||
+	    strstr(buffer_data(&heard.lines), buffer_data(&line)) == NULL)
+		fail_msg("%s\nwants %d %s\nand has %d %s", row->text, row->worst,
+			 buffer_data(&line), heard.worst, buffer_data(&heard.lines));
+	if (row->worst == -1)
+		assert_string_equal(buffer_data(&heard.lines), "");
+	buffer_clear(&line);
+	buffer_clear(&heard.lines);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		check_row(&rows[i]);
+}
+
+/* As root they would be become; another user serves as himself. */
+static void test_users_of_processes(void **state)
+{
+	struct row row = {RIGHT "process smtpd { user = \"nobody-there\" }\n",
+			  "t:7: process smtpd.user: there is no user nobody-there on this machine",
+			  os_process_is_root() ? MACHINE_FATAL : MACHINE_FAULT};
+
+	(void)state;
+	check_row(&row);
+}
+
+/* Without "queue_unsafe", on a file system that forgets. */
+static void test_place_of_the_queue(void **state)
+{
+	struct heard heard = {.worst = -1};
+
+	(void)state;
+	if (access("/dev/shm", W_OK) != 0)
+		skip();
+	assert_int_equal(check("hostname = \"mx.example.org\"\nuser = \"\"\n"
+			       "queue = \"/dev/shm\"\nrun = \"%s/run\"\n" LISTEN,
+			       &heard),
+			 MACHINE_FATAL);
+	assert_non_null(strstr(buffer_data(&heard.lines), "t:3: queue: /dev/shm: "));
+	buffer_clear(&heard.lines);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_users_of_processes),
+		cmocka_unit_test(test_place_of_the_queue),
+	};
+	char path[SCRATCH_SIZE + 16];
+	FILE *file;
+	int failed;
+
+	if (scratch_make(folder) < 0)
+		return 1;
+	snprintf(path, sizeof path, "%s/there", folder);
+	file = fopen(path, "w");
+	if (file == NULL || fclose(file) != 0)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	scratch_remove(folder);
+	return failed;
+}
