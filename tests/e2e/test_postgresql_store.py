@@ -310,6 +310,18 @@ def test_commit_to_push(empty, shared):
     pytest.fail("99 of 100 pushes take longer than 50 ms")
 
 
+@pytest.mark.parametrize("count", (199, 200, 201, 600, 850))
+def test_statements(empty, shared, count):
+    """What is more than one statement asks for comes whole, and in order."""
+    shared.sql("INSERT INTO address (address, kind) SELECT 'u' || i || '@example.org', 'mailbox'"
+               f" FROM generate_series(1000, {1000 + count - 1}) AS i")
+    keys = [f"u{number}@example.org" for number in range(1000, 1000 + count)]
+    answer = empty.get("address", *keys, "nobody@example.org")
+    assert answer.error == "0"
+    assert answer.records == [f"{key}|kind mailbox" for key in keys] + ["-"]
+    shared.sql("TRUNCATE address")
+
+
 def test_bulk(empty, shared):
     """A million rows by SQL: one change, which says everything."""
     before = int(shared.sql("SELECT version FROM meta"))
