@@ -16,6 +16,8 @@ READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
 CROWD = 100  # connections
 PATIENT = 200  # times that he looks for an answer which will come
+WRITERS = ("queue", "send", "launch")  # of the log itself: not bounded (doc/security.md)
+FORGED = b"f0f0-f0f0"
 SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
@@ -166,17 +168,15 @@ class Taken(Hands):
         for to in set(open_to):
             self.had(f"connections to {to}", open_to.count(to))
 
-    def knock(self):
-        """At "send", again and again, with what is no greeting: each time it could be logged."""
-        address = f"=@unix:{self.mx.run}/send"
-        said = packet(99)
-        for _ in range(100):
-            socket = self.number_of("socket", 1, SEQPACKET | 0o4000, 0)
-            if socket < 0:
-                return
-            self.call("connect", socket, address, 110)
-            self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
-            self.call("close", socket)
+    def scribble(self):
+        """Into the log, in the name of others; again and again."""
+        if self.program in WRITERS:
+            return
+        line = (b"time=2026-11-22T23:21:43.955713Z level=info process=send[1] event=delivered "
+                b"id=" + FORGED + b" to=anna@a.test text=" + b"x" * self.source.choice((1, 90)))
+        said = (line + b"\n") * self.source.choice((1, 30))
+        for _ in range(self.source.choice((1, 100))):
+            self.call("write", 2, f"~{said.hex()}", len(said))
 
     def bring(self):
         """He opens messages as he may, keeps their files, and changes what he has committed."""
@@ -279,7 +279,7 @@ class Taken(Hands):
     ACTIONS = (("say", 30), ("hear", 20), ("flood", 5), ("connect", 6), ("help", 10), ("bring", 10),
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
-               ("hoard_jobs", 15), ("run_programs", 4), ("crowd_in", 4), ("knock", 2))
+               ("hoard_jobs", 15), ("run_programs", 4), ("crowd_in", 4), ("scribble", 4))
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor")
 

@@ -49,11 +49,12 @@ class Watch:
                       for pid in mx.pids(name)}
         self.before = {pid: descriptors(pid) for pid in self.pids}
         self.triggers = f"{mx.queue}/trigger"
+        self.standing = set(os.listdir(self.triggers))  # of who was there before him
         self.named = set()
         self.most = dict(self.before)
 
     def look(self):
-        self.named.update(os.listdir(self.triggers))
+        self.named.update(set(os.listdir(self.triggers)) - self.standing)
         for pid in self.pids:
             self.most[pid] = max(self.most[pid], descriptors(pid))
 

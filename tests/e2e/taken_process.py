@@ -154,8 +154,15 @@ class Hands(Words):
             return -1
         question = QUESTION.pack(self.source.randrange(1 << 32), kind, path.encode()[:108])
         self.call("sendto", self.connector, f"~{question.hex()}", len(question), MSG, 0, 0)
-        words = self.receive(self.connector, 64)
-        return int(words[2]) if len(words) > 2 and words[2].isdigit() else -1
+        while True:
+            words = self.receive(self.connector, 64)
+            if len(words) < 2 or words[0].startswith("-"):
+                return -1
+            given = int(words[2]) if len(words) > 2 and words[2].isdigit() else -1
+            if bytes.fromhex(words[1])[:4] == question[:4]:
+                return given
+            if given >= 0:  # of a question that he no longer waits for
+                self.call("close", given)
 
     def own_connection(self, name):
         """Made as the process itself would make it."""
