@@ -111,3 +111,15 @@ def lost_wrongly(verdict, spans):
         if not any(is_his(program, recipient) and since - 50 <= int(number) <= until
                    for program, (since, until) in spans.items()):
             yield line
+
+
+def corrupt_wrongly(verdict, spans):
+    """What was changed or made up by nobody who had it in his hands. A message that nobody sent
+    (number None) may be of anyone who delivers to its recipient, or hands on what is delivered."""
+    for line in verdict.corrupt:
+        recipient, _, rest = line.partition(", message ")
+        number = rest.partition(":")[0]
+        if not any(is_his(program, recipient) and
+                   (number == "None" or number.isdigit() and since - 50 <= int(number) <= until)
+                   for program, (since, until) in spans.items()):
+            yield line
