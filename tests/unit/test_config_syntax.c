@@ -94,7 +94,7 @@ static const struct refusal names_cases[] = {
 			     "t:2: a: unknown setting; allowed: see stagepost.conf(5)\n"},
 	{HOST "listen smtp { listen = 1 address = 1.2.3.4:25 }",
 	 "t:2: listen smtp.listen: a section, not a setting: listen NAME { ... }; allowed: "
-	 "address, stage, proxy\n"},
+	 "address, stage, proxy, bare_newline\n"},
 };
 
 static void broken_syntax_is_reported(void **state)
