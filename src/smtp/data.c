@@ -316,11 +316,11 @@ void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length)
 
 void smtp_data_end(struct smtp_server *s)
 {
-	if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR && !s->transaction->is_normalized)
+	enum smtp_scan scan = s->transaction->scan;
+
+	if (scan == SMTP_SCAN_MIDDLE_CR && !s->transaction->is_normalized)
 		refuse_bare_line_end(s);
-	else if (s->transaction->scan == SMTP_SCAN_MIDDLE_CR)
-		take_behind_cr(s, '\n');
-	else if (s->transaction->scan == SMTP_SCAN_MIDDLE)
+	else if (scan == SMTP_SCAN_MIDDLE_CR || scan == SMTP_SCAN_MIDDLE)
 		take_behind_cr(s, '\n');
 	s->transaction->scan = SMTP_SCAN_END;
 }
