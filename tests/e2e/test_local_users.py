@@ -26,6 +26,7 @@ def mx(ground):
         deliver(node, ["anna@a.test", "late@b.test"], TEXT)
         node.maildir("anna@a.test").wait()
         node.log.wait("deferred")
+        wait_until(lambda: not glob.glob(f"{node.queue}/todo/*/*/*"), "it is where it will wait")
         yield node
 
 
