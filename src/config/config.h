@@ -211,8 +211,15 @@ struct config {
 	struct config_directory directory;
 };
 
+/* Where something stands in a configuration. */
+struct config_place {
+	struct str file; /* empty: the file itself, not one that it includes */
+	unsigned line;   /* 0: nowhere */
+};
+
 /* One thing that is wrong with a configuration file. */
 struct config_problem {
+	const char *file;    /* "": not one that is included */
 	unsigned line;       /* 0: the file as a whole */
 	const char *setting; /* "listen smtp.address"; "" when it is not about one */
 	const char *found;   /* the text that stands there; "" when there is none */
@@ -225,24 +232,27 @@ struct config_problems {
 	struct config_problem *first; /* in order of lines */
 	size_t count;
 	struct arena *arena;
+	const char *file; /* of those that are added, while files are read; may be NULL */
+	struct str text;  /* while it is parsed */
 };
 
+/* The text of FILE, with what it includes in the places of its statements "include"; lines of its
+ * own say what is from where. Appended to *TEXT_OUT, at most 4 MiB. -errno when FILE cannot be
+ * read, -EINVAL when an include is wrong: said in *PROBLEMS. */
+MUST_CHECK int config_read(const char *file, struct buffer *text_out,
+			   struct config_problems *problems);
 /* Parses TEXT, the contents of the file named FILE. 0 and *CONFIG_OUT, which the
  * caller frees; or -EINVAL, and *PROBLEMS holds everything that is wrong, not
  * only the first. */
 MUST_CHECK int config_parse(const char *file, struct str text, struct config **config_out,
 			    struct config_problems *problems);
-/* The same for the file itself; -errno also when it cannot be read (said in
- * *PROBLEMS as well). At most 4 MiB. */
-MUST_CHECK int config_load(const char *file, struct config **config_out,
-			   struct config_problems *problems);
 void config_free(struct config *config);
 void config_problems_clear(struct config_problems *problems);
 
-/* The line in TEXT, a configuration that config_parse() has accepted, of the setting called NAME as
- * problems call it ("user", "service box.user"); of its section where it is left out; 0: neither
- * stands there. */
-unsigned config_setting_line(struct str text, const char *name);
+/* Where in TEXT, a configuration that config_parse() has accepted, the setting called NAME as
+ * problems call it ("user", "service box.user") stands, or its section where it is left out; its
+ * file is a view of TEXT. */
+struct config_place config_setting_place(struct str text, const char *name);
 
 /* "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each, a line each. */
 void config_problems_print(const struct config_problems *problems, const char *file,

@@ -2,6 +2,7 @@
 /*
  * config/internal.h - how the text of a configuration becomes a struct config.
  *
+ *   source.c puts the files that are included into one text
  *   scan.c   checks the text and takes out of it what libConfuse must not see
  *   parse.c  lets libConfuse parse it into a struct config_tree: every value
  *            still text, with its line
@@ -24,11 +25,29 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 			struct str found, const char *message, const char *allowed);
 /* Whether no more problems are kept. */
 bool config_problems_are_full(const struct config_problems *problems);
-/* Puts the problems in order of their lines, when all have been added. */
+/* Puts the problems in order of their lines, when all have been added, and then says of which file
+ * each line is. */
 void config_problems_sort(struct config_problems *problems);
 /* "listen smtp.address"; SETTING may be NULL: the section itself. In the problems' arena. */
 const char *config_problem_name(struct config_problems *problems, enum config_section section,
 				const char *title, const char *setting);
+
+/* Appends "line 5" or "line 5 of FILE", while a text is parsed. */
+void config_problem_append_line(const struct config_problems *problems, unsigned line,
+				struct buffer *out);
+/* "given twice: first in line 5" */
+void config_problem_add_repeated(struct config_problems *problems, unsigned line,
+				 const char *setting, struct str found, unsigned first_line);
+
+/* source.c: where the lines of a text of config_read() are from, asked for in order. */
+struct config_lines {
+	struct str rest; /* empty when nothing in it is included */
+	unsigned line;   /* of the text: where REST begins */
+	struct config_place place;
+};
+struct config_lines config_lines_of(struct str text);
+/* Where LINE stands, 0: nowhere. Not before the one asked for last. */
+struct config_place config_lines_find(struct config_lines *lines, unsigned line);
 
 struct config_tree_value {
 	struct str text;

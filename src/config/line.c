@@ -31,12 +31,13 @@ static unsigned find(const struct config_tree *tree, const char *name)
 	return line;
 }
 
-unsigned config_setting_line(struct str text, const char *name)
+struct config_place config_setting_place(struct str text, const char *name)
 {
 	struct config_problems problems = {0};
 	struct config_tree tree = {.arena = arena_new()};
 	char *clean = memory_alloc(text.length + 1);
 	unsigned stopped_line = 0;
+	struct config_lines lines = config_lines_of(text);
 	unsigned line = 0;
 
 	if (config_scan(text, clean, &tree, &problems, &stopped_line) &&
@@ -46,5 +47,5 @@ unsigned config_setting_line(struct str text, const char *name)
 	arena_free(tree.arena);
 	free(tree.lines);
 	config_problems_clear(&problems);
-	return line;
+	return config_lines_find(&lines, line);
 }

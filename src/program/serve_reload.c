@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A new configuration: checked first; the old one stays in force if it is wrong. */
 #include "log/event.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "program/log_settings.h"
 #include "program/serve_internal.h"
@@ -32,16 +31,6 @@ static void refuse_problems(struct supervisor *supervisor, const struct config_p
 			log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
 			refuse(supervisor, line);
 		}
-	buffer_clear(&text);
-}
-
-static void refuse_file(struct supervisor *supervisor, int error)
-{
-	struct buffer text = {0};
-
-	log_event(EVENT_CONFIG_REFUSED, log_string("file", supervisor->file), log_error(error));
-	buffer_append_format(&text, "%s: %s", supervisor->file, strerror(-error));
-	refuse(supervisor, buffer_view(&text));
 	buffer_clear(&text);
 }
 
@@ -95,18 +84,6 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 	return NULL;
 }
 
-static int read_file(const char *file, struct buffer *text)
-{
-	int descriptor = os_file_open(OS_FILE_HERE, file, OS_FILE_READ);
-	int error = descriptor;
-
-	if (descriptor >= 0) {
-		error = os_process_read_text(descriptor, 4 << 20, text);
-		os_file_close(descriptor);
-	}
-	return error;
-}
-
 static void take_over(struct supervisor *supervisor, struct config *config, struct buffer *text)
 {
 	struct buffer old_text = supervisor->text;
@@ -131,11 +108,9 @@ static void try_reload(struct supervisor *supervisor)
 	struct config *config = NULL;
 	struct buffer text = {0};
 	const char *fixed;
-	int error = read_file(supervisor->file, &text);
+	int error = config_read(supervisor->file, &text, &problems);
 
-	if (error < 0)
-		refuse_file(supervisor, error);
-	else
+	if (error == 0)
 		error = config_parse(supervisor->file, buffer_view(&text), &config, &problems);
 	fixed = error == 0 ? fixed_setting_changed(supervisor->config, config) : NULL;
 	if (error < 0) {
