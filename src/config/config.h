@@ -233,7 +233,7 @@ struct config_problems {
 	size_t count;
 	struct arena *arena;
 	const char *file; /* of those that are added, while files are read; may be NULL */
-	struct str text;  /* while it is parsed */
+	const struct config_lines *lines; /* of the text that is parsed; may be NULL */
 };
 
 /* The text of FILE, with what it includes in the places of its statements "include"; lines of its
@@ -287,6 +287,31 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 /* The whole configuration in force, defaults included, as a file that parses to
  * the same (stagepost config). */
 void config_print(const struct config *config, struct buffer *out);
+/* Of the same what the text says otherwise than the defaults, each setting with its place in a
+ * comment; TEXT is what CONFIG was parsed from, FILE its name. */
+void config_print_changed(const struct config *config, const char *file, struct str text,
+			  struct buffer *out);
+
+/* What there is to know of one setting. */
+struct config_explanation {
+	const char *name;
+	struct buffer value;       /* as in a file, and with "{ }" for a list; empty: it has none */
+	const char *initial;       /* the default, or in words where it comes from; NULL: none */
+	struct config_place place; /* its file is a view of the text */
+	struct buffer allowed;     /* in words */
+	bool needs_restart;        /* for another value to count; else a reload */
+	const char *meaning;
+};
+
+/* Explains the setting called NAME as problems call it. False: there is none; *WHY says what is
+ * wrong with NAME. The caller clears *OUT, always. */
+MUST_CHECK bool config_explain(const struct config *config, struct str text, const char *name,
+			       struct config_explanation *out, struct buffer *why);
+void config_explanation_clear(struct config_explanation *explanation);
+
+/* What differs between the two and cannot change while a node runs: its name; NULL: nothing. */
+const char *config_fixed_change(const struct config *old, const struct config *new);
+
 /* The reference manual stagepost.conf(5), mdoc source, from the table. */
 void config_print_manual(struct buffer *out);
 

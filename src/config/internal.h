@@ -10,6 +10,8 @@
  *   fill.c   reads each value by its row of the table into its struct
  *   check.c  checks what concerns more than one setting
  *
+ *   explain.c  tells what stands in the text, for people
+ *
  * Each step adds what it finds wrong to the same struct config_problems.
  */
 #ifndef CONFIG_INTERNAL_H
@@ -39,15 +41,11 @@ void config_problem_append_line(const struct config_problems *problems, unsigned
 void config_problem_add_repeated(struct config_problems *problems, unsigned line,
 				 const char *setting, struct str found, unsigned first_line);
 
-/* source.c: where the lines of a text of config_read() are from, asked for in order. */
-struct config_lines {
-	struct str rest; /* empty when nothing in it is included */
-	unsigned line;   /* of the text: where REST begins */
-	struct config_place place;
-};
-struct config_lines config_lines_of(struct str text);
-/* Where LINE stands, 0: nowhere. Not before the one asked for last. */
-struct config_place config_lines_find(struct config_lines *lines, unsigned line);
+/* source.c: where the lines of a text of config_read() are from, in ARENA, with views of TEXT;
+ * NULL: nothing in it is included. */
+const struct config_lines *config_lines_of(struct str text, struct arena *arena);
+/* LINES may be NULL. */
+struct config_place config_lines_find(const struct config_lines *lines, unsigned line);
 
 struct config_tree_value {
 	struct str text;
@@ -94,6 +92,19 @@ bool config_scan(struct str text, char *clean, struct config_tree *tree,
 bool config_tree_parse(struct config_tree *tree, const char *text,
 		       struct config_problems *problems);
 
+/* Builds TREE of TEXT, a configuration that config_parse() has accepted. */
+void config_tree_read(struct config_tree *tree, struct str text);
+void config_tree_clear(struct config_tree *tree);
+
+struct config_tree_found {
+	const struct config_tree_section *section;
+	const struct config_setting *row;
+};
+/* The setting called NAME as problems call it; false: its section does not stand in the text, or
+ * has no such setting (then *OUT has the section, if it does). */
+bool config_tree_find(const struct config_tree *tree, const char *name,
+		      struct config_tree_found *out);
+
 /* How often and where SETTING, which exists, stands in SECTION. */
 const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
 					      const char *setting);
@@ -106,6 +117,11 @@ void config_fill_section(struct config *config, const struct config_tree_section
 			 void *base, struct config_problems *problems);
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems);
+
+/* print.c: as they stand in a file. */
+void config_print_quoted(struct str text, struct buffer *out);
+void config_print_value(const struct config_setting *setting, const void *place,
+			struct buffer *out);
 
 /* check_kind.c: the settings of a section by the kind of which the struct at BASE is. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,

@@ -31,7 +31,7 @@ static bool text_is_readable(struct str text, struct config_problems *problems)
 	return problems->count == 0;
 }
 
-static void tree_clear(struct config_tree *tree)
+void config_tree_clear(struct config_tree *tree)
 {
 	arena_free(tree->arena);
 	free(tree->lines);
@@ -52,7 +52,7 @@ static void parse_text(struct config *config, struct str text, struct config_pro
 					   NULL);
 	}
 	free(clean);
-	tree_clear(&tree);
+	config_tree_clear(&tree);
 }
 
 int config_parse(const char *file, struct str text, struct config **config_out,
@@ -61,17 +61,18 @@ int config_parse(const char *file, struct str text, struct config **config_out,
 	struct arena *arena;
 	struct config *config;
 
-	*problems = (struct config_problems){.text = text};
+	*problems = (struct config_problems){0};
 	if (!text_is_readable(text, problems))
 		return -EINVAL;
 	arena = arena_new();
+	problems->lines = config_lines_of(text, arena);
 	config = arena_alloc(arena, sizeof *config);
 	config->arena = arena;
 	config->file = arena_copy(arena, str_from(file));
 	parse_text(config, text, problems);
 	if (problems->count > 0)
 		config_problems_sort(problems);
-	problems->text = STR("");
+	problems->lines = NULL;
 	if (problems->count > 0) {
 		config_free(config);
 		return -EINVAL;

@@ -46,6 +46,8 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 	buffer_append_byte(&text, '\0');
 	mdoc_append_text(out, buffer_data(&text));
 	print_default(setting, out);
+	if (config_setting_is_fixed(setting))
+		mdoc_append_text(out, "Another value needs a restart.");
 	buffer_clear(&text);
 }
 

@@ -54,8 +54,7 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 void config_problem_append_line(const struct config_problems *problems, unsigned line,
 				struct buffer *out)
 {
-	struct config_lines lines = config_lines_of(problems->text);
-	struct config_place place = config_lines_find(&lines, line);
+	struct config_place place = config_lines_find(problems->lines, line);
 
 	buffer_append_format(out, "line %u", place.line);
 	if (place.file.length > 0)
@@ -76,10 +75,8 @@ void config_problem_add_repeated(struct config_problems *problems, unsigned line
 
 static void find_files(struct config_problems *problems)
 {
-	struct config_lines lines = config_lines_of(problems->text);
-
 	for (struct config_problem *p = problems->first; p != NULL; p = p->next) {
-		struct config_place place = config_lines_find(&lines, p->line);
+		struct config_place place = config_lines_find(problems->lines, p->line);
 
 		p->line = place.line;
 		if (place.file.length > 0)

@@ -17,7 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 8, FILES_MAX = 1000 };
+enum {
+	DEPTH_MAX = 8,
+	FILES_MAX = 1000,
+	MARKS_MAX = 2 * FILES_MAX + 2, /* before and after each */
+};
 
 static const char MARK[] = "#\f";
 
@@ -292,6 +296,16 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 
 /* --- where a line is from --- */
 
+struct mark { /* a line of the text, and where it is from */
+	unsigned line;
+	struct config_place place;
+};
+
+struct config_lines {
+	struct mark *marks; /* in order */
+	size_t count;
+};
+
 /* "12 FILE" */
 static struct config_place place_of_mark(struct str mark)
 {
@@ -299,32 +313,45 @@ static struct config_place place_of_mark(struct str mark)
 	uint64_t line = 0;
 
 	if (space < 0 || !str_to_u64(str_slice(mark.data, (size_t)space), &line))
-		return (struct config_place){.line = 0};
+		return (struct config_place){.line = 1};
 	return (struct config_place){str_skip(mark, (size_t)space + 1), (unsigned)line};
 }
 
-struct config_lines config_lines_of(struct str text)
+const struct config_lines *config_lines_of(struct str text, struct arena *arena)
 {
-	bool has_marks = memmem(text.data, text.length, MARK, sizeof MARK - 1) != NULL;
-
-	return (struct config_lines){
-		.rest = has_marks ? text : STR(""), .line = 1, .place = {.line = 1}};
-}
-
-struct config_place config_lines_find(struct config_lines *lines, unsigned line)
-{
+	struct config_lines *lines = arena_alloc(arena, sizeof *lines);
+	unsigned line = 1;
 	struct str row;
 
-	if (line == 0)
-		return (struct config_place){.line = 0};
-	while (lines->line < line && str_split(&lines->rest, '\n', &row)) {
-		lines->line++;
-		lines->place.line++;
+	if (memmem(text.data, text.length, MARK, sizeof MARK - 1) == NULL)
+		return NULL;
+	lines->marks = arena_alloc(arena, MARKS_MAX * sizeof *lines->marks);
+	while (lines->count < MARKS_MAX && str_split(&text, '\n', &row)) {
+		line++;
 		if (str_starts_with(row, str_from(MARK)))
-			lines->place = place_of_mark(str_skip(row, sizeof MARK - 1));
+			lines->marks[lines->count++] =
+				(struct mark){line, place_of_mark(str_skip(row, sizeof MARK - 1))};
 	}
-	/* the rest has no marks */
-	lines->place.line += line - lines->line;
-	lines->line = line;
-	return lines->place;
+	return lines;
+}
+
+struct config_place config_lines_find(const struct config_lines *lines, unsigned line)
+{
+	const struct mark *mark = NULL;
+	size_t below = 0;
+	size_t above = lines != NULL ? lines->count : 0;
+
+	while (below < above) {
+		size_t middle = (below + above) / 2;
+
+		if (lines->marks[middle].line <= line) {
+			mark = &lines->marks[middle];
+			below = middle + 1;
+		} else {
+			above = middle;
+		}
+	}
+	if (mark == NULL || line == 0)
+		return (struct config_place){.line = line};
+	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
 }

@@ -116,6 +116,7 @@ MUST_CHECK int command_config_load(const char *file, struct buffer *text,
 				   struct config **config_out);
 
 int command_serve(const struct command *command, int argc, char **argv);
+extern const struct command_option command_config_print_options[];
 extern const struct command_option command_check_options[];
 extern const struct command_exit command_check_exits[];
 int command_check(const struct command *command, int argc, char **argv);

@@ -65,19 +65,10 @@ static bool has_changed(const struct config *old, const struct config *new,
 /* What a running node cannot change: said, not ignored. */
 static const char *fixed_setting_changed(const struct config *old, const struct config *new)
 {
-	if (strcmp(old->queue, new->queue) != 0)
-		return "queue";
-	if (strcmp(old->run, new->run) != 0)
-		return "run";
-	if (strcmp(old->user, new->user) != 0)
-		return "user";
-	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
-		if (strcmp(old->processes[i].user, new->processes[i].user) != 0)
-			return "user of processes";
-	if (old->directory.backend != new->directory.backend)
-		return "backend of the directory";
-	if (old->smtpd_workers != new->smtpd_workers)
-		return "smtpd_workers";
+	const char *setting = config_fixed_change(old, new);
+
+	if (setting != NULL)
+		return setting;
 	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
 				     has_changed(old, new, CONFIG_SERVICE_PIPE)))
 		return "user of services";
