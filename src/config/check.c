@@ -145,6 +145,8 @@ static void check_values(struct config *config, const struct config_tree_section
 		char *copy = config_copy_lower(config->arena, v->text);
 
 		copy[strcspn(copy, end)] = '\0';
+		if (strcmp(copy, "!@") == 0) /* a route may be given so: type_list.c */
+			copy[1] = '\0';
 		names[count] = (struct named){copy, name, v->line, count};
 		count++;
 	}

@@ -81,7 +81,7 @@ struct config_network { /* an IPv4 network is kept as ::ffff:0:0/96 mapped */
 /* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
 struct config_route {
 	const char *domain; /* "example.net", ".example.edu" (subdomains), "" (everything else),
-			     * "!" (the null sender) */
+			     * "!" (the null sender, also given as "!@") */
 	const char *relay;  /* host name, or address in brackets ("[192.0.2.1]", "[2001:db8::1]");
 			     * "" means: by MX after all */
 	uint16_t port;      /* 25 unless given */
@@ -94,6 +94,7 @@ enum config_sync {
 	CONFIG_SYNC_ORDERED
 };
 
+enum config_bounce { CONFIG_BOUNCE_REPORT, CONFIG_BOUNCE_QSBMF };
 enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
 enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
@@ -180,8 +181,9 @@ struct config {
 	uint32_t stop_timeout;           /* seconds, for deliveries that are being decided */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;
-	int64_t probe_delay_us;     /* of a host that could not be reached */
-	uint64_t bouncemaxbytes;    /* 0: no bound */
+	int64_t probe_delay_us;  /* of a host that could not be reached */
+	uint64_t bouncemaxbytes; /* of a whole bounce; 0: no bound */
+	enum config_bounce bounceformat;
 	int64_t delaynotice_us;     /* 0: only for those who ask */
 	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
