@@ -428,6 +428,31 @@ def test_log_says_whom_was_refused(mx):
         "message_id": "<4@client.test>"}
 
 
+def test_all_domains_are_in_the_directory(mx, records):
+    """Their host has a postmaster, its users have addresses, and newaliases finds them a domain."""
+    one = mx('default_domain = "d.test"\n')
+    assert reply(one, "Postmaster").startswith("250")
+    assert reply(one, "postmaster@mx.stagepost.test").startswith("250")
+    records(one).put("address", "root@d.test", "kind alias", "target ann@d.test")
+    sendmail = ["-C", one.conf, "-f", "bob", "root"]
+    subprocess.run(as_user() + [f"{one.programs}/stagepost", "sendmail", *sendmail],
+                   input=b"To: root\nSubject: x\n\ny\n", check=True, timeout=60)
+    delivered = one.log.wait("delivered", to="ann@d.test")
+    assert delivered["original"] == "root@d.test"
+    (stored,) = one.maildir("ann@d.test").wait(1)
+    assert b"\nTo: root@d.test\n" in stored and b"Return-Path: <bob@d.test>\n" in stored
+    aliases = f"{one.directory}/aliases"
+    with open(aliases, "w", encoding="ascii") as file:
+        file.write("hostmaster: ann\n")
+    one.settings = one.settings.replace("directory {", f'directory {{ aliases = {{ "{aliases}" }}')
+    one.write_configuration()
+    one.reload()
+    assert "1 aliases" in subprocess.run(
+        as_user() + [f"{one.programs}/stagepost", "newaliases", "-c", one.conf], check=True,
+        capture_output=True, text=True, timeout=60).stdout
+    wait_for_reply(one, "hostmaster@d.test", "250")
+
+
 def test_list_of_five_thousand(mx, records):
     one = mx()
     records(one).put("address", "@d.test", "kind forward", "target ann@d.test")
