@@ -155,10 +155,11 @@ struct config {
 	struct arena *arena; /* owns everything here */
 	const char *file;
 	const char *hostname;
-	const char *queue; /* directory */
-	const char *run;   /* directory of the sockets */
-	const char *user;  /* "" : do not change the user */
-	uint32_t split;    /* for a new queue */
+	const char *default_domain; /* empty: see config_default_domain() */
+	const char *queue;          /* directory */
+	const char *run;            /* directory of the sockets */
+	const char *user;           /* "" : do not change the user */
+	uint32_t split;             /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
@@ -274,9 +275,11 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
-/* Of names without a domain: the host name where that is a domain of ours or the configuration
- * has none, else its first domain. */
+/* Of names without a domain: the setting; else the host name where that is a domain of ours or the
+ * configuration has none, else its first domain. */
 const char *config_default_domain(const struct config *config);
+/* Of the names that users of this machine write without one: the setting, else the host name. */
+const char *config_users_domain(const struct config *config);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */

@@ -95,8 +95,8 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
-	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
-	 "\"-\", standard input is read.\n",
+	 "that had it. What became of its bounce is told as well, and of the new messages that\n"
+	 "a list has made of it. Without a LOGFILE, and for \"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
