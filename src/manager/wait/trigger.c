@@ -14,6 +14,7 @@
 enum {
 	LONGEST_PROBE = 30, /* times probe_delay */
 	PROBES_A_TURN = 100,
+	OF_PROGRAMS_MAX = 1000,
 };
 
 enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
@@ -21,6 +22,7 @@ enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
 struct trigger {
 	enum trigger_state state;
 	char *name;
+	char *until; /* NULL: its file was not asked */
 	struct waiters waiters;
 	const void *prober;              /* while PROBED */
 	int64_t delay_us;                /* between the last attempt and the next */
@@ -44,6 +46,7 @@ struct triggers {
 	struct trigger *released;  /* ring */
 	struct heap probes;
 	struct os_timer *timer;
+	size_t of_programs;
 	int64_t searched_us; /* when the last search began; monotonic */
 	bool is_stopping;
 };
@@ -103,13 +106,26 @@ static bool is_probed(struct str name)
 	       str_equal(name, STR(TRIGGER_DIRECTORY));
 }
 
+static bool is_of_program(struct str name)
+{
+	return str_starts_with(name, STR("pipe."));
+}
+
+static char *copy_text(struct str text)
+{
+	char *copy = memory_alloc(text.length + 1);
+
+	memcpy(copy, text.data, text.length);
+	copy[text.length] = '\0';
+	return copy;
+}
+
 static struct trigger *make(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
 
-	trigger->name = memory_alloc(name.length + 1);
-	memcpy(trigger->name, name.data, name.length);
-	trigger->name[name.length] = '\0';
+	trigger->name = copy_text(name);
+	triggers->of_programs += is_of_program(name);
 	trigger->state = TRIGGER_RELEASED;
 	trigger->waiters.owner = triggers;
 	HASH_ADD_KEYPTR(hh, triggers->by_name, trigger->name, name.length, trigger);
@@ -134,14 +150,16 @@ static struct trigger *add(struct triggers *triggers, struct str name)
 	return trigger;
 }
 
-struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason)
+struct trigger *triggers_set_until(struct triggers *triggers, struct str name, struct str reason,
+				   struct str until)
 {
 	struct trigger *trigger = triggers_find(triggers, name);
 	int error;
 
-	if (trigger != NULL || !queue_trigger_name_is_valid(name))
+	if (trigger != NULL || !queue_trigger_name_is_valid(name) ||
+	    (is_of_program(name) && triggers->of_programs >= OF_PROGRAMS_MAX))
 		return trigger;
-	error = queue_trigger_set(triggers->store, name, os_clock_wall_us(), reason);
+	error = queue_trigger_set_until(triggers->store, name, os_clock_wall_us(), reason, until);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(error));
 		return NULL;
@@ -151,10 +169,41 @@ struct trigger *triggers_set(struct triggers *triggers, struct str name, struct 
 	return trigger;
 }
 
+struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason)
+{
+	return triggers_set_until(triggers, name, reason, STR(""));
+}
+
+void triggers_look(struct triggers *triggers, struct str name)
+{
+	if (triggers_find(triggers, name) == NULL && queue_trigger_is_set(triggers->store, name))
+		add(triggers, name);
+}
+
+/* Read when it is asked for: a node may have a hundred thousand holds. */
+struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
+{
+	struct buffer until CLEANUP(buffer_clear) = {0};
+	int error;
+
+	if (trigger->until != NULL)
+		return str_from(trigger->until);
+	error = queue_trigger_read_until(triggers->store, str_from(trigger->name), &until);
+	if (error < 0) {
+		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
+			  log_error(error));
+		return STR("");
+	}
+	trigger->until = copy_text(buffer_view(&until));
+	return str_from(trigger->until);
+}
+
 static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 {
 	HASH_DELETE(hh, triggers->by_name, trigger);
+	triggers->of_programs -= is_of_program(str_from(trigger->name));
 	free(trigger->name);
+	free(trigger->until);
 	free(trigger);
 }
 
@@ -181,6 +230,8 @@ static void drop(struct triggers *triggers, struct trigger *trigger)
 {
 	log_event(EVENT_TRIGGER_RELEASED, log_string("trigger", trigger->name),
 		  log_number("messages", (int64_t)trigger->waiters.count));
+	free(trigger->until); /* another file is another hold */
+	trigger->until = NULL;
 	forget_prober(triggers, trigger);
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	trigger->state = TRIGGER_RELEASED;
@@ -334,6 +385,15 @@ static int on_name(void *context, struct str name)
 	return 0;
 }
 
+/* Nobody probes it, so nobody else finds out that all who waited have gone. */
+static void release_unwanted(struct triggers *triggers, struct trigger *trigger)
+{
+	if (trigger->waiters.count == 0 && !trigger->is_wanted)
+		triggers_release(triggers, trigger);
+	else
+		trigger->is_wanted = false;
+}
+
 void triggers_read(struct triggers *triggers)
 {
 	struct trigger *trigger;
@@ -348,9 +408,13 @@ void triggers_read(struct triggers *triggers)
 			  log_error(error));
 		return;
 	}
-	HASH_ITER (hh, triggers->by_name, trigger, next)
+	search(triggers);
+	HASH_ITER (hh, triggers->by_name, trigger, next) {
 		if (!trigger->is_seen && trigger->state != TRIGGER_RELEASED)
 			drop(triggers, trigger);
+		else if (is_of_program(str_from(trigger->name)))
+			release_unwanted(triggers, trigger);
+	}
 }
 
 struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
