@@ -610,6 +610,31 @@ static void a_hold_ends_with_its_event(void **state)
 	scene_end();
 }
 
+/* The file of what several were held until is removed by hand: each that wakes ends its own hold
+ * while the triggers are being read. */
+static void a_scan_ends_holds_until_what_is_gone(void **state)
+{
+	struct model_message *m[10];
+
+	(void)state;
+	scene_begin(true);
+	for (size_t i = 0; i < COUNT_OF(m); i++) {
+		m[i] = scene_mail("r@grey.example");
+		scene_say(m[i], 1, "4.7.1", "");
+		assert_string_equal(scene_order_until("hold", m[i], "the.moon"), "ok");
+	}
+	scene_pass(DAY_US);
+	assert_int_equal(queue_trigger_release(NULL, STR("the.moon")), 0);
+	scene_pass(HOUR_US);
+	for (size_t i = 0; i < COUNT_OF(m); i++) {
+		char name[MAIL_ID_SIZE + 8] = "hold.";
+
+		mail_id_format(m[i]->id, name + strlen(name));
+		assert_false(model_has_trigger(name));
+	}
+	scene_end();
+}
+
 static void a_hold_until_an_event_can_be_released(void **state)
 {
 	struct model_message *m;
@@ -735,6 +760,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_set_is_not_waited_for),
 		cmocka_unit_test(an_event_that_never_comes_returns_the_mail),
 		cmocka_unit_test(a_hold_ends_with_its_event),
+		cmocka_unit_test(a_scan_ends_holds_until_what_is_gone),
 		cmocka_unit_test(a_hold_until_an_event_can_be_released),
 		cmocka_unit_test(a_probe_comes_as_is_configured),
 		cmocka_unit_test(reports_are_as_configured),

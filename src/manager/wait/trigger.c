@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/trigger.h"
-#include "base/heap.h"
 #include "base/panic.h"
-#include "base/table.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/wait/trigger_internal.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include <stdlib.h>
@@ -15,40 +13,6 @@ enum {
 	LONGEST_PROBE = 30, /* times probe_delay */
 	PROBES_A_TURN = 100,
 	OF_PROGRAMS_MAX = 1000,
-};
-
-enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
-
-struct trigger {
-	enum trigger_state state;
-	char *name;
-	char *until; /* NULL: its file was not asked */
-	struct waiters waiters;
-	const void *prober;              /* while PROBED */
-	int64_t delay_us;                /* between the last attempt and the next */
-	struct heap_node probe_at;       /* while SET, of a server: monotonic */
-	bool is_seen;                    /* by the reading under way */
-	bool is_wanted;                  /* somebody asked for it since the last probe */
-	struct trigger *next, *previous; /* while RELEASED */
-	UT_hash_handle hh;               /* by name */
-	UT_hash_handle by_prober;        /* while PROBED */
-};
-
-struct triggers {
-	struct os_loop *loop;
-	struct queue_store *store;
-	struct sleepers *sleepers;
-	int64_t probe_delay_us;
-	const struct trigger_handler *handler;
-	void *context;
-	struct trigger *by_name;   /* all */
-	struct trigger *by_prober; /* those that are PROBED */
-	struct trigger *released;  /* ring */
-	struct heap probes;
-	struct os_timer *timer;
-	size_t of_programs;
-	int64_t searched_us; /* when the last search began; monotonic */
-	bool is_stopping;
 };
 
 static struct trigger *find_any(struct triggers *triggers, struct str name)
@@ -106,12 +70,12 @@ static bool is_probed(struct str name)
 	       str_equal(name, STR(TRIGGER_DIRECTORY));
 }
 
-static bool is_of_program(struct str name)
+bool trigger_is_of_program(struct str name)
 {
 	return str_starts_with(name, STR("pipe."));
 }
 
-static char *copy_text(struct str text)
+char *trigger_copy(struct str text)
 {
 	char *copy = memory_alloc(text.length + 1);
 
@@ -124,8 +88,8 @@ static struct trigger *make(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
 
-	trigger->name = copy_text(name);
-	triggers->of_programs += is_of_program(name);
+	trigger->name = trigger_copy(name);
+	triggers->of_programs += trigger_is_of_program(name);
 	trigger->state = TRIGGER_RELEASED;
 	trigger->waiters.owner = triggers;
 	HASH_ADD_KEYPTR(hh, triggers->by_name, trigger->name, name.length, trigger);
@@ -133,7 +97,7 @@ static struct trigger *make(struct triggers *triggers, struct str name)
 	return trigger;
 }
 
-static struct trigger *add(struct triggers *triggers, struct str name)
+struct trigger *trigger_add(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = find_any(triggers, name);
 
@@ -157,14 +121,14 @@ struct trigger *triggers_set_until(struct triggers *triggers, struct str name, s
 	int error;
 
 	if (trigger != NULL || !queue_trigger_name_is_valid(name) ||
-	    (is_of_program(name) && triggers->of_programs >= OF_PROGRAMS_MAX))
+	    (trigger_is_of_program(name) && triggers->of_programs >= OF_PROGRAMS_MAX))
 		return trigger;
 	error = queue_trigger_set_until(triggers->store, name, os_clock_wall_us(), reason, until);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(error));
 		return NULL;
 	}
-	trigger = add(triggers, name);
+	trigger = trigger_add(triggers, name);
 	log_event(EVENT_TRIGGER_SET, log_str("trigger", name), log_str("reason", reason));
 	return trigger;
 }
@@ -174,34 +138,10 @@ struct trigger *triggers_set(struct triggers *triggers, struct str name, struct 
 	return triggers_set_until(triggers, name, reason, STR(""));
 }
 
-void triggers_look(struct triggers *triggers, struct str name)
-{
-	if (triggers_find(triggers, name) == NULL && queue_trigger_is_set(triggers->store, name))
-		add(triggers, name);
-}
-
-/* Read when it is asked for: a node may have a hundred thousand holds. */
-struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
-{
-	struct buffer until CLEANUP(buffer_clear) = {0};
-	int error;
-
-	if (trigger->until != NULL)
-		return str_from(trigger->until);
-	error = queue_trigger_read_until(triggers->store, str_from(trigger->name), &until);
-	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
-			  log_error(error));
-		return STR("");
-	}
-	trigger->until = copy_text(buffer_view(&until));
-	return str_from(trigger->until);
-}
-
 static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 {
 	HASH_DELETE(hh, triggers->by_name, trigger);
-	triggers->of_programs -= is_of_program(str_from(trigger->name));
+	triggers->of_programs -= trigger_is_of_program(str_from(trigger->name));
 	free(trigger->name);
 	free(trigger->until);
 	free(trigger);
@@ -226,7 +166,7 @@ static void forget_prober(struct triggers *triggers, struct trigger *trigger)
 }
 
 /* Its file is gone. */
-static void drop(struct triggers *triggers, struct trigger *trigger)
+void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 {
 	log_event(EVENT_TRIGGER_RELEASED, log_string("trigger", trigger->name),
 		  log_number("messages", (int64_t)trigger->waiters.count));
@@ -250,7 +190,7 @@ void triggers_release(struct triggers *triggers, struct trigger *trigger)
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
 			  log_error(error));
-	drop(triggers, trigger);
+	trigger_drop(triggers, trigger);
 }
 
 bool triggers_have_released(const struct triggers *triggers)
@@ -331,7 +271,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 }
 
 /* A message that waits for a host may be busy with another. */
-static void search(struct triggers *triggers)
+void trigger_search(struct triggers *triggers)
 {
 	int64_t now_us = os_clock_monotonic_us();
 
@@ -352,7 +292,7 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 		triggers->handler->probe(triggers->context, trigger, sleeper);
 		return;
 	}
-	search(triggers);
+	trigger_search(triggers);
 	if (!trigger->is_wanted) {
 		triggers_release(triggers, trigger);
 		return;
@@ -375,46 +315,6 @@ static void on_timer(void *context)
 		probe(triggers, CONTAINER_OF(first, struct trigger, probe_at));
 	}
 	schedule(triggers);
-}
-
-/* --- the directory --- */
-
-static int on_name(void *context, struct str name)
-{
-	add(context, name)->is_seen = true;
-	return 0;
-}
-
-/* Nobody probes it, so nobody else finds out that all who waited have gone. */
-static void release_unwanted(struct triggers *triggers, struct trigger *trigger)
-{
-	if (trigger->waiters.count == 0 && !trigger->is_wanted)
-		triggers_release(triggers, trigger);
-	else
-		trigger->is_wanted = false;
-}
-
-void triggers_read(struct triggers *triggers)
-{
-	struct trigger *trigger;
-	struct trigger *next;
-	int error;
-
-	HASH_ITER (hh, triggers->by_name, trigger, next)
-		trigger->is_seen = false;
-	error = queue_trigger_each(triggers->store, on_name, triggers);
-	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "read triggers"),
-			  log_error(error));
-		return;
-	}
-	search(triggers);
-	HASH_ITER (hh, triggers->by_name, trigger, next) {
-		if (!trigger->is_seen && trigger->state != TRIGGER_RELEASED)
-			drop(triggers, trigger);
-		else if (is_of_program(str_from(trigger->name)))
-			release_unwanted(triggers, trigger);
-	}
 }
 
 struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
