@@ -39,7 +39,7 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_show, command_queue_show_options, NULL, NULL},
 	{"queue hold", "[ID ...]", "Holds messages back until they are released.",
 	 "A delivery under way is not stopped. Works also while nothing runs.\n" ORDER_HELP,
-	 command_queue_order, command_queue_order_options, order_exits, NULL},
+	 command_queue_order, command_queue_hold_options, order_exits, NULL},
 	{"queue release", "[ID ...]", "Ends holds.", "Works also while nothing runs.\n" ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue retry", "[ID ...]", "Tries all deliveries now, whatever they wait for.", ORDER_HELP,
