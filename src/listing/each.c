@@ -2,6 +2,7 @@
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,8 @@ static bool trigger_passes(const struct listing_filter *filter, const struct lis
 		return true;
 	if (entry->is_held &&
 	    str_equal(filter->trigger, listing_hold_name(entry->control->envelope->id, name)))
+		return true;
+	if (str_equal(filter->trigger, entry->waits_for))
 		return true;
 	for (size_t i = 0; i < entry->control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &entry->control->deliveries[i];
@@ -156,8 +159,27 @@ static int show(struct walk *walk, const struct listing_entry *entry)
 	return walk->each(walk->context, entry);
 }
 
+/* Whether a delivery has not been tried, so that no record says what it waits for. */
+static bool is_untried(const struct queue_control *control)
+{
+	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
+		if (control->deliveries[i].outcome == QUEUE_PENDING)
+			return true;
+	return !control->is_mapped;
+}
+
+static void learn_why(const struct walk *walk, struct listing_entry *entry, struct buffer *name)
+{
+	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
+		return;
+	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
+	if (!str_starts_with(buffer_view(name), STR("hold."))) /* that is known */
+		entry->waits_for = buffer_view(name);
+}
+
 static int visit(void *context, uint64_t number)
 {
+	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct walk *walk = context;
 	struct listing_entry entry = {
 		.number = number, .is_preprocessed = walk->in_info, .stage = walk->stage};
@@ -172,6 +194,7 @@ static int visit(void *context, uint64_t number)
 	if (result == -EACCES || result == -EIO || result == -EMFILE)
 		return result;
 	listing_learn_hold(walk->store, &entry);
+	learn_why(walk, &entry, &why);
 	result = show(walk, &entry);
 	queue_control_free(entry.control);
 	return result;
@@ -198,12 +221,23 @@ static int walk_part(struct walk *walk, uint32_t x)
 	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
 }
 
+static int is_any(void *context, struct str name)
+{
+	(void)context;
+	(void)name;
+	return 1;
+}
+
 int listing_each(struct queue_store *store, const struct listing_filter *filter,
 		 int (*each)(void *context, const struct listing_entry *entry), void *context)
 {
+	struct listing_filter silent = *filter;
 	struct walk walk = {.store = store, .filter = filter, .each = each, .context = context};
 	int result = 0;
 
+	silent.ask_why = NULL;
+	if (filter->ask_why != NULL && queue_trigger_each(store, is_any, NULL) == 0)
+		walk.filter = &silent; /* nothing is waited for */
 	for (uint32_t x = 0; result == 0 && x < queue_store_split(store); x++)
 		result = walk_part(&walk, x);
 	free(walk.shown);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * listing/listing.h - what is in a queue, read from its directory as it stands:
- * no daemon is asked, nothing is locked or changed, one message at a time is in
+ * no daemon is asked but by ask_why(), nothing is locked or changed, one message at a time is in
  * memory, and of one X of todo/ the numbers.
  *
  * listing_each() shows a message that is there all the while once, also when it moves
@@ -21,6 +21,8 @@ struct listing_entry {
 	struct queue_control *control; /* NULL: damaged */
 	unsigned line;                 /* of the damage; 0: no line is to blame */
 	bool is_held;                  /* by the operator: trigger/hold.ID stands */
+	struct str waits_for;          /* the trigger that all of it waits for, where no delivery's
+					* record has it; empty: none, or not known */
 };
 
 /* Empty texts let everything pass. Addresses are compared in any case. */
@@ -30,11 +32,16 @@ struct listing_filter {
 	struct str recipient; /* of the envelope, or where it was mapped to */
 	struct str domain;    /* of such a recipient */
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
-	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
+	struct str trigger;   /* that a delivery waits for by its last record, all of it without
+			       * one, or a hold */
 	bool is_held;         /* only what an operator holds */
 	int64_t born_before_us;
 	bool is_of_one_user; /* only what USER queued by a command */
 	unsigned long user;
+	/* Whoever knows what a message waits for that has not been tried: appends the trigger's
+	 * name, or nothing, to NAME. NULL: nobody is asked. */
+	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
+	void *why_context;
 };
 
 enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };

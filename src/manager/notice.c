@@ -3,6 +3,7 @@
 #include "base/timestamp.h"
 #include "mail/address.h"
 #include "mail/verdict.h"
+#include "mail/verp.h"
 
 /* Of those who ask for it on a node that does not do it by itself. */
 static const int64_t DELAY_US = 4 * HOUR_US;
@@ -171,6 +172,8 @@ bool notice_write(const struct notice *notice, const struct queue_control *contr
 		.message = notice->original,
 		.message_size = envelope->size,
 		.max_bytes = config->bouncemaxbytes,
+		.format = config->bounceformat,
+		.sender = mail_verp_whole(envelope->sender),
 	};
 
 	return bounce_report_write(&report, out);

@@ -2,6 +2,7 @@
 /* stagepost queue list, mailq */
 #include "os/process.h"
 #include "program/command_queue.h"
+#include "program/manager_why.h"
 #include "program/queue_filter.h"
 #include <errno.h>
 #include <stdio.h>
@@ -94,13 +95,17 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	const struct listing_filter *filter = &limited;
 	struct config *config = command_config(config_file);
 	struct queue_store *store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	struct manager_why why = {.run = config != NULL ? config->run : NULL};
 	int status = COMMAND_FAILED;
 
 	limit(&limited);
+	limited.ask_why = manager_why_ask;
+	limited.why_context = &why;
 	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)
 		status = list_store(store, filter, json);
+	manager_why_clear(&why);
 	queue_store_close(store);
 	config_free(config);
 	return status;

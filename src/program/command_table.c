@@ -77,8 +77,10 @@ const struct command commands[] = {
 	 "and have: users, groups, capabilities, sandbox, and each descriptor that it has open.\n"
 	 "A line is printed for each thing that is not in it.\n",
 	 command_check, command_check_options, command_check_exits, NULL},
-	{"config", "", "Prints the configuration in force, defaults included.", "",
-	 command_config_print, command_config_options, NULL, NULL},
+	{"config", "[SETTING]",
+	 "Prints the configuration, defaults included, or explains a setting.",
+	 "SETTING is written as in messages: maxsize, service box.path.\n", command_config_print,
+	 command_config_print_options, NULL, NULL},
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,
 	 no_options, NULL, NULL},
 	{"enqueue", "", "Queues the message on descriptor 0.",

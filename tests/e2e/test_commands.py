@@ -353,6 +353,20 @@ def test_trace_follows_the_bounce(node, run):
 # --- reload, stop ---
 
 
+def test_config(node, run):
+    mx = node(start=False)
+    changed = run(mx, "config", "--changed")
+    assert f"queue = \"{mx.queue}\"  # {mx.conf}:" in changed.stdout.decode()
+    explained = json.loads(run(mx, "config", "--json", "queue").stdout)
+    assert explained["value"] == f'"{mx.queue}"' and explained["change"] == "restart"
+    assert run(mx, "config", "domain", "a.test.service").stdout.startswith(
+        b'domain a.test.service = "')
+    wrong = run(mx, "config", "queu")
+    assert wrong.returncode == 1 and b'did you mean "queue"' in wrong.stderr
+    assert run(mx, "config", "--json").returncode == 2
+    assert run(mx, "config", "--changed", "queue").returncode == 2
+
+
 def test_reload(node, run):
     mx = node()
     mark = mx.log.mark()

@@ -264,7 +264,7 @@ static void routes_are_kept_as_they_are(void **state)
 		{"b.test", "[192.0.2.1]", 25},
 	};
 	struct config *config =
-		config_of(HOST "smtproutes = { \":R.test\", \"!:\", \".Sub.Test:[IPv6:::1];24\", "
+		config_of(HOST "smtproutes = { \":R.test\", \"!@:\", \".Sub.Test:[IPv6:::1];24\", "
 			       "\"A.Test:r.TEST;65535\", \"b.test:192.0.2.1;25\" }");
 	struct buffer printed = {0};
 
