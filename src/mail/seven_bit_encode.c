@@ -27,6 +27,8 @@ static void put_quoted(struct seven_bit_encoder *encoder, char c, bool is_plain,
 
 	if (encoder->escape_left == 0 && encoder->column + width > QUOTED_COLUMNS) {
 		buffer_append_string(out, "=\r\n");
+		is_plain = is_plain && c != '-'; /* which may begin a boundary */
+		width = is_plain ? 1 : 3;
 		encoder->column = 0;
 	}
 	encoder->column += width;
@@ -117,10 +119,11 @@ static void put_base64(struct seven_bit_encoder *encoder, struct str text, struc
 	}
 }
 
+/* '-' is noise, too, and may begin a boundary when what is before it goes. */
 static void remove_noise(struct str text, bool ends_line, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] <= 0x7f)
+		if ((unsigned char)text.data[i] <= 0x7f && text.data[i] != '-')
 			buffer_append_byte(out, text.data[i]);
 	if (ends_line)
 		buffer_append_string(out, "\r\n");

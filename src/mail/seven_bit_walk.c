@@ -169,17 +169,21 @@ static void walk_body(struct mail_seven_bit *message, struct str line, bool ends
 		count_body(message, text);
 }
 
-/* No reader shows it: it loses what cannot be sent. */
-static void walk_gap(struct mail_seven_bit *message, struct str line)
+/* No reader shows it: it loses what cannot be sent. No line becomes a boundary by that. */
+static void walk_gap(struct mail_seven_bit *message, struct str line, bool starts)
 {
+	bool is_near_boundary = starts && str_starts_with(line, STR("--")) && has_high_byte(line);
+
 	if (!message->is_scanned) {
 		if (has_high_byte(line))
 			plan(message, SEVEN_BIT_RELABEL);
 		return;
 	}
-	for (size_t i = 0; i < line.length; i++)
-		buffer_append_byte(message->out,
-				   (unsigned char)line.data[i] > 0x7f ? '?' : line.data[i]);
+	for (size_t i = 0; i < line.length; i++) {
+		bool is_kept = (unsigned char)line.data[i] <= 0x7f && (i > 0 || !is_near_boundary);
+
+		buffer_append_byte(message->out, is_kept ? line.data[i] : '?');
+	}
 }
 
 /* Three bytes of a body are four in base64; one that must be escaped is three. */
@@ -257,7 +261,7 @@ void seven_bit_walk(struct mail_seven_bit *message, struct str line, bool starts
 		walk_body(message, line, ends);
 		break;
 	case SEVEN_BIT_IN_GAP:
-		walk_gap(message, line);
+		walk_gap(message, line, starts);
 		break;
 	case SEVEN_BIT_IN_SEALED:
 		message->has_sealed = message->has_sealed || has_high_byte(line);

@@ -44,6 +44,15 @@ static const struct {
 	{"long lines are broken", V PLAIN8 "\n" E A70 "\n" A70 "aaaaa\n" A70 "aaaaaa\n",
 	 V PLAINQ "\n=C3=A9" A60 "aaaaaaaaa=\na\n" A70 "aaaaa\n" A70 "aaaaa=\na\n",
 	 MAIL_SEVEN_BIT_CONVERT},
+	{"no boundary is made",
+	 V MULTIPART("mixed", "b?") "\n--b" E "\n--b?\n" PLAIN8 "\n" E A60 "aaaaaaaaa--b?\n--b?\n"
+				    "Content-Transfer-Encoding: base64\nContent-Type: a/b\n\n" E
+				    "--b?\nYWJj\n--b?--\n",
+	 V MULTIPART(
+		 "mixed",
+		 "b?") "\n?-b??\n--b?\n" PLAINQ "\n=C3=A9" A60 "aaaaaaaaa=\n=2D-b?\n--b?\n"
+		       "Content-Type: a/b\nContent-Transfer-Encoding: base64\n\nb?\nYWJj\n--b?--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
 	{"no escape is torn", V PLAIN8 "\n" A70 "aaa" E "\n", V PLAINQ "\n" A70 "aaa=\n=C3=A9\n",
 	 MAIL_SEVEN_BIT_CONVERT},
 	{"CR and LF alone", V PLAIN8 "\n" E "\ra$b\n", V PLAINQ "\n=C3=A9=0Da=0Ab\n",
