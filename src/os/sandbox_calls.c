@@ -96,6 +96,7 @@ static const struct {
 	{"getdents64", OS_SANDBOX_OPEN},
 	{"fstatfs", OS_SANDBOX_OPEN},
 	{"flock", OS_SANDBOX_OPEN},
+	{"capget", OS_SANDBOX_CHANGE}, /* os_process_may_change_user() */
 	{"umask", OS_SANDBOX_CHANGE},
 	{"ftruncate", OS_SANDBOX_CHANGE},
 	{"fsync", OS_SANDBOX_CHANGE},

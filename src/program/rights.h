@@ -48,8 +48,8 @@ struct rights_place {
 
 struct rights {
 	const char *program;
-	const char *user;      /* whose setting "user": "process", "owner", "root" */
-	uint64_t capabilities; /* that it keeps where it is root */
+	const char *user;      /* whose setting "user": "process", "owner"; or who it is */
+	uint64_t capabilities; /* that it keeps where it is root, or may become others */
 	const char *listens[RIGHTS_LISTENS_MAX]; /* sockets by their names in child.h, up to the
 						  * space; the last is NULL, if there is room */
 	const char *peers[RIGHTS_PEERS_MAX]; /* programs that UNIX sockets connect it with, besides
