@@ -86,7 +86,6 @@ static const struct {
 	{"getsockname", SANDBOX_ALWAYS},
 	{"getpeername", SANDBOX_ALWAYS},
 	{"accept4", OS_SANDBOX_ACCEPT},
-	{"bind", OS_SANDBOX_DNS}, /* Landlock refuses it for TCP */
 	{"recvmmsg", OS_SANDBOX_DNS},
 	/* files */
 	{"open", OS_SANDBOX_OPEN},
