@@ -24,7 +24,7 @@ enum {
 	RIGHTS_SERVERS = 1U << 1,  /* TCP connections that it made */
 	RIGHTS_DNS = 1U << 2,      /* UDP */
 	RIGHTS_ROUTES = 1U << 3,   /* asks the kernel for the machine's addresses */
-	RIGHTS_OUTSIDE = 1U << 4,  /* UNIX connections that it made to processes not the node's */
+	RIGHTS_OUTSIDE = 1U << 4,  /* UNIX connections to processes that are not the node's */
 	RIGHTS_PIPES = 1U << 5,    /* with the programs that run for it */
 	RIGHTS_CONFINED = 1U << 6, /* Landlock and seccomp; gains no rights by running programs */
 	RIGHTS_UNTRACEABLE = 1U << 7, /* nor by others of its user */

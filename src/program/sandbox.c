@@ -56,7 +56,7 @@ static const struct profile {
 	{"resolve", 0, {{0}}},
 	{"list", 0, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
-	{"lmtp", OS_SANDBOX_CONNECT | OS_SANDBOX_LOCAL, {{0}}},
+	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},

@@ -163,7 +163,7 @@ def attempts(mx, sibling):
         ("raw IP", ("socket", AF_INET, 3, 1), []),
         ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["remote"]),
         ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
-        ("a UNIX socket", ("socket", 1, 1, 0), ["lmtp"]),
+        ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
         ("a UNIX socket for packets", ("socket", 1, 5, 0), []),
         ("mount", ("mount", "=none", f"={mx.directory}", "=tmpfs", 0, 0), []),
