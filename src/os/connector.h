@@ -10,7 +10,8 @@
  * it is the asker's user (os_connector_connect_as()).
  *
  * Who asks waits for the answer, half a second at most; it is asked only when a connection
- * was lost, or to another server. An answer that comes later is dropped, and nothing is asked for a second.
+ * was lost, or to another server. An answer that comes later is dropped, and nothing is asked for a
+ * second.
  */
 #ifndef OS_CONNECTOR_H
 #define OS_CONNECTOR_H
