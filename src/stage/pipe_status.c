@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/pipe_status.h"
 #include "base/buffer.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -75,7 +76,9 @@ static bool take_status(struct str *line, char class, char status[MAIL_STATUS_SI
 
 static void format_end(int status, char *text, size_t size)
 {
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		snprintf(text, size, "was killed by a system call filter (signal %d)", SIGSYS);
+	else if (WIFSIGNALED(status))
 		snprintf(text, size, "was ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(text, size, "ended with status %d", WEXITSTATUS(status));
@@ -90,7 +93,7 @@ void pipe_status_verdict(int status, struct str output, const char *path,
 	char own[MAIL_STATUS_SIZE];
 	struct buffer line = {0};
 	struct str said;
-	char end[40];
+	char end[64];
 	bool has_own;
 
 	append_line(&line, output);

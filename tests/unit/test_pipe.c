@@ -3,6 +3,7 @@
 #include "stage/pipe_command.h"
 #include "stage/pipe_status.h"
 #include "test.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -186,6 +187,9 @@ static void every_exit_has_its_status(void **state)
 	}
 	assert_string_equal(status_of(11, ""), "4.3.0 prog was ended by signal 11");
 	assert_string_equal(status_of(9 | 0x80, ""), "4.3.0 prog was ended by signal 9");
+	assert_string_equal(
+		status_of(SIGSYS | 0x80, "half a word"),
+		"4.3.0 prog was killed by a system call filter (signal 31): half a word");
 }
 
 static void the_output_is_told(void **state)
