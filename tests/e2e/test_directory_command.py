@@ -152,6 +152,41 @@ def test_what_is_wrong_is_said(command):
     command.node.start()
 
 
+def test_every_command_that_connects_says_what_is_forbidden(command):
+    """The path and the true error, not that nothing runs or answers: the command that would mend
+    that is another one."""
+    mx = command.node
+    def run(*words, text=""):
+        return subprocess.run(
+            as_user() + [os.path.join(mx.programs, "stagepost"), *words], check=False, input=text,
+            capture_output=True, text=True, timeout=PATIENCE,
+            env={**os.environ, "STAGEPOST_CONF": mx.conf}, cwd=mx.directory)
+
+    aliases = os.path.join(mx.directory, "aliases")
+    with open(aliases, "w", encoding="ascii") as file:
+        file.write("a@a.test: b@b.test\n")
+    os.chmod(aliases, 0o644)
+    mx.settings = mx.settings.replace("}", f'aliases = "{aliases}" }}')
+    mx.write_configuration()
+    os.chmod(mx.run, 0)
+    try:
+        for words in (
+                ["directory", "get", "a@b"], ["directory", "put", "a@b", "kind=mailbox"],
+                ["directory", "del", "a@b"], ["directory", "list"], ["directory", "check"],
+                ["directory", "export"], ["directory", "import", "--format", "aliases", aliases],
+                ["directory", "stats"], ["newaliases"],
+                ["queue", "hold", "--all"], ["queue", "release", "--all"],
+                ["queue", "retry", "--all"], ["queue", "bounce", "--all", "--yes"],
+                ["queue", "remove", "--all", "--yes"], ["trigger", "wait", "x"],
+                ["trigger", "release", "x"], ["reload"], ["stop"]):
+            ended = run(*words)
+            assert ended.returncode != 0, words
+            assert mx.run in ended.stderr and "Permission denied" in ended.stderr, (
+                words, ended.stderr)
+    finally:
+        os.chmod(mx.run, 0o755)
+
+
 def test_changes_are_watched(command):
     mx = command.node
     with subprocess.Popen(
