@@ -47,7 +47,7 @@ static void look_through(struct bounce_copy *copy)
 	}
 }
 
-static bool has_high_bit(struct str text)
+bool bounce_is_8bit(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] > 0x7f)
@@ -58,16 +58,15 @@ static bool has_high_bit(struct str text)
 static bool has_utf8_address(const struct bounce_report *report)
 {
 	for (size_t i = 0; i < report->outcome_count; i++)
-		if (has_high_bit(report->outcomes[i].address))
+		if (bounce_is_8bit(report->outcomes[i].address))
 			return true;
-	return has_high_bit(report->recipient);
+	return bounce_is_8bit(report->recipient);
 }
 
-struct bounce_copy bounce_copy_choose(const struct bounce_report *report)
+struct bounce_copy bounce_copy_choose(const struct bounce_report *report, uint64_t bound)
 {
 	struct str message = report->message;
 	size_t header = header_length(message);
-	uint64_t bound = report->max_bytes != 0 ? report->max_bytes : UINT64_MAX;
 	bool is_whole = message.length == report->message_size;
 	struct bounce_copy copy = {.is_header = report->ret == MAIL_RET_HEADERS ||
 						!bounce_has_failure(report)};
@@ -80,8 +79,8 @@ struct bounce_copy bounce_copy_choose(const struct bounce_report *report)
 	if (copy.is_cut && copy.text.length <= header)
 		copy.is_header = true;
 	look_through(&copy);
-	copy.is_utf8 = report->is_utf8 &&
-		       (has_utf8_address(report) || has_high_bit(str_slice(message.data, header)));
+	copy.is_utf8 = report->is_utf8 && (has_utf8_address(report) ||
+					   bounce_is_8bit(str_slice(message.data, header)));
 	return copy;
 }
 

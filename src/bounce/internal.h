@@ -29,6 +29,17 @@ void bounce_header_prefixed(struct buffer *out, const char *name, const char *pr
 
 /* Whether any recipient has failed. (report.c) */
 bool bounce_has_failure(const struct bounce_report *report);
+/* Whether it is QSBMF to the letter. (report.c) */
+bool bounce_is_qsbmf(const struct bounce_report *report);
+/* The header of the report, but for what says how the body is made. (report.c) */
+void bounce_addressing_write(const struct bounce_report *report, bool is_utf8, struct buffer *out);
+
+/* The whole report as QSBMF, of TEXT, the part for people, and the COPY. (qsbmf.c) */
+void bounce_qsbmf_write(const struct bounce_report *report, const struct bounce_copy *copy,
+			struct str text, struct buffer *out);
+
+/* Whether TEXT has a byte above 0x7f. (copy.c) */
+bool bounce_is_8bit(struct str text);
 
 /* The part for people. (text.c) */
 void bounce_text_write(const struct bounce_report *report, const struct bounce_copy *copy,
@@ -37,9 +48,9 @@ void bounce_text_write(const struct bounce_report *report, const struct bounce_c
 /* The body of the message/delivery-status part. (status.c) */
 void bounce_status_write(const struct bounce_report *report, bool is_utf8, struct buffer *out);
 
-/* What of the message is returned, and its MIME part after the boundary, header
- * and body. (copy.c) */
-struct bounce_copy bounce_copy_choose(const struct bounce_report *report);
+/* What of the message is returned, BOUND bytes at most, and its MIME part after the boundary,
+ * header and body. (copy.c) */
+struct bounce_copy bounce_copy_choose(const struct bounce_report *report, uint64_t bound);
 void bounce_copy_write(const struct bounce_copy *copy, struct buffer *out);
 
 #endif

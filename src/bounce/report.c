@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "bounce/report.h"
+#include "base/panic.h"
 #include "bounce/internal.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BOUNDARY_SIZE = 80 };
@@ -22,12 +24,9 @@ static const char *subject_of(const struct bounce_report *report)
 	return report->outcomes[0].action == BOUNCE_DELAYED ? "delay notice" : "success notice";
 }
 
-static bool is_8bit(struct str text)
+bool bounce_is_qsbmf(const struct bounce_report *report)
 {
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] > 0x7f)
-			return true;
-	return false;
+	return report->format == CONFIG_BOUNCE_QSBMF && bounce_has_failure(report);
 }
 
 /* A boundary that is nowhere in the parts: their senders cannot know it, but
@@ -45,7 +44,7 @@ static void choose_boundary(const struct bounce_report *report, const struct bou
 	       memmem(text.data, text.length, boundary, strlen(boundary)) != NULL);
 }
 
-static void append_addressing(const struct bounce_report *report, bool is_utf8, struct buffer *out)
+void bounce_addressing_write(const struct bounce_report *report, bool is_utf8, struct buffer *out)
 {
 	struct buffer line = {0};
 	char date[TIMESTAMP_HEADER_SIZE];
@@ -63,15 +62,15 @@ static void append_addressing(const struct bounce_report *report, bool is_utf8, 
 			     report->id.number, (uint64_t)report->id.born_us,
 			     (uint64_t)report->now_us, STR_ARGUMENTS(report->hostname));
 	bounce_header(out, "Message-ID", buffer_view(&line));
+	bounce_header(out, "Subject", str_from(subject_of(report)));
+	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
 	buffer_clear(&line);
 }
 
 static void append_header(const struct bounce_report *report, const char *boundary, bool is_utf8,
 			  bool eight, struct buffer *out)
 {
-	append_addressing(report, is_utf8, out);
-	bounce_header(out, "Subject", str_from(subject_of(report)));
-	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
+	bounce_addressing_write(report, is_utf8, out);
 	bounce_header(out, "MIME-Version", STR("1.0"));
 	buffer_append_format(out,
 			     "Content-Type: multipart/report; report-type=delivery-status;\r\n"
@@ -85,7 +84,7 @@ static void append_header(const struct bounce_report *report, const char *bounda
 static void append_text_part(struct str text, struct buffer *out)
 {
 	buffer_append_string(out, "Content-Type: text/plain; charset=utf-8\r\n");
-	if (is_8bit(text))
+	if (bounce_is_8bit(text))
 		buffer_append_string(out, "Content-Transfer-Encoding: 8bit\r\n");
 	buffer_append_string(out, "\r\n");
 	buffer_append_str(out, text);
@@ -98,7 +97,8 @@ static void write_parts(const struct bounce_report *report, const struct bounce_
 
 	choose_boundary(report, copy, text, boundary);
 	append_header(report, boundary, copy->is_utf8,
-		      is_8bit(text) || copy->is_utf8 || (copy->is_8bit && !copy->is_header), out);
+		      bounce_is_8bit(text) || copy->is_utf8 || (copy->is_8bit && !copy->is_header),
+		      out);
 	buffer_append_format(out, "--%s\r\n", boundary);
 	append_text_part(text, out);
 	buffer_append_format(out, "\r\n--%s\r\nContent-Type: message/%sdelivery-status\r\n%s\r\n",
@@ -110,13 +110,73 @@ static void write_parts(const struct bounce_report *report, const struct bounce_
 	buffer_append_format(out, "\r\n--%s--\r\n", boundary);
 }
 
-bool bounce_report_write(const struct bounce_report *report, struct buffer *out)
+static void write_with(const struct bounce_report *report, const struct bounce_copy *copy,
+		       struct buffer *out)
 {
-	struct bounce_copy copy = bounce_copy_choose(report);
 	struct buffer text = {0};
 
-	bounce_text_write(report, &copy, &text);
-	write_parts(report, &copy, buffer_view(&text), out);
+	bounce_text_write(report, copy, &text);
+	if (bounce_is_qsbmf(report))
+		bounce_qsbmf_write(report, copy, buffer_view(&text), out);
+	else
+		write_parts(report, copy, buffer_view(&text), out);
 	buffer_clear(&text);
-	return copy.is_utf8;
+}
+
+/* With as much of the message as fits; whether it does with any or none of it. That the message
+ * is cut makes the rest of the report longer, so it is cut again until it fits. */
+static bool write_bounded(const struct bounce_report *report, struct buffer *out, bool *is_utf8)
+{
+	uint64_t max = report->max_bytes != 0 ? report->max_bytes : UINT64_MAX;
+	uint64_t bound = max;
+	size_t start = out->length;
+
+	for (;;) {
+		struct bounce_copy copy = bounce_copy_choose(report, bound);
+		uint64_t excess;
+
+		buffer_truncate(out, start);
+		write_with(report, &copy, out);
+		*is_utf8 = copy.is_utf8;
+		if (out->length - start <= max)
+			return true;
+		if (copy.text.length == 0)
+			return false;
+		excess = out->length - start - max;
+		bound = copy.text.length > excess ? copy.text.length - excess : 0;
+	}
+}
+
+/* TEXT's first LENGTH bytes, without the character of UTF-8 that this tears. */
+static struct str cut_text(struct str text, size_t length)
+{
+	if (text.length <= length)
+		return text;
+	while (length > 0 && ((unsigned char)text.data[length] & 0xc0) == 0x80)
+		length--;
+	return str_slice(text.data, length);
+}
+
+bool bounce_report_write(const struct bounce_report *report, struct buffer *out)
+{
+	static const size_t lengths[] = {200, 60}; /* of reasons */
+	struct bounce_report shorter = *report;
+	struct bounce_outcome *outcomes = NULL;
+	size_t start = out->length;
+	bool is_utf8;
+	bool fits = write_bounded(report, out, &is_utf8);
+
+	for (size_t i = 0; !fits && i < COUNT_OF(lengths); i++) {
+		if (outcomes == NULL)
+			outcomes = memory_alloc_zero(report->outcome_count, sizeof *outcomes);
+		for (size_t j = 0; j < report->outcome_count; j++) {
+			outcomes[j] = report->outcomes[j];
+			outcomes[j].text = cut_text(outcomes[j].text, lengths[i]);
+		}
+		shorter.outcomes = outcomes;
+		buffer_truncate(out, start);
+		fits = write_bounded(&shorter, out, &is_utf8);
+	}
+	free(outcomes);
+	return is_utf8;
 }

@@ -6,7 +6,9 @@
  * sources: "Hi. This is the", a paragraph "<ADDRESS>:" for each recipient, a
  * paragraph that begins with '-', then the original. Recipients without a failure
  * are in none of those paragraphs, and a report without failures is no QSBMF, so
- * that no reader of that takes it for a bounce. Pure: values in, bytes out.
+ * that no reader of that takes it for a bounce. Or QSBMF to the letter
+ * (https://cr.yp.to/proto/qsbmf.txt): that text is the body, and behind it stands the
+ * original after its Return-Path. Pure: values in, bytes out.
  */
 #ifndef BOUNCE_REPORT_H
 #define BOUNCE_REPORT_H
@@ -65,15 +67,18 @@ struct bounce_report {
 	bool is_utf8; /* the original came with SMTPUTF8 (RFC 6531): its sender takes that */
 	const struct bounce_outcome *outcomes;
 	size_t outcome_count;
-	struct str message;    /* the original, CRLF lines; may be cut at the end */
-	uint64_t message_size; /* of all of it */
-	uint64_t max_bytes;    /* of it that are returned: bouncemaxbytes; 0: no bound */
+	struct str message;        /* the original, CRLF lines; may be cut at the end */
+	uint64_t message_size;     /* of all of it */
+	uint64_t max_bytes;        /* of the whole report: bouncemaxbytes; 0: no bound */
+	struct str sender;         /* of the original, as mail_verp_whole() has it: Return-Path */
+	enum config_bounce format; /* of a failure; anything else is an RFC 3464 report */
 };
 
 /* Appends the whole report, header first, CRLF lines. Nothing that came from
- * outside can add a header line, a MIME part, or a field. Of a message over
- * max_bytes whole lines are returned, and it is said; of one whose header alone
- * is over that, the first lines of the header. Without a failure only the header is
+ * outside can add a header line, a MIME part, or a field. Of a message that does not fit
+ * into max_bytes the first lines are returned, and it is said; where the report is over that
+ * without any, reasons are cut; each recipient is named, even where that alone is
+ * more. Without a failure only the header is
  * returned (RFC 3461 section 4.3). A body that is cut is no message/rfc822 any more.
  * True: the report is message/global and what belongs to it (RFC 6533), as addresses or the
  * original's header are not ASCII; it is to be sent with SMTPUTF8. */

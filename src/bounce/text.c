@@ -65,8 +65,8 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 	buffer_append_string(out, "\r\n");
 }
 
-/* QSBMF: "<address>:", then any lines that are not blank. */
-static void append_failure(const struct bounce_outcome *failure, struct buffer *out)
+/* QSBMF: "<address>:", then any lines that are not blank; its codes are "(#5.1.1)". */
+static void append_failure(const struct bounce_outcome *failure, bool is_qsbmf, struct buffer *out)
 {
 	buffer_append_byte(out, '<');
 	mail_text_append(out, failure->address, MAIL_TEXT_8BIT);
@@ -76,7 +76,8 @@ static void append_failure(const struct bounce_outcome *failure, struct buffer *
 	else
 		buffer_append_string(out, "The delivery failed.");
 	if (mail_status_is_valid(failure->status))
-		buffer_append_format(out, " (" STR_FORMAT ")", STR_ARGUMENTS(failure->status));
+		buffer_append_format(out, " (%s" STR_FORMAT ")", is_qsbmf ? "#" : "",
+				     STR_ARGUMENTS(failure->status));
 	buffer_append_string(out, "\r\n\r\n");
 }
 
@@ -95,6 +96,6 @@ void bounce_text_write(const struct bounce_report *report, const struct bounce_c
 	append_introduction(report, out);
 	for (size_t i = 0; i < report->outcome_count; i++)
 		if (report->outcomes[i].action == BOUNCE_FAILED)
-			append_failure(&report->outcomes[i], out);
+			append_failure(&report->outcomes[i], bounce_is_qsbmf(report), out);
 	append_break(copy, out);
 }

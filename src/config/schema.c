@@ -8,6 +8,8 @@ static const struct config_word sync_words[] = {
 	{"ordered", CONFIG_SYNC_ORDERED},
 	{NULL, 0},
 };
+static const struct config_word bounce_words[] = {
+	{"report", CONFIG_BOUNCE_REPORT}, {"qsbmf", CONFIG_BOUNCE_QSBMF}, {NULL, 0}};
 static const struct config_word format_words[] = {
 	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
 static const struct config_word target_words[] = {
@@ -89,6 +91,12 @@ static const struct config_setting settings[] = {
 		COMPUTED("the machine's host name, if it has a domain; otherwise it must be set"),
 		MEANING("The name by which this machine is known in mail: in its greeting, in "
 			"Received lines, and as the sender of its reports.")),
+	SETTING(ROOT, "default_domain", host, AT(config, default_domain), INITIAL(""),
+		MEANING("The domain of addresses that have none: of aliases, and of postmaster "
+			"and user@[ADDRESS] of this host; where it is set, also of what users of "
+			"this machine write, which have hostname otherwise. To be set where all "
+			"domains are in the directory. Empty: hostname, if a section domain names "
+			"it or there is no such section; otherwise the first of them.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
 		RANGE(1, 4000),
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
@@ -146,8 +154,7 @@ static const struct config_setting settings[] = {
 		INITIAL(""),
 		MEANING("Addresses of this host besides those that clients reach, such as the one "
 			"in front of a translating router: mail for user@[ADDRESS] is local, that "
-			"of the host name where it is a domain of ours, or else of the first "
-			"domain.")),
+			"of default_domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
@@ -214,7 +221,8 @@ static const struct config_setting settings[] = {
 		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
 			"be "
 			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
-			"\"!\" for mail with the empty sender. An empty relay means the MX hosts "
+			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
+			"MX hosts "
 			"after all. The name decides first, then the longest suffix.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
@@ -245,7 +253,15 @@ static const struct config_setting settings[] = {
 		MEANING("The local part of the address in a bounce's From line.")),
 	SETTING(ROOT, "bouncemaxbytes", size, AT(config, bouncemaxbytes), INITIAL("50K"),
 		RANGE(0, UINT64_C(1) << 36),
-		MEANING("How much of a message is returned in its bounce; 0: all of it.")),
+		MEANING("How large a bounce may be: of the message as much is returned as fits, "
+			"and long reasons are cut where that is not enough. Each recipient is "
+			"named in it, even where that alone is more. 0: no bound.")),
+	SETTING(ROOT, "bounceformat", word, AT(config, bounceformat), INITIAL("report"),
+		WORDS(bounce_words),
+		MEANING("How a failure is reported. report: RFC 3464, with a text part for people "
+			"in the form of QSBMF. qsbmf: QSBMF and nothing else, as qmail writes it: "
+			"the text is the body, and the message, after its Return-Path, is the end "
+			"of it. Delays and successes alone are always reported by RFC 3464.")),
 	SETTING(ROOT, "delaynotice", duration, AT(config, delaynotice_us), INITIAL("0"),
 		RANGE(0, 365 * 86400),
 		MEANING("When the sender of a message that is still waiting is told so, once. 0: "

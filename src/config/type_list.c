@@ -207,6 +207,8 @@ static const char *route_domain(const struct config *config, struct str domain)
 	const char *form;
 	char *subdomains;
 
+	if (str_equal(domain, STR("!@"))) /* as s/qmail writes it */
+		domain = STR("!");
 	if (domain.length == 0 || str_equal(domain, STR("!")))
 		return arena_copy(config->arena, domain);
 	if (domain.data[0] != '.')

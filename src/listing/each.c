@@ -2,6 +2,7 @@
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct walk {
 	uint64_t *shown; /* from todo/ of the X under way; sorted before info/ is read */
 	size_t shown_count;
 	size_t shown_capacity;
+	int64_t born_us; /* of the only message that is meant; 0: all are */
 };
 
 static bool address_passes(const struct listing_filter *filter, struct str address)
@@ -71,6 +73,8 @@ static bool trigger_passes(const struct listing_filter *filter, const struct lis
 	if (entry->is_held &&
 	    str_equal(filter->trigger, listing_hold_name(entry->control->envelope->id, name)))
 		return true;
+	if (str_equal(filter->trigger, entry->waits_for))
+		return true;
 	for (size_t i = 0; i < entry->control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &entry->control->deliveries[i];
 
@@ -79,6 +83,35 @@ static bool trigger_passes(const struct listing_filter *filter, const struct lis
 			return true;
 	}
 	return false;
+}
+
+static bool has_nocase(struct str text, struct str part)
+{
+	for (size_t i = 0; i + part.length <= text.length; i++)
+		if (str_equal_nocase(str_slice(text.data + i, part.length), part))
+			return true;
+	return false;
+}
+
+static bool reason_passes(const struct listing_filter *filter, const struct queue_control *control)
+{
+	if (filter->reason.length == 0)
+		return true;
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_WAIT &&
+		    (has_nocase(delivery->text, filter->reason) ||
+		     str_equal(delivery->status, filter->reason)))
+			return true;
+	}
+	return false;
+}
+
+static bool age_passes(const struct listing_filter *filter, int64_t born_us)
+{
+	return (filter->born_before_us == 0 || born_us < filter->born_before_us) &&
+	       (filter->born_after_us == 0 || born_us > filter->born_after_us);
 }
 
 static bool sender_passes(const struct listing_filter *filter, struct str sender)
@@ -114,11 +147,12 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 	if (entry->control == NULL)
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
 		       filter->domain.length == 0 && filter->stage.length == 0 &&
-		       filter->trigger.length == 0 && filter->born_before_us == 0 &&
+		       filter->trigger.length == 0 && filter->reason.length == 0 &&
+		       filter->born_before_us == 0 && filter->born_after_us == 0 &&
 		       !filter->is_held && !filter->is_of_one_user;
 	envelope = entry->control->envelope;
 	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
-	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
+	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&
 	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
 	       stage_passes(filter, entry) && trigger_passes(filter, entry);
 }
@@ -147,17 +181,42 @@ static void remember(struct walk *walk, uint64_t number)
 	walk->shown[walk->shown_count++] = number;
 }
 
+static bool is_meant(const struct walk *walk, const struct listing_entry *entry)
+{
+	return walk->born_us == 0 || entry->control == NULL ||
+	       entry->control->envelope->id.born_us == walk->born_us;
+}
+
 static int show(struct walk *walk, const struct listing_entry *entry)
 {
-	if (!passes(walk->filter, entry))
+	if (!is_meant(walk, entry) || !passes(walk->filter, entry))
 		return 0;
 	if (!walk->in_info)
 		remember(walk, entry->number);
 	return walk->each(walk->context, entry);
 }
 
+/* Whether a delivery has not been tried, so that no record says what it waits for. */
+static bool is_untried(const struct queue_control *control)
+{
+	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
+		if (control->deliveries[i].outcome == QUEUE_PENDING)
+			return true;
+	return !control->is_mapped;
+}
+
+static void learn_why(const struct walk *walk, struct listing_entry *entry, struct buffer *name)
+{
+	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
+		return;
+	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
+	if (!str_starts_with(buffer_view(name), STR("hold."))) /* that is known */
+		entry->waits_for = buffer_view(name);
+}
+
 static int visit(void *context, uint64_t number)
 {
+	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct walk *walk = context;
 	struct listing_entry entry = {
 		.number = number, .is_preprocessed = walk->in_info, .stage = walk->stage};
@@ -172,6 +231,7 @@ static int visit(void *context, uint64_t number)
 	if (result == -EACCES || result == -EIO || result == -EMFILE)
 		return result;
 	listing_learn_hold(walk->store, &entry);
+	learn_why(walk, &entry, &why);
 	result = show(walk, &entry);
 	queue_control_free(entry.control);
 	return result;
@@ -198,14 +258,64 @@ static int walk_part(struct walk *walk, uint32_t x)
 	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
 }
 
+/* The same way for one message. */
+static int walk_message(struct walk *walk, uint64_t number)
+{
+	int result = 0;
+
+	walk->in_info = false;
+	walk->shown_count = 0;
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		walk->stage = stage;
+		result = visit(walk, number);
+	}
+	walk->in_info = true;
+	return result != 0 ? result : visit(walk, number);
+}
+
+static int is_any(void *context, struct str name)
+{
+	(void)context;
+	(void)name;
+	return 1;
+}
+
+/* Where nothing is waited for nobody is asked. */
+static struct listing_filter filter_for(struct queue_store *store,
+					const struct listing_filter *filter)
+{
+	struct listing_filter own = *filter;
+
+	if (own.ask_why != NULL && queue_trigger_each(store, is_any, NULL) == 0)
+		own.ask_why = NULL;
+	return own;
+}
+
 int listing_each(struct queue_store *store, const struct listing_filter *filter,
 		 int (*each)(void *context, const struct listing_entry *entry), void *context)
 {
-	struct walk walk = {.store = store, .filter = filter, .each = each, .context = context};
+	struct listing_filter own = filter_for(store, filter);
+	struct walk walk = {.store = store, .filter = &own, .each = each, .context = context};
 	int result = 0;
 
 	for (uint32_t x = 0; result == 0 && x < queue_store_split(store); x++)
 		result = walk_part(&walk, x);
+	free(walk.shown);
+	return result;
+}
+
+int listing_each_of(struct queue_store *store, const struct listing_filter *filter,
+		    const struct mail_id *ids, size_t count,
+		    int (*each)(void *context, const struct listing_entry *entry), void *context)
+{
+	struct listing_filter own = filter_for(store, filter);
+	struct walk walk = {.store = store, .filter = &own, .each = each, .context = context};
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		walk.born_us = ids[i].born_us;
+		result = walk_message(&walk, ids[i].number);
+	}
 	free(walk.shown);
 	return result;
 }

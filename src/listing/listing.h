@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * listing/listing.h - what is in a queue, read from its directory as it stands:
- * no daemon is asked, nothing is locked or changed, one message at a time is in
+ * no daemon is asked but by ask_why(), nothing is locked or changed, one message at a time is in
  * memory, and of one X of todo/ the numbers.
  *
  * listing_each() shows a message that is there all the while once, also when it moves
@@ -21,6 +21,8 @@ struct listing_entry {
 	struct queue_control *control; /* NULL: damaged */
 	unsigned line;                 /* of the damage; 0: no line is to blame */
 	bool is_held;                  /* by the operator: trigger/hold.ID stands */
+	struct str waits_for;          /* the trigger that all of it waits for, where no delivery's
+					* record has it; empty: none, or not known */
 };
 
 /* Empty texts let everything pass. Addresses are compared in any case. */
@@ -30,11 +32,18 @@ struct listing_filter {
 	struct str recipient; /* of the envelope, or where it was mapped to */
 	struct str domain;    /* of such a recipient */
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
-	struct str trigger;   /* that a delivery waits for by its last record, or a hold */
-	bool is_held;         /* only what an operator holds */
+	struct str trigger;   /* that a delivery waits for by its last record, all of it without
+			       * one, or a hold */
+	struct str reason; /* in the last reply or error of a delivery that waits, or its status */
+	bool is_held;      /* only what an operator holds */
 	int64_t born_before_us;
+	int64_t born_after_us;
 	bool is_of_one_user; /* only what USER queued by a command */
 	unsigned long user;
+	/* Whoever knows what a message waits for that has not been tried: appends the trigger's
+	 * name, or nothing, to NAME. NULL: nobody is asked. */
+	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
+	void *why_context;
 };
 
 enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };
@@ -47,6 +56,22 @@ struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE]);
 MUST_CHECK int listing_each(struct queue_store *store, const struct listing_filter *filter,
 			    int (*each)(void *context, const struct listing_entry *entry),
 			    void *context);
+
+enum listing_order {
+	LISTING_BY_PLACE,  /* as the files are found */
+	LISTING_BY_AGE,    /* the oldest first */
+	LISTING_BY_SIZE,   /* the largest first */
+	LISTING_BY_SENDER, /* by domain, then local part */
+	LISTING_BY_DOMAIN, /* of the first recipient that is not done */
+	LISTING_BY_NEXT,   /* who is tried next first, then who waits for something else */
+};
+
+/* The same in an order; what is damaged comes last. About 100 bytes of memory for each message that
+ * passes; each is read twice, and one that has gone between is not shown. */
+MUST_CHECK int listing_each_sorted(struct queue_store *store, const struct listing_filter *filter,
+				   enum listing_order order, bool is_reversed,
+				   int (*each)(void *context, const struct listing_entry *entry),
+				   void *context);
 
 /* The message that TEXT names: an id, or its number alone. -ENOENT, -EINVAL.
  * The caller frees entry_out->control. */

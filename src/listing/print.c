@@ -43,12 +43,12 @@ static void print_address(struct buffer *out, struct str address)
 	buffer_append_byte(out, '\n');
 }
 
-static void print_wait(struct buffer *out, const struct queue_delivery *delivery)
+static void print_wait(struct buffer *out, struct str trigger)
 {
-	if (delivery->outcome != QUEUE_WAIT || delivery->trigger.length == 0)
+	if (trigger.length == 0)
 		return;
 	buffer_append_string(out, "    (waits for ");
-	mail_text_append(out, delivery->trigger, MAIL_TEXT_ASCII);
+	mail_text_append(out, trigger, MAIL_TEXT_ASCII);
 	buffer_append_string(out, ")\n");
 }
 
@@ -61,7 +61,8 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 		mail_text_append(out, delivery->text, MAIL_TEXT_ASCII);
 		buffer_append_string(out, ")\n");
 	}
-	print_wait(out, delivery);
+	if (delivery->outcome == QUEUE_WAIT)
+		print_wait(out, delivery->trigger);
 	print_address(out, delivery->address);
 }
 
@@ -85,6 +86,7 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	buffer_append_byte(out, '\n');
 	if (entry->is_held)
 		buffer_append_string(out, "    (held by the operator)\n");
+	print_wait(out, entry->waits_for);
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
 	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
@@ -177,6 +179,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field(out, "held");
 		buffer_append_string(out, "true");
 	}
+	if (entry->waits_for.length > 0)
+		json_field_text(out, "trigger", entry->waits_for);
 	json_time(out, "born", envelope->id.born_us);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);

@@ -113,7 +113,21 @@ static const char *give_up(struct manager *manager, const struct subject *subjec
 	return "it is being worked on; ask again";
 }
 
-static const char *on_message(struct manager *manager, const struct order *order)
+/* Of one that is awake nothing is told: it does not wait, or does so for its turn. */
+static const char *why(const struct manager *manager, const struct subject *subject,
+		       struct buffer *told)
+{
+	struct trigger *trigger = NULL;
+
+	if (subject->sleeper != NULL)
+		trigger = triggers_of_waiters(manager->triggers, subject->sleeper->waiters);
+	if (trigger != NULL)
+		buffer_append_str(told, trigger_name(trigger));
+	return NULL;
+}
+
+static const char *on_message(struct manager *manager, const struct order *order,
+			      struct buffer *told)
 {
 	struct subject subject;
 
@@ -130,6 +144,8 @@ static const char *on_message(struct manager *manager, const struct order *order
 		return give_up(manager, &subject, MESSAGE_ORDER_BOUNCE);
 	case ORDER_REMOVE:
 		return give_up(manager, &subject, MESSAGE_ORDER_REMOVE);
+	case ORDER_WHY:
+		return why(manager, &subject, told);
 	default:
 		return "unknown command";
 	}
@@ -154,7 +170,7 @@ static const char *on_wait(struct manager *manager, const struct order *order)
 		       : "the trigger cannot be set";
 }
 
-const char *command_carry_out(void *context, const struct order *order)
+const char *command_carry_out(void *context, const struct order *order, struct buffer *told)
 {
 	struct manager *manager = context;
 
@@ -169,6 +185,6 @@ const char *command_carry_out(void *context, const struct order *order)
 	case ORDER_WAIT:
 		return on_wait(manager, order);
 	default:
-		return on_message(manager, order);
+		return on_message(manager, order, told);
 	}
 }

@@ -61,6 +61,8 @@ static void on_scan_wanted(void *context, bool only_new)
 {
 	struct manager *manager = context;
 
+	if (!only_new)
+		triggers_read(manager->triggers);
 	if (queue_link_is_up(manager->queue))
 		scan_begin(manager->scan, only_new);
 }

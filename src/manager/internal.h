@@ -135,7 +135,7 @@ void dispatch_drop_retired(struct manager *manager);
 /* --- command.c --- */
 
 /* An order is carried out: NULL, or the reason why not. */
-const char *command_carry_out(void *context, const struct order *order);
+const char *command_carry_out(void *context, const struct order *order, struct buffer *told);
 
 /* --- stop.c --- */
 

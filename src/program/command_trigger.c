@@ -8,6 +8,7 @@
 #include "os/file.h"
 #include "program/command_queue.h"
 #include "program/manager_talk.h"
+#include "program/manager_why.h"
 #include "queue/trigger.h"
 #include <errno.h>
 #include <stdio.h>
@@ -99,6 +100,8 @@ static int count_message(void *context, const struct listing_entry *entry)
 	if (entry->is_held)
 		count_for(list, listing_hold_name(entry->control->envelope->id, hold),
 			  entry->number);
+	if (entry->waits_for.length > 0)
+		count_for(list, entry->waits_for, entry->number);
 	for (size_t i = 0; i < entry->control->delivery_count; i++)
 		if (entry->control->deliveries[i].outcome == QUEUE_WAIT)
 			count_for(list, entry->control->deliveries[i].trigger, entry->number);
@@ -162,7 +165,9 @@ struct list_options {
 
 static const struct command_option list_option_rows[] = {
 	COMMAND_OPTION_CONFIG,
-	{"--count", NULL, "say how many messages wait for each: reads the whole queue",
+	{"--count", NULL,
+	 "say how many messages wait for each: reads the whole queue, and asks the manager about "
+	 "those that were never tried",
 	 offsetof(struct list_options, count)},
 	{"--holds", NULL, "list what operators hold as well", offsetof(struct list_options, holds)},
 	COMMAND_OPTION_JSON("one JSON object a line"),
@@ -171,22 +176,30 @@ static const struct command_option list_option_rows[] = {
 
 static int list_triggers(const struct command *command, int argc, char **argv)
 {
-	const struct listing_filter everything = {.born_before_us = 0};
 	struct list_options options = {.count = false};
+	struct manager_why why = {.run = NULL};
+	const struct listing_filter everything = {.ask_why = manager_why_ask, .why_context = &why};
 	struct trigger_list list = {0};
+	struct config *config;
 	int result;
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
 	list.shows_holds = options.holds;
-	list.store = command_queue_open(options.common.config_file);
-	if (list.store == NULL)
+	config = command_config(options.common.config_file);
+	list.store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	if (list.store == NULL) {
+		config_free(config);
 		return COMMAND_FAILED;
+	}
+	why.run = config->run;
 	result = queue_trigger_each(list.store, add_trigger, &list);
 	if (result == 0 && options.count)
 		result = listing_each(list.store, &everything, count_message, &list);
 	queue_store_close(list.store);
+	manager_why_clear(&why);
+	config_free(config);
 	print_all(&list, options.common.json, options.count);
 	return result < 0 ? command_queue_failed("trigger", result) : COMMAND_OK;
 }

@@ -65,42 +65,49 @@ static int gone(ssize_t error)
 										    : (int)error;
 }
 
+/* An answer: 0 and what is behind "ok", or 1 and why it was refused, a view of TEXT. -EAGAIN. */
+static int receive(const struct manager_talk *talk, char text[ANSWER_MAX], struct str *answer_out)
+{
+	ssize_t length = os_socket_read(talk->socket, text, ANSWER_MAX);
+
+	if (length < 0)
+		return gone(length);
+	*answer_out = str_slice(text, (size_t)length);
+	if (str_starts_with(*answer_out, STR("err "))) {
+		*answer_out = str_skip(*answer_out, 4);
+		return 1;
+	}
+	if (!str_starts_with(*answer_out, STR("ok")))
+		return -EPROTO;
+	*answer_out = str_trim(str_skip(*answer_out, 2));
+	return 0;
+}
+
 static int take_answer(struct manager_talk *talk)
 {
 	char text[ANSWER_MAX];
 	struct str answer;
-	ssize_t length = os_socket_read(talk->socket, text, sizeof text);
+	int result = receive(talk, text, &answer);
 	struct mail_id id = talk->outstanding[talk->first];
 
-	if (length == -EAGAIN) {
+	if (result == -EAGAIN) {
 		int error = os_socket_wait(talk->socket, false, MANAGER_TALK_SECONDS * SECOND_US);
 
 		return error < 0 ? error : 0;
 	}
-	if (length < 0)
-		return gone(length);
-	answer = str_slice(text, (size_t)length);
-	if (str_starts_with(answer, STR("err ")))
-		answer = str_skip(answer, 4);
-	else if (str_equal(answer, STR("ok")))
-		answer = STR("");
-	else
-		return -EPROTO;
+	if (result < 0)
+		return result;
 	talk->first = (talk->first + 1) % OUTSTANDING_MAX;
 	talk->count--;
-	talk->answered(talk->context, id, answer);
+	talk->answered(talk->context, id, result > 0 ? answer : STR(""));
 	return 0;
 }
 
-int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command)
+static int write_command(struct manager_talk *talk, struct str command)
 {
 	ssize_t sent;
 	int error = 0;
 
-	while (error == 0 && talk->count == OUTSTANDING_MAX)
-		error = take_answer(talk);
-	if (error < 0)
-		return error;
 	do {
 		sent = os_socket_write(talk->socket, command.data, command.length);
 		if (sent == -EAGAIN)
@@ -109,10 +116,38 @@ int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str c
 	} while (sent == -EAGAIN && error == 0);
 	if (error < 0)
 		return error;
-	if (sent < 0)
-		return gone(sent);
+	return sent < 0 ? gone(sent) : 0;
+}
+
+int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command)
+{
+	int error = 0;
+
+	while (error == 0 && talk->count == OUTSTANDING_MAX)
+		error = take_answer(talk);
+	if (error == 0)
+		error = write_command(talk, command);
+	if (error < 0)
+		return error;
 	talk->outstanding[(talk->first + talk->count++) % OUTSTANDING_MAX] = id;
 	return 0;
+}
+
+int manager_talk_question(struct manager_talk *talk, struct str question, struct buffer *told)
+{
+	char text[ANSWER_MAX];
+	struct str answer;
+	int result = write_command(talk, question);
+
+	while (result == 0) {
+		result = receive(talk, text, &answer);
+		if (result == 0)
+			buffer_append_str(told, answer);
+		if (result != -EAGAIN)
+			return result;
+		result = os_socket_wait(talk->socket, false, MANAGER_TALK_SECONDS * SECOND_US);
+	}
+	return result;
 }
 
 int manager_talk_finish(struct manager_talk *talk)

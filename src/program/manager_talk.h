@@ -27,6 +27,10 @@ void manager_talk_close(struct manager_talk *talk);
 /* Sends COMMAND; waits for earlier answers when too many are missing. -ETIMEDOUT:
  * none came for MANAGER_TALK_SECONDS; then nothing more may be sent. */
 MUST_CHECK int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command);
+/* Asks QUESTION, when no answer is missing, and waits: 0 and what was told (appended to TOLD), 1
+ * when it was refused; errors as above. */
+MUST_CHECK int manager_talk_question(struct manager_talk *talk, struct str question,
+				     struct buffer *told);
 /* Waits for all answers. */
 MUST_CHECK int manager_talk_finish(struct manager_talk *talk);
 

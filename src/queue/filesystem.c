@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: ISC
 /* Whether a filesystem can carry a queue. */
+#include "os/clock.h"
 #include "os/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { OVERLAY_MAGIC = 0x794c7630, MOUNTINFO_MAX = 4 << 20, PROBE_TRIES = 100 };
+
+static const char probe_name[] = "probe";
 
 /* Magic numbers from statfs(2). */
 static const struct {
@@ -111,8 +116,10 @@ static int probe_begin(struct probe *probe)
 	int file = -EEXIST;
 
 	for (unsigned i = 0; file == -EEXIST && i < PROBE_TRIES; i++) {
-		snprintf(probe->first, sizeof probe->first, "pid/probe%ld-%u", (long)getpid(), i);
-		snprintf(probe->moved, sizeof probe->moved, "lock/probe%ld-%u", (long)getpid(), i);
+		snprintf(probe->first, sizeof probe->first, "pid/%s%ld-%u", probe_name,
+			 (long)getpid(), i);
+		snprintf(probe->moved, sizeof probe->moved, "lock/%s%ld-%u", probe_name,
+			 (long)getpid(), i);
 		file = os_file_open(probe->directory, probe->first, OS_FILE_WRITE | OS_FILE_CREATE);
 	}
 	return file;
@@ -139,13 +146,46 @@ static int probe_moves(const struct probe *probe, int file)
 	return made.inode == moved.inode && made.inode == linked.inode && linked.links == 2;
 }
 
+struct litter {
+	int directory;
+	int64_t before_us; /* what was changed before is old */
+};
+
+static int clean_probe(void *context, const char *name)
+{
+	const struct litter *litter = context;
+	char path[sizeof "lock/" + NAME_MAX];
+	struct os_file_info info;
+
+	if (strncmp(name, probe_name, sizeof probe_name - 1) != 0)
+		return 0;
+	snprintf(path, sizeof path, "lock/%s", name);
+	if (os_file_info_at(litter->directory, path, &info) < 0 ||
+	    info.modified_us >= litter->before_us)
+		return 0;
+	return os_file_unlink(litter->directory, path);
+}
+
+/* Whoever leaves a probe in lock/ was opening a queue, so it is here that nobody can leave more
+ * than are removed; "queue" need not be able to remove names from lock/. One that stays does
+ * no harm: the next who opens the queue tries again. */
+static void clean_probes(int directory)
+{
+	struct litter litter = {directory, os_clock_wall_us() - QUEUE_LITTER_AGE_US};
+	int result = os_file_list(directory, "lock", clean_probe, &litter);
+
+	(void)result;
+}
+
 int queue_filesystem_probe(int directory, struct buffer *reason)
 {
 	struct probe probe = {.directory = directory};
-	int file = probe_begin(&probe);
+	int file;
 	int result;
 	int removed;
 
+	clean_probes(directory);
+	file = probe_begin(&probe);
 	if (file < 0)
 		return file;
 	result = probe_moves(&probe, file);

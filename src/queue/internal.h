@@ -30,7 +30,8 @@ struct queue_store {
 /* filesystem.c: -ENOTSUP and a sentence in REASON when the filesystem of
  * DIRECTORY cannot be relied upon. */
 MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
-/* The same, by trying it: needs the queue's directories. */
+/* The same, by trying it: needs the queue's directories. What others left in lock/ when they
+ * died while they tried is removed, when it is old. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
 /* create.c: makes what lacks of a queue in DIRECTORY; its format file last. -EEXIST:

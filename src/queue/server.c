@@ -10,7 +10,6 @@
 
 enum { CLIENT_BACKLOG_MAX = 64 * 1024 };
 
-static const int64_t LITTER_AGE_US = 36 * HOUR_US; /* the sources, section 6 */
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
 void server_client_free(struct server_client *client)
@@ -133,7 +132,7 @@ static void log_cleaned(void *context, const char *path)
 static void clean(void *context)
 {
 	struct queue_server *server = context;
-	int error = queue_intake_clean(server->intake, os_clock_wall_us(), LITTER_AGE_US,
+	int error = queue_intake_clean(server->intake, os_clock_wall_us(), QUEUE_LITTER_AGE_US,
 				       log_cleaned, NULL);
 
 	if (error < 0)

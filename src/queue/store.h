@@ -46,6 +46,7 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "base/timestamp.h"
 #include "config/config.h"
 #include "mail/envelope.h"
 
@@ -66,6 +67,9 @@ struct queue_options {
 	uint32_t split; /* for creation; 0: 23 */
 	enum queue_sync sync;
 };
+
+/* A file that was begun and is so old is litter: the sources, section 6. */
+#define QUEUE_LITTER_AGE_US (36 * HOUR_US)
 
 struct queue_store;
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import subprocess
 
@@ -78,6 +79,43 @@ def test_trigger_list(stuck, run):
     text = run(mx, "trigger", "list").stdout.decode()
     assert trigger["name"] in text and trigger["reason"] in text
     assert b"waits for " + trigger["name"].encode() in run(mx, "queue", "list").stdout
+
+
+def test_all_who_wait_are_counted(stuck, run, listing):
+    """Also those that were never tried: nothing on the disk says what they wait for."""
+    mx, hop = stuck(5, settings="probe_delay = 10m\n")
+    (name,) = mx.trigger_files()
+
+    def counted():
+        return json.loads(run(mx, "trigger", "list", "--count", "--json").stdout)["messages"]
+
+    wait_until(lambda: counted() == 5, "all are behind the trigger")
+    untried = [m for m in listing(mx) if m["state"] == "queued"]
+    assert untried and all(m["trigger"] == name for m in untried)
+    assert len(listing(mx, "--trigger", name)) == 5
+    mailq = run(mx, "mailq").stdout.decode()
+    assert mailq.count(f"(waits for {name})") == 5
+    assert run(mx, "queue", "hold", untried[0]["id"]).returncode == 0
+    wait_until(lambda: counted() == 5, "the held one waits for the host as well")
+    mx.stop()
+    assert counted() == 5 - len(untried)
+
+
+def test_a_trigger_file_removed_by_hand_is_noticed(stuck, run):
+    mx, hop = stuck(3, settings="probe_delay = 10m\nrescan = 1\n")
+    hop.start()
+    (name,) = mx.trigger_files()
+    os.unlink(os.path.join(mx.queue, "trigger", name))
+    mx.log.wait("trigger_released", trigger=name)
+    mx.wait_empty()
+
+
+def test_a_trigger_file_made_by_hand_is_noticed(node, run):
+    mx = node(settings="rescan = 1\n")
+    pathlib.Path(mx.queue, "trigger", "the.moon").write_text("since: now\nreason: it is new\n")
+    wait_until(lambda: run(mx, "trigger", "release", "the.moon").returncode == 0,
+               "the manager knows it")
+    mx.log.wait("trigger_released", trigger="the.moon")
 
 
 def test_trigger_release_delivers_all_at_once(stuck, run):

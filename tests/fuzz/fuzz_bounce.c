@@ -3,8 +3,8 @@
  * tests/fuzz/fuzz_bounce.c - the report on a hostile message to hostile recipients, by what
  * hostile servers said: nothing of theirs becomes a header line, a part or a field.
  *
- * A byte of choices, the recipients as long as a byte says that there is another one, then
- * the message. The report is read again here as plainly as can be.
+ * Or it is QSBMF, and read as that. A byte of choices, the recipients as long as a byte says that
+ * there is another one, then the message. The report is read again here as plainly as can be.
  */
 #include "base/panic.h"
 #include "bounce/report.h"
@@ -177,15 +177,77 @@ static void check_report(struct str report, size_t outcomes, bool is_utf8)
 		panic("the copy has more than one type");
 }
 
+/* Takes the lines up to an empty one, which is taken, off *REST: the first of them. None is
+ * white space alone. */
+static struct str take_paragraph(struct str *rest)
+{
+	struct str first = take_line(rest);
+
+	if (first.length == 0)
+		panic("a paragraph without a line");
+	for (struct str line = first; line.length > 0; line = take_line(rest))
+		if (str_trim(line).length == 0)
+			panic("a line of nothing but white space");
+	return first;
+}
+
+/* QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. */
+static void check_qsbmf(struct str report, size_t failures, bool is_utf8)
+{
+	static const char *const fields[] = {"Date",
+					     "From",
+					     "To",
+					     "Message-ID",
+					     "Subject",
+					     "Auto-Submitted",
+					     "MIME-Version",
+					     "Content-Type",
+					     "Content-Transfer-Encoding",
+					     NULL};
+	struct str rest = report;
+	struct str line;
+
+	if (check_fields(&rest, fields, "To", is_utf8) != 1)
+		panic("not one To");
+	if (!str_starts_with(take_paragraph(&rest), STR("Hi. This is the")))
+		panic("QSBMF begins otherwise");
+	for (size_t i = 0; i < failures; i++) {
+		line = take_paragraph(&rest);
+		if (line.length < 3 || line.data[0] != '<' ||
+		    memcmp(line.data + line.length - 2, ">:", 2) != 0)
+			panic("no paragraph of a recipient: " STR_FORMAT, STR_ARGUMENTS(line));
+	}
+	if (take_paragraph(&rest).data[0] != '-')
+		panic("more recipients than there are");
+	if (!str_starts_with(take_line(&rest), STR("Return-Path: <")))
+		panic("the original has no Return-Path");
+}
+
+static void check_bound(const struct bounce_report *report, struct str out)
+{
+	struct bounce_report empty = *report;
+	struct buffer least = {0};
+
+	if (report->max_bytes == 0 || out.length <= report->max_bytes)
+		return;
+	empty.message.length = 0;
+	(void)bounce_report_write(&empty, &least);
+	if (out.length > least.length + 64) /* and no more than that the message is cut */
+		panic("%zu bytes are over the bound", out.length);
+	buffer_clear(&least);
+}
+
 static void fill(struct bounce_report *report, struct bounce_outcome *outcomes, struct input *input)
 {
 	unsigned choice = input_byte(input);
 
 	report->ret = (enum mail_ret)(choice % 3);
-	report->is_utf8 = (choice & 0x80) != 0;
-	report->max_bytes = choice & 4 ? input_byte(input) : 0;
+	report->is_utf8 = (choice & 0x40) != 0;
+	report->max_bytes = choice & 4 ? 16 * input_byte(input) : 0;
+	report->format = choice & 0x80 ? CONFIG_BOUNCE_QSBMF : CONFIG_BOUNCE_REPORT;
 	report->recipient = input_text(input);
 	report->envid = input_text(input);
+	report->sender = report->recipient;
 	report->outcomes = outcomes;
 	do {
 		struct bounce_outcome *outcome = &outcomes[report->outcome_count++];
@@ -223,6 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				       .now_us = INT64_C(1763627595000000)};
 	struct buffer message = {0};
 	struct buffer out = {0};
+	size_t failures = 0;
 	bool is_utf8;
 
 	fill(&report, outcomes, &input);
@@ -233,7 +296,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (is_utf8 && !report.is_utf8)
 		panic("a sender without SMTPUTF8 gets a report that needs it");
 	check_line_ends(buffer_view(&out));
-	check_report(buffer_view(&out), report.outcome_count, is_utf8);
+	check_bound(&report, buffer_view(&out));
+	for (size_t i = 0; i < report.outcome_count; i++)
+		failures += outcomes[i].action == BOUNCE_FAILED;
+	if (report.format == CONFIG_BOUNCE_QSBMF && failures > 0)
+		check_qsbmf(buffer_view(&out), failures, is_utf8);
+	else
+		check_report(buffer_view(&out), report.outcome_count, is_utf8);
 	buffer_clear(&message);
 	buffer_clear(&out);
 	return 0;

@@ -6,6 +6,7 @@
 #include "manager/message.h"
 #include "scene.h"
 #include <errno.h>
+#include <string.h>
 
 /* --- to be mapped --- */
 
@@ -474,6 +475,47 @@ static void the_disk_is_as_busy_as_it_was_lately(void **state)
 
 /* --- a new configuration, and the end --- */
 
+/* A file that people removed releases as an order does, at the next scan. */
+static void a_scan_reads_the_triggers(void **state)
+{
+	struct model_message *m;
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail("r@grey.example");
+	scene_say(m, 1, "4.7.1", "");
+	assert_string_equal(scene_order("hold", m), "ok");
+	mail_id_format(m->id, name + strlen(name));
+	assert_true(model_has_trigger(name));
+	scene_pass(HOUR_US / 2);
+	assert_int_equal(queue_trigger_release(NULL, str_from(name)), 0);
+	scene_pass(MINUTE_US);
+	assert_false(scene_is_tried(m, 1));
+	scene_pass(HOUR_US / 2);
+	assert_true(scene_is_tried(m, 1));
+	scene_end();
+}
+
+static void what_is_waited_for_is_told(void **state)
+{
+	struct model_message *tried;
+	struct model_message *untried;
+
+	(void)state;
+	scene_begin(true);
+	tried = scene_mail("r@dead.example");
+	assert_string_equal(scene_order("why", tried), "ok");
+	scene_say(tried, 1, "4.4.1", "host.dead");
+	assert_string_equal(scene_order("why", tried), "ok host.dead");
+	untried = scene_mail("r@dead.example");
+	assert_true(scene_waits(untried));
+	assert_string_equal(scene_order("why", untried), "ok host.dead");
+	assert_string_equal(scene_order("hold", untried), "ok");
+	assert_string_equal(model_give_order("why 999999"), "err no such message");
+	scene_end();
+}
+
 static void a_probe_comes_as_is_configured(void **state)
 {
 	struct model_message *m;
@@ -575,6 +617,8 @@ int main(void)
 		cmocka_unit_test(orders_are_roots_and_the_owners),
 		cmocka_unit_test(helpers_are_who_they_say),
 		cmocka_unit_test(the_disk_is_as_busy_as_it_was_lately),
+		cmocka_unit_test(a_scan_reads_the_triggers),
+		cmocka_unit_test(what_is_waited_for_is_told),
 		cmocka_unit_test(a_probe_comes_as_is_configured),
 		cmocka_unit_test(reports_are_as_configured),
 		cmocka_unit_test(the_end_waits_for_a_report),

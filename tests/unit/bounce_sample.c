@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Writes one bounce for check_bounce.py: bounce_sample RET MAX-BYTES RECIPIENT
+/* Writes one bounce for check_bounce.py: bounce_sample FORMAT RET MAX-BYTES SENDER
  * [ADDRESS ORIGINAL STATUS TEXT]..., the original message on standard input. */
 #include "bounce/report.h"
 #include <stdio.h>
@@ -21,16 +21,18 @@ int main(int count, char **arguments)
 	struct buffer out = {0};
 	size_t got;
 
-	if (count < 4 || (count - 4) % 4 != 0 || (count - 4) / 4 > FAILURES)
+	if (count < 5 || (count - 5) % 4 != 0 || (count - 5) / 4 > FAILURES)
 		return 2;
 	do {
 		got = fread(buffer_reserve(&message, 1 << 16), 1, 1 << 16, stdin);
 		buffer_commit(&message, got);
 	} while (got > 0);
-	report.ret = strcmp(arguments[1], "hdrs") == 0 ? MAIL_RET_HEADERS : MAIL_RET_FULL;
-	report.max_bytes = strtoull(arguments[2], NULL, 10);
-	report.recipient = str_from(arguments[3]);
-	for (int i = 4; i < count; i += 4)
+	report.format =
+		strcmp(arguments[1], "qsbmf") == 0 ? CONFIG_BOUNCE_QSBMF : CONFIG_BOUNCE_REPORT;
+	report.ret = strcmp(arguments[2], "hdrs") == 0 ? MAIL_RET_HEADERS : MAIL_RET_FULL;
+	report.max_bytes = strtoull(arguments[3], NULL, 10);
+	report.recipient = report.sender = str_from(arguments[4]);
+	for (int i = 5; i < count; i += 4)
 		failures[report.outcome_count++] =
 			(struct bounce_outcome){.address = str_from(arguments[i]),
 						.original = str_from(arguments[i + 1]),

@@ -18,12 +18,18 @@ FAILURES = [
 ]
 
 
-def bounce(ret="full", max_bytes=0, recipient="lisa@example.com", original=ORIGINAL):
-    arguments = [ret, str(max_bytes), recipient] + [word for one in FAILURES for word in one]
+def written(form, ret, max_bytes, original):
+    arguments = [form, ret, str(max_bytes), "lisa@example.com",
+                 *(word for one in FAILURES for word in one)]
     raw = subprocess.run([sys.argv[1], *arguments], input=original, stdout=subprocess.PIPE,
                          check=True).stdout
     assert raw.count(b"\n") == raw.count(b"\r\n") == raw.count(b"\r"), "a bare CR or LF"
     assert max(map(len, raw.split(b"\r\n"))) <= 998
+    return raw
+
+
+def bounce(ret="full", max_bytes=0, original=ORIGINAL):
+    raw = written("report", ret, max_bytes, original)
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert not message.defects, message.defects
     return message
@@ -95,16 +101,19 @@ def check_headers():
 
 
 def check_cut():
-    for bound in range(1, len(ORIGINAL) + 1):
+    whole = len(written("report", "full", 0, ORIGINAL))
+    for bound in range(whole - 60, whole + 1):
+        size = len(written("report", "full", bound, ORIGINAL))
         text, _, copy = bounce(max_bytes=bound).iter_parts()
         is_cut = "cut after" in check_qsbmf(text)
-        assert is_cut == (bound < len(ORIGINAL)), bound
+        assert is_cut == (bound < whole), bound
         if copy.get_content_type() == "message/rfc822":
             found = bytes(copy.get_payload(0))
         else:
             found = copy.get_payload(decode=True)
         found = found.replace(b"\r\n", b"\n")
-        assert ORIGINAL.replace(b"\r\n", b"\n").startswith(found) and len(found) <= bound
+        assert ORIGINAL.replace(b"\r\n", b"\n").startswith(found)
+        assert size <= bound
 
 
 def check_nested():
@@ -118,7 +127,52 @@ def check_nested():
         inner = bytes(message).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
+def read_qsbmf(body):
+    """A reader of https://cr.yp.to/proto/qsbmf.txt that forgives nothing: the recipients, each
+    with its lines, and the original."""
+    assert body.startswith(b"Hi. This is the")
+    paragraphs = []
+    while not paragraphs or not paragraphs[-1][0].startswith(b"-"):
+        lines = []
+        while True:
+            line, _, body = body.partition(b"\r\n")
+            if not line:
+                break
+            assert line.strip(), "a line of nothing but white space"
+            lines.append(line)
+        assert lines, "a paragraph without a line"
+        paragraphs.append(lines)
+    recipients = {}
+    for first, *lines in paragraphs[1:-1]:
+        assert first.startswith(b"<") and first.endswith(b">:"), first
+        assert lines, "no reason"
+        recipients[first[1:-2].decode()] = lines
+    return recipients, body
+
+
+def check_strict():
+    raw = written("qsbmf", "full", 0, ORIGINAL)
+    head, _, body = raw.partition(b"\r\n\r\n")
+    header = email.message_from_bytes(head, policy=email.policy.default)
+    assert header["To"].addresses[0].addr_spec == "lisa@example.com"
+    assert header["Subject"] == "failure notice" and not header.is_multipart()
+    recipients, original = read_qsbmf(body)
+    assert list(recipients) == [address for address, *_ in FAILURES]
+    assert recipients["gone@example.net"][-1].endswith(b"(#5.1.1)")
+    assert original == b"Return-Path: <lisa@example.com>\r\n" + ORIGINAL
+    for bound in range(len(raw) - 60, len(raw)):
+        cut = written("qsbmf", "full", bound, ORIGINAL)
+        recipients, original = read_qsbmf(cut.partition(b"\r\n\r\n")[2])
+        path, _, original = original.partition(b"\r\n")
+        assert len(recipients) == len(FAILURES) and path == b"Return-Path: <lisa@example.com>"
+        assert ORIGINAL.startswith(original) and original != ORIGINAL
+        assert len(cut) <= bound
+    nested = read_qsbmf(written("qsbmf", "full", 0, raw).partition(b"\r\n\r\n")[2])[1]
+    assert nested.partition(b"\r\n")[2] == raw
+
+
 check_full()
+check_strict()
 check_headers()
 check_cut()
 check_nested()

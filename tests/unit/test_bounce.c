@@ -77,23 +77,15 @@ static void a_report_has_its_three_parts(void **state)
 	buffer_clear(&out);
 }
 
-static void only_what_fits_is_returned(void **state)
+static void the_header_alone_is_returned_where_that_is_wanted(void **state)
 {
 	static const struct {
 		enum mail_ret ret;
-		uint64_t max_bytes;
 		const char *copy; /* between the part's header and the boundary */
-		bool is_cut;
 	} cases[] = {
-		{MAIL_RET_NONE, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
-		{MAIL_RET_FULL, 0, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
-		{MAIL_RET_FULL, sizeof HEADER + 10, "text/plain\r\n\r\n" HEADER "\r\none\r\n",
-		 true},
-		{MAIL_RET_FULL, sizeof HEADER + 11,
-		 "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n", false},
-		{MAIL_RET_FULL, 20, "text/rfc822-headers\r\n\r\nSubject: hello\r\n", true},
-		{MAIL_RET_FULL, 3, "text/rfc822-headers\r\n\r\n", true},
-		{MAIL_RET_HEADERS, 0, "text/rfc822-headers\r\n\r\n" HEADER, false},
+		{MAIL_RET_NONE, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n"},
+		{MAIL_RET_FULL, "message/rfc822\r\n\r\n" HEADER "\r\none\r\ntwo\r\n"},
+		{MAIL_RET_HEADERS, "text/rfc822-headers\r\n\r\n" HEADER},
 	};
 
 	(void)state;
@@ -104,15 +96,184 @@ static void only_what_fits_is_returned(void **state)
 		char *text;
 
 		report.ret = cases[i].ret;
-		report.max_bytes = cases[i].max_bytes;
 		text = write_text(&report, &out);
 		buffer_append_format(&expected, "%s\r\n--=_", cases[i].copy);
 		buffer_append_byte(&expected, '\0');
 		assert_has(text, buffer_data(&expected));
-		assert_int_equal(strstr(text, "It is cut after") != NULL, cases[i].is_cut);
+		assert_lacks(text, "It is cut after");
 		buffer_clear(&expected);
 		buffer_clear(&out);
 	}
+}
+
+#define LINES   "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\nseven\r\neight\r\nnine\r\nten\r\n"
+#define MESSAGE HEADER "\r\n" LINES LINES LINES LINES
+
+/* What of MESSAGE is in the report: it is cut behind a line, and says so. */
+static size_t copied(const char *text, const char *start)
+{
+	const char *copy = strstr(text, start);
+	size_t length = 0;
+
+	assert_non_null(copy);
+	copy += strlen(start);
+	while (MESSAGE[length] != '\0' && MESSAGE[length] == copy[length])
+		length++;
+	assert_true(length == 0 || MESSAGE[length - 1] == '\n');
+	assert_int_equal(strstr(text, "It is cut after") != NULL, MESSAGE[length] != '\0');
+	return length;
+}
+
+/* How the part with the copy begins. */
+static const char *part_start(const char *text)
+{
+	static const char *const types[] = {"rfc822-headers\r\n\r\n", "message/rfc822\r\n\r\n",
+					    "text/plain\r\n\r\n"};
+	size_t i = 0;
+
+	while (strstr(text, types[i]) == NULL)
+		assert_true(++i < COUNT_OF(types));
+	return types[i];
+}
+
+static void the_whole_bounce_is_bounded(void **state)
+{
+	static const struct {
+		enum config_bounce format;
+		const char *start; /* behind it stands the copy */
+	} cases[] = {{CONFIG_BOUNCE_QSBMF, "Return-Path: <lisa@example.com>\r\n"},
+		     {CONFIG_BOUNCE_REPORT, NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(MESSAGE);
+		struct buffer out = {0};
+		uint64_t whole;
+
+		report.format = cases[i].format;
+		report.sender = STR("lisa@example.com");
+		(void)write_text(&report, &out);
+		whole = out.length - 1;
+		for (uint64_t max = 1; max <= whole + 1; max++) {
+			const char *start = cases[i].start;
+			const char *text;
+			size_t length;
+
+			report.max_bytes = max;
+			buffer_reset(&out);
+			text = write_text(&report, &out);
+			if (start == NULL)
+				start = part_start(text);
+			length = copied(strstr(text, "--- Below"), start);
+			assert_true(out.length - 1 <= max || length == 0);
+			assert_int_equal(length == sizeof MESSAGE - 1, max >= whole);
+			/* and not much more is left out than must be */
+			assert_true(out.length - 1 + 90 >= max || max > whole);
+		}
+		buffer_clear(&out);
+	}
+}
+
+static void long_reasons_are_cut_where_all_is_bounded(void **state)
+{
+	struct bounce_outcome many[50];
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	struct buffer reason = {0};
+	const char *text;
+
+	(void)state;
+	for (unsigned i = 0; i < 59; i++)
+		buffer_append_byte(&reason, 'a');
+	for (unsigned i = 0; i < 400; i++)
+		buffer_append_string(&reason, "\xc3\xa9");
+	for (size_t i = 0; i < COUNT_OF(many); i++)
+		many[i] = (struct bounce_outcome){.address = STR("gone@example.net"),
+						  .text = buffer_view(&reason)};
+	report.outcomes = many;
+	report.outcome_count = COUNT_OF(many);
+	report.max_bytes = 40000;
+	text = write_text(&report, &out);
+	assert_in_range(out.length, 20000, 40000);
+	assert_has(text, "\xc3\xa9\r\n\r\n<gone");
+	buffer_reset(&out);
+	report.max_bytes = 1000;
+	report.format = CONFIG_BOUNCE_QSBMF;
+	text = write_text(&report, &out);
+	for (size_t i = 0; i < COUNT_OF(many); i++) {
+		text = strstr(text, "aaa\r\n\r\n");
+		assert_non_null(text);
+		text++;
+	}
+	buffer_clear(&reason);
+	buffer_clear(&out);
+}
+
+static void qsbmf_is_the_body(void **state)
+{
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+	const char *text;
+
+	(void)state;
+	report.format = CONFIG_BOUNCE_QSBMF;
+	report.sender = STR("lisa@example.com");
+	text = strstr(write_text(&report, &out), "\r\n\r\n");
+	assert_string_equal(text, "\r\n\r\nHi. This is the mail system at mx1.example.org.\r\n"
+				  "Your message could not be delivered to the addresses below.\r\n"
+				  "I have given up on them: trying again would not help.\r\n\r\n"
+				  "<gone@example.net>:\r\nmx.example.net: 550 5.1.1 no such user "
+				  "(#5.1.1)\r\n\r\n<full@example.org>:\r\nover quota (#5.2.2)"
+				  "\r\n\r\n--- Below this line is a copy of the message.\r\n\r\n"
+				  "Return-Path: <lisa@example.com>\r\n" HEADER "\r\nbody\r\n");
+	assert_lacks(buffer_data(&out), "MIME-Version");
+	buffer_clear(&out);
+}
+
+static void qsbmf_says_which_bytes_are_in_it(void **state)
+{
+	static const struct {
+		const char *sender;
+		const char *message;
+		const char *type;
+	} cases[] = {
+		{"lisa@example.com", HEADER "\r\ncaf\xe9\r\n", "unknown-8bit"},
+		{"j\xc3\xb6@b.example", HEADER "\r\nbody\r\n", "utf-8"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct bounce_report report = sample(cases[i].message);
+		struct buffer expected = {0};
+		struct buffer out = {0};
+
+		report.format = CONFIG_BOUNCE_QSBMF;
+		report.sender = str_from(cases[i].sender);
+		buffer_append_format(&expected,
+				     "\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; "
+				     "charset=%s\r\nContent-Transfer-Encoding: 8bit\r\n\r\nHi. "
+				     "This is the",
+				     cases[i].type);
+		buffer_append_byte(&expected, '\0');
+		assert_has(write_text(&report, &out), buffer_data(&expected));
+		buffer_clear(&expected);
+		buffer_clear(&out);
+	}
+}
+
+static void only_failures_are_qsbmf(void **state)
+{
+	struct bounce_outcome outcome = {.action = BOUNCE_DELIVERED,
+					 .address = STR("a@example.net")};
+	struct bounce_report report = sample(HEADER "\r\nbody\r\n");
+	struct buffer out = {0};
+
+	(void)state;
+	report.format = CONFIG_BOUNCE_QSBMF;
+	report.outcomes = &outcome;
+	report.outcome_count = 1;
+	assert_has(write_text(&report, &out), "multipart/report");
+	buffer_clear(&out);
 }
 
 static void a_message_given_in_part_is_cut_at_a_line(void **state)
@@ -429,7 +590,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_has_its_three_parts),
-		cmocka_unit_test(only_what_fits_is_returned),
+		cmocka_unit_test(the_header_alone_is_returned_where_that_is_wanted),
+		cmocka_unit_test(the_whole_bounce_is_bounded),
+		cmocka_unit_test(long_reasons_are_cut_where_all_is_bounded),
+		cmocka_unit_test(qsbmf_is_the_body),
+		cmocka_unit_test(qsbmf_says_which_bytes_are_in_it),
+		cmocka_unit_test(only_failures_are_qsbmf),
 		cmocka_unit_test(a_message_given_in_part_is_cut_at_a_line),
 		cmocka_unit_test(nothing_from_outside_becomes_structure),
 		cmocka_unit_test(a_boundary_is_nowhere_in_the_parts),

@@ -118,7 +118,7 @@ static const struct refusal values_cases[] = {
 	 "t:2: smtproutes: not a host name or address behind the ':': found "
 	 "\"y.org:IPv6:192.0.2.1\"; allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a "
 	 "host, [ADDRESS] or empty\n"},
-	{HOST "smtproutes = { \"a.org:r1\", \"A.org:r2\", \":r1\", \":r2\", \"!:r1\", \"!:\" }",
+	{HOST "smtproutes = { \"a.org:r1\", \"A.org:r2\", \":r1\", \":r2\", \"!:r1\", \"!@:\" }",
 	 "t:2: smtproutes: given twice: first in line 2\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"!\"\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"a.org\"\n"},

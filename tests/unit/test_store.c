@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A queue is made and opened, and messages come and go: S1 to S4. */
+#include "os/clock.h"
 #include "os/file.h"
 #include "queue_scene.h"
 #include "scratch.h"
@@ -83,6 +84,30 @@ static void locks_exclude(void **state)
 	queue_store_close(one);
 	assert_int_equal(queue_store_lock(two, "queue"), 0);
 	queue_store_close(two);
+}
+
+/* What a process left that died while it tried the filesystem. */
+static void old_probes_in_lock_are_removed(void **state)
+{
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	int directory = queue_store_directory(store);
+	int64_t hour_us = INT64_C(3600000000);
+	int64_t now_us = os_clock_wall_us();
+
+	(void)state;
+	assert_int_equal(queue_scene_names_in(store, "lock"), 3);
+	assert_int_equal(os_file_link(directory, "format", "lock/probe1-0"), 0);
+	assert_int_equal(os_file_set_modified(directory, "lock/probe1-0", now_us - 35 * hour_us),
+			 0);
+	queue_store_close(queue_scene_open("queue", QUEUE_SYNC_FILES));
+	assert_int_equal(queue_scene_names_in(store, "lock"), 4);
+	assert_int_equal(os_file_set_modified(directory, "lock/probe1-0", now_us - 37 * hour_us),
+			 0);
+	assert_int_equal(os_file_set_modified(directory, "lock/queue", now_us - 37 * hour_us), 0);
+	queue_store_close(queue_scene_open("queue", QUEUE_SYNC_FILES));
+	assert_int_equal(queue_scene_names_in(store, "lock"), 3);
+	assert_int_equal(queue_store_lock(store, "queue"), 0);
+	queue_store_close(store);
 }
 
 static void pass_s4_and_reuse(enum queue_sync sync)
@@ -385,6 +410,7 @@ int main(void)
 		STORE_TEST(foreign_directories_are_left_alone),
 		STORE_TEST(unsafe_filesystems_are_refused),
 		STORE_TEST(locks_exclude),
+		STORE_TEST(old_probes_in_lock_are_removed),
 		STORE_TEST(message_passes_s4_and_its_files_are_reused),
 		STORE_TEST(the_same_with_a_filesystem_of_its_own),
 		STORE_TEST(the_same_with_the_order_kept),

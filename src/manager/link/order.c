@@ -12,7 +12,7 @@ struct orders {
 	int socket;
 	uid_t owner;
 	struct os_watch *watch;
-	const char *(*carry_out)(void *context, const struct order *order);
+	order_carry_out *carry_out;
 	void *context;
 };
 
@@ -22,7 +22,7 @@ static const struct {
 } words[] = {
 	{"queued", ORDER_QUEUED}, {"trigger", ORDER_TRIGGER}, {"wait", ORDER_WAIT},
 	{"retry", ORDER_RETRY},   {"hold", ORDER_HOLD},       {"release", ORDER_RELEASE},
-	{"bounce", ORDER_BOUNCE}, {"remove", ORDER_REMOVE},
+	{"bounce", ORDER_BOUNCE}, {"remove", ORDER_REMOVE},   {"why", ORDER_WHY},
 };
 
 static const char *parse_argument(struct str argument, struct order *order)
@@ -62,7 +62,8 @@ const char *order_parse(struct str text, struct order *order_out)
 	return "unknown command";
 }
 
-static const char *on_datagram(struct orders *orders, struct str text, uid_t user)
+static const char *on_datagram(struct orders *orders, struct str text, uid_t user,
+			       struct buffer *told)
 {
 	struct order order;
 	const char *problem;
@@ -70,32 +71,36 @@ static const char *on_datagram(struct orders *orders, struct str text, uid_t use
 	if (user != 0 && user != orders->owner)
 		return "only root and the queue's owner may give orders";
 	problem = order_parse(str_trim(text), &order);
-	return problem != NULL ? problem : orders->carry_out(orders->context, &order);
+	return problem != NULL ? problem : orders->carry_out(orders->context, &order, told);
 }
 
 static void on_socket(void *context, unsigned events)
 {
+	struct buffer told CLEANUP(buffer_clear) = {0};
 	struct orders *orders = context;
 
 	(void)events;
 	for (unsigned i = 0; i < NOTICES_A_TURN; i++) {
 		char text[NOTICE_MAX];
-		char answer[128] = "ok";
+		char answer[ORDER_TOLD_MAX + 8];
 		struct os_socket_sender sender;
 		const char *reason;
 		ssize_t length = os_socket_receive_from(orders->socket, text, sizeof text, &sender);
 
 		if (length < 0)
 			break;
-		reason = on_datagram(orders, str_slice(text, (size_t)length), sender.user);
+		buffer_reset(&told);
+		reason = on_datagram(orders, str_slice(text, (size_t)length), sender.user, &told);
 		if (reason != NULL)
 			snprintf(answer, sizeof answer, "err %s", reason);
+		else
+			snprintf(answer, sizeof answer, "ok%s" STR_FORMAT,
+				 told.length > 0 ? " " : "", STR_ARGUMENTS(buffer_view(&told)));
 		os_socket_answer(orders->socket, answer, strlen(answer), &sender);
 	}
 }
 
-struct orders *orders_new(struct os_loop *loop, int socket, uid_t owner,
-			  const char *(*carry_out)(void *context, const struct order *order),
+struct orders *orders_new(struct os_loop *loop, int socket, uid_t owner, order_carry_out *carry_out,
 			  void *context)
 {
 	struct orders *orders = memory_alloc_zero(1, sizeof *orders);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * manager/link/order.h - operators' orders and programs' notices, one a datagram, a line of text
- * each. Who bound an address of its own is answered "ok" or "err REASON".
+ * each. Who bound an address of its own is answered "ok", "ok WHAT" where something is asked,
+ * or "err REASON".
  *
  *   queued            a message was queued without the daemon
  *   trigger NAME      the event NAME happened
@@ -11,15 +12,19 @@
  *   release ID        end a hold
  *   bounce ID         give up what is not done: report it to the sender
  *   remove ID         give up what is not done, and say nothing
+ *   why ID            the trigger that all of it waits for: "ok NAME", "ok" where there is none
  *
  * ID is a message's number, or number and birth time.
  */
 #ifndef MANAGER_LINK_ORDER_H
 #define MANAGER_LINK_ORDER_H
 
+#include "base/buffer.h"
 #include "mail/envelope.h"
 #include "os/loop.h"
 #include <sys/types.h>
+
+enum { ORDER_TOLD_MAX = 240 };
 
 enum order_kind {
 	ORDER_QUEUED,
@@ -30,6 +35,7 @@ enum order_kind {
 	ORDER_RELEASE,
 	ORDER_BOUNCE,
 	ORDER_REMOVE,
+	ORDER_WHY,
 };
 
 struct order {
@@ -41,10 +47,12 @@ struct order {
 
 struct orders;
 
-/* SOCKET: a datagram socket, borrowed. OWNER: who may give orders, besides root. CARRY_OUT: NULL,
- * or the reason why not. */
-struct orders *orders_new(struct os_loop *loop, int socket, uid_t owner,
-			  const char *(*carry_out)(void *context, const struct order *order),
+/* Carries it out: NULL, or the reason why not. Appends the answer to a question to TOLD, less
+ * than ORDER_TOLD_MAX. */
+typedef const char *order_carry_out(void *context, const struct order *order, struct buffer *told);
+
+/* SOCKET: a datagram socket, borrowed. OWNER: who may give orders, besides root. */
+struct orders *orders_new(struct os_loop *loop, int socket, uid_t owner, order_carry_out *carry_out,
 			  void *context);
 void orders_free(struct orders *orders);
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/manager_why.h - what messages wait for that no file says: of one that was never tried
+ * only the manager knows the trigger.
+ */
+#ifndef PROGRAM_MANAGER_WHY_H
+#define PROGRAM_MANAGER_WHY_H
+
+#include "base/buffer.h"
+#include "mail/envelope.h"
+
+struct manager_talk;
+
+struct manager_why {
+	const char *run; /* the directory of the manager that is asked; borrowed */
+	struct manager_talk *talk;
+	bool is_over; /* none runs, or it does not answer us: nobody is asked any more */
+};
+
+void manager_why_clear(struct manager_why *why);
+
+/* For struct listing_filter: CONTEXT is a struct manager_why. Appends the trigger's name, or
+ * nothing. */
+void manager_why_ask(void *context, struct mail_id id, struct buffer *name);
+
+#endif
