@@ -46,7 +46,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
-				   "A mail domain whose mailboxes are on this machine.",
+				   "A mail domain whose mailboxes are on this machine; one that is "
+				   "not ASCII in UTF-8 or as A-labels (xn--), which is the same.",
 				   sizeof(struct config_domain)},
 	[CONFIG_SECTION_STAGE] = {"stage", "remote, list or a service's NAME",
 				  "How the mail of one queue is delivered. Every stage exists with "
@@ -223,7 +224,8 @@ static const struct config_setting settings[] = {
 			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
 			"MX hosts "
-			"after all. The name decides first, then the longest suffix.")),
+			"after all. The name decides first, then the longest suffix. Names may "
+			"be in UTF-8 or as A-labels (xn--), which is the same.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),
@@ -337,8 +339,8 @@ static const struct config_setting settings[] = {
 		MEANING("The service that delivers the domain's mail.")),
 	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
 		INITIAL(""),
-		MEANING("The local parts that exist, in any case. Without this setting every one "
-			"does.")),
+		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
+			"setting every one does.")),
 
 	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
 		RANGE(1, 65000), MEANING("The most deliveries at once.")),
