@@ -13,7 +13,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test lint format coverage bench burst big crash kill freeze faults smuggle hostile \
+.PHONY: all run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
 	partition mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
@@ -33,6 +33,9 @@ test: ## every test, after installing what they need; the last line is "N passed
 	@tools/install-packages build test
 	@tools/make-debian --machine
 	@tools/test
+
+check: ## the tests of one thing, in seconds: T=queue, T=test_dsn, T=test_dsn::NAME
+	@tools/check $(if $(filter command line,$(origin T)),"$(T)")
 
 lint: ## layout, static analysis, layers, scripts
 	@tools/lint

@@ -26,12 +26,10 @@ static void report_title(const struct config_tree_section *section, const char *
 static void report_twice(const struct config_tree_section *section, unsigned first_line,
 			 struct config_problems *problems)
 {
-	struct buffer message = {0};
-
-	buffer_append_format(&message, "given twice: first in line %u", first_line);
-	buffer_append_byte(&message, '\0');
-	report_title(section, buffer_data(&message), NULL, problems);
-	buffer_clear(&message);
+	config_problem_add_repeated(
+		problems, section->line,
+		config_problem_name(problems, section->kind, section->title, NULL), STR(""),
+		first_line);
 }
 
 static void add_listen(struct config *config, const struct config_tree_section *section,

@@ -69,18 +69,6 @@ static int compare_names(const void *a, const void *b)
 	return one->order < other->order ? -1 : 1;
 }
 
-static void report_twice(const struct named *again, const struct named *first,
-			 struct config_problems *problems)
-{
-	struct buffer message = {0};
-
-	buffer_append_format(&message, "given twice: first in line %u", first->line);
-	buffer_append_byte(&message, '\0');
-	config_problem_add(problems, again->line, again->setting, str_from(again->name),
-			   buffer_data(&message), NULL);
-	buffer_clear(&message);
-}
-
 /* Sorts NAMES; they are gone afterwards. */
 static void check_once(struct named *names, size_t count, struct config_problems *problems)
 {
@@ -89,7 +77,8 @@ static void check_once(struct named *names, size_t count, struct config_problems
 	qsort(names, count, sizeof *names, compare_names);
 	for (size_t i = 1; i < count; i++) {
 		if (strcmp(names[i].name, first->name) == 0)
-			report_twice(&names[i], first, problems);
+			config_problem_add_repeated(problems, names[i].line, names[i].setting,
+						    str_from(names[i].name), first->line);
 		else
 			first = &names[i];
 	}
@@ -205,8 +194,8 @@ static void check_bound(const struct bound *all, size_t index, struct config_pro
 
 		if (!overlap(all[i].endpoint, all[index].endpoint))
 			continue;
-		buffer_append_format(&message, "already taken by %s in line %u",
-				     all[i].endpoint->text, all[i].line);
+		buffer_append_format(&message, "already taken by %s in ", all[i].endpoint->text);
+		config_problem_append_line(problems, all[i].line, &message);
 		buffer_append_byte(&message, '\0');
 		config_problem_add(problems, all[index].line, all[index].setting,
 				   str_from(all[index].endpoint->text), buffer_data(&message),

@@ -155,10 +155,11 @@ struct config {
 	struct arena *arena; /* owns everything here */
 	const char *file;
 	const char *hostname;
-	const char *queue; /* directory */
-	const char *run;   /* directory of the sockets */
-	const char *user;  /* "" : do not change the user */
-	uint32_t split;    /* for a new queue */
+	const char *default_domain; /* empty: see config_default_domain() */
+	const char *queue;          /* directory */
+	const char *run;            /* directory of the sockets */
+	const char *user;           /* "" : do not change the user */
+	uint32_t split;             /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;
 	uint32_t spares;             /* finished files kept for reuse */
@@ -213,8 +214,15 @@ struct config {
 	struct config_directory directory;
 };
 
+/* Where something stands in a configuration. */
+struct config_place {
+	struct str file; /* empty: the file itself, not one that it includes */
+	unsigned line;   /* 0: nowhere */
+};
+
 /* One thing that is wrong with a configuration file. */
 struct config_problem {
+	const char *file;    /* "": not one that is included */
 	unsigned line;       /* 0: the file as a whole */
 	const char *setting; /* "listen smtp.address"; "" when it is not about one */
 	const char *found;   /* the text that stands there; "" when there is none */
@@ -227,24 +235,27 @@ struct config_problems {
 	struct config_problem *first; /* in order of lines */
 	size_t count;
 	struct arena *arena;
+	const char *file; /* of those that are added, while files are read; may be NULL */
+	const struct config_lines *lines; /* of the text that is parsed; may be NULL */
 };
 
+/* The text of FILE, with what it includes in the places of its statements "include"; lines of its
+ * own say what is from where. Appended to *TEXT_OUT, at most 4 MiB. -errno when FILE cannot be
+ * read, -EINVAL when an include is wrong: said in *PROBLEMS. */
+MUST_CHECK int config_read(const char *file, struct buffer *text_out,
+			   struct config_problems *problems);
 /* Parses TEXT, the contents of the file named FILE. 0 and *CONFIG_OUT, which the
  * caller frees; or -EINVAL, and *PROBLEMS holds everything that is wrong, not
  * only the first. */
 MUST_CHECK int config_parse(const char *file, struct str text, struct config **config_out,
 			    struct config_problems *problems);
-/* The same for the file itself; -errno also when it cannot be read (said in
- * *PROBLEMS as well). At most 4 MiB. */
-MUST_CHECK int config_load(const char *file, struct config **config_out,
-			   struct config_problems *problems);
 void config_free(struct config *config);
 void config_problems_clear(struct config_problems *problems);
 
-/* The line in TEXT, a configuration that config_parse() has accepted, of the setting called NAME as
- * problems call it ("user", "service box.user"); of its section where it is left out; 0: neither
- * stands there. */
-unsigned config_setting_line(struct str text, const char *name);
+/* Where in TEXT, a configuration that config_parse() has accepted, the setting called NAME as
+ * problems call it ("user", "service box.user") stands, or its section where it is left out; its
+ * file is a view of TEXT. */
+struct config_place config_setting_place(struct str text, const char *name);
 
 /* "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each, a line each. */
 void config_problems_print(const struct config_problems *problems, const char *file,
@@ -264,9 +275,11 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 struct str config_mailbox_base(const struct config_service *service);
 /* In any case of letters. */
 const struct config_domain *config_domain_find(const struct config *config, struct str name);
-/* Of names without a domain: the host name where that is a domain of ours or the configuration
- * has none, else its first domain. */
+/* Of names without a domain: the setting; else the host name where that is a domain of ours or the
+ * configuration has none, else its first domain. */
 const char *config_default_domain(const struct config *config);
+/* Of the names that users of this machine write without one: the setting, else the host name. */
+const char *config_users_domain(const struct config *config);
 /* Whether LOCAL, in any case of letters, exists at DOMAIN. */
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
@@ -279,6 +292,31 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 /* The whole configuration in force, defaults included, as a file that parses to
  * the same (stagepost config). */
 void config_print(const struct config *config, struct buffer *out);
+/* Of the same what the text says otherwise than the defaults, each setting with its place in a
+ * comment; TEXT is what CONFIG was parsed from, FILE its name. */
+void config_print_changed(const struct config *config, const char *file, struct str text,
+			  struct buffer *out);
+
+/* What there is to know of one setting. */
+struct config_explanation {
+	const char *name;
+	struct buffer value;       /* as in a file, and with "{ }" for a list; empty: it has none */
+	const char *initial;       /* the default, or in words where it comes from; NULL: none */
+	struct config_place place; /* its file is a view of the text */
+	struct buffer allowed;     /* in words */
+	bool needs_restart;        /* for another value to count; else a reload */
+	const char *meaning;
+};
+
+/* Explains the setting called NAME as problems call it. False: there is none; *WHY says what is
+ * wrong with NAME. The caller clears *OUT, always. */
+MUST_CHECK bool config_explain(const struct config *config, struct str text, const char *name,
+			       struct config_explanation *out, struct buffer *why);
+void config_explanation_clear(struct config_explanation *explanation);
+
+/* What differs between the two and cannot change while a node runs: its name; NULL: nothing. */
+const char *config_fixed_change(const struct config *old, const struct config *new);
+
 /* The reference manual stagepost.conf(5), mdoc source, from the table. */
 void config_print_manual(struct buffer *out);
 

@@ -2,12 +2,15 @@
 /*
  * config/internal.h - how the text of a configuration becomes a struct config.
  *
+ *   source.c puts the files that are included into one text
  *   scan.c   checks the text and takes out of it what libConfuse must not see
  *   parse.c  lets libConfuse parse it into a struct config_tree: every value
  *            still text, with its line
  *   build.c  makes the structs of the sections
  *   fill.c   reads each value by its row of the table into its struct
  *   check.c  checks what concerns more than one setting
+ *
+ *   explain.c  tells what stands in the text, for people
  *
  * Each step adds what it finds wrong to the same struct config_problems.
  */
@@ -24,11 +27,25 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 			struct str found, const char *message, const char *allowed);
 /* Whether no more problems are kept. */
 bool config_problems_are_full(const struct config_problems *problems);
-/* Puts the problems in order of their lines, when all have been added. */
+/* Puts the problems in order of their lines, when all have been added, and then says of which file
+ * each line is. */
 void config_problems_sort(struct config_problems *problems);
 /* "listen smtp.address"; SETTING may be NULL: the section itself. In the problems' arena. */
 const char *config_problem_name(struct config_problems *problems, enum config_section section,
 				const char *title, const char *setting);
+
+/* Appends "line 5" or "line 5 of FILE", while a text is parsed. */
+void config_problem_append_line(const struct config_problems *problems, unsigned line,
+				struct buffer *out);
+/* "given twice: first in line 5" */
+void config_problem_add_repeated(struct config_problems *problems, unsigned line,
+				 const char *setting, struct str found, unsigned first_line);
+
+/* source.c: where the lines of a text of config_read() are from, in ARENA, with views of TEXT;
+ * NULL: nothing in it is included. */
+const struct config_lines *config_lines_of(struct str text, struct arena *arena);
+/* LINES may be NULL. */
+struct config_place config_lines_find(const struct config_lines *lines, unsigned line);
 
 struct config_tree_value {
 	struct str text;
@@ -75,6 +92,19 @@ bool config_scan(struct str text, char *clean, struct config_tree *tree,
 bool config_tree_parse(struct config_tree *tree, const char *text,
 		       struct config_problems *problems);
 
+/* Builds TREE of TEXT, a configuration that config_parse() has accepted. */
+void config_tree_read(struct config_tree *tree, struct str text);
+void config_tree_clear(struct config_tree *tree);
+
+struct config_tree_found {
+	const struct config_tree_section *section;
+	const struct config_setting *row;
+};
+/* The setting called NAME as problems call it; false: its section does not stand in the text, or
+ * has no such setting (then *OUT has the section, if it does). */
+bool config_tree_find(const struct config_tree *tree, const char *name,
+		      struct config_tree_found *out);
+
 /* How often and where SETTING, which exists, stands in SECTION. */
 const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
 					      const char *setting);
@@ -87,6 +117,11 @@ void config_fill_section(struct config *config, const struct config_tree_section
 			 void *base, struct config_problems *problems);
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems);
+
+/* print.c: as they stand in a file. */
+void config_print_quoted(struct str text, struct buffer *out);
+void config_print_value(const struct config_setting *setting, const void *place,
+			struct buffer *out);
 
 /* check_kind.c: the settings of a section by the kind of which the struct at BASE is. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,

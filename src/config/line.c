@@ -5,46 +5,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned line_in(const struct config_tree_section *section, const char *setting)
-{
-	unsigned line = config_tree_use(section, setting)->line;
-
-	return line != 0 ? line : section->line;
-}
-
-static unsigned find(const struct config_tree *tree, const char *name)
+bool config_tree_find(const struct config_tree *tree, const char *name,
+		      struct config_tree_found *out)
 {
 	struct config_problems names = {0}; /* owns what config_problem_name() returns */
 	const char *dot = strrchr(name, '.');
 	const char *setting = dot != NULL ? dot + 1 : name;
-	unsigned line = 0;
 
-	if (dot == NULL)
-		return config_setting_find(CONFIG_SECTION_ROOT, str_from(name)) != NULL
-			       ? config_tree_use(&tree->root, name)->line
-			       : 0;
-	for (const struct config_tree_section *s = tree->first; line == 0 && s != NULL; s = s->next)
-		if (config_setting_find(s->kind, str_from(setting)) != NULL &&
-		    strcmp(config_problem_name(&names, s->kind, s->title, setting), name) == 0)
-			line = line_in(s, setting);
+	*out = (struct config_tree_found){NULL};
+	if (dot == NULL) {
+		out->section = &tree->root;
+		out->row = config_setting_find(CONFIG_SECTION_ROOT, str_from(name));
+		return out->row != NULL;
+	}
+	for (const struct config_tree_section *s = tree->first; out->row == NULL && s != NULL;
+	     s = s->next) {
+		if (strcmp(config_problem_name(&names, s->kind, s->title, setting), name) != 0)
+			continue;
+		out->section = s;
+		out->row = config_setting_find(s->kind, str_from(setting));
+	}
 	config_problems_clear(&names);
-	return line;
+	return out->row != NULL;
 }
 
-unsigned config_setting_line(struct str text, const char *name)
+void config_tree_read(struct config_tree *tree, struct str text)
 {
 	struct config_problems problems = {0};
-	struct config_tree tree = {.arena = arena_new()};
 	char *clean = memory_alloc(text.length + 1);
 	unsigned stopped_line = 0;
+
+	*tree = (struct config_tree){.arena = arena_new()};
+	if (!config_scan(text, clean, tree, &problems, &stopped_line) ||
+	    !config_tree_parse(tree, clean, &problems))
+		panic("a configuration that was right is wrong");
+	free(clean);
+	config_problems_clear(&problems);
+}
+
+struct config_place config_setting_place(struct str text, const char *name)
+{
+	struct config_tree tree;
+	struct config_place place;
+	struct config_tree_found found;
 	unsigned line = 0;
 
-	if (config_scan(text, clean, &tree, &problems, &stopped_line) &&
-	    config_tree_parse(&tree, clean, &problems))
-		line = find(&tree, name);
-	free(clean);
-	arena_free(tree.arena);
-	free(tree.lines);
-	config_problems_clear(&problems);
-	return line;
+	config_tree_read(&tree, text);
+	if (config_tree_find(&tree, name, &found)) {
+		line = config_tree_use(found.section, found.row->name)->line;
+		if (line == 0)
+			line = found.section->line;
+	}
+	place = config_lines_find(config_lines_of(text, tree.arena), line);
+	config_tree_clear(&tree);
+	return place;
 }

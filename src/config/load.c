@@ -2,10 +2,8 @@
 #include "base/panic.h"
 #include "config/internal.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void report_file(struct config_problems *problems, const char *message, const char *allowed)
 {
@@ -33,7 +31,7 @@ static bool text_is_readable(struct str text, struct config_problems *problems)
 	return problems->count == 0;
 }
 
-static void tree_clear(struct config_tree *tree)
+void config_tree_clear(struct config_tree *tree)
 {
 	arena_free(tree->arena);
 	free(tree->lines);
@@ -54,7 +52,7 @@ static void parse_text(struct config *config, struct str text, struct config_pro
 					   NULL);
 	}
 	free(clean);
-	tree_clear(&tree);
+	config_tree_clear(&tree);
 }
 
 int config_parse(const char *file, struct str text, struct config **config_out,
@@ -67,12 +65,15 @@ int config_parse(const char *file, struct str text, struct config **config_out,
 	if (!text_is_readable(text, problems))
 		return -EINVAL;
 	arena = arena_new();
+	problems->lines = config_lines_of(text, arena);
 	config = arena_alloc(arena, sizeof *config);
 	config->arena = arena;
 	config->file = arena_copy(arena, str_from(file));
 	parse_text(config, text, problems);
-	if (problems->count > 0) {
+	if (problems->count > 0)
 		config_problems_sort(problems);
+	problems->lines = NULL;
+	if (problems->count > 0) {
 		config_free(config);
 		return -EINVAL;
 	}
@@ -84,51 +85,4 @@ void config_free(struct config *config)
 {
 	if (config != NULL)
 		arena_free(config->arena);
-}
-
-/* Up to one byte more than is allowed, so that it is seen that there is more. */
-static int read_all(int descriptor, struct buffer *text)
-{
-	while (text->length <= CONFIG_TEXT_MAX) {
-		ssize_t count = read(descriptor, buffer_reserve(text, 65536), 65536);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return -errno;
-		if (count == 0)
-			return 0;
-		buffer_commit(text, (size_t)count);
-	}
-	return 0;
-}
-
-static int read_file(const char *file, struct buffer *text)
-{
-	int descriptor;
-	int result;
-
-	do
-		descriptor = open(file, O_RDONLY | O_CLOEXEC);
-	while (descriptor < 0 && errno == EINTR);
-	if (descriptor < 0)
-		return -errno;
-	result = read_all(descriptor, text);
-	close(descriptor);
-	return result;
-}
-
-int config_load(const char *file, struct config **config_out, struct config_problems *problems)
-{
-	struct buffer text = {0};
-	int result = read_file(file, &text);
-
-	if (result < 0) {
-		*problems = (struct config_problems){0};
-		report_file(problems, strerrordesc_np(-result), NULL);
-	} else {
-		result = config_parse(file, buffer_view(&text), config_out, problems);
-	}
-	buffer_clear(&text);
-	return result;
 }

@@ -145,8 +145,20 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 	return is_in_any(address, config->proxy_from, config->proxy_from_count);
 }
 
+static bool has_default_domain(const struct config *config)
+{
+	return config->default_domain != NULL && *config->default_domain != '\0';
+}
+
+const char *config_users_domain(const struct config *config)
+{
+	return has_default_domain(config) ? config->default_domain : config->hostname;
+}
+
 const char *config_default_domain(const struct config *config)
 {
+	if (has_default_domain(config))
+		return config->default_domain;
 	if (config->domain_count == 0 ||
 	    config_domain_find(config, str_from(config->hostname)) != NULL)
 		return config->hostname;

@@ -46,6 +46,8 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 	buffer_append_byte(&text, '\0');
 	mdoc_append_text(out, buffer_data(&text));
 	print_default(setting, out);
+	if (config_setting_is_fixed(setting))
+		mdoc_append_text(out, "Another value needs a restart.");
 	buffer_clear(&text);
 }
 
@@ -97,6 +99,18 @@ static const char head[] =
 	"Every error is reported, with its line, what stands there and what is allowed;\n"
 	".Ic stagepost check\n"
 	"does only that.\n"
+	".Pp\n"
+	"Outside of sections,\n"
+	".Dl include \(dq/etc/stagepost/conf.d/*.conf\(dq\n"
+	"puts other files in its place, in order of their names, as if their text stood\n"
+	"there.\n"
+	"A pattern is one of\n"
+	".Xr glob 7\n"
+	"and may name no file; a name without a *, ? or [ must exist.\n"
+	"A path that does not begin with a slash is one beside the file that includes it.\n"
+	"What begins in a file ends in it.\n"
+	"Files may include others, 8 deep, 1000 and 4 MiB in all; a reload reads all of\n"
+	"them again.\n"
 	".Pp\n"
 	"K, M, G and T behind a number of bytes multiply it by 1024 once to four times.\n"
 	"A time is in seconds, or in minutes, hours, days or weeks with m, h, d or w\n"

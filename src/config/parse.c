@@ -62,15 +62,10 @@ const struct config_tree_use *config_tree_use(const struct config_tree_section *
 static void report_repetition(struct context *context, const cfg_t *cfg, const char *name,
 			      const struct config_tree_section *section, unsigned first_line)
 {
-	struct buffer message = {0};
-
-	buffer_append_format(&message, "given twice: first in line %u", first_line);
-	buffer_append_byte(&message, '\0');
-	config_problem_add(context->problems, (unsigned)cfg->line,
-			   config_problem_name(context->problems, section->kind,
-					       cfg->title != NULL ? cfg->title : "", name),
-			   STR(""), buffer_data(&message), NULL);
-	buffer_clear(&message);
+	config_problem_add_repeated(context->problems, (unsigned)cfg->line,
+				    config_problem_name(context->problems, section->kind,
+							cfg->title != NULL ? cfg->title : "", name),
+				    STR(""), first_line);
 }
 
 /* libConfuse: a value was read. OPTION has one value when it is the first behind "=". */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-#include "config/schema.h"
+#include "config/internal.h"
 #include <string.h>
 
-static void print_quoted(struct str text, struct buffer *out)
+void config_print_quoted(struct str text, struct buffer *out)
 {
 	buffer_append_byte(out, '"');
 	for (size_t i = 0; i < text.length; i++) {
@@ -13,7 +13,7 @@ static void print_quoted(struct str text, struct buffer *out)
 	buffer_append_byte(out, '"');
 }
 
-static void print_value(const struct config_setting *setting, const void *place, struct buffer *out)
+void config_print_value(const struct config_setting *setting, const void *place, struct buffer *out)
 {
 	struct buffer text = {0};
 
@@ -21,7 +21,7 @@ static void print_value(const struct config_setting *setting, const void *place,
 	if (setting->type->is_bare)
 		buffer_append_str(out, buffer_view(&text));
 	else
-		print_quoted(buffer_view(&text), out);
+		config_print_quoted(buffer_view(&text), out);
 	buffer_clear(&text);
 }
 
@@ -47,7 +47,7 @@ static void print_list(const struct config_setting *setting, const char *base, c
 	buffer_append_string(out, "{ ");
 	for (size_t i = 0; i < count; i++) {
 		buffer_append_string(out, i > 0 ? ", " : "");
-		print_value(setting, values + i * setting->type->size, out);
+		config_print_value(setting, values + i * setting->type->size, out);
 	}
 	buffer_append_string(out, " }\n");
 }
@@ -66,7 +66,7 @@ static void print_settings(enum config_section section, const void *base, struct
 			continue;
 		}
 		print_name(&rows[i], indent, out);
-		print_value(&rows[i], (const char *)base + rows[i].offset, out);
+		config_print_value(&rows[i], (const char *)base + rows[i].offset, out);
 		buffer_append_byte(out, '\n');
 	}
 }
@@ -78,7 +78,7 @@ static void print_section(enum config_section section, const char *title, const 
 	buffer_append_string(out, config_section_info(section)->name);
 	if (title != NULL) {
 		buffer_append_byte(out, ' ');
-		print_quoted(str_from(title), out);
+		config_print_quoted(str_from(title), out);
 	}
 	buffer_append_string(out, " {\n");
 	print_settings(section, base, out);

@@ -38,6 +38,8 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 	if (problems->arena == NULL)
 		problems->arena = arena_new();
 	problem = arena_alloc(problems->arena, sizeof *problem);
+	problem->file =
+		problems->file != NULL ? arena_copy(problems->arena, str_from(problems->file)) : "";
 	problem->line = line;
 	problem->setting = copy_visible(problems->arena, str_from(setting != NULL ? setting : ""));
 	problem->found = copy_visible(problems->arena, found);
@@ -47,6 +49,39 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 	problem->next = problems->first;
 	problems->first = problem;
 	problems->count++;
+}
+
+void config_problem_append_line(const struct config_problems *problems, unsigned line,
+				struct buffer *out)
+{
+	struct config_place place = config_lines_find(problems->lines, line);
+
+	buffer_append_format(out, "line %u", place.line);
+	if (place.file.length > 0)
+		buffer_append_format(out, " of " STR_FORMAT, STR_ARGUMENTS(place.file));
+}
+
+void config_problem_add_repeated(struct config_problems *problems, unsigned line,
+				 const char *setting, struct str found, unsigned first_line)
+{
+	struct buffer message = {0};
+
+	buffer_append_string(&message, "given twice: first in ");
+	config_problem_append_line(problems, first_line, &message);
+	buffer_append_byte(&message, '\0');
+	config_problem_add(problems, line, setting, found, buffer_data(&message), NULL);
+	buffer_clear(&message);
+}
+
+static void find_files(struct config_problems *problems)
+{
+	for (struct config_problem *p = problems->first; p != NULL; p = p->next) {
+		struct config_place place = config_lines_find(problems->lines, p->line);
+
+		p->line = place.line;
+		if (place.file.length > 0)
+			p->file = arena_copy(problems->arena, place.file);
+	}
 }
 
 struct place {
@@ -82,11 +117,15 @@ void config_problems_sort(struct config_problems *problems)
 	}
 	*next = NULL;
 	free(places);
+	find_files(problems);
 	if (config_problems_are_full(problems)) {
 		struct config_problem *last = arena_alloc(problems->arena, sizeof *last);
 
-		*last = (struct config_problem){0,  "",  "", "there are more problems than these",
-						"", NULL};
+		*last = (struct config_problem){.file = "",
+						.setting = "",
+						.found = "",
+						.message = "there are more problems than these",
+						.allowed = ""};
 		*next = last;
 		problems->count++;
 	}
@@ -128,7 +167,7 @@ void config_problems_print(const struct config_problems *problems, const char *f
 			   struct buffer *out)
 {
 	for (const struct config_problem *p = problems->first; p != NULL; p = p->next) {
-		buffer_append_string(out, file);
+		buffer_append_string(out, *p->file != '\0' ? p->file : file);
 		if (p->line > 0)
 			buffer_append_format(out, ":%u", p->line);
 		if (*p->setting != '\0')

@@ -91,6 +91,12 @@ static const struct config_setting settings[] = {
 		COMPUTED("the machine's host name, if it has a domain; otherwise it must be set"),
 		MEANING("The name by which this machine is known in mail: in its greeting, in "
 			"Received lines, and as the sender of its reports.")),
+	SETTING(ROOT, "default_domain", host, AT(config, default_domain), INITIAL(""),
+		MEANING("The domain of addresses that have none: of aliases, and of postmaster "
+			"and user@[ADDRESS] of this host; where it is set, also of what users of "
+			"this machine write, which have hostname otherwise. To be set where all "
+			"domains are in the directory. Empty: hostname, if a section domain names "
+			"it or there is no such section; otherwise the first of them.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
 		RANGE(1, 4000),
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
@@ -148,8 +154,7 @@ static const struct config_setting settings[] = {
 		INITIAL(""),
 		MEANING("Addresses of this host besides those that clients reach, such as the one "
 			"in front of a translating router: mail for user@[ADDRESS] is local, that "
-			"of the host name where it is a domain of ours, or else of the first "
-			"domain.")),
+			"of default_domain.")),
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),

@@ -91,6 +91,9 @@ void config_setting_kinds(const struct config_setting *setting, struct buffer *o
 /* Whether the setting is one for the kind of which the struct at BASE is. */
 bool config_setting_applies(const struct config_setting *setting, const void *base);
 
+/* Whether another value needs a restart (fixed.c). */
+bool config_setting_is_fixed(const struct config_setting *setting);
+
 extern const struct config_type config_type_number;   /* uint32_t */
 extern const struct config_type config_type_size;     /* uint64_t, bytes */
 extern const struct config_type config_type_seconds;  /* uint32_t */

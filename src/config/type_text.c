@@ -26,9 +26,10 @@ const struct config_type config_type_log_level = {.name = "word",
 static struct config_complaint parse_host(const struct config_setting *setting,
 					  const struct config *config, struct str text, void *place)
 {
-	const char *form = config_text_to_host(config->arena, text);
+	bool may_be_empty = setting->initial != NULL && *setting->initial == '\0';
+	const char *form =
+		text.length == 0 && may_be_empty ? "" : config_text_to_host(config->arena, text);
 
-	(void)setting;
 	if (form == NULL)
 		return config_type_complain("not a host name");
 	*(const char **)place = form;

@@ -51,19 +51,21 @@ static void take_configured(struct expansion *expansion, struct expand_node *nod
 		node->wish = EXPAND_WANTS_ADDRESS;
 }
 
-/* The postmaster of this host, whose name is no domain of ours: that of our first one. */
+/* The postmaster of this host, whose name is no domain of ours. */
 static void take_host(struct expansion *expansion, struct expand_node *node)
 {
 	const struct config *config = expansion->expander->config;
+	const char *domain = config_default_domain(config);
 
-	if (config->domain_count == 0) {
+	if (str_equal_nocase(str_from(domain), str_from(config->hostname))) {
 		expand_refuse(expansion, node, "5.1.1",
 			      "There is no postmaster: this host has no local domain");
 		return;
 	}
-	node->domain = str_from(config->domains[0].name);
+	node->domain = form_of(expansion, str_from(domain), directory_key_domain);
 	node->shown = node->local; /* so that the address is shown with its domain */
-	take_configured(expansion, node, &config->domains[0]);
+	node->is_host = false;
+	node->wish = EXPAND_WANTS_DOMAIN;
 }
 
 static void take_foreign(struct expansion *expansion, struct expand_node *node)

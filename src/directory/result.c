@@ -33,20 +33,10 @@ void directory_result_add(struct directory_result *result, const struct director
 	added->address = arena_copy_str(result->arena, target->address);
 }
 
-/* Texts with names of services, servers, users or the addresses behind an address. */
-static const char *public_text(const struct mail_verdict *verdict)
-{
-	if (strcmp(verdict->status, "4.3.5") == 0)
-		return "Mail for this address cannot be taken now";
-	if (strcmp(verdict->status, "5.4.6") == 0)
-		return "Mail for this address would loop";
-	return NULL;
-}
-
 const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
 				      struct mail_verdict *verdict)
 {
-	const char *text = public_text(&result->verdict);
+	const char *text = mail_status_public_text(str_from(result->verdict.status));
 
 	*verdict = result->verdict;
 	if (result->answer == DIRECTORY_NOT_LOCAL && !client_may_relay)

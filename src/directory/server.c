@@ -26,6 +26,7 @@ static void set_digest(struct directory_server *server)
 	const struct config *config = server->config;
 	uint64_t hash = digest_text(UINT64_C(14695981039346656037), config->hostname);
 
+	hash = digest_text(hash, config_default_domain(config));
 	for (size_t i = 0; i < config->service_count; i++) {
 		hash = digest_text(hash, config->services[i].name);
 		hash ^= (uint64_t)config->services[i].kind;

@@ -62,11 +62,12 @@ static void answer_domain(struct directory_result *result, const struct config_d
 		answer_target(result, domain, address);
 }
 
-/* The postmaster of this host: at its own name, or else in our first domain. */
+/* The postmaster of this host, whose name is no domain of ours. */
 static void answer_postmaster(struct directory_result *result, const struct config *config,
 			      const struct mail_localpart *local)
 {
-	const struct config_domain *domain = find_domain(config, str_from(config->hostname));
+	const struct config_domain *domain =
+		find_domain(config, str_from(config_default_domain(config)));
 	struct buffer address = {0};
 
 	if (domain == NULL && config->domain_count > 0)

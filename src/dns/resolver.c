@@ -2,6 +2,7 @@
 #include "dns/resolver.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "dns/reach.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,14 @@ struct dns_resolver {
 	struct os_loop *loop;
 	struct ub_ctx *unbound;
 	struct os_watch *watch;
+	struct dns_reach *reach;
 };
 
 struct dns_query {
 	struct dns_resolver *resolver;
-	int id;        /* libunbound's */
-	bool is_asked; /* libunbound has it */
+	int id;                           /* libunbound's */
+	bool is_asked;                    /* libunbound has it */
+	struct dns_reach_question *reach; /* it has failed; why? */
 	struct os_timer *timer;
 	void (*done)(void *context, const struct dns_answer *answer);
 	void *context;
@@ -103,6 +106,7 @@ int dns_resolver_new(struct os_loop *loop, const char *server, struct dns_resolv
 	resolver = memory_alloc_zero(1, sizeof *resolver);
 	resolver->loop = loop;
 	resolver->unbound = unbound;
+	resolver->reach = dns_reach_new(loop, server);
 	resolver->watch = os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_readable, resolver);
 	*resolver_out = resolver;
 	return 0;
@@ -113,6 +117,7 @@ void dns_resolver_free(struct dns_resolver *resolver)
 	if (resolver == NULL)
 		return;
 	os_watch_free(resolver->watch);
+	dns_reach_free(resolver->reach);
 	ub_ctx_delete(resolver->unbound);
 	free(resolver);
 }
@@ -141,11 +146,20 @@ static struct dns_answer read_result(const struct ub_result *result)
 		answer.status = DNS_NO_NAME;
 	} else if (result->rcode != 0) {
 		answer.status = DNS_FAILED;
-		/* libunbound says no more: none was reached, or each has failed */
-		answer.reason = result->rcode == SERVFAIL ? "no name server answers it (SERVFAIL)"
-							  : "refused or malformed";
+		answer.reason = "refused or malformed";
 	}
 	return answer;
+}
+
+static void on_reach_known(void *context, bool is_reached)
+{
+	struct dns_query *query = context;
+	struct dns_answer answer = {.status = DNS_FAILED, .reason = "no name server answers"};
+
+	query->reach = NULL;
+	if (is_reached)
+		answer.reason = "the name servers answer SERVFAIL";
+	finish(query, &answer);
 }
 
 static void on_result(void *context, int error, struct ub_result *result)
@@ -154,6 +168,12 @@ static void on_result(void *context, int error, struct ub_result *result)
 	struct dns_answer answer = {.status = DNS_FAILED, .reason = ub_strerror(error)};
 
 	query->is_asked = false;
+	if (error == 0 && result->rcode == SERVFAIL) {
+		os_timer_stop(query->timer);
+		query->reach = dns_reach_ask(query->resolver->reach, on_reach_known, query);
+		ub_resolve_free(result);
+		return;
+	}
 	if (error == 0)
 		answer = read_result(result);
 	finish(query, &answer);
@@ -192,6 +212,7 @@ void dns_query_cancel(struct dns_query *query)
 		return;
 	if (query->is_asked)
 		(void)ub_cancel(query->resolver->unbound, query->id);
+	dns_reach_cancel(query->reach);
 	os_timer_free(query->timer);
 	free(query);
 }

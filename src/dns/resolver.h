@@ -26,7 +26,7 @@ enum dns_status {
 
 struct dns_answer {
 	enum dns_status status;
-	const char *reason; /* DNS_FAILED: "no name server answers it (SERVFAIL)", "timeout" */
+	const char *reason; /* DNS_FAILED: "no name server answers", "timeout"; for ever */
 	char *const *data;  /* rdata; a CNAME was followed */
 	const int *lengths; /* of each rdata */
 	size_t count;

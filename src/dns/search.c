@@ -16,6 +16,7 @@ struct addresses {
 	struct dns_query *query; /* NULL: done */
 	struct host *host;
 	enum dns_status status;
+	const char *reason; /* DNS_FAILED */
 };
 
 struct host {
@@ -70,17 +71,20 @@ static void add_server(struct dns_search *search, const struct host *host,
 static void explain_nothing(struct dns_search *search)
 {
 	struct mail_verdict *verdict = &search->servers.verdict;
-	bool has_failed = false;
+	const struct addresses *failed = NULL;
 
-	for (size_t i = 0; i < search->host_count; i++)
-		has_failed = has_failed || search->hosts[i].v4.status == DNS_FAILED ||
-			     search->hosts[i].v6.status == DNS_FAILED;
+	for (size_t i = 0; i < search->host_count; i++) {
+		if (search->hosts[i].v4.status == DNS_FAILED)
+			failed = &search->hosts[i].v4;
+		if (search->hosts[i].v6.status == DNS_FAILED)
+			failed = &search->hosts[i].v6;
+	}
 	if (search->is_self_met)
 		mail_verdict_set(verdict, "5.4.6", "mail for %s loops back to this host",
 				 search->domain);
-	else if (has_failed)
-		mail_verdict_set(verdict, "4.4.3", "the addresses of %s cannot be looked up now",
-				 search->domain);
+	else if (failed != NULL)
+		mail_verdict_set(verdict, "4.4.3", "the addresses of %s: %s", failed->host->mx.host,
+				 failed->reason);
 	else if (search->self == NULL)
 		mail_verdict_set(verdict, "4.4.3", "the relay %s has no address", search->domain);
 	else if (search->is_none_met)
@@ -158,6 +162,7 @@ static void on_addresses(void *context, const struct dns_answer *answer)
 
 	addresses->query = NULL;
 	addresses->status = answer->status;
+	addresses->reason = answer->reason;
 	for (size_t i = 0; i < answer->count && addresses->count < ADDRESSES_MAX; i++) {
 		union os_socket_address *address = &addresses->list[addresses->count];
 

@@ -87,7 +87,7 @@ static bool is_list(struct exchange_reader *reader, struct str address, struct s
 	struct buffer key CLEANUP(buffer_clear) = {0};
 
 	if (directory_key_address(address, &key) < 0 ||
-	    !exchange_owners_have(reader->owners, buffer_view(&key)))
+	    !exchange_names_have(reader->names, buffer_view(&key)))
 		return false;
 	*list_out = arena_copy_str(reader->arena, buffer_view(&key));
 	return true;

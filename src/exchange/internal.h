@@ -7,7 +7,7 @@
 #include "exchange/lines.h"
 #include "exchange/reader.h"
 
-struct exchange_owners;
+struct exchange_names;
 struct exchange_values;
 struct exchange_columns;
 
@@ -20,8 +20,8 @@ struct exchange_reader {
 	struct buffer problem;
 	struct directory_field *fields; /* DIRECTORY_FIELDS_MAX, of the record that is made */
 	size_t field_count;
-	struct exchange_owners *owners;   /* aliases */
-	struct exchange_values *members;  /* aliases: of the list that is being read; or NULL */
+	struct exchange_names *names;    /* of aliases: lists; of postfix: alias domains; or NULL */
+	struct exchange_values *members; /* aliases: of the list that is being read; or NULL */
 	struct exchange_columns *columns; /* csv: NULL before the first line */
 };
 
@@ -63,11 +63,22 @@ bool exchange_split(struct str *rest, struct str *piece_out);
 /* The position of the first byte of SET outside of quotes, or -1. */
 ptrdiff_t exchange_find_bare(struct str text, const char *set);
 
+/* A set of names, of what all logical lines of READER's file have, which is read from its beginning
+ * afterwards: exchange/names.c. READER's arena is reset after each line. */
+MUST_CHECK int exchange_names_read(struct exchange_reader *reader,
+				   void (*take_line)(struct exchange_reader *reader,
+						     struct exchange_names *names, struct str line),
+				   struct exchange_names **names_out);
+void exchange_names_add(struct exchange_names *names, struct str text);
+bool exchange_names_have(const struct exchange_names *names, struct str text);
+void exchange_names_free(struct exchange_names *names);
+
 /* Whose owner-NAME is in the file: exchange/owners.c. Lists are addresses, as keys. */
 MUST_CHECK int exchange_owners_read(struct exchange_reader *reader,
-				    struct exchange_owners **owners_out);
-bool exchange_owners_have(const struct exchange_owners *owners, struct str list);
-void exchange_owners_free(struct exchange_owners *owners);
+				    struct exchange_names **lists_out);
+/* Which domains are another one's in the file ("@a.example @b.example"), as keys. (postfix.c) */
+MUST_CHECK int exchange_alias_domains_read(struct exchange_reader *reader,
+					   struct exchange_names **domains_out);
 
 /* Appends the owner that LIST has by its name, as a key: owner-LIST. -EINVAL when it is too long.
  */

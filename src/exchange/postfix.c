@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* virtual(5), and the same form of maps that name mailboxes. */
+#include "directory/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <string.h>
@@ -14,6 +15,11 @@ static int quote_problem(struct exchange_reader *reader, struct exchange_entry *
 static bool is_domain(struct str text)
 {
 	return text.length > 0 && text.data[0] == '@';
+}
+
+static bool is_alias_domain(struct str key, struct str value)
+{
+	return is_domain(key) && is_domain(value) && exchange_find_bare(value, ",") < 0;
 }
 
 /* "@a.example @b.example": each address of the one is that of the other. */
@@ -96,8 +102,7 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 	const char *problem;
 	struct str address;
 
-	if (is_domain(key) && is_domain(value) && exchange_find_bare(value, ",") < 0 &&
-	    reader->format == EXCHANGE_POSTFIX)
+	if (is_alias_domain(key, value) && reader->format == EXCHANGE_POSTFIX)
 		return take_alias_domain(reader, entry, key, value);
 	if (!has_at && exchange_find_bare(key, ".") >= 0) {
 		if (is_address && reader->format == EXCHANGE_POSTFIX)
@@ -116,25 +121,74 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 	return take_forward(reader, entry, address, value);
 }
 
-int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry *entry)
+/* "KEY VALUE"; false: nothing is behind the key. */
+static bool split_line(struct str line, struct str *key_out, struct str *value_out)
 {
-	struct str line;
-	ptrdiff_t space;
-	int result = exchange_lines_next_logical(&reader->lines, &line);
+	ptrdiff_t space = exchange_find_bare(line, " \t");
 
-	entry->line = reader->lines.line;
-	if (result <= 0)
-		return exchange_line_problem(reader, entry, result);
+	if (space < 0)
+		return false;
+	*key_out = str_slice(line.data, (size_t)space);
+	*value_out = str_trim(str_skip(line, (size_t)space));
+	return value_out->length > 0;
+}
+
+static void take_name(struct exchange_reader *reader, struct exchange_names *names, struct str line)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	struct str value;
+	struct str key;
+
+	(void)reader;
+	if (split_line(line, &key, &value) && is_alias_domain(key, value) &&
+	    directory_key_domain(str_skip(key, 1), &name) == 0)
+		exchange_names_add(names, buffer_view(&name));
+}
+
+int exchange_alias_domains_read(struct exchange_reader *reader, struct exchange_names **domains_out)
+{
+	return exchange_names_read(reader, take_name, domains_out);
+}
+
+/* Whether "a.example anything" says nothing more than another line, "@a.example @b.example":
+ * Postfix wants both for an alias domain. */
+static bool is_only_declared(const struct exchange_reader *reader, struct str key, struct str value)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+
+	return reader->names != NULL && exchange_find_bare(value, "@") < 0 &&
+	       directory_key_domain(key, &name) == 0 &&
+	       exchange_names_have(reader->names, buffer_view(&name));
+}
+
+static int take_line(struct exchange_reader *reader, struct exchange_entry *entry, struct str line)
+{
+	struct str value;
+	struct str key;
+
 	if (line.data[0] == ' ' || line.data[0] == '\t')
 		return exchange_problem(reader, entry, "the line continues nothing");
-	space = exchange_find_bare(line, " \t");
 	if (line.data[0] == '/')
 		return quote_problem(
 			reader, entry, line,
 			"is a pattern; the keys of these maps are addresses and domains");
-	if (space < 0 || str_trim(str_skip(line, (size_t)space)).length == 0)
+	if (!split_line(line, &key, &value))
 		return quote_problem(reader, entry, line,
 				     "has nothing behind it: \"key value, value\"");
-	return take_pair(reader, entry, str_slice(line.data, (size_t)space),
-			 str_trim(str_skip(line, (size_t)space)));
+	return is_only_declared(reader, key, value) ? 0 : take_pair(reader, entry, key, value);
+}
+
+int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry *entry)
+{
+	struct str line;
+	int result;
+
+	do {
+		result = exchange_lines_next_logical(&reader->lines, &line);
+		entry->line = reader->lines.line;
+		if (result <= 0)
+			return exchange_line_problem(reader, entry, result);
+		result = take_line(reader, entry, line);
+	} while (result == 0);
+	return result;
 }

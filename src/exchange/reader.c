@@ -45,7 +45,9 @@ int exchange_reader_new(enum exchange_format format, const char *file, int descr
 	reader->arena = arena_new();
 	reader->fields = memory_alloc_zero(DIRECTORY_FIELDS_MAX, sizeof *reader->fields);
 	if (format == EXCHANGE_ALIASES)
-		error = exchange_owners_read(reader, &reader->owners);
+		error = exchange_owners_read(reader, &reader->names);
+	else if (format == EXCHANGE_POSTFIX)
+		error = exchange_alias_domains_read(reader, &reader->names);
 	if (error < 0)
 		exchange_reader_free(reader);
 	else
@@ -70,7 +72,7 @@ unsigned exchange_reader_lines(const struct exchange_reader *reader)
 void exchange_reader_free(struct exchange_reader *reader)
 {
 	exchange_values_free(reader->members);
-	exchange_owners_free(reader->owners);
+	exchange_names_free(reader->names);
 	exchange_columns_free(reader->columns);
 	exchange_lines_clear(&reader->lines);
 	buffer_clear(&reader->problem);

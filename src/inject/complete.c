@@ -139,7 +139,7 @@ void inject_header_complete(const struct inject_header *header,
 
 	while (inject_header_next(&rest, &field))
 		if (!is_one_of(field.name, dropped, COUNT_OF(dropped)))
-			append_field(out, &field, completion->hostname);
+			append_field(out, &field, completion->domain);
 	timestamp_format_header(completion->id.born_us, date);
 	mail_id_format(completion->id, id);
 	if (inject_header_count(header, STR("date")) == 0)

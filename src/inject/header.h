@@ -42,14 +42,15 @@ MUST_CHECK int inject_header_recipients(const struct inject_header *header, stru
 					void *context, struct str *bad_out);
 
 struct inject_completion {
-	struct str hostname;
+	struct str hostname;  /* of Message-ID */
+	struct str domain;    /* of addresses that have none */
 	struct str from;      /* address of the author */
 	struct str full_name; /* the author's; may be empty */
 	struct mail_id id;
 };
 
 /* Appends the header to OUT: without Bcc, Resent-Bcc and Return-Path, with
- * @HOSTNAME behind addresses that have no domain, and with Date, From and
+ * @DOMAIN behind addresses that have no domain, and with Date, From and
  * Message-ID where they lack. */
 void inject_header_complete(const struct inject_header *header,
 			    const struct inject_completion *completion, struct buffer *out);

@@ -32,6 +32,8 @@
 #include "intake/pace.h"
 #include "intake/session.h"
 
+enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
+
 struct intake_session {
 	struct intake *intake;
 	struct smtp_server *server;

@@ -57,14 +57,17 @@ static void answer_open(struct intake_session *session, int result)
 	smtp_server_answer_open(session->server, session->id);
 }
 
-static void log_accepted(struct intake_session *session, const struct mail_envelope *envelope)
+static void log_accepted(struct intake_session *session, const struct smtp_question *commit)
 {
+	const struct mail_envelope *envelope = commit->envelope;
+
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
 		  log_string("client", session->address),
 		  log_str("helo", smtp_server_helo(session->server)),
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size));
+		  log_number("size", (int64_t)envelope->size),
+		  log_str("message_id", commit->message_id));
 }
 
 static void answer_commit(struct intake_session *session, int result)
@@ -81,7 +84,7 @@ static void answer_commit(struct intake_session *session, int result)
 			  log_error(result));
 		queue_verdict(&verdict, result);
 	} else {
-		log_accepted(session, question->envelope);
+		log_accepted(session, question);
 		intake_session_was_useful(session);
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);

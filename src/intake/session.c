@@ -13,7 +13,6 @@
 enum {
 	READ_SIZE = 65536,
 	IDLE_LOOKS = 16,
-	REFUSALS_LOGGED = 50, /* commands of a session */
 };
 
 /* How long a client is waited for, since it connected or brought a message, before its
@@ -22,10 +21,11 @@ static const int64_t IDLE_US = SECOND_US;
 
 static void log_end(const struct intake_session *session)
 {
-	if (session->refusals > REFUSALS_LOGGED)
-		log_event(EVENT_LOG_WITHHELD, log_string("of", "command_refused"),
-			  log_number("lines", (int64_t)(session->refusals - REFUSALS_LOGGED)),
-			  log_string("client", session->address));
+	if (session->refusals > INTAKE_REFUSALS_LOGGED)
+		log_event(
+			EVENT_LOG_WITHHELD, log_string("of", "command_refused"),
+			log_number("lines", (int64_t)(session->refusals - INTAKE_REFUSALS_LOGGED)),
+			log_string("client", session->address));
 	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
 }
 
@@ -50,29 +50,6 @@ static void session_free(struct intake_session *session)
 	intake->session_count--;
 	free(session);
 	intake->session_ended(intake->context);
-}
-
-static struct str first_line(struct str text)
-{
-	struct str line;
-
-	return str_split(&text, '\n', &line) ? line : text;
-}
-
-void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
-{
-	struct intake_session *session = context;
-
-	/* two bytes make a line of a hundred: a session may have only so many */
-	if (!refusal->is_message && session->refusals++ >= REFUSALS_LOGGED)
-		return;
-	log_event(refusal->is_message ? EVENT_MESSAGE_REFUSED : EVENT_COMMAND_REFUSED,
-		  log_string("client", session->address),
-		  log_str("helo", smtp_server_helo(session->server)),
-		  log_number("code", refusal->code),
-		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
-		  log_string("text", session->reason != NULL ? session->reason : refusal->text),
-		  log_str("command", first_line(refusal->command)));
 }
 
 bool intake_is_our_address(void *context, const struct in6_addr *address)

@@ -17,6 +17,7 @@ struct walk {
 	uint64_t *shown; /* from todo/ of the X under way; sorted before info/ is read */
 	size_t shown_count;
 	size_t shown_capacity;
+	int64_t born_us; /* of the only message that is meant; 0: all are */
 };
 
 static bool address_passes(const struct listing_filter *filter, struct str address)
@@ -84,6 +85,35 @@ static bool trigger_passes(const struct listing_filter *filter, const struct lis
 	return false;
 }
 
+static bool has_nocase(struct str text, struct str part)
+{
+	for (size_t i = 0; i + part.length <= text.length; i++)
+		if (str_equal_nocase(str_slice(text.data + i, part.length), part))
+			return true;
+	return false;
+}
+
+static bool reason_passes(const struct listing_filter *filter, const struct queue_control *control)
+{
+	if (filter->reason.length == 0)
+		return true;
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &control->deliveries[i];
+
+		if (delivery->outcome == QUEUE_WAIT &&
+		    (has_nocase(delivery->text, filter->reason) ||
+		     str_equal(delivery->status, filter->reason)))
+			return true;
+	}
+	return false;
+}
+
+static bool age_passes(const struct listing_filter *filter, int64_t born_us)
+{
+	return (filter->born_before_us == 0 || born_us < filter->born_before_us) &&
+	       (filter->born_after_us == 0 || born_us > filter->born_after_us);
+}
+
 static bool sender_passes(const struct listing_filter *filter, struct str sender)
 {
 	if (filter->is_from_null)
@@ -117,11 +147,12 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 	if (entry->control == NULL)
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
 		       filter->domain.length == 0 && filter->stage.length == 0 &&
-		       filter->trigger.length == 0 && filter->born_before_us == 0 &&
+		       filter->trigger.length == 0 && filter->reason.length == 0 &&
+		       filter->born_before_us == 0 && filter->born_after_us == 0 &&
 		       !filter->is_held && !filter->is_of_one_user;
 	envelope = entry->control->envelope;
 	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
-	       (filter->born_before_us == 0 || envelope->id.born_us < filter->born_before_us) &&
+	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&
 	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
 	       stage_passes(filter, entry) && trigger_passes(filter, entry);
 }
@@ -150,9 +181,15 @@ static void remember(struct walk *walk, uint64_t number)
 	walk->shown[walk->shown_count++] = number;
 }
 
+static bool is_meant(const struct walk *walk, const struct listing_entry *entry)
+{
+	return walk->born_us == 0 || entry->control == NULL ||
+	       entry->control->envelope->id.born_us == walk->born_us;
+}
+
 static int show(struct walk *walk, const struct listing_entry *entry)
 {
-	if (!passes(walk->filter, entry))
+	if (!is_meant(walk, entry) || !passes(walk->filter, entry))
 		return 0;
 	if (!walk->in_info)
 		remember(walk, entry->number);
@@ -221,6 +258,21 @@ static int walk_part(struct walk *walk, uint32_t x)
 	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
 }
 
+/* The same way for one message. */
+static int walk_message(struct walk *walk, uint64_t number)
+{
+	int result = 0;
+
+	walk->in_info = false;
+	walk->shown_count = 0;
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
+		walk->stage = stage;
+		result = visit(walk, number);
+	}
+	walk->in_info = true;
+	return result != 0 ? result : visit(walk, number);
+}
+
 static int is_any(void *context, struct str name)
 {
 	(void)context;
@@ -228,18 +280,42 @@ static int is_any(void *context, struct str name)
 	return 1;
 }
 
+/* Where nothing is waited for nobody is asked. */
+static struct listing_filter filter_for(struct queue_store *store,
+					const struct listing_filter *filter)
+{
+	struct listing_filter own = *filter;
+
+	if (own.ask_why != NULL && queue_trigger_each(store, is_any, NULL) == 0)
+		own.ask_why = NULL;
+	return own;
+}
+
 int listing_each(struct queue_store *store, const struct listing_filter *filter,
 		 int (*each)(void *context, const struct listing_entry *entry), void *context)
 {
-	struct listing_filter silent = *filter;
-	struct walk walk = {.store = store, .filter = filter, .each = each, .context = context};
+	struct listing_filter own = filter_for(store, filter);
+	struct walk walk = {.store = store, .filter = &own, .each = each, .context = context};
 	int result = 0;
 
-	silent.ask_why = NULL;
-	if (filter->ask_why != NULL && queue_trigger_each(store, is_any, NULL) == 0)
-		walk.filter = &silent; /* nothing is waited for */
 	for (uint32_t x = 0; result == 0 && x < queue_store_split(store); x++)
 		result = walk_part(&walk, x);
+	free(walk.shown);
+	return result;
+}
+
+int listing_each_of(struct queue_store *store, const struct listing_filter *filter,
+		    const struct mail_id *ids, size_t count,
+		    int (*each)(void *context, const struct listing_entry *entry), void *context)
+{
+	struct listing_filter own = filter_for(store, filter);
+	struct walk walk = {.store = store, .filter = &own, .each = each, .context = context};
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		walk.born_us = ids[i].born_us;
+		result = walk_message(&walk, ids[i].number);
+	}
 	free(walk.shown);
 	return result;
 }

@@ -13,6 +13,13 @@ MUST_CHECK int listing_load(struct queue_store *store, const enum mail_stage *st
 			    uint64_t number, struct queue_control **control_out,
 			    unsigned *line_out);
 
+/* each.c: listing_each() for the messages that IDS names, in that order; 0 as a birth: whatever has
+ * the number. */
+MUST_CHECK int listing_each_of(struct queue_store *store, const struct listing_filter *filter,
+			       const struct mail_id *ids, size_t count,
+			       int (*each)(void *context, const struct listing_entry *entry),
+			       void *context);
+
 /* hold.c: sets entry->is_held. */
 void listing_learn_hold(struct queue_store *store, struct listing_entry *entry);
 

@@ -34,8 +34,10 @@ struct listing_filter {
 	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
 	struct str trigger;   /* that a delivery waits for by its last record, all of it without
 			       * one, or a hold */
-	bool is_held;         /* only what an operator holds */
+	struct str reason; /* in the last reply or error of a delivery that waits, or its status */
+	bool is_held;      /* only what an operator holds */
 	int64_t born_before_us;
+	int64_t born_after_us;
 	bool is_of_one_user; /* only what USER queued by a command */
 	unsigned long user;
 	/* Whoever knows what a message waits for that has not been tried: appends the trigger's
@@ -54,6 +56,22 @@ struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE]);
 MUST_CHECK int listing_each(struct queue_store *store, const struct listing_filter *filter,
 			    int (*each)(void *context, const struct listing_entry *entry),
 			    void *context);
+
+enum listing_order {
+	LISTING_BY_PLACE,  /* as the files are found */
+	LISTING_BY_AGE,    /* the oldest first */
+	LISTING_BY_SIZE,   /* the largest first */
+	LISTING_BY_SENDER, /* by domain, then local part */
+	LISTING_BY_DOMAIN, /* of the first recipient that is not done */
+	LISTING_BY_NEXT,   /* who is tried next first, then who waits for something else */
+};
+
+/* The same in an order; what is damaged comes last. About 100 bytes of memory for each message that
+ * passes; each is read twice, and one that has gone between is not shown. */
+MUST_CHECK int listing_each_sorted(struct queue_store *store, const struct listing_filter *filter,
+				   enum listing_order order, bool is_reversed,
+				   int (*each)(void *context, const struct listing_entry *entry),
+				   void *context);
 
 /* The message that TEXT names: an id, or its number alone. -ENOENT, -EINVAL.
  * The caller frees entry_out->control. */

@@ -91,7 +91,7 @@ static void append_value(struct buffer *line, struct str text)
 
 	if (is_cut)
 		text.length = VALUE_MAX;
-	if (!is_cut && is_plain(text)) {
+	if (!is_cut && is_plain(text) && !log_value_is_number(text)) {
 		buffer_append_str(line, text);
 		return;
 	}

@@ -21,8 +21,8 @@
  * write what has gathered; after it, the child calls log_open().
  *
  * A value with a space, a quote, '=', '\', a control character or a byte that
- * is not ASCII stands in double quotes, escaped: \" \\ \n \r \t \xHH. Values of
- * more than 1000 bytes are cut and end in "...".
+ * is not ASCII stands in double quotes, and so does text that looks like a number, escaped: \"
+ * \\ \n \r \t \xHH. Values of more than 1000 bytes are cut and end in "...".
  */
 #ifndef LOG_EVENT_H
 #define LOG_EVENT_H

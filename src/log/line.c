@@ -62,6 +62,15 @@ static bool take_quoted(struct arena *arena, struct str *text, struct str *value
 	return false;
 }
 
+bool log_value_is_number(struct str value)
+{
+	uint64_t number;
+
+	if (value.length > 1 && value.data[0] == '-')
+		value = str_skip(value, 1);
+	return str_to_u64(value, &number) && (value.length == 1 || value.data[0] != '0');
+}
+
 static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pair)
 {
 	ptrdiff_t equals = str_find(*text, '=');
@@ -75,10 +84,12 @@ static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pa
 	*text = str_skip(*text, (size_t)equals + 1);
 	if (text->length > 0 && text->data[0] == '"') {
 		*text = str_skip(*text, 1);
+		pair->is_number = false;
 		return take_quoted(arena, text, &pair->value);
 	}
 	space = str_find(*text, ' ');
 	pair->value = str_slice(text->data, space >= 0 ? (size_t)space : text->length);
+	pair->is_number = log_value_is_number(pair->value);
 	*text = str_skip(*text, pair->value.length);
 	return true;
 }

@@ -67,8 +67,13 @@ static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pa
 {
 	if (!take_text(arena, text, &pair->key) || !take_byte(text, ':') || text->length == 0)
 		return false;
-	return text->data[0] == '"' ? take_text(arena, text, &pair->value)
-				    : take_number(text, &pair->value);
+	pair->is_number = false;
+	if (text->data[0] == '"')
+		return take_text(arena, text, &pair->value);
+	if (!take_number(text, &pair->value))
+		return false;
+	pair->is_number = log_value_is_number(pair->value);
+	return true;
 }
 
 bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *line_out)

@@ -48,6 +48,24 @@ const char *mail_verdict_class_name(enum mail_verdict_class class)
 	return names[class];
 }
 
+const char *mail_status_public_text(struct str status)
+{
+	static const struct {
+		struct str status;
+		const char *text;
+	} texts[] = {
+		{STR("4.3.5"), "Mail for this address cannot be taken now"},
+		{STR("4.4.3"), "This address cannot be looked up now"},
+		{STR("5.4.6"), "Mail for this address would loop"},
+		{STR("5.4.7"), "Mail for this address could not be taken in time"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (str_equal(status, texts[i].status))
+			return texts[i].text;
+	return NULL;
+}
+
 static bool take_digits(struct str *s)
 {
 	size_t count = 0;

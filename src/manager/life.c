@@ -91,7 +91,7 @@ static enum message_state take_mapping(struct manager *manager, struct message *
 		if (message->control->deliveries[i].outcome == QUEUE_PENDING)
 			continue;
 		message->news[i] |= RECORDER_OUTCOME;
-		outcome_log(message->id, &message->control->deliveries[i]);
+		outcome_log(message->control->envelope, &message->control->deliveries[i]);
 	}
 	if (trigger != NULL && trigger_is_probe(trigger, message))
 		triggers_release(manager->triggers, trigger);

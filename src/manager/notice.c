@@ -2,6 +2,7 @@
 #include "manager/notice.h"
 #include "base/timestamp.h"
 #include "mail/address.h"
+#include "mail/verdict.h"
 #include "mail/verp.h"
 
 /* Of those who ask for it on a node that does not do it by itself. */
@@ -74,6 +75,18 @@ static struct bounce_outcome *collect(const struct queue_control *control, size_
 			   (control->delivery_count + 1) * sizeof(struct bounce_outcome));
 }
 
+/* What our own directory and services say when they are not as they should be is the log's. What
+ * a next hop has said is the sender's. */
+static struct str text_of(const struct queue_delivery *delivery)
+{
+	bool is_ours =
+		delivery->route == QUEUE_ROUTE_NONE ||
+		(delivery->route == QUEUE_ROUTE_LOCAL && str_equal(delivery->status, STR("4.3.5")));
+	const char *text = is_ours ? mail_status_public_text(delivery->status) : NULL;
+
+	return text != NULL ? str_from(text) : delivery->text;
+}
+
 static struct bounce_outcome outcome_of(const struct queue_control *control,
 					const struct queue_delivery *delivery)
 {
@@ -88,7 +101,7 @@ static struct bounce_outcome outcome_of(const struct queue_control *control,
 		.address = delivery->address,
 		.original = recipient_of(control, delivery)->original,
 		.status = delivery->status,
-		.text = delivery->text,
+		.text = text_of(delivery),
 		.changed_us = delivery->changed_us,
 	};
 

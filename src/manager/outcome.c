@@ -13,7 +13,18 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-void outcome_log(struct mail_id message, const struct queue_delivery *delivery)
+/* original=ADDRESS: whom the sender named; or no field. */
+static struct log_field original_of(const struct mail_envelope *envelope,
+				    const struct queue_delivery *delivery)
+{
+	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
+
+	if (recipient == NULL || str_equal(recipient->address, delivery->address))
+		return (struct log_field){LOG_FIELD_END};
+	return log_str("original", recipient->address);
+}
+
+void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery)
 {
 	enum log_name event = delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
 			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
@@ -25,10 +36,10 @@ void outcome_log(struct mail_id message, const struct queue_delivery *delivery)
 
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
-	log_event(event, log_id(message), log_number("delivery", delivery->number),
+	log_event(event, log_id(envelope->id), log_number("delivery", delivery->number),
 		  log_str("to", delivery->address), log_str("by", place),
 		  log_str("status", delivery->status), log_str("text", delivery->text),
-		  log_string("until", until));
+		  log_string("until", until), original_of(envelope, delivery));
 }
 
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us)

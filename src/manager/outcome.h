@@ -20,8 +20,8 @@ struct outcome_terms {
 /* Whether it is not decided: waiting or never tried. */
 bool outcome_is_open(const struct queue_delivery *delivery);
 /* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
- * without one. */
-void outcome_log(struct mail_id message, const struct queue_delivery *delivery);
+ * without one. The recipient's own address is told where the delivery goes to another one. */
+void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery);
 /* It waited too long: failed. */
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
 /* A helper has reported on it. */

@@ -17,6 +17,9 @@ MUST_CHECK int os_socket_listen(const union os_socket_address *address, int back
  * writable when it is decided; ask os_socket_error() then. -EAGAIN when too many
  * wait at a UNIX socket. */
 MUST_CHECK int os_socket_connect(const union os_socket_address *address);
+/* A UDP socket that sends to ADDRESS and hears nobody else. That nobody listens there is told by
+ * -ECONNREFUSED of a later call. */
+MUST_CHECK int os_socket_connect_udp(const union os_socket_address *address);
 /* For connections by TCP that are held for long: one whose peer is gone without a word fails
  * within a minute, whether anything is said on it or not (-ETIMEDOUT). */
 void os_socket_keep_alive(int socket);

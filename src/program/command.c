@@ -191,21 +191,24 @@ bool command_parse_plain(const struct command *command, int argc, char **argv,
 struct config *command_config(const char *file)
 {
 	struct config *config = NULL;
+	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	return command_config_load(file, &config) < 0 ? NULL : config;
+	return command_config_load(file, &text, &config) < 0 ? NULL : config;
 }
 
-int command_config_load(const char *file, struct config **config_out)
+int command_config_load(const char *file, struct buffer *text, struct config **config_out)
 {
 	struct config_problems problems = {0};
-	struct buffer text = {0};
-	int error = config_load(file, config_out, &problems);
+	struct buffer said = {0};
+	int error = config_read(file, text, &problems);
 
+	if (error == 0)
+		error = config_parse(file, buffer_view(text), config_out, &problems);
 	if (error < 0) {
-		config_problems_print(&problems, file, &text);
-		fwrite(buffer_data(&text), 1, text.length, stderr);
+		config_problems_print(&problems, file, &said);
+		fwrite(buffer_data(&said), 1, said.length, stderr);
 	}
-	buffer_clear(&text);
+	buffer_clear(&said);
 	config_problems_clear(&problems);
 	return error;
 }

@@ -110,10 +110,13 @@ int command_usage(const struct command *command, const char *message);
 const char *command_config_file(const char *file);
 /* The configuration; or NULL, and every problem is on standard error. */
 struct config *command_config(const char *file);
-/* The same, and -errno tells why not; -EINVAL: the file is wrong. */
-MUST_CHECK int command_config_load(const char *file, struct config **config_out);
+/* The same, with the text that it was read from (appended, see config_read()); -errno tells why
+ * not, -EINVAL: the file is wrong. */
+MUST_CHECK int command_config_load(const char *file, struct buffer *text,
+				   struct config **config_out);
 
 int command_serve(const struct command *command, int argc, char **argv);
+extern const struct command_option command_config_print_options[];
 extern const struct command_option command_check_options[];
 extern const struct command_exit command_check_exits[];
 int command_check(const struct command *command, int argc, char **argv);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check - the configuration, and with --running the node that works by it. */
 #include "base/json.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "program/command.h"
 #include "program/machine_check.h"
@@ -15,7 +14,6 @@
 /* What is there for a moment only (a connection that is being made, a process that is about to
  * enter its sandbox) is not seen in all of the looks. */
 enum { LOOKS = 4 };
-enum { CONFIG_MAX = 4 << 20 }; /* as config_load() has it */
 static const struct timespec PAUSE = {.tv_nsec = 250000000};
 
 struct check_options {
@@ -43,23 +41,6 @@ static void say(void *context, enum machine_severity severity, const char *line)
 	(void)context;
 	(void)severity;
 	fprintf(stderr, "%s\n", line);
-}
-
-/* The file is right; is it for this machine? */
-static int check_machine(const struct config *config)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	int descriptor = os_file_open(OS_FILE_HERE, config->file, OS_FILE_READ);
-
-	/* without it nothing but the numbers of lines is missing */
-	if (descriptor >= 0) {
-		if (os_process_read_text(descriptor, CONFIG_MAX, &text) < 0)
-			buffer_clear(&text);
-		os_file_close(descriptor);
-	}
-	return machine_check(config, buffer_view(&text), say, NULL) < (int)MACHINE_FAULT
-		       ? COMMAND_OK
-		       : COMMAND_FAILED;
 }
 
 /* --- a node that runs --- */
@@ -204,14 +185,17 @@ int command_check(const struct command *command, int argc, char **argv)
 {
 	struct check_options options = {{NULL}, false};
 	struct config *config;
+	struct buffer text CLEANUP(buffer_clear) = {0};
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	config = command_config(options.common.config_file);
-	if (config == NULL)
+	if (command_config_load(options.common.config_file, &text, &config) < 0)
 		return COMMAND_FAILED;
-	status = check_machine(config);
+	/* the file is right; is it for this machine? */
+	status = machine_check(config, buffer_view(&text), say, NULL) < (int)MACHINE_FAULT
+			 ? COMMAND_OK
+			 : COMMAND_FAILED;
 	if (options.running && check_running(config, options.common.json) != COMMAND_OK)
 		status = COMMAND_FAILED;
 	if (status == COMMAND_OK && !options.running)

@@ -23,6 +23,14 @@ static const struct command_exit change_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit check_exits[] = {
+	{COMMAND_OK, "all that records name is there"},
+	{COMMAND_FAILED, "some of it is not; or the configuration is wrong"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer"},
+	{0, NULL},
+};
+
 static const struct command_exit list_exits[] = {
 	{COMMAND_OK, "all is printed"},
 	{COMMAND_FAILED, "the configuration is wrong"},
@@ -51,12 +59,17 @@ const struct command command_directory_subcommands[] = {
 	 command_directory_get, command_directory_get_options, get_exits, NULL},
 	{"directory put", "KEY [FIELD ...]", "Makes or replaces a record.",
 	 "A FIELD is written NAME=VALUE: kind=forward target=ann@example.org. The record\n"
-	 "has these fields and no others afterwards. stagepost-directory(7) names them.\n",
+	 "has these fields and no others afterwards. stagepost-directory(7) names them. What it\n"
+	 "names and is not there yet is told on standard error; the record is made.\n",
 	 command_directory_put, command_directory_change_options, change_exits, NULL},
 	{"directory del", "KEY", "Removes a record.", "", command_directory_del,
 	 command_directory_change_options, change_exits, NULL},
 	{"directory list", "[PREFIX]", "Lists the records whose keys begin with PREFIX.", "",
 	 command_directory_list, command_directory_list_options, list_exits, NULL},
+	{"directory check", "", "Finds records that name what is not there.",
+	 "Services, users, servers, domains and addresses of our domains; and loops. A line has\n"
+	 "the table, the key and what is wrong. \"directory put\" warns of the same.\n",
+	 command_directory_check, command_directory_check_options, check_exits, NULL},
 	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
 	 "A line has the version, the table and the key.\n", command_directory_watch,
 	 command_json_options, list_exits, NULL},

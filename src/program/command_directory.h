@@ -47,6 +47,14 @@ int command_directory_export(const struct command *command, int argc, char **arg
 extern const struct command_option command_directory_passwd_options[];
 int command_directory_passwd(const struct command *command, int argc, char **argv);
 
+extern const struct command_option command_directory_check_options[];
+int command_directory_check(const struct command *command, int argc, char **argv);
+/* Warns on standard error of what the record, which was put and has FIELDS ("NAME VALUE"), names
+ * and what is not there. COMMAND_OK, or COMMAND_DIRECTORY_UNANSWERED. */
+int command_directory_warn(const struct command *command, struct command_directory *directory,
+			   const char *table, const char *key, const struct str *fields,
+			   size_t count);
+
 extern const struct command_option command_newaliases_options[];
 /* By the configuration in FILE; DOMAIN may be NULL. The exit status, of sysexits(3). */
 int command_newaliases_run(const char *file, const char *domain);

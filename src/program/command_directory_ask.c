@@ -331,15 +331,13 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 	struct exchange exchange = {.command = command, .options.table = "address"};
 	struct str fields[DIRECTORY_FIELDS_MAX];
 	size_t count = 0;
-	int first;
 
 	if (!parse(&exchange, argc, argv))
 		return exchange.status;
-	first = exchange.options.common.first;
-	if (first >= argc)
+	if (exchange.options.common.first >= argc)
 		return command_usage(command, "a KEY is wanted");
-	exchange.key = argv[first];
-	for (int i = first + 1; i < argc; i++) {
+	exchange.key = argv[exchange.options.common.first];
+	for (int i = exchange.options.common.first + 1; i < argc; i++) {
 		if (count == DIRECTORY_FIELDS_MAX)
 			return command_usage(command, "a record has at most 1000 fields");
 		if (!take_field(argv[i], &fields[count++]))
@@ -349,6 +347,11 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 		return exchange.status;
 	directory_client_put(exchange.directory.server.client, exchange.options.table,
 			     str_from(exchange.key), fields, count, &exchange.question);
+	exchange_server_wait(&exchange.directory.server, &exchange.question);
+	if (exchange.status == COMMAND_OK)
+		exchange.status =
+			command_directory_warn(command, &exchange.directory, exchange.options.table,
+					       exchange.key, fields, count);
 	return end(&exchange);
 }
 

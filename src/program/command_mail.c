@@ -112,7 +112,8 @@ static int config_status(int error)
 struct config *command_mail_begin(const char *name, const char *file, int *status_out)
 {
 	struct config *config = NULL;
-	int error = command_config_load(file, &config);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error = command_config_load(file, &text, &config);
 	int status = config_status(error);
 
 	os_process_own_mask();

@@ -6,8 +6,16 @@
 #include "program/queue_filter.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { OUTPUT_FAILED = 1 };
+
+/* How it is listed. */
+struct list_order {
+	enum listing_order by;
+	bool is_reversed;
+	bool json;
+};
 
 struct list {
 	bool json;
@@ -63,19 +71,21 @@ static void say_none(struct queue_store *store, const struct listing_filter *fil
 		puts("Mail queue is empty");
 }
 
-static int list_store(struct queue_store *store, const struct listing_filter *filter, bool json)
+static int list_store(struct queue_store *store, const struct listing_filter *filter,
+		      const struct list_order *order)
 {
-	struct list list = {.json = json};
-	int result = listing_each(store, filter, list_one, &list);
+	struct list list = {.json = order->json};
+	int result =
+		listing_each_sorted(store, filter, order->by, order->is_reversed, list_one, &list);
 
 	buffer_clear(&list.text);
 	if (result == OUTPUT_FAILED)
 		return COMMAND_FAILED; /* main() says it */
 	if (result < 0)
 		return command_queue_failed("list", result);
-	if (!json && list.count == 0)
+	if (!list.json && list.count == 0)
 		say_none(store, filter);
-	else if (!json)
+	else if (!list.json)
 		printf("-- %llu Kbytes in %llu Request%s.\n",
 		       (unsigned long long)(list.bytes + 1023) / 1024,
 		       (unsigned long long)list.count, list.count == 1 ? "" : "s");
@@ -89,7 +99,8 @@ static void limit(struct listing_filter *filter)
 		filter->is_of_one_user = true;
 }
 
-static int list_queue(const char *config_file, const struct listing_filter *wanted, bool json)
+static int list_queue(const char *config_file, const struct listing_filter *wanted,
+		      const struct list_order *order)
 {
 	struct listing_filter limited = *wanted;
 	const struct listing_filter *filter = &limited;
@@ -104,7 +115,7 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)
-		status = list_store(store, filter, json);
+		status = list_store(store, filter, order);
 	manager_why_clear(&why);
 	queue_store_close(store);
 	config_free(config);
@@ -114,26 +125,52 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 int command_mailq_print(const char *config_file)
 {
 	const struct listing_filter everything = {.born_before_us = 0};
+	const struct list_order order = {.by = LISTING_BY_PLACE};
 
-	return list_queue(config_file, &everything, false);
+	return list_queue(config_file, &everything, &order);
 }
 
 struct list_options {
 	struct command_options common;
 	struct queue_filter filter;
+	const char *sort;
+	bool reverse;
 };
 
 const struct command_option command_queue_list_options[] = {
 	COMMAND_OPTION_CONFIG,
 	QUEUE_FILTER_OPTIONS(struct list_options, filter),
+	{"--sort", "age|size|sender|domain|next",
+	 "in this order; domain: of the first recipient, next: attempt",
+	 offsetof(struct list_options, sort)},
+	{"--reverse", NULL, "the other way round", offsetof(struct list_options, reverse)},
 	COMMAND_OPTION_JSON("one JSON object a line"),
 	COMMAND_OPTION_END,
 };
+
+static bool parse_order(const struct list_options *options, struct list_order *order_out)
+{
+	static const char *const names[] = {
+		[LISTING_BY_AGE] = "age",       [LISTING_BY_SIZE] = "size",
+		[LISTING_BY_SENDER] = "sender", [LISTING_BY_DOMAIN] = "domain",
+		[LISTING_BY_NEXT] = "next",
+	};
+
+	*order_out =
+		(struct list_order){.is_reversed = options->reverse, .json = options->common.json};
+	if (options->sort == NULL)
+		return !options->reverse;
+	for (size_t i = LISTING_BY_AGE; i < COUNT_OF(names); i++)
+		if (strcmp(options->sort, names[i]) == 0)
+			order_out->by = (enum listing_order)i;
+	return order_out->by != LISTING_BY_PLACE;
+}
 
 int command_queue_list(const struct command *command, int argc, char **argv)
 {
 	struct list_options options = {.filter = {.sender = NULL}};
 	struct listing_filter filter;
+	struct list_order order;
 	const char *why;
 	int status;
 
@@ -141,5 +178,9 @@ int command_queue_list(const struct command *command, int argc, char **argv)
 		return status;
 	if (!queue_filter_parse(&options.filter, &filter, &why))
 		return command_usage(command, why);
-	return list_queue(options.common.config_file, &filter, options.common.json);
+	if (!parse_order(&options, &order))
+		return command_usage(command,
+				     "--sort needs age, size, sender, domain or next; --reverse "
+				     "needs --sort");
+	return list_queue(options.common.config_file, &filter, &order);
 }

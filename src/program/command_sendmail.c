@@ -19,6 +19,7 @@ static const char NAME[] = "sendmail";
 /* One message. */
 struct sending {
 	const struct config *config;
+	const char *domain; /* of addresses without one */
 	const struct sendmail_options *options;
 	const struct os_process_caller *caller;
 	struct str author; /* LOCAL@DOMAIN of the user or of -f */
@@ -42,11 +43,10 @@ static void set_user(struct sending *sending)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	buffer_append_format(&text, "%s@%s", sending->caller->name, sending->config->hostname);
+	buffer_append_format(&text, "%s@%s", sending->caller->name, sending->domain);
 	if (!inject_recipient_is_valid(buffer_view(&text))) {
 		buffer_reset(&text);
-		buffer_append_format(&text, "uid%lu@%s", sending->caller->id,
-				     sending->config->hostname);
+		buffer_append_format(&text, "uid%lu@%s", sending->caller->id, sending->domain);
 	}
 	sending->author = arena_copy_str(sending->envelope->arena, buffer_view(&text));
 }
@@ -62,8 +62,8 @@ static int set_sender(struct sending *sending)
 		return 0;
 	user = sending->author;
 	sending->author = STR("");
-	if (inject_addresses_parse(str_from(sender), str_from(sending->config->hostname), NULL,
-				   copy_address, sending) < 0) {
+	if (inject_addresses_parse(str_from(sender), str_from(sending->domain), NULL, copy_address,
+				   sending) < 0) {
 		buffer_append_string(&sending->reason, "not an address of a sender: ");
 		mail_text_append(&sending->reason, str_from(sender), MAIL_TEXT_ASCII);
 		return -EBADMSG;
@@ -84,9 +84,8 @@ static int too_many(struct sending *sending)
 static int add_arguments(struct sending *sending, struct inject_recipients *recipients, char **argv)
 {
 	for (int i = sending->options->first; argv[i] != NULL; i++) {
-		int error = inject_addresses_parse(str_from(argv[i]),
-						   str_from(sending->config->hostname), NULL,
-						   inject_recipients_add, recipients);
+		int error = inject_addresses_parse(str_from(argv[i]), str_from(sending->domain),
+						   NULL, inject_recipients_add, recipients);
 
 		if (error == -E2BIG)
 			return too_many(sending);
@@ -102,7 +101,7 @@ static int add_arguments(struct sending *sending, struct inject_recipients *reci
 static int add_from_header(struct sending *sending, struct inject_recipients *recipients)
 {
 	struct str bad = STR("");
-	int error = inject_header_recipients(&sending->header, str_from(sending->config->hostname),
+	int error = inject_header_recipients(&sending->header, str_from(sending->domain),
 					     inject_recipients_add, recipients, &bad);
 
 	if (error == -E2BIG)
@@ -150,6 +149,7 @@ static int write_message(struct sending *sending, struct inject_message *message
 	const char *own_name = options->sender == NULL ? sending->caller->full_name : "";
 	const struct inject_completion completion = {
 		.hostname = str_from(sending->config->hostname),
+		.domain = str_from(sending->domain),
 		.from = sending->author,
 		.full_name = str_from(options->full_name != NULL ? options->full_name : own_name),
 		.id = inject_message_id(message),
@@ -190,6 +190,7 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 {
 	struct sending sending = {
 		.config = config,
+		.domain = config_users_domain(config),
 		.options = options,
 		.caller = caller,
 		.envelope = mail_envelope_new(),

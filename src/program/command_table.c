@@ -77,8 +77,10 @@ const struct command commands[] = {
 	 "and have: users, groups, capabilities, sandbox, and each descriptor that it has open.\n"
 	 "A line is printed for each thing that is not in it.\n",
 	 command_check, command_check_options, command_check_exits, NULL},
-	{"config", "", "Prints the configuration in force, defaults included.", "",
-	 command_config_print, command_config_options, NULL, NULL},
+	{"config", "[SETTING]",
+	 "Prints the configuration, defaults included, or explains a setting.",
+	 "SETTING is written as in messages: maxsize, service box.path.\n", command_config_print,
+	 command_config_print_options, NULL, NULL},
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,
 	 no_options, NULL, NULL},
 	{"enqueue", "", "Queues the message on descriptor 0.",
@@ -93,8 +95,8 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
 	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
-	 "that had it. What became of its bounce is told as well. Without a LOGFILE, and for\n"
-	 "\"-\", standard input is read.\n",
+	 "that had it. What became of its bounce is told as well, and of the new messages that\n"
+	 "a list has made of it. Without a LOGFILE, and for \"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"

@@ -26,7 +26,7 @@ PRINTF_LIKE(4, 5)
 static void report(struct check *check, enum machine_severity severity, const char *setting,
 		   const char *format, ...)
 {
-	unsigned line = config_setting_line(check->text, setting);
+	struct config_place place = config_setting_place(check->text, setting);
 	struct buffer out = {0};
 	char message[2 * PATH_MAX];
 	va_list arguments;
@@ -34,9 +34,9 @@ static void report(struct check *check, enum machine_severity severity, const ch
 	va_start(arguments, format);
 	vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	buffer_append_string(&out, check->config->file);
-	if (line != 0)
-		buffer_append_format(&out, ":%u", line);
+	buffer_append_str(&out, place.file.length > 0 ? place.file : str_from(check->config->file));
+	if (place.line != 0)
+		buffer_append_format(&out, ":%u", place.line);
 	buffer_append_format(&out, ": %s%s: %s", severity == MACHINE_WARNING ? "warning: " : "",
 			     setting, message);
 	buffer_append_byte(&out, '\0');

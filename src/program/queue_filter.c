@@ -28,11 +28,25 @@ static bool parse_age(const char *text, int64_t *age_us_out)
 	return true;
 }
 
+/* When who is as old as TEXT says was born; TEXT may be NULL. */
+static bool parse_birth(const char *text, int64_t *born_us_out)
+{
+	int64_t age_us;
+
+	if (text == NULL)
+		return true;
+	if (!parse_age(text, &age_us))
+		return false;
+	*born_us_out = os_clock_wall_us() - age_us;
+	return true;
+}
+
 bool queue_filter_is_given(const struct queue_filter *filter)
 {
 	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
-	       filter->stage != NULL || filter->older != NULL || filter->trigger != NULL ||
-	       filter->host != NULL || filter->held;
+	       filter->stage != NULL || filter->older != NULL || filter->younger != NULL ||
+	       filter->reason != NULL || filter->trigger != NULL || filter->host != NULL ||
+	       filter->held;
 }
 
 static struct str word(const char *text)
@@ -44,7 +58,8 @@ static struct str word(const char *text)
 static bool has_empty_word(const struct queue_filter *filter)
 {
 	const char *const words[] = {filter->sender, filter->recipient, filter->domain,
-				     filter->stage,  filter->trigger,   filter->host};
+				     filter->stage,  filter->trigger,   filter->host,
+				     filter->reason};
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (words[i] != NULL && words[i][0] == '\0')
@@ -81,9 +96,9 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 		.recipient = word(filter->recipient),
 		.domain = word(filter->domain),
 		.stage = word(filter->stage),
+		.reason = word(filter->reason),
 		.is_held = filter->held,
 	};
-	int64_t age_us;
 
 	*why_out = "a filter needs a word; for the null sender that is <>";
 	if (has_empty_word(filter))
@@ -91,12 +106,10 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 	parsed.is_from_null = str_equal(parsed.sender, STR("<>"));
 	if (!parse_trigger(filter, &parsed.trigger, why_out))
 		return false;
-	if (filter->older != NULL) {
-		*why_out = "--older needs a time like 30m, 12h or 5d";
-		if (!parse_age(filter->older, &age_us))
-			return false;
-		parsed.born_before_us = os_clock_wall_us() - age_us;
-	}
+	*why_out = "--older and --younger need a time like 30m, 12h or 5d";
+	if (!parse_birth(filter->older, &parsed.born_before_us) ||
+	    !parse_birth(filter->younger, &parsed.born_after_us))
+		return false;
 	*parsed_out = parsed;
 	return true;
 }

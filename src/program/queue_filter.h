@@ -15,6 +15,8 @@ struct queue_filter {
 	const char *domain;
 	const char *stage;
 	const char *older;
+	const char *younger;
+	const char *reason;
 	const char *trigger;
 	const char *host;
 	bool held;
@@ -42,6 +44,12 @@ struct queue_filter {
 				    filter, stage),                                                \
 		QUEUE_FILTER_OPTION("--older", "AGE", "only older than that: 30m, 12h, 5d", type,  \
 				    filter, older),                                                \
+		QUEUE_FILTER_OPTION("--younger", "AGE", "only younger than that", type, filter,    \
+				    younger),                                                      \
+		QUEUE_FILTER_OPTION("--reason", "TEXT",                                            \
+				    "only what waits with this in its last reply or error, or "    \
+				    "with this status (4.7.1)",                                    \
+				    type, filter, reason),                                         \
 		QUEUE_FILTER_OPTION("--trigger", "NAME",                                           \
 				    "only what waits for this trigger by its last record", type,   \
 				    filter, trigger),                                              \

@@ -30,8 +30,9 @@ enum {
 /* More than a process writes that works as hard as it can: 8 MiB at once, 4 MiB a second. */
 static const int64_t BYTES_A_SECOND = 4 << 20;
 static const int64_t BURST_US = 2 * SECOND_US;
-/* Lines that come together are read together. */
-static const int64_t GATHER_US = SECOND_US / 200;
+/* The first line after a silence is read at once. Those behind it are gathered, for all
+ * processes at the same times: each wakeup costs more than the lines do. */
+static const int64_t GATHER_US = SECOND_US / 40;
 
 static bool is_heard(const char *program)
 {
@@ -108,28 +109,39 @@ static int64_t pay(struct process *process, size_t count)
 		log_event_rated(EVENT_LOG_FLOOD, log_string("program", process->program),
 				log_number("pid", process->pid));
 	log->is_flood = excess_us > 0 || (log->is_flood && log->credit_from > now_us + GATHER_US);
-	return excess_us > GATHER_US ? excess_us : GATHER_US;
+	return excess_us > 0 ? excess_us + GATHER_US : GATHER_US - now_us % GATHER_US;
 }
 
+static size_t read_lines(struct process *process)
+{
+	size_t count = log_pass_has_room() ? read_some(process) : 0;
+
+	pass_lines(process, false);
+	return count;
+}
+
+/* A pause always follows: what is closed is readable, too, and must not keep the loop busy. */
 static void on_ready(void *context, unsigned events)
 {
 	struct process *process = context;
 	struct serve_log *log = &process->log;
-	size_t count = 0;
 
 	(void)events;
 	os_watch_set(log->watch, OS_WATCH_NONE);
-	if (log_pass_has_room())
-		count = read_some(process);
-	pass_lines(process, false);
-	os_timer_start(log->pause, pay(process, count));
+	os_timer_start(log->pause, pay(process, read_lines(process)));
 }
 
+/* Once nothing came, the next line wakes. */
 static void on_paused(void *context)
 {
 	struct process *process = context;
+	struct serve_log *log = &process->log;
+	size_t count = read_lines(process);
 
-	os_watch_set(process->log.watch, OS_WATCH_READ);
+	if (count > 0)
+		os_timer_start(log->pause, pay(process, count));
+	else
+		os_watch_set(log->watch, OS_WATCH_READ);
 }
 
 void serve_log_begin(struct process *process, const char *file)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* A new configuration: checked first; the old one stays in force if it is wrong. */
 #include "log/event.h"
-#include "os/file.h"
 #include "os/process.h"
 #include "program/log_settings.h"
 #include "program/serve_internal.h"
@@ -32,16 +31,6 @@ static void refuse_problems(struct supervisor *supervisor, const struct config_p
 			log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
 			refuse(supervisor, line);
 		}
-	buffer_clear(&text);
-}
-
-static void refuse_file(struct supervisor *supervisor, int error)
-{
-	struct buffer text = {0};
-
-	log_event(EVENT_CONFIG_REFUSED, log_string("file", supervisor->file), log_error(error));
-	buffer_append_format(&text, "%s: %s", supervisor->file, strerror(-error));
-	refuse(supervisor, buffer_view(&text));
 	buffer_clear(&text);
 }
 
@@ -76,35 +65,14 @@ static bool has_changed(const struct config *old, const struct config *new,
 /* What a running node cannot change: said, not ignored. */
 static const char *fixed_setting_changed(const struct config *old, const struct config *new)
 {
-	if (strcmp(old->queue, new->queue) != 0)
-		return "queue";
-	if (strcmp(old->run, new->run) != 0)
-		return "run";
-	if (strcmp(old->user, new->user) != 0)
-		return "user";
-	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
-		if (strcmp(old->processes[i].user, new->processes[i].user) != 0)
-			return "user of processes";
-	if (old->directory.backend != new->directory.backend)
-		return "backend of the directory";
-	if (old->smtpd_workers != new->smtpd_workers)
-		return "smtpd_workers";
+	const char *setting = config_fixed_change(old, new);
+
+	if (setting != NULL)
+		return setting;
 	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
 				     has_changed(old, new, CONFIG_SERVICE_PIPE)))
 		return "user of services";
 	return NULL;
-}
-
-static int read_file(const char *file, struct buffer *text)
-{
-	int descriptor = os_file_open(OS_FILE_HERE, file, OS_FILE_READ);
-	int error = descriptor;
-
-	if (descriptor >= 0) {
-		error = os_process_read_text(descriptor, 4 << 20, text);
-		os_file_close(descriptor);
-	}
-	return error;
 }
 
 static void take_over(struct supervisor *supervisor, struct config *config, struct buffer *text)
@@ -131,11 +99,9 @@ static void try_reload(struct supervisor *supervisor)
 	struct config *config = NULL;
 	struct buffer text = {0};
 	const char *fixed;
-	int error = read_file(supervisor->file, &text);
+	int error = config_read(supervisor->file, &text, &problems);
 
-	if (error < 0)
-		refuse_file(supervisor, error);
-	else
+	if (error == 0)
 		error = config_parse(supervisor->file, buffer_view(&text), &config, &problems);
 	fixed = error == 0 ? fixed_setting_changed(supervisor->config, config) : NULL;
 	if (error < 0) {

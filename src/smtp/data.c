@@ -2,30 +2,13 @@
 #include "smtp/internal.h"
 #include <string.h>
 
-static const struct str HOP = STR("received:");
-
-/* Bytes of a header line, without its CRLF. */
-static void match_header(struct smtp_transaction *t, const char *data, size_t length)
-{
-	for (size_t i = 0; i < length && t->header_position < HOP.length; i++) {
-		if (t->header_matched == t->header_position &&
-		    str_equal_nocase(str_slice(data + i, 1),
-				     str_slice(HOP.data + t->header_position, 1)))
-			t->header_matched++;
-		t->header_position++;
-	}
-}
-
 static void end_header_line(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
 
-	if (t->header_position == 0)
-		t->in_header = false;
-	if (t->header_matched == HOP.length && ++t->hops > s->service->limits.hops)
+	smtp_header_end_line(t);
+	if (t->header.hops > s->service->limits.hops)
 		smtp_message_discard(s);
-	t->header_position = 0;
-	t->header_matched = 0;
 }
 
 static void keep_text(struct smtp_server *s, const char *data, size_t length)
@@ -47,7 +30,7 @@ static void keep_out_of_trace(struct smtp_server *s, char first)
 {
 	if (s->transaction->size > 0 || (first != ' ' && first != '\t'))
 		return;
-	s->transaction->in_header = false;
+	s->transaction->header.is_over = true;
 	keep_text(s, "\r\n", 2);
 }
 
@@ -92,7 +75,7 @@ static void refuse_bare_line_end(struct smtp_server *s)
 
 static void end_line(struct smtp_server *s)
 {
-	if (s->transaction->in_header)
+	if (!s->transaction->header.is_over)
 		end_header_line(s);
 	keep_text(s, "\r\n", 2);
 }
@@ -157,8 +140,8 @@ static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 	struct smtp_transaction *t = s->transaction;
 	size_t plain = find_line_end_byte(t, data, length);
 
-	if (t->in_header)
-		match_header(t, data, plain);
+	if (!t->header.is_over)
+		smtp_header_take(t, data, plain);
 	keep(s, data, plain);
 	t->scan = SMTP_SCAN_MIDDLE;
 	if (plain == length)
@@ -185,8 +168,8 @@ static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 
 		if (line == 0)
 			break;
-		if (t->in_header) {
-			match_header(t, data + done, line - 2);
+		if (!t->header.is_over) {
+			smtp_header_take(t, data + done, line - 2);
 			end_header_line(s);
 		}
 		done += line;
@@ -232,8 +215,8 @@ static size_t take_normalized(struct smtp_server *s, char byte)
 	if (byte == '\r')
 		return 1;
 	keep_out_of_trace(s, ' ');
-	if (s->transaction->in_header)
-		match_header(s->transaction, " ", 1);
+	if (!s->transaction->header.is_over)
+		smtp_header_take(s->transaction, " ", 1);
 	keep_text(s, " ", 1);
 	s->transaction->scan = SMTP_SCAN_MIDDLE;
 	return 0;

@@ -37,6 +37,23 @@ enum smtp_step {
 	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
 };
 
+enum {
+	SMTP_HEADER_NAMES = 2,
+	SMTP_MESSAGE_ID_MAX = 250 /* bytes; of a longer one the rest is lost */
+};
+
+/* What is known of the message's header (header.c). */
+struct smtp_header {
+	uint32_t hops;                     /* Received fields */
+	size_t position;                   /* bytes of this line, counted as far as they matter */
+	size_t matched[SMTP_HEADER_NAMES]; /* how many of them say a name that is looked for */
+	char *id;                          /* the value of Message-ID; NULL: none yet */
+	size_t id_length;
+	bool is_value; /* this line is a part of it */
+	bool has_id;   /* it is whole; of several the first counts */
+	bool is_over;  /* the body has begun */
+};
+
 /* What exists only from MAIL to the end of the message. */
 struct smtp_transaction {
 	struct mail_envelope *envelope;
@@ -44,16 +61,13 @@ struct smtp_transaction {
 	uint64_t trace_size;    /* bytes of our own headers */
 	uint64_t size;          /* bytes of the message so far, without trace headers */
 	enum smtp_scan scan;
-	bool is_chunked; /* by BDAT: dots mean nothing */
-	bool in_header;
+	bool is_chunked;        /* by BDAT: dots mean nothing */
 	bool has_bare_line_end; /* a CR or LF alone */
 	bool is_normalized;     /* such are put right */
 	bool has_nul;           /* and is refused for it */
-	uint32_t hops;
-	size_t header_position; /* bytes of this header line, counted as far as they matter */
-	size_t header_matched;  /* how many of them say "received:" */
-	size_t accepted;        /* RCPT commands; more than recipients where some came twice */
-	uint32_t *slots;        /* recipients by their hashes, see recipient.c; NULL: few */
+	struct smtp_header header;
+	size_t accepted; /* RCPT commands; more than recipients where some came twice */
+	uint32_t *slots; /* recipients by their hashes, see recipient.c; NULL: few */
 	size_t slot_count;
 	const char *postmaster;             /* postmaster@HOSTNAME once it was asked for, or NULL */
 	const struct mail_verdict *refusal; /* why it cannot be kept, or NULL */
@@ -164,6 +178,12 @@ bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size
 void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length);
 /* The message that came by BDAT is whole: ends its last line. */
 void smtp_data_end(struct smtp_server *s);
+
+/* header.c: bytes of a header line, without its CRLF. */
+void smtp_header_take(struct smtp_transaction *t, const char *data, size_t length);
+void smtp_header_end_line(struct smtp_transaction *t);
+/* The value of Message-ID so far, unfolded, with its brackets; empty: there is none. */
+struct str smtp_header_message_id(const struct smtp_transaction *t);
 
 /* chunk.c: the BDAT command. */
 enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argument *argument);

@@ -88,7 +88,6 @@ void smtp_message_begin(struct smtp_server *s)
 	t->envelope->received = received_record(s);
 	append_trace(&s->body, s);
 	t->trace_size = s->body.length;
-	t->in_header = true;
 	s->message_is_open = true;
 }
 
@@ -118,7 +117,7 @@ const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s)
 
 	if (limits->message_size > 0 && t->size > limits->message_size)
 		return &large;
-	if (t->hops > limits->hops)
+	if (t->header.hops > limits->hops)
 		return &loop;
 	return t->refusal;
 }

@@ -34,9 +34,16 @@ static bool is_news(struct smtp_server *s, unsigned code)
 
 static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
-	struct smtp_refusal refusal = {
-		code, status, text, s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
-		s->state == SMTP_STATE_END};
+	const struct smtp_transaction *t = s->transaction;
+	const struct smtp_refusal refusal = {
+		.code = code,
+		.status = status,
+		.text = text,
+		.command = s->line_is_secret ? STR("(not shown)") : buffer_view(&s->line),
+		.is_message = s->state == SMTP_STATE_END,
+		.envelope = t != NULL ? t->envelope : NULL,
+		.message_id = t != NULL ? smtp_header_message_id(t) : STR(""),
+	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
 		s->service->on_refusal(s->peer.context, &refusal);

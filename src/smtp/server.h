@@ -77,6 +77,8 @@ struct smtp_refusal {
 	const char *text;
 	struct str command; /* as it came, any bytes; empty when it is about none */
 	bool is_message;    /* the reply to a message, after its data */
+	const struct mail_envelope *envelope; /* of the transaction so far; NULL: there is none */
+	struct str message_id; /* the message's own, as far as it came; empty: none */
 };
 
 /* What the sessions of one listener share. Outlives them. */
@@ -155,6 +157,7 @@ struct smtp_question {
 	enum smtp_question_type type;
 	struct mail_address address;          /* RECIPIENT only */
 	const struct mail_envelope *envelope; /* complete (size, id, recipients) at COMMIT */
+	struct str message_id; /* COMMIT: the header's Message-ID, any bytes; empty: none */
 };
 
 /* The pending question or NULL. Valid until it is answered. */

@@ -118,7 +118,6 @@ static bool may_be_event(struct str text)
 int trace_story_offer(struct trace_story *story, struct str text)
 {
 	struct log_line line;
-	struct str bounce;
 	struct str made;
 	struct str id;
 	bool is_ours;
@@ -130,14 +129,15 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	if (!log_line_parse(story->scratch, text, &line))
 		return 0;
 	id = log_line_get(&line, "id");
-	bounce = log_line_get(&line, "bounce");
+	made = log_line_get(&line, "bounce");
+	if (made.length == 0)
+		made = log_line_get(&line, "message");
 	if (is_wanted(story, id))
 		error = add_id(story, id);
 	is_ours = is_known(story, id);
 	if (error == 0 && is_ours)
-		error = add_id(story, bounce);
+		error = add_id(story, made);
 	/* where a bounce, or a message for members of a list, came from is its first line */
-	made = bounce.length > 0 ? bounce : log_line_get(&line, "message");
 	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made))))
 		return error;
 	return add_line(story, text, &line);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * trace/story.h - what logs say about one message, and about its bounce.
+ * trace/story.h - what logs say about one message, and about those that came of it: its
+ * bounce, and what went to the members of a list.
  *
  * Logs of several processes and files are in no common order, and a bounce may be
  * spoken of before the line that names it. So all of them are offered line by
@@ -39,7 +40,7 @@ void trace_story_each(struct trace_story *story,
 /* Appends LINE as a sentence for people, with its newline; with the message's id
  * where WITH_ID. (tell.c) */
 void trace_tell(const struct log_line *line, bool with_id, struct buffer *out);
-/* The same as a JSON object, every value a text. */
+/* The same as a JSON object; numbers are numbers. */
 void trace_tell_json(const struct log_line *line, struct buffer *out);
 
 /* How many messages the story is about. */

@@ -16,6 +16,10 @@ static const struct {
 	 "bytes",
 	 "uid"},
 	{"message_accepted",
+	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes, "
+	 "Message-ID {message_id}",
+	 "message_id"},
+	{"message_accepted",
 	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes"},
 	{"message_refused", "refused for {client}: {status} {text}"},
 	{"message_found",
@@ -23,8 +27,13 @@ static const struct {
 	 "{size} bytes"},
 	{"message_queued", "queued at {stage}"},
 	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
+	{"delivered", "delivered to <{to}> by {by} for <{original}>: {status} {text}", "original"},
 	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},
+	{"deferred",
+	 "waiting: <{to}> by {by} for <{original}>: {status} {text}; tried again at {until}",
+	 "original"},
 	{"deferred", "waiting: <{to}> by {by}: {status} {text}; tried again at {until}"},
+	{"failed", "failed: <{to}> by {by} for <{original}>: {status} {text}", "original"},
 	{"failed", "failed: <{to}> by {by}: {status} {text}"},
 	{"list_expanded", "sent on to {recipients} members of <{list}> from <{from}> as {message}"},
 	{"list_member_bad", "no address among the members of <{list}>: {member}"},
@@ -125,7 +134,10 @@ void trace_tell_json(const struct log_line *line, struct buffer *out)
 			buffer_append_byte(out, ',');
 		json_append_text(out, line->pairs[i].key);
 		buffer_append_byte(out, ':');
-		json_append_text(out, line->pairs[i].value);
+		if (line->pairs[i].is_number)
+			buffer_append_str(out, line->pairs[i].value);
+		else
+			json_append_text(out, line->pairs[i].value);
 	}
 	buffer_append_string(out, "}\n");
 }

@@ -160,6 +160,12 @@ def read_report(stored):
     return (int(found.group(1)), recipients) if found and recipients else None
 
 
+def describe(stored):
+    """What somebody who asks how it came to be corrupt looks for first."""
+    return (f"{len(stored)} bytes, with lines of {sorted(numbers_in(stored))[:9]}: "
+            f"{stored[:400]!r} ... {stored[-100:]!r}")
+
+
 def judge(ledger, delivered, queued, reports=()):
     """DELIVERED: (recipient, stored text) of everything in any mailbox. QUEUED: (set of
     recipients that wait, text) of every message in a queue. REPORTS: the stored texts of
@@ -173,7 +179,7 @@ def judge(ledger, delivered, queued, reports=()):
         if problem is None and recipient not in entries[number]["recipients"]:
             problem = "somebody else's"
         if problem is not None:
-            verdict.corrupt.append(f"{recipient}, message {number}: {problem}")
+            verdict.corrupt.append(f"{recipient}, message {number}: {problem}, {describe(stored)}")
             continue
         found[number, recipient] = found.get((number, recipient), 0) + 1
     bounced = set()
@@ -184,7 +190,8 @@ def judge(ledger, delivered, queued, reports=()):
             continue
         number, problem = read_message(stored, entries)
         if problem is not None:
-            verdict.corrupt.append(f"in the queue, message {number}: {problem}")
+            verdict.corrupt.append(f"in the queue, message {number}: {problem}, for "
+                                   f"{sorted(recipients)}, {describe(stored)}")
             continue
         waiting |= {(number, recipient) for recipient in recipients}
     for stored in reports:

@@ -179,10 +179,12 @@ def several(ground):
         made.append(Server(path, name, **words))
         return made[-1]
 
-    yield make
-    for server in made:
-        server.stop()
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        yield make
+    finally:  # or a failed test leaves them, and the disk cannot be unmounted
+        for server in made:
+            server.stop()
+        shutil.rmtree(path, ignore_errors=True)
 
 
 class Session:

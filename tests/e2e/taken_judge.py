@@ -81,9 +81,9 @@ def is_his(program, recipient):
     return domains is None or recipient.partition("@")[2] in domains
 
 
-def leaks(program, taken, entries, since):
+def leaks(program, taken, entries):
     """Bytes that he came by, of messages that are not his to deliver."""
-    may = lambda _, number: (program == "smtpd" and since - OPEN < number <= since) or any(
+    may = lambda _, number: (program == "smtpd" and taken.since - OPEN < number <= taken.since) or any(
         is_his(program, recipient) for recipient in entries.get(number, {"recipients": ()})[
             "recipients"])
     found = []

@@ -62,6 +62,7 @@ class Hands(Words):
         self.pid = pid
         # Where a service has a user, "launch" is root's, and so are its powers (doc/security.md).
         self.is_root = os.stat(f"/proc/{pid}").st_uid == 0
+        self.since = 0  # the last message that the ledger knew when he came
         self.heard = []  # bytes that he came by
         self.kept = []  # descriptors that came to him
         self.counts = {}

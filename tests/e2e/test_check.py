@@ -46,6 +46,15 @@ def test_what_is_missing(ground, tmp_path, more, line):
     assert status == 1 and line in said, said
 
 
+def test_what_is_missing_in_a_file_that_is_included(ground, tmp_path):
+    os.mkdir(tmp_path / "conf.d")
+    (tmp_path / "conf.d" / "box.conf").write_text(
+        '\nservice box { kind = pipe command = "/nowhere/program" user = "daemon" }\n')
+    status, said = check(ground, str(tmp_path), 'include "conf.d/*.conf"\n')
+    assert status == 1 and said.startswith(
+        f"{tmp_path}/conf.d/box.conf:2: service box.command: "), said
+
+
 def test_a_queue_inside_run(ground, tmp_path):
     status, said = check(ground, str(tmp_path), change=lambda text: text.replace(
         f"{tmp_path}/queue", f"{tmp_path}/run/queue"))

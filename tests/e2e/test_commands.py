@@ -245,11 +245,23 @@ def test_list_filters(node, run):
             (["--recipient", "carl@c.test"], 1), (["--domain", "B.test"], 1),
             (["--domain", "b.test", "--sender", "dora@a.test"], 0), (["--stage", "submit"], 2),
             (["--stage", "arrive"], 0), (["--stage", "remote"], 0), (["--older", "0"], 2),
-            (["--older", "1h"], 0)):
+            (["--older", "1h"], 0), (["--younger", "1h"], 2), (["--younger", "0"], 0),
+            (["--reason", "anything"], 0)):
         assert len(listing(run, mx, *words)) == expected, words
     assert run(mx, "queue", "list", "--older", "soon").returncode == 2
     assert run(mx, "queue", "list", "--bogus").returncode == 2
     assert run(mx, "queue", "bogus").returncode == 2
+
+
+def test_list_in_order(node, run):
+    mx = node(start=False)
+    fill(run, mx)
+    def senders(*words):
+        return [message["sender"][0] for message in listing(run, mx, "--sort", *words)]
+    assert senders("age") == ["a", "d"] and senders("age", "--reverse") == ["d", "a"]
+    assert senders("sender") == senders("domain") == ["a", "d"]
+    assert run(mx, "queue", "list", "--sort", "colour").returncode == 2
+    assert run(mx, "queue", "list", "--reverse").returncode == 2
 
 
 def test_a_message_that_waits(node, run):
@@ -266,6 +278,8 @@ def test_a_message_that_waits(node, run):
     assert delivery["attempts"] == 1 and delivery["status"].startswith("4.")
     text = run(mx, "mailq").stdout.decode()
     assert f"    ({delivery['text']})\n" in text
+    assert listing(run, mx, "--reason", delivery["status"]) == [message]
+    assert listing(run, mx, "--reason", delivery["text"][:10].upper()) == [message]
     stats = json.loads(run(mx, "queue", "stats", "--json").stdout)
     assert stats["preprocessed"]["messages"] == stats["remote"]["messages"] == 1
     assert stats["local maildir"]["messages"] == 0 and stats["oldest"] == message["born"]
@@ -353,6 +367,20 @@ def test_trace_follows_the_bounce(node, run):
 # --- reload, stop ---
 
 
+def test_config(node, run):
+    mx = node(start=False)
+    changed = run(mx, "config", "--changed")
+    assert f"queue = \"{mx.queue}\"  # {mx.conf}:" in changed.stdout.decode()
+    explained = json.loads(run(mx, "config", "--json", "queue").stdout)
+    assert explained["value"] == f'"{mx.queue}"' and explained["change"] == "restart"
+    assert run(mx, "config", "domain", "a.test.service").stdout.startswith(
+        b'domain a.test.service = "')
+    wrong = run(mx, "config", "queu")
+    assert wrong.returncode == 1 and b'did you mean "queue"' in wrong.stderr
+    assert run(mx, "config", "--json").returncode == 2
+    assert run(mx, "config", "--changed", "queue").returncode == 2
+
+
 def test_reload(node, run):
     mx = node()
     mark = mx.log.mark()
@@ -412,7 +440,8 @@ def test_completion(node, run, complete):
     assert run(mx, "trigger", "wait", "the.moon").returncode == 0
     for words, expected in (
             (["se"], ["sendmail", "serve"]), (["queue", "s"], ["show", "stats"]),
-            (["queue", "list", "--s"], ["--sender", "--stage"]),
+            (["queue", "list", "--s"], ["--sender", "--sort", "--stage"]),
+            (["queue", "list", "--sort", "s"], ["sender", "size"]),
             (["queue", "stats", "--by", ""], ["destination", "reason"]),
             (["enqueue", "-s", "a"], ["arrive"]),
             (["trigger", "release", "the"], ["the.moon"]),

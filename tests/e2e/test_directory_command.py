@@ -48,6 +48,57 @@ def test_records_come_and_go(command):
         1, "", "stagepost directory get: there is no address ann@example.org\n")
 
 
+def test_what_dangles_is_told(command):
+    """By put, which makes the record all the same, and by check, until it is there."""
+    def put(*words):
+        status, told, warnings = command("put", *words)
+        assert (status, told) == (0, ""), warnings
+        return warnings.replace("stagepost directory put: warning: ", "").splitlines()
+
+    def check():
+        status, told, errors = command("check")
+        assert (status, errors) == (1 if told else 0, ""), errors
+        return told.splitlines()
+
+    assert not check()
+    assert put("ann@a.test", "kind=mailbox") == ["its domain is none of ours"]
+    assert put("--table", "domain", "a.test", "kind=local", "service=elsewhere") == [
+        'postmaster@a.test: The configuration has no service "elsewhere"']
+    assert put("--table", "domain", "a.test", "kind=local", "service=maildir") == []
+    assert not check()
+    assert put("--table", "domain", "b.test", "kind=alias", "target=c.test") == [
+        "c.test: there is no such record"]
+    assert put("x@a.test", "kind=forward", "target=ann@a.test", "target=gone@a.test") == [
+        "gone@a.test: No such user here"]
+    assert put("y@a.test", "kind=alias", "target=z@a.test") == ["z@a.test: No such user here"]
+    assert put("z@a.test", "kind=alias", "target=y@a.test") == [
+        "The address leads to itself: z@a.test > y@a.test > z@a.test"]
+    assert put("u@a.test", "kind=mailbox", "user=ute") == [
+        'The directory has no user "ute", whose mailbox it is']
+    assert put("--table", "user", "ute", "server=s1") == ["s1: there is no such record"]
+    assert put("--table", "server", "s1", "service=gone") == [
+        "gone: the configuration has no such service"]
+    assert put("all@a.test", "kind=list", "owner=boss@a.test") == ["boss@a.test: No such user here"]
+    assert put("--table", "member", "all@a.test left@a.test") == ["left@a.test: No such user here"]
+    assert put("--table", "member", "none@a.test ann@b.example") == [
+        "none@a.test: there is no such record"]
+    assert put("@a.test", "kind=forward", "target=x@elsewhere.test") == []
+    assert put("@a.test", "kind=refused", "text=Nobody") == []
+    assert put("old@a.test", "kind=refused", "text=Ann has left") == []
+    assert command("del", "@a.test")[0] == 0
+    assert sorted(check()) == sorted([
+        "domain b.test: c.test: there is no such record",
+        "address all@a.test: boss@a.test: No such user here",
+        'address u@a.test: The configuration has no service "gone"',
+        "address x@a.test: gone@a.test: No such user here",
+        "address y@a.test: The address leads to itself: y@a.test > z@a.test > y@a.test",
+        "address z@a.test: The address leads to itself: z@a.test > y@a.test > z@a.test",
+        "member all@a.test left@a.test: left@a.test: No such user here",
+        "member none@a.test ann@b.example: none@a.test: there is no such record",
+        "server s1: gone: the configuration has no such service",
+    ])
+
+
 def test_what_becomes_of_an_address_is_told_in_words(command):
     for words in (["--table", "domain", "a.test", "kind=local", "service=maildir"],
                   ["ann@a.test", "kind=mailbox"],

@@ -391,6 +391,68 @@ def test_list_of_three(mx, records):
     assert len(one.log.find("list_expanded")) == 1
 
 
+def test_log_says_whom_mail_was_for(mx, records):
+    """The address that the sender named, the message's own id; a list's new messages are traced,
+    and what the log has as a number is one."""
+    one = mx()
+    records(one).put("address", "sales@d.test", "kind forward", "target ann@d.test")
+    records(one).list("list@d.test", ["bob@d.test", "carl@d.test"], "owner@d.test")
+    deliver(one, ["sales@d.test", "list@d.test"], b"Message-ID: <1.2=3@client.test>\r\n" + TEXT)
+    accepted = one.log.wait("message_accepted")
+    assert accepted["message_id"] == "<1.2=3@client.test>"
+    assert one.log.wait("delivered", to="ann@d.test")["original"] == "sales@d.test"
+    members = [one.log.wait("delivered", to=f"{name}@d.test") for name in ("bob", "carl")]
+    assert all("original" not in event for event in members)  # the list's message names them
+    one.wait_empty()
+    told = subprocess.run([f"{one.programs}/stagepost", "trace", "--json", accepted["id"],
+                           one.log.path], capture_output=True, check=True, timeout=60).stdout
+    events = [json.loads(line) for line in told.splitlines()]
+    assert {event["to"] for event in events if event["event"] == "delivered"} >= {
+        "ann@d.test", "bob@d.test", "carl@d.test"}
+    assert [event["recipients"] for event in events if "recipients" in event][0] == 2
+    assert {event["id"] for event in events} == {accepted["id"], members[0]["id"]}
+
+
+def test_log_says_whom_was_refused(mx):
+    one = mx(listen="bare_newline = reject")
+    assert reply(one, "nobody@d.test", "anna@client.test").startswith("550 5.1.1")
+    refused = one.log.wait("command_refused")
+    assert refused["from"] == "anna@client.test" and "nobody@d.test" in refused["command"]
+    with Client(one) as client:
+        refusal = client.deliver("anna@client.test", ["ann@d.test", "bob@d.test"],
+                                 b"Message-ID: <4@client.test>\r\n\r\nbare\nfeed\r\n")
+    assert refusal.startswith("550 5.6.11")
+    refused = one.log.wait("message_refused")
+    assert {name: refused[name] for name in ("from", "to", "recipients", "message_id")} == {
+        "from": "anna@client.test", "to": "ann@d.test", "recipients": "2",
+        "message_id": "<4@client.test>"}
+
+
+def test_all_domains_are_in_the_directory(mx, records):
+    """Their host has a postmaster, its users have addresses, and newaliases finds them a domain."""
+    one = mx('default_domain = "d.test"\n')
+    assert reply(one, "Postmaster").startswith("250")
+    assert reply(one, "postmaster@mx.stagepost.test").startswith("250")
+    records(one).put("address", "root@d.test", "kind alias", "target ann@d.test")
+    sendmail = ["-C", one.conf, "-f", "bob", "root"]
+    subprocess.run(as_user() + [f"{one.programs}/stagepost", "sendmail", *sendmail],
+                   input=b"To: root\nSubject: x\n\ny\n", check=True, timeout=60)
+    delivered = one.log.wait("delivered", to="ann@d.test")
+    assert delivered["original"] == "root@d.test"
+    (stored,) = one.maildir("ann@d.test").wait(1)
+    assert b"\nTo: root@d.test\n" in stored and b"Return-Path: <bob@d.test>\n" in stored
+    aliases = f"{one.directory}/aliases"
+    with open(aliases, "w", encoding="ascii") as file:
+        file.write("hostmaster: ann\n")
+    one.settings = one.settings.replace("directory {", f'directory {{ aliases = {{ "{aliases}" }}')
+    one.write_configuration()
+    one.reload()
+    assert "1 aliases" in subprocess.run(
+        as_user() + [f"{one.programs}/stagepost", "newaliases", "-c", one.conf], check=True,
+        capture_output=True, text=True, timeout=60).stdout
+    wait_for_reply(one, "hostmaster@d.test", "250")
+
+
 def test_list_of_five_thousand(mx, records):
     one = mx()
     records(one).put("address", "@d.test", "kind forward", "target ann@d.test")

@@ -3,8 +3,10 @@
 program tests/e2e/dns_search.c."""
 
 import os
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from dns import NameServer, free_port  # noqa: E402
@@ -69,11 +71,32 @@ def test_exchangers():
 
 
 def test_no_name_server():
+    """A closed port, and one that takes questions and says nothing. libunbound takes 11 seconds
+    to give up, so all at once."""
     class Nobody:
         dns_server = f"127.0.0.1@{free_port()}"
-    found = search(Nobody, "exchangers", "example.org")
-    assert found["example.org"] == (
-        "4.4.3 the mail exchangers of example.org: no name server answers it (SERVFAIL)")
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, ThreadPoolExecutor() as pool:
+        udp.bind(("127.0.0.1", 0))
+
+        class Mute:
+            dns_server = f"127.0.0.1@{udp.getsockname()[1]}"
+        closed = pool.submit(search, Nobody, "exchangers", "example.org")
+        relay = pool.submit(search, Nobody, "relay", "relay.example.org")
+        mute = pool.submit(search, Mute, "exchangers", "example.org")
+        for found in closed, mute:
+            assert found.result()["example.org"] == (
+                "4.4.3 the mail exchangers of example.org: no name server answers")
+        assert relay.result()["relay.example.org"] == (
+            "4.4.3 the addresses of relay.example.org: no name server answers")
+
+
+def test_name_server_that_fails():
+    """One that is there, and refuses: another fault than one that is not."""
+    with NameServer(ZONES) as server:
+        found = search(server, "exchangers", "nowhere.example")
+        assert found["nowhere.example"] == (
+            "4.4.3 the mail exchangers of nowhere.example: the name servers answer SERVFAIL")
 
 
 def test_equal_exchangers_are_shuffled():

@@ -82,6 +82,25 @@ def test_reload_takes_a_domain_on(node):
     assert not mx.log.find("process_ended")
 
 
+def test_reload_reads_what_is_included(node):
+    mx = node(relay_from=["127.0.0.2"], settings='include "extra*.conf"\n', start=False)
+    extra = os.path.join(os.path.dirname(mx.conf), "extra.conf")
+    mx.start()
+    with open(extra, "w", encoding="ascii") as conf:
+        conf.write("\nmaxsize = much\n")
+    assert mx.reload("config_refused")["problem"].startswith(f"{extra}:2: maxsize: ")
+    with open(extra, "w", encoding="ascii") as conf:
+        conf.write("maxsize = 4321\n")
+    mx.reload()
+
+    def is_taken():
+        with Client(mx) as client:
+            client.ehlo("c.test")
+            return client.esmtp_features.get("size") == "4321"
+
+    wait_until(is_taken, "the size in the file that is included counts")
+
+
 def test_reload_disturbs_no_delivery(node):
     """What is on its way into mailboxes is neither stopped nor done again."""
     mx = node()

@@ -27,7 +27,7 @@ from taken import FORGED, Taken
 from taken_judge import PEACE, SPARES, Watch, corrupt_wrongly, leaks, lost_wrongly, names
 from test_check_running import check
 from common.holdings import all_queued
-from common.ledger import Generator, Ledger, judge, make_named_message
+from common.ledger import MARK, Generator, Ledger, judge, make_named_message
 from common.record import record
 
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
@@ -46,7 +46,7 @@ BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue
 NUMBERS = {"smtpd": 2 * SESSIONS // 2 + 4 * 128}
 # Of triggers that he names, whose they are.
 TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
-MADE_UP = ("probe", "thief", "anna", "a>")  # recipients
+MADE_UP = {"probe", "thief", "anna", "a>"}  # recipients
 LEAST_MAIL = 2  # of all, while no address is known
 LEAST = 10  # acts, that he be worth his time
 QUIET = 15  # and what can be delivered is
@@ -114,11 +114,12 @@ def ledger():
         made.close()
 
 
-def hold(mx, program, seed, end):
+def hold(mx, ledger, program, seed, end):
     """One process from its start to its end, or until END: who took it over, what he did."""
     (pid, *_) = mx.pids(program)
     mark = mx.log.mark()
     taken = Taken(mx, program, pid, seed)
+    taken.since = max(ledger.known, default=0)  # it has stopped: what it was sent before has begun
     watch = Watch(mx, pid)
     try:
         while time.monotonic() < end and taken.act():
@@ -143,7 +144,7 @@ def take_over(scene, ledger, program, seed):
     end = time.monotonic() + SECONDS
     lives, watch = [], None
     while not lives or time.monotonic() < end:
-        taken, watch = hold(mx, program, f"{seed} {len(lives)}", end)
+        taken, watch = hold(mx, ledger, program, f"{seed} {len(lives)}", end)
         lives.append(taken)
     until = max(ledger.known, default=0)
     complaints = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
@@ -165,7 +166,7 @@ def take_over(scene, ledger, program, seed):
                      program not in TRIGGERS.get(name, ())]
     if acts < LEAST:
         problems.append(f"only {acts} acts: {[taken.acts for taken in lives]}")
-    problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known, since)]
+    problems += [leak for taken in lives for leak in leaks(program, taken, ledger.known)]
     return lives, watch, acts, problems, (since, until), complaints
 
 
@@ -187,6 +188,21 @@ def reports(scene):
     folder = os.path.join(scene.mx.mail, SENDERS)
     for box in os.listdir(folder) if os.path.isdir(folder) else ():
         yield from scene.mx.maildir(f"{box}@{SENDERS}").messages()
+
+
+def is_made_up(recipients, text):
+    """Whether it is the probe, or forged: nobody of the ledger is among the recipients. A queued
+    message all of whose recipients are done has none."""
+    return {to.partition("@")[0] for to in recipients} <= MADE_UP and (
+        len(recipients) > 0 or MARK not in text)
+
+
+def judged(scene, ledger):
+    """The node has stopped: what is looked at on its way from the queue to a mailbox is in neither,
+    and its file another's."""
+    copies = [({to}, text) for to, text, _ in scene.copies()]
+    return judge(ledger, [(*to, text) for to, text in copies if not is_made_up(to, text)],
+                 [one for one in all_queued(scene.mx) if not is_made_up(*one)], reports(scene))
 
 
 def campaign(scene, ledger, programs, extra=None, least=SECONDS):
@@ -216,8 +232,11 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS):
     settle(scene)
     status, out, errors = check(mx, "--json")
     problems += [f"check --running: {line}" for line in out.splitlines()]
-    copies = [(to, text) for to, text, _ in scene.copies() if to.partition("@")[0] not in MADE_UP]
-    verdict = judge(ledger, copies, all_queued(mx), reports(scene))
+    try:
+        mx.stop()
+    except AssertionError as error:
+        problems.append(f"it does not stop as it should: {error}")
+    verdict = judged(scene, ledger)
     lost = list(lost_wrongly(verdict, spans))
     corrupt = list(corrupt_wrongly(verdict, spans))
     assert verdict.accepted > least * len(programs), "the load was too small to mean anything"
@@ -261,8 +280,8 @@ def test_with_ldap(node, ground, ledger, capsys):
             path=f"{data}/ldap.db", url=server.url, base=BASE, reader=slapd.READER,
             password=f"{data}/password"))
         made.mx.start().log.wait("ldap_followed")
-        said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
-        made.close()
+        with contextlib.closing(made):
+            said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
         conclude(said, capsys, "inside-ldap", "What follows LDAP is taken over")
     finally:
         server.stop()
@@ -280,6 +299,6 @@ def test_with_postgresql(node, ground, ledger, capsys):
         made = make_scene(node, "directory { backend = postgresql  database = "
                           f'{{ "{server.conninfo()}" }} }}\n')
         made.mx.start().log.wait("store_connected", role="read")
-        said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
-        made.close()
+        with contextlib.closing(made):
+            said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
         conclude(said, capsys, "inside-postgresql", "What asks PostgreSQL is taken over")

@@ -24,7 +24,9 @@ class Net:
     def __init__(self):
         os.makedirs("/run/netns", exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "netns", "/run/netns"], check=True, timeout=10)
-        ip("link", "add", "stagepost0", "type", "bridge")
+        # an address of its own: else it is its ports' lowest, and who was there before a port
+        # came with a lower one speaks to nobody for up to 13 s
+        ip("link", "add", "stagepost0", "address", "02:00:00:00:00:01", "type", "bridge")
         ip("addr", "add", f"{BRIDGE}/24", "dev", "stagepost0")
         ip("link", "set", "stagepost0", "up")
         self.addresses = {}

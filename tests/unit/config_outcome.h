@@ -29,6 +29,19 @@ static inline struct config *config_of(const char *text)
 	return config;
 }
 
+/* What is in FILE; or -errno. */
+static inline int load_config(const char *file, struct config **config_out,
+			      struct config_problems *problems)
+{
+	struct buffer text = {0};
+	int error = config_read(file, &text, problems);
+
+	if (error == 0)
+		error = config_parse(file, buffer_view(&text), config_out, problems);
+	buffer_clear(&text);
+	return error;
+}
+
 /* What config_print() says of TEXT when it is right, otherwise its problems. */
 static inline struct buffer outcome_of(struct str text)
 {

@@ -25,6 +25,11 @@ const struct config expand_config = {.hostname = "mx1.example.org",
 const struct config expand_no_domains = {
 	.hostname = "mx1.example.org", .services = services, .service_count = COUNT_OF(services)};
 
+const struct config expand_default_domain = {.hostname = "mx1.example.org",
+					     .default_domain = "alias.example",
+					     .services = services,
+					     .service_count = COUNT_OF(services)};
+
 static void add_text(char **text, struct str more)
 {
 	struct buffer joined = {0};

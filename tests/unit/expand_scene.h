@@ -11,7 +11,8 @@
 
 /* Domains example.org, where everybody exists, and listed.example; three services. */
 extern const struct config expand_config;
-extern const struct config expand_no_domains; /* the same without domains */
+extern const struct config expand_no_domains;     /* the same without domains */
+extern const struct config expand_default_domain; /* without, but alias.example is the default */
 
 struct answer {
 	unsigned count;

@@ -47,7 +47,7 @@ static void the_example_parses(void **state)
 	struct config *c = NULL;
 
 	(void)state;
-	assert_int_equal(config_load(getenv("EXAMPLE"), &c, &problems), 0);
+	assert_int_equal(load_config(getenv("EXAMPLE"), &c, &problems), 0);
 	assert_int_equal(c->listen_count, 2);
 	assert_int_equal(c->listens[0].address_count, 2);
 	assert_string_equal(c->listens[0].addresses[1].text, "[::]:25");
@@ -305,13 +305,13 @@ static void unreadable_files_are_reported(void **state)
 	struct buffer out = {0};
 
 	(void)state;
-	assert_int_equal(config_load("/nonexistent", &config, &problems), -ENOENT);
+	assert_int_equal(load_config("/nonexistent", &config, &problems), -ENOENT);
 	config_problems_print(&problems, "f", &out);
 	config_problems_clear(&problems);
-	assert_int_equal(config_load("/", &config, &problems), -EISDIR);
+	assert_int_equal(load_config("/", &config, &problems), -EISDIR);
 	config_problems_print(&problems, "f", &out);
 	config_problems_clear(&problems);
-	assert_int_equal(config_load("/dev/zero", &config, &problems), -EINVAL);
+	assert_int_equal(load_config("/dev/zero", &config, &problems), -EINVAL);
 	config_problems_print(&problems, "f", &out);
 	config_problems_clear(&problems);
 	assert_true(str_equal(buffer_view(&out),

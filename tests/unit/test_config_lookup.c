@@ -222,6 +222,8 @@ static void parts_are_found_by_their_names(void **state)
 	struct config *home = config_of(HOST BOX "domain a.test { service = box }\n"
 						 "domain mx.example.org { service = box }\n");
 	struct config *bare = config_of(HOST);
+	struct config *given = config_of(HOST BOX "default_domain = \"B\303\274cher.test\"\n"
+						  "domain a.test { service = box }\n");
 
 	(void)state;
 	assert_string_equal(config_service_find(config, STR("own"))->name, "own");
@@ -238,9 +240,14 @@ static void parts_are_found_by_their_names(void **state)
 	assert_string_equal(config_default_domain(config), "a.test");
 	assert_string_equal(config_default_domain(home), "mx.example.org");
 	assert_string_equal(config_default_domain(bare), "mx.example.org");
+	assert_string_equal(config_default_domain(given), "xn--bcher-kva.test");
+	assert_string_equal(config_users_domain(given), "xn--bcher-kva.test");
+	assert_string_equal(config->default_domain, "");
+	assert_string_equal(config_users_domain(config), "mx.example.org");
 	config_free(config);
 	config_free(home);
 	config_free(bare);
+	config_free(given);
 }
 
 /* What is printed of them is what they are. */

@@ -16,8 +16,12 @@ static struct config_domain domains[] = {
 	 .address_count = COUNT_OF(listed)},
 	{.name = "xn--bcher-kva.example", .service = &services[0]},
 };
-static const struct config config = {
-	.hostname = "mx1.example.org", .domains = domains, .domain_count = COUNT_OF(domains)};
+static const struct config_domain *domain_index[] = {&domains[0], &domains[1],
+						     &domains[2]}; /* by name */
+static const struct config config = {.hostname = "mx1.example.org",
+				     .domains = domains,
+				     .domain_count = COUNT_OF(domains),
+				     .domain_index = domain_index};
 
 static struct directory_result last; /* of the last question; its texts are gone */
 static struct directory_target target;
@@ -156,6 +160,10 @@ static void without_domains_there_is_no_postmaster(void **state)
 	static const struct config empty = {.hostname = "mx1.example.org"};
 
 	(void)state;
+	/* a domain that is not configured is none of ours: without a directory nobody has it */
+	look_up(&(struct config){.hostname = "mx1.example.org", .default_domain = "d.test"},
+		"postmaster");
+	assert_string_equal(last.verdict.status, "5.1.1");
 	look_up(&empty, "postmaster");
 	assert_string_equal(last.verdict.status, "5.1.1");
 }

@@ -252,6 +252,11 @@ static const struct reading postfix_readings[] = {
 	{"@a.example all@b.example\n", "1 " FORWARD("@a.example", "all@b.example")},
 	{"@a.example @b.example\n", "1 domain a.example kind=alias target=b.example\n"},
 	{"a.example anything at all\n", "1 domain a.example kind=local\n"},
+	/* Postfix wants both for an alias domain, in any order */
+	{"a.example x\n@A.example @b.example\nc.example x\n",
+	 "2 domain a.example kind=alias target=b.example\n3 domain c.example kind=local\n"},
+	{"@a.example @b.example\nA.EXAMPLE x\n",
+	 "1 domain a.example kind=alias target=b.example\n"},
 	{"ann bob@b.example\n", "1 " FORWARD("ann" D, "bob@b.example")},
 	{"\"a b\"@a.example c\n", "1 " FORWARD("\"a b\"@a.example", "c" D)},
 	{"a.example bob@b.example\n", "1! \"a.example\" could be a domain or a user: write @DOMAIN "

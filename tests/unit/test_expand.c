@@ -235,6 +235,29 @@ static void without_a_store_the_configuration_answers(void **state)
 	answer_free(&answer);
 }
 
+/* Where all domains are the directory's: through it, here an alias, to the last one. */
+static void the_host_s_postmaster_is_that_of_the_default_domain(void **state)
+{
+	(void)state;
+	for (int is_late = 0; is_late <= 1; is_late++) {
+		struct scene scene;
+
+		scene_open(&scene, is_late);
+		directory_expander_configure(scene.expander, &expand_default_domain);
+		scene_ask(&scene, "postmaster@mx1.example.org");
+		assert_string_equal(scene.answer.results, "local maildir postmaster@d.example");
+		assert_string_equal(scene.answer.depends,
+				    "domain mx1.example.org; domain alias.example; domain "
+				    "d.example; address postmaster@d.example; address @d.example");
+		scene_ask(&scene, "ann@mx1.example.org");
+		assert_string_equal(scene.answer.results, "elsewhere");
+		memory_store_put(scene.store, "domain mx1.example.org|kind local|service other");
+		scene_ask(&scene, "postmaster");
+		assert_string_equal(scene.answer.results, "local other postmaster@mx1.example.org");
+		scene_close(&scene);
+	}
+}
+
 static void answers_say_on_what_they_depend(void **state)
 {
 	static const struct {
@@ -280,6 +303,7 @@ int main(void)
 		cmocka_unit_test(many_are_under_way),
 		cmocka_unit_test(without_a_store_the_configuration_answers),
 		cmocka_unit_test(answers_say_on_what_they_depend),
+		cmocka_unit_test(the_host_s_postmaster_is_that_of_the_default_domain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,6 +366,7 @@ static void assert_completed(const char *input, const char *full_name, const cha
 	struct inject_header header = read_header(input);
 	const struct inject_completion completion = {
 		.hostname = HOST,
+		.domain = HOST,
 		.from = STR("me@host.test"),
 		.full_name = str_from(full_name),
 		.id = {7, 0x10},

@@ -121,11 +121,46 @@ static void a_delay_is_told_when_it_is_due(void **state)
 	}
 }
 
+/* Names of services and users, and the addresses behind an address, are the log's. */
+static void a_sender_is_told_nothing_of_our_inside(void **state)
+{
+	static const struct {
+		enum queue_route route;
+		const char *status;
+		bool is_told;
+	} cases[] = {
+		{QUEUE_ROUTE_NONE, "4.3.5", false},  {QUEUE_ROUTE_NONE, "5.4.6", false},
+		{QUEUE_ROUTE_NONE, "4.4.3", false},  {QUEUE_ROUTE_NONE, "5.4.7", false},
+		{QUEUE_ROUTE_NONE, "5.1.1", true},   {QUEUE_ROUTE_LOCAL, "4.3.5", false},
+		{QUEUE_ROUTE_LOCAL, "5.4.6", true},  {QUEUE_ROUTE_LOCAL, "5.2.2", true},
+		{QUEUE_ROUTE_REMOTE, "4.3.5", true}, {QUEUE_ROUTE_REMOTE, "4.4.3", true},
+		{QUEUE_ROUTE_REMOTE, "5.4.6", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup("s@s.example", 0, QUEUE_FAIL);
+		const struct bounce_outcome *outcomes;
+		size_t count;
+
+		fixture->delivery.route = cases[i].route;
+		fixture->delivery.status = str_from(cases[i].status);
+		fixture->delivery.text = STR("service dovecot");
+		outcomes = notice_collect_end(&fixture->control, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(str_equal(outcomes[0].text, STR("service dovecot")),
+				 cases[i].is_told);
+		assert_true(outcomes[0].text.length > 0);
+		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_end_is_told_to_those_who_want_it),
 		cmocka_unit_test(a_delay_is_told_when_it_is_due),
+		cmocka_unit_test(a_sender_is_told_nothing_of_our_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

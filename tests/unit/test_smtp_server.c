@@ -11,7 +11,17 @@ struct told {
 	unsigned code;
 	bool is_message;
 	char command[100];
+	char from[100]; /* "-" outside of a transaction */
+	char message_id[100];
 };
+
+static void keep_text(char kept[100], struct str text)
+{
+	assert_true(text.length < 100);
+	memset(kept, 0, 100);
+	if (text.length > 0)
+		memcpy(kept, text.data, text.length);
+}
 
 static void tell(void *context, const struct smtp_refusal *refusal)
 {
@@ -20,10 +30,9 @@ static void tell(void *context, const struct smtp_refusal *refusal)
 	told->count++;
 	told->code = refusal->code;
 	told->is_message = refusal->is_message;
-	assert_true(refusal->command.length < sizeof told->command);
-	memset(told->command, 0, sizeof told->command);
-	if (refusal->command.length > 0)
-		memcpy(told->command, refusal->command.data, refusal->command.length);
+	keep_text(told->command, refusal->command);
+	keep_text(told->from, refusal->envelope != NULL ? refusal->envelope->sender : STR("-"));
+	keep_text(told->message_id, refusal->message_id);
 }
 
 static const struct smtp_service service = {
@@ -151,8 +160,10 @@ static void every_refusal_is_told_once(void **state)
 	assert_int_equal(told.count, 1);
 	assert_int_equal(told.code, 500);
 	assert_string_equal(told.command, "FOO bar");
-	feed(server, "MAIL FROM:<>\r\nRCPT TO:<a@b>\r\n");
+	assert_string_equal(told.from, "-");
+	feed(server, "MAIL FROM:<l@x>\r\nRCPT TO:<a@b>\r\n");
 	answer(server, "4.3.0");
+	assert_string_equal(told.from, "l@x");
 	assert_int_equal(told.count, 2);
 	assert_int_equal(told.code, 451);
 	assert_string_equal(told.command, "RCPT TO:<a@b>");
@@ -160,8 +171,10 @@ static void every_refusal_is_told_once(void **state)
 	answer(server, "2.1.5");
 	feed(server, "DATA\r\n");
 	smtp_server_answer_open(server, (struct mail_id){7, 1});
-	feed(server, "a\nb\r\n.\r\n");
+	feed(server, "Message-ID: <1@x>\r\n\r\na\nb\r\n.\r\n");
 	assert_int_equal(told.count, 3);
+	assert_string_equal(told.from, "l@x");
+	assert_string_equal(told.message_id, "<1@x>");
 	assert_int_equal(told.code, 550);
 	assert_true(told.is_message);
 	assert_string_equal(told.command, "");
@@ -170,6 +183,52 @@ static void every_refusal_is_told_once(void **state)
 	assert_int_equal(told.code, 421);
 	assert_false(told.is_message);
 	smtp_server_free(server);
+}
+
+/* Whole, and a byte at a time. */
+static void assert_message_id(const char *message, const char *expected)
+{
+	for (size_t piece = strlen(message); piece > 0; piece = piece > 1 ? 1 : 0) {
+		struct smtp_server *server = greeted_server();
+		struct str found;
+
+		feed(server, "MAIL FROM:<>\r\nRCPT TO:<a@b>\r\n");
+		answer(server, "2.1.5");
+		feed(server, "DATA\r\n");
+		smtp_server_answer_open(server, (struct mail_id){7, 1});
+		for (size_t i = 0; i < strlen(message); i += piece)
+			assert_int_equal(smtp_server_input(server, message + i, piece), piece);
+		found = expect(server, SMTP_QUESTION_COMMIT)->message_id;
+		if (!str_equal(found, str_from(expected)))
+			fail_msg("of \"%s\": \"" STR_FORMAT "\", not \"%s\"", message,
+				 STR_ARGUMENTS(found), expected);
+		smtp_server_free(server);
+	}
+}
+
+static void a_message_tells_its_id(void **state)
+{
+	static const char *const cases[][2] = {
+		{"Message-ID: <1@x>\r\n\r\n.\r\n", "<1@x>"},
+		{"a: b\r\nmessage-id:<1@x>  \r\nc: d\r\n\r\n.\r\n", "<1@x>"},
+		{"Message-ID:\r\n <1@x>\r\nSubject: y\r\n\r\n.\r\n", "<1@x>"},
+		{"Message-ID:\r\n\t<1@x>\r\n\r\nz\r\n.\r\n", "<1@x>"},
+		{"Message-ID: <1@x>\r\nMessage-ID: <2@x>\r\n\r\n.\r\n", "<1@x>"},
+		{"Message-ID: <1@x>\r\na: b\r\n c\r\nMessage-ID: <2@x>\r\n d\r\n.\r\n", "<1@x>"},
+		{"a: b\r\n Message-ID: <1@x>\r\n\r\n.\r\n", ""},
+		{"a: b\r\n\r\nMessage-ID: <1@x>\r\n.\r\n", ""},
+		{"X-Message-ID: <1@x>\r\nMessage-IDs: <2@x>\r\nMessage-I\r\n\r\n.\r\n", ""},
+		{"Message-ID:\r\n\r\n.\r\n", ""},
+	};
+	char long_id[1000];
+	char kept[251];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_message_id(cases[i][0], cases[i][1]);
+	snprintf(long_id, sizeof long_id, "Message-ID:%0800d\r\n\r\n.\r\n", 0);
+	snprintf(kept, sizeof kept, "%0250d", 0);
+	assert_message_id(long_id, kept);
 }
 
 static void assert_output(struct smtp_server *server, const char *expected)
@@ -253,6 +312,7 @@ int main(void)
 		cmocka_unit_test(questions_carry_what_they_ask),
 		cmocka_unit_test(timeouts_follow_the_state),
 		cmocka_unit_test(every_refusal_is_told_once),
+		cmocka_unit_test(a_message_tells_its_id),
 		cmocka_unit_test(a_client_is_turned_away),
 		cmocka_unit_test(a_waiting_session_takes_little_memory),
 	};

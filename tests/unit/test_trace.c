@@ -117,9 +117,9 @@ static void test_story(void **state)
 			    "2026-11-20T08:00:04.000000Z 7-a send[1]: bounced to <a@b.c> as 9-b\n"
 			    "2026-11-20T08:00:05.000000Z 9-b send[1]: delivered to <a@b.c> by "
 			    "maildir: 2.0.0 stored\n");
-	/* a list's mail may be many messages: each has its own story */
 	assert_story("11-a", "2026-11-20T08:00:07.000000Z 11-a list[3]: sent on to 1000 members of "
-			     "<l@b.c> from <o@b.c> as 12-b\n");
+			     "<l@b.c> from <o@b.c> as 12-b\n"
+			     "2026-11-20T08:00:08.000000Z 12-b queue[2]: queued at submit\n");
 	assert_story("12-b", "2026-11-20T08:00:07.000000Z 11-a list[3]: sent on to 1000 members of "
 			     "<l@b.c> from <o@b.c> as 12-b\n"
 			     "2026-11-20T08:00:08.000000Z 12-b queue[2]: queued at submit\n");
@@ -146,6 +146,13 @@ static void test_where_it_came_from(void **state)
 	assert_told("time=T process=p event=message_accepted id=7-a client=192.0.2.7 helo=h "
 		    "from=a@b.c recipients=2 size=9",
 		    "T p: accepted from 192.0.2.7 (h): from <a@b.c>, 2 recipients, 9 bytes\n");
+	assert_told("time=T process=p event=message_accepted id=7-a client=192.0.2.7 helo=h "
+		    "from=a@b.c recipients=2 size=9 message_id=<1@b.c>",
+		    "T p: accepted from 192.0.2.7 (h): from <a@b.c>, 2 recipients, 9 bytes, "
+		    "Message-ID <1@b.c>\n");
+	assert_told("time=T process=p event=delivered id=7-a to=m@b.c by=maildir status=2.0.0 "
+		    "text=stored until=- original=a@b.c",
+		    "T p: delivered to <m@b.c> by maildir for <a@b.c>: 2.0.0 stored\n");
 	assert_told("time=T process=p event=message_accepted id=7-a uid=1000 user=lisa "
 		    "from=a@b.c recipients=2 size=9",
 		    "T p: accepted from user lisa (uid 1000): from <a@b.c>, 2 recipients, 9 "
@@ -176,12 +183,42 @@ static void test_tell(void **state)
 	arena_free(arena);
 }
 
+/* What was a number is one, what only looks like it is not, in either format. */
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *line;
+		const char *expected;
+	} cases[] = {
+		{"time=T a=12 b=\"12\" c=-3 d=0",
+		 "{\"time\":\"T\",\"a\":12,\"b\":\"12\",\"c\":-3,\"d\":0}\n"},
+		{"time=T a=07 b=1.0 c=- d=2x",
+		 "{\"time\":\"T\",\"a\":\"07\",\"b\":\"1.0\",\"c\":\"-\",\"d\":\"2x\"}\n"},
+		{"time=T a=18446744073709551615 b=18446744073709551616",
+		 "{\"time\":\"T\",\"a\":18446744073709551615,\"b\":\"18446744073709551616\"}\n"},
+		{"{\"time\":\"T\",\"a\":12,\"b\":\"12\",\"c\":true}",
+		 "{\"time\":\"T\",\"a\":12,\"b\":\"12\",\"c\":\"true\"}\n"},
+	};
+	struct buffer out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct arena *arena = arena_new();
+		struct log_line line;
+
+		assert_true(log_line_parse(arena, str_from(cases[i].line), &line));
+		trace_tell_json(&line, &out);
+		assert_text(&out, cases[i].expected);
+		arena_free(arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json),  cmocka_unit_test(test_line),
 		cmocka_unit_test(test_story), cmocka_unit_test(test_where_it_came_from),
-		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_tell),  cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

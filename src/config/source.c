@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: ISC
+/*
+ * The files of a configuration, as one text.
+ *
+ * What a file includes is put in the place of its statement, between lines that say from which
+ * line of which file the next ones are: "#\f12 /etc/stagepost.conf". They are comments to whoever
+ * parses the text, and so it can be handed on to other processes as it is.
+ */
+#include "base/panic.h"
+#include "config/internal.h"
+#include "config/token.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	DEPTH_MAX = 8,
+	FILES_MAX = 1000,
+	MARKS_MAX = 2 * FILES_MAX + 2, /* before and after each */
+};
+
+static const char MARK[] = "#\f";
+
+/* A file that is being read, and the one that includes it. */
+struct level {
+	const char *file;
+	const struct level *above;
+	dev_t device;
+	ino_t number;
+	unsigned depth;
+};
+
+struct source {
+	struct buffer *out;
+	struct config_problems *problems;
+	size_t files;
+};
+
+/* The statement "include PATTERN". */
+struct include {
+	const struct level *level;
+	struct str text; /* the pattern as it stands there */
+	unsigned line;
+};
+
+static void report(struct source *source, const struct level *level, unsigned line,
+		   struct str found, const char *message, const char *allowed)
+{
+	source->problems->file = level->above != NULL ? level->file : NULL;
+	config_problem_add(source->problems, line, NULL, found, message, allowed);
+	source->problems->file = NULL;
+}
+
+static void report_include(struct source *source, const struct include *include,
+			   const char *message, const char *allowed)
+{
+	report(source, include->level, include->line, include->text, message, allowed);
+}
+
+/* --- reading a file --- */
+
+/* Up to one byte more than is allowed, so that it is seen that there is more. */
+static int read_all(int descriptor, struct buffer *text)
+{
+	while (text->length <= CONFIG_TEXT_MAX) {
+		ssize_t count = read(descriptor, buffer_reserve(text, 65536), 65536);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			return 0;
+		buffer_commit(text, (size_t)count);
+	}
+	return 0;
+}
+
+static int read_file(struct level *level, struct buffer *text)
+{
+	struct stat status;
+	int descriptor;
+	int result;
+
+	do
+		descriptor = open(level->file, O_RDONLY | O_CLOEXEC);
+	while (descriptor < 0 && errno == EINTR);
+	if (descriptor < 0)
+		return -errno;
+	result = fstat(descriptor, &status) < 0 ? -errno : read_all(descriptor, text);
+	close(descriptor);
+	if (result == 0) {
+		level->device = status.st_dev;
+		level->number = status.st_ino;
+	}
+	return result;
+}
+
+/* --- what is included --- */
+
+static void mark(struct source *source, const char *file, unsigned line)
+{
+	const struct buffer *out = source->out;
+
+	if (out->length > 0 && buffer_data(out)[out->length - 1] != '\n')
+		buffer_append_byte(source->out, '\n');
+	buffer_append_format(source->out, "%s%u %s\n", MARK, line, file);
+}
+
+static void take_text(struct source *source, const struct level *level, struct str text);
+
+static bool is_being_read(const struct level *level)
+{
+	for (const struct level *above = level->above; above != NULL; above = above->above)
+		if (above->device == level->device && above->number == level->number)
+			return true;
+	return false;
+}
+
+static void take_file(struct source *source, const struct include *include, const char *file)
+{
+	struct level level = {
+		.file = file, .above = include->level, .depth = include->level->depth + 1};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error = strpbrk(file, "\n\r") != NULL ? -EINVAL : read_file(&level, &text);
+	struct include named = {include->level, str_from(file), include->line};
+
+	if (error < 0)
+		report_include(source, &named, strerrordesc_np(-error), NULL);
+	else if (is_being_read(&level))
+		report_include(source, &named, "this file includes itself", NULL);
+	else if (++source->files > FILES_MAX)
+		report_include(source, &named, "too many files are included", "at most 1000");
+	else if (source->out->length + text.length > CONFIG_TEXT_MAX)
+		report_include(source, &named, "the files are too large", "at most 4 MiB together");
+	else {
+		mark(source, file, 1);
+		take_text(source, &level, buffer_view(&text));
+	}
+}
+
+static const char *from_folder_of(struct arena *arena, const char *file, const char *pattern)
+{
+	const char *slash = strrchr(file, '/');
+	struct buffer path = {0};
+	const char *copy;
+
+	if (*pattern == '/' || slash == NULL)
+		return pattern;
+	buffer_append_str(&path, str_slice(file, (size_t)(slash + 1 - file)));
+	buffer_append_string(&path, pattern);
+	copy = arena_copy(arena, buffer_view(&path));
+	buffer_clear(&path);
+	return copy;
+}
+
+static void take_pattern(struct source *source, const struct include *include, const char *pattern)
+{
+	glob_t found = {0};
+	int error = glob(pattern, GLOB_ERR, NULL, &found);
+
+	if (error == GLOB_NOSPACE)
+		panic("out of memory");
+	if (error == GLOB_ABORTED)
+		report_include(source, include, strerrordesc_np(errno), NULL);
+	for (size_t i = 0; error == 0 && i < found.gl_pathc && source->files <= FILES_MAX; i++)
+		take_file(source, include, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static void take_include(struct source *source, const struct include *include, const char *value)
+{
+	struct arena *arena = arena_new();
+	const char *path = from_folder_of(arena, include->level->file, value);
+
+	if (*value == '\0')
+		report_include(source, include, "a file is not named", "a path, or a pattern");
+	else if (include->level->depth == DEPTH_MAX)
+		report_include(source, include, "files include files too deep", "at most 8 deep");
+	else if (strpbrk(path, "*?[") != NULL)
+		take_pattern(source, include, path);
+	else
+		take_file(source, include, path);
+	arena_free(arena);
+}
+
+/* --- where it is included --- */
+
+struct walk {
+	struct source *source;
+	const struct level *level;
+	struct config_reader in;
+	size_t taken; /* bytes of the text that are in the output */
+	size_t braces;
+	unsigned brace_line; /* of the first that is open */
+};
+
+static void take_until(struct walk *walk, size_t end)
+{
+	buffer_append_str(walk->source->out,
+			  str_slice(walk->in.text.data + walk->taken, end - walk->taken));
+	walk->taken = end;
+}
+
+/* Behind the word "include", NAME. */
+static void on_include(struct walk *walk, const struct config_token *name)
+{
+	const struct config_token *token = &walk->in.token;
+	struct include include = {walk->level, config_token_text(&walk->in, token), token->line};
+	struct arena *arena;
+
+	if ((token->kind != TOKEN_WORD && token->kind != TOKEN_STRING) || token->line != name->line)
+		return; /* the parser says what is wrong */
+	if (walk->braces > 0) {
+		report_include(walk->source, &include, "include stands inside of a section", NULL);
+		return;
+	}
+	arena = arena_new();
+	if (walk->source->out->length == 0) /* now it matters of which file these lines are */
+		mark(walk->source, walk->level->file, 1);
+	take_until(walk, name->start);
+	take_include(walk->source, &include, config_token_value(&walk->in, token, arena));
+	mark(walk->source, walk->level->file, token->line);
+	walk->taken = token->end;
+	arena_free(arena);
+	config_reader_next(&walk->in);
+}
+
+static void on_token(struct walk *walk, enum token_kind before)
+{
+	struct config_token token = walk->in.token;
+
+	if (token.kind == TOKEN_OPEN && walk->braces++ == 0)
+		walk->brace_line = token.line;
+	if (token.kind == TOKEN_CLOSE && walk->braces > 0)
+		walk->braces--;
+	config_reader_next(&walk->in);
+	if (token.kind == TOKEN_WORD && before != TOKEN_ASSIGN && before != TOKEN_COMMA &&
+	    str_equal(config_token_text(&walk->in, &token), STR("include")))
+		on_include(walk, &token);
+}
+
+/* Each file stands for itself: nothing that begins in one ends in another. */
+static void check_end(struct walk *walk, const struct config_problems *problems)
+{
+	if (walk->in.token.kind == TOKEN_BAD && problems->first != NULL)
+		report(walk->source, walk->level, problems->first->line,
+		       str_from(problems->first->found), problems->first->message,
+		       problems->first->allowed);
+	else if (walk->braces > 0)
+		report(walk->source, walk->level, walk->brace_line, STR(""),
+		       "what begins here has no end in this file", "}");
+}
+
+static void take_text(struct source *source, const struct level *level, struct str text)
+{
+	struct config_problems problems = {0};
+	char *clean = memory_alloc(text.length + 1);
+	struct walk walk = {source, level,
+			    .in = {.text = text, .clean = clean, .line = 1, .problems = &problems}};
+	enum token_kind before = TOKEN_END;
+
+	config_reader_next(&walk.in);
+	while (walk.in.token.kind != TOKEN_END && walk.in.token.kind != TOKEN_BAD) {
+		enum token_kind kind = walk.in.token.kind;
+
+		on_token(&walk, before);
+		before = kind;
+	}
+	take_until(&walk, text.length);
+	if (level->above != NULL) /* else the parser does, with all that is wrong beside */
+		check_end(&walk, &problems);
+	config_problems_clear(&problems);
+	free(clean);
+}
+
+int config_read(const char *file, struct buffer *text_out, struct config_problems *problems)
+{
+	struct source source = {.out = text_out, .problems = problems, .files = 1};
+	struct level level = {.file = file};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	int error = read_file(&level, &text);
+
+	*problems = (struct config_problems){0};
+	if (error < 0) {
+		config_problem_add(problems, 0, NULL, STR(""), strerrordesc_np(-error), NULL);
+		return error;
+	}
+	take_text(&source, &level, buffer_view(&text));
+	return problems->count > 0 ? -EINVAL : 0;
+}
+
+/* --- where a line is from --- */
+
+struct mark { /* a line of the text, and where it is from */
+	unsigned line;
+	struct config_place place;
+};
+
+struct config_lines {
+	struct mark *marks; /* in order */
+	size_t count;
+};
+
+/* "12 FILE" */
+static struct config_place place_of_mark(struct str mark)
+{
+	ptrdiff_t space = str_find(mark, ' ');
+	uint64_t line = 0;
+
+	if (space < 0 || !str_to_u64(str_slice(mark.data, (size_t)space), &line))
+		return (struct config_place){.line = 1};
+	return (struct config_place){str_skip(mark, (size_t)space + 1), (unsigned)line};
+}
+
+const struct config_lines *config_lines_of(struct str text, struct arena *arena)
+{
+	struct config_lines *lines = arena_alloc(arena, sizeof *lines);
+	unsigned line = 1;
+	struct str row;
+
+	if (memmem(text.data, text.length, MARK, sizeof MARK - 1) == NULL)
+		return NULL;
+	lines->marks = arena_alloc(arena, MARKS_MAX * sizeof *lines->marks);
+	while (lines->count < MARKS_MAX && str_split(&text, '\n', &row)) {
+		line++;
+		if (str_starts_with(row, str_from(MARK)))
+			lines->marks[lines->count++] =
+				(struct mark){line, place_of_mark(str_skip(row, sizeof MARK - 1))};
+	}
+	return lines;
+}
+
+struct config_place config_lines_find(const struct config_lines *lines, unsigned line)
+{
+	const struct mark *mark = NULL;
+	size_t below = 0;
+	size_t above = lines != NULL ? lines->count : 0;
+
+	while (below < above) {
+		size_t middle = (below + above) / 2;
+
+		if (lines->marks[middle].line <= line) {
+			mark = &lines->marks[middle];
+			below = middle + 1;
+		} else {
+			above = middle;
+		}
+	}
+	if (mark == NULL || line == 0)
+		return (struct config_place){.line = line};
+	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
+}

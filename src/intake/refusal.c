@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: ISC
+#include "intake/internal.h"
+#include "log/event.h"
+
+static struct str first_line(struct str text)
+{
+	struct str line;
+
+	return str_split(&text, '\n', &line) ? line : text;
+}
+
+static void log_command(struct intake_session *session, const struct smtp_refusal *refusal,
+			const char *text)
+{
+	const struct log_field none = {LOG_FIELD_END};
+	const struct mail_envelope *envelope = refusal->envelope;
+
+	/* two bytes make a line of a hundred: a session may have only so many */
+	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
+		return;
+	log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
+		  log_str("helo", smtp_server_helo(session->server)),
+		  log_number("code", refusal->code),
+		  log_string("status", refusal->status != NULL ? refusal->status : "-"),
+		  log_string("text", text), log_str("command", first_line(refusal->command)),
+		  envelope != NULL ? log_str("from", envelope->sender) : none);
+}
+
+/* One recipient stands for all: a line has an end. */
+static void log_message(const struct intake_session *session, const struct smtp_refusal *refusal,
+			const char *text)
+{
+	const struct mail_envelope *envelope = refusal->envelope;
+
+	log_event(EVENT_MESSAGE_REFUSED, log_string("client", session->address),
+		  log_str("helo", smtp_server_helo(session->server)),
+		  log_number("code", refusal->code), log_string("status", refusal->status),
+		  log_string("text", text), log_str("from", envelope->sender),
+		  log_str("to", envelope->recipients[0].address),
+		  log_number("recipients", (int64_t)envelope->recipient_count),
+		  log_str("message_id", refusal->message_id));
+}
+
+void intake_log_refusal(void *context, const struct smtp_refusal *refusal)
+{
+	struct intake_session *session = context;
+	const char *text = session->reason != NULL ? session->reason : refusal->text;
+
+	if (refusal->is_message)
+		log_message(session, refusal, text);
+	else
+		log_command(session, refusal, text);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: ISC
+/*
+ * program/directory_dangling.h - records of the directory that name what is not there: a service, a
+ * user, a server, a domain, an address; and those whose mail would go round in a loop.
+ */
+#ifndef PROGRAM_DIRECTORY_DANGLING_H
+#define PROGRAM_DIRECTORY_DANGLING_H
+
+#include "config/config.h"
+#include "exchange/pages.h"
+
+/* WHY is for people, one line that any byte may be in. */
+typedef void directory_dangles(void *context, const struct directory_key *key, struct str why);
+
+/* Asks SERVER what becomes of COUNT records, and calls DANGLES for each thing that one of them
+ * names and that is not there. The services are those of CONFIG. 0, or -errno of
+ * exchange_server_errno(). */
+MUST_CHECK int directory_dangling(struct exchange_server *server, const struct config *config,
+				  const struct directory_record *records, size_t count,
+				  directory_dangles *dangles, void *context);
+
+#endif
