@@ -179,6 +179,7 @@ struct config {
 	uint32_t smtp_min_rate;          /* bytes per second; 0: any */
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, waiting for a reply */
+	bool convert_8bit;               /* for servers that do not offer 8BITMIME */
 	uint32_t stop_timeout;           /* seconds, for deliveries that are being decided */
 	int64_t queuelifetime_us;
 	int64_t rescan_us;

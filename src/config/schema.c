@@ -235,6 +235,11 @@ static const struct config_setting settings[] = {
 			"the host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
+	SETTING(ROOT, "convert_8bit", boolean, AT(config, convert_8bit), INITIAL("yes"),
+		MEANING("Whether messages with 8-bit data are converted to quoted-printable or "
+			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. What "
+			"is signed or encrypted is not converted but bounces; a DKIM signature "
+			"does not survive it. With no, such servers are sent 8-bit data.")),
 	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
 		RANGE(1, 86400),
 		MEANING("How long a stop waits for deliveries that are past the point where they "

@@ -34,9 +34,9 @@ static const struct command_exit adopt_exits[] = {
 const struct command command_queue_subcommands[] = {
 	{"queue list", "", "Lists the messages in the queue.", "All filters given must pass.\n",
 	 command_queue_list, command_queue_list_options, NULL, NULL},
-	{"queue show", "ID", "Prints a message's control file and its header.",
+	{"queue show", "ID", "Prints a message's control file and header, or its content.",
 	 "ID is as the logs have it; its number alone, before the '-', will do.\n",
-	 command_queue_show, command_json_options, NULL, NULL},
+	 command_queue_show, command_queue_show_options, NULL, NULL},
 	{"queue hold", "[ID ...]", "Holds messages back until they are released.",
 	 "A delivery under way is not stopped. Works also while nothing runs.\n" ORDER_HELP,
 	 command_queue_order, command_queue_hold_options, order_exits, NULL},

@@ -156,7 +156,13 @@ static void check_message(struct smtp_client *client)
 	}
 }
 
-void client_start_transaction(struct smtp_client *client)
+/* SMTPUTF8 is never offered alone (RFC 6531 section 3.1). */
+static bool takes_8bit(const struct smtp_client *client)
+{
+	return client->capabilities.has_8bitmime || client->capabilities.has_utf8;
+}
+
+static void begin_commands(struct smtp_client *client)
 {
 	check_message(client);
 	if (!client_next_undecided(client, 0)) {
@@ -168,13 +174,22 @@ void client_start_transaction(struct smtp_client *client)
 	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
 }
 
+void client_start_transaction(struct smtp_client *client)
+{
+	if (client->message.is_8bit && !takes_8bit(client))
+		client_enter(client, CLIENT_FORM);
+	else
+		begin_commands(client);
+}
+
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message)
 {
 	arena_reset(client->verdicts);
 	client->message = *message;
 	client->is_answered = false;
 	client->is_in_doubt = false;
-	client->stuffing = (struct smtp_stuffing){0};
+	client->stuffing =
+		(struct smtp_stuffing){.breaks_lines = client->protocol == SMTP_CLIENT_SMTP};
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		message->recipients[i].verdict = NULL;
 		message->recipients[i].again = SMTP_CLIENT_LATER;
@@ -238,6 +253,28 @@ void smtp_client_abandon(struct smtp_client *client, const char *status, const c
 	client->is_in_doubt = true;
 	client_fail_session(client, verdict);
 	client->is_stale = false;
+	client->is_unserved = false; /* no other server can do better */
+}
+
+void smtp_client_form(struct smtp_client *client, uint64_t size)
+{
+	if (client->state != CLIENT_FORM)
+		return;
+	client->message.size = size;
+	begin_commands(client);
+}
+
+void smtp_client_refuse_form(struct smtp_client *client, const char *status, const char *reason)
+{
+	struct mail_verdict *verdict;
+
+	if (client->state != CLIENT_FORM)
+		return;
+	verdict = client_new_verdict(client);
+	mail_verdict_set(verdict, status, "%s does not offer 8BITMIME, and %s", client->peer,
+			 reason);
+	client_decide_rest(client, verdict);
+	client_end_transaction(client, CLIENT_READY);
 }
 
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
@@ -266,6 +303,8 @@ enum smtp_client_status smtp_client_status(const struct smtp_client *client)
 	switch (client->state) {
 	case CLIENT_READY:
 		return SMTP_CLIENT_READY;
+	case CLIENT_FORM:
+		return SMTP_CLIENT_WANTS_FORM;
 	case CLIENT_BODY:
 		return SMTP_CLIENT_WANTS_DATA;
 	case CLIENT_CLOSED:

@@ -12,6 +12,10 @@
  * (RFC 2920). No bare CR or LF ever leaves: the session is cut instead, before
  * the end of the data, and the message is refused with 5.6.11.
  *
+ * By SMTP a line over 998 bytes goes out as several, of which the others begin with a space
+ * (RFC 5321 section 4.5.3.1.6); LMTP servers, who store the message, get it as it is. A message
+ * that is_8bit is asked for in another form where the server does not offer 8BITMIME.
+ *
  * What the sender asked for by DSN (RFC 3461) goes to a server that offers it.
  * What only SMTPUTF8 can transmit is refused with 5.6.7 before its data when the
  * server does not offer that.
@@ -58,7 +62,7 @@ struct smtp_client_recipient {
 /* Borrowed until the transaction is over. */
 struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
-	uint64_t size;     /* bytes */
+	uint64_t size;     /* bytes, with what the breaks of long lines add */
 	bool is_8bit;      /* may hold bytes over 127 */
 	bool is_utf8;      /* SMTPUTF8 was asked for (RFC 6531) */
 	bool needs_utf8;   /* its header cannot do without */
@@ -70,6 +74,7 @@ struct smtp_client_message {
 
 enum smtp_client_status {
 	SMTP_CLIENT_WAITING,    /* for the server */
+	SMTP_CLIENT_WANTS_FORM, /* smtp_client_form() or smtp_client_refuse_form() */
 	SMTP_CLIENT_WANTS_DATA, /* smtp_client_data(), once its output was sent */
 	SMTP_CLIENT_READY,      /* no transaction */
 	SMTP_CLIENT_CLOSED,     /* close the connection, once its output was sent */
@@ -98,6 +103,12 @@ void smtp_client_timed_out(struct smtp_client *client);
 /* Ends the session at once for a reason of ours, which the undecided
  * recipients' verdicts tell. */
 void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason);
+
+/* The message will be given in 7 bits, or as it is after all; that is SIZE bytes, with breaks. */
+void smtp_client_form(struct smtp_client *client, uint64_t size);
+/* There is no such form, for the reason given ("its parts cannot be told apart"): every recipient
+ * has STATUS. */
+void smtp_client_refuse_form(struct smtp_client *client, const char *status, const char *reason);
 
 /* The next bytes of the message, in any pieces; IS_LAST with the last of them. */
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last);

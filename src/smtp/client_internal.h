@@ -11,11 +11,13 @@
 #include "smtp/client_reply.h"
 #include "smtp/client_stuffing.h"
 
-/* What the client waits for: a reply but for CLIENT_READY, CLIENT_BODY and CLIENT_CLOSED. */
+/* What the client waits for: a reply but for CLIENT_FORM, CLIENT_READY, CLIENT_BODY and
+ * CLIENT_CLOSED. */
 enum client_state {
 	CLIENT_GREETING,
 	CLIENT_HELLO,
 	CLIENT_HELO,
+	CLIENT_FORM, /* that the server takes: the driver is asked */
 	CLIENT_READY,
 	CLIENT_RESET,
 	CLIENT_MAIL,

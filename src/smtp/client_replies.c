@@ -199,6 +199,7 @@ static const struct {
 	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused, "the greeting"},
 	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO", "EHLO"},
 	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO", "HELO"},
+	[CLIENT_FORM] = {0, NULL, NULL, "the conversion of the message"},
 	[CLIENT_READY] = {0, NULL, NULL, "nothing"},
 	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET", "RSET"},
 	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL", "MAIL"},
@@ -237,7 +238,8 @@ static bool is_early(const struct smtp_client *client)
 {
 	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
 		return client->output.length > 0 || client->state == CLIENT_BODY;
-	return client->state == CLIENT_READY || (client->is_unsent && client->output.length > 0);
+	return client->state == CLIENT_READY || client->state == CLIENT_FORM ||
+	       (client->is_unsent && client->output.length > 0);
 }
 
 static void on_early(struct smtp_client *client)

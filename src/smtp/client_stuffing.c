@@ -2,8 +2,31 @@
 #include "smtp/client_stuffing.h"
 #include <string.h>
 
-/* Moves *POSITION behind the line that it stands in, or to the end of DATA. */
-static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position)
+uint64_t smtp_stuffing_breaks(uint64_t length)
+{
+	if (length <= SMTP_STUFFING_LINE_MAX)
+		return 0;
+	return (length - 2) / (SMTP_STUFFING_LINE_MAX - 1); /* the space counts */
+}
+
+/* TEXT is within a line, and all in front of it from *COPIED on is to be copied. */
+static void break_line(struct smtp_stuffing *stuffing, struct str text, const char **copied,
+		       struct buffer *out)
+{
+	while (stuffing->column + text.length > SMTP_STUFFING_LINE_MAX) {
+		text = str_skip(text, SMTP_STUFFING_LINE_MAX - stuffing->column);
+		buffer_append(out, *copied, (size_t)(text.data - *copied));
+		buffer_append_string(out, "\r\n ");
+		*copied = text.data;
+		stuffing->column = 1;
+	}
+	stuffing->column += text.length;
+}
+
+/* Moves *POSITION behind the line that it stands in, or to the end of DATA. *TEXT_OUT is what was
+ * skipped without its line end. */
+static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position,
+		      struct str *text_out)
 {
 	const char *start = data.data + *position;
 	const char *end = data.data + data.length;
@@ -15,6 +38,7 @@ static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *p
 		return false;
 	if (lf != NULL && cr == NULL)
 		return false;
+	*text_out = str_slice(start, (size_t)((cr != NULL ? cr : stop) - start));
 	*position = lf != NULL ? (size_t)(lf + 1 - data.data) : data.length;
 	if (lf != NULL)
 		stuffing->place = SMTP_STUFFING_LINE_START;
@@ -26,7 +50,8 @@ static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *p
 bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struct buffer *out)
 {
 	size_t position = 0;
-	size_t copied = 0;
+	const char *copied = data.data;
+	struct str text;
 
 	if (data.length > 0 && stuffing->place == SMTP_STUFFING_AFTER_CR) {
 		if (data.data[0] != '\n')
@@ -36,14 +61,18 @@ bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data, struc
 	}
 	while (position < data.length) {
 		if (stuffing->place == SMTP_STUFFING_LINE_START && data.data[position] == '.') {
-			buffer_append(out, data.data + copied, position - copied);
+			buffer_append(out, copied, (size_t)(data.data + position - copied));
 			buffer_append_byte(out, '.');
-			copied = position;
+			copied = data.data + position;
 		}
-		if (!skip_line(stuffing, data, &position))
+		if (stuffing->place == SMTP_STUFFING_LINE_START)
+			stuffing->column = 0;
+		if (!skip_line(stuffing, data, &position, &text))
 			return false;
+		if (stuffing->breaks_lines)
+			break_line(stuffing, text, &copied, out);
 	}
-	buffer_append(out, data.data + copied, data.length - copied);
+	buffer_append(out, copied, (size_t)(data.data + data.length - copied));
 	return true;
 }
 

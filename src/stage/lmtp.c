@@ -87,7 +87,7 @@ void stage_lmtp_configure(struct stage_lmtp *lmtp, const struct config *config,
 {
 	remote_carrier_configure(&lmtp->carrier, config->hostname,
 				 config->remote_connect_timeout * SECOND_US,
-				 service->timeout * SECOND_US);
+				 service->timeout * SECOND_US, config->convert_8bit);
 	target_release(lmtp->target);
 	lmtp->target = target_new(service);
 }

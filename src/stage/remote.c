@@ -36,7 +36,7 @@ void stage_remote_configure(struct stage_remote *remote, const struct config *co
 {
 	remote_carrier_configure(&remote->carrier, config->hostname,
 				 config->remote_connect_timeout * SECOND_US,
-				 config->remote_timeout * SECOND_US);
+				 config->remote_timeout * SECOND_US, config->convert_8bit);
 	remote_routes_free(remote->routes);
 	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
 }

@@ -34,7 +34,7 @@ struct remote_attempt {
 	size_t behind_count;
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
-	bool is_8bit;
+	struct remote_content_needs needs;
 	bool needs_utf8; /* its header does */
 	bool is_last;    /* nothing follows the transaction under way */
 	struct remote_attempt *next, **previous;
@@ -234,8 +234,8 @@ static void start_transaction(struct remote_attempt *attempt)
 	remote_recipients_begin(&attempt->recipients);
 	transaction.message = (struct smtp_client_message){
 		.sender = mail_sender_told(job->sender),
-		.size = job->content.size,
-		.is_8bit = attempt->is_8bit,
+		.size = job->content.size + attempt->needs.breaks_size,
+		.is_8bit = attempt->needs.is_8bit,
 		.is_utf8 = job->utf8,
 		.needs_utf8 = attempt->needs_utf8,
 		.ret = job->ret,
@@ -255,8 +255,10 @@ static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
 	attempt->carrier = carrier;
 	attempt->job = job;
 	attempt->begin_us = os_clock_monotonic_us();
-	attempt->is_8bit = remote_content_is_8bit(&job->content, chunk);
-	attempt->needs_utf8 = attempt->is_8bit && job->utf8 &&
+	attempt->needs = remote_content_look(&job->content, chunk);
+	if (carrier->settings.protocol == SMTP_CLIENT_LMTP) /* which breaks no lines */
+		attempt->needs.breaks_size = 0;
+	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 &&
 			      carrier->settings.protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);
 	remote_recipients_init(&attempt->recipients, job);
@@ -294,12 +296,14 @@ void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 }
 
 void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
-			      int64_t connect_timeout_us, int64_t reply_timeout_us)
+			      int64_t connect_timeout_us, int64_t reply_timeout_us,
+			      bool converts_8bit)
 {
 	remote_pool_clear(carrier->pool);
 	carrier->settings.hostname = hostname;
 	carrier->settings.connect_timeout_us = connect_timeout_us;
 	carrier->settings.reply_timeout_us = reply_timeout_us;
+	carrier->settings.converts_8bit = converts_8bit;
 }
 
 void remote_carrier_drain(struct remote_carrier *carrier)

@@ -26,7 +26,8 @@ void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 /* For connections that are made from now on; those that wait are closed.
  * HOSTNAME is borrowed. */
 void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
-			      int64_t connect_timeout_us, int64_t reply_timeout_us);
+			      int64_t connect_timeout_us, int64_t reply_timeout_us,
+			      bool converts_8bit);
 /* Finishes every job without a report, but for those whose message the server has and did
  * not answer yet: these are finished when it has, after the reports. Connections that wait
  * are closed. */

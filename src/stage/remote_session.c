@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
+#include "stage/remote_form.h"
 #include "stage/remote_route.h"
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ struct remote_session {
 	unsigned reply_count; /* at the last progress */
 	unsigned transaction_count;
 	struct remote_transaction transaction; /* no DONE: none */
-	uint64_t position;                     /* in the message */
+	uint64_t position;                     /* in the message, where it has no form */
+	struct remote_form *form;              /* that it is sent in; NULL: as it is */
 	struct mail_verdict failure;
 
 	void (*ended)(void *context, struct remote_session *session); /* while idle */
@@ -121,6 +123,7 @@ void remote_session_free(struct remote_session *session)
 		if (os_socket_write(session->socket, quit.data, quit.length) < 0)
 			session->transaction.done = NULL;
 	}
+	remote_form_free(session->form);
 	os_timer_free(session->timer);
 	os_watch_free(session->watch);
 	os_socket_close(session->socket);
@@ -162,11 +165,18 @@ static void watch(struct remote_session *session, unsigned events)
 	session->events = events;
 }
 
+static void forget_form(struct remote_session *session)
+{
+	remote_form_free(session->form);
+	session->form = NULL;
+}
+
 /* The last thing that is done with the session. */
 static void finish(struct remote_session *session, enum remote_outcome outcome)
 {
 	struct remote_transaction transaction = session->transaction;
 
+	forget_form(session);
 	session->transaction.done = NULL;
 	transaction.done(transaction.context, outcome);
 }
@@ -212,22 +222,68 @@ static bool flush(struct remote_session *session)
 	return true;
 }
 
-static void feed_message(struct remote_session *session)
+static void give_up_message(struct remote_session *session, int error)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
+	smtp_client_abandon(session->client, "4.3.0", text);
+}
+
+static int read_message(struct remote_session *session, struct str *part_out, bool *is_last_out)
 {
 	const struct ipc_content *content = &session->transaction.content;
+	int error;
+
+	if (session->form != NULL)
+		return remote_form_read(session->form, session->settings.chunk, part_out,
+					is_last_out);
+	error = ipc_content_read(content, session->position, session->settings.chunk,
+				 REMOTE_CHUNK_SIZE, part_out);
+	if (error < 0)
+		return error;
+	session->position += part_out->length;
+	*is_last_out = session->position == content->size;
+	return 0;
+}
+
+static void feed_message(struct remote_session *session)
+{
 	struct str part;
-	int error = ipc_content_read(content, session->position, session->settings.chunk,
-				     REMOTE_CHUNK_SIZE, &part);
+	bool is_last;
+	int error = read_message(session, &part, &is_last);
 
-	if (error < 0) {
-		char text[128];
+	if (error < 0)
+		give_up_message(session, error);
+	else
+		smtp_client_data(session->client, part, is_last);
+}
 
-		snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
-		smtp_client_abandon(session->client, "4.3.0", text);
+/* A long message takes several calls. */
+static void form_message(struct remote_session *session)
+{
+	const struct remote_transaction *transaction = &session->transaction;
+	enum remote_form_state state;
+	int error;
+
+	if (!session->settings.converts_8bit) {
+		smtp_client_form(session->client, transaction->message.size);
 		return;
 	}
-	session->position += part.length;
-	smtp_client_data(session->client, part, session->position == content->size);
+	if (session->form == NULL)
+		session->form = remote_form_new(&transaction->content,
+						session->settings.protocol == SMTP_CLIENT_SMTP);
+	error = remote_form_look(session->form, session->settings.chunk, &state);
+	if (error < 0)
+		give_up_message(session, error);
+	else if (state == REMOTE_FORM_SEALED)
+		smtp_client_refuse_form(session->client, "5.6.3",
+					"what is signed or encrypted must not be converted");
+	else if (state == REMOTE_FORM_UNPARSED)
+		smtp_client_refuse_form(session->client, "5.6.3",
+					"the parts of the message cannot be told apart");
+	else if (state == REMOTE_FORM_READY)
+		smtp_client_form(session->client, remote_form_size(session->form));
 }
 
 static enum remote_outcome outcome_of(const struct remote_session *session)
@@ -244,6 +300,8 @@ static void drive(struct remote_session *session)
 	unsigned reply_count = smtp_client_reply_count(session->client);
 	bool is_sent;
 
+	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+		form_message(session);
 	while ((is_sent = flush(session)) &&
 	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
 		feed_message(session);
@@ -253,8 +311,10 @@ static void drive(struct remote_session *session)
 	status = smtp_client_status(session->client);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
 		finish(session, outcome_of(session));
+	else if (!is_sent || status == SMTP_CLIENT_WANTS_FORM) /* goes on at once */
+		watch(session, OS_WATCH_READ | OS_WATCH_WRITE);
 	else
-		watch(session, is_sent ? OS_WATCH_READ : OS_WATCH_READ | OS_WATCH_WRITE);
+		watch(session, OS_WATCH_READ);
 }
 
 static void fail_to_connect(struct remote_session *session, const char *reason)

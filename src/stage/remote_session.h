@@ -19,7 +19,8 @@ struct remote_session_settings {
 	const char *hostname; /* ours */
 	int64_t connect_timeout_us;
 	int64_t reply_timeout_us;
-	char *chunk; /* REMOTE_CHUNK_SIZE bytes that sessions share: nothing stays in them */
+	bool converts_8bit; /* for servers that do not offer 8BITMIME */
+	char *chunk;        /* REMOTE_CHUNK_SIZE bytes that sessions share: nothing stays in them */
 };
 
 enum remote_outcome {
@@ -33,7 +34,7 @@ struct remote_session;
 
 struct remote_transaction {
 	struct smtp_client_message message;
-	struct ipc_content content; /* its size is the message's */
+	struct ipc_content content;
 	void (*done)(void *context, enum remote_outcome outcome);
 	void *context;
 };

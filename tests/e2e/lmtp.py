@@ -13,15 +13,18 @@ class Cut(Exception):
 
 class Server:
     """RECIPIENT(address) and FINAL(address) give replies, or raise Cut, or take their time;
-    BEFORE_DATA() may take it before each 354.
+    BEFORE_DATA() may take it before each 354. OFFERS are its extensions.
     TAKEN(recipients, text) is told of each message before any FINAL. What came of those whose
     client went away is in self.broken, as (recipients, text).
     On a UNIX socket at PATH, or on TCP at self.address."""
 
-    def __init__(self, path=None, recipient=None, final=None, *, taken=None, before_data=None):
+    def __init__(self, path=None, recipient=None, final=None, *, taken=None, before_data=None,
+                 offers=("8BITMIME",)):
         self.recipient = recipient or (lambda address: "250 2.1.5 ok")
         self.final = final or (lambda address: f"250 2.0.0 <{address}> saved")
         self.before_data = before_data or (lambda: None)
+        self.offers = ("PIPELINING", "ENHANCEDSTATUSCODES", *offers)
+        self.commands = []  # MAIL, as they came
         self.broken = []
         self.connections = 0
         self.messages = []  # (recipients that were answered for, text)
@@ -61,7 +64,8 @@ class Server:
             if verb in ("LHLO", "EHLO"):
                 is_lmtp = verb == "LHLO"
                 self.greetings.append(line)
-                say("250-faulty\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n250 8BITMIME")
+                say("250-faulty\r\n" + "".join(f"250-{word}\r\n" for word in self.offers[:-1])
+                    + f"250 {self.offers[-1]}")
             elif verb == "RCPT":
                 address = line[line.index("<") + 1:line.index(">")]
                 reply = self.recipient(address)
@@ -89,6 +93,7 @@ class Server:
                 return
             elif verb in ("MAIL", "RSET"):
                 recipients = []
+                self.commands += [line] if verb == "MAIL" else []
                 say("250 ok")
             else:
                 say("500 5.5.2 what?")

@@ -53,6 +53,8 @@ static void settle(struct play *play)
 {
 	struct str output;
 
+	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_FORM)
+		smtp_client_form(play->client, play->text.length);
 	if (smtp_client_status(play->client) == SMTP_CLIENT_WANTS_DATA)
 		give_message(play);
 	output = smtp_client_output(play->client);

@@ -37,9 +37,18 @@ static struct str take_line(struct str *rest)
 	return line;
 }
 
-/* The fields up to an empty line, which is taken: each is one of NAMES, printable ASCII, and
- * the first of them is ahead of what it continues in. How many had the name COUNTED. */
-static size_t check_fields(struct str *rest, const char *const *names, const char *counted)
+/* Whether BYTE may be in a field of a report that IS_UTF8. */
+static bool is_printable(char byte, bool is_utf8)
+{
+	unsigned char c = (unsigned char)byte;
+
+	return c >= ' ' && c != 0x7f && (c < 0x7f || is_utf8);
+}
+
+/* The fields up to an empty line, which is taken: each is one of NAMES, printable, and the
+ * first of them is ahead of what it continues in. How many had the name COUNTED. */
+static size_t check_fields(struct str *rest, const char *const *names, const char *counted,
+			   bool is_utf8)
 {
 	size_t count = 0;
 	size_t fields = 0;
@@ -50,7 +59,7 @@ static size_t check_fields(struct str *rest, const char *const *names, const cha
 		struct str name;
 
 		for (size_t i = 0; i < line.length; i++)
-			if (line.data[i] < ' ' || line.data[i] > '~')
+			if (!is_printable(line.data[i], is_utf8))
 				panic("a field is not printable: " STR_FORMAT, STR_ARGUMENTS(line));
 		if (line.data[0] == ' ' && fields > 0 && str_trim(line).length > 0)
 			continue;
@@ -84,7 +93,7 @@ static struct str take_part(struct str *rest, struct str boundary, const char *e
 	return part;
 }
 
-static void check_status(struct str part, size_t outcomes)
+static void check_status(struct str part, size_t outcomes, bool is_utf8)
 {
 	static const char *const message_fields[] = {"Original-Envelope-Id", "Reporting-MTA",
 						     "Arrival-Date", NULL};
@@ -97,18 +106,20 @@ static void check_status(struct str part, size_t outcomes)
 						       "Last-Attempt-Date",
 						       "Will-Retry-Until",
 						       NULL};
-	static const char *const part_fields[] = {"Content-Type", NULL};
+	static const char *const part_fields[] = {"Content-Type", "Content-Transfer-Encoding",
+						  NULL};
 	struct buffer text = {0};
 	struct str rest;
 
 	buffer_append_str(&text, part);
 	buffer_append_string(&text, "\r\n"); /* the end of the last recipient's fields */
 	rest = buffer_view(&text);
-	(void)check_fields(&rest, part_fields, "Content-Type");
-	if (check_fields(&rest, message_fields, "Reporting-MTA") != 1)
+	if (check_fields(&rest, part_fields, "Content-Transfer-Encoding", false) != is_utf8)
+		panic("the status is encoded in another way than the report");
+	if (check_fields(&rest, message_fields, "Reporting-MTA", false) != 1)
 		panic("not one Reporting-MTA");
 	for (size_t i = 0; i < outcomes; i++)
-		if (check_fields(&rest, recipient_fields, "Final-Recipient") != 1)
+		if (check_fields(&rest, recipient_fields, "Final-Recipient", is_utf8) != 1)
 			panic("not one Final-Recipient");
 	if (rest.length > 0)
 		panic("more recipients than there are");
@@ -131,7 +142,7 @@ static struct str find_boundary(struct str header)
 	return boundary;
 }
 
-static void check_report(struct str report, size_t outcomes)
+static void check_report(struct str report, size_t outcomes, bool is_utf8)
 {
 	static const char *const fields[] = {"Date",
 					     "From",
@@ -149,20 +160,20 @@ static void check_report(struct str report, size_t outcomes)
 	struct str boundary;
 	struct str part;
 
-	if (check_fields(&rest, fields, "To") != 1)
+	if (check_fields(&rest, fields, "To", is_utf8) != 1)
 		panic("not one To");
 	boundary = find_boundary(str_slice(report.data, report.length - rest.length));
 	rest = str_slice(rest.data - 2, rest.length + 2); /* the header's end begins the mark */
 	if (take_part(&rest, boundary, "\r\n").length > 0)
 		panic("something is before the first part");
 	part = take_part(&rest, boundary, "\r\n");
-	(void)check_fields(&part, part_fields, "Content-Type");
+	(void)check_fields(&part, part_fields, "Content-Type", false);
 	check_line_ends(part);
-	check_status(take_part(&rest, boundary, "\r\n"), outcomes);
+	check_status(take_part(&rest, boundary, "\r\n"), outcomes, is_utf8);
 	part = take_part(&rest, boundary, "--\r\n");
 	if (rest.length > 0)
 		panic("something is behind the last part");
-	if (check_fields(&part, part_fields, "Content-Type") != 1)
+	if (check_fields(&part, part_fields, "Content-Type", false) != 1)
 		panic("the copy has more than one type");
 }
 
@@ -181,7 +192,7 @@ static struct str take_paragraph(struct str *rest)
 }
 
 /* QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. */
-static void check_qsbmf(struct str report, size_t failures)
+static void check_qsbmf(struct str report, size_t failures, bool is_utf8)
 {
 	static const char *const fields[] = {"Date",
 					     "From",
@@ -196,7 +207,7 @@ static void check_qsbmf(struct str report, size_t failures)
 	struct str rest = report;
 	struct str line;
 
-	if (check_fields(&rest, fields, "To") != 1)
+	if (check_fields(&rest, fields, "To", is_utf8) != 1)
 		panic("not one To");
 	if (!str_starts_with(take_paragraph(&rest), STR("Hi. This is the")))
 		panic("QSBMF begins otherwise");
@@ -231,6 +242,7 @@ static void fill(struct bounce_report *report, struct bounce_outcome *outcomes, 
 	unsigned choice = input_byte(input);
 
 	report->ret = (enum mail_ret)(choice % 3);
+	report->is_utf8 = (choice & 0x40) != 0;
 	report->max_bytes = choice & 4 ? 16 * input_byte(input) : 0;
 	report->format = choice & 0x80 ? CONFIG_BOUNCE_QSBMF : CONFIG_BOUNCE_REPORT;
 	report->recipient = input_text(input);
@@ -274,20 +286,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buffer message = {0};
 	struct buffer out = {0};
 	size_t failures = 0;
+	bool is_utf8;
 
 	fill(&report, outcomes, &input);
 	append_message(&message, report.message);
 	report.message_size += message.length - report.message.length;
 	report.message = buffer_view(&message);
-	(void)bounce_report_write(&report, &out);
+	is_utf8 = bounce_report_write(&report, &out);
+	if (is_utf8 && !report.is_utf8)
+		panic("a sender without SMTPUTF8 gets a report that needs it");
 	check_line_ends(buffer_view(&out));
 	check_bound(&report, buffer_view(&out));
 	for (size_t i = 0; i < report.outcome_count; i++)
 		failures += outcomes[i].action == BOUNCE_FAILED;
 	if (report.format == CONFIG_BOUNCE_QSBMF && failures > 0)
-		check_qsbmf(buffer_view(&out), failures);
+		check_qsbmf(buffer_view(&out), failures, is_utf8);
 	else
-		check_report(buffer_view(&out), report.outcome_count);
+		check_report(buffer_view(&out), report.outcome_count, is_utf8);
 	buffer_clear(&message);
 	buffer_clear(&out);
 	return 0;

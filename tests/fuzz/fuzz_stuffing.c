@@ -4,7 +4,8 @@
  *
  * The first byte is the size of the pieces it is given in, the others are the message.
  * What has no bare CR or LF, and no NUL, arrives as it was sent, as one message, with no byte of
- * it taken for a command; what has a bare CR or LF is refused, in pieces as well as whole.
+ * it taken for a command; what has a bare CR or LF is refused, in pieces as well as whole. Where
+ * long lines are broken, nothing else changes.
  */
 #include "base/panic.h"
 #include "input.h"
@@ -26,6 +27,37 @@ static bool stuff(struct str message, size_t step, struct buffer *out)
 			return false;
 	}
 	return smtp_stuffing_end(&stuffing, out);
+}
+
+/* Lines that are not too long, and nothing but breaks added. */
+static void check_broken(struct str message, struct str stuffed)
+{
+	struct smtp_stuffing stuffing = {.breaks_lines = true};
+	struct buffer broken = {0};
+	struct str rest;
+	struct str line;
+
+	if (!smtp_stuffing_append(&stuffing, message, &broken) ||
+	    !smtp_stuffing_end(&stuffing, &broken))
+		panic("breaks make a good message a bad one");
+	rest = buffer_view(&broken);
+	while (rest.length > 0 && str_split(&rest, '\n', &line)) {
+		size_t kept = line.length - 1 - (line.data[0] == '.');
+
+		if (kept > SMTP_STUFFING_LINE_MAX)
+			panic("a line of %zu bytes", kept);
+		if (!str_starts_with(stuffed, str_slice(line.data, line.length - 1))) {
+			line = str_skip(line, 1); /* the space of a break */
+			if (!str_starts_with(stuffed, str_slice(line.data, line.length - 1)))
+				panic("more changed than breaks");
+		}
+		stuffed = str_skip(stuffed, line.length - 1);
+		if (str_starts_with(stuffed, STR("\r\n")))
+			stuffed = str_skip(stuffed, 2);
+	}
+	if (stuffed.length > 0)
+		panic("the message's end was lost");
+	buffer_clear(&broken);
 }
 
 static void check_arrival(struct str message, struct str stuffed)
@@ -67,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		panic("a bare CR or LF was overlooked, or seen where none is");
 	if (is_good) {
 		check_equal(buffer_view(&whole), buffer_view(&pieces), "whole and in pieces");
+		check_broken(message, buffer_view(&whole));
 		if (memchr(message.data, '\0', message.length) == NULL) /* is refused */
 			check_arrival(message, buffer_view(&whole));
 	}

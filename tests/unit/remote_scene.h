@@ -61,7 +61,8 @@ struct remote_scene {
 	struct dns_server servers[CANDIDATES_MAX];
 	struct peer peers[PEERS_MAX];
 	size_t peer_count;
-	size_t tried; /* since the servers were found */
+	struct buffer text; /* as the servers are to get it */
+	size_t tried;       /* since the servers were found */
 	int64_t begin_us;
 	struct stage_helper_job *job;
 	struct mail_verdict verdicts[RECIPIENTS_MAX];
@@ -74,6 +75,9 @@ struct remote_scene {
 extern struct remote_scene scene;
 /* By scene.sender: what the job says, of which only the first is told to a server. */
 extern const char *const scene_senders[3];
+
+/* When all of the plan stands. */
+void scene_plan_text(void);
 
 /* Whether PEER would read what it was sent; it does, and answers. */
 bool scene_may_hear(size_t peer);

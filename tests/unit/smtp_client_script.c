@@ -95,6 +95,12 @@ static void take_step(struct run *run, struct str step)
 		give_message(run);
 	if (step.data[0] == 'N')
 		begin(run);
+	if (step.data[0] == 'F') {
+		assert_int_equal(smtp_client_status(run->client), SMTP_CLIENT_WANTS_FORM);
+		smtp_client_form(run->client, 7);
+	}
+	if (step.data[0] == 'R')
+		smtp_client_refuse_form(run->client, "5.6.3", "it is sealed");
 	if (step.data[0] == 'X')
 		smtp_client_lost(run->client, "reset");
 	if (step.data[0] == 'T')

@@ -5,7 +5,8 @@
  * A script has a step a line: "S: text" the server sends a line, "C: text" the
  * client must have sent exactly this since the last step, "D" the message is
  * given, "N" the next transaction begins, "X" the connection is lost, "T" the
- * server takes too long, "Q" the client is told to quit.
+ * server takes too long, "Q" the client is told to quit, "F" the message has another form of
+ * seven bytes, "R" it has none.
  */
 #ifndef SMTP_CLIENT_SCRIPT_H
 #define SMTP_CLIENT_SCRIPT_H

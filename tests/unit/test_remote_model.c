@@ -325,10 +325,12 @@ static void run(uint64_t seed)
 	fake_begin(seed);
 	memset(&scene, 0, sizeof scene);
 	plan(seed);
+	scene_plan_text();
 	drains = fake_random(4) == 0;
 	remote_carrier_init(&scene.carrier, NULL,
 			    scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP);
-	remote_carrier_configure(&scene.carrier, "client.test", 30 * SECOND_US, 300 * SECOND_US);
+	remote_carrier_configure(&scene.carrier, "client.test", 30 * SECOND_US, 300 * SECOND_US,
+				 true);
 	for (unsigned left = JOBS; left > 0; left--) {
 		start_job();
 		play(drains && left == 1);
@@ -338,6 +340,7 @@ static void run(uint64_t seed)
 			fake_play_timer();
 	}
 	remote_carrier_clear(&scene.carrier);
+	buffer_clear(&scene.text);
 	assert_int_equal(fake_timers(), 0);
 	assert_true(are_all_closed());
 	for (size_t i = 0; i < scene.peer_count; i++) {

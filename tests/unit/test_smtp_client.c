@@ -8,6 +8,7 @@
 	"S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250-SIZE 1000\nS: 250-8BITMIME\nS: 250 " \
 	"PIPELINING\n"
 #define HELLO_PLAIN "S: 220 mx\nC: EHLO us.example\nS: 250 mx\n"
+#define HELLO_SIZE  "S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250-PIPELINING\nS: 250 SIZE 1000\n"
 #define BATCH_A     "C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: DATA\n"
 #define BATCH_AB                                                                                  \
 	"C: MAIL FROM:<s@s.example> SIZE=4\nC: RCPT TO:<a@d.example>\nC: RCPT TO:<b@d.example>\n" \
@@ -32,6 +33,24 @@ static const struct smtp_client_script scenarios[] = {
 	 HELLO_PIPELINING "C: MAIL FROM:<s@s.example> SIZE=4 BODY=8BITMIME\n"
 			  "C: RCPT TO:<a@d.example>\nC: DATA\n",
 	 "", SMTP_CLIENT_WAITING, .is_8bit = true},
+	{"8-bit has another form where it is not offered", "a", "\xc3\xa9\r\n",
+	 HELLO_SIZE "F\nC: MAIL FROM:<s@s.example> SIZE=7\nC: RCPT TO:<a@d.example>\nC: DATA\n", "",
+	 SMTP_CLIENT_WAITING, .is_8bit = true},
+	{"it has one after HELO, and in the next transaction", "a", "hi\r\n",
+	 "S: 220 mx\nC: EHLO us.example\nS: 502 what\nC: HELO us.example\nS: 250 mx\nF\n"
+	 "C: MAIL FROM:<s@s.example>\nS: 550 no\nN\nF\nC: MAIL FROM:<s@s.example>\n",
+	 "", SMTP_CLIENT_WAITING, .is_8bit = true},
+	{"its form is too big for the server", "a", "\xc3\xa9\r\n",
+	 "S: 220 mx\nC: EHLO us.example\nS: 250-mx\nS: 250 SIZE 6\nF\n", "fail 5.3.4",
+	 SMTP_CLIENT_READY, .is_8bit = true},
+	{"it has no form", "ab", "\xc3\xa9\r\n", HELLO_SIZE "R\n", "fail 5.6.3 fail 5.6.3",
+	 SMTP_CLIENT_READY, .is_8bit = true, .again = "ll"},
+	{"lost while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "X\n", "wait 4.4.2",
+	 SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
+	{"a reply while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "S: 250 ok\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
+	{"421 while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "S: 421 4.3.2 bye\n",
+	 "wait 4.3.2", SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
 	{"one recipient refused", "ab", "hi\r\n",
 	 HELLO_PIPELINING BATCH_AB
 	 "S: 250 ok\nS: 550 5.7.1 no\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\n"
@@ -243,6 +262,46 @@ static void check_stuffing(struct str data)
 	buffer_clear(&expected);
 }
 
+/* A line of LENGTH bytes between others, given in two pieces, comes as lines of at most 998. */
+static void check_breaks(size_t length, size_t cut)
+{
+	struct smtp_stuffing stuffing = {.breaks_lines = true};
+	struct buffer in = {0};
+	struct buffer expected = {0};
+	struct buffer out = {0};
+
+	buffer_append_string(&in, "x\r\n.");
+	buffer_append_string(&expected, "x\r\n..");
+	for (size_t i = 1; i < length; i++) {
+		char c = (char)('a' + i % 26);
+
+		if (i >= 998 && (i - 998) % 997 == 0)
+			buffer_append_string(&expected, "\r\n ");
+		buffer_append_byte(&in, c);
+		buffer_append_byte(&expected, c);
+	}
+	buffer_append_string(&in, "\r\ny\r\n");
+	buffer_append_string(&expected, "\r\ny\r\n");
+	assert_true(smtp_stuffing_append(&stuffing, str_slice(in.memory, cut % in.length), &out));
+	assert_true(
+		smtp_stuffing_append(&stuffing, str_skip(buffer_view(&in), cut % in.length), &out));
+	assert_true(str_equal(buffer_view(&out), buffer_view(&expected)));
+	assert_int_equal(out.length, in.length + 1 + 3 * smtp_stuffing_breaks(length));
+	buffer_clear(&in);
+	buffer_clear(&expected);
+	buffer_clear(&out);
+}
+
+static void long_lines_are_broken(void **state)
+{
+	(void)state;
+	for (size_t length = 990; length < 5000; length++)
+		check_breaks(length, 17 * length);
+	for (size_t cut = 0; cut < 2010; cut++)
+		for (size_t length = 1993; length < 1998; length++)
+			check_breaks(length, cut);
+}
+
 /* All 3,906 strings of up to five bytes of an alphabet of five. */
 static void every_short_message_is_stuffed_or_refused(void **state)
 {
@@ -317,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scenarios_end_as_they_should),
 		cmocka_unit_test(every_short_message_is_stuffed_or_refused),
+		cmocka_unit_test(long_lines_are_broken),
 		cmocka_unit_test(replies_are_bounded),
 		cmocka_unit_test(unsafe_addresses_stay_here),
 	};

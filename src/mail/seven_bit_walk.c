@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: ISC
+/* Where in the message a line is, RFC 2046 section 5.1; what becomes of it there. */
+#include "base/panic.h"
+#include "mail/seven_bit_internal.h"
+#include <string.h>
+
+static enum seven_bit_action action_of(const struct mail_seven_bit *message)
+{
+	return (enum seven_bit_action)buffer_data(&message->plan)[message->part];
+}
+
+/* For the part that the region belongs to, and those that it is in. */
+static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
+{
+	char *actions = buffer_data(&message->plan);
+
+	for (size_t i = 0; i < message->depth; i++)
+		actions[message->levels[i].part] = SEVEN_BIT_RELABEL;
+	actions[message->part] = (char)action;
+	message->is_changed = true;
+}
+
+static bool has_high_byte(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] > 0x7f)
+			return true;
+	return false;
+}
+
+static void put(struct mail_seven_bit *message, struct str text)
+{
+	if (message->is_scanned)
+		buffer_append_str(message->out, text);
+}
+
+static void begin_part(struct mail_seven_bit *message, bool is_message, bool is_in_digest)
+{
+	if (message->parts == SEVEN_BIT_PARTS_MAX) {
+		message->region = SEVEN_BIT_IN_OPAQUE;
+		return;
+	}
+	message->part = message->parts++;
+	message->region = SEVEN_BIT_IN_HEADER;
+	if (!message->is_scanned)
+		buffer_append_byte(&message->plan, SEVEN_BIT_KEEP);
+	seven_bit_header_begin(&message->header, is_message, is_in_digest);
+}
+
+void seven_bit_walk_begin(struct mail_seven_bit *message)
+{
+	message->depth = 0;
+	message->parts = 0;
+	begin_part(message, true, false);
+}
+
+static void enter_level(struct mail_seven_bit *message)
+{
+	const struct seven_bit_header *header = &message->header;
+	struct seven_bit_level *level = &message->levels[message->depth];
+
+	if (message->depth == SEVEN_BIT_DEPTH_MAX) {
+		message->region = SEVEN_BIT_IN_OPAQUE;
+		return;
+	}
+	message->depth++;
+	level->part = message->part;
+	level->is_digest = header->is_digest;
+	level->boundary_length = 0;
+	if (header->class == SEVEN_BIT_MESSAGE) {
+		begin_part(message, true, false);
+		return;
+	}
+	level->boundary_length = header->boundary_length;
+	memcpy(level->boundary, header->boundary, header->boundary_length);
+	message->region = SEVEN_BIT_IN_GAP;
+}
+
+static void enter_body(struct mail_seven_bit *message)
+{
+	switch (message->header.class) {
+	case SEVEN_BIT_MULTIPART:
+	case SEVEN_BIT_MESSAGE:
+		enter_level(message);
+		break;
+	case SEVEN_BIT_SEALED:
+		message->region = SEVEN_BIT_IN_SEALED;
+		break;
+	case SEVEN_BIT_OPAQUE:
+		message->region = SEVEN_BIT_IN_OPAQUE;
+		break;
+	case SEVEN_BIT_TEXT:
+	case SEVEN_BIT_DATA:
+		message->region = SEVEN_BIT_IN_BODY;
+		message->bytes = message->high_bytes = message->escapes = 0;
+		break;
+	}
+}
+
+static const char *encoding_after(enum seven_bit_action action)
+{
+	if (action == SEVEN_BIT_RELABEL)
+		return "7bit";
+	return action == SEVEN_BIT_QUOTE || action == SEVEN_BIT_QUOTE_REST ? "quoted-printable"
+									   : "base64";
+}
+
+/* At the end of the header of a part that changes. */
+static void put_fields(struct mail_seven_bit *message)
+{
+	const struct seven_bit_header *header = &message->header;
+	enum seven_bit_action action = action_of(message);
+
+	if (header->is_message && !header->has_version)
+		buffer_append_string(message->out, "MIME-Version: 1.0\r\n");
+	if (!header->has_type && action != SEVEN_BIT_RELABEL)
+		buffer_append_string(message->out,
+				     "Content-Type: text/plain; charset=unknown-8bit\r\n");
+	if (header->has_encoding || action != SEVEN_BIT_RELABEL)
+		buffer_append_format(message->out, "Content-Transfer-Encoding: %s\r\n",
+				     encoding_after(action));
+}
+
+/* A header may end without an empty line; then what changes gets one. */
+static void end_header(struct mail_seven_bit *message, struct str empty_line)
+{
+	seven_bit_header_end(&message->header);
+	if (message->is_scanned && action_of(message) != SEVEN_BIT_KEEP) {
+		put_fields(message);
+		empty_line = STR("\r\n");
+	}
+	put(message, empty_line);
+	enter_body(message);
+}
+
+static void walk_header(struct mail_seven_bit *message, struct str line, bool starts, bool ends)
+{
+	if (starts && str_equal(line, STR("\r\n"))) {
+		end_header(message, line);
+	} else if (starts && !seven_bit_header_has(&message->header, line)) {
+		end_header(message, STR(""));
+		seven_bit_walk(message, line, starts, ends);
+	} else {
+		seven_bit_header_line(&message->header, line, starts);
+		if (message->is_scanned && (message->header.field != SEVEN_BIT_FIELD_ENCODING ||
+					    action_of(message) == SEVEN_BIT_KEEP))
+			buffer_append_str(message->out, line);
+	}
+}
+
+static void count_body(struct mail_seven_bit *message, struct str text)
+{
+	message->bytes += text.length;
+	for (size_t i = 0; i < text.length; i++) {
+		unsigned char c = (unsigned char)text.data[i];
+
+		message->high_bytes += c > 0x7f;
+		message->escapes += (c < ' ' && c != '\t') || c > '~' || c == '=';
+	}
+}
+
+static void walk_body(struct mail_seven_bit *message, struct str line, bool ends)
+{
+	struct str text = str_slice(line.data, line.length - (ends ? 2 : 0));
+
+	if (message->is_scanned)
+		seven_bit_encode(&message->encoder, action_of(message), text, ends, message->out);
+	else
+		count_body(message, text);
+}
+
+/* No reader shows it: it loses what cannot be sent. No line becomes a boundary by that. */
+static void walk_gap(struct mail_seven_bit *message, struct str line, bool starts)
+{
+	bool is_near_boundary = starts && str_starts_with(line, STR("--")) && has_high_byte(line);
+
+	if (!message->is_scanned) {
+		if (has_high_byte(line))
+			plan(message, SEVEN_BIT_RELABEL);
+		return;
+	}
+	for (size_t i = 0; i < line.length; i++) {
+		bool is_kept = (unsigned char)line.data[i] <= 0x7f && (i > 0 || !is_near_boundary);
+
+		buffer_append_byte(message->out, is_kept ? line.data[i] : '?');
+	}
+}
+
+/* Three bytes of a body are four in base64; one that must be escaped is three. */
+static enum seven_bit_action choose_action(const struct mail_seven_bit *message)
+{
+	if (message->header.encoding == SEVEN_BIT_IS_QUOTED)
+		return SEVEN_BIT_QUOTE_REST;
+	if (message->header.encoding == SEVEN_BIT_IS_BASE64)
+		return SEVEN_BIT_REMOVE_NOISE;
+	if (message->header.class == SEVEN_BIT_TEXT || message->escapes < message->bytes / 6)
+		return SEVEN_BIT_QUOTE;
+	return SEVEN_BIT_BASE64;
+}
+
+static void end_body(struct mail_seven_bit *message, bool is_delimited)
+{
+	if (message->region != SEVEN_BIT_IN_BODY)
+		return;
+	if (message->is_scanned)
+		seven_bit_encode_end(&message->encoder, action_of(message), is_delimited,
+				     message->out);
+	else if (message->high_bytes > 0)
+		plan(message, choose_action(message));
+}
+
+/* Whether LINE is "--BOUNDARY" or, CLOSING, "--BOUNDARY--". */
+static bool is_boundary(const struct seven_bit_level *level, struct str line, bool *closing_out)
+{
+	struct str rest = str_skip(line, 2);
+
+	if (level->boundary_length == 0 ||
+	    !str_starts_with(rest, str_slice(level->boundary, level->boundary_length)))
+		return false;
+	rest = str_skip(rest, level->boundary_length);
+	*closing_out = str_starts_with(rest, STR("--"));
+	if (*closing_out)
+		rest = str_skip(rest, 2);
+	if (rest.length > 1 && memcmp(rest.data + rest.length - 2, "\r\n", 2) == 0)
+		rest.length -= 2;
+	return str_trim(rest).length == 0;
+}
+
+/* A line of a multipart's own, which ends all that is in its part. */
+static bool walk_boundary(struct mail_seven_bit *message, struct str line)
+{
+	bool is_closing = false;
+	size_t i = message->depth;
+
+	if (line.length + 1 >= SEVEN_BIT_LINE_SIZE || !str_starts_with(line, STR("--")))
+		return false;
+	while (i > 0 && !is_boundary(&message->levels[i - 1], line, &is_closing))
+		i--;
+	if (i == 0)
+		return false;
+	end_body(message, true);
+	put(message, line);
+	message->depth = is_closing ? i - 1 : i;
+	message->part = message->levels[i - 1].part;
+	if (is_closing)
+		message->region = SEVEN_BIT_IN_GAP;
+	else
+		begin_part(message, false, message->levels[i - 1].is_digest);
+	return true;
+}
+
+void seven_bit_walk(struct mail_seven_bit *message, struct str line, bool starts, bool ends)
+{
+	if (starts && walk_boundary(message, line))
+		return;
+	switch (message->region) {
+	case SEVEN_BIT_IN_HEADER:
+		walk_header(message, line, starts, ends);
+		break;
+	case SEVEN_BIT_IN_BODY:
+		walk_body(message, line, ends);
+		break;
+	case SEVEN_BIT_IN_GAP:
+		walk_gap(message, line, starts);
+		break;
+	case SEVEN_BIT_IN_SEALED:
+		message->has_sealed = message->has_sealed || has_high_byte(line);
+		put(message, line);
+		break;
+	case SEVEN_BIT_IN_OPAQUE:
+		message->has_opaque = message->has_opaque || has_high_byte(line);
+		put(message, line);
+		break;
+	}
+}
+
+void seven_bit_walk_end(struct mail_seven_bit *message)
+{
+	end_body(message, false);
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: ISC
+#include "mail/seven_bit.h"
+#include "test.h"
+#include <string.h>
+
+#define E                         "\xc3\xa9"
+#define MULTIPART(type, boundary) "Content-Type: multipart/" type "; boundary=" boundary "\n"
+#define PLAIN8                    "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
+#define PLAINQ \
+	"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
+#define V    "MIME-Version: 1.0\n"
+#define HIGH "\x80\x81\x82\x83\x84\x85\x86\x87\x88"
+#define A10  "aaaaaaaaaa"
+#define A70  A10 A10 A10 A10 A10 A10 A10
+#define A60  A10 A10 A10 A10 A10 A10
+
+/* LF stands for CRLF, '$' for an LF alone. */
+static const struct {
+	const char *name;
+	const char *in;
+	const char *out; /* NULL: cannot be converted; "": needs nothing */
+	enum mail_seven_bit_need need;
+} cases[] = {
+	{"7-bit", "A: b\n\nc\n", "", MAIL_SEVEN_BIT_NONE},
+	{"nothing", "", "", MAIL_SEVEN_BIT_NONE},
+	{"a header alone", "A: " E "\n", "", MAIL_SEVEN_BIT_NONE},
+	{"8-bit in a field alone", "A: " E "\n\nc\n", "", MAIL_SEVEN_BIT_NONE},
+	{"one text", V PLAIN8 "A: b\n\n" E "\n",
+	 V "Content-Type: text/plain; charset=utf-8\nA: b\n"
+	   "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"no MIME", "A: b\n\n" E " =\t\n.\n",
+	 "A: b\n" V "Content-Type: text/plain; charset=unknown-8bit\n"
+	 "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9 =3D=09\n.\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"no field at all", "\n" E,
+	 V "Content-Type: text/plain; charset=unknown-8bit\n"
+	   "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"no empty line", "A: b\n" E " c\n",
+	 "A: b\n" V "Content-Type: text/plain; charset=unknown-8bit\n"
+	 "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9 c\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"long lines are broken", V PLAIN8 "\n" E A70 "\n" A70 "aaaaa\n" A70 "aaaaaa\n",
+	 V PLAINQ "\n=C3=A9" A60 "aaaaaaaaa=\na\n" A70 "aaaaa\n" A70 "aaaaa=\na\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"no boundary is made",
+	 V MULTIPART("mixed", "b?") "\n--b" E "\n--b?\n" PLAIN8 "\n" E A60 "aaaaaaaaa--b?\n--b?\n"
+				    "Content-Transfer-Encoding: base64\nContent-Type: a/b\n\n" E
+				    "--b?\nYWJj\n--b?--\n",
+	 V MULTIPART(
+		 "mixed",
+		 "b?") "\n?-b??\n--b?\n" PLAINQ "\n=C3=A9" A60 "aaaaaaaaa=\n=2D-b?\n--b?\n"
+		       "Content-Type: a/b\nContent-Transfer-Encoding: base64\n\nb?\nYWJj\n--b?--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"no escape is torn", V PLAIN8 "\n" A70 "aaa" E "\n", V PLAINQ "\n" A70 "aaa=\n=C3=A9\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"CR and LF alone", V PLAIN8 "\n" E "\ra$b\n", V PLAINQ "\n=C3=A9=0Da=0Ab\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"data with few 8-bit bytes", V "Content-Type: application/x\n\n" E A10 A10 A10 "\n",
+	 V "Content-Type: application/x\nContent-Transfer-Encoding: quoted-printable\n\n"
+	   "=C3=A9" A10 A10 A10 "\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"data with many", V "Content-Type: application/x\n\n" HIGH "\n",
+	 V "Content-Type: application/x\nContent-Transfer-Encoding: base64\n\n"
+	   "gIGCg4SFhoeIDQo=\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a line end at the end of data is a boundary's",
+	 V MULTIPART("mixed", "b") "\n--b\nContent-Type: application/x\n\n" HIGH "\n\n" HIGH
+				   "\n--b--\n",
+	 V MULTIPART("mixed", "b") "\n--b\nContent-Type: application/x\n"
+				   "Content-Transfer-Encoding: base64\n\n"
+				   "gIGCg4SFhoeIDQoNCoCBgoOEhYaHiA==\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a full line of base64",
+	 V MULTIPART("mixed",
+		     "b") "\n--b\nContent-Type: application/x\n\n" HIGH HIGH HIGH HIGH HIGH HIGH
+			  "\x80\x81\x82\n--b--\n",
+	 V MULTIPART("mixed", "b") "\n--b\nContent-Type: application/x\n"
+				   "Content-Transfer-Encoding: base64\n\n"
+				   "gIGCg4SFhoeIgIGCg4SFhoeIgIGCg4SFhoeIgIGCg4SFhoeIgIGCg4SFhoeIg"
+				   "IGCg4SFhoeIgIGC\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"other parts stay",
+	 V "Content-Transfer-Encoding: 8bit\n" MULTIPART(
+		 "mixed", "\"b c\"") "\npre\n--b c\n\nplain =\t\n--b c \n" PLAIN8 "\n" E
+				     "\n--b c--\nend\n",
+	 V MULTIPART("mixed", "\"b c\"") "Content-Transfer-Encoding: 7bit\n"
+					 "\npre\n--b c\n\nplain =\t\n--b c \n" PLAINQ
+					 "\n=C3=A9\n--b c--\nend\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"nested",
+	 V MULTIPART("mixed", "a") "\n--a\n" MULTIPART(
+		 "alternative", "ab") "\n--ab\n" PLAIN8 "\n" E "\n--ab\n" PLAIN8
+				      "\nx\n--ab--\n--a\n" PLAIN8 "\n" E "\n--a--\n",
+	 V MULTIPART("mixed", "a") "\n--a\n" MULTIPART(
+		 "alternative", "ab") "\n--ab\n" PLAINQ "\n=C3=A9\n--ab\n" PLAIN8
+				      "\nx\n--ab--\n--a\n" PLAINQ "\n=C3=A9\n--a--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"an outer boundary ends inner parts",
+	 V MULTIPART("mixed", "a") "\n--a\n" MULTIPART("mixed", "b") "\n--b\n\n" E
+								     "\n--a\n\n--b\n--a--\n",
+	 V MULTIPART("mixed", "a") "\n--a\n" MULTIPART(
+		 "mixed",
+		 "b") "\n--b\n"
+		      "Content-Type: text/plain; charset=unknown-8bit\n"
+		      "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9\n--a\n\n--b\n--a--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a message in it",
+	 V MULTIPART("mixed", "a") "\n--a\nContent-Type: message/rfc822\n"
+				   "Content-Transfer-Encoding: 8bit\n\nSubject: x\n\n" E
+				   "\n--a--\n",
+	 V MULTIPART("mixed", "a") "\n--a\nContent-Type: message/rfc822\n"
+				   "Content-Transfer-Encoding: 7bit\n\nSubject: x\n" V
+				   "Content-Type: text/plain; charset=unknown-8bit\n"
+				   "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9\n--a--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a digest", V MULTIPART("digest", "a") "\n--a\n\nSubject: x\n\n" E "\n--a--\n",
+	 V MULTIPART("digest",
+		     "a") "\n--a\n\nSubject: x\n" V
+			  "Content-Type: text/plain; charset=unknown-8bit\n"
+			  "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9\n--a--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"before and after the parts", V MULTIPART("mixed", "a") "\n" E "\n--a\n\nx\n--a--\n" E,
+	 V MULTIPART("mixed", "a") "\n?"
+				   "?\n--a\n\nx\n--a--\n?"
+				   "?",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a boundary on several lines, with comments",
+	 V
+	 "content-type: multipart/mixed (x;\\); (n)); y=\";\";\n\tBOUNDARY = a (b)\n\n--a\n" PLAIN8
+	 "\n" E,
+	 V
+	 "content-type: multipart/mixed (x;\\); (n)); y=\";\";\n\tBOUNDARY = a (b)\n\n--a\n" PLAINQ
+	 "\n=C3=A9",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"the encoding on two lines, twice",
+	 V "Content-Transfer-Encoding:\n 8bit\n"
+	   "Content-Type: text/x\nContent-Transfer-Encoding: base64\n\n" E,
+	 V "Content-Type: text/x\nContent-Transfer-Encoding: quoted-printable\n\n=C3=A9",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"an encoding that nobody knows",
+	 V "Content-Transfer-Encoding: 8-bit\n"
+	   "Content-Type: text/x\n\n" E,
+	 V "Content-Type: text/x\nContent-Transfer-Encoding: quoted-printable\n\n=C3=A9",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"quoted-printable with 8-bit", V PLAINQ "\n" A70 "=3D" E " \n" A70 "aaa=3D=\nb\n",
+	 V PLAINQ "\n" A70 "=3D=\n=C3=A9 \n" A70 "aaa=\n=3D=\nb\n", MAIL_SEVEN_BIT_CONVERT},
+	{"base64 with 8-bit",
+	 V "Content-Type: a/b\nContent-Transfer-Encoding: base64\n\nYW" E "Jj\n",
+	 V "Content-Type: a/b\nContent-Transfer-Encoding: base64\n\nYWJj\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a message that is encoded is data",
+	 V "Content-Type: message/rfc822\n"
+	   "Content-Transfer-Encoding: base64\n\nYW" E "Jj\n",
+	 V "Content-Type: message/rfc822\n"
+	   "Content-Transfer-Encoding: base64\n\nYWJj\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a line of a mailbox file", "From x  " A10 "\n" PLAIN8 "\n" E "\n",
+	 "From x  " A10 "\nContent-Type: text/plain; charset=utf-8\n" V
+	 "Content-Transfer-Encoding: quoted-printable\n\n=C3=A9\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"S/MIME data", V "Content-Type: application/pkcs7-mime\n\n" HIGH,
+	 V "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\n"
+	   "gIGCg4SFhoeI\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"signed", V MULTIPART("signed", "a") "\n--a\n" PLAIN8 "\n" E "\n--a--\n", NULL,
+	 MAIL_SEVEN_BIT_SIGNED},
+	{"encrypted, in another",
+	 V MULTIPART("mixed", "b") "\n--b\n" MULTIPART("Encrypted", "a") "\n--a\n\n" E
+									 "\n--a--\n--b--\n",
+	 NULL, MAIL_SEVEN_BIT_SIGNED},
+	{"beside a signed part",
+	 V MULTIPART("mixed", "b") "\n--b\n" MULTIPART(
+		 "signed", "a") "\n--a\n\nx=\n--a--\n--b\n" PLAIN8 "\n" E "\n--b--\n",
+	 V MULTIPART("mixed", "b") "\n--b\n" MULTIPART(
+		 "signed", "a") "\n--a\n\nx=\n--a--\n--b\n" PLAINQ "\n=C3=A9\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a piece of a message", V "Content-Type: message/partial; id=x\n\n" E, NULL,
+	 MAIL_SEVEN_BIT_UNPARSED},
+	{"no boundary", V "Content-Type: multipart/mixed\n\n--a\n\n" E, NULL,
+	 MAIL_SEVEN_BIT_UNPARSED},
+	{"no boundary, nothing to do", V "Content-Type: multipart/mixed\n\n--a\n\nx", "",
+	 MAIL_SEVEN_BIT_NONE},
+	{"an 8-bit boundary", V MULTIPART("mixed", "\"" E "\"") "\n--" E "\n\nx", NULL,
+	 MAIL_SEVEN_BIT_UNPARSED},
+};
+
+static void append_text(struct buffer *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\n')
+			buffer_append_byte(out, '\r');
+		buffer_append_byte(out, *text == '$' ? '\n' : *text);
+	}
+}
+
+static enum mail_seven_bit_need convert(struct str in, size_t step, struct buffer *out)
+{
+	struct mail_seven_bit *message = mail_seven_bit_new();
+	enum mail_seven_bit_need need;
+
+	for (size_t i = 0; i < in.length; i += step)
+		mail_seven_bit_scan(
+			message,
+			str_slice(in.data + i, step < in.length - i ? step : in.length - i));
+	need = mail_seven_bit_scanned(message);
+	for (unsigned pass = 0; pass < 2 && need == MAIL_SEVEN_BIT_CONVERT; pass++) {
+		buffer_reset(out);
+		for (size_t i = 0; i < in.length; i += step)
+			mail_seven_bit_convert(
+				message,
+				str_slice(in.data + i, step < in.length - i ? step : in.length - i),
+				out);
+		mail_seven_bit_converted(message, out);
+	}
+	mail_seven_bit_free(message);
+	return need;
+}
+
+static void check(const char *name, struct str in, struct str expected,
+		  enum mail_seven_bit_need need)
+{
+	for (size_t step = 1; step <= 1001; step += 100) {
+		struct buffer out = {0};
+		enum mail_seven_bit_need found = convert(in, step, &out);
+
+		if (found != need)
+			fail_msg("%s, by %zu: need %d", name, step, (int)found);
+		if (!str_equal(buffer_view(&out), expected))
+			fail_msg("%s, by %zu: \"" STR_FORMAT "\", not \"" STR_FORMAT "\"", name,
+				 step, STR_ARGUMENTS(buffer_view(&out)), STR_ARGUMENTS(expected));
+		buffer_clear(&out);
+	}
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer in = {0};
+		struct buffer expected = {0};
+
+		append_text(&in, cases[i].in);
+		append_text(&expected, cases[i].out != NULL ? cases[i].out : "");
+		check(cases[i].name, buffer_view(&in), buffer_view(&expected), cases[i].need);
+		buffer_clear(&in);
+		buffer_clear(&expected);
+	}
+}
+
+/* DEPTH multiparts in one another, around BODY. */
+static void append_nest(struct buffer *out, unsigned depth, const char *body)
+{
+	for (unsigned i = 0; i < depth; i++)
+		buffer_append_format(
+			out, "Content-Type: multipart/mixed; boundary=b%u\r\n\r\n--b%u\r\n", i, i);
+	buffer_append_format(out, "\r\n%s\r\n", body);
+}
+
+static void test_depth(void **state)
+{
+	static const struct {
+		unsigned depth;
+		const char *body;
+		enum mail_seven_bit_need need;
+	} nests[] = {
+		{32, E, MAIL_SEVEN_BIT_CONVERT},
+		{33, E, MAIL_SEVEN_BIT_UNPARSED},
+		{1000, "e", MAIL_SEVEN_BIT_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(nests); i++) {
+		struct buffer in = {0};
+		struct buffer out = {0};
+
+		append_nest(&in, nests[i].depth, nests[i].body);
+		assert_int_equal(convert(buffer_view(&in), 1000, &out), nests[i].need);
+		buffer_clear(&in);
+		buffer_clear(&out);
+	}
+}
+
+static void test_parts(void **state)
+{
+	(void)state;
+	for (unsigned parts = 9999; parts <= 10000; parts++) {
+		struct buffer in = {0};
+		struct buffer out = {0};
+
+		buffer_append_string(&in, "Content-Type: multipart/mixed; boundary=b\r\n\r\n");
+		for (unsigned i = 0; i < parts; i++)
+			buffer_append_format(&in, "--b\r\n\r\n%s\r\n", i + 1 == parts ? E : "e");
+		assert_int_equal(convert(buffer_view(&in), 1000, &out),
+				 parts == 9999 ? MAIL_SEVEN_BIT_CONVERT : MAIL_SEVEN_BIT_UNPARSED);
+		buffer_clear(&in);
+		buffer_clear(&out);
+	}
+}
+
+static void append_times(struct buffer *out, const char *text, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buffer_append_string(out, text);
+}
+
+/* Longer than what is kept of a line or a field. */
+static void test_long(void **state)
+{
+	struct buffer in = {0};
+	struct buffer expected = {0};
+
+	(void)state;
+	append_times(&in, "A: ", 5000);
+	buffer_append_string(&in, "\r\nContent-Type: text/plain; x=");
+	append_times(&in, "x", 5000);
+	buffer_append_str(&expected, buffer_view(&in));
+	buffer_append_string(&in, "\r\nContent-Transfer-Encoding: ");
+	append_times(&in, "8", 5000);
+	buffer_append_string(&in, "\r\nMIME-Version: 1.0\r\n\r\n" E "\r\n");
+	buffer_append_string(&expected, "\r\nMIME-Version: 1.0\r\nContent-Transfer-Encoding: "
+					"quoted-printable\r\n\r\n=C3=A9\r\n");
+	append_times(&in, "\xe9", 5000);
+	for (size_t i = 0; i < 5000; i++)
+		buffer_append_string(&expected, i % 25 == 0 && i > 0 ? "=\r\n=E9" : "=E9");
+	check("long", buffer_view(&in), buffer_view(&expected), MAIL_SEVEN_BIT_CONVERT);
+	buffer_clear(&in);
+	buffer_clear(&expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
