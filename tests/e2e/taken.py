@@ -8,8 +8,9 @@ import struct
 import time
 
 from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Hands)
-from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE, OPEN,
-                         REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS, WHOLE, packet, text, u32, u64)
+from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE,
+                         MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS,
+                         WHOLE, packet, text, u32, u64)
 
 CHILD = range(1, 14)  # program/child.h
 READ_AT_ONCE = 8192
@@ -250,6 +251,8 @@ class Taken(Hands):
             heard = self.hear(socket, PATIENT)
             if not heard:
                 break
+            if len(heard) >= 8 and struct.unpack("<HH", heard[:4])[1] == MANAGED:
+                self.had("times manager of the queue", 1)
         self.call("close", socket)
 
     def keep(self):
