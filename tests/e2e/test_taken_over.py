@@ -235,7 +235,8 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
             wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
             problems += [f"{program}: {one}" for one in (*wrong, *watch.problems())]
             print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, "
-                  f"{[taken.most for taken in lives]}, {wrong}, at {time.monotonic() - begun:.0f} s", flush=True)
+                  f"{[taken.most for taken in lives]}, {watch.grown()}, {wrong}, at "
+                  f"{time.monotonic() - begun:.0f} s", flush=True)
             counts["processes taken over"] += len(lives)
             counts["acts"] += acts
             counts["calls"] += sum(sum(taken.counts.values()) for taken in lives)
