@@ -7,7 +7,8 @@ import signal
 import struct
 import time
 
-from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Hands)
+from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Enough,
+                           Hands)
 from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE,
                          MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS,
                          WHOLE, packet, text, u32, u64)
@@ -20,6 +21,7 @@ CROWD = 100  # connections
 PATIENT = 200  # times that he looks for an answer which will come
 WRITERS = ("queue", "send", "launch")  # of the log itself: not bounded (doc/security.md)
 FORGED = b"f0f0-f0f0"
+LONGEST = 3  # seconds of one act, on a busy machine
 SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
@@ -333,6 +335,10 @@ class Taken(Hands):
 
     def act(self):
         """One thing; False when it has ended."""
-        getattr(self, self.untried.pop() if self.untried else
-                self.source.choices(*zip(*self.actions))[0])()
+        action = (self.untried.pop() if self.untried else
+                  self.source.choices(*zip(*self.actions))[0])
+        self.until = time.monotonic() + LONGEST
+        with contextlib.suppress(Enough):
+            getattr(self, action)()
+        self.until = float("inf")
         return self.inside.poll() is None and self.call("getpid")[:1] == [str(self.own_pid)]
