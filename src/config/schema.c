@@ -14,7 +14,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
-				   "A mail domain whose mailboxes are on this machine.",
+				   "A mail domain whose mailboxes are on this machine; one that is "
+				   "not ASCII in UTF-8 or as A-labels (xn--), which is the same.",
 				   sizeof(struct config_domain)},
 	[CONFIG_SECTION_STAGE] = {"stage", "remote, list or a service's NAME",
 				  "How the mail of one queue is delivered. Every stage exists with "

@@ -155,8 +155,8 @@ const struct config_setting config_schema_root[] = {
 			"be "
 			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
 			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
-			"MX hosts "
-			"after all. The name decides first, then the longest suffix.")),
+			"MX hosts after all. The name decides first, then the longest suffix. "
+			"Names may be in UTF-8 or as A-labels (xn--), which is the same.")),
 	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
 		INITIAL("1m"), RANGE(1, 3600),
 		MEANING("How long to wait for a connection to another mail server.")),

@@ -86,8 +86,8 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The service that delivers the domain's mail.")),
 	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
 		INITIAL(""),
-		MEANING("The local parts that exist, in any case. Without this setting every one "
-			"does.")),
+		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
+			"setting every one does.")),
 
 	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
 		RANGE(1, 65000), MEANING("The most deliveries at once.")),
