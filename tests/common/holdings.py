@@ -29,6 +29,5 @@ def undone_recipients(control):
 def all_queued(*nodes):
     """(recipients that are not done, text with LF lines) of every message in the queues."""
     for owner in nodes:
-        for number, control in owner.control_files().items():
-            yield (undone_recipients(control),
-                   owner.queued_message(number).replace(b"\r\n", b"\n"))
+        for control, message in owner.queued_messages():
+            yield undone_recipients(control), message.replace(b"\r\n", b"\n")

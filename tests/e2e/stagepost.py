@@ -203,6 +203,13 @@ def envelope_of(text):
     return text[int(found.group(1)):-25] if found else text
 
 
+def read_data(path, control):
+    """The message that a data file begins with."""
+    size = int(re.search(r"^size: (\d+)$", control, re.M).group(1))
+    with open(path, "rb") as file:
+        return file.read(size)
+
+
 class Node:
     """DIRECTORY is new and reachable for the unprivileged user; DOMAINS are local;
     ROUTES are smtproutes; SETTINGS is text for the end of stagepost.conf, LISTEN for the
@@ -399,10 +406,14 @@ class Node:
 
     def queued_message(self, number):
         """The bytes of a queued message, trace headers first."""
-        text = self.control_files()[number]
-        size = int(re.search(r"^size: (\d+)$", text, re.M).group(1))
-        with open(self.data_files()[number], "rb") as file:
-            return file.read()[:size]
+        return read_data(self.data_files()[number], self.control_files()[number])
+
+    def queued_messages(self):
+        """(envelope or control file, bytes) of all that are queued."""
+        controls = self.control_files()
+        files = self.data_files()
+        for number, control in controls.items():
+            yield control, read_data(files[number], control)
 
     def data_files(self):
         """{message number: path} of all that are queued."""

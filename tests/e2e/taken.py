@@ -7,9 +7,11 @@ import signal
 import struct
 import time
 
-from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Hands)
-from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE, OPEN,
-                         REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS, WHOLE, packet, text, u32, u64)
+from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Enough,
+                           Hands)
+from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE,
+                         MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS,
+                         WHOLE, packet, text, u32, u64)
 
 CHILD = range(1, 14)  # program/child.h
 READ_AT_ONCE = 8192
@@ -19,6 +21,7 @@ CROWD = 100  # connections
 PATIENT = 200  # times that he looks for an answer which will come
 WRITERS = ("queue", "send", "launch")  # of the log itself: not bounded (doc/security.md)
 FORGED = b"f0f0-f0f0"
+LONGEST = 3  # seconds of one act, on a busy machine
 SETTLED = 1  # seconds after which an unwanted connection has been closed
 AF_INET = 2
 
@@ -250,6 +253,8 @@ class Taken(Hands):
             heard = self.hear(socket, PATIENT)
             if not heard:
                 break
+            if len(heard) >= 8 and struct.unpack("<HH", heard[:4])[1] == MANAGED:
+                self.had("times manager of the queue", 1)
         self.call("close", socket)
 
     def keep(self):
@@ -330,6 +335,10 @@ class Taken(Hands):
 
     def act(self):
         """One thing; False when it has ended."""
-        getattr(self, self.untried.pop() if self.untried else
-                self.source.choices(*zip(*self.actions))[0])()
+        action = (self.untried.pop() if self.untried else
+                  self.source.choices(*zip(*self.actions))[0])
+        self.until = time.monotonic() + LONGEST
+        with contextlib.suppress(Enough):
+            getattr(self, action)()
+        self.until = float("inf")
         return self.inside.poll() is None and self.call("getpid")[:1] == [str(self.own_pid)]

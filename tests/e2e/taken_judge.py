@@ -59,6 +59,12 @@ class Watch:
     def is_over(self, pid):
         return descriptors(pid) > self.before[pid] + MORE
 
+    def grown(self):
+        """Whose descriptors became most, and by how many."""
+        pid = max(self.pids, key=lambda pid: self.most[pid] - self.before[pid])
+        return (f"{self.names.get(pid, 'supervisor')} had {self.most[pid]} descriptors, "
+                f"{self.before[pid]} before")
+
     def problems(self):
         with contextlib.suppress(AssertionError):  # what waited for him comes in one burst
             wait_until(lambda: not any(map(self.is_over, self.pids)), "all is given back", PEACE)

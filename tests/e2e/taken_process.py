@@ -28,6 +28,10 @@ KEPT = 64  # descriptors that he was handed: he reads in them again and again
 STREAM, DATAGRAM, SEQPACKET = 1, 2, 5
 
 
+class Enough(Exception):
+    """What he does takes too long."""
+
+
 def find_connector(pid):
     """The descriptor by which it asks the supervisor for connections: one end of a pair, as only
     the control socket is besides. None: it has none."""
@@ -63,6 +67,7 @@ class Hands(Words):
         # Where a service has a user, "launch" is root's, and so are its powers (doc/security.md).
         self.uid = int(status_of(pid)["Uid"][0])
         self.is_root = self.uid == 0
+        self.until = float("inf")  # when he has had enough of what he does
         self.since = 0  # the last message that the ledger knew when he came
         self.heard = []  # bytes that he came by
         self.kept = []  # descriptors that came to him
@@ -89,6 +94,8 @@ class Hands(Words):
 
     def call(self, name, *arguments):
         """Its result, "-EPERM", and what came with it; [] when it has ended."""
+        if time.monotonic() > self.until:
+            raise Enough
         try:
             print(name, *arguments, file=self.inside.stdin, flush=True)
             words = self.inside.stdout.readline().split()

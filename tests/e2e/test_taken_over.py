@@ -43,13 +43,15 @@ COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
-          "connections to send": 64, "connections to launch": 8, "recipients": CROWDED - 1}
+          "connections to send": 64, "connections to launch": 8, "recipients": CROWDED - 1,
+          "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128}, "send": {"recipients": 1}}
 # Of triggers that he names, whose they are.
 TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
 MADE_UP = {"probe", "thief", "anna", "a>"}  # recipients
 LEAST_MAIL = 2  # of all, while no address is known
-LEAST = 10  # acts, that he be worth his time
+LEAST = 20  # acts, that he be worth his time: each kind once
+LONGER = 60  # seconds that he has for these on a busy machine
 QUIET = 15  # and what can be delivered is
 
 LDAP = """directory {{
@@ -126,15 +128,16 @@ def ledger():
         made.close()
 
 
-def hold(mx, ledger, program, seed, end):
-    """One process from its start to its end, or until END: who took it over, what he did."""
+def hold(mx, ledger, program, seed, least, end):
+    """One process from its start to its end, or until END and LEAST acts: who took it over, what he
+    did."""
     (pid, *_) = mx.pids(program)
     mark = mx.log.mark()
     taken = Taken(mx, program, pid, seed)
     taken.since = max(ledger.known, default=0)  # it has stopped: what it was sent before has begun
     watch = Watch(mx, pid)
     try:
-        while time.monotonic() < end and taken.act():
+        while is_on(end, taken.acts, least) and taken.act():
             taken.acts += 1
             if taken.acts % 20 == 0:
                 watch.look()
@@ -148,19 +151,24 @@ def hold(mx, ledger, program, seed, end):
     return taken, watch
 
 
+def is_on(end, acts, least):
+    now = time.monotonic()
+    return now < end or (acts < least and now < end + LONGER)
+
+
 def take_over(scene, ledger, program, seed, bounds):
     """What went wrong. Who ends at once what he has taken over is let have the next one."""
     mx = scene.mx
     mark = mx.log.mark()
     since = max(ledger.known, default=0)
     end = time.monotonic() + SECONDS
-    lives, watch = [], None
-    while not lives or time.monotonic() < end:
-        taken, watch = hold(mx, ledger, program, f"{seed} {len(lives)}", end)
+    lives, watch, acts = [], None, 0
+    while not lives or is_on(end, acts, LEAST):
+        taken, watch = hold(mx, ledger, program, f"{seed} {len(lives)}", LEAST - acts, end)
         lives.append(taken)
+        acts += taken.acts
     until = max(ledger.known, default=0)
     complaints = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
-    acts = sum(taken.acts for taken in lives)
     problems = [f"{len(complaints)} complaints in {SECONDS} s"] if (
         len(complaints) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * SECONDS) else []
     if not any(names(complaint, taken) for complaint in complaints for taken in lives):
@@ -234,7 +242,8 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
             wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
             problems += [f"{program}: {one}" for one in (*wrong, *watch.problems())]
             print(f"{program}: {[taken.acts for taken in lives]} acts, {len(complaints)} complaints, "
-                  f"{[taken.most for taken in lives]}, {wrong}, at {time.monotonic() - begun:.0f} s", flush=True)
+                  f"{[taken.most for taken in lives]}, {watch.grown()}, {wrong}, at "
+                  f"{time.monotonic() - begun:.0f} s", flush=True)
             counts["processes taken over"] += len(lives)
             counts["acts"] += acts
             counts["calls"] += sum(sum(taken.counts.values()) for taken in lives)

@@ -192,7 +192,7 @@ static struct str take_paragraph(struct str *rest)
 }
 
 /* QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. */
-static void check_qsbmf(struct str report, size_t failures)
+static void check_qsbmf(struct str report, size_t failures, bool is_utf8)
 {
 	static const char *const fields[] = {"Date",
 					     "From",
@@ -207,7 +207,7 @@ static void check_qsbmf(struct str report, size_t failures)
 	struct str rest = report;
 	struct str line;
 
-	if (check_fields(&rest, fields, "To") != 1)
+	if (check_fields(&rest, fields, "To", is_utf8) != 1)
 		panic("not one To");
 	if (!str_starts_with(take_paragraph(&rest), STR("Hi. This is the")))
 		panic("QSBMF begins otherwise");
@@ -300,7 +300,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < report.outcome_count; i++)
 		failures += outcomes[i].action == BOUNCE_FAILED;
 	if (report.format == CONFIG_BOUNCE_QSBMF && failures > 0)
-		check_qsbmf(buffer_view(&out), failures);
+		check_qsbmf(buffer_view(&out), failures, is_utf8);
 	else
 		check_report(buffer_view(&out), report.outcome_count, is_utf8);
 	buffer_clear(&message);

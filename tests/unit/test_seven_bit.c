@@ -182,6 +182,9 @@ static const struct {
 	 MAIL_SEVEN_BIT_UNPARSED},
 	{"no boundary, nothing to do", V "Content-Type: multipart/mixed\n\n--a\n\nx", "",
 	 MAIL_SEVEN_BIT_NONE},
+	{"too long a boundary",
+	 V MULTIPART("mixed", A70 A70 A70 A70) "\n--" A70 A70 A70 A70 "\n\n" E, NULL,
+	 MAIL_SEVEN_BIT_UNPARSED},
 	{"an 8-bit boundary", V MULTIPART("mixed", "\"" E "\"") "\n--" E "\n\nx", NULL,
 	 MAIL_SEVEN_BIT_UNPARSED},
 };

@@ -49,6 +49,8 @@ static const struct smtp_client_script scenarios[] = {
 	 SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
 	{"a reply while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "S: 250 ok\n",
 	 "wait 4.5.0", SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
+	{"a refusal while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "S: 450 no\n",
+	 "wait 4.5.0", SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
 	{"421 while the form is sought", "a", "\xc3\xa9\r\n", HELLO_SIZE "S: 421 4.3.2 bye\n",
 	 "wait 4.3.2", SMTP_CLIENT_CLOSED, .is_8bit = true, .is_unserved = true, .again = "e"},
 	{"one recipient refused", "ab", "hi\r\n",
