@@ -59,8 +59,8 @@ static void keep_without_nul(struct smtp_server *s, const char *data, size_t len
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
 	if (length > 0 && s->transaction->size == 0)
-		keep_out_of_trace(s, *data); /* perhaps behind NULs that were removed */
-	if (s->message_is_open && memchr(data, '\0', length) != NULL)
+		keep_out_of_trace(s, *data);    /* perhaps behind NULs that were removed */
+	if (memchr(data, '\0', length) != NULL) /* also where the message is refused already */
 		keep_without_nul(s, data, length);
 	else
 		keep_text(s, data, length);
