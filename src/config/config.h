@@ -2,7 +2,7 @@
 /*
  * config/config.h - what stagepost.conf says, as plain values.
  *
- * One table (config/schema.c) names every setting with its section, type,
+ * One table (config/schema_row.h) names every setting with its section, type,
  * default, range, unit and meaning; the parser, the error messages and the
  * reference manual come from it. Values here have been checked and are
  * complete. A struct config is immutable and freed whole.

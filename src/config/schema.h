@@ -3,7 +3,7 @@
  * config/schema.h - the one table of settings.
  *
  * The parser, the error texts, config_print() and the reference manual all
- * read it; a setting is added by adding its row.
+ * read it; a setting is added by adding its row (schema_root.c, schema_section.c).
  */
 #ifndef CONFIG_SCHEMA_H
 #define CONFIG_SCHEMA_H

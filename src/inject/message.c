@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/message.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,11 +167,27 @@ static int write_envelope(struct inject_message *message, enum mail_stage stage,
 	return error;
 }
 
+/* Before the message is there, so that it is not delivered at once; and durable, so that it is not
+ * after a power failure. */
+static int set_trigger(const struct inject_message *message, struct str trigger)
+{
+	int error;
+
+	if (trigger.length == 0)
+		return 0;
+	error = queue_trigger_set(message->store, trigger, os_clock_wall_us(),
+				  STR("mail was queued to wait for it"));
+	return error < 0 ? error
+			 : os_file_sync_directory(queue_store_directory(message->store), "trigger");
+}
+
 int inject_message_commit(struct inject_message *message, enum mail_stage stage,
 			  struct mail_envelope *envelope)
 {
 	int error = message->error;
 
+	if (error == 0)
+		error = set_trigger(message, envelope->trigger);
 	if (error == 0)
 		error = write_envelope(message, stage, envelope);
 	if (error == 0) {

@@ -46,8 +46,8 @@ struct mail_id inject_message_id(const struct inject_message *message);
 int inject_message_write(struct inject_message *message, struct str data);
 
 /* Makes the message durable at STAGE with sender and recipients of ENVELOPE; id,
- * size, stage and received are filled in. 0, or the first error since
- * inject_message_open(). Consumes MESSAGE. */
+ * size, stage and received are filled in. The trigger that ENVELOPE names is set. 0, or the first
+ * error since inject_message_open(). Consumes MESSAGE. */
 MUST_CHECK int inject_message_commit(struct inject_message *message, enum mail_stage stage,
 				     struct mail_envelope *envelope);
 /* Nothing remains. NULL is allowed. */

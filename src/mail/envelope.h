@@ -67,6 +67,7 @@ struct mail_envelope {
 			      * LOCAL@DOMAIN-@[] for one of its own for each recipient (mail/verp.h) */
 	struct str envid;    /* as xtext; empty: none */
 	struct str received; /* "smtp 192.0.2.7:53112 helo=mail.example.com" */
+	struct str trigger;  /* while it is set no delivery is tried; empty: none */
 	uint64_t size;       /* bytes of the data file */
 	struct mail_recipient *recipients;
 	size_t recipient_count;

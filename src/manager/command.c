@@ -39,22 +39,31 @@ static bool find_subject(struct manager *manager, struct mail_id id, struct subj
 	       (id.born_us == 0 || id.born_us == subject->id.born_us);
 }
 
-static const char *hold(struct manager *manager, const struct subject *subject)
+/* UNTIL: the trigger with whose release it ends, which is set for that; or empty. */
+static const char *hold(struct manager *manager, const struct subject *subject, struct str until)
 {
 	char id[MAIL_ID_SIZE];
 	struct buffer name CLEANUP(buffer_clear) = {0};
 
+	if (until.length > 0 &&
+	    (!queue_trigger_name_is_valid(until) || queue_trigger_name_is_ours(until)))
+		return "that is no name of a trigger to wait for";
+	if (deliver_any_hold_of(manager, subject->id) != NULL)
+		return until.length > 0 ? "it is held" : NULL;
+	if (until.length > 0 &&
+	    triggers_set(manager->triggers, until, STR("messages are held until it")) == NULL)
+		return "the trigger cannot be set";
 	mail_id_format(subject->id, id);
 	buffer_append_format(&name, "hold.%s", id);
-	return triggers_set(manager->triggers, buffer_view(&name), STR("held by the operator")) !=
-			       NULL
+	return triggers_set_until(manager->triggers, buffer_view(&name),
+				  STR("held by the operator"), until) != NULL
 		       ? NULL
 		       : "the hold cannot be recorded";
 }
 
 static const char *release(struct manager *manager, const struct subject *subject)
 {
-	struct trigger *trigger = deliver_hold_of(manager, subject->id);
+	struct trigger *trigger = deliver_any_hold_of(manager, subject->id);
 
 	if (trigger == NULL)
 		return "it is not held";
@@ -137,7 +146,7 @@ static const char *on_message(struct manager *manager, const struct order *order
 	case ORDER_RETRY:
 		return retry(manager, &subject);
 	case ORDER_HOLD:
-		return hold(manager, &subject);
+		return hold(manager, &subject, order->name);
 	case ORDER_RELEASE:
 		return release(manager, &subject);
 	case ORDER_BOUNCE:

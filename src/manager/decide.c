@@ -17,7 +17,7 @@ static const int64_t RECORD_AGAIN_MAX_US = 10 * MINUTE_US;
 static enum message_state remove_all(struct manager *manager, struct message *message,
 				     enum queue_remove kind)
 {
-	struct trigger *hold = deliver_hold_of(manager, message->id);
+	struct trigger *hold = deliver_any_hold_of(manager, message->id);
 
 	log_event(EVENT_MESSAGE_DONE, log_id(message->id));
 	if (hold != NULL)
@@ -259,6 +259,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 
 	if (message->facts.order != MESSAGE_ORDER_NONE)
 		give_up(message);
+	deliver_end_hold(manager, message->id);
 	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL)
 		return settle(manager, message);
 	if (deliver(manager, message, &crowded) > 0) {

@@ -15,7 +15,7 @@ static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
 /* --- what keeps it --- */
 
-struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
+struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message)
 {
 	char id[MAIL_ID_SIZE];
 	char name[MAIL_ID_SIZE + 8];
@@ -23,6 +23,38 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 	mail_id_format(message, id);
 	snprintf(name, sizeof name, "hold.%s", id);
 	return triggers_find(manager->triggers, str_from(name));
+}
+
+struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
+{
+	struct trigger *hold = deliver_any_hold_of(manager, message);
+
+	return hold != NULL && triggers_until(manager->triggers, hold).length == 0 ? hold : NULL;
+}
+
+/* The event that the whole message waits for: what its hold is until, or its envelope names. */
+static struct trigger *event_of(struct manager *manager, const struct message *message)
+{
+	struct trigger *hold = deliver_any_hold_of(manager, message->id);
+	struct trigger *event = NULL;
+
+	if (hold != NULL)
+		event = triggers_find(manager->triggers, triggers_until(manager->triggers, hold));
+	return event != NULL
+		       ? event
+		       : triggers_find(manager->triggers, message->control->envelope->trigger);
+}
+
+void deliver_end_hold(struct manager *manager, struct mail_id message)
+{
+	struct trigger *hold = deliver_any_hold_of(manager, message);
+	struct str until;
+
+	if (hold == NULL)
+		return;
+	until = triggers_until(manager->triggers, hold);
+	if (until.length > 0 && triggers_find(manager->triggers, until) == NULL)
+		triggers_release(manager->triggers, hold);
 }
 
 static struct str domain_of(struct str address, struct mail_domain *name)
@@ -53,9 +85,9 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery)
 {
-	struct trigger *trigger = NULL;
+	struct trigger *trigger = event_of(manager, message);
 
-	if (delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
+	if (trigger == NULL && delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
 		trigger = triggers_find(manager->triggers, delivery->trigger);
 	if (trigger == NULL)
 		trigger = obstacle_of(manager, delivery);

@@ -256,7 +256,8 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 		struct trigger *trigger =
 			triggers_set(manager->triggers, report->trigger, report->text);
 
-		job->is_unreached = true;
+		/* a program answered, or else it could not have named one */
+		job->is_unreached = !str_starts_with(report->trigger, STR("pipe."));
 		if (str_equal(report->trigger, STR(TRIGGER_DIRECTORY)))
 			resolver_await(manager->resolver);
 		if (trigger != NULL)
@@ -266,8 +267,20 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 	}
 }
 
+/* PREFIX, the name of TRANSPORT, and a dot stand before something else. */
+static bool is_beneath(const struct transport *transport, struct str trigger, struct str prefix)
+{
+	struct str name = str_from(transport_name(transport));
+
+	if (!str_starts_with(trigger, prefix))
+		return false;
+	trigger = str_skip(trigger, prefix.length);
+	return str_starts_with(trigger, name) && trigger.length > name.length + 1 &&
+	       trigger.data[name.length] == '.';
+}
+
 /* A helper tells of what it has to do with itself: nothing that a report says holds another
- * message back. */
+ * service's message back. */
 static bool may_name(struct manager *manager, const struct transport *transport, struct str trigger)
 {
 	const struct config_service *service =
@@ -279,6 +292,8 @@ static bool may_name(struct manager *manager, const struct transport *transport,
 		return str_starts_with(trigger, STR("host."));
 	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
 		return str_equal(trigger, STR(TRIGGER_DIRECTORY));
+	if (service != NULL && service->kind == CONFIG_SERVICE_PIPE)
+		return is_beneath(transport, trigger, STR("pipe."));
 	if (service == NULL || service->kind != CONFIG_SERVICE_LMTP ||
 	    !str_starts_with(trigger, STR("service.")))
 		return false;

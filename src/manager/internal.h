@@ -82,8 +82,12 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
-/* Those who wait for the end of the message's hold, itself alone; NULL: not held. */
+/* The trigger hold.ID of the message, which nobody else waits for; NULL: it is not held. */
+struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message);
+/* The same where it does not end with another trigger. */
 struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message);
+/* Releases a hold that was to end with another trigger when that is not set any more. */
+void deliver_end_hold(struct manager *manager, struct mail_id message);
 
 /* --- decide.c --- */
 

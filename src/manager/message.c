@@ -105,6 +105,8 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->facts.is_found)
 		log_found(message->control->envelope);
 	message->facts.is_found = false;
+	if (message->control->envelope->trigger.length > 0) /* whoever queued it has set it */
+		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message->control->is_mapped)
 		message_take_deliveries(manager, message, message->control->deliveries,
 					message->control->delivery_count);

@@ -35,26 +35,26 @@ bool os_connector_is_used(void)
 	return asking >= 0;
 }
 
-/* What comes with an answer to QUESTION; -EAGAIN for one to a question before it. */
-static int take_answer(const struct os_connector_question *question)
+/* What comes with an answer, *RESULT_OUT; false for one to a question before QUESTION. */
+static bool take_answer(const struct os_connector_question *question, int *result_out)
 {
 	int descriptors[OS_SOCKET_DESCRIPTORS];
 	struct answer answer;
 	size_t count;
 	ssize_t length = os_socket_receive(asking, &answer, sizeof answer, descriptors, &count);
 	int result = length == 0 ? -EPIPE : length < 0 ? (int)length : -EBADMSG;
+	bool is_late = length == (ssize_t)sizeof answer && answer.number != question->number;
 
-	if (length == (ssize_t)sizeof answer) {
-		if (answer.number != question->number)
-			result = -EAGAIN;
-		else if (answer.error < 0)
+	if (length == (ssize_t)sizeof answer && !is_late) {
+		if (answer.error < 0)
 			result = answer.error;
 		else if (count > 0)
 			result = descriptors[--count];
 	}
 	while (length > 0 && count > 0)
 		os_socket_close(descriptors[--count]);
-	return result;
+	*result_out = result;
+	return !is_late;
 }
 
 int os_connector_connect(const char *path, int kind)
@@ -64,7 +64,8 @@ int os_connector_connect(const char *path, int kind)
 	struct os_connector_question question = {.number = ++number, .kind = kind};
 	int64_t until_us = os_clock_monotonic_us() + PATIENCE_US;
 	ssize_t sent;
-	int result = -EAGAIN;
+	int result = 0;
+	bool is_answered = false;
 
 	if (snprintf(question.path, sizeof question.path, "%s", path) >= (int)sizeof question.path)
 		return -ENAMETOOLONG;
@@ -73,11 +74,11 @@ int os_connector_connect(const char *path, int kind)
 	sent = os_socket_send(asking, &question, sizeof question, NULL, 0);
 	if (sent < 0)
 		return (int)sent;
-	while (result == -EAGAIN) {
+	while (!is_answered) {
 		int64_t left_us = until_us - os_clock_monotonic_us();
-		int error = os_socket_wait(asking, false, left_us > 0 ? left_us : 0);
 
-		result = error < 0 ? error : take_answer(&question);
+		result = os_socket_wait(asking, false, left_us > 0 ? left_us : 0);
+		is_answered = result < 0 || take_answer(&question, &result);
 	}
 	if (result == -ETIMEDOUT)
 		silent_until_us = os_clock_monotonic_us() + SILENCE_US;

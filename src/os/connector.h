@@ -10,7 +10,8 @@
  * it is the asker's user (os_connector_connect_as()).
  *
  * Who asks waits for the answer, half a second at most; it is asked only when a connection
- * was lost. An answer that comes later is dropped, and nothing is asked for a second.
+ * was lost, or to another server. An answer that comes later is dropped, and nothing is asked for a
+ * second.
  */
 #ifndef OS_CONNECTOR_H
 #define OS_CONNECTOR_H
@@ -23,10 +24,12 @@ struct os_process_user;
 
 /* --- who asks --- */
 
-/* From now on os_socket_connect_unix() of this process asks over SOCKET, which it keeps. */
+/* From now on os_socket_connect_unix() of this process, and os_socket_connect() to a UNIX socket,
+ * asks over SOCKET, which it keeps. */
 void os_connector_use(int socket);
 /* What os_socket_connect_unix() does then: a connected descriptor; -ETIMEDOUT without an answer,
- * -EACCES when such a connection is not this process's to have, -errno of the connection. */
+ * -EACCES when such a connection is not this process's to have, -errno of the connection (-EAGAIN:
+ * too many wait there). */
 MUST_CHECK int os_connector_connect(const char *path, int kind);
 /* Whether os_connector_use() was called. */
 bool os_connector_is_used(void);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,14 @@ int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context)
 	}
 	closedir(directory);
 	return 0;
+}
+
+bool os_inspect_may_change_user(const struct os_inspect_status *status)
+{
+	const uint64_t identities = 1U << CAP_SETUID | 1U << CAP_SETGID;
+
+	return status->users[1] == 0 ||
+	       (status->capabilities[OS_INSPECT_EFFECTIVE] & identities) == identities;
 }
 
 int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent), void *context)

@@ -43,6 +43,8 @@ struct os_inspect_status {
 typedef void os_inspect_each(void *context, int number, const char *target, unsigned flags);
 
 MUST_CHECK int os_inspect_status(pid_t pid, struct os_inspect_status *out);
+/* As os_process_may_change_user() tells that process. */
+bool os_inspect_may_change_user(const struct os_inspect_status *status);
 /* The path of the file that it runs. */
 MUST_CHECK int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE]);
 MUST_CHECK int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context);

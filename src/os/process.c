@@ -2,6 +2,7 @@
 #include "os/process.h"
 #include "base/buffer.h"
 #include "base/panic.h"
+#include "os/capability.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -46,13 +47,13 @@ size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCE
 
 int os_process_become(const struct os_process_user *user)
 {
-	if (!user->change)
-		return 0;
-	if (setgroups(user->group_count, user->groups) != 0 ||
-	    setresgid(user->gid, user->gid, user->gid) != 0 ||
-	    setresuid(user->uid, user->uid, user->uid) != 0)
+	if (user->change && (setgroups(user->group_count, user->groups) != 0 ||
+			     setresgid(user->gid, user->gid, user->gid) != 0 ||
+			     setresuid(user->uid, user->uid, user->uid) != 0))
 		return -errno;
-	return 0;
+	if (user->change ? user->uid == 0 : user->capabilities == 0)
+		return 0;
+	return os_capability_keep(user->capabilities, user->capabilities != 0);
 }
 
 int os_process_change_group(const struct os_process_user *user, gid_t *before_out)
@@ -154,17 +155,31 @@ static uid_t user_of(pid_t pid)
 	return line != NULL ? (uid_t)strtoul(line + 6, NULL, 10) : (uid_t)-1;
 }
 
+/* Whether PROCESS, whose number is PID, is USER's. Where /proc hides it, the kernel tells who has
+ * no power over others, by what he may signal. */
+static int check_user(int process, pid_t pid, uid_t user)
+{
+	uid_t owner = user_of(pid);
+	int error = 0;
+
+	if (owner == (uid_t)-1 && user == geteuid() && user != 0) {
+		error = os_capability_keep(0, false);
+		if (error == 0 && syscall(SYS_pidfd_send_signal, process, 0, NULL, 0) == 0)
+			owner = user;
+	}
+	return error < 0 ? error : owner == user ? 0 : -ENOTUNIQ;
+}
+
 /* The process is held by a descriptor, so that no other one takes its number meanwhile. */
 int os_process_signal_of(pid_t pid, uid_t user, int signal)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0);
-	int error = 0;
+	int error;
 
 	if (process < 0)
 		return -errno;
-	if (user_of(pid) != user)
-		error = -ENOTUNIQ;
-	else if (syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0)
+	error = check_user(process, pid, user);
+	if (error == 0 && syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0)
 		error = -errno;
 	close(process);
 	return error;

@@ -22,6 +22,8 @@ struct os_process_user {
 	gid_t gid;
 	const gid_t *groups; /* borrowed: the others that he has */
 	size_t group_count;
+	uint64_t capabilities; /* that are kept, where we have them and he is not root, and that
+				* programs begin with: bits 1 << CAP_... */
 };
 
 /* A user with what is known of him. */
@@ -41,19 +43,22 @@ MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *ou
 /* The groups of the user NAME besides his own, GID, as the system has them: how many;
  * the first of them when there are more. */
 size_t os_process_groups_find(const char *name, gid_t gid, gid_t groups[OS_PROCESS_GROUPS_MAX]);
-/* Becomes USER for good, with his groups and no others. */
+/* Becomes USER for good, with his groups and no others, and, unless he is root, with his
+ * capabilities and no others. */
 MUST_CHECK int os_process_become(const struct os_process_user *user);
 /* What is made from now on has the group of USER, who is a change; then back to *BEFORE_OUT. */
 MUST_CHECK int os_process_change_group(const struct os_process_user *user, gid_t *before_out);
 void os_process_change_group_back(const struct os_process_user *user, gid_t before);
 bool os_process_is_root(void);
+/* Whether this process may become others: root, or who has the capabilities for it. */
+bool os_process_may_change_user(void);
 /* The user that this process acts as. */
 uid_t os_process_effective_user(void);
 /* From now on what this thread does to files is done as USER, with no other groups
  * and without root's power over files; the others of the process stay what they
- * are. For root; then os_process_files_as_root(). */
+ * are. For who may change its user; then os_process_files_as_self(), with no other groups. */
 MUST_CHECK int os_process_files_as(const struct os_process_user *user);
-void os_process_files_as_root(void);
+void os_process_files_as_self(void);
 struct os_process_caller {
 	unsigned long id;
 	char name[64];       /* "": the system knows none */
@@ -62,6 +67,8 @@ struct os_process_caller {
 
 /* The user who started this program. Before os_process_become(). */
 void os_process_caller_find(struct os_process_caller *out);
+/* Who owns what is at PATH: 0, or -errno. */
+MUST_CHECK int os_process_owner_of(const char *path, uid_t *owner_out);
 /* Whether files that this process makes in the directory PATH belong to the
  * directory's owner: 1, 0 or -errno. */
 MUST_CHECK int os_process_owns(const char *path);
@@ -89,7 +96,7 @@ MUST_CHECK int os_process_pipe(size_t room, int ends_out[2]);
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
 /* The same for a process of somebody else's, if it is USER's: -ESRCH, -EPERM; -ENOTUNIQ when
- * it is another user's. */
+ * it is another user's, or that cannot be told. May give up all capabilities for it. */
 MUST_CHECK int os_process_signal_of(pid_t pid, uid_t user, int signal);
 /* "exit 1", "signal 9" */
 void os_process_status_format(int status, char *text, size_t size);

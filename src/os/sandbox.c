@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: ISC
+#include "os/capability.h"
 #include "os/sandbox_internal.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 unsigned os_sandbox_lacks(void)
 {
@@ -20,7 +19,7 @@ unsigned os_sandbox_lacks(void)
 	return lacks;
 }
 
-/* That root keeps; who is somebody else has none to keep. */
+/* That root keeps, or who was given it; who is somebody else has none to keep. */
 static uint32_t capabilities_for(unsigned calls)
 {
 	const uint32_t identity = 1U << CAP_SETUID | 1U << CAP_SETGID;
@@ -31,23 +30,6 @@ static uint32_t capabilities_for(unsigned calls)
 		return identity;
 	/* of a node that is all root's, the files may not be */
 	return (calls & OS_SANDBOX_CHANGE) != 0 ? 1U << CAP_DAC_OVERRIDE : 0;
-}
-
-static int limit_capabilities(unsigned calls)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-	uint32_t kept = capabilities_for(calls);
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return -errno;
-	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		data[i].permitted &= i == 0 ? kept : 0;
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) != 0 ? -errno : 0;
 }
 
 /* Adds LACK to *LACKS when RESULT says that the kernel has no such thing. */
@@ -73,7 +55,7 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	if (is_whole)
 		error = note_lack(sandbox_limit_paths(sandbox), OS_SANDBOX_NO_LANDLOCK, &lacks);
 	if (error == 0)
-		error = limit_capabilities(sandbox->calls);
+		error = os_capability_keep(capabilities_for(sandbox->calls), false);
 	if (error == 0 && is_whole)
 		error = note_lack(sandbox_limit_calls(sandbox->calls), OS_SANDBOX_NO_SECCOMP,
 				  &lacks);

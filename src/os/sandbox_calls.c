@@ -86,7 +86,6 @@ static const struct {
 	{"getsockname", SANDBOX_ALWAYS},
 	{"getpeername", SANDBOX_ALWAYS},
 	{"accept4", OS_SANDBOX_ACCEPT},
-	{"bind", OS_SANDBOX_DNS}, /* Landlock refuses it for TCP */
 	{"recvmmsg", OS_SANDBOX_DNS},
 	/* files */
 	{"open", OS_SANDBOX_OPEN},
@@ -96,6 +95,7 @@ static const struct {
 	{"getdents64", OS_SANDBOX_OPEN},
 	{"fstatfs", OS_SANDBOX_OPEN},
 	{"flock", OS_SANDBOX_OPEN},
+	{"capget", OS_SANDBOX_CHANGE}, /* os_process_may_change_user() */
 	{"umask", OS_SANDBOX_CHANGE},
 	{"ftruncate", OS_SANDBOX_CHANGE},
 	{"fsync", OS_SANDBOX_CHANGE},

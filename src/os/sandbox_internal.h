@@ -11,6 +11,8 @@
 /* sandbox_paths.c: Landlock; after PR_SET_NO_NEW_PRIVS. */
 bool sandbox_has_landlock(void);
 MUST_CHECK int sandbox_limit_paths(const struct os_sandbox *sandbox);
+/* Whether it refuses to bind TCP ports, which all sandboxes want. */
+bool sandbox_refuses_ports(void);
 
 /* sandbox_calls.c, and sandbox_sockets.c for a part of it: seccomp; the last step, since it takes
  * the others away. */

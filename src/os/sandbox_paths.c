@@ -39,7 +39,7 @@ enum right {
 			   RIGHT_IOCTL_DEV,
 };
 
-enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };     /* ABI 4 */
+enum { NETWORK_VERSION = 4, NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };
 enum { SCOPE_ABSTRACT_UNIX = 1 << 0, SCOPE_SIGNAL = 1 << 1 }; /* ABI 6 */
 
 struct ruleset {
@@ -66,6 +66,11 @@ bool sandbox_has_landlock(void)
 	return abi() > 0;
 }
 
+bool sandbox_refuses_ports(void)
+{
+	return abi() >= NETWORK_VERSION;
+}
+
 static struct ruleset everything(int version, unsigned calls)
 {
 	struct ruleset all = {.files = RIGHTS_FIRST};
@@ -74,7 +79,7 @@ static struct ruleset everything(int version, unsigned calls)
 		all.files |= RIGHT_REFER;
 	if (version >= 3)
 		all.files |= RIGHT_TRUNCATE;
-	if (version >= 4)
+	if (version >= NETWORK_VERSION)
 		all.network = NET_BIND_TCP | NET_CONNECT_TCP;
 	if (version >= 5)
 		all.files |= RIGHT_IOCTL_DEV;

@@ -7,8 +7,9 @@
  * connection apart (AF_UNSPEC) and make another one of it, to anywhere, or end a listener
  * that others share. A connection that it needs is made for it (os/connector.h). Nor is
  * there another way to connect: not TCP Fast Open, by a flag of a send or an option of a
- * socket. A listener cannot be shut down, made to block, or be given a filter of packets.
- * (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of Linux 6.1.)
+ * socket. Nobody binds a TCP port. A listener cannot be shut down, made to block, or be given a
+ * filter of packets. (Sources: tcp_disconnect(), tcp_sendmsg_fastopen(), inet_shutdown() of
+ * Linux 6.1.)
  */
 #include "os/sandbox_internal.h"
 #include <fcntl.h>
@@ -116,6 +117,26 @@ static int allow_options(scmp_filter_ctx filter, unsigned calls)
 	return error;
 }
 
+/* A filter cannot tell a TCP socket from one that asks the DNS. Where Landlock can, it refuses the
+ * former. Elsewhere nothing is done, and bind(2) returns 0: the kernel gives a UDP socket a port of
+ * its own choice when it first sends, which the libraries that ask the DNS do not notice. The
+ * kernel's sockets for routes have shorter addresses than any other socket takes. */
+static int allow_binding(scmp_filter_ctx filter, unsigned calls)
+{
+	const struct scmp_arg_cmp routes = SCMP_A2(SCMP_CMP_EQ, sizeof(struct sockaddr_nl));
+	const struct scmp_arg_cmp others = SCMP_A2(SCMP_CMP_NE, sizeof(struct sockaddr_nl));
+	int error;
+
+	if ((calls & OS_SANDBOX_DNS) == 0)
+		return 0;
+	if (sandbox_refuses_ports())
+		return sandbox_allow(filter, "bind", 0, NULL);
+	error = sandbox_allow(filter, "bind", 1, &routes);
+	return error < 0 ? error
+			 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(0),
+					    seccomp_syscall_resolve_name("bind"), 1, others);
+}
+
 /* Only SHUT_WR: a listener does not mind that. Libraries that ask the DNS change the flags of their
  * descriptors; those that have them have no listener that others share. */
 static int allow_changing(scmp_filter_ctx filter, unsigned calls)
@@ -133,6 +154,8 @@ int sandbox_allow_sockets(void *filter, unsigned calls)
 {
 	int error = allow_making(filter, calls);
 
+	if (error == 0)
+		error = allow_binding(filter, calls);
 	if (error == 0)
 		error = allow_sending(filter, calls);
 	if (error == 0)

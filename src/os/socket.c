@@ -57,8 +57,11 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 
 int os_socket_connect(const union os_socket_address *address)
 {
-	int descriptor = new_stream(address);
+	int descriptor;
 
+	if (address->any.sa_family == AF_UNIX && os_connector_is_used())
+		return os_connector_connect(address->local.sun_path, SOCK_STREAM);
+	descriptor = new_stream(address);
 	if (descriptor < 0)
 		return descriptor;
 	if (address->any.sa_family != AF_UNIX)

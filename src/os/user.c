@@ -30,14 +30,14 @@ int os_process_files_as(const struct os_process_user *user)
 	setfsuid(user->uid);
 	if ((gid_t)setfsgid((gid_t)-1) == user->gid && (uid_t)setfsuid((uid_t)-1) == user->uid)
 		return 0;
-	os_process_files_as_root();
+	os_process_files_as_self();
 	return -EPERM;
 }
 
-void os_process_files_as_root(void)
+void os_process_files_as_self(void)
 {
-	setfsuid(0);
-	setfsgid(0);
+	setfsuid(geteuid());
+	setfsgid(getegid());
 }
 
 void os_process_caller_find(struct os_process_caller *out)
@@ -53,13 +53,22 @@ void os_process_caller_find(struct os_process_caller *out)
 	out->full_name[strcspn(out->full_name, ",")] = '\0';
 }
 
-int os_process_owns(const char *path)
+int os_process_owner_of(const char *path, uid_t *owner_out)
 {
 	struct stat status;
 
 	if (stat(path, &status) != 0)
 		return -errno;
-	return status.st_uid == geteuid();
+	*owner_out = status.st_uid;
+	return 0;
+}
+
+int os_process_owns(const char *path)
+{
+	uid_t owner;
+	int error = os_process_owner_of(path, &owner);
+
+	return error < 0 ? error : owner == geteuid();
 }
 
 bool os_process_is_privileged(void)

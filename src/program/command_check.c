@@ -131,13 +131,12 @@ static int check_node(pid_t pid, const struct rights_expected *expected, bool is
 }
 
 /* The supervisor's pid, and as whom it runs; or it is said why not, and 0. */
-static pid_t find_supervisor(const struct config *config, uid_t *user_out)
+static pid_t find_supervisor(const struct config *config, struct os_inspect_status *out)
 {
-	struct os_inspect_status status = {0};
 	uid_t owner;
 	pid_t pid = pid_file_read(config->run, &owner);
 
-	if (pid > 0 && os_inspect_status(pid, &status) < 0)
+	if (pid > 0 && os_inspect_status(pid, out) < 0)
 		pid = -ESRCH;
 	if (pid == -ESRCH) {
 		fprintf(stderr, "stagepost check: nothing runs with %s\n", config->run);
@@ -148,8 +147,7 @@ static pid_t find_supervisor(const struct config *config, uid_t *user_out)
 			strerror(-pid));
 		return 0;
 	}
-	*user_out = status.users[1];
-	if (*user_out == owner)
+	if (out->users[1] == owner)
 		return pid;
 	fprintf(stderr,
 		"stagepost check: %s/" PID_FILE_NAME " was made by user %lu and names process "
@@ -158,23 +156,24 @@ static pid_t find_supervisor(const struct config *config, uid_t *user_out)
 	return 0;
 }
 
-/* Root's processes are somebody else's, each. */
+/* The processes of who may change its user are somebody else's, each. */
 static int check_running(const struct config *config, bool is_json)
 {
 	static struct supervisor users;
 	struct rights_expected expected = {.config = config};
-	uid_t user;
-	pid_t pid = find_supervisor(config, &user);
+	struct os_inspect_status status = {0};
+	pid_t pid = find_supervisor(config, &status);
 
 	if (pid == 0)
 		return COMMAND_FAILED;
-	if (user == 0 && !os_process_is_root()) {
-		fputs("stagepost check: root's processes can be checked by root only\n", stderr);
+	if (os_inspect_may_change_user(&status) && !os_process_is_root()) {
+		fputs("stagepost check: processes of several users can be checked by root only\n",
+		      stderr);
 		return COMMAND_FAILED;
 	}
 	users.config = (struct config *)config;
-	if (user == 0) {
-		if (serve_find_users(&users) < 0)
+	if (os_inspect_may_change_user(&status)) {
+		if (serve_find_users(&users, status.users[1], true) < 0)
 			return COMMAND_FAILED;
 		expected.users = &users;
 	}

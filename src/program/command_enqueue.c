@@ -6,6 +6,7 @@
 #include "program/command.h"
 #include "program/command_mail.h"
 #include "queue/protocol.h"
+#include "queue/trigger.h"
 #include <stdio.h>
 
 enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
@@ -27,7 +28,7 @@ static int receive(const struct config *config, struct inject_message *message,
 }
 
 static int enqueue(const struct config *config, const struct os_process_caller *caller,
-		   enum mail_stage stage)
+		   enum mail_stage stage, const char *trigger)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
@@ -38,6 +39,7 @@ static int enqueue(const struct config *config, const struct os_process_caller *
 		return command_mail_refused(NAME, config, caller, error, &reason);
 	envelope = mail_envelope_new();
 	error = receive(config, message, envelope, &reason);
+	envelope->trigger = str_from(trigger);
 	if (error < 0)
 		inject_message_abandon(message);
 	else
@@ -53,18 +55,40 @@ static int enqueue(const struct config *config, const struct os_process_caller *
 struct enqueue_options {
 	struct command_options common;
 	const char *stage;
+	const char *trigger;
 };
 
 const struct command_option command_enqueue_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"-s", "submit|arrive", "the stage where it begins (submit)",
 	 offsetof(struct enqueue_options, stage)},
+	{"--trigger", "NAME", "set this trigger; the message waits until it is released",
+	 offsetof(struct enqueue_options, trigger)},
 	COMMAND_OPTION_END,
 };
 
+/* A trigger holds all back that names it: not for everybody to set. */
+static bool may_wait_for(const char *trigger)
+{
+	struct str name = str_from(trigger);
+	unsigned long caller;
+
+	if (name.length == 0)
+		return true;
+	if (!queue_trigger_name_is_valid(name) || queue_trigger_name_is_ours(name)) {
+		fprintf(stderr, "%s: \"%s\" is no name of a trigger to wait for\n", NAME, trigger);
+		return false;
+	}
+	if (!os_process_is_privileged() || os_process_was_started_by_owner(&caller))
+		return true;
+	fprintf(stderr, "%s: only root and the queue's owner may let mail wait for a trigger\n",
+		NAME);
+	return false;
+}
+
 int command_enqueue(const struct command *command, int argc, char **argv)
 {
-	struct enqueue_options options = {.stage = "submit"};
+	struct enqueue_options options = {.stage = "submit", .trigger = ""};
 	struct os_process_caller caller;
 	struct config *config;
 	enum mail_stage stage;
@@ -76,11 +100,13 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 		command_usage(command, "-s needs \"submit\" or \"arrive\"");
 		return INJECT_USAGE;
 	}
+	if (!may_wait_for(options.trigger))
+		return INJECT_USAGE;
 	os_process_caller_find(&caller);
 	config = command_mail_begin(NAME, options.common.config_file, &status);
 	if (config == NULL)
 		return status;
-	status = enqueue(config, &caller, stage);
+	status = enqueue(config, &caller, stage, options.trigger);
 	config_free(config);
 	return status;
 }

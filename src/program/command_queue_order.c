@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "program/queue_filter.h"
 #include "program/queue_order.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,19 @@ struct order_options {
 	struct queue_filter filter;
 	bool all;
 	bool yes;
+	const char *until;
+};
+
+const struct command_option command_queue_hold_options[] = {
+	COMMAND_OPTION_CONFIG,
+	QUEUE_FILTER_OPTIONS(struct order_options, filter),
+	{"--until", "NAME", "set this trigger; the hold ends when it is released",
+	 offsetof(struct order_options, until)},
+	{"--all", NULL, "every message", offsetof(struct order_options, all)},
+	{"--yes", NULL, "do not ask", offsetof(struct order_options, yes)},
+	{"-y", NULL, NULL, offsetof(struct order_options, yes)},
+	COMMAND_OPTION_JSON("print what is refused, and the sums, as JSON: an object a line"),
+	COMMAND_OPTION_END,
 };
 
 const struct command_option command_queue_order_options[] = {
@@ -140,7 +154,7 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 	struct queue_order order = {.command = command, .verb = strchr(command->name, ' ') + 1};
 	bool gives_up = strcmp(order.verb, "bounce") == 0 || strcmp(order.verb, "remove") == 0;
 	bool is_terminal = isatty(STDIN_FILENO);
-	struct order_options options = {.all = false};
+	struct order_options options = {.all = false, .until = ""};
 	struct listing_filter filter;
 	const char *why;
 	int status;
@@ -153,6 +167,10 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 		return command_usage(command, "give IDs, or filters, or --all");
 	if (!queue_filter_parse(&options.filter, &filter, &why))
 		return command_usage(command, why);
+	if (options.until[0] != '\0' && (!queue_trigger_name_is_valid(str_from(options.until)) ||
+					 queue_trigger_name_is_ours(str_from(options.until))))
+		return command_usage(command, "--until needs a name of a trigger to wait for");
+	order.until = options.until;
 	if (!options.yes && !is_terminal && gives_up)
 		return command_usage(command, "without a terminal to ask at, --yes is needed");
 	leave_out_later(&filter);

@@ -2,13 +2,15 @@
 /* stagepost queue show */
 #include "base/json.h"
 #include "mail/text.h"
+#include "os/file.h"
 #include "program/command_queue.h"
 #include "queue/update.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { HEADER_MAX = 1 << 20, TRIES = 5 };
+enum { HEADER_MAX = 1 << 20, PIECE = 1 << 20, TRIES = 5 };
 
 /* The data up to its empty line. */
 static int read_header(struct queue_store *store, const struct listing_entry *entry,
@@ -131,6 +133,17 @@ static int find_and_read(struct queue_store *store, const char *id, struct listi
 	return result;
 }
 
+static int refuse(const char *id, int error)
+{
+	if (error == -ENOENT)
+		fprintf(stderr, "stagepost: no message %s\n", id);
+	else if (error == -EINVAL)
+		fprintf(stderr, "stagepost: %s is no message id\n", id);
+	else
+		return command_queue_failed(id, error);
+	return COMMAND_FAILED;
+}
+
 static int show(struct queue_store *store, const char *id, bool json)
 {
 	struct buffer control CLEANUP(buffer_clear) = {0};
@@ -138,34 +151,125 @@ static int show(struct queue_store *store, const char *id, bool json)
 	struct listing_entry entry;
 	int error = find_and_read(store, id, &entry, &control, &header);
 
-	if (error == -ENOENT || error == -EINVAL) {
-		fprintf(stderr,
-			error == -ENOENT ? "stagepost: no message %s\n"
-					 : "stagepost: %s is no message id\n",
-			id);
-		return COMMAND_FAILED;
-	}
 	if (error < 0)
-		return command_queue_failed(id, error);
+		return refuse(id, error);
 	print_message(&entry, buffer_view(&control), buffer_view(&header), json);
 	queue_control_free(entry.control);
 	return COMMAND_OK;
 }
 
+/* --- the content --- */
+
+/* A piece of the data of ENTRY, from FROM. -ENOENT: it has gone meanwhile, and what was read may be
+ * another's. */
+static int read_piece(struct queue_store *store, const struct listing_entry *entry, int file,
+		      uint64_t from, struct buffer *piece)
+{
+	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
+	uint64_t left = entry->control->envelope->size - from;
+	size_t size = left < PIECE ? (size_t)left : PIECE;
+	ssize_t count;
+	int result;
+
+	buffer_reset(piece);
+	count = os_file_read(file, buffer_reserve(piece, size), size, from);
+	if (count <= 0)
+		return count < 0 ? (int)count : -EBADMSG;
+	buffer_commit(piece, (size_t)count);
+	result = queue_update_is_still(store, stage, entry->control->envelope->id);
+	return result == 0 ? -ENOENT : result < 0 ? result : 0;
+}
+
+/* A terminal is shown lines, without what would steer it; one that is longer than a piece is broken
+ * there. */
+static void print_piece(struct buffer *piece, bool is_terminal)
+{
+	if (is_terminal)
+		print_safely(buffer_view(piece));
+	else
+		fwrite(buffer_data(piece), 1, piece->length, stdout);
+}
+
+/* *SHOWN_OUT: how many bytes of it were. */
+static int print_content(struct queue_store *store, const struct listing_entry *entry,
+			 uint64_t *shown_out)
+{
+	struct buffer piece CLEANUP(buffer_clear) = {0};
+	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
+	bool is_terminal = isatty(STDOUT_FILENO);
+	int file;
+	int result;
+
+	if (entry->control == NULL)
+		return -EBADMSG; /* nobody knows where its data end */
+	file = queue_update_open_data(store, stage, entry->number);
+	result = file < 0 ? file : 0;
+	while (result == 0 && *shown_out < entry->control->envelope->size && !ferror(stdout)) {
+		result = read_piece(store, entry, file, *shown_out, &piece);
+		if (result < 0)
+			break;
+		*shown_out += piece.length;
+		print_piece(&piece, is_terminal);
+	}
+	if (file >= 0)
+		os_file_close(file);
+	return result;
+}
+
+/* A message that moves from one place to another before the first piece was shown is found again.
+ */
+static int show_content(struct queue_store *store, const char *id)
+{
+	struct listing_entry entry;
+	uint64_t shown = 0;
+	int result = -ENOENT;
+
+	for (unsigned i = 0; result == -ENOENT && shown == 0 && i < TRIES; i++) {
+		result = listing_find(store, str_from(id), &entry);
+		if (result < 0)
+			continue;
+		result = print_content(store, &entry, &shown);
+		queue_control_free(entry.control);
+	}
+	if (result == -ENOENT && shown > 0) {
+		fprintf(stderr,
+			"stagepost: %s has ended or moved on meanwhile: not all of it is here\n",
+			id);
+		return COMMAND_FAILED;
+	}
+	return result < 0 ? refuse(id, result) : COMMAND_OK;
+}
+
+struct show_options {
+	struct command_options common;
+	bool body;
+};
+
+const struct command_option command_queue_show_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--body", NULL, "only the content, header and body, byte for byte unless at a terminal",
+	 offsetof(struct show_options, body)},
+	COMMAND_OPTION_JSON("print JSON"),
+	COMMAND_OPTION_END,
+};
+
 int command_queue_show(const struct command *command, int argc, char **argv)
 {
-	struct command_options options = {NULL};
+	struct show_options options = {.body = false};
 	struct queue_store *store;
 	int status;
 
-	if (!command_parse(command, argc, argv, &options, &status))
+	if (!command_parse(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first + 1 != argc)
+	if (options.common.first + 1 != argc)
 		return command_usage(command, "show needs one ID");
-	store = command_queue_open(options.config_file);
+	if (options.body && options.common.json)
+		return command_usage(command, "--body is no JSON");
+	store = command_queue_open(options.common.config_file);
 	if (store == NULL)
 		return COMMAND_FAILED;
-	status = show(store, argv[options.first], options.json);
+	status = options.body ? show_content(store, argv[options.common.first])
+			      : show(store, argv[options.common.first], options.common.json);
 	queue_store_close(store);
 	return status;
 }

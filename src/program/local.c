@@ -61,7 +61,7 @@ static int open_local(struct child *child)
 	make_bases(config);
 	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		return 0;
-	if (os_process_is_root() && *config_process_user(config, "local") != '\0')
+	if (os_process_may_change_user() && *config_process_user(config, "local") != '\0')
 		error = os_process_user_find(config_process_user(config, "local"), &user);
 	return error == 0 ? os_process_account_helper(&user) : error;
 }

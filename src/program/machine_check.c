@@ -57,7 +57,7 @@ static void check_user(struct check *check, enum machine_severity severity, cons
 	if (*user == '\0' || strcmp(user, "%u") == 0 ||
 	    os_process_user_find(user, &found) != -ENOENT)
 		return;
-	report(check, os_process_is_root() ? severity : MACHINE_FAULT, setting,
+	report(check, os_process_may_change_user() ? severity : MACHINE_FAULT, setting,
 	       "there is no user %s on this machine", user);
 }
 

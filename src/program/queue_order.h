@@ -16,7 +16,8 @@ enum {
 
 struct queue_order {
 	const struct command *command;
-	const char *verb; /* "hold" */
+	const char *verb;  /* "hold" */
+	const char *until; /* of a hold: the trigger that ends it; "": it has none */
 	struct config *config;
 	struct queue_store *store;
 	struct manager_talk *talk; /* NULL: nothing runs */

@@ -53,8 +53,16 @@ static int hold_on_disk(struct queue_order *order, struct mail_id id)
 {
 	char name[LISTING_HOLD_SIZE];
 
-	return queue_trigger_set(order->store, listing_hold_name(id, name), os_clock_wall_us(),
-				 STR("held by the operator"));
+	struct str until = str_from(order->until);
+	int error = 0;
+
+	if (until.length > 0)
+		error = queue_trigger_set(order->store, until, os_clock_wall_us(),
+					  STR("messages are held until it"));
+	return error < 0 ? error
+			 : queue_trigger_set_until(order->store, listing_hold_name(id, name),
+						   os_clock_wall_us(), STR("held by the operator"),
+						   until);
 }
 
 static int release_on_disk(struct queue_order *order, struct mail_id id)
@@ -84,7 +92,8 @@ static int send_command(struct queue_order *order, struct mail_id id)
 	char name[MAIL_ID_SIZE];
 
 	mail_id_format(id, name);
-	snprintf(text, sizeof text, "%s %s", order->verb, name);
+	snprintf(text, sizeof text, "%s %s%s%s", order->verb, name,
+		 order->until[0] != '\0' ? " " : "", order->until);
 	return manager_talk_send(order->talk, id, str_from(text));
 }
 

@@ -23,7 +23,7 @@ static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGI
 
 static const struct rights table[] = {
 	{"stagepost", /* the supervisor */
-	 "root",
+	 "root or its own",
 	 UINT64_MAX,
 	 {"all"},
 	 {"all"},
@@ -276,7 +276,7 @@ void rights_append_table(struct buffer *out)
 {
 	const unsigned network = RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES;
 
-	buffer_append_string(out, "| process | user | capabilities, as root | listens at | "
+	buffer_append_string(out, "| process | user | capabilities | listens at | "
 				  "connected with | network | besides | files open |\n"
 				  "|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < COUNT_OF(table); i++) {

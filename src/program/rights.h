@@ -24,7 +24,7 @@ enum {
 	RIGHTS_SERVERS = 1U << 1,  /* TCP connections that it made */
 	RIGHTS_DNS = 1U << 2,      /* UDP */
 	RIGHTS_ROUTES = 1U << 3,   /* asks the kernel for the machine's addresses */
-	RIGHTS_OUTSIDE = 1U << 4,  /* UNIX connections that it made to processes not the node's */
+	RIGHTS_OUTSIDE = 1U << 4,  /* UNIX connections to processes that are not the node's */
 	RIGHTS_PIPES = 1U << 5,    /* with the programs that run for it */
 	RIGHTS_CONFINED = 1U << 6, /* Landlock and seccomp; gains no rights by running programs */
 	RIGHTS_UNTRACEABLE = 1U << 7, /* nor by others of its user */
@@ -48,8 +48,8 @@ struct rights_place {
 
 struct rights {
 	const char *program;
-	const char *user;      /* whose setting "user": "process", "owner", "root" */
-	uint64_t capabilities; /* that it keeps where it is root */
+	const char *user;      /* whose setting "user": "process", "owner"; or who it is */
+	uint64_t capabilities; /* that it keeps where it is root, or may become others */
 	const char *listens[RIGHTS_LISTENS_MAX]; /* sockets by their names in child.h, up to the
 						  * space; the last is NULL, if there is room */
 	const char *peers[RIGHTS_PEERS_MAX]; /* programs that UNIX sockets connect it with, besides

@@ -13,6 +13,7 @@ struct identity {
 	gid_t gid;
 	const gid_t *others;
 	size_t other_count;
+	uint64_t capabilities;
 };
 
 /* --- what was found --- */
@@ -93,15 +94,18 @@ static void find_identity(const struct rights_check *check, struct identity *out
 	size_t count =
 		own->other_count < OS_INSPECT_GROUPS_MAX ? own->other_count : OS_INSPECT_GROUPS_MAX;
 
-	*out = (struct identity){own->users[1], own->groups[1], own->others, count};
+	*out = (struct identity){own->users[1], own->groups[1], own->others, count, 0};
 	if (users != NULL && check->process != supervisor_of(check)) {
 		const struct os_process_user *user =
 			&serve_user(users, family_of(check->process))->user;
 
 		if (user->change)
 			*out = (struct identity){user->uid, user->gid, user->groups,
-						 user->group_count};
+						 user->group_count, 0};
+		out->capabilities = user->capabilities;
 	}
+	if (out->uid == 0)
+		out->capabilities = check->process->rights->capabilities;
 }
 
 static void check_users(const struct rights_check *check, const struct identity *identity)
@@ -220,7 +224,7 @@ static bool is_user_of_ours(const struct rights_check *check, uid_t uid)
 	const struct node *node = check->node;
 
 	for (size_t i = 0; i < node->count; i++)
-		if (node->processes[i].parent == supervisor_of(check) &&
+		if ((i == 0 || node->processes[i].parent == supervisor_of(check)) &&
 		    node->processes[i].status.users[1] == uid)
 			return true;
 	return false;
@@ -233,13 +237,13 @@ static void check_descendant(const struct rights_check *check)
 	const struct os_inspect_status *status = &check->process->status;
 	const struct node_process *parent = check->process->parent;
 	bool is_own = strcmp(parent->path, check->process->path) == 0;
-	bool is_roots = supervisor_of(check)->status.users[1] == 0;
+	bool has_users = os_inspect_may_change_user(&supervisor_of(check)->status);
 
 	for (size_t i = 0; i < OS_INSPECT_SETS; i++)
 		if (i != OS_INSPECT_BOUNDING && status->capabilities[i] != 0)
 			rights_report(check, "none", "a program with capabilities %llx",
 				      (unsigned long long)status->capabilities[i]);
-	if (!is_own && is_roots && status->users[1] != parent->status.users[1] &&
+	if (!is_own && has_users && status->users[1] != parent->status.users[1] &&
 	    is_user_of_ours(check, status->users[1]))
 		rights_report(check, "a user of its own", "a program that runs as user %lu",
 			      (unsigned long)status->users[1]);
@@ -264,7 +268,7 @@ static void check_process(const struct rights_check *check)
 		find_identity(check, &identity);
 		check_users(check, &identity);
 		check_groups(check, &identity);
-		check_capabilities(check, identity.uid == 0 ? process->rights->capabilities : 0);
+		check_capabilities(check, identity.capabilities);
 		check_program(check);
 	}
 	check_confinement(check);

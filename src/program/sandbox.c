@@ -56,7 +56,7 @@ static const struct profile {
 	{"resolve", 0, {{0}}},
 	{"list", 0, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
-	{"lmtp", OS_SANDBOX_CONNECT | OS_SANDBOX_LOCAL, {{0}}},
+	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{BASE_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
@@ -228,7 +228,7 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	sandbox->arena = arena;
 	sandbox->profile = profile;
 	sandbox->calls = profile->calls;
-	if (strcmp(profile->program, "local") == 0 && os_process_is_root() &&
+	if (strcmp(profile->program, "local") == 0 && os_process_may_change_user() &&
 	    config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		sandbox->calls |= OS_SANDBOX_OWNERS;
 	if (strcmp(profile->program, "directory") == 0 &&

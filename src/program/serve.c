@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/capability.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/sandbox.h"
@@ -248,11 +249,27 @@ static int find_own_directory(struct supervisor *supervisor)
 	return error;
 }
 
+/* Of the capabilities that a service manager lets a supervisor begin with that is not root's, its
+ * processes have none but what each is given (serve_find_users()). */
+static int give_nothing_on(void)
+{
+	int error = os_capability_keep(UINT64_MAX, false);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "capabilities cannot be set"),
+			  log_error(error));
+	return error;
+}
+
 /* Who fails has told the log. */
 static int prepare(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
-	int error = serve_find_users(supervisor);
+	int error = give_nothing_on();
+
+	if (error == 0)
+		error = serve_find_users(supervisor, os_process_effective_user(),
+					 os_process_may_change_user());
 
 	if (error == 0)
 		error = find_own_directory(supervisor);

@@ -12,11 +12,19 @@
 #include <sys/socket.h>
 #include <syslog.h>
 
-enum { TARGETS_MAX = 4, QUESTIONS_A_PAUSE = 16 };
+enum { TARGETS_MAX = 4 };
 
-static const int64_t PAUSE_US = SECOND_US;
+/* Who asks waits meanwhile, half a second at most. */
+struct pace {
+	unsigned questions;
+	int64_t pause_us;
+};
 
-/* Names in the run directory; "directory" is below. */
+static const struct pace ONES_OWN = {16, SECOND_US};
+/* To servers of LMTP, which may want a connection for each message. */
+static const struct pace SERVERS = {500, SECOND_US / 10};
+
+/* Names in the run directory; "directory" and servers of "lmtp" are below. */
 static const struct row {
 	const char *program;
 	const char *targets[TARGETS_MAX];
@@ -41,6 +49,18 @@ static bool is_server(const struct config *config, const char *path)
 	return false;
 }
 
+static bool is_lmtp_server(const struct config *config, const char *path)
+{
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_LMTP && service->address.port == 0 &&
+		    strcmp(service->address.host, path) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool may_connect(const struct process *process, const char *path)
 {
 	const struct config *config = process->supervisor->config;
@@ -50,6 +70,8 @@ static bool may_connect(const struct process *process, const char *path)
 		return true;
 	if (strcmp(process->program, "directory") == 0)
 		return is_server(config, path);
+	if (strcmp(process->program, "lmtp") == 0 && is_lmtp_server(config, path))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].program, process->program) != 0)
 			continue;
@@ -89,6 +111,7 @@ static void end_pause(void *context)
 static void on_question(void *context, unsigned events)
 {
 	struct process *process = context;
+	const struct pace *pace = strcmp(process->program, "lmtp") == 0 ? &SERVERS : &ONES_OWN;
 	struct os_connector_question question;
 	int error = os_connector_hear(process->connector, &question);
 
@@ -100,8 +123,8 @@ static void on_question(void *context, unsigned events)
 		return;
 	}
 	if (process->questions == 0)
-		os_timer_start(process->connector_pause, PAUSE_US);
-	if (++process->questions == QUESTIONS_A_PAUSE)
+		os_timer_start(process->connector_pause, pace->pause_us);
+	if (++process->questions == pace->questions)
 		os_watch_set(process->connector_watch, OS_WATCH_NONE);
 	answer(process, &question);
 }

@@ -74,6 +74,7 @@ struct supervisor {
 	const char *file;
 	struct buffer text; /* of the configuration in force */
 	struct config *config;
+	uid_t uid;                   /* its own */
 	struct os_process_user user; /* of the whole: the queue's owner */
 	struct program_user users[PROGRAMS];
 	char program_directory[OS_PROCESS_PATH_SIZE];
@@ -130,8 +131,9 @@ void serve_watch_sockets(void *supervisor);
 void serve_drop_sockets(struct supervisor *supervisor);
 
 /* serve_user.c */
-/* Looks all users up, and logs which there is none of. */
-MUST_CHECK int serve_find_users(struct supervisor *supervisor);
+/* Looks up as whom the processes of a supervisor run that is UID's, and MAY_CHANGE its user; logs
+ * which user there is none of. */
+MUST_CHECK int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change);
 const struct program_user *serve_user(const struct supervisor *supervisor, const char *program);
 
 /* serve_process.c */

@@ -69,8 +69,8 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 
 	if (setting != NULL)
 		return setting;
-	if (os_process_is_root() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
-				     has_changed(old, new, CONFIG_SERVICE_PIPE)))
+	if (os_process_may_change_user() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
+					     has_changed(old, new, CONFIG_SERVICE_PIPE)))
 		return "user of services";
 	return NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include "base/panic.h"
 #include "log/event.h"
+#include "program/rights.h"
 #include "program/serve_internal.h"
 #include <string.h>
 
@@ -12,8 +13,9 @@ static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve",  "re
 					       "lmtp",  "local", "pipe",     "launch",
 					       "smtpd", "list",  "directory"};
 
-/* To deliver as somebody else, one must be able to become him. */
-static bool stays_root(const struct config *config, const char *program)
+/* To deliver as somebody else, one must be able to become him: root stays root, and another
+ * supervisor hands down what the table of rights names. */
+static bool becomes_others(const struct config *config, const char *program)
 {
 	if (strcmp(program, "local") == 0)
 		return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
@@ -32,32 +34,37 @@ static int find_user(const char *name, struct os_process_user *out)
 static int find_for_program(const struct supervisor *supervisor, struct program_user *entry)
 {
 	const char *name = config_process_user(supervisor->config, entry->program);
-	bool is_root = stays_root(supervisor->config, entry->program);
+	bool becomes = becomes_others(supervisor->config, entry->program);
 	struct os_process_user *user = &entry->user;
 	int error = *name != '\0' ? find_user(name, user) : 0;
 
 	if (error < 0)
 		return error;
-	if (is_root)
+	if (becomes && supervisor->uid == 0)
 		*user = (struct os_process_user){.change = true, .may_gain = true};
 	else if (user->change)
 		user->group_count = os_process_groups_find(name, user->gid, entry->groups);
 	if (supervisor->user.change && supervisor->user.gid != user->gid)
 		entry->groups[user->group_count++] = supervisor->user.gid;
 	user->groups = entry->groups;
+	if (becomes && supervisor->uid != 0) {
+		user->capabilities = rights_find(entry->program)->capabilities;
+		user->may_gain = true;
+	}
 	return 0;
 }
 
-int serve_find_users(struct supervisor *supervisor)
+int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change)
 {
 	const struct config *config = supervisor->config;
 	int error = 0;
 
+	supervisor->uid = uid;
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		supervisor->users[i] = (struct program_user){.program = programs[i]};
-		supervisor->users[i].user.uid = os_process_effective_user();
+		supervisor->users[i].user.uid = uid;
 	}
-	if (!os_process_is_root())
+	if (!may_change)
 		return 0;
 	if (*config->user != '\0')
 		error = find_user(config->user, &supervisor->user);

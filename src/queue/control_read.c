@@ -5,6 +5,7 @@
  */
 #include "queue/control.h"
 #include "queue/record.h"
+#include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ enum {
 	HEAD_FROM = 8,
 	HEAD_SIZE = 16,
 	HEAD_ALL = 31,
-	HEAD_RECEIVED = 32
+	HEAD_RECEIVED = 32,
+	HEAD_TRIGGER = 64
 };
 
 static bool parse_notify(struct str value, unsigned *notify)
@@ -137,6 +139,10 @@ static bool read_head(struct control_reader *reader, struct str name, struct str
 		return see(reader, HEAD_FROM) && read_from(reader, value);
 	if (str_equal(name, STR("size")))
 		return see(reader, HEAD_SIZE) && str_to_u64(value, &envelope->size);
+	if (str_equal(name, STR("trigger"))) {
+		envelope->trigger = value;
+		return see(reader, HEAD_TRIGGER) && queue_trigger_name_is_valid(value);
+	}
 	if (str_equal(name, STR("received"))) {
 		envelope->received = value;
 		return see(reader, HEAD_RECEIVED);

@@ -2,6 +2,7 @@
 #include "mail/address.h"
 #include "queue/control.h"
 #include "queue/record.h"
+#include "queue/trigger.h"
 #include <errno.h>
 
 static bool address_is_writable(struct str address)
@@ -28,7 +29,8 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 	if (envelope->recipient_count == 0 || envelope->id.number == 0 || envelope->id.born_us < 0)
 		return false;
 	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
-	    !queue_text_is_clean(envelope->received))
+	    !queue_text_is_clean(envelope->received) ||
+	    (envelope->trigger.length > 0 && !queue_trigger_name_is_valid(envelope->trigger)))
 		return false;
 	for (size_t i = 0; i < envelope->recipient_count; i++) {
 		const struct mail_recipient *recipient = &envelope->recipients[i];
@@ -101,6 +103,7 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	if (envelope->utf8)
 		buffer_append_string(out, " smtputf8");
 	record_write_word(out, "\nreceived: ", envelope->received);
+	record_write_word(out, "\ntrigger: ", envelope->trigger);
 	buffer_append_string(out, "\nsize: ");
 	buffer_append_number(out, envelope->size);
 	buffer_append_byte(out, '\n');

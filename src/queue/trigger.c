@@ -5,28 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIGGER_PATH_SIZE = QUEUE_TRIGGER_MAX + 16 };
-
-bool queue_trigger_name_is_valid(struct str name)
-{
-	if (name.length == 0 || name.length > QUEUE_TRIGGER_MAX || name.data[0] == '.')
-		return false;
-	for (size_t i = 0; i < name.length; i++) {
-		char c = name.data[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
-		    memchr("-_.:[]", c, 6) == NULL)
-			return false;
-	}
-	return true;
-}
+enum { TRIGGER_PATH_SIZE = QUEUE_TRIGGER_MAX + 16, TEXT_MAX = 4096 };
 
 static void trigger_path(struct str name, char path[TRIGGER_PATH_SIZE])
 {
 	snprintf(path, TRIGGER_PATH_SIZE, "trigger/" STR_FORMAT, STR_ARGUMENTS(name));
 }
 
-static void write_text(struct buffer *text, int64_t now_us, struct str reason)
+static void write_text(struct buffer *text, int64_t now_us, struct str reason, struct str until)
 {
 	char since[TIMESTAMP_SIZE];
 
@@ -38,26 +24,70 @@ static void write_text(struct buffer *text, int64_t now_us, struct str reason)
 		buffer_append_byte(text, c < 0x20 || c == 0x7f ? '?' : (char)c);
 	}
 	buffer_append_byte(text, '\n');
+	if (until.length > 0)
+		buffer_append_format(text, "until: " STR_FORMAT "\n", STR_ARGUMENTS(until));
 }
 
 int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)
+{
+	return queue_trigger_set_until(store, name, now_us, reason, STR(""));
+}
+
+int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t now_us,
+			    struct str reason, struct str until)
 {
 	struct buffer text = {0};
 	char path[TRIGGER_PATH_SIZE];
 	int result;
 	int file;
 
-	if (!queue_trigger_name_is_valid(name))
+	if (!queue_trigger_name_is_valid(name) ||
+	    (until.length > 0 && !queue_trigger_name_is_valid(until)))
 		return -EINVAL;
 	trigger_path(name, path);
 	file = os_file_open(queue_store_directory(store), path, OS_FILE_WRITE | OS_FILE_CREATE);
 	if (file < 0)
 		return file == -EEXIST ? 0 : file;
-	write_text(&text, now_us, reason);
+	write_text(&text, now_us, reason, until);
 	result = os_file_write(file, buffer_data(&text), text.length, 0);
 	os_file_close(file);
 	buffer_clear(&text);
 	return result;
+}
+
+bool queue_trigger_is_set(struct queue_store *store, struct str name)
+{
+	char path[TRIGGER_PATH_SIZE];
+	struct os_file_info info;
+
+	if (!queue_trigger_name_is_valid(name))
+		return false;
+	trigger_path(name, path);
+	return os_file_info_at(queue_store_directory(store), path, &info) == 0;
+}
+
+int queue_trigger_read_until(struct queue_store *store, struct str name, struct buffer *until)
+{
+	char path[TRIGGER_PATH_SIZE];
+	char text[TEXT_MAX];
+	struct str rest;
+	struct str line;
+	ssize_t length;
+	int file;
+
+	trigger_path(name, path);
+	file = os_file_open(queue_store_directory(store), path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	length = os_file_read(file, text, sizeof text, 0);
+	os_file_close(file);
+	if (length < 0)
+		return (int)length;
+	rest = str_slice(text, (size_t)length);
+	while (rest.length > 0 && str_split(&rest, '\n', &line))
+		if (str_starts_with(line, STR("until: ")))
+			buffer_append_str(until, str_skip(line, strlen("until: ")));
+	return 0;
 }
 
 int queue_trigger_release(struct queue_store *store, struct str name)

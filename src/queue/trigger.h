@@ -16,9 +16,21 @@ enum { QUEUE_TRIGGER_MAX = 200 }; /* bytes of a name */
 /* 1 to QUEUE_TRIGGER_MAX lower-case letters, digits and "-_.:[]", not in front '.'. */
 bool queue_trigger_name_is_valid(struct str name);
 
+/* Whether the mail system makes triggers of such names by itself: "host.", "service.", "hold." and
+ * "pipe." in front, and "directory". Nobody may let a message wait for one of them. */
+bool queue_trigger_name_is_ours(struct str name);
+
 /* Makes the file; no error when it is there. -EINVAL for a bad name. */
 MUST_CHECK int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us,
 				 struct str reason);
+/* The same of a hold that ends when the trigger UNTIL does. */
+MUST_CHECK int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t now_us,
+				       struct str reason, struct str until);
+/* Whether its file is there. */
+bool queue_trigger_is_set(struct queue_store *store, struct str name);
+/* Appends what queue_trigger_set_until() was given, or nothing. -ENOENT, -EIO. */
+MUST_CHECK int queue_trigger_read_until(struct queue_store *store, struct str name,
+					struct buffer *until);
 /* Removes the file; no error when it is gone. */
 MUST_CHECK int queue_trigger_release(struct queue_store *store, struct str name);
 /* Calls EACH with every name; stops when it returns something else than 0. */

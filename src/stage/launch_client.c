@@ -74,6 +74,7 @@ static void on_started(struct launch *launch, struct ipc_message *message)
 		descriptors[i] = message->descriptors[i];
 		message->descriptors[i] = -1;
 	}
+	launch->is_started = true;
 	launch->handler->started(launch->context, descriptors);
 }
 
@@ -102,6 +103,20 @@ static void on_ended(struct launch *launch, struct str body)
 	launch->handler->ended(launch->context, status, is_late);
 }
 
+/* A program is started once: the descriptors of a second one would have no owner. */
+static bool fits(const struct launch *launch, uint16_t type)
+{
+	switch (type) {
+	case LAUNCH_STARTED:
+	case LAUNCH_REFUSED:
+		return !launch->is_started;
+	case LAUNCH_ENDED:
+		return launch->is_started;
+	default:
+		return false;
+	}
+}
+
 static void on_message(void *context, struct ipc_message *message)
 {
 	struct launch_client *client = context;
@@ -109,6 +124,10 @@ static void on_message(void *context, struct ipc_message *message)
 
 	if (launch == NULL) /* forgotten */
 		return;
+	if (!fits(launch, message->type)) {
+		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
+		return;
+	}
 	switch (message->type) {
 	case LAUNCH_STARTED:
 		on_started(launch, message);
@@ -116,11 +135,8 @@ static void on_message(void *context, struct ipc_message *message)
 	case LAUNCH_REFUSED:
 		on_refused(launch, message->body);
 		break;
-	case LAUNCH_ENDED:
-		on_ended(launch, message->body);
-		break;
 	default:
-		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
+		on_ended(launch, message->body);
 	}
 }
 
@@ -181,6 +197,7 @@ void launch_begin(struct launch_client *client, struct launch *launch,
 
 	launch->tag = new_tag(client);
 	launch->client = client;
+	launch->is_started = false;
 	DL_APPEND2(client->launches, launch, previous, next);
 	pack_str(&body, str_from(order->service));
 	pack_u64(&body, order->id.number);

@@ -11,8 +11,8 @@
 
 struct launch_client;
 
-/* What becomes of a run: started() or refused(), then ended(), unless lost() comes. None is called
- * from within launch_begin(). */
+/* What becomes of a run: started() once or refused(), then ended(), unless lost() comes; what does
+ * not fit loses the connection. None is called from within launch_begin(). */
 struct launch_handler {
 	/* DESCRIPTORS (LAUNCH_INPUT...) belong to the callee. */
 	void (*started)(void *context, const int *descriptors);
@@ -30,6 +30,7 @@ struct launch {
 	void *context;
 	struct launch_client *client; /* NULL: nothing more comes */
 	uint32_t tag;
+	bool is_started;
 	struct launch *next, *previous;
 };
 

@@ -38,7 +38,7 @@ static void deliver_as(struct maildir *maildir, const struct os_process_user *ow
 		mail_verdict_set(&deliveries[i].verdict, "4.3.0",
 				 "Cannot deliver as the mailbox's owner: %s", strerror(-error));
 	if (owner->change && error == 0)
-		os_process_files_as_root();
+		os_process_files_as_self();
 }
 
 /* The next owner's deliveries; false at the end. With the mutex held. */

@@ -45,7 +45,7 @@ static bool find_named(const char *name, struct os_process_account *owner, struc
 
 	if (error < 0)
 		return refuse(why, "4.3.5", "There is no user %s to deliver as", name);
-	if (owner->user.uid == 0 && os_process_is_root())
+	if (owner->user.uid == 0 && os_process_may_change_user())
 		return refuse(why, "4.3.5", "Nothing is delivered as %s", name);
 	return true;
 }
@@ -54,8 +54,11 @@ static bool find_named(const char *name, struct os_process_account *owner, struc
 static int is_ours(const struct config *config, uid_t uid)
 {
 	struct os_process_account account;
-	int error = 0;
+	uid_t supervisor; /* the run directory's owner */
+	int error = os_process_owner_of(config->run, &supervisor);
 
+	if (error < 0 || supervisor == uid)
+		return error < 0 ? error : 1;
 	if (*config->user != '\0')
 		error = os_process_account_find(config->user, &account);
 	if (error < 0 || (*config->user != '\0' && account.user.uid == uid))
@@ -92,22 +95,23 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	bool is_pipe = service->kind == CONFIG_SERVICE_PIPE;
 	const char *process_user = config_process_user(config, is_pipe ? "pipe" : "local");
 	const char *name = service->user;
+	bool may_change = os_process_may_change_user();
 	bool is_found = true;
 
 	if (strcmp(name, "%u") == 0)
 		is_found = find_recipient(address, &owner, why_out);
 	else if (*name != '\0')
 		is_found = find_named(name, &owner, why_out);
-	else if (os_process_is_root() && *process_user != '\0')
+	else if (may_change && *process_user != '\0')
 		is_found = find_named(process_user, &owner, why_out);
 	if (!is_found)
 		return false;
-	if (owner.user.change && owner.user.uid == os_process_effective_user())
+	if (owner.user.change && !may_change && owner.user.uid == os_process_effective_user())
 		owner.user.change = false;
-	if (owner.user.change && !os_process_is_root())
+	if (owner.user.change && !may_change)
 		return refuse(why_out, "4.3.5",
 			      "Only when started by root can mail be delivered as %s", owner.name);
-	if (is_pipe && os_process_is_root() && !check_program_owner(config, &owner, why_out))
+	if (is_pipe && may_change && !check_program_owner(config, &owner, why_out))
 		return false;
 	*owner_out = owner;
 	return true;

@@ -35,9 +35,10 @@ struct stage_pipe {
 	struct os_task start;
 };
 
-static void report(struct entry *entry, size_t index, const struct mail_verdict *verdict)
+static void report(struct entry *entry, size_t index, const struct mail_verdict *verdict,
+		   const char *trigger)
 {
-	stage_helper_report(entry->job, index, verdict, NULL);
+	stage_helper_report(entry->job, index, verdict, trigger);
 }
 
 static void finish_if_over(struct entry *entry)
@@ -58,12 +59,12 @@ static void end_active(struct active *active)
 	finish_if_over(entry);
 }
 
-static void on_done(void *context, const struct mail_verdict *verdict)
+static void on_done(void *context, const struct mail_verdict *verdict, const char *trigger)
 {
 	struct active *active = context;
 	struct stage_pipe *pipe = active->entry->pipe;
 
-	report(active->entry, active->index, verdict);
+	report(active->entry, active->index, verdict, trigger);
 	end_active(active);
 	os_loop_defer(pipe->loop, &pipe->start);
 }
@@ -88,7 +89,7 @@ static void start_recipient(struct entry *entry, size_t index)
 	active->run = pipe_run_start(pipe->loop, pipe->launcher, &order, on_done, active, &verdict);
 	if (active->run == NULL) {
 		free(active);
-		report(entry, index, &verdict);
+		report(entry, index, &verdict, NULL);
 		return;
 	}
 	DL_APPEND2(pipe->active, active, previous, next);

@@ -31,7 +31,8 @@ struct pipe_run {
 	struct mail_id id;
 	uint32_t timeout;
 	struct mail_verdict fault; /* why it was killed; no text: it was not */
-	void (*done)(void *context, const struct mail_verdict *verdict);
+	char *service;
+	pipe_run_done *done;
 	void *context;
 };
 
@@ -53,12 +54,13 @@ static void free_run(struct pipe_run *run)
 	buffer_clear(&run->input_left);
 	buffer_clear(&run->output_kept);
 	free(run->path);
+	free(run->service);
 	free(run);
 }
 
-static void finish(struct pipe_run *run, const struct mail_verdict *verdict)
+static void finish(struct pipe_run *run, const struct mail_verdict *verdict, const char *trigger)
 {
-	run->done(run->context, verdict);
+	run->done(run->context, verdict, trigger);
 	free_run(run);
 }
 
@@ -154,11 +156,13 @@ static void log_end(const struct pipe_run *run, const struct mail_verdict *verdi
 static void on_ended(void *context, int status, bool is_late)
 {
 	struct pipe_run *run = context;
+	char trigger[PIPE_TRIGGER_SIZE];
 	struct mail_verdict verdict;
 
 	for (int i = 0; i < DRAIN_MAX && run->output_ready != NULL && read_output(run); i++)
 		continue;
 	pipe_status_verdict(status, buffer_view(&run->output_kept), run->path, &verdict);
+	pipe_status_trigger(&verdict, buffer_view(&run->output_kept), run->service, trigger);
 	if (is_late && run->fault.text[0] == '\0')
 		mail_verdict_set(&run->fault, "4.3.0", "%s was killed after %u seconds", run->path,
 				 run->timeout);
@@ -166,12 +170,12 @@ static void on_ended(void *context, int status, bool is_late)
 		verdict = run->fault;
 	if (verdict.class != MAIL_OK)
 		log_end(run, &verdict);
-	finish(run, &verdict);
+	finish(run, &verdict, run->fault.text[0] == '\0' ? trigger : "");
 }
 
 static void on_refused(void *context, const struct mail_verdict *why)
 {
-	finish(context, why);
+	finish(context, why, "");
 }
 
 /* Without "launch" its end is seen, but not how it ended. */
@@ -182,7 +186,7 @@ static void on_gone(void *context, unsigned events)
 	(void)events;
 	mail_verdict_set(&run->fault, "4.3.0", "What watched over %s has ended", run->path);
 	log_end(run, &run->fault);
-	finish(run, &run->fault);
+	finish(run, &run->fault, "");
 }
 
 /* The kernel kills the program, but perhaps not yet: it must not see the end of its input. */
@@ -249,8 +253,7 @@ static void on_started(void *context, const int *descriptors)
 static const struct launch_handler handler = {on_started, on_refused, on_ended, on_lost};
 
 struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
-				const struct pipe_run_order *order,
-				void (*done)(void *context, const struct mail_verdict *verdict),
+				const struct pipe_run_order *order, pipe_run_done *done,
 				void *context, struct mail_verdict *verdict_out)
 {
 	struct pipe_run *run = memory_alloc_zero(1, sizeof *run);
@@ -259,6 +262,7 @@ struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *laun
 	run->launch = (struct launch){.handler = &handler, .context = run};
 	run->input = run->output = run->process = -1;
 	run->path = memory_copy_string(order->service->command[0]);
+	run->service = memory_copy_string(order->service->name);
 	run->timeout = order->service->timeout;
 	run->output_max = order->service->output_max;
 	run->block = order->block;

@@ -23,11 +23,13 @@ struct pipe_run_order {
 
 struct pipe_run;
 
+/* TRIGGER: what the delivery waits for, pipe.SERVICE.NAME; "": nothing. */
+typedef void pipe_run_done(void *context, const struct mail_verdict *verdict, const char *trigger);
+
 /* Has LAUNCHER, which is ready, start the program. DONE is called once, not before this returns;
  * then the run is no more. NULL when it is decided without the program: *VERDICT_OUT. */
 struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
-				const struct pipe_run_order *order,
-				void (*done)(void *context, const struct mail_verdict *verdict),
+				const struct pipe_run_order *order, pipe_run_done *done,
 				void *context, struct mail_verdict *verdict_out);
 /* Kills it; DONE is called all the same, when it has ended. */
 void pipe_run_kill(struct pipe_run *run);

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <sysexits.h>
 
+enum { NAME_MAX_BYTES = 64 }; /* of a trigger */
+
 static const struct {
 	int exit;
 	const char *status;
@@ -98,4 +100,38 @@ void pipe_status_verdict(int status, struct str output, const char *path,
 	mail_verdict_set(verdict, has_own ? own : usual, "%s %s%s" STR_FORMAT, name, end,
 			 said.length > 0 ? ": " : "", STR_ARGUMENTS(said));
 	buffer_clear(&line);
+}
+
+static bool is_name(struct str name)
+{
+	for (size_t i = 0; i < name.length; i++) {
+		char c = name.data[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_' &&
+		    c != '.')
+			return false;
+	}
+	return name.length > 0 && name.length <= NAME_MAX_BYTES;
+}
+
+void pipe_status_trigger(const struct mail_verdict *verdict, struct str output, const char *service,
+			 char trigger[PIPE_TRIGGER_SIZE])
+{
+	static const struct str start = STR("trigger=");
+	char status[MAIL_STATUS_SIZE];
+	struct buffer line CLEANUP(buffer_clear) = {0};
+	struct str rest;
+	struct str word;
+
+	trigger[0] = '\0';
+	append_line(&line, output);
+	rest = buffer_view(&line);
+	(void)take_status(&rest, '4', status);
+	str_split(&rest, ' ', &word);
+	if (verdict->class != MAIL_WAIT || !str_starts_with(word, start))
+		return;
+	word = str_skip(word, start.length);
+	if (is_name(word))
+		snprintf(trigger, PIPE_TRIGGER_SIZE, "pipe.%s." STR_FORMAT, service,
+			 STR_ARGUMENTS(word));
 }

@@ -16,7 +16,9 @@
  * Every other status, and death by a signal, means that something unforeseen
  * happened: the delivery is tried later, 4.3.0. What an operator can mend, such as
  * a program's configuration, must not cost mail. Output that begins with an
- * enhanced status code of the same class ("5.2.2 over quota") takes its place.
+ * enhanced status code of the same class ("5.2.2 over quota") takes its place. Where the
+ * delivery is tried later, and "trigger=NAME" stands next, it waits for the trigger
+ * pipe.SERVICE.NAME; NAME is 1 to 64 lower-case letters, digits and "-_.".
  */
 #ifndef STAGE_PIPE_STATUS_H
 #define STAGE_PIPE_STATUS_H
@@ -26,5 +28,12 @@
 /* STATUS as of waitpid(); OUTPUT is what the program PATH said. */
 void pipe_status_verdict(int status, struct str output, const char *path,
 			 struct mail_verdict *verdict);
+
+enum { PIPE_TRIGGER_SIZE = 128 };
+
+/* The trigger that the program of SERVICE asks for, whose end is VERDICT; "" where there is none.
+ */
+void pipe_status_trigger(const struct mail_verdict *verdict, struct str output, const char *service,
+			 char trigger[PIPE_TRIGGER_SIZE]);
 
 #endif

@@ -7,12 +7,22 @@ import socket
 
 
 class Client(smtplib.SMTP):
-    """smtplib, except that a message may be empty and is sent exactly as it is."""
+    """smtplib, except that a message may be empty and is sent exactly as it is. PATH: of the UNIX
+    socket that NODE listens at, in place of its port."""
 
-    def __init__(self, node, source="127.0.0.1", timeout=60):
+    def __init__(self, node, source="127.0.0.1", timeout=60, path=None):
+        self.path = path
         super().__init__(node.address, node.port, local_hostname="client.test",
                          timeout=timeout, source_address=(source, 0))
         self.ehlo()
+
+    def _get_socket(self, host, port, timeout):
+        if self.path is None:
+            return super()._get_socket(host, port, timeout)
+        made = socket.socket(socket.AF_UNIX)
+        made.settimeout(timeout)
+        made.connect(self.path)
+        return made
 
     def data(self, msg, before_dot=None):
         """MSG has CRLF lines and ends with one, or is empty. BEFORE_DOT is called

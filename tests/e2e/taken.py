@@ -8,12 +8,13 @@ import struct
 import time
 
 from taken_process import (CONTROL, DATAGRAM, HELPERS, MSG, QUESTION, SEQPACKET, STREAM, Hands)
-from taken_words import (BACK, COMMIT, FINISH, GREET, HELLO, KILL, OPEN, REPORT, RESOLVED, RUN,
-                         SHARE, START, STARTED, TARGETS, WHOLE, packet, text, u32, u64)
+from taken_words import (BACK, COMMIT, COMMITTED, ENVELOPE, FINISH, GREET, HELLO, KILL, MANAGE, OPEN,
+                         REPORT, RESOLVED, RUN, SHARE, START, STARTED, TARGETS, WHOLE, packet, text, u32, u64)
 
 CHILD = range(1, 14)  # program/child.h
 READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
+CROWDED = 1001  # recipients: one more than allowed
 CROWD = 100  # connections
 PATIENT = 200  # times that he looks for an answer which will come
 WRITERS = ("queue", "send", "launch")  # of the log itself: not bounded (doc/security.md)
@@ -31,6 +32,10 @@ class Taken(Hands):
         self.hoarded = 0
         self.crowd = {}  # connections that he leaves open: when they were made
         self.most = {}  # that he had at once, of what is bounded
+        self.actions = [(action, weight) for action, weight in self.ACTIONS
+                        if not self.is_root or action in self.ROOTS]
+        self.untried = [action for action, _ in self.actions if action not in self.LAST]
+        self.source.shuffle(self.untried)
 
     def say(self, to=None):
         to = to if to is not None else self.source.choice(self.sockets)
@@ -202,12 +207,50 @@ class Taken(Hands):
         if self.source.random() < 0.9:
             self.call("close", socket)
 
+    def commit_to_many(self):
+        """A message that is as it should be, but for how many it is to."""
+        may = "queue" in TARGETS.get(self.program, ()) and self.program != "list"  # lists are long
+        socket = self.own_connection("queue") if may else -1
+        if socket < 0:
+            return
+        tell = lambda kind, body: self.call("sendto", socket, "~" + packet(kind, body).hex(),
+                                            8 + len(body), MSG, 0, 0)
+        self.numbers = []
+        tell(OPEN, u32(1))
+        self.hear(socket, PATIENT)
+        for number in self.numbers[:1]:
+            count = self.source.choice((CROWDED, CROWDED, 10 * CROWDED))
+            *parts, last = self.envelope_to(number, count)
+            for part in parts:
+                tell(ENVELOPE, u64(number) + text(part))
+            tell(COMMIT, u64(number) + text(last) + text(b"loot\r\n"))
+            for heard in iter(lambda: self.hear(socket, PATIENT), None):
+                if len(heard) < 8:
+                    break
+                if (struct.unpack("<HH", heard[:4])[1] == COMMITTED and
+                        u64(number) + u32(0) in heard):
+                    self.had("recipients", count)
+        self.call("close", socket)
+
     def tell_supervisor(self):
         """What he must not: it ends him, or its connections for him."""
         said = self.source.choice((packet(self.source.choice((*CHILD, 99)), b"\xff" * 4),
                                    packet(9, u32(2**32 - 1)), b"", b"x" * 60000))
         to = self.source.choice((self.control, self.connector or self.control))
         self.call("sendto", to, f"~{said.hex()}", len(said), MSG, 0, 0)
+
+    def manage(self):
+        """He would be "send" to "queue", which then hands him every message."""
+        socket = self.own_connection("queue") if self.program != "send" else -1
+        if socket < 0:
+            return
+        said = packet(MANAGE, text(self.token))
+        self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+        for _ in range(20):
+            heard = self.hear(socket, PATIENT)
+            if not heard:
+                break
+        self.call("close", socket)
 
     def keep(self):
         """Looks what became of what he was handed, and changes it."""
@@ -279,14 +322,14 @@ class Taken(Hands):
     ACTIONS = (("say", 30), ("hear", 20), ("flood", 5), ("connect", 6), ("help", 10), ("bring", 10),
                ("keep", 10), ("ask_wrongly", 0.3), ("tell_supervisor", 0.02), ("signal", 3),
                ("listener", 2), ("network", 2), ("files", 2), ("descriptors", 0.2),
-               ("hoard_jobs", 15), ("run_programs", 4), ("crowd_in", 4), ("scribble", 4))
+               ("hoard_jobs", 15), ("manage", 10), ("commit_to_many", 3), ("run_programs", 4),
+               ("crowd_in", 4), ("scribble", 4))
+    LAST = ("tell_supervisor", "listener", "descriptors")  # after these much else cannot be tried
     # Of root's: nothing that the whole machine would feel.
     ROOTS = ("say", "hear", "flood", "listener", "descriptors", "tell_supervisor")
 
     def act(self):
         """One thing; False when it has ended."""
-        actions = [(action, weight) for action, weight in self.ACTIONS
-                   if not self.is_root or action in self.ROOTS]
-        (action,) = self.source.choices(*zip(*actions))
-        getattr(self, action)()
+        getattr(self, self.untried.pop() if self.untried else
+                self.source.choices(*zip(*self.actions))[0])()
         return self.inside.poll() is None and self.call("getpid")[:1] == [str(self.own_pid)]

@@ -4,9 +4,7 @@ what is said of it."""
 
 import contextlib
 import os
-import pwd
 
-from inside import OWNER, USERS
 from scene import SENDERS
 from stagepost import is_alive, wait_until
 from common.ledger import find_leaks
@@ -95,7 +93,7 @@ def leaks(program, taken, entries):
 
 def names(complaint, taken):
     """Whether it says who: his process, his program, his user, his socket or his service."""
-    uid = 0 if taken.is_root else pwd.getpwnam(USERS.get(taken.program, OWNER)).pw_uid
+    uid = taken.uid
     return any(complaint.get(field) in his for field, his in (
         ("pid", (str(taken.pid),)), ("program", (taken.program,)), ("uid", (str(uid),)),
         ("service", SERVICES.get(taken.program, (taken.program,))),

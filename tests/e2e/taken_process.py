@@ -13,7 +13,7 @@ import struct
 import subprocess
 import time
 
-from inside import INSIDE
+from inside import INSIDE, status_of
 from taken_words import OPENED, START, Words, first_recipient
 from test_hostile_processes import find_token
 
@@ -61,7 +61,8 @@ class Hands(Words):
         self.mx = mx
         self.pid = pid
         # Where a service has a user, "launch" is root's, and so are its powers (doc/security.md).
-        self.is_root = os.stat(f"/proc/{pid}").st_uid == 0
+        self.uid = int(status_of(pid)["Uid"][0])
+        self.is_root = self.uid == 0
         self.since = 0  # the last message that the ledger knew when he came
         self.heard = []  # bytes that he came by
         self.kept = []  # descriptors that came to him

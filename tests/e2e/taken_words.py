@@ -10,6 +10,7 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
 # stage/launch.h
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
+PART = 50000  # bytes of an envelope in one packet
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
 TARGETS = {"smtpd": ("queue", "directory"), "send": ("queue",), "resolve": ("send", "directory"),
@@ -71,6 +72,15 @@ class Words:
                     b"born: 2026-11-20T08:33:11.482913Z\nfrom: <thief@client.test>\nsize: %d\n"
                     b"to: 1 <thief@a.test>\nend:\n" % (self.number(), self.source.choice((0, 6))))
         return b"\n".join(self.source.choices(lines, k=self.source.randint(0, 12))) + b"\n"
+
+    @staticmethod
+    def envelope_to(number, count):
+        """As it should be, in parts that fit into packets."""
+        whole = (b"stagepost 1\nid: %d-660b1182f1e21\nstage: arrive\n"
+                 b"born: 2026-11-20T08:33:11.482913Z\nfrom: <>\nsize: 6\n" % number +
+                 b"".join(b"to: %d <thief@a.test>\n" % (index + 1) for index in range(count)) +
+                 b"end:\n")
+        return [whole[at:at + PART] for at in range(0, len(whole), PART)]
 
     def report(self):
         choose = self.source.choice

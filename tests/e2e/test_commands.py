@@ -303,6 +303,24 @@ def test_show(node, run):
     assert run(mx, "queue", "show").returncode == 2
 
 
+@pytest.mark.parametrize("size", (0, 70, 3 << 20))
+def test_show_the_content(node, run, size):
+    mx = node(start=False)
+    body = (b"\x1b[31m\xe4 0123456789" * (size // 16 + 1))[:size]
+    lines = b"\n".join(body[first:first + 900] for first in range(0, size, 900))
+    assert run(mx, "sendmail", "-oi", "bob@a.test",
+               input=b"Subject: content\nDate: x\nFrom: y@a.test\nMessage-ID: <a@b>\n\n" + lines
+               ).returncode == 0
+    (message,) = listing(run, mx)
+    shown = run(mx, "queue", "show", "--body", message["id"]).stdout
+    assert len(shown) == message["size"]
+    header, _, content = shown.partition(b"\r\n\r\n")
+    assert b"Subject: content\r\n" in header
+    assert content == lines.replace(b"\n", b"\r\n") + (b"\r\n" if size else b"")
+    assert run(mx, "queue", "show", "--body", "--json", message["id"]).returncode == 2
+    assert run(mx, "queue", "show", "--body", "1").returncode == 1
+
+
 def test_a_damaged_message_is_listed(node, run):
     mx = node(start=False)
     fill(run, mx)

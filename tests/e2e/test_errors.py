@@ -429,7 +429,8 @@ CHANGES_FOUND = [
     (restart, Call("stagepost", "lstat64", ""), 1, errno.EIO),
     (restart, Call("stagepost", "open64", ""), 1, errno.EIO),
     (restart, Call("stagepost", "openat64", ""), 1, errno.EIO),
-    (restart, Call("stagepost", "pread64", "file"), 2, errno.EIO),
+    (restart, Call("stagepost", "read", "file"), 1, errno.EIO),
+    (restart, Call("stagepost", "read", "file"), 2, errno.EIO),
     (restart, Call("stagepost", "readlink", ""), 1, errno.EIO),
 ]
 

@@ -206,6 +206,30 @@ def test_an_upgrade(machine):
     delivered(machine, 30)
 
 
+def test_an_upgrade_from_a_supervisor_of_roots(machine):
+    """As the unit had it before there was a user for it; what that one leaves is in the way of none."""
+    machine.run("sh", "-ec", "rm -rf /run/stagepost; install -d -m 750 -o root -g stagepost /run/stagepost")
+    machine.write("/etc/systemd/system/stagepost.service.d/before.conf",
+                  "[Service]\nUser=root\nGroup=root\nAmbientCapabilities=\nRuntimeDirectory=\n")
+    machine.run("systemctl", "daemon-reload")
+    before = machine.journal().count("event=delivered ")
+    start(machine)
+    machine.run("mail-some", "1", "2")
+    assert owners(machine) == {"root:stagepost"} | {f"root:{group}" for group in ("root", "stagepost")}
+    machine.run("sh", "-ec", "rm -r /etc/systemd/system/stagepost.service.d; systemctl daemon-reload; "
+                "systemctl restart stagepost")
+    machine.run("mail-some", "1", "2")
+    machine.run("stagepost", "reload")
+    machine.run("stagepost", "check", "--running")
+    delivered(machine, before + 4)
+    assert owners(machine) == {"stagepost-supervisor:stagepost"}
+
+
+def owners(machine):
+    """Of the run directory and all in it."""
+    return set(machine.run("find", "/run/stagepost", "-printf", "%u:%g\n").stdout.split())
+
+
 PROGRAM = """\
 set -e
 grep -qP '^A l[h-j]ne' # compiles what it looks for to machine code

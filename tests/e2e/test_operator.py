@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import subprocess
+import tempfile
 
 import pytest
 from stagepost import as_user, free_port, wait_until
@@ -116,6 +117,64 @@ def test_a_trigger_file_made_by_hand_is_noticed(node, run):
     wait_until(lambda: run(mx, "trigger", "release", "the.moon").returncode == 0,
                "the manager knows it")
     mx.log.wait("trigger_released", trigger="the.moon")
+
+
+def enqueue(run, mx, envelope, *words):
+    """The envelope comes on descriptor 1."""
+    with tempfile.TemporaryFile() as file:
+        file.write(envelope)
+        file.seek(0)
+        return run(mx, "enqueue", *words, input=TEXT, stdout=file, stderr=subprocess.PIPE,
+                   capture_output=False)
+
+
+def test_enqueue_waits_for_a_trigger(node, run, listing):
+    """Also when nothing runs, and over a restart."""
+    mx = node(start=False)
+    envelope = b"Fanna@a.test\0Tbob@a.test\0\0"
+    for name in "host.x", "hold.1-1", "Moon", "":
+        ended = enqueue(run, mx, envelope, "--trigger", name)
+        assert (ended.returncode == 64) == (name != ""), name
+        assert (b"no name of a trigger" in ended.stderr) == (name != "")
+    assert enqueue(run, mx, envelope, "--trigger", "the.moon").returncode == 0
+    mx.start()
+    assert enqueue(run, mx, envelope, "--trigger", "the.moon").returncode == 0
+
+    def both_wait():
+        return [m.get("trigger") for m in listing(mx)] == 2 * ["the.moon"]
+
+    mx.log.wait("delivered", to="bob@a.test")  # the one that names none
+    wait_until(both_wait, "both wait")
+    mx.stop()
+    mx.start()
+    wait_until(both_wait, "both wait again")
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    mx.wait_empty()
+    assert len(mx.maildir("bob@a.test").messages()) == 3
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_hold_until_a_trigger(stuck, run, tell, listing, runs):
+    mx, hop = stuck(2, settings="probe_delay = 10m\n")
+    if not runs:
+        mx.stop()
+    assert tell(mx, "hold", "--all", "--until", "the.moon")[1]["done"] == 2
+    assert sorted(mx.trigger_files())[:2] == sorted("hold." + m["id"] for m in listing(mx))
+    if not runs:
+        mx.start()
+    hop.start()
+    for name in mx.trigger_files():
+        if name.startswith("host."):
+            assert run(mx, "trigger", "release", name).returncode == 0
+    wait_until(lambda: all(m["held"] for m in listing(mx)), "they are held")
+    assert run(mx, "trigger", "release", "the.moon").returncode == 0
+    mx.wait_empty()
+    assert not mx.trigger_files()
+
+
+def test_hold_until_needs_a_name(node, run):
+    ended = run(node(start=False), "queue", "hold", "--all", "--until", "host.x")
+    assert ended.returncode == 2 and b"--until needs a name" in ended.stderr
 
 
 def test_trigger_release_delivers_all_at_once(stuck, run):

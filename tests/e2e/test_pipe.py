@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from smtp import deliver
-from stagepost import is_alive, is_root, split_trace, wait_until
+from stagepost import as_user, is_alive, is_root, split_trace, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n.dots\r\n..\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -94,6 +94,34 @@ def test_what_a_program_is_given(node, program):
 
 
 EXIT = "import sys; sys.stdin.read(); print('said', sys.argv[1]); sys.exit(int(sys.argv[1][1:]))"
+
+
+WAITS = """
+import os, sys
+sys.stdin.read()
+if not os.path.exists(sys.argv[1]):
+    print("4.2.0 trigger=archive it is being moved")
+    sys.exit(75)
+"""
+
+
+def test_a_program_may_let_mail_wait(node, program):
+    """For what its own service's programs name, and nobody else's mail."""
+    tool = program(WAITS)
+    there = os.path.join(tool.directory, "there")
+    mx = node(domains=[DOMAIN], settings=tool.service(there))
+    deliver(mx, "anna@box.test", TEXT)
+    assert outcome(mx, "anna@box.test")[:2] == ("deferred", "4.2.0")
+    name = mx.log.wait("trigger_set")["trigger"]
+    assert name == "pipe.box.archive" and name in mx.trigger_files()
+    deliver(mx, "other@box.test", TEXT)  # is tried: it does not wait for that yet
+    assert outcome(mx, "other@box.test")[:2] == ("deferred", "4.2.0")
+    with open(there, "w", encoding="utf-8"):
+        pass
+    subprocess.run(as_user() + [os.path.join(mx.programs, "stagepost"), "trigger", "release", name],
+                   env={**os.environ, "STAGEPOST_CONF": mx.conf}, timeout=60, check=True)
+    mx.wait_empty()
+    assert mx.log.find("delivered", to="anna@box.test")
 
 
 def test_each_recipient_has_its_own_exit_status(node, program):

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import pytest
+from dns import NameServer
 from inside import (LANDLOCKS, NEEDS, OWNER, PROCESSES, USERS, inside, status_of,
                     with_landlock)
 from peers import Sink
@@ -162,7 +163,7 @@ def attempts(mx, sibling):
         ("raw IP", ("socket", AF_INET, 3, 1), []),
         ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["remote"]),
         ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
-        ("a UNIX socket", ("socket", 1, 1, 0), ["lmtp"]),
+        ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
         ("a UNIX socket for packets", ("socket", 1, 5, 0), []),
         ("mount", ("mount", "=none", f"={mx.directory}", "=tmpfs", 0, 0), []),
@@ -302,17 +303,42 @@ def test_each_attempt_can_succeed(outcomes):
 
 
 def test_no_server_can_be_opened(world):
-    """Sockets that may connect may not listen; nor be bound, where Landlock knows of networks:
-    a filter of calls cannot tell them from those that ask the DNS."""
+    """Sockets that may connect may not listen, nor have a port of their choice: where Landlock does not
+    know of networks, a filter of calls cannot tell them from those that ask the DNS, and bind(2) does
+    nothing."""
     for program in "remote", "lmtp":
         pid = world.pids(program)[0]
-        socket = inside(pid, "socket", AF_INET, 1, 0)
-        bound = inside(pid, "bind", socket, f"=@inet:{free_port()}", 16)
-        assert bound in REFUSED or program == "remote" and world.landlock is not None
-        assert inside(pid, "listen", socket, 1) in REFUSED
-        assert inside(pid, "accept4", socket, 0, 0, 0) in REFUSED
-        assert inside(pid, "connect", socket, f"=@inet:{world.port}", 16) == "0"
-        inside(pid, "close", socket)
+        made = inside(pid, "socket", AF_INET, 1, 0)
+        port = free_port()
+        bound = inside(pid, "bind", made, f"=@inet:{port}", 16)
+        assert bound in REFUSED or program == "remote" and world.landlock is not None and bound == "0"
+        assert inside(pid, "listen", made, 1) in REFUSED
+        assert inside(pid, "accept4", made, 0, 0, 0) in REFUSED
+        assert inside(pid, "connect", made, f"=@inet:{world.port}", 16) == "0"
+        assert port_of(pid, made) != port
+        inside(pid, "close", made)
+
+
+def port_of(pid, descriptor):
+    """Of the connected TCP socket."""
+    number = os.readlink(f"/proc/{pid}/fd/{descriptor}").removeprefix("socket:[").removesuffix("]")
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as table:
+        (line,) = [words for words in map(str.split, table) if words[9] == number]
+    return int(line[1].split(":")[1], 16)
+
+
+@pytest.mark.parametrize("landlock", LANDLOCKS)
+def test_the_dns_is_asked(node, landlock):
+    """By sockets that are bound, or seem to be."""
+    with NameServer({"null.test": "@ MX 0 .\n", "far.test": "@ MX 10 mx\n"}) as names:
+        mx = node(start=False, switch_user=True,
+                  settings=PROCESSES + f'dns_server = "{names.dns_server}"\n')
+        shutil.chown(mx.mail, USERS["local"])
+        mx.prefix = with_landlock(landlock)
+        mx.start()
+        deliver(mx, ["bob@null.test", "bob@far.test"], TEXT)
+        assert mx.log.wait("failed", to="bob@null.test")["status"] == "5.1.10"
+        assert mx.log.wait("failed", to="bob@far.test")["status"] == "5.4.4"
 
 
 # --- whom they believe ---

@@ -5,10 +5,12 @@ accepted must not become one to elsewhere, a listener that others share must not
 import os
 import pwd
 import socket
+import tempfile
 
 import pytest
 from inside import LANDLOCKS, NEEDS, PROCESSES, USERS, WITHOUT, inside, with_landlock
-from smtp import Client
+from lmtp import Server
+from smtp import Client, deliver
 from stagepost import free_port, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
@@ -246,6 +248,31 @@ def test_the_supervisor_connects_to_no_other(mx):
     mx.kill_and_wait("queue")
     works(mx, "anna")
     assert len(mx.log.find("connect_refused", since=mark)) < 60
+
+
+@pytest.mark.parametrize("landlock", LANDLOCKS)
+def test_lmtp_is_connected_to_its_servers(node, landlock):
+    """And to nobody else's UNIX sockets, though it may connect by TCP."""
+    with tempfile.TemporaryDirectory(prefix="lmtp-") as directory:
+        os.chmod(directory, 0o755)
+        paths = [f"{directory}/{name}" for name in ("first", "second")]
+        servers = [Server(path) for path in paths]
+        made = node(start=False, switch_user=True, domains=["a.test", 'domain "box.test" { service = box }'],
+                    settings=PROCESSES + f'service box {{ kind = lmtp address = "unix:{paths[0]}" }}\n')
+        made.prefix = with_landlock(landlock)
+        os.chown(made.mail, *ids_of("local"))
+        made.start()
+        deliver(made, ["anna@box.test"], TEXT)
+        assert made.log.wait("delivered", to="anna@box.test")["by"] == "box"
+        pid = made.pids("lmtp")[0]
+        assert inside(pid, "socket", 1, 1, 0) in REFUSED
+        for path in (paths[1], f"{made.run}/queue"):
+            mark = made.log.mark()
+            ask(pid, path, 1)
+            assert made.log.wait("connect_refused", since=mark, program="lmtp")["path"] == path
+        assert servers[1].connections == 0
+        for server in servers:
+            server.close()
 
 
 def test_what_is_no_question_ends_the_asking(mx):

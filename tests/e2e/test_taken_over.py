@@ -6,6 +6,7 @@ what he shares, while honest mail flows through the others. Nothing that he has 
 or changed, he sees no byte of it, the others go on within bounds, and the log says who it was."""
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -23,7 +24,7 @@ from scene import SENDERS, Scene
 from slapd import BASE, START, Slapd, person
 from smtp import Client
 from stagepost import wait_until
-from taken import FORGED, Taken
+from taken import CROWDED, FORGED, Taken
 from taken_judge import PEACE, SPARES, Watch, corrupt_wrongly, leaks, lost_wrongly, names
 from test_check_running import check
 from common.holdings import all_queued
@@ -42,8 +43,8 @@ COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
-          "connections to send": 64, "connections to launch": 8}
-NUMBERS = {"smtpd": 2 * SESSIONS // 2 + 4 * 128}
+          "connections to send": 64, "connections to launch": 8, "recipients": CROWDED - 1}
+OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128}, "send": {"recipients": 1}}
 # Of triggers that he names, whose they are.
 TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
 MADE_UP = {"probe", "thief", "anna", "a>"}  # recipients
@@ -61,31 +62,42 @@ pytestmark = NEEDS
 
 
 class Load(Generator):
-    """Honest mail to each kind of recipient."""
+    """Honest mail to each kind of recipient, by TCP and by the UNIX listener."""
 
     def __init__(self, scene, ledger, seed, extra):
         self.extra = extra  # an address of the directory's, in place of a list
-        super().__init__(ledger, lambda: Client(scene.mx, timeout=5), None, connections=4,
-                         pause=0.02, seed=seed)
+        self.ways = itertools.cycle((None, door_of(scene.mx)))
+        self.by_path = 0  # messages
+        super().__init__(ledger, lambda: Client(scene.mx, timeout=5, path=next(self.ways)), None,
+                         connections=4, pause=0.02, seed=seed)
 
     def _send(self, client, source):
         number = self.next_number()
         message, sha256 = make_named_message(number, source, SIZES)
         ways = [f"box{number}@a.test", f"u{number}@b.test", f"u{number}@l.test",
                 f"u{number}@p.test", self.extra or "list@d.test"]
+        if client.path is not None:  # it may not relay
+            self.by_path += 1
+            ways.remove(f"u{number}@b.test")
         recipients = source.choice((*([way] for way in ways), ways[:3]))
         self.ledger.write("begun", number, sha256=sha256, recipients=expanded(recipients))
         self.send_whole(client, number, sender_of(number), recipients, message)
 
 
-def make_scene(node, directory):
+def door_of(mx):
+    """Where it listens besides its port."""
+    return f"{mx.run}/door"
+
+
+def make_scene(node, directory, processes=PROCESSES):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
         f"stage {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
-    made = Scene(node, PROCESSES + directory, start=False, switch_user=True)
+    made = Scene(node, processes + directory, start=False, switch_user=True)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "sys"')
+    made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
     made.mx.write_configuration()
     shutil.chown(made.mx.mail, USERS["local"])
     return made
@@ -136,7 +148,7 @@ def hold(mx, ledger, program, seed, end):
     return taken, watch
 
 
-def take_over(scene, ledger, program, seed):
+def take_over(scene, ledger, program, seed, bounds):
     """What went wrong. Who ends at once what he has taken over is let have the next one."""
     mx = scene.mx
     mark = mx.log.mark()
@@ -157,7 +169,7 @@ def take_over(scene, ledger, program, seed):
                  if event.get("id") == FORGED.decode()][:5]
     said = tuple(f" event=process_said program={program} pid={taken.pid} " for taken in lives)
     mx.log.strange = [line for line in mx.log.strange if not any(one in line for one in said)]
-    bounds = BOUNDS | ({"numbers": NUMBERS[program]} if program in NUMBERS else {})
+    bounds = BOUNDS | OTHER_BOUNDS.get(program, {}) | bounds
     problems += [f"{count} {what} at once, {bounds[what]} allowed" for taken in lives
                  for what, count in taken.most.items() if count > bounds[what]]
     if program not in ("send", "queue"):
@@ -205,7 +217,7 @@ def judged(scene, ledger):
                  [one for one in all_queued(scene.mx) if not is_made_up(*one)], reports(scene))
 
 
-def campaign(scene, ledger, programs, extra=None, least=SECONDS):
+def campaign(scene, ledger, programs, extra=None, least=SECONDS, bounds=None):
     """Each of PROGRAMS in turn: (seconds, what a record says of it, problems, what is corrupt, losses)."""
     mx = scene.mx
     begun = time.monotonic()
@@ -216,7 +228,7 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS):
         wait_until(lambda: mx.log.find("delivered"), "mail flows")
         for place, program in enumerate(programs):
             lives, watch, acts, wrong, span, complaints = take_over(scene, ledger, program,
-                                                                   SEED + place)
+                                                                   SEED + place, bounds or {})
             spans[program] = span
             settled = len(ledger.known)
             wait_until(lambda: len(ledger.known) > settled + 10, "mail flows again", PEACE)
@@ -229,6 +241,7 @@ def campaign(scene, ledger, programs, extra=None, least=SECONDS):
             counts["complaints in the log"] += len(complaints)
     finally:
         load.stop()
+    assert load.by_path > 0, "nobody came by the UNIX listener"
     settle(scene)
     status, out, errors = check(mx, "--json")
     problems += [f"check --running: {line}" for line in out.splitlines()]
@@ -264,6 +277,34 @@ def conclude(said, capsys, name, title):
 def test_each_process_in_turn(scene, ledger, capsys):
     said = campaign(scene, ledger, PROGRAMS)
     conclude(said, capsys, "inside", "Processes that are taken over")
+
+
+def test_with_one_user(node, ledger, capsys):
+    """All processes have the same user, as by default: only a token tells who somebody is."""
+    made = make_scene(node, "", processes="")
+    with contextlib.closing(made):
+        made.mx.start()
+        # the directory is read by everybody here, and what "queue" grants is for the user
+        said = campaign(made, ledger, ["lmtp", "smtpd"], "ann@a.test", bounds={
+            "connections to queue": 8 * (2 + 4 + 2), "numbers": 1 << 20, "recipients": 1 << 20})
+    conclude(said, capsys, "inside-one-user", "Processes of one user are taken over")
+
+
+def test_with_servers(node, ground, ledger, capsys):
+    """The one that asks other servers, by their socket."""
+    data = ground.directory("records")
+    shutil.chown(data, USERS["directory"])
+    far = node("far", start=False, domains=(), switch_user=True,
+               settings=PROCESSES + f'directory {{ path = "{data}/directory.db" }}\n').start()
+    with Records(far) as records:
+        records.put("domain", "example.org", "kind local", "service maildir")
+        records.put("address", "ann@example.org", "kind mailbox")
+    made = make_scene(node, "directory { backend = servers "
+                      f'servers = "unix:{far.run}/directory" }}\n')
+    with contextlib.closing(made):
+        made.mx.start()
+        said = campaign(made, ledger, ["directory"], "ann@example.org", LEAST_MAIL)
+    conclude(said, capsys, "inside-servers", "What asks other directories is taken over")
 
 
 def test_with_ldap(node, ground, ledger, capsys):

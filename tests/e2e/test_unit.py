@@ -8,13 +8,16 @@ import re
 import shutil
 import subprocess
 
-from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT
+from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT, status_of
 from smtp import deliver
 from stagepost import PATIENCE, ROOT
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 UNIT = os.path.join(ROOT, "dist", "stagepost.service.in")
-EXPOSURE = 2.2
+EXPOSURE = 2.0
+SUPERVISOR = "bin"
+IDENTITIES = 1 << 6 | 1 << 7  # CAP_SETGID, CAP_SETUID
+KILL = 1 << 5
 
 pytestmark = NEEDS
 
@@ -46,16 +49,45 @@ def allowed_calls():
     return allowed | calls_of("@default")
 
 
+def judge_rights(mx, box):
+    """Each has the capabilities that it needs to become others, and no process another one."""
+    kept = {"local": IDENTITIES, "launch": IDENTITIES | KILL}
+    for name in (*USERS, "launch", "queue", "send"):
+        for pid in mx.pids(name):
+            status = status_of(pid)
+            expected = f"{kept.get(name, 0):016x}"
+            for line, wanted in (("CapPrm", expected), ("CapEff", expected), ("CapInh", "0" * 16),
+                                 ("CapAmb", "0" * 16)):
+                assert status[line] == [wanted], (name, line)
+            user = USERS.get(name, OWNER)
+            assert status["Uid"] == [str(pwd.getpwnam(user).pw_uid)] * 4, name
+    with open(box + "/seen", encoding="ascii") as file:
+        seen = file.read().splitlines()
+    assert seen[0] == str(pwd.getpwnam("www-data").pw_uid)
+    assert {line.split()[1] for line in seen if re.match("Cap(Inh|Prm|Eff|Amb)", line)} == {"0" * 16}
+    ended = subprocess.run([os.path.join(mx.programs, "stagepost"), "check", "--running", "-c", mx.conf],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_a_node_works_within_it(node, ground):
-    mx = node(start=False, switch_user=True, domains=["a.test", 'domain "box.test" { service = box }'],
-              settings=PROCESSES + f'service box {{ kind = pipe command = "{ground.directory("box")}'
-              '/program" user = www-data }\n')
-    box = re.search(r'command = "(.*)/program"', mx.settings).group(1)
+    box = ground.directory("box")
+    theirs = ground.directory("theirs")
+    mx = node(start=False, switch_user=True,
+              domains=["a.test"] + [f'domain "{name}.test" {{ service = {name} }}'
+                                    for name in ("box", "theirs", "own")],
+              settings=PROCESSES + f"""\
+service box {{ kind = pipe command = "{box}/program" user = www-data }}
+service own {{ kind = pipe command = "{box}/program" user = {SUPERVISOR} }}
+service theirs {{ kind = maildir path = "{theirs}/%u" user = www-data }}
+""")
     with open(box + "/program", "w", encoding="ascii") as file:
-        file.write("#!/bin/sh\ncat > /dev/null\n")
+        file.write(f"#!/bin/sh\ncat > /dev/null\nid -u > {box}/seen\ncat /proc/self/status >> {box}/seen\n")
     os.chmod(box + "/program", 0o755)
+    shutil.chown(box, "www-data")
+    shutil.chown(theirs, "www-data")
     shutil.chown(mx.mail, USERS["local"])
-    for path, mode, owner in (mx.queue, 0o700, OWNER), (mx.run, 0o750, "root"):
+    for path, mode, owner in (mx.queue, 0o700, OWNER), (mx.run, 0o750, SUPERVISOR):
         os.mkdir(path)  # as tmpfiles.d makes them
         shutil.chown(path, owner, pwd.getpwnam(OWNER).pw_gid)
         os.chmod(path, mode)
@@ -64,20 +96,29 @@ def test_a_node_works_within_it(node, ground):
         file.writelines(f"{name}\n" for name in sorted(allowed_calls()))
     kept = [word.removeprefix("CAP_").lower()
             for words in settings("CapabilityBoundingSet") for word in words]
+    assert settings("User") == [["stagepost-supervisor"]]
+    assert settings("AmbientCapabilities") == settings("CapabilityBoundingSet")
+    sets = "=-all," + ",".join("+" + name for name in kept)
     mx.prefix = [WITHOUT, "--only", names, "setpriv", "--no-new-privs",
-                 "--bounding-set=-all," + ",".join("+" + name for name in kept), "--"]
+                 "--reuid", SUPERVISOR, "--regid", str(pwd.getpwnam(OWNER).pw_gid), "--clear-groups",
+                 "--bounding-set" + sets, "--inh-caps" + sets, "--ambient-caps" + sets, "--"]
     subprocess.run([*mx.prefix, os.path.join(mx.programs, "stagepost"), "check", "-c", mx.conf],
                    check=True, timeout=PATIENCE)
     mx.start()
-    deliver(mx, ["anna@a.test", "eve@box.test"], TEXT)
+    deliver(mx, ["anna@a.test", "eve@box.test", "eve@theirs.test"], TEXT)
     mx.maildir("anna@a.test").wait()
     mx.wait_empty()
+    (kept_mail,) = os.scandir(f"{theirs}/eve/new")
+    assert kept_mail.stat().st_uid == pwd.getpwnam("www-data").pw_uid
     mx.kill_and_wait("local")
     mx.reload()
     deliver(mx, "bob@a.test", TEXT)
     mx.maildir("bob@a.test").wait()
     assert not mx.log.find("sandbox_lacks") and not mx.log.find("process_error")
     assert [event["program"] for event in mx.log.find("process_ended")] == ["local"]
+    judge_rights(mx, box)
+    deliver(mx, "eve@own.test", TEXT)
+    assert "as whom we run ourselves" in mx.log.wait("deferred")["text"]
 
 
 def test_what_systemd_thinks_of_it(tmp_path):

@@ -12,11 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buffer text = {0};
 
-	if (size < 2)
+	if (size < 3)
 		return 0;
 	buffer_append_string(&text, "LHLO c\r\n");
-	buffer_append(&text, data + 1, size - 1);
-	server_play_twice(data[0] | SERVER_PLAY_LMTP, buffer_view(&text));
+	buffer_append(&text, data + 2, size - 2);
+	server_play_twice(data[0] | SERVER_PLAY_LMTP | (unsigned)data[1] << SERVER_PLAY_RULES,
+			  buffer_view(&text));
 	buffer_clear(&text);
 	return 0;
 }

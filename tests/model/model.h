@@ -122,6 +122,8 @@ void model_check_over(const struct model_message *m);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
 /* One of so many bytes from SENDER to ADDRESSES (NULL ends them). */
+/* One to ADDRESS that is not to be tried while TRIGGER is set. */
+struct model_message *model_mail_that_waits(const char *address, const char *trigger);
 struct model_message *model_mail_to(const char *sender, const char *const *addresses,
 				    uint64_t size);
 /* Ends the update that is at the disk, if any; whether there was one. */

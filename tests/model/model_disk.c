@@ -324,6 +324,7 @@ void os_file_close(int file)
 /* --- trigger/ --- */
 
 static char triggers[256][QUEUE_TRIGGER_MAX + 1];
+static char untils[256][QUEUE_TRIGGER_MAX + 1];
 
 static char *find_trigger(struct str name)
 {
@@ -349,7 +350,8 @@ void model_forget_disk(void)
 	memset(triggers, 0, sizeof triggers);
 }
 
-int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us, struct str reason)
+int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t now_us,
+			    struct str reason, struct str until)
 {
 	char *place = find_trigger(name);
 
@@ -362,6 +364,25 @@ int queue_trigger_set(struct queue_store *store, struct str name, int64_t now_us
 		return -ENOSPC;
 	memcpy(place, name.data, name.length);
 	place[name.length] = '\0';
+	snprintf(untils[(size_t)(place - triggers[0]) / sizeof triggers[0]], sizeof untils[0],
+		 STR_FORMAT, STR_ARGUMENTS(until));
+	return 0;
+}
+
+bool queue_trigger_is_set(struct queue_store *store, struct str name)
+{
+	(void)store;
+	return name.length > 0 && find_trigger(name) != NULL;
+}
+
+int queue_trigger_read_until(struct queue_store *store, struct str name, struct buffer *until)
+{
+	const char *place = find_trigger(name);
+
+	(void)store;
+	if (place == NULL)
+		return -ENOENT;
+	buffer_append_string(until, untils[(size_t)(place - triggers[0]) / sizeof triggers[0]]);
 	return 0;
 }
 
@@ -385,9 +406,4 @@ int queue_trigger_each(struct queue_store *store, int (*each)(void *context, str
 		if (triggers[i][0] != '\0')
 			result = each(context, str_from(triggers[i]));
 	return result;
-}
-
-bool queue_trigger_name_is_valid(struct str name)
-{
-	return name.length > 0 && name.length <= QUEUE_TRIGGER_MAX;
 }

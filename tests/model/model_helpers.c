@@ -428,7 +428,8 @@ static void lie(struct pretended *helper)
 /* A trigger that is not for a helper of its kind to set ends the connection. */
 static void hold_others_back(struct pretended *helper)
 {
-	static const char *const triggers[] = {"hold.1-1", "directory", "service.extra", "x"};
+	static const char *const triggers[] = {"hold.1-1", "directory", "service.extra",
+					       "pipe.extra.x", "x"};
 	struct pretended_job *job = &helper->jobs[0];
 	const struct ipc_job_report text = {job->deliveries[0], 0, STR("4.4.1"), STR("not reached"),
 					    str_from(triggers[model_random(COUNT_OF(triggers))])};

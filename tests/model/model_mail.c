@@ -97,6 +97,21 @@ struct model_message *model_mail_to(const char *sender, const char *const *addre
 	return model_find(number);
 }
 
+struct model_message *model_mail_that_waits(const char *address, const char *trigger)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	uint64_t number = next_number;
+
+	envelope->stage = MAIL_STAGE_ARRIVE;
+	envelope->size = 100;
+	envelope->sender = STR("s@sender.example");
+	envelope->trigger = str_from(trigger);
+	mail_envelope_add(envelope, str_from(address));
+	model_add_mail(envelope, false);
+	mail_envelope_free(envelope);
+	return model_find(number);
+}
+
 /* Domains tell what becomes of it: model_helpers.c. */
 void model_new_mail(uint32_t recipients)
 {

@@ -190,6 +190,14 @@ bool scene_waits(const struct model_message *m)
 	return asleep(m)->waiters != NULL;
 }
 
+const char *scene_order_until(const char *word, const struct model_message *m, const char *trigger)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "%s %" PRIu64 " %s", word, m->id.number, trigger);
+	return model_give_order(text);
+}
+
 const char *scene_order(const char *word, const struct model_message *m)
 {
 	char text[64];

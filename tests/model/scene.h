@@ -38,5 +38,6 @@ int64_t scene_due_in(const struct model_message *m);
 bool scene_waits(const struct model_message *m);
 /* The order's answer. */
 const char *scene_order(const char *word, const struct model_message *m);
+const char *scene_order_until(const char *word, const struct model_message *m, const char *trigger);
 
 #endif

@@ -516,6 +516,143 @@ static void what_is_waited_for_is_told(void **state)
 	scene_end();
 }
 
+/* --- to wait for any event --- */
+
+static void set_trigger(const char *name)
+{
+	while (queue_trigger_set_until(NULL, str_from(name), 0, STR(""), STR("")) < 0)
+		continue; /* the disk fails now and then */
+}
+
+static void a_message_waits_for_what_its_envelope_names(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	set_trigger("the.moon");
+	m = model_mail_that_waits("r@fast.example", "the.moon");
+	model_resolve(MODEL_KNOWN);
+	assert_true(scene_waits(m));
+	assert_string_equal(scene_order("why", m), "ok the.moon");
+	scene_pass(DAY_US);
+	assert_true(scene_waits(m));
+	assert_string_equal(model_give_order("trigger the.moon"), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m, 1));
+	scene_say(m, 1, "4.2.0", "");
+	assert_string_equal(model_give_order("wait the.moon"), "ok");
+	scene_pass(DAY_US); /* it is due, and set again */
+	assert_string_equal(scene_order("why", m), "ok the.moon");
+	scene_end();
+}
+
+static void what_is_not_set_is_not_waited_for(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = model_mail_that_waits("r@fast.example", "the.moon");
+	model_resolve(MODEL_KNOWN);
+	assert_true(scene_is_tried(m, 1));
+	scene_end();
+}
+
+/* Unlike one that is held until it is released. */
+static void an_event_that_never_comes_returns_the_mail(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	for (int is_held = 0; is_held < 2; is_held++) {
+		scene_begin(true);
+		set_trigger("the.moon");
+		m = is_held ? scene_mail("r@grey.example")
+			    : model_mail_that_waits("r@fast.example", "the.moon");
+		model_resolve(MODEL_KNOWN);
+		if (is_held) {
+			scene_say(m, 1, "4.7.1", "");
+			assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+		}
+		scene_pass(MODEL_LIFETIME_US - HOUR_US);
+		assert_true(m->is_present);
+		assert_int_equal(m->reports, 0);
+		scene_pass(2 * HOUR_US);
+		scene_work();
+		assert_false(m->is_present);
+		assert_int_equal(m->reports, 1);
+		scene_end();
+	}
+}
+
+static void a_hold_ends_with_its_event(void **state)
+{
+	struct model_message *m;
+	char name[MAIL_ID_SIZE + 8] = "hold.";
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail("r@grey.example");
+	scene_say(m, 1, "4.7.1", "");
+	assert_string_equal(scene_order_until("hold", m, "hold.1-1"),
+			    "err that is no name of a trigger to wait for");
+	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+	assert_string_equal(scene_order_until("hold", m, "the.sun"), "err it is held");
+	mail_id_format(m->id, name + strlen(name));
+	assert_true(model_has_trigger(name) && model_has_trigger("the.moon"));
+	scene_pass(DAY_US);
+	assert_string_equal(scene_order("why", m), "ok the.moon");
+	assert_string_equal(model_give_order("trigger the.moon"), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m, 1));
+	assert_false(model_has_trigger(name));
+	scene_end();
+}
+
+/* The file of what several were held until is removed by hand: each that wakes ends its own hold
+ * while the triggers are being read. */
+static void a_scan_ends_holds_until_what_is_gone(void **state)
+{
+	struct model_message *m[10];
+
+	(void)state;
+	scene_begin(true);
+	for (size_t i = 0; i < COUNT_OF(m); i++) {
+		m[i] = scene_mail("r@grey.example");
+		scene_say(m[i], 1, "4.7.1", "");
+		assert_string_equal(scene_order_until("hold", m[i], "the.moon"), "ok");
+	}
+	scene_pass(DAY_US);
+	assert_int_equal(queue_trigger_release(NULL, STR("the.moon")), 0);
+	scene_pass(HOUR_US);
+	for (size_t i = 0; i < COUNT_OF(m); i++) {
+		char name[MAIL_ID_SIZE + 8] = "hold.";
+
+		mail_id_format(m[i]->id, name + strlen(name));
+		assert_false(model_has_trigger(name));
+	}
+	scene_end();
+}
+
+static void a_hold_until_an_event_can_be_released(void **state)
+{
+	struct model_message *m;
+
+	(void)state;
+	scene_begin(true);
+	m = scene_mail("r@grey.example");
+	scene_say(m, 1, "4.7.1", "");
+	assert_string_equal(scene_order_until("hold", m, "the.moon"), "ok");
+	scene_pass(DAY_US);
+	assert_string_equal(scene_order("release", m), "ok");
+	assert_string_equal(scene_order("retry", m), "ok");
+	scene_pass(SECOND_US);
+	assert_true(scene_is_tried(m, 1));
+	assert_true(model_has_trigger("the.moon"));
+	scene_end();
+}
+
 static void a_probe_comes_as_is_configured(void **state)
 {
 	struct model_message *m;
@@ -619,6 +756,12 @@ int main(void)
 		cmocka_unit_test(the_disk_is_as_busy_as_it_was_lately),
 		cmocka_unit_test(a_scan_reads_the_triggers),
 		cmocka_unit_test(what_is_waited_for_is_told),
+		cmocka_unit_test(a_message_waits_for_what_its_envelope_names),
+		cmocka_unit_test(what_is_not_set_is_not_waited_for),
+		cmocka_unit_test(an_event_that_never_comes_returns_the_mail),
+		cmocka_unit_test(a_hold_ends_with_its_event),
+		cmocka_unit_test(a_scan_ends_holds_until_what_is_gone),
+		cmocka_unit_test(a_hold_until_an_event_can_be_released),
 		cmocka_unit_test(a_probe_comes_as_is_configured),
 		cmocka_unit_test(reports_are_as_configured),
 		cmocka_unit_test(the_end_waits_for_a_report),

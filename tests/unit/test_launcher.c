@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -176,7 +177,7 @@ static struct config *configure(const char *service)
 	const char *user = os_process_is_root() ? "nobody" : "";
 
 	buffer_append_format(&text,
-			     "hostname = \"mx.test\"\nuser = \"%s\"\n"
+			     "hostname = \"mx.test\"\nuser = \"%s\"\nrun = \"%s\"\n"
 			     "service %s { kind = pipe command = { \"/bin/cat\" } user = \"%s\" }\n"
 			     "service late { kind = pipe command = { \"/bin/cat\" } timeout = 1 "
 			     "user = \"%s\" }\n"
@@ -184,8 +185,8 @@ static struct config *configure(const char *service)
 			     "user = \"%s\" }\n"
 			     "service mail { kind = maildir path = \"/nowhere/%%u\" }\n"
 			     "stage %s { concurrency = 2 }\n",
-			     os_process_is_root() ? "daemon" : "", service, user, user, user,
-			     service);
+			     os_process_is_root() ? "daemon" : "", world.directory, service, user,
+			     user, user, service);
 	if (config_parse("test", buffer_view(&text), &config, &problems) < 0)
 		fail_msg("the configuration is refused");
 	config_problems_clear(&problems);
@@ -352,6 +353,22 @@ static void only_what_is_configured_is_run(void **state)
 	config_free(other);
 }
 
+/* Whose the run directory is: he could be stopped by a program with his user. */
+static void no_program_is_the_supervisors(void **state)
+{
+	const struct passwd *nobody = getpwnam("nobody");
+
+	(void)state;
+	if (!os_process_is_root())
+		skip();
+	assert_non_null(nobody);
+	say_hello(STR("pipe-1"));
+	assert_int_equal(chown(world.directory, nobody->pw_uid, (gid_t)-1), 0);
+	say_run(1, "box", STR("ann@b.test"));
+	expect_refusal(1, "4.3.5");
+	assert_int_equal(chown(world.directory, 0, (gid_t)-1), 0);
+}
+
 static void say_trailing(void)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -446,6 +463,7 @@ int main(void)
 		TEST(its_time_is_limited),
 		TEST(so_is_the_number_of_programs),
 		TEST(only_what_is_configured_is_run),
+		TEST(no_program_is_the_supervisors),
 		TEST(what_pipe_never_says_ends_the_connection),
 		TEST(a_run_is_asked_for_once),
 	};

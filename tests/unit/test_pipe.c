@@ -124,6 +124,44 @@ static const char *status_of(int status, const char *output)
 	return text;
 }
 
+static void a_program_may_name_what_it_waits_for(void **state)
+{
+	static const struct {
+		int status; /* of its exit */
+		const char *output;
+		const char *trigger;
+	} cases[] = {
+		{75, "trigger=archive", "pipe.box.archive"},
+		{75, "trigger=archive.moved-1_2 is being moved\n", "pipe.box.archive.moved-1_2"},
+		{75, "4.2.1 trigger=archive\nlater", "pipe.box.archive"},
+		{1, "  trigger=a ", "pipe.box.a"},
+		{0, "trigger=a", ""},
+		{67, "trigger=a", ""},
+		{75, "5.2.1 trigger=a", ""},
+		{75, "later: trigger=a", ""},
+		{75, "trigger=", ""},
+		{75, "trigger=a/b", ""},
+		{75, "trigger=A", ""},
+		{75, "trigger=a:25", ""},
+		{75, "trigger=[a]", ""},
+		{75, "trigger=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff12345",
+		 ""},
+		{75, "trigger=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff1234",
+		 "pipe.box.aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff1234"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		char trigger[PIPE_TRIGGER_SIZE];
+		struct mail_verdict verdict;
+
+		pipe_status_verdict(cases[i].status << 8, str_from(cases[i].output), "/bin/prog",
+				    &verdict);
+		pipe_status_trigger(&verdict, str_from(cases[i].output), "box", trigger);
+		assert_string_equal(trigger, cases[i].trigger);
+	}
+}
+
 static void every_exit_has_its_status(void **state)
 {
 	static const struct {
@@ -172,6 +210,7 @@ int main(void)
 		cmocka_unit_test(arguments_are_filled_in),
 		cmocka_unit_test(the_environment_is_ours_alone),
 		cmocka_unit_test(every_exit_has_its_status),
+		cmocka_unit_test(a_program_may_name_what_it_waits_for),
 		cmocka_unit_test(the_output_is_told),
 	};
 

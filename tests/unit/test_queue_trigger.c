@@ -82,6 +82,43 @@ static void an_event_is_waited_for_until_it_happens(void **state)
 	expect_names("");
 }
 
+static void a_hold_may_end_with_another_trigger(void **state)
+{
+	struct buffer until = {0};
+
+	(void)state;
+	assert_int_equal(
+		queue_trigger_set_until(store, STR("hold.1-1"), 1000000, STR("x"), STR("Bad")),
+		-EINVAL);
+	assert_int_equal(queue_trigger_read_until(store, STR("hold.1-1"), &until), -ENOENT);
+	assert_int_equal(queue_trigger_set_until(store, STR("hold.1-1"), 1000000,
+						 STR("until: it is over"), STR("the.moon")),
+			 0);
+	expect_text("hold.1-1", "reason: until: it is over\nuntil: the.moon\n");
+	assert_int_equal(queue_trigger_read_until(store, STR("hold.1-1"), &until), 0);
+	assert_true(str_equal(buffer_view(&until), STR("the.moon")));
+	buffer_reset(&until);
+	assert_int_equal(queue_trigger_set(store, STR("host.x"), 1000000, STR("x")), 0);
+	assert_int_equal(queue_trigger_read_until(store, STR("host.x"), &until), 0);
+	assert_int_equal(until.length, 0);
+	assert_true(queue_trigger_is_set(store, STR("host.x")));
+	assert_false(queue_trigger_is_set(store, STR("host.y")));
+	assert_false(queue_trigger_is_set(store, STR("../format")));
+	buffer_clear(&until);
+}
+
+static void our_names_are_not_for_others(void **state)
+{
+	static const struct str ours[] = {STR("host.x"), STR("service.x"), STR("hold.1-1"),
+					  STR("pipe.x.y"), STR("directory")};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ours); i++)
+		assert_true(queue_trigger_name_is_ours(ours[i]));
+	assert_false(queue_trigger_name_is_ours(STR("the.moon")));
+	assert_false(queue_trigger_name_is_ours(STR("directory.x")));
+}
+
 static void a_reason_stays_one_line(void **state)
 {
 	(void)state;
@@ -126,6 +163,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_event_is_waited_for_until_it_happens, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_hold_may_end_with_another_trigger, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(our_names_are_not_for_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reason_stays_one_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_that_are_paths_are_refused, set_up,
 						tear_down),

@@ -8,6 +8,8 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +59,46 @@ static int make_tcp(void)
 static int make_udp(void)
 {
 	return socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+/* Some port: also where bind(2) says that it did what it did not, there is none. */
+static int bind_tcp(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t size = sizeof address;
+	int made = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (made < 0)
+		return -1;
+	if (bind(made, (const struct sockaddr *)&address, sizeof address) != 0) {
+		errno = errno == EACCES ? EPERM : errno; /* by Landlock */
+		return -1;
+	}
+	if (getsockname(made, (struct sockaddr *)&address, &size) == 0 && address.sin_port != 0)
+		return 0;
+	errno = EPERM;
+	return -1;
+}
+
+static int bind_udp(void)
+{
+	const struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+
+	return bind(make_udp(), (const struct sockaddr *)&address, sizeof address);
+}
+
+/* The number that it has then is compared with what answers bring. */
+static int bind_routes(void)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK};
+	socklen_t size = sizeof address;
+	int made = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+
+	if (made < 0 || bind(made, (const struct sockaddr *)&address, sizeof address) != 0 ||
+	    getsockname(made, (struct sockaddr *)&address, &size) != 0)
+		return -1;
+	errno = EPERM;
+	return address.nl_pid != 0 ? 0 : -1;
 }
 
 static int make_pair(void)
@@ -210,6 +252,9 @@ static const struct row {
 	{"make one for datagrams", make_unix_datagrams, NONE},
 	{"make a TCP socket", make_tcp, NETWORK},
 	{"make a UDP socket", make_udp, OS_SANDBOX_DNS},
+	{"bind a TCP port", bind_tcp, NONE},
+	{"bind a UDP port", bind_udp, OS_SANDBOX_DNS},
+	{"bind a socket for routes", bind_routes, OS_SANDBOX_DNS},
 	{"make a pair", make_pair, OS_SANDBOX_DNS},
 	{"send", send_plainly, ALL},
 	{"send by Fast Open", send_fast, NETWORK},

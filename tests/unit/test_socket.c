@@ -35,7 +35,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = {"socket", "other"};
+	static const char *const names[] = {"socket", "other", "full"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -82,10 +82,10 @@ static void an_ended_listener_is_known(void **state)
 	os_socket_close(listening);
 }
 
-/* Who connects for others: two questions, before each answer a false one. */
+/* Who connects for others: before each answer a false one. */
 static _Noreturn void answer(int socket)
 {
-	static const int lies[] = {STDIN_FILENO, -EIO};
+	static const int lies[] = {STDIN_FILENO, -EIO, -EIO, -EIO};
 	const struct os_process_user nobody_else = {0};
 
 	for (size_t i = 0; i < COUNT_OF(lies); i++) {
@@ -125,6 +125,33 @@ static void a_question_is_whole(void **state)
 	os_socket_close(sockets[0]);
 }
 
+static int listen_for_one(const char *path)
+{
+	union os_socket_address address;
+	int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (!os_socket_address_of_path(path, &address) ||
+	    bind(listening, &address.any, sizeof address.local) != 0 || listen(listening, 0) != 0)
+		return -1;
+	return listening;
+}
+
+/* Where one waits at PATH, there is no room for another one: that is not taken for a late answer.
+ */
+static void expect_one_of_two(const char *path)
+{
+	int listening = listen_for_one(path);
+	union os_socket_address address;
+	int connected;
+
+	assert_true(listening >= 0 && os_socket_address_of_path(path, &address));
+	connected = os_socket_connect(&address);
+	assert_true(connected >= 0);
+	assert_int_equal(os_socket_connect(&address), -EAGAIN);
+	os_socket_close(connected);
+	os_socket_close(listening);
+}
+
 static void connections_are_made_by_another(void **state)
 {
 	int listening = os_socket_listen_unix(path_of("other"), SOCK_SEQPACKET, 0600);
@@ -149,6 +176,7 @@ static void connections_are_made_by_another(void **state)
 	assert_int_equal(os_socket_write(connected, "x", 1), 1);
 	assert_int_equal(os_socket_read(accepted, long_path, sizeof long_path), 1);
 	assert_int_equal(os_connector_connect(path_of("none"), SOCK_SEQPACKET), -ENOENT);
+	expect_one_of_two(path_of("full"));
 	memset(long_path, 'x', sizeof long_path - 1);
 	long_path[sizeof long_path - 1] = '\0';
 	assert_int_equal(os_connector_connect(long_path, SOCK_SEQPACKET), -ENAMETOOLONG);

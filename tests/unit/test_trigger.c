@@ -292,6 +292,57 @@ static void the_directory_is_read(void **state)
 	wait_scene_free(scene);
 }
 
+/* A program's trigger goes with the last who asks for it. */
+static void what_no_program_wants_is_released(void **state)
+{
+	struct wait_scene *scene = wait_scene_new();
+	char name[32];
+
+	(void)state;
+	sleep_at(scene, 1, set(scene, "pipe.box.a"));
+	set(scene, "pipe.box.b");
+	set(scene, "the.moon");
+	triggers_read(scene->triggers);
+	assert_string_equal(scene->released, ""); /* they were new */
+	triggers_read(scene->triggers);
+	assert_string_equal(scene->released, "p");
+	assert_false(scene_has_file("trigger/pipe.box.b"));
+	assert_true(scene_has_file("trigger/pipe.box.a"));
+	for (unsigned i = 0; i < 999; i++) {
+		snprintf(name, sizeof name, "pipe.box.%u", i);
+		set(scene, name);
+	}
+	assert_null(triggers_set(scene->triggers, STR("pipe.box.one.more"), STR("")));
+	set(scene, "host.one.more");
+	triggers_release(scene->triggers, triggers_find(scene->triggers, STR("pipe.box.7")));
+	set(scene, "pipe.box.one.more");
+	wait_scene_free(scene);
+}
+
+/* Also to a process that did not set it. */
+static void a_hold_knows_until_when(void **state)
+{
+	struct wait_scene *scene = wait_scene_new();
+	struct trigger *hold;
+
+	(void)state;
+	hold = triggers_set_until(scene->triggers, STR("hold.1-1"), STR("x"), STR("the.moon"));
+	assert_true(str_equal(triggers_until(scene->triggers, hold), STR("the.moon")));
+	assert_int_equal(
+		queue_trigger_set_until(scene_store, STR("hold.2-1"), 0, STR("x"), STR("the.sun")),
+		0);
+	triggers_look(scene->triggers, STR("hold.2-1"));
+	triggers_look(scene->triggers, STR("hold.3-1"));
+	assert_null(triggers_find(scene->triggers, STR("hold.3-1")));
+	hold = triggers_find(scene->triggers, STR("hold.2-1"));
+	assert_non_null(hold);
+	assert_true(str_equal(triggers_until(scene->triggers, hold), STR("the.sun")));
+	triggers_release(scene->triggers, hold);
+	hold = set(scene, "hold.2-1");
+	assert_int_equal(triggers_until(scene->triggers, hold).length, 0);
+	wait_scene_free(scene);
+}
+
 /* Nothing is known then: neither that one is gone, nor can one be set. */
 static void a_directory_that_cannot_be_read_releases_nothing(void **state)
 {
@@ -324,6 +375,8 @@ int main(void)
 		cmocka_unit_test(one_that_nobody_wants_is_released),
 		cmocka_unit_test(one_that_somebody_awake_wants_stays),
 		cmocka_unit_test(the_directory_is_read),
+		cmocka_unit_test(what_no_program_wants_is_released),
+		cmocka_unit_test(a_hold_knows_until_when),
 		cmocka_unit_test(a_directory_that_cannot_be_read_releases_nothing),
 	};
 

@@ -29,6 +29,10 @@ static const char *parse_argument(struct str argument, struct order *order)
 {
 	struct str name = argument;
 
+	if (order->kind == ORDER_HOLD && str_split(&argument, ' ', &name)) {
+		order->name = argument;
+		argument = name;
+	}
 	if (order->kind >= ORDER_RETRY)
 		return mail_id_parse(argument, &order->id) ||
 				       str_to_u64(argument, &order->id.number)

@@ -8,7 +8,7 @@
  *   trigger NAME      the event NAME happened
  *   wait NAME REASON  the event NAME is to be waited for
  *   retry ID          try all of its deliveries now, whatever they wait for
- *   hold ID           try none of them before it is released
+ *   hold ID [NAME]    try none of them before it is released, or the event NAME happened
  *   release ID        end a hold
  *   bounce ID         give up what is not done: report it to the sender
  *   remove ID         give up what is not done, and say nothing
@@ -41,7 +41,7 @@ enum order_kind {
 struct order {
 	enum order_kind kind;
 	struct mail_id id; /* its birth may be 0: whatever message has that number */
-	struct str name;   /* of a trigger: any text */
+	struct str name;   /* of a trigger: any text; may be empty */
 	struct str reason; /* to wait for it */
 };
 

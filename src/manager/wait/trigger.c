@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: ISC
-#include "manager/wait/trigger.h"
-#include "base/heap.h"
 #include "base/panic.h"
-#include "base/table.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/wait/trigger_internal.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include <stdlib.h>
@@ -14,38 +12,7 @@
 enum {
 	LONGEST_PROBE = 30, /* times probe_delay */
 	PROBES_A_TURN = 100,
-};
-
-enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
-
-struct trigger {
-	enum trigger_state state;
-	char *name;
-	struct waiters waiters;
-	const void *prober;              /* while PROBED */
-	int64_t delay_us;                /* between the last attempt and the next */
-	struct heap_node probe_at;       /* while SET, of a server: monotonic */
-	bool is_seen;                    /* by the reading under way */
-	bool is_wanted;                  /* somebody asked for it since the last probe */
-	struct trigger *next, *previous; /* while RELEASED */
-	UT_hash_handle hh;               /* by name */
-	UT_hash_handle by_prober;        /* while PROBED */
-};
-
-struct triggers {
-	struct os_loop *loop;
-	struct queue_store *store;
-	struct sleepers *sleepers;
-	int64_t probe_delay_us;
-	const struct trigger_handler *handler;
-	void *context;
-	struct trigger *by_name;   /* all */
-	struct trigger *by_prober; /* those that are PROBED */
-	struct trigger *released;  /* ring */
-	struct heap probes;
-	struct os_timer *timer;
-	int64_t searched_us; /* when the last search began; monotonic */
-	bool is_stopping;
+	OF_PROGRAMS_MAX = 1000,
 };
 
 static struct trigger *find_any(struct triggers *triggers, struct str name)
@@ -103,13 +70,26 @@ static bool is_probed(struct str name)
 	       str_equal(name, STR(TRIGGER_DIRECTORY));
 }
 
+bool trigger_is_of_program(struct str name)
+{
+	return str_starts_with(name, STR("pipe."));
+}
+
+char *trigger_copy(struct str text)
+{
+	char *copy = memory_alloc(text.length + 1);
+
+	memcpy(copy, text.data, text.length);
+	copy[text.length] = '\0';
+	return copy;
+}
+
 static struct trigger *make(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
 
-	trigger->name = memory_alloc(name.length + 1);
-	memcpy(trigger->name, name.data, name.length);
-	trigger->name[name.length] = '\0';
+	trigger->name = trigger_copy(name);
+	triggers->of_programs += trigger_is_of_program(name);
 	trigger->state = TRIGGER_RELEASED;
 	trigger->waiters.owner = triggers;
 	HASH_ADD_KEYPTR(hh, triggers->by_name, trigger->name, name.length, trigger);
@@ -117,7 +97,7 @@ static struct trigger *make(struct triggers *triggers, struct str name)
 	return trigger;
 }
 
-static struct trigger *add(struct triggers *triggers, struct str name)
+struct trigger *trigger_add(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = find_any(triggers, name);
 
@@ -134,27 +114,36 @@ static struct trigger *add(struct triggers *triggers, struct str name)
 	return trigger;
 }
 
-struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason)
+struct trigger *triggers_set_until(struct triggers *triggers, struct str name, struct str reason,
+				   struct str until)
 {
 	struct trigger *trigger = triggers_find(triggers, name);
 	int error;
 
-	if (trigger != NULL || !queue_trigger_name_is_valid(name))
+	if (trigger != NULL || !queue_trigger_name_is_valid(name) ||
+	    (trigger_is_of_program(name) && triggers->of_programs >= OF_PROGRAMS_MAX))
 		return trigger;
-	error = queue_trigger_set(triggers->store, name, os_clock_wall_us(), reason);
+	error = queue_trigger_set_until(triggers->store, name, os_clock_wall_us(), reason, until);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(error));
 		return NULL;
 	}
-	trigger = add(triggers, name);
+	trigger = trigger_add(triggers, name);
 	log_event(EVENT_TRIGGER_SET, log_str("trigger", name), log_str("reason", reason));
 	return trigger;
+}
+
+struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason)
+{
+	return triggers_set_until(triggers, name, reason, STR(""));
 }
 
 static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 {
 	HASH_DELETE(hh, triggers->by_name, trigger);
+	triggers->of_programs -= trigger_is_of_program(str_from(trigger->name));
 	free(trigger->name);
+	free(trigger->until);
 	free(trigger);
 }
 
@@ -177,10 +166,12 @@ static void forget_prober(struct triggers *triggers, struct trigger *trigger)
 }
 
 /* Its file is gone. */
-static void drop(struct triggers *triggers, struct trigger *trigger)
+void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 {
 	log_event(EVENT_TRIGGER_RELEASED, log_string("trigger", trigger->name),
 		  log_number("messages", (int64_t)trigger->waiters.count));
+	free(trigger->until); /* another file is another hold */
+	trigger->until = NULL;
 	forget_prober(triggers, trigger);
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	trigger->state = TRIGGER_RELEASED;
@@ -199,7 +190,7 @@ void triggers_release(struct triggers *triggers, struct trigger *trigger)
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
 			  log_error(error));
-	drop(triggers, trigger);
+	trigger_drop(triggers, trigger);
 }
 
 bool triggers_have_released(const struct triggers *triggers)
@@ -280,7 +271,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 }
 
 /* A message that waits for a host may be busy with another. */
-static void search(struct triggers *triggers)
+void trigger_search(struct triggers *triggers)
 {
 	int64_t now_us = os_clock_monotonic_us();
 
@@ -301,7 +292,7 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 		triggers->handler->probe(triggers->context, trigger, sleeper);
 		return;
 	}
-	search(triggers);
+	trigger_search(triggers);
 	if (!trigger->is_wanted) {
 		triggers_release(triggers, trigger);
 		return;
@@ -324,33 +315,6 @@ static void on_timer(void *context)
 		probe(triggers, CONTAINER_OF(first, struct trigger, probe_at));
 	}
 	schedule(triggers);
-}
-
-/* --- the directory --- */
-
-static int on_name(void *context, struct str name)
-{
-	add(context, name)->is_seen = true;
-	return 0;
-}
-
-void triggers_read(struct triggers *triggers)
-{
-	struct trigger *trigger;
-	struct trigger *next;
-	int error;
-
-	HASH_ITER (hh, triggers->by_name, trigger, next)
-		trigger->is_seen = false;
-	error = queue_trigger_each(triggers->store, on_name, triggers);
-	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "read triggers"),
-			  log_error(error));
-		return;
-	}
-	HASH_ITER (hh, triggers->by_name, trigger, next)
-		if (!trigger->is_seen && trigger->state != TRIGGER_RELEASED)
-			drop(triggers, trigger);
 }
 
 struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,

@@ -6,8 +6,9 @@
  * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
  * service's server cannot, trigger/directory when the directory does not answer. While it is
  * set, one message at a time tries (the probe), after probe_delay, twice that, four times ...;
- * all others sleep without a cost. Triggers of other names are operators' and programs', who
- * release them.
+ * all others sleep without a cost. trigger/pipe.SERVICE.NAME is made when a program of that
+ * service says so; there are 1,000 of these at most. Triggers of other names are operators', who
+ * release all that are not probed.
  *
  *   state \ event   set            probe time       probe ended    release or file gone
  *   (none)          SET            -                -              -
@@ -58,8 +59,16 @@ struct trigger *triggers_find(struct triggers *triggers, struct str name);
 /* Sets NAME, for REASON; the trigger, or NULL when the name is bad or its file cannot be made
  * (which is logged). Nothing happens when it is set. */
 struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason);
+/* The same of a hold that ends when the trigger UNTIL does. */
+struct trigger *triggers_set_until(struct triggers *triggers, struct str name, struct str reason,
+				   struct str until);
+/* Sets it in memory where its file is there, which somebody else has made. */
+void triggers_look(struct triggers *triggers, struct str name);
+/* What triggers_set_until() was given, also to a process before us; empty: nothing. */
+struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
-/* Reads the trigger directory: what is new there is set, what is gone there is released. */
+/* Reads the trigger directory: what is new there is set, what is gone there is released, and so is
+ * what a program wanted of which nobody has asked since the last reading. */
 void triggers_read(struct triggers *triggers);
 
 struct str trigger_name(const struct trigger *trigger);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: ISC
+/* The settings outside of every section. */
+#include "config/schema_row.h"
+
+static const struct config_word sync_words[] = {
+	{"auto", CONFIG_SYNC_AUTO},
+	{"files", CONFIG_SYNC_FILES},
+	{"filesystem", CONFIG_SYNC_FILESYSTEM},
+	{"ordered", CONFIG_SYNC_ORDERED},
+	{NULL, 0},
+};
+static const struct config_word bounce_words[] = {
+	{"report", CONFIG_BOUNCE_REPORT}, {"qsbmf", CONFIG_BOUNCE_QSBMF}, {NULL, 0}};
+static const struct config_word format_words[] = {
+	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
+static const struct config_word target_words[] = {
+	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
+static const struct config_word nul_words[] = {
+	{"reject", CONFIG_NUL_REJECT}, {"remove", CONFIG_NUL_REMOVE}, {NULL, 0}};
+
+const struct config_setting config_schema_root[] = {
+	/* this machine */
+	SETTING(ROOT, "hostname", host, AT(config, hostname),
+		COMPUTED("the machine's host name, if it has a domain; otherwise it must be set"),
+		MEANING("The name by which this machine is known in mail: in its greeting, in "
+			"Received lines, and as the sender of its reports.")),
+	SETTING(ROOT, "default_domain", host, AT(config, default_domain), INITIAL(""),
+		MEANING("The domain of addresses that have none: of aliases, and of postmaster "
+			"and user@[ADDRESS] of this host; where it is set, also of what users of "
+			"this machine write, which have hostname otherwise. To be set where all "
+			"domains are in the directory. Empty: hostname, if a section domain names "
+			"it or there is no such section; otherwise the first of them.")),
+	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
+		RANGE(1, 4000),
+		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
+			"inode numbers and honours fsync(2).")),
+	SETTING(ROOT, "run", path, AT(config, run), INITIAL("/run/stagepost"), RANGE(1, 90),
+		MEANING("The directory of the sockets by which the processes talk to each "
+			"other.")),
+	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),
+		MEANING("The user as whom the processes run when they are started by root, and "
+			"who owns the queue; empty: the user is not changed. Has no effect "
+			"otherwise. See also section process.")),
+	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
+		MEANING("The name server for all queries; empty: the system's.")),
+	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
+		MEANING("The least important events that are logged.")),
+	SETTING(ROOT, "log_format", word, AT(config, log_format), INITIAL("logfmt"),
+		WORDS(format_words),
+		MEANING("How an event is written: \"logfmt\", a line of key=value, or \"json\", "
+			"a line with one object of the same keys.")),
+	SETTING(ROOT, "log_target", word, AT(config, log_target), INITIAL("stderr"),
+		WORDS(target_words),
+		MEANING("Where events go: standard error (under systemd the journal, with "
+			"priorities), or syslog(3) with facility mail.")),
+
+	/* the queue */
+	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
+		MEANING("The number of subdirectories of each queue directory, for a queue that is "
+			"made anew; an existing queue keeps its own. A prime is best.")),
+	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
+		WORDS(sync_words),
+		MEANING("How a group of messages is made durable: by syncing its files; or the "
+			"whole filesystem at once, which is faster where the queue has a "
+			"filesystem to itself; or ordered, with half the commits, only for "
+			"filesystems that make changes durable in their order: ext4 with an "
+			"internal journal, data=ordered and barriers, nothing else. auto "
+			"chooses by the filesystem, and again when that is mounted with "
+			"other options.")),
+	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
+		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
+	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),
+		MEANING("How many files of finished messages are kept for new ones.")),
+	SETTING(ROOT, "queuelifetime", duration, AT(config, queuelifetime_us), INITIAL("7d"),
+		RANGE(0, 365 * 86400),
+		MEANING("How long delivery is tried before a message is returned; 0: once.")),
+	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
+		MEANING("How often the queue directories are read for mail that nobody "
+			"announced.")),
+
+	/* taking mail in */
+	SETTING(ROOT, "relay_from", networks, LIST(config, relay_from, relay_from_count),
+		INITIAL(""),
+		MEANING("The clients that may send to any address. An address alone is a network "
+			"of one.")),
+	SETTING(ROOT, "own_addresses", networks, LIST(config, own_addresses, own_address_count),
+		INITIAL(""),
+		MEANING("Addresses of this host besides those that clients reach, such as the one "
+			"in front of a translating router: mail for user@[ADDRESS] is local, that "
+			"of default_domain.")),
+	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
+		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
+	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
+		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
+			"other programs cut messages off: it is refused, or the NULs are removed. "
+			"It is never sent on with them.")),
+	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
+		INITIAL("no"),
+		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
+			"once without having heard an answer to EHLO, or data before it was told "
+			"to go on. Otherwise its session is ended. Mail servers never do it; "
+			"programs that blast mail and attacks do, and some scripts: clients in "
+			"relay_from are borne with. A client that speaks HTTP is sent away in "
+			"either case unless this is yes.")),
+	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
+		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
+			"their greeting. Otherwise what real clients send passes, too: addresses "
+			"without angle brackets, dots in a row or at an end of a local part, and "
+			"any name in HELO and EHLO, which is logged and told with a question mark "
+			"for each odd character.")),
+	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
+		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
+	SETTING(ROOT, "maxhops", number, AT(config, maxhops), INITIAL("100"), RANGE(1, 10000),
+		MEANING("The most Received lines of a message; more of them mean a loop.")),
+	SETTING(ROOT, "maxerrors", number, AT(config, maxerrors), INITIAL("20"), RANGE(1, 10000),
+		MEANING("After how many refused commands a session is ended.")),
+	SETTING(ROOT, "maxcommands", number, AT(config, maxcommands), INITIAL("100"),
+		RANGE(1, 1000000),
+		MEANING("After how many commands that bring no message nearer (such as NOOP and "
+			"RSET) a session is ended. Each message counts them anew.")),
+	SETTING(ROOT, "maxsessions", number, AT(config, maxsessions), INITIAL("10000"),
+		RANGE(1, 1000000),
+		MEANING("The most SMTP sessions at once, of all workers. When there are so many, "
+			"the client that did nothing useful for longest has to give its place to "
+			"the next one.")),
+	SETTING(ROOT, "maxsessions_client", number, AT(config, maxsessions_client), INITIAL("50"),
+		RANGE(0, 1000000),
+		MEANING("The most SMTP sessions at once of one IPv4 address or IPv6 network of 64 "
+			"bits, in each worker; one more is answered with 421. Clients in "
+			"relay_from have no such bound. 0: nobody has.")),
+	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
+		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
+	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
+		RANGE(1, 86400), MEANING("How long the server waits for a command.")),
+	SETTING(ROOT, "smtp_data_timeout", seconds, AT(config, smtp_data_timeout), INITIAL("3m"),
+		RANGE(1, 86400),
+		MEANING("How long the server waits for the next part of a message.")),
+	SETTING(ROOT, "smtp_min_rate", number, AT(config, smtp_min_rate), INITIAL("500"),
+		RANGE(0, 1000000),
+		MEANING("The bytes per second that a client must send in the long run: for a whole "
+			"command or message it has the timeout and what it takes at this rate. 0: "
+			"any byte is enough.")),
+
+	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
+		COMPUTED("127.0.0.0/8 and ::1/128"),
+		MEANING("The proxies that are believed whom they name as their client, at "
+			"listeners "
+			"with proxy = yes. Connections from other addresses are closed there.")),
+	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
+		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
+
+	/* sending mail on */
+	SETTING(ROOT, "smtproutes", routes, LIST(config, smtproutes, smtproute_count), INITIAL(""),
+		MEANING("Where mail for a domain goes instead of to its MX hosts. The domain may "
+			"be "
+			"a name, \".NAME\" for its subdomains, empty for all other mail, or "
+			"\"!\" or \"!@\" for mail with the empty sender. An empty relay means the "
+			"MX hosts "
+			"after all. The name decides first, then the longest suffix. Names may "
+			"be in UTF-8 or as A-labels (xn--), which is the same.")),
+	SETTING(ROOT, "remote_connect_timeout", seconds, AT(config, remote_connect_timeout),
+		INITIAL("1m"), RANGE(1, 3600),
+		MEANING("How long to wait for a connection to another mail server.")),
+	SETTING(ROOT, "probe_delay", duration, AT(config, probe_delay_us), INITIAL("1m"),
+		RANGE(1, 86400),
+		MEANING("When a host that could not be reached is tried again, with one message "
+			"of those that wait for it. The delay is doubled with each attempt in "
+			"vain, up to thirty times itself. Mail waits no longer than that once "
+			"the host is back.")),
+	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
+		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
+	SETTING(ROOT, "convert_8bit", boolean, AT(config, convert_8bit), INITIAL("yes"),
+		MEANING("Whether messages with 8-bit data are converted to quoted-printable or "
+			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. What "
+			"is signed or encrypted is not converted but bounces; a DKIM signature "
+			"does not survive it. With no, such servers are sent 8-bit data.")),
+	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
+		RANGE(1, 86400),
+		MEANING("How long a stop waits for deliveries that are past the point where they "
+			"could be done again without a duplicate: for a server that has a whole "
+			"message and has not answered yet, and for a program that runs. RFC 5321 "
+			"gives such a server ten minutes. All else is given up at once, and tried "
+			"again after the next start. The service manager must wait longer.")),
+
+	/* bounces */
+	SETTING(ROOT, "bouncefrom", local_part, AT(config, bouncefrom), INITIAL("MAILER-DAEMON"),
+		MEANING("The local part of the address in a bounce's From line.")),
+	SETTING(ROOT, "bouncemaxbytes", size, AT(config, bouncemaxbytes), INITIAL("50K"),
+		RANGE(0, UINT64_C(1) << 36),
+		MEANING("How large a bounce may be: of the message as much is returned as fits, "
+			"and long reasons are cut where that is not enough. Each recipient is "
+			"named in it, even where that alone is more. 0: no bound.")),
+	SETTING(ROOT, "bounceformat", word, AT(config, bounceformat), INITIAL("report"),
+		WORDS(bounce_words),
+		MEANING("How a failure is reported. report: RFC 3464, with a text part for people "
+			"in the form of QSBMF. qsbmf: QSBMF and nothing else, as qmail writes it: "
+			"the text is the body, and the message, after its Return-Path, is the end "
+			"of it. Delays and successes alone are always reported by RFC 3464.")),
+	SETTING(ROOT, "delaynotice", duration, AT(config, delaynotice_us), INITIAL("0"),
+		RANGE(0, 365 * 86400),
+		MEANING("When the sender of a message that is still waiting is told so, once. 0: "
+			"only those senders are told who have asked for it (NOTIFY=DELAY, RFC "
+			"3461), after four hours. Nobody is told who has declined it, and not when "
+			"queuelifetime is over first.")),
+	SETTING(ROOT, "doublebounceto", address, AT(config, doublebounceto), INITIAL("postmaster"),
+		MEANING("Who receives the bounces of bounces. A local part alone is at hostname; "
+			"empty: they are dropped.")),
+};
+
+const size_t config_schema_root_count = COUNT_OF(config_schema_root);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: ISC
+/*
+ * config/schema_row.h - how the rows of the table of settings are written: schema_root.c has those
+ * outside of every section, schema_section.c the others.
+ */
+#ifndef CONFIG_SCHEMA_ROW_H
+#define CONFIG_SCHEMA_ROW_H
+
+#include "config/schema.h"
+
+#define SETTING(where, label, kind, ...)                                                       \
+	{                                                                                      \
+		.section = CONFIG_SECTION_##where, .name = label, .type = &config_type_##kind, \
+		__VA_ARGS__                                                                    \
+	}
+#define AT(structure, field) .offset = offsetof(struct structure, field)
+#define LIST(structure, values, count) \
+	AT(structure, values), .count_offset = offsetof(struct structure, count)
+#define INITIAL(text)      .initial = (text)
+#define COMPUTED(text)     .computed = (text)
+#define RANGE(least, most) .min = (least), .max = (most)
+#define WORDS(list)        .words = (list)
+#define KIND(name)         (1u << CONFIG_SERVICE_##name)
+#define BACKEND(name)      (1u << CONFIG_BACKEND_##name)
+#define KINDS(bits)        .kinds = (bits)
+#define MEANING(text)      .meaning = (text)
+
+/* The rows, COUNT of them; each section's are together. */
+extern const struct config_setting config_schema_root[];
+extern const size_t config_schema_root_count;
+extern const struct config_setting config_schema_section[];
+extern const size_t config_schema_section_count;
+
+#endif

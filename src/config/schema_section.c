@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: ISC
+/* The settings of the sections; those of one stand together. */
+#include "config/schema_row.h"
+
+static const struct config_word stage_words[] = {
+	{"submit", MAIL_STAGE_SUBMIT}, {"arrive", MAIL_STAGE_ARRIVE}, {NULL, 0}};
+static const struct config_word bare_newline_words[] = {
+	{"auto", CONFIG_BARE_NEWLINE_AUTO},
+	{"reject", CONFIG_BARE_NEWLINE_REJECT},
+	{"normalize", CONFIG_BARE_NEWLINE_NORMALIZE},
+	{NULL, 0},
+};
+static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
+						{"lmtp", CONFIG_SERVICE_LMTP},
+						{"pipe", CONFIG_SERVICE_PIPE},
+						{NULL, 0}};
+static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
+						   {"postgresql", CONFIG_BACKEND_POSTGRESQL},
+						   {"ldap", CONFIG_BACKEND_LDAP},
+						   {"servers", CONFIG_BACKEND_SERVERS},
+						   {NULL, 0}};
+
+const struct config_setting config_schema_section[] = {
+	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
+		MEANING("The addresses and ports; an IPv6 address takes no IPv4 clients.")),
+	SETTING(LISTEN, "stage", word, AT(config_listen, stage), WORDS(stage_words),
+		COMPUTED("arrive for smtp, submit for submission"),
+		MEANING("The queue in which mail from here begins.")),
+	SETTING(LISTEN, "proxy", boolean, AT(config_listen, proxy), INITIAL("no"),
+		MEANING("Whether the connections come from a proxy that names its client in a "
+			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
+	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
+		WORDS(bare_newline_words),
+		MEANING("What becomes of a message in which a CR or LF stands alone, which others "
+			"may take for a line end: with that, a second message can be smuggled "
+			"inside of one. reject refuses it. normalize makes an LF a line end, and a "
+			"CR a space, or nothing before a line end. auto is normalize for "
+			"submission and for clients in relay_from, whose programs often write such "
+			"lines, and reject for all others. Only CR LF, a dot and CR LF end a "
+			"message in any case.")),
+
+	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
+		MEANING("What the service does.")),
+	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path), KINDS(KIND(MAILDIR)),
+		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part, %% a "
+			"percent sign. All that the process that delivers may touch is beneath "
+			"the directory that the path names before its first %: a symbolic link "
+			"that leads elsewhere is not followed, and mail waits.")),
+	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
+		MEANING("The LMTP server (RFC 2033).")),
+	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
+		KINDS(KIND(PIPE)),
+		MEANING("The program that is run for each recipient, and its arguments. No shell "
+			"is involved, and an expansion stays within its argument. %a is the "
+			"recipient's address, %u its local part without extension, %x the "
+			"extension (behind the first +), %d the domain, %s the sender, %% a "
+			"percent sign; %u, %x and %d can also be parts of a path. An argument "
+			"that would begin with a hyphen only by what was filled in is refused: "
+			"the recipient fails. The message is on standard input, with LF lines "
+			"and with Return-Path and Delivered-To in front. The environment holds "
+			"PATH, SENDER, RECIPIENT, LOCAL, EXTENSION, DOMAIN, QUEUE_ID, SHELL, and "
+			"with user also HOME, USER and LOGNAME; the directory is /, the umask "
+			"077. Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean "
+			"that the recipient has failed, see sysexits.h; every other status, a "
+			"signal included, that the delivery is tried again. What the program "
+			"prints is told in the log and in the bounce, and may begin with an "
+			"enhanced status code of its own.")),
+	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
+		KINDS(KIND(MAILDIR) | KIND(PIPE)),
+		MEANING("As whom the service delivers: a user, or %u for the one who is called "
+			"like the recipient's local part; empty: as the user of the whole. Takes "
+			"effect only when Stagepost is started by root; otherwise it must be the "
+			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
+			"a user as whom no process of Stagepost runs, so it must be set where "
+			"setting user is not empty; the program has no other groups than his.")),
+	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
+		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
+		MEANING("lmtp: how long to wait for a reply, twice as long for the last. pipe: "
+			"how long the program may run; then it is killed, with all of its process "
+			"group, and the delivery tried again.")),
+	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
+		RANGE(0, 65536), KINDS(KIND(PIPE)),
+		MEANING("How much of a program's output is kept; the rest is thrown away.")),
+
+	SETTING(DOMAIN, "service", service, AT(config_domain, service),
+		MEANING("The service that delivers the domain's mail.")),
+	SETTING(DOMAIN, "addresses", local_parts, LIST(config_domain, addresses, address_count),
+		INITIAL(""),
+		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
+			"setting every one does.")),
+
+	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
+		RANGE(1, 65000), MEANING("The most deliveries at once.")),
+	SETTING(STAGE, "destination_concurrency", number, AT(config_stage, destination_concurrency),
+		INITIAL("20"), RANGE(1, 65000),
+		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
+	SETTING(STAGE, "paused", boolean, AT(config_stage, paused), INITIAL("no"),
+		MEANING("Whether to keep the stage's mail and try nothing.")),
+
+	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
+		MEANING("The user as whom the process runs when it is started by root; empty: "
+			"the one of the whole. With a user of its own it has no rights on the "
+			"queue's files; the queue's directory is closed to its group then. It "
+			"also has the groups of its user, and the one by which the processes "
+			"reach each other's sockets. Maildirs belong to the user of local, unless "
+			"their service has one.")),
+
+	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
+		WORDS(backend_words),
+		MEANING("What keeps the data: a file of SQLite on this machine, PostgreSQL, "
+			"LDAP, or other Stagepost directory servers.")),
+	SETTING(DIRECTORY, "path", path, AT(config_directory, path),
+		INITIAL("/var/lib/stagepost/directory.db"), RANGE(1, 4000),
+		KINDS(BACKEND(SQLITE) | BACKEND(LDAP)),
+		MEANING("The database's file; it is made where there is none, and other files "
+			"beside it. ldap: a copy of what the LDAP servers said, by which a "
+			"restart goes on.")),
+	SETTING(DIRECTORY, "database", texts, LIST(config_directory, database, database_count),
+		KINDS(BACKEND(POSTGRESQL)),
+		MEANING("Connection strings of libpq, one for each server: the first that answers "
+			"is read, whichever is the primary is changed.")),
+	SETTING(DIRECTORY, "url", urls, LIST(config_directory, urls, url_count),
+		KINDS(BACKEND(LDAP)), MEANING("The LDAP servers; the first that answers is used.")),
+	SETTING(DIRECTORY, "bind_dn", text, AT(config_directory, bind_dn), INITIAL(""),
+		KINDS(BACKEND(LDAP)),
+		MEANING("As whom the LDAP servers are read; empty: as nobody.")),
+	SETTING(DIRECTORY, "base", text, AT(config_directory, base), KINDS(BACKEND(LDAP)),
+		MEANING("The entry beneath which everything is.")),
+	SETTING(DIRECTORY, "password_file", optional_path, AT(config_directory, password_file),
+		INITIAL(""), RANGE(0, 4000), KINDS(BACKEND(LDAP)),
+		MEANING("The file whose first line is the password of bind_dn.")),
+	SETTING(DIRECTORY, "map", mappings, LIST(config_directory, map, map_count), INITIAL(""),
+		KINDS(BACKEND(LDAP)),
+		MEANING("Which LDAP attributes are which fields, where the defaults do not fit; "
+			"see stagepost-directory-ldap(7).")),
+	SETTING(DIRECTORY, "servers", servers, LIST(config_directory, servers, server_count),
+		KINDS(BACKEND(SERVERS)),
+		MEANING("The directory servers that are asked; the first that answers is used. "
+			"They and this one show each other their certificates.")),
+	SETTING(DIRECTORY, "listen", endpoints, LIST(config_directory, listens, listen_count),
+		INITIAL(""),
+		MEANING("Where other machines may ask, by TLS, with a certificate that is named "
+			"in readers or changers.")),
+	SETTING(DIRECTORY, "socketmap", endpoints,
+		LIST(config_directory, socketmaps, socketmap_count), INITIAL(""),
+		MEANING("Where other mail systems may ask by the socketmap protocol. Whoever "
+			"reaches this address may read.")),
+	SETTING(DIRECTORY, "certificate", optional_path, AT(config_directory, certificate),
+		INITIAL(""), RANGE(0, 4000),
+		MEANING("The file, in PEM form, of the certificate by which this machine shows "
+			"who it is, and of those between it and the authority.")),
+	SETTING(DIRECTORY, "key", optional_path, AT(config_directory, key), INITIAL(""),
+		RANGE(0, 4000), MEANING("The file of the certificate's private key.")),
+	SETTING(DIRECTORY, "authority", optional_path, AT(config_directory, authority), INITIAL(""),
+		RANGE(0, 4000),
+		MEANING("The file of the certificates of who must have signed those of others.")),
+	SETTING(DIRECTORY, "readers", names, LIST(config_directory, readers, reader_count),
+		INITIAL(""),
+		MEANING("The names of certificates (subjectAltName, or else common name) whose "
+			"owners may read all but passwords.")),
+	SETTING(DIRECTORY, "changers", names, LIST(config_directory, changers, changer_count),
+		INITIAL(""), MEANING("The names of those who may read all, and change it.")),
+	SETTING(DIRECTORY, "aliases", texts, LIST(config_directory, aliases, alias_count),
+		COMPUTED("/etc/aliases"),
+		MEANING("The files that newaliases reads into the directory.")),
+	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
+		RANGE(0, 7 * 86400),
+		MEANING("How long an answer may be used by whoever got it while he cannot be told "
+			"that it has changed.")),
+	SETTING(DIRECTORY, "negative_ttl", duration, AT(config_directory, negative_ttl_us),
+		INITIAL("5m"), RANGE(0, 7 * 86400),
+		MEANING("The same for the answer that something does not exist.")),
+};
+
+const size_t config_schema_section_count = COUNT_OF(config_schema_section);
