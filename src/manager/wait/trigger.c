@@ -23,11 +23,16 @@ static struct trigger *find_any(struct triggers *triggers, struct str name)
 	return trigger;
 }
 
+bool triggers_have_any(const struct triggers *triggers)
+{
+	return triggers->by_name != NULL;
+}
+
 struct trigger *triggers_find(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger;
 
-	if (triggers->by_name == NULL) /* nearly always */
+	if (!triggers_have_any(triggers)) /* nearly always */
 		return NULL;
 	trigger = find_any(triggers, name);
 	if (trigger == NULL || trigger->state == TRIGGER_RELEASED)

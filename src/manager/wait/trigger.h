@@ -53,6 +53,8 @@ void triggers_configure(struct triggers *triggers, int64_t probe_delay_us);
 void triggers_stop(struct triggers *triggers);
 void triggers_free(struct triggers *triggers);
 
+/* Whether any is set, or was and is still waited for. */
+bool triggers_have_any(const struct triggers *triggers);
 /* The one called NAME, if it is set. Who asks wants it: one that nobody waits for, nor has
  * asked for since its last probe, is released, because it has no purpose. */
 struct trigger *triggers_find(struct triggers *triggers, struct str name);

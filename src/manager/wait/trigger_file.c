@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/wait/trigger_internal.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +22,11 @@ struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
 	if (trigger->until != NULL)
 		return str_from(trigger->until);
 	error = queue_trigger_read_until(triggers->store, str_from(trigger->name), &until);
-	if (error < 0) {
+	if (error < 0 && error != -ENOENT) /* removed by hand: the next reading finds out */
 		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
 			  log_error(error));
+	if (error < 0)
 		return STR("");
-	}
 	trigger->until = trigger_copy(buffer_view(&until));
 	return str_from(trigger->until);
 }
