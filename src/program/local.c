@@ -2,6 +2,7 @@
 /* local - delivers into mailboxes: one helper for each maildir service. */
 #include "stage/local.h"
 #include "mailbox/maildir.h"
+#include "os/mounts.h"
 #include "os/process.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -61,6 +62,7 @@ static int open_local(struct child *child)
 	make_bases(config);
 	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		return 0;
+	(void)!os_mounts_open(); /* without it owners are told apart later */
 	if (os_process_may_change_user() && *config_process_user(config, "local") != '\0')
 		error = os_process_user_find(config_process_user(config, "local"), &user);
 	return error == 0 ? os_process_account_helper(&user) : error;

@@ -100,6 +100,7 @@ static const struct rights table[] = {
 	 {CONTENT_TO_READ,
 	  {RIGHTS_MAILBOXES, "", true},
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
+	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
 	  {RIGHTS_SYSTEM, "/sys/devices", false}}},
 	{"pipe",
 	 "process",

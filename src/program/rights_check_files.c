@@ -3,6 +3,7 @@
 #include "program/rights_check.h"
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,13 +61,28 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 	return false;
 }
 
-static bool is_in(struct str path, const struct rights_place *place, const struct config *config)
+/* Of /proc each has what is of its own, under its number. */
+static bool is_own(struct str path, const char *place, pid_t pid)
 {
+	static const char self[] = "/proc/self/";
+	char own[64];
+
+	if (strncmp(place, self, sizeof self - 1) != 0)
+		return false;
+	snprintf(own, sizeof own, "/proc/%ld/%s", (long)pid, place + sizeof self - 1);
+	return str_equal(path, str_from(own));
+}
+
+static bool is_in(struct str path, const struct rights_place *place,
+		  const struct rights_check *check)
+{
+	const struct config *config = check->expected->config;
 	const struct config_directory *directory = &config->directory;
 
 	switch (place->base) {
 	case RIGHTS_SYSTEM:
-		return is_beneath(path, "/", place->path + 1);
+		return is_beneath(path, "/", place->path + 1) ||
+		       is_own(path, place->path, check->process->pid);
 	case RIGHTS_QUEUE:
 		return is_beneath(path, config->queue, place->path);
 	case RIGHTS_RUN:
@@ -97,7 +113,7 @@ void rights_check_file(const struct rights_check *check, const struct node_descr
 	    strcmp(path.data + path.length - strlen(DELETED), DELETED) == 0)
 		path.length -= strlen(DELETED);
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
-		if (!is_in(path, &places[i], check->expected->config))
+		if (!is_in(path, &places[i], check))
 			continue;
 		if (places[i].may_write || !writes(descriptor))
 			return;

@@ -29,7 +29,7 @@ struct place {
 	unsigned generation;      /* of the configuration that it was made by */
 	struct local_batch batch; /* while is_busy */
 	size_t first;             /* of the batch: those before it are reported */
-	uint64_t device; /* while is_stuck: where the owner had his last mail; 0: unknown */
+	struct local_disk disk;   /* while is_stuck: the owner's */
 	bool is_busy;
 	bool is_stuck; /* its owner's disk does not answer */
 	bool is_lost;  /* deliveries get no report */
@@ -51,35 +51,43 @@ struct stage_local {
 	struct local_devices *devices;
 };
 
-/* How many hands are stuck on DEVICE. */
-static size_t count_stuck(const struct stage_local *local, uint64_t device)
+/* How many hands are stuck on DISK. */
+static size_t count_stuck(const struct stage_local *local, const struct local_disk *disk)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < local->place_count; i++)
-		count += local->places[i].is_stuck && local->places[i].device == device;
+		count += local->places[i].is_stuck &&
+			 local_disk_is_same(&local->places[i].disk, disk);
 	return count;
 }
 
-/* Whether mail of UID's would keep a hand, too: his other mail does, or that of several on the
- * same filesystem. One owner's files that make it slow hold up nobody else's mail. */
-static bool is_owner_stuck(const struct stage_local *local, uid_t uid)
+/* Whether mail of UID's at PATH would keep a hand, too: his other mail does, or that of several on
+ * the same filesystem. One owner's files that make it slow hold up nobody else's mail. */
+static bool is_owner_stuck(const struct stage_local *local, uid_t uid, struct str path)
 {
-	uint64_t device = local_devices_find(local->devices, uid);
+	struct local_disk disk;
+	bool is_any_stuck = false;
 
 	for (size_t i = 0; i < local->place_count; i++) {
 		const struct place *place = &local->places[i];
 
 		if (place->is_stuck && place->batch.group.owners[place->first].uid == uid)
 			return true;
+		is_any_stuck |= place->is_stuck;
 	}
-	return count_stuck(local, device) >= (device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
+	if (!is_any_stuck)
+		return false;
+	disk = local_devices_find(local->devices, uid, path);
+	return count_stuck(local, &disk) >= (disk.device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
 }
 
-static bool may_try(const struct stage_local *local, const struct os_process_user *owner,
+static bool may_try(const struct stage_local *local, const struct local_target *target,
 		    struct mail_verdict *why)
 {
-	if (!owner->change || !is_owner_stuck(local, owner->uid))
+	const struct os_process_user *owner = &target->owner;
+
+	if (!owner->change || !is_owner_stuck(local, owner->uid, target->path))
 		return true;
 	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
 	return false;
@@ -103,7 +111,7 @@ static bool find_mailbox(const struct stage_local *local, struct local_target *t
 	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
 		return false;
 	target->owner = owner.user;
-	return may_try(local, &owner.user, why);
+	return may_try(local, target, why);
 }
 
 static void add_job(struct stage_local *local, struct local_batch *batch, struct local_entry *entry)
@@ -193,7 +201,7 @@ static bool may_go_on(void *context, struct local_target *target)
 	const struct stage_local *local = context;
 	struct mail_verdict why;
 
-	if (may_try(local, &target->owner, &why))
+	if (may_try(local, target, &why))
 		return true;
 	local_entry_finish_one(target->entry, target->index, &why);
 	return false;
@@ -233,6 +241,14 @@ static void log_stuck(const struct place *place, enum log_name name)
 		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
 }
 
+/* Of the owner of PLACE's delivery I. */
+static struct local_disk disk_of(const struct stage_local *local, const struct place *place,
+				 size_t i)
+{
+	return local_devices_find(local->devices, place->batch.group.owners[i].uid,
+				  place->batch.group.deliveries[i].path);
+}
+
 /* What is behind END is for another hand. What was done before is reported now, also where
  * the same message's deliveries to others wait. */
 static void set_stuck(struct stage_local *local, struct place *place, size_t first, size_t end)
@@ -240,7 +256,7 @@ static void set_stuck(struct stage_local *local, struct place *place, size_t fir
 	local->rest = local_batch_split(&place->batch, end);
 	local_batch_finish(&place->batch, 0, first, place->is_lost);
 	place->first = first;
-	place->device = local_devices_find(local->devices, place->batch.group.owners[first].uid);
+	place->disk = disk_of(local, place, first);
 	place->is_stuck = true;
 	log_stuck(place, EVENT_MAILBOX_STUCK);
 	local_batch_tell(&place->batch, first, end);
@@ -274,11 +290,13 @@ static bool take_back(struct stage_local *local, struct place *place, size_t *fi
 		      size_t *end_out)
 {
 	int64_t patience_us = PATIENCE_US;
-	uid_t uid;
+	struct local_disk disk;
+	size_t at;
 
-	if (!local_hand_owner(place->hand, &uid))
+	if (!local_hand_owner(place->hand, &at))
 		return false;
-	if (count_stuck(local, local_devices_find(local->devices, uid)) > 0)
+	disk = disk_of(local, place, at);
+	if (count_stuck(local, &disk) > 0)
 		patience_us = PATIENCE_STUCK_US;
 	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
 				    end_out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/local_devices.h"
 #include "base/panic.h"
+#include "os/mounts.h"
 #include <stdlib.h>
 
 enum { SLOTS = 1 << 14 };
@@ -39,9 +40,17 @@ void local_devices_learn(struct local_devices *devices, const struct local_group
 	}
 }
 
-uint64_t local_devices_find(const struct local_devices *devices, uid_t uid)
+struct local_disk local_devices_find(const struct local_devices *devices, uid_t uid,
+				     struct str path)
 {
 	const struct slot *slot = &devices->slots[slot_of(uid)];
 
-	return slot->uid == uid ? slot->device : 0;
+	if (slot->uid == uid && slot->device != 0)
+		return (struct local_disk){.device = slot->device};
+	return (struct local_disk){.mount = os_mounts_find(path)};
+}
+
+bool local_disk_is_same(const struct local_disk *a, const struct local_disk *b)
+{
+	return a->device == b->device && a->mount == b->mount;
 }

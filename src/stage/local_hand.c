@@ -170,14 +170,14 @@ static bool is_at_owner(const struct local_hand *hand)
 	return hand->is_given && hand->first < hand->end && hand->group.owners[hand->first].change;
 }
 
-bool local_hand_owner(struct local_hand *hand, uid_t *uid_out)
+bool local_hand_owner(struct local_hand *hand, size_t *index_out)
 {
 	bool is_at_one;
 
 	pthread_mutex_lock(&hand->mutex);
 	is_at_one = is_at_owner(hand);
 	if (is_at_one)
-		*uid_out = hand->group.owners[hand->first].uid;
+		*index_out = hand->first;
 	pthread_mutex_unlock(&hand->mutex);
 	return is_at_one;
 }

@@ -35,8 +35,9 @@ void local_hand_give(struct local_hand *hand, struct maildir *maildir,
 /* Whether the group is done, and every delivery that was not taken back has its verdict. */
 bool local_hand_is_done(struct local_hand *hand);
 
-/* At whom the hand is; false: at nobody, or as the process's user. */
-MUST_CHECK bool local_hand_owner(struct local_hand *hand, uid_t *uid_out);
+/* At whose deliveries the hand is, the first of them; false: at nobody's, or as the process's user.
+ */
+MUST_CHECK bool local_hand_owner(struct local_hand *hand, size_t *index_out);
 
 /* When the hand is at an owner, other than the process's user, since BEFORE_US (monotonic)
  * or longer: true. Then deliveries [*FIRST_OUT, *END_OUT) are that owner's, those before them

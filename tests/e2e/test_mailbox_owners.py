@@ -340,6 +340,44 @@ def test_a_filesystem_with_many_owners_that_stands_still(world):
                 os.unlink(world.home(entry.pw_name))
 
 
+STRANGERS_MAX = 16  # stage/local.c: UNKNOWN_MAX
+
+
+def test_strangers_after_a_restart(world):
+    """Whose mail was where is forgotten then. Those who stand on one filesystem do not keep the strangers
+    of another: what is mounted where is known without asking any."""
+    owners = [entry.pw_name for entry in pwd.getpwall() if entry.pw_uid not in (0, *(
+        pwd.getpwnam(name).pw_uid for name in (OWNER, OTHER, THIRD)))][:STRANGERS_MAX + 1]
+    assert len(owners) == STRANGERS_MAX + 1
+    with own_disk(world, 64 << 20) as image, contextlib.ExitStack() as ends:
+        os.chmod(image.path, 0o755)
+        for name in owners:
+            for folder in "", "Maildir", *(f"Maildir/{name}" for name in FOLDERS):
+                os.mkdir(os.path.join(image.path, name, folder), 0o700)
+                world.give(os.path.join(image.path, name, folder), name)
+            os.mkdir(world.home(name))
+            ends.callback(os.rmdir, world.home(name))
+            subprocess.run(["mount", "--bind", os.path.join(image.path, name), world.home(name)], check=True)
+            ends.callback(subprocess.run, ["umount", "--lazy", world.home(name)], check=True)
+        world.mx.kill_and_wait("local")
+        world.pids = world.mx.pids()
+        subprocess.run(["fsfreeze", "-f", image.path], check=True)
+        try:
+            since = world.mx.log.mark()
+            for name in owners:
+                world.write(name)
+            world.mx.log.wait("mailbox_stuck", since=since, count=STRANGERS_MAX, timeout=120)
+            world.mx.log.wait("deferred", since=since, status="4.3.0", timeout=60)
+            for _ in range(3):
+                world.others_get_mail()
+        finally:
+            subprocess.run(["fsfreeze", "-u", image.path], check=True)
+        world.mx.log.wait("mailbox_back", since=since, count=STRANGERS_MAX)
+        world.deliver_all()
+        for name in owners:
+            assert len(world.arrived(name)) == 1
+
+
 def test_a_message_for_one_that_stands_and_others(world):
     """Who can be served is, and is reported at once."""
     with own_disk(world):
