@@ -11,7 +11,7 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 PART = 50000  # bytes of an envelope in one packet
-TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"../../x", b"a\nb")
+TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
 TARGETS = {"smtpd": ("queue", "directory"), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch")}
@@ -91,7 +91,7 @@ class Words:
     def lie(self, tag):
         """About what he was given: it waits, for what is not his."""
         return (u32(self.recipients.get(tag, 1)) + u32(0) + text(b"4.4.1") + text(b"no") +
-                text(self.source.choice(TRIGGERS[:4])))
+                text(self.source.choice(TRIGGERS[:5])))
 
     def target(self):
         choose = self.source.choice

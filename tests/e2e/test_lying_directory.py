@@ -28,7 +28,7 @@ MEMORY = 96 << 10  # KiB, of any process
 ANSWERS = 400 << 10  # the same, where answers of PostgreSQL are gathered
 LINES = 150        # of the log, that the lies make
 EACH = 1 if os.environ.get("LIES") == "all" else 8  # of so many cases one
-PATIENCE = 40      # seconds, until the true server is followed
+PATIENCE = 120     # seconds, until the true server is followed
 
 
 def sample(cases, always=()):
@@ -437,7 +437,7 @@ def test_postgresql_rows(node, true_postgresql, lie):
             assert not found
             proxy.lie = None
             wait_until(lambda: was_taken(mx, "u1@example.org"), "it is believed again", PATIENCE)
-            mx.maildir("u1@example.org").wait()
+            mx.maildir("u1@example.org").wait(timeout=PATIENCE)
             assert mx.pids() == pids
     finally:
         true_postgresql.stop()
@@ -455,7 +455,7 @@ def lie_of_more(kind, content):
 
 def export(mx):
     return subprocess.run([os.path.join(mx.programs, "stagepost"), "directory", "export", "-c", mx.conf],
-                          capture_output=True, check=False, timeout=60)
+                          capture_output=True, check=False, timeout=400)
 
 
 def follow_postgresql(node, conninfo):

@@ -47,7 +47,8 @@ BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128}, "send": {"recipients": 1}}
 # Of triggers that he names, whose they are.
-TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",)}
+TRIGGERS = {"directory": ("resolve", "list", "directory"), "host.x": ("remote",),
+            "pipe.run.x": ("pipe", "launch")}
 MADE_UP = {"probe", "thief", "anna", "a>"}  # recipients
 LEAST_MAIL = 2  # of all, while no address is known
 LEAST = 20  # acts, that he be worth his time: each kind once
