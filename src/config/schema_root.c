@@ -172,7 +172,8 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Whether messages with 8-bit data are converted to quoted-printable or "
 			"base64 for servers, LMTP servers too, that do not offer 8BITMIME. What "
 			"is signed or encrypted is not converted but bounces; a DKIM signature "
-			"does not survive it. With no, such servers are sent 8-bit data.")),
+			"does not survive it. With no, such servers are sent 8-bit data. Lines "
+			"over 998 bytes are broken for SMTP servers in either case (RFC 5321).")),
 	SETTING(ROOT, "stop_timeout", seconds, AT(config, stop_timeout), INITIAL("11m"),
 		RANGE(1, 86400),
 		MEANING("How long a stop waits for deliveries that are past the point where they "
