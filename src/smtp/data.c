@@ -42,6 +42,7 @@ static void keep_without_nul(struct smtp_server *s, const char *data, size_t len
 	if (!s->service->rules.removes_nul) {
 		s->transaction->has_nul = true;
 		smtp_message_discard(s);
+		keep_text(s, data, length); /* whose size counts, however they came */
 		return;
 	}
 	while (data < end) {
