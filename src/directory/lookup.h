@@ -81,8 +81,8 @@ struct directory_request {
  * nothing is listed, every local part exists that can name a mailbox. postmaster exists in
  * each of our domains whether it is listed or not (RFC 5321 section 4.5.1); alone, or at our
  * host name, it is that of the host name where that is a domain of ours, or else of
- * config_default_domain(). An address literal is not local. With it: as directory/expand.h has it; a target
- * whose service this configuration lacks makes the answer UNKNOWN, 4.3.5; no answer
+ * config_default_domain(). An address literal is not local. With it: as directory/expand.h has it;
+ * a target whose service this configuration lacks makes the answer UNKNOWN, 4.3.5; no answer
  * UNKNOWN, 4.4.3. */
 void directory_lookup(struct directory *directory, struct str address, directory_found *found,
 		      void *context, struct directory_request *request);

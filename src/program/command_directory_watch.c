@@ -12,6 +12,32 @@
 
 /* --- watch --- */
 
+enum { LOOK_US = 500000 };
+
+struct watch {
+	struct command_options options;
+	struct command_directory directory;
+	struct os_timer *timer;
+	struct buffer problem; /* what was said last; empty: it is connected */
+};
+
+/* Nothing comes while no server is there: so that is said, once, and when one is there again. */
+static void look(void *context)
+{
+	struct watch *watch = context;
+	struct buffer problem = {0};
+
+	directory_client_problem(watch->directory.server.client, &problem);
+	if (problem.length > 0 && !str_equal(buffer_view(&problem), buffer_view(&watch->problem)))
+		fprintf(stderr, "stagepost directory watch: " STR_FORMAT "\n",
+			STR_ARGUMENTS(buffer_view(&problem)));
+	else if (problem.length == 0 && watch->problem.length > 0)
+		fputs("stagepost directory watch: connected again\n", stderr);
+	buffer_clear(&watch->problem);
+	watch->problem = problem;
+	os_timer_start(watch->timer, LOOK_US);
+}
+
 static void on_change(void *context, uint64_t version, struct str table, struct str key)
 {
 	const struct command_options *options = context;
@@ -41,17 +67,22 @@ static void on_change(void *context, uint64_t version, struct str table, struct 
 
 int command_directory_watch(const struct command *command, int argc, char **argv)
 {
-	struct command_options options = {NULL};
-	struct command_directory directory;
+	struct watch watch = {{NULL}};
+	struct os_loop *loop;
 	int status;
 
-	if (!command_parse_plain(command, argc, argv, &options, &status))
+	if (!command_parse_plain(command, argc, argv, &watch.options, &status))
 		return status;
-	if (!command_directory_open(options.config_file, &directory))
+	if (!command_directory_open(watch.options.config_file, &watch.directory))
 		return COMMAND_FAILED;
-	directory_client_watch(directory.server.client, on_change, &options);
-	os_loop_run(directory.server.loop); /* until a signal ends it, or nobody reads */
-	command_directory_close(&directory);
+	loop = watch.directory.server.loop;
+	watch.timer = os_timer_new(loop, look, &watch);
+	os_timer_start(watch.timer, LOOK_US);
+	directory_client_watch(watch.directory.server.client, on_change, &watch.options);
+	os_loop_run(loop); /* until a signal ends it, or nobody reads */
+	os_timer_free(watch.timer);
+	buffer_clear(&watch.problem);
+	command_directory_close(&watch.directory);
 	return COMMAND_OK;
 }
 

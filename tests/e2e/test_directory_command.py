@@ -183,6 +183,16 @@ def test_every_command_that_connects_says_what_is_forbidden(command):
             assert ended.returncode != 0, words
             assert mx.run in ended.stderr and "Permission denied" in ended.stderr, (
                 words, ended.stderr)
+        with subprocess.Popen(
+                as_user() + [os.path.join(mx.programs, "stagepost"), "directory", "watch", "-c",
+                             mx.conf],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                text=True, cwd=mx.directory) as watch:
+            said = watch.stderr.readline()  # it goes on, for the day when it may
+            os.chmod(mx.run, 0o755)
+            again = watch.stderr.readline()
+            watch.terminate()
+        assert mx.run in said and "Permission denied" in said and "connected again" in again
     finally:
         os.chmod(mx.run, 0o755)
 
