@@ -70,7 +70,8 @@ static void on_connection(void *context, int socket)
 static void on_started(void *context, const int *descriptors)
 {
 	(void)context;
-	world.heard.started++;
+	if (world.heard.started++ > 0)
+		os_loop_stop(world.loop);
 	for (size_t i = 0; i < LAUNCH_DESCRIPTORS; i++) {
 		assert_true(world.held_count < COUNT_OF(world.held));
 		world.held[world.held_count++] = descriptors[i];
