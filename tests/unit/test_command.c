@@ -145,7 +145,8 @@ static void test_manual(void **state)
 	assert_filled(".Sh NAME\n@\n\nmail@example.org@ here\n",
 		      ".Sh NAME\n@\n\nmail@example.org@ here\n");
 	assert_filled("@usage queue show@\n", ".Nm stagepost Cm queue show\n"
-					      ".Op Fl c Ar \\&FILE\n.Op Fl -json\n.Ar \\&ID\n");
+					      ".Op Fl c Ar \\&FILE\n.Op Fl -body\n"
+					      ".Op Fl -json\n.Ar \\&ID\n");
 	assert_filled("@usage trigger wait@\n",
 		      ".Nm stagepost Cm trigger wait\n.Op Fl c Ar \\&FILE\n"
 		      ".Ar \\&NAME\n.Op Ar \\&REASON ...\n");
