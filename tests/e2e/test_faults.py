@@ -3,6 +3,7 @@
 Never is mail lost, nor sent again to a server that has taken it."""
 
 import contextlib
+import email
 import itertools
 import re
 
@@ -19,22 +20,23 @@ SERVICE = 'service box {{ kind = lmtp address = "127.0.0.1:{port}" {more} }}\n'
 
 @pytest.fixture(params=["smtp", "lmtp"])
 def way(request, node, ground):
-    """way(*switches, text=TEXT, timeout=None) -> (mx, sink) sends TEXT to the RECIPIENTS
-    by way of an smtp-sink with these switches."""
+    """way(*switches, text=TEXT, timeout=None, settings="") -> (mx, sink) sends TEXT to the
+    RECIPIENTS by way of an smtp-sink with these switches."""
     sinks = []
 
-    def start(*switches, timeout=None, text=TEXT):
+    def start(*switches, timeout=None, text=TEXT, settings=""):
         is_lmtp = request.param == "lmtp"
         sinks.append(Sink(ground.directory("sink"), *["-L"] * is_lmtp, *switches))
         port = sinks[-1].port
         if is_lmtp:
             more = f"timeout = {timeout}" if timeout else ""
-            settings = {"domains": ["a.test", 'domain "sink.test" { service = box }'],
-                        "settings": SERVICE.format(port=port, more=more)}
+            words = {"domains": ["a.test", 'domain "sink.test" { service = box }'],
+                     "settings": SERVICE.format(port=port, more=more)}
         else:
-            settings = {"routes": [f"sink.test:127.0.0.1;{port}"],
-                        "settings": f"remote_timeout = {timeout}" if timeout else ""}
-        mx = node(**settings)
+            words = {"routes": [f"sink.test:127.0.0.1;{port}"],
+                     "settings": f"remote_timeout = {timeout}" if timeout else ""}
+        words["settings"] += settings
+        mx = node(**words)
         deliver(mx, RECIPIENTS, text, sender="anna@a.test")
         return mx, sinks[-1]
 
@@ -148,13 +150,20 @@ def test_reads_late(way):
     assert not mx.log.find("deferred")
 
 
-def test_eight_bits_are_kept(way):
-    """Also for a server that does not say that it takes them."""
+@pytest.mark.parametrize("converts", ("yes", "no"))
+def test_eight_bits(way, converts):
+    """For a server that does not say that it takes them: converted, or sent where that is wanted."""
     text = TEXT + bytes(range(0x80, 0x100)) + b"\r\n"
-    mx, sink = way("-8", text=text)
+    mx, sink = way("-8", text=text, settings=f"\nconvert_8bit = {converts}\n")
     outcomes(mx, "delivered")
     mx.wait_empty()
-    check_taken(sink.transactions(), text)
+    if converts == "no":
+        check_taken(sink.transactions(), text)
+    else:
+        for _, stored in sink.transactions():
+            assert stored.isascii() and b"Content-Transfer-Encoding: " in stored
+            assert email.message_from_bytes(stored).get_payload(decode=True).endswith(
+                bytes(range(0x80, 0x100)) + b"\n")
 
 
 def test_the_text_is_refused_unread(way):

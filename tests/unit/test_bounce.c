@@ -129,11 +129,12 @@ static const char *part_start(const char *text)
 {
 	static const char *const types[] = {"rfc822-headers\r\n\r\n", "message/rfc822\r\n\r\n",
 					    "text/plain\r\n\r\n"};
-	size_t i = 0;
 
-	while (strstr(text, types[i]) == NULL)
-		assert_true(++i < COUNT_OF(types));
-	return types[i];
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (strstr(text, types[i]) != NULL)
+			return types[i];
+	fail_msg("there is no copy");
+	return "";
 }
 
 static void the_whole_bounce_is_bounded(void **state)
