@@ -23,6 +23,7 @@ struct queue_order {
 	struct manager_talk *talk; /* NULL: nothing runs */
 	bool json;
 	bool is_last_round;
+	bool is_chosen; /* all, or what filters let pass; else messages that somebody has named */
 	uint64_t done;
 	uint64_t refused;
 	struct queue_order_refusal {

@@ -40,6 +40,8 @@ void queue_order_answered(void *context, struct mail_id id, struct str reason)
 
 	if (reason.length == 0) {
 		order->done++;
+	} else if (order->is_chosen && str_equal(reason, STR("no such message"))) {
+		/* it has ended since it was chosen */
 	} else if (!order->is_last_round && is_passing(reason) && order->again_count < AGAIN_MAX) {
 		ask_later(order, id);
 	} else {
@@ -169,9 +171,11 @@ static int give_again(struct queue_order *order)
 
 int queue_order_give(struct queue_order *order, char **names, const struct listing_filter *filter)
 {
-	int error = names[0] != NULL ? give_named(order, names)
-				     : listing_each(order->store, filter, give_chosen, order);
+	int error;
 
+	order->is_chosen = names[0] == NULL;
+	error = order->is_chosen ? listing_each(order->store, filter, give_chosen, order)
+				 : give_named(order, names);
 	if (error == 0 && order->talk != NULL)
 		error = manager_talk_finish(order->talk);
 	if (error == 0 && order->talk != NULL)

@@ -117,7 +117,8 @@ class Faults:
     def operator(self):
         words = self.source.choice((("queue", "list"), ("queue", "stats"), ("trigger", "list"),
                                     ("queue", "retry", "--all", "--yes")))
-        assert self.scene.command(*words).returncode == 0
+        ended = self.scene.command(*words)
+        assert ended.returncode == 0, (words, ended)
         self._count("commands")
 
 
