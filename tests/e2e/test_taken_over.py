@@ -160,6 +160,16 @@ def is_on(end, acts, least):
     return now < end or (acts < least and now < end + LONGER)
 
 
+def complaints_since(mx, mark, lives):
+    """Those in the log; what is written last comes a moment later."""
+    end = time.monotonic() + 2
+    while True:
+        found = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
+        if any(names(one, taken) for one in found for taken in lives) or time.monotonic() > end:
+            return found
+        time.sleep(0.05)
+
+
 def take_over(scene, ledger, program, seed, bounds):
     """What went wrong. Who ends at once what he has taken over is let have the next one."""
     mx = scene.mx
@@ -172,7 +182,7 @@ def take_over(scene, ledger, program, seed, bounds):
         lives.append(taken)
         acts += taken.acts
     until = max(ledger.known, default=0)
-    complaints = [event for event in mx.log.read()[mark:] if event["event"] in COMPLAINTS]
+    complaints = complaints_since(mx, mark, lives)
     problems = [f"{len(complaints)} complaints in {SECONDS} s"] if (
         len(complaints) > COMPLAINTS_AT_ONCE + COMPLAINTS_A_SECOND * SECONDS) else []
     if not any(names(complaint, taken) for complaint in complaints for taken in lives):
