@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/crash/recorder.h - os/file.h on a disk in memory.
+ * tests/crash/recorder.h - os/file.h on a disk in memory, os/clock.h by its clock.
  *
- * Linked instead of os/file.c. It tells the campaign of each call before it is
+ * Linked instead of os/file.c and os/clock.c. It tells the campaign of each call before it is
  * done, makes a call fail, and spoils what the queue code asks for: a mutant
  * is a sync that is not done, or one that is done too late.
  */
@@ -63,7 +63,7 @@ struct recorder {
 	uint64_t fail_at; /* the number of the call that fails; 0: none */
 	int fail_with;
 	char failed[64]; /* which call that was */
-	int64_t now_us;
+	int64_t now_us; /* every clock's */
 };
 
 extern struct recorder recorder;
