@@ -49,8 +49,9 @@ def test_power_cuts_on_a_variant_of_ext4(capsys):
 @needs_root
 @pytest.mark.parametrize("mutant", ["flushes", "all"])
 def test_what_is_forgotten_is_seen(capsys, mutant):
-    """A disk that forgets its flushes, programs that forget their syncs."""
-    campaign(capsys, "--mutant", mutant, "--cuts", "10", "--seconds", "2")
+    """A disk that forgets its flushes, programs that forget their syncs. It ends with the first
+    loss; Btrfs, which does not even come back from many cuts, can take ten to that."""
+    campaign(capsys, "--mutant", mutant, "--cuts", "40", "--seconds", "2")
 
 
 @needs_root
