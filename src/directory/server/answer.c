@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* An answer as a frame of bounded size; what is too long is cut between two results. */
 #include "base/panic.h"
 #include "directory/server/internal.h"
 #include <stdlib.h>

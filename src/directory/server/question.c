@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The table of verbs: what a client may say, and what is done about it. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* One client's connection: bytes to frames and back, with bounds on both. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/server/internal.h"
