@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Questions to a finished configuration: which domain, service, user or limit applies. */
 #include "config/config.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Files into a tree of sections and settings. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <confuse.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* A configuration as text that can be read again: what "stagepost config" prints. */
 #include "config/internal.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* aliases(5), as sendmail reads it and Postfix does. */
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <string.h>

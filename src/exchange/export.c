@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/export.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/writer.h"
 
 struct export

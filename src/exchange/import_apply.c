@@ -2,7 +2,7 @@
 /* Each record of a file is asked for, and put where it is another: many at a time. */
 #include "base/arena.h"
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/import_internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Which aliases are lists: those that have an owner-NAME. */
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 

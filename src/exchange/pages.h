@@ -6,8 +6,8 @@
 #ifndef EXCHANGE_PAGES_H
 #define EXCHANGE_PAGES_H
 
-#include "directory/client.h"
-#include "directory/record.h"
+#include "directory/client/client.h"
+#include "directory/record/record.h"
 
 /* A server, and why it did not answer as it should. */
 struct exchange_server {

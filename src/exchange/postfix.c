@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* virtual(5), and the same form of maps that name mailboxes. */
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <string.h>

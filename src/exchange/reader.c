@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 #ifndef EXCHANGE_READER_H
 #define EXCHANGE_READER_H
 
-#include "directory/record.h"
+#include "directory/record/record.h"
 
 enum exchange_format {
 	EXCHANGE_JSON,

@@ -7,7 +7,7 @@
 #ifndef EXCHANGE_SEEN_H
 #define EXCHANGE_SEEN_H
 
-#include "directory/record.h"
+#include "directory/record/record.h"
 
 struct exchange_seen;
 

@@ -7,7 +7,7 @@
 #define INTAKE_SESSION_H
 
 #include "config/config.h"
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "os/loop.h"
 #include "os/socket.h"
 #include "queue/client.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Visits the messages and deliveries that pass a filter, in the order asked for. */
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"

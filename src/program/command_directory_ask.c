@@ -2,7 +2,7 @@
 /* stagepost directory get, put, del, list */
 #include "base/json.h"
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/writer.h"
 #include "mail/text.h"
 #include "program/command_directory.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory check */
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "mail/text.h"
 #include "program/command_directory.h"
 #include "program/directory_dangling.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory export */
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/export.h"
 #include "mail/text.h"
 #include "program/command_directory.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory passwd */
 #include "base/panic.h"
-#include "directory/key.h"
-#include "directory/password.h"
+#include "directory/record/key.h"
+#include "directory/record/password.h"
 #include "os/stream.h"
 #include "os/terminal.h"
 #include "program/command_directory.h"

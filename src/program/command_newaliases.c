@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* newaliases: the files of aliases into the directory, as sendmail's users expect it. */
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "inject/message.h"
 #include "os/process.h"
 #include "os/stream.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* directory - the address directory in an SQLite file, or of other servers. */
 #include "program/directory_process.h"
-#include "store/relay.h"
-#include "store/sqlite.h"
+#include "store/relay/relay.h"
+#include "store/sqlite/sqlite.h"
 
 static int start(struct child *child, const struct directory_network *network,
 		 struct directory_store **store_out, struct buffer *why)

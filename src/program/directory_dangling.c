@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/directory_dangling.h"
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include <stdlib.h>
 
 enum { LOOKS_MAX = 2 }; /* for a record */

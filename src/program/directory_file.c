@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/directory_file.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "mail/text.h"
 #include "os/file.h"
 #include "os/stream.h"

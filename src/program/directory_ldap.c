@@ -2,7 +2,7 @@
 /* directory-ldap - the address directory out of LDAP. */
 #include "log/event.h"
 #include "program/directory_process.h"
-#include "store/ldap.h"
+#include "store/ldap/ldap.h"
 
 static struct directory_store *made; /* by open(), which comes before there is a state */
 

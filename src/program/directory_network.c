@@ -2,8 +2,8 @@
 #include "program/directory_network.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "directory/acceptor.h"
-#include "directory/dialer.h"
+#include "directory/client/dialer.h"
+#include "directory/server/acceptor.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>

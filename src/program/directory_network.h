@@ -6,8 +6,8 @@
 #ifndef PROGRAM_DIRECTORY_NETWORK_H
 #define PROGRAM_DIRECTORY_NETWORK_H
 
-#include "directory/server.h"
-#include "directory/transport.h"
+#include "directory/server/server.h"
+#include "directory/wire/transport.h"
 #include "program/child.h"
 
 struct directory_network;

@@ -2,7 +2,7 @@
 /* directory-postgresql - the address directory in PostgreSQL. */
 #include "os/process.h"
 #include "program/directory_process.h"
-#include "store/postgresql.h"
+#include "store/postgresql/postgresql.h"
 
 /* libpq makes room for a message of whatever length a server names, and reads all of it in one
  * go; where there is no room, it gives the connection up. */

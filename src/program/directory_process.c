@@ -2,7 +2,7 @@
 #include "program/directory_process.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "directory/socketmap.h"
+#include "directory/socketmap/socketmap.h"
 #include "ipc/listener.h"
 #include "log/event.h"
 #include "os/process.h"

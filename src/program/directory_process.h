@@ -6,9 +6,9 @@
 #ifndef PROGRAM_DIRECTORY_PROCESS_H
 #define PROGRAM_DIRECTORY_PROCESS_H
 
-#include "directory/store.h"
 #include "program/child.h"
 #include "program/directory_network.h"
+#include "store/store.h"
 
 struct directory_backend {
 	const char *program; /* file name; also of its sandbox */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* queue - sole creator and remover of what is in pid, mess and todo. */
 #include "base/panic.h"
-#include "directory/frame.h"
+#include "directory/wire/frame.h"
 #include "log/event.h"
 #include "os/process.h"
 #include "program/child.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What each reply means in each state of the client. */
 #include "smtp/client_internal.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The text of a message between DATA and its end: dots, line ends, NULs, trace fields counted. */
 #include "smtp/internal.h"
 #include <string.h>
 

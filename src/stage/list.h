@@ -20,7 +20,7 @@
 #ifndef STAGE_LIST_H
 #define STAGE_LIST_H
 
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "queue/client.h"
 #include "stage/helper.h"
 

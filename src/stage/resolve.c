@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "stage/resolve.h"
 #include "base/panic.h"
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "ipc/channel.h"
 #include "ipc/job.h"
 #include "ipc/pack.h"

@@ -7,7 +7,7 @@
 #ifndef STAGE_RESOLVE_H
 #define STAGE_RESOLVE_H
 
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "os/loop.h"
 
 struct stage_resolve;

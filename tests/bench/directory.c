@@ -12,9 +12,9 @@
  * "NAME NUMBER UNIT"; times are those of the processor.
  */
 #include "base/panic.h"
-#include "directory/expand.h"
+#include "directory/expand/expand.h"
 #include "os/random.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

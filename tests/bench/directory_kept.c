@@ -10,7 +10,7 @@
  */
 #include "base/buffer.h"
 #include "base/timestamp.h"
-#include "directory/client.h"
+#include "directory/client/client.h"
 #include "os/clock.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * them with "none" or a refusal, and how long it took. Any error answer ends it.
  */
 #include "base/timestamp.h"
-#include "directory/frame.h"
+#include "directory/wire/frame.h"
 #include "os/clock.h"
 #include "os/socket.h"
 #include <errno.h>

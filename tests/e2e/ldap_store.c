@@ -9,7 +9,7 @@
  */
 #include "base/panic.h"
 #include "log/event.h"
-#include "store/ldap.h"
+#include "store/ldap/ldap.h"
 #include "store_lines.h"
 #include <stdio.h>
 #include <stdlib.h>

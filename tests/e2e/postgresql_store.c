@@ -13,7 +13,7 @@
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/sandbox.h"
-#include "store/postgresql.h"
+#include "store/postgresql/postgresql.h"
 #include "store_lines.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A client of the directory of a node, by its protocol (src/directory/frame.h)."""
+"""A client of the directory of a node, by its protocol (src/directory/wire/frame.h)."""
 
 import itertools
 import os

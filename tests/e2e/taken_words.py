@@ -136,7 +136,7 @@ class Words:
         }.get(kind, lambda: b"")()
 
     def frame(self):
-        """Of the directory's protocol (src/directory/frame.h), to whoever it is."""
+        """Of the directory's protocol (src/directory/wire/frame.h), to whoever it is."""
         choose = self.source.choice
         question = b"%d" % choose(self.questions or [1])
         key = choose((b"a.test", b"anna@a.test", b"list@d.test", b"x" * 5000, b"\n", b"d.test"))

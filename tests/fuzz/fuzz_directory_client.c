@@ -5,7 +5,7 @@
  * most once, and what was answered can be asked again.
  */
 #include "base/panic.h"
-#include "directory/client.h"
+#include "directory/client/client.h"
 #include "stream.h"
 #include <errno.h>
 

@@ -5,7 +5,7 @@
  * once or late; each is well formed and there once; what is refused for good is not also delivered.
  */
 #include "base/panic.h"
-#include "directory/expand.h"
+#include "directory/expand/expand.h"
 #include "input.h"
 #include "unit/memory_store.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * form is within its bounds, has no other form, and an address's is an address.
  */
 #include "base/panic.h"
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "input.h"
 #include "mail/address.h"
 

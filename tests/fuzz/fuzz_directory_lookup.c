@@ -6,7 +6,7 @@
  * results.
  */
 #include "base/panic.h"
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "input.h"
 #include "mail/address.h"
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * what is not has a reason of one line.
  */
 #include "base/panic.h"
-#include "directory/record.h"
+#include "directory/record/record.h"
 #include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

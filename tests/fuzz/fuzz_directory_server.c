@@ -5,7 +5,7 @@
  * connection ends when it does.
  */
 #include "base/panic.h"
-#include "directory/server.h"
+#include "directory/server/server.h"
 #include "os/process.h"
 #include "stream.h"
 #include "unit/memory_store.h"

@@ -4,7 +4,7 @@
  * taken are written to the very bytes that they came from, and so are their words.
  */
 #include "base/panic.h"
-#include "directory/frame.h"
+#include "directory/wire/frame.h"
 #include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

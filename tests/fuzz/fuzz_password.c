@@ -5,7 +5,7 @@
  */
 #include "base/panic.h"
 #include "base/utf8.h"
-#include "directory/password.h"
+#include "directory/record/password.h"
 #include "input.h"
 #include <string.h>
 

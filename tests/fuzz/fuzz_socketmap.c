@@ -4,7 +4,7 @@
  * taken are written to the bytes they came from, and each request has one answer that is allowed.
  */
 #include "base/panic.h"
-#include "directory/socketmap_internal.h"
+#include "directory/socketmap/internal.h"
 #include "input.h"
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
  * tests/fuzz/stream.h - a fuzzer's bytes as what comes over a connection of the directory
- * (directory/transport.h). What is said there is taken and forgotten.
+ * (directory/wire/transport.h). What is said there is taken and forgotten.
  */
 #ifndef TESTS_FUZZ_STREAM_H
 #define TESTS_FUZZ_STREAM_H
 
-#include "directory/transport.h"
+#include "directory/wire/transport.h"
 #include "input.h"
 
 /* Must outlive the connection; it can always be read from, also at its end. */

@@ -7,8 +7,8 @@
 #define TESTS_UNIT_CLIENT_SCENE_H
 
 #include "base/timestamp.h"
-#include "directory/client.h"
-#include "directory/server.h"
+#include "directory/client/client.h"
+#include "directory/server/server.h"
 #include "directory_peer.h"
 #include "memory_store.h"
 #include "scratch.h"

@@ -2,7 +2,7 @@
 #include "directory_peer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "directory/frame.h"
+#include "directory/wire/frame.h"
 #include "os/socket.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_EXPAND_SCENE_H
 #define TESTS_UNIT_EXPAND_SCENE_H
 
-#include "directory/expand.h"
+#include "directory/expand/expand.h"
 #include "memory_store.h"
 
 /* Domains example.org, where everybody exists, and listed.example; three services. */

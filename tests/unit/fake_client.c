@@ -2,7 +2,7 @@
 #include "fake_client.h"
 #include "base/arena.h"
 #include "base/panic.h"
-#include "directory/record.h"
+#include "directory/record/record.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

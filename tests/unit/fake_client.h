@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/fake_client.h - directory/client.h's questions answered out of memory, each at the end
- * of the loop's turn.
+ * tests/unit/fake_client.h - directory/client/client.h's questions answered out of memory, each at
+ * the end of the loop's turn.
  *
  * Records are written "TABLE KEY|NAME VALUE|NAME VALUE".
  */
 #ifndef TESTS_UNIT_FAKE_CLIENT_H
 #define TESTS_UNIT_FAKE_CLIENT_H
 
-#include "directory/client.h"
+#include "directory/client/client.h"
 
 struct directory_client *fake_client_new(struct os_loop *loop);
 void fake_client_set(struct directory_client *client, const char *record);

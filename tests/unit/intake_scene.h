@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_INTAKE_SCENE_H
 #define TESTS_UNIT_INTAKE_SCENE_H
 
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "queue/client.h"
 
 enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/memory_store.h - a store (directory/store.h) in memory, that answers at once,
+ * tests/unit/memory_store.h - a store (store/store.h) in memory, that answers at once,
  * or late, or not at all.
  *
  * Records are written "TABLE KEY|NAME VALUE|NAME VALUE", in their one form or not.
@@ -8,8 +8,8 @@
 #ifndef TESTS_UNIT_MEMORY_STORE_H
 #define TESTS_UNIT_MEMORY_STORE_H
 
-#include "directory/store.h"
 #include "os/loop.h"
+#include "store/store.h"
 
 struct memory_store {
 	struct directory_store base;

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_MEMORY_TABLE_H
 #define TESTS_UNIT_MEMORY_TABLE_H
 
-#include "directory/store.h"
+#include "store/store.h"
 
 struct memory_entry {
 	struct arena *arena;

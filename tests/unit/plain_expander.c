@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/plain_expander.c - an expander (directory/expand.h) for tests of what is around it:
- * an address that has a record becomes "local box ADDRESS", every other one is refused.
+ * tests/unit/plain_expander.c - an expander (directory/expand/expand.h) for tests of what is around
+ * it: an address that has a record becomes "local box ADDRESS", every other one is refused.
  */
 #include "base/panic.h"
-#include "directory/expand.h"
+#include "directory/expand/expand.h"
 #include <stdlib.h>
 #include <string.h>
 

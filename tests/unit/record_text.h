@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_RECORD_TEXT_H
 #define TESTS_UNIT_RECORD_TEXT_H
 
-#include "directory/record.h"
+#include "directory/record/record.h"
 
 /* Views into TEXT, unchecked; the fields in memory of ARENA. */
 struct directory_record record_of_text(struct arena *arena, const char *text);

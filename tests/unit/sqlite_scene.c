@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "sqlite_scene.h"
 #include "record_text.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

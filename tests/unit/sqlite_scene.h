@@ -10,9 +10,9 @@
 #ifndef TESTS_UNIT_SQLITE_SCENE_H
 #define TESTS_UNIT_SQLITE_SCENE_H
 
-#include "directory/store.h"
 #include "os/loop.h"
 #include "scratch.h"
+#include "store/store.h"
 #include "test.h"
 
 struct sqlite_scene {

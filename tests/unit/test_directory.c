@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "mail/localpart.h"
 #include "test.h"
 #include <errno.h>

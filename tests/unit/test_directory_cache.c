@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What the directory's client keeps. */
 #include "base/timestamp.h"
-#include "directory/cache.h"
+#include "directory/client/cache.h"
 #include "os/clock.h"
 #include "test.h"
 #include <stdio.h>

@@ -2,14 +2,14 @@
 /* A client, a relay, and two servers of the same data behind it; TLS between all of them. */
 #include "base/timestamp.h"
 #include "certificates.h"
-#include "directory/acceptor.h"
-#include "directory/client.h"
-#include "directory/dialer.h"
-#include "directory/server.h"
+#include "directory/client/client.h"
+#include "directory/client/dialer.h"
+#include "directory/server/acceptor.h"
+#include "directory/server/server.h"
 #include "memory_store.h"
 #include "os/clock.h"
 #include "os/socket.h"
-#include "store/relay.h"
+#include "store/relay/relay.h"
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "mail/address.h"
 #include "test.h"
 #include <errno.h>

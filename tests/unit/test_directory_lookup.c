@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What is made of a directory server's answers; the client is one of this test's own. */
 #include "base/panic.h"
-#include "directory/lookup.h"
+#include "directory/lookup/lookup.h"
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "directory/record.h"
+#include "directory/record/record.h"
 #include "record_text.h"
 #include "test.h"
 #include <errno.h>

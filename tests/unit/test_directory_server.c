@@ -2,7 +2,7 @@
 /* The directory's server, frame by frame, around a store in memory that answers at once and late.
  */
 #include "base/timestamp.h"
-#include "directory/server_internal.h"
+#include "directory/server/internal.h"
 #include "directory_peer.h"
 #include "memory_store.h"
 #include "os/process.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-#include "directory/socketmap.h"
-#include "directory/socketmap_internal.h"
+#include "directory/socketmap/internal.h"
+#include "directory/socketmap/socketmap.h"
 #include "directory_peer.h"
 #include "memory_store.h"
 #include "os/socket.h"

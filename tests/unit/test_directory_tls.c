@@ -3,9 +3,9 @@
  * passes a hundred times faster where a test says so: os_timer_start() is this file's. */
 #include "base/timestamp.h"
 #include "certificates.h"
-#include "directory/acceptor.h"
-#include "directory/dialer.h"
-#include "directory/server.h"
+#include "directory/client/dialer.h"
+#include "directory/server/acceptor.h"
+#include "directory/server/server.h"
 #include "os/clock.h"
 #include "os/socket.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What is written is read again as it was: records by chance, from a seed that is printed. */
-#include "directory/key.h"
+#include "directory/record/key.h"
 #include "exchange/reader.h"
 #include "exchange/writer.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What addresses become, by every rule of directory/expand.h. */
+/* What addresses become, by every rule of directory/expand/expand.h. */
 #include "expand_scene.h"
 #include "test.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The directory's frames, as bytes. */
 #include "base/panic.h"
-#include "directory/frame.h"
+#include "directory/wire/frame.h"
 #include "test.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "ldif.h"
 #include "os/loop.h"
 #include "scratch.h"
-#include "store/ldap_copy.h"
-#include "store/ldap_dn.h"
-#include "store/sqlite.h"
+#include "store/ldap/copy.h"
+#include "store/ldap/dn.h"
+#include "store/sqlite/sqlite.h"
 #include "test.h"
 #include <errno.h>
 #include <sqlite3.h>

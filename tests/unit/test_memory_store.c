@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The store that other tests stand on: it keeps to directory/store.h itself. */
+/* The store that other tests stand on: it keeps to store/store.h itself. */
 #include "memory_store.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "directory/password.h"
+#include "directory/record/password.h"
 #include "test.h"
 #include <errno.h>
 #include <openssl/evp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/buffer.h"
-#include "store/postgresql_internal.h"
+#include "store/postgresql/internal.h"
 #include "test.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Other servers as a store. In the place of the client stands this file: questions wait until
  * a test answers them, or are answered at once. */
-#include "directory/expand.h"
+#include "directory/expand/expand.h"
 #include "os/clock.h"
-#include "store/relay.h"
+#include "store/relay/relay.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "sqlite_scene.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * others who write. */
 #include "os/clock.h"
 #include "sqlite_scene.h"
-#include "store/sqlite.h"
+#include "store/sqlite/sqlite.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: ISC
+#include "directory/client/client.h"
+#include "base/panic.h"
+#include "directory/client/internal.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPACITY = 100000 };
+
+static const int64_t PATIENCE_STEP_US = SECOND_US / 10;
+static const int64_t PING_US = 30 * SECOND_US;
+
+/* --- questions --- */
+
+static void add(struct directory_client *client, struct directory_question_private *pending)
+{
+	pending->previous = client->last;
+	*(client->last != NULL ? &client->last->next : &client->first) = pending;
+	client->last = pending;
+	HASH_ADD(hh, client->by_id, id, sizeof pending->id, pending);
+}
+
+static void remove_private(struct directory_client *client,
+			   struct directory_question_private *pending)
+{
+	HASH_DEL(client->by_id, pending);
+	*(pending->previous != NULL ? &pending->previous->next : &client->first) = pending->next;
+	*(pending->next != NULL ? &pending->next->previous : &client->last) = pending->previous;
+	if (pending->question != NULL)
+		pending->question->private = NULL;
+	buffer_clear(&pending->parts);
+	free(pending);
+}
+
+struct directory_question_private *client_find(struct directory_client *client, struct str id)
+{
+	struct directory_question_private *pending = NULL;
+	uint64_t number;
+
+	if (str_to_u64(id, &number))
+		HASH_FIND(hh, client->by_id, &number, sizeof number, pending);
+	return pending;
+}
+
+void client_answer(struct directory_client *client, struct directory_question_private *pending,
+		   const struct directory_answer_text *answer)
+{
+	struct directory_question *question = pending->question;
+
+	remove_private(client, pending);
+	if (question != NULL && answer != NULL)
+		question->answered(question->context, answer);
+}
+
+void client_answer_error(struct directory_client *client,
+			 struct directory_question_private *pending, enum directory_error error,
+			 const char *text)
+{
+	const struct directory_answer_text answer = {
+		.error = error, .error_text = text, .version = client->version};
+
+	client_answer(client, pending, &answer);
+}
+
+static void answer_later(struct directory_client *client, const struct directory_question *question,
+			 const char *text)
+{
+	const struct directory_answer_text answer = {
+		.error = DIRECTORY_ERROR_LATER, .error_text = text, .version = client->version};
+
+	question->answered(question->context, &answer);
+}
+
+/* A frame that was begun with an id; FRAME has the rest of it. */
+static struct directory_question_private *private_new(enum client_kind kind, struct str table,
+						      struct str key, struct str frame)
+{
+	struct directory_question_private *pending =
+		memory_alloc(sizeof *pending + table.length + key.length + frame.length);
+	char *place = pending->memory;
+
+	memset(pending, 0, sizeof *pending);
+	pending->kind = kind;
+	pending->table = str_slice(place, table.length);
+	pending->key = str_slice(place + table.length, key.length);
+	pending->frame = str_slice(place + table.length + key.length, frame.length);
+	memcpy(place, table.data, table.length);
+	if (key.length > 0)
+		memcpy(place + table.length, key.data, key.length);
+	memcpy(place + table.length + key.length, frame.data, frame.length);
+	return pending;
+}
+
+static bool cannot_be_asked(const struct directory_client *client)
+{
+	return client->state != CLIENT_GREETED && client->has_failed;
+}
+
+/* The frame in OUT was begun with id client->next_id and is whole. */
+static void ask(struct directory_client *client, enum client_kind kind, struct str table,
+		struct str key, struct buffer *out, int64_t patience_us,
+		struct directory_question *question)
+{
+	struct directory_question_private *pending =
+		private_new(kind, table, key, buffer_view(out));
+	bool is_first = client->first == NULL;
+
+	buffer_clear(out);
+	pending->id = client->next_id++;
+	pending->until_us = os_clock_monotonic_us() + patience_us;
+	pending->question = question;
+	if (question != NULL)
+		question->private = pending;
+	add(client, pending);
+	client_send(client, pending);
+	if (is_first)
+		client_arm_patience(client);
+}
+
+static void begin_frame(const struct directory_client *client, struct directory_frame *frame,
+			struct buffer *out, const char *verb, const char *table, struct str key)
+{
+	directory_frame_begin(frame, out, verb);
+	directory_frame_add_number(frame, client->next_id);
+	directory_frame_add(frame, str_from(table));
+	directory_frame_add(frame, key);
+}
+
+/* --- what is kept --- */
+
+static bool answer_from_cache(struct directory_client *client, struct str table, struct str key,
+			      struct directory_question *question)
+{
+	int64_t now_us = os_clock_boot_us();
+	const struct cache_answer *kept = cache_find(client->cache, table, key, now_us);
+	struct directory_answer_text answer;
+
+	if (kept == NULL)
+		return false;
+	answer = (struct directory_answer_text){
+		.exists = kept->exists,
+		.results = kept->results,
+		.result_count = kept->result_count,
+		.dependencies = kept->dependencies,
+		.dependency_count = kept->dependency_count,
+		.ttl_us = kept->until_us - now_us,
+		.version = kept->version,
+	};
+	question->private = NULL;
+	question->answered(question->context, &answer);
+	cache_release(client->cache, kept);
+	return true;
+}
+
+void directory_client_get(struct directory_client *client, const char *table, struct str key,
+			  int64_t patience_us, struct directory_question *question)
+{
+	struct str name = str_from(table);
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	question->private = NULL;
+	if (answer_from_cache(client, name, key, question))
+		return;
+	if (cannot_be_asked(client)) {
+		answer_later(client, question, "No directory server can be reached");
+		return;
+	}
+	begin_frame(client, &frame, &out, "get", table, key);
+	directory_frame_end(&frame);
+	ask(client, CLIENT_GET, name, key, &out, patience_us, question);
+}
+
+void directory_question_cancel(struct directory_client *client, struct directory_question *question)
+{
+	if (question->private != NULL)
+		remove_private(client, question->private);
+	question->private = NULL;
+}
+
+/* --- changes and lists --- */
+
+static void ask_long(struct directory_client *client, enum client_kind kind,
+		     struct directory_frame *frame, struct directory_question *question)
+{
+	struct buffer *out = frame->out;
+
+	question->private = NULL;
+	if (cannot_be_asked(client)) {
+		buffer_clear(out);
+		answer_later(client, question, "No directory server can be reached");
+		return;
+	}
+	directory_frame_end(frame);
+	ask(client, kind, STR(""), STR(""), out, DIRECTORY_RELAY_PATIENCE_US, question);
+}
+
+void directory_client_put(struct directory_client *client, const char *table, struct str key,
+			  const struct str *fields, size_t field_count,
+			  struct directory_question *question)
+{
+	static const struct directory_answer_text too_large = {
+		.error = DIRECTORY_ERROR_BAD,
+		.error_text = "The record is larger than a frame of the protocol"};
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	begin_frame(client, &frame, &out, "put", table, key);
+	for (size_t i = 0; i < field_count; i++)
+		directory_frame_add(&frame, fields[i]);
+	if (directory_frame_size(&frame) > DIRECTORY_FRAME_MAX ||
+	    field_count + 4 > DIRECTORY_WORDS_MAX) {
+		buffer_clear(&out);
+		question->private = NULL;
+		question->answered(question->context, &too_large);
+		return;
+	}
+	ask_long(client, CLIENT_CHANGE, &frame, question);
+}
+
+void directory_client_remove(struct directory_client *client, const char *table, struct str key,
+			     struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	begin_frame(client, &frame, &out, "del", table, key);
+	ask_long(client, CLIENT_CHANGE, &frame, question);
+}
+
+void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
+			   struct str after, size_t limit, struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	begin_frame(client, &frame, &out, "list", table, prefix);
+	directory_frame_add(&frame, after);
+	directory_frame_add_number(&frame, limit);
+	ask_long(client, CLIENT_LIST, &frame, question);
+}
+
+void directory_client_stats(struct directory_client *client, struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	directory_frame_begin(&frame, &out, "stats");
+	directory_frame_add_number(&frame, client->next_id);
+	ask_long(client, CLIENT_LIST, &frame, question);
+}
+
+void client_ping(struct directory_client *client)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	directory_frame_begin(&frame, &out, "ping");
+	directory_frame_add_number(&frame, client->next_id);
+	directory_frame_end(&frame);
+	ask(client, CLIENT_PING, STR(""), STR(""), &out, 2 * DIRECTORY_PATIENCE_US, NULL);
+}
+
+/* --- patience --- */
+
+void client_arm_patience(struct directory_client *client)
+{
+	bool is_waiting = client->first != NULL || client->state == CLIENT_CONNECTING ||
+			  client->unheard_us != 0;
+
+	os_timer_start(client->patience, is_waiting ? PATIENCE_STEP_US : PING_US);
+}
+
+/* Nothing was heard for so long after a question, which nobody may wait for any more. */
+static bool is_mute(const struct directory_client *client, int64_t now_us)
+{
+	return client->unheard_us != 0 && now_us - client->unheard_us >= DIRECTORY_PATIENCE_US;
+}
+
+static void answer_late_ones(struct directory_client *client, int64_t now_us)
+{
+	struct directory_question_private *next = client->first;
+
+	while (next != NULL) {
+		struct directory_question_private *pending = next;
+
+		next = pending->next;
+		if (pending->until_us > now_us)
+			continue;
+		client_answer_error(client, pending, DIRECTORY_ERROR_LATER,
+				    "No directory server answered in time");
+		next = client->first; /* who was called may have done anything */
+	}
+}
+
+static void on_patience(void *context)
+{
+	struct directory_client *client = context;
+	int64_t now_us = os_clock_monotonic_us();
+
+	if (client->state == CLIENT_GREETED && is_mute(client, now_us))
+		client_lose(client, "it does not answer");
+	else if (client->state == CLIENT_CONNECTING &&
+		 now_us - client->begun_us >= DIRECTORY_PATIENCE_US)
+		client_lose(client, "it does not greet");
+	else if (client->state == CLIENT_GREETED && client->first == NULL &&
+		 now_us - client->heard_us >= PING_US)
+		client_ping(client);
+	answer_late_ones(client, now_us);
+	client_arm_patience(client);
+}
+
+/* --- the whole --- */
+
+struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
+					      size_t server_count,
+					      const struct directory_dialer *dialer,
+					      const struct directory_client_handler *handler,
+					      void *context)
+{
+	struct directory_client *client = memory_alloc_zero(1, sizeof *client);
+
+	client->loop = loop;
+	client->dialer = dialer;
+	client->handler = handler;
+	client->context = context;
+	client->servers = memory_alloc_zero(server_count, sizeof *client->servers);
+	client->server_count = server_count;
+	for (size_t i = 0; i < server_count; i++)
+		client->servers[i] = memory_copy_string(servers[i]);
+	client->cache = cache_new(CAPACITY);
+	client->next_id = 1;
+	client->patience = os_timer_new(loop, on_patience, client);
+	client_link_init(client);
+	return client;
+}
+
+void directory_client_set_capacity(struct directory_client *client, size_t entries)
+{
+	cache_set_capacity(client->cache, entries);
+}
+
+bool directory_client_is_up(const struct directory_client *client)
+{
+	return client->state == CLIENT_GREETED && !client->is_down && !client->is_broken;
+}
+
+void directory_client_problem(const struct directory_client *client, struct buffer *out)
+{
+	const char *server = client->failed;
+
+	if (directory_client_is_up(client) || server == NULL)
+		return;
+	buffer_append_format(out, "%s: %s", strncmp(server, "unix:", 5) == 0 ? server + 5 : server,
+			     client->reason);
+}
+
+bool directory_client_is_syncing(const struct directory_client *client)
+{
+	return client->is_syncing;
+}
+
+uint64_t directory_client_version(const struct directory_client *client)
+{
+	return client->version;
+}
+
+struct str directory_client_identity(const struct directory_client *client)
+{
+	return str_from(client->identity);
+}
+
+void directory_client_watch(struct directory_client *client,
+			    void (*changed)(void *context, uint64_t version, struct str table,
+					    struct str key),
+			    void *context)
+{
+	client->watch = changed;
+	client->watch_context = context;
+	if (client->state == CLIENT_GREETED && !client->is_broken) {
+		client_say_watch(client);
+		client_write(client);
+	}
+}
+
+void directory_client_free(struct directory_client *client)
+{
+	if (client == NULL)
+		return;
+	while (client->first != NULL)
+		remove_private(client, client->first);
+	client_disconnect(client);
+	os_task_cancel(client->loop, &client->task);
+	os_timer_free(client->retry);
+	os_timer_free(client->patience);
+	cache_free(client->cache);
+	for (size_t i = 0; i < client->server_count; i++)
+		free(client->servers[i]);
+	free(client->servers);
+	free(client);
+}

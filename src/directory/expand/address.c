@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: ISC
+/* Addresses apart and together: extensions, quotes, postmaster. */
+#include "mail/address.h"
+#include "directory/expand/internal.h"
+#include "directory/record/key.h"
+#include <string.h>
+
+static bool is_quoted(struct str local)
+{
+	return local.length > 0 && local.data[0] == '"';
+}
+
+/* What stands between the quotes of LOCAL, or all of it: backslashes stay. */
+static struct str inside(struct str local)
+{
+	return is_quoted(local) ? str_slice(local.data + 1, local.length - 2) : local;
+}
+
+/* TEXT, the inside of a local part, with quotes if it needs them; empty when it is none. */
+static struct str requote(struct arena *arena, struct str text)
+{
+	struct buffer quoted = {0};
+	struct buffer form = {0};
+	struct str result = {"", 0};
+
+	buffer_append_byte(&quoted, '"');
+	buffer_append_str(&quoted, text);
+	buffer_append_byte(&quoted, '"');
+	if (directory_key_local(buffer_view(&quoted), &form) == 0)
+		result = arena_copy_str(arena, buffer_view(&form));
+	buffer_clear(&quoted);
+	buffer_clear(&form);
+	return result;
+}
+
+void expand_address_split(struct arena *arena, struct expand_node *node)
+{
+	ptrdiff_t at = str_find_last(node->address, '@');
+	struct str text;
+	ptrdiff_t plus;
+
+	node->local = str_slice(node->address.data, (size_t)at);
+	node->user = node->local;
+	node->extension = str_slice("", 0);
+	text = inside(node->local);
+	plus = str_find(text, '+');
+	if (plus <= 0)
+		return;
+	node->extension = str_skip(text, (size_t)plus);
+	node->user = str_slice(text.data, (size_t)plus);
+	if (is_quoted(node->local))
+		node->user = requote(arena, node->user);
+}
+
+struct str expand_address_join(struct arena *arena, struct str local, struct str domain)
+{
+	char *joined = arena_alloc(arena, local.length + 1 + domain.length);
+
+	memcpy(joined, local.data, local.length);
+	joined[local.length] = '@';
+	memcpy(joined + local.length + 1, domain.data, domain.length);
+	return str_slice(joined, local.length + 1 + domain.length);
+}
+
+struct str expand_address_extend(struct arena *arena, struct str address, struct str extension)
+{
+	ptrdiff_t at = str_find_last(address, '@');
+	struct str domain = str_skip(address, (size_t)at + 1);
+	struct str text = inside(str_slice(address.data, (size_t)at));
+	struct str local;
+	char *longer;
+
+	if (extension.length == 0)
+		return address;
+	longer = arena_alloc(arena, text.length + extension.length);
+	memcpy(longer, text.data, text.length);
+	memcpy(longer + text.length, extension.data, extension.length);
+	local = requote(arena, str_slice(longer, text.length + extension.length));
+	return local.length > 0 ? expand_address_join(arena, local, domain) : local;
+}
+
+bool expand_is_postmaster(struct str user)
+{
+	return str_equal_nocase(user, STR("postmaster"));
+}

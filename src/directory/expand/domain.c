@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: ISC
+/* The first things found out about a node: whose domain its address is in, and of what kind. */
+#include "directory/expand/internal.h"
+#include "directory/record/key.h"
+#include "mail/localpart.h"
+
+/* TEXT by FORM (directory/record/key.h) in the arena; empty when it has none. */
+static struct str form_of(struct expansion *expansion, struct str text,
+			  int (*form)(struct str text, struct buffer *out))
+{
+	buffer_reset(&expansion->scratch);
+	if (form(text, &expansion->scratch) < 0)
+		return str_slice("", 0);
+	return arena_copy_str(expansion->arena, buffer_view(&expansion->scratch));
+}
+
+static bool is_ascii(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if ((unsigned char)text.data[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* The domain is ours, so its local parts are ours to understand: the address in its one
+ * form. False: it has none, and NODE ends. */
+static bool understand(struct expansion *expansion, struct expand_node *node)
+{
+	if (node->address.length == 0) {
+		struct str local = form_of(expansion, node->local, directory_key_local);
+
+		if (local.length == 0) {
+			expand_refuse(expansion, node, "5.1.3", "The recipient is no address");
+			return false;
+		}
+		node->address = expand_address_join(expansion->arena, local, node->domain);
+		/* quotes and case are left as they came, for those who look at headers */
+		if (!is_ascii(node->shown) || str_find(node->shown, '@') < 0)
+			node->shown = node->address;
+	}
+	expand_address_split(expansion->arena, node);
+	return true;
+}
+
+static void take_configured(struct expansion *expansion, struct expand_node *node,
+			    const struct config_domain *domain)
+{
+	node->facts = (struct expand_domain){.kind = EXPAND_LOCAL,
+					     .service = str_from(domain->service->name),
+					     .configured = domain};
+	if (understand(expansion, node))
+		node->wish = EXPAND_WANTS_ADDRESS;
+}
+
+/* The postmaster of this host, whose name is no domain of ours. */
+static void take_host(struct expansion *expansion, struct expand_node *node)
+{
+	const struct config *config = expansion->expander->config;
+	const char *domain = config_default_domain(config);
+
+	if (str_equal_nocase(str_from(domain), str_from(config->hostname))) {
+		expand_refuse(expansion, node, "5.1.1",
+			      "There is no postmaster: this host has no local domain");
+		return;
+	}
+	node->domain = form_of(expansion, str_from(domain), directory_key_domain);
+	node->shown = node->local; /* so that the address is shown with its domain */
+	node->is_host = false;
+	node->wish = EXPAND_WANTS_DOMAIN;
+}
+
+static void take_foreign(struct expansion *expansion, struct expand_node *node)
+{
+	if (node->is_host)
+		take_host(expansion, node);
+	else if (node == expansion->root)
+		expand_result(expansion, node, "elsewhere", str_slice("", 0));
+	else
+		expand_result(expansion, node, "remote", node->shown);
+}
+
+bool expand_node_configure(struct expansion *expansion, struct expand_node *node)
+{
+	const struct config_domain *domain;
+
+	if (node->domain.length == 0) { /* an address literal, or nothing that we know of */
+		take_foreign(expansion, node);
+		return true;
+	}
+	domain = config_domain_find(expansion->expander->config, node->domain);
+	if (domain == NULL)
+		return false;
+	take_configured(expansion, node, domain);
+	return true;
+}
+
+void expand_node_take_domain(struct expansion *expansion, struct expand_node *node,
+			     const struct directory_record *record)
+{
+	struct str kind;
+	struct str text;
+
+	if (record == NULL) {
+		take_foreign(expansion, node);
+		return;
+	}
+	if (!understand(expansion, node))
+		return;
+	kind = directory_record_field(record, "kind");
+	if (str_equal(kind, STR("alias"))) {
+		text = directory_record_field(record, "target");
+		node->wish = EXPAND_DONE;
+		expand_add_child(expansion, node,
+				 expand_address_join(expansion->arena, node->local, text));
+		return;
+	}
+	node->facts.kind = str_equal(kind, STR("relay")) ? EXPAND_RELAY : EXPAND_LOCAL;
+	text = directory_record_field(record, "service");
+	node->facts.service = arena_copy_str(expansion->arena, text);
+	node->wish = EXPAND_WANTS_ADDRESS;
+}
+
+struct expand_node *expand_node_root(struct expansion *expansion, struct str address)
+{
+	const struct config *config = expansion->expander->config;
+	struct expand_node *node = arena_alloc(expansion->arena, sizeof *node);
+	struct mail_localpart local;
+	struct mail_parts parts;
+	bool is_postmaster;
+
+	node->shown = arena_copy_str(expansion->arena, address);
+	parts = mail_parts_of(node->shown);
+	node->local = parts.local;
+	if (mail_localpart_parse(parts.local, &local) < 0) {
+		expand_refuse(expansion, node, "5.1.3", "The recipient is no address");
+		return node;
+	}
+	is_postmaster = expand_is_postmaster(mail_localpart_user(&local));
+	if (parts.domain.length == 0 && !is_postmaster) {
+		expand_refuse(expansion, node, "5.1.3", "The recipient is no address");
+		return node;
+	}
+	if (parts.domain.length == 0) {
+		node->shown = parts.local;
+		parts.domain = str_from(config->hostname);
+	}
+	node->domain = form_of(expansion, parts.domain, directory_key_domain);
+	node->is_host = is_postmaster && str_equal_nocase(parts.domain, str_from(config->hostname));
+	node->wish = EXPAND_WANTS_DOMAIN;
+	return node;
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: ISC
+#include "directory/expand/expand.h"
+#include "base/panic.h"
+#include "directory/expand/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+	SPARES_MAX = 64,
+	ATTEMPTS_MAX = 10, /* while the data change under it */
+};
+
+static void queue_empty(struct expand_queue *queue)
+{
+	queue->first = NULL;
+	queue->end = &queue->first;
+}
+
+static void queue_append(struct expand_queue *queue, struct expand_node *node)
+{
+	node->next = NULL;
+	*queue->end = node;
+	queue->end = &node->next;
+}
+
+static struct expand_node *queue_take(struct expand_queue *queue)
+{
+	struct expand_node *node = queue->first;
+
+	queue->first = node->next;
+	if (queue->first == NULL)
+		queue->end = &queue->first;
+	return node;
+}
+
+static bool key_equal(const struct directory_key *a, const struct directory_key *b)
+{
+	return a->table == b->table && str_equal(a->name, b->name);
+}
+
+bool expand_depends(const struct expansion *expansion, const struct directory_key *key)
+{
+	for (size_t i = 0; i < expansion->dependency_count && i < DIRECTORY_DEPENDENCIES_MAX; i++)
+		if (key_equal(&expansion->dependencies[i], key))
+			return true;
+	return false;
+}
+
+static void add_dependency(struct expansion *expansion, const struct directory_key *key)
+{
+	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX ||
+	    expand_depends(expansion, key))
+		return;
+	if (expansion->dependency_count < DIRECTORY_DEPENDENCIES_MAX)
+		expansion->dependencies[expansion->dependency_count] = *key;
+	expansion->dependency_count++;
+}
+
+/* Something was seen as it was at VERSION. */
+static void note_version(struct expansion *expansion, uint64_t version)
+{
+	if (expansion->version != UINT64_MAX && version != expansion->version)
+		expansion->is_mixed = true;
+	if (version < expansion->version)
+		expansion->version = version;
+}
+
+/* Whether KEY is of what is asked again and again, a domain or its catch-all. */
+static bool is_cached(const struct directory_store *store, const struct directory_key *key)
+{
+	return store->is_up && store->until_us == 0 &&
+	       (key->table == DIRECTORY_DOMAIN || key->name.data[0] == '@');
+}
+
+/* Goes on with NODE where the store need not be asked. False: it must be. */
+static bool recall(struct expansion *expansion, struct expand_node *node)
+{
+	struct directory_expander *expander = expansion->expander;
+	const struct directory_record *record = NULL;
+
+	if (expander->store != NULL) {
+		/* what was kept may be what was wrong */
+		if (expansion->attempts > 0 || !is_cached(expander->store, &node->key) ||
+		    !expand_cache_find(expander->cache, &node->key, &record))
+			return false;
+		note_version(expansion, expander->store->version);
+	}
+	expand_node_take(expansion, node, record);
+	return true;
+}
+
+static void go_on(struct expansion *expansion, struct expand_node *node)
+{
+	while (node->wish != EXPAND_DONE) {
+		if (node->wish == EXPAND_WANTS_DOMAIN && expand_node_configure(expansion, node))
+			continue;
+		expand_node_wish(expansion, node);
+		if (expansion->expander->store != NULL)
+			add_dependency(expansion, &node->key);
+		if (!recall(expansion, node)) {
+			queue_append(&expansion->pending, node);
+			return;
+		}
+	}
+}
+
+static void attach(struct expansion *expansion, struct expand_node *node, struct expand_node *child)
+{
+	size_t count = node->child_count;
+
+	if ((count & (count - 1)) == 0) {
+		struct expand_node **grown = arena_alloc(
+			expansion->arena, (count == 0 ? 1 : 2 * count) * sizeof(void *));
+
+		for (size_t i = 0; i < count; i++)
+			grown[i] = node->children[i];
+		node->children = grown;
+	}
+	node->children[node->child_count++] = child;
+}
+
+struct expand_node *expand_add_leaf(struct expansion *expansion, struct expand_node *node)
+{
+	struct expand_node *leaf = arena_alloc(expansion->arena, sizeof *leaf);
+
+	expansion->node_count++;
+	attach(expansion, node, leaf);
+	return leaf;
+}
+
+static void remember(struct expansion *expansion, struct expand_node *node)
+{
+	HASH_ADD_KEYPTR(hh, expansion->nodes, node->address.data, node->address.length, node);
+}
+
+void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address)
+{
+	struct expand_node *child;
+
+	if (expansion->nodes == NULL)
+		remember(expansion, expansion->root);
+	HASH_FIND(hh, expansion->nodes, address.data, address.length, child);
+	if (child != NULL) {
+		attach(expansion, node, child);
+		return;
+	}
+	if (expansion->node_count >= EXPAND_NODES_MAX) {
+		expansion->is_too_big = true;
+		return;
+	}
+	child = expand_add_leaf(expansion, node);
+	child->address = child->shown = address;
+	child->domain = str_skip(address, (size_t)str_find_last(address, '@') + 1);
+	child->depth = node->depth + 1;
+	child->wish = EXPAND_WANTS_DOMAIN;
+	remember(expansion, child);
+	if (child->depth > DIRECTORY_DEPTH_MAX)
+		child->wish = EXPAND_DONE; /* the walk does not come here */
+	go_on(expansion, child);
+}
+
+static void begin(struct expansion *expansion)
+{
+	HASH_CLEAR(hh, expansion->nodes);
+	queue_empty(&expansion->pending);
+	queue_empty(&expansion->asked);
+	expansion->is_stale = false;
+	expansion->is_too_big = false;
+	expansion->is_kept = true;
+	expansion->is_mixed = false;
+	expansion->version = UINT64_MAX;
+	expansion->dependency_count = 0;
+	expansion->node_count = 1;
+	expansion->root = expand_node_root(expansion, expansion->address);
+	go_on(expansion, expansion->root);
+}
+
+static void take_records(struct expansion *expansion, const struct directory_record *const *records)
+{
+	struct directory_expander *expander = expansion->expander;
+
+	for (; expansion->asked.first != NULL; records++) {
+		struct expand_node *node = queue_take(&expansion->asked);
+
+		if (is_cached(expander->store, &node->key))
+			expand_cache_keep(expander->cache, &node->key, *records);
+		expand_node_take(expansion, node, *records);
+		go_on(expansion, node);
+	}
+}
+
+static void run(struct expansion *expansion);
+
+static void on_got(void *context, int error, const struct directory_record *const *records,
+		   uint64_t version)
+{
+	struct expansion *expansion = context;
+
+	expansion->is_waiting = false;
+	if (error < 0) {
+		expansion->error = error;
+	} else if (expansion->is_stale) {
+		begin(expansion);
+	} else {
+		note_version(expansion, version);
+		take_records(expansion, records);
+	}
+	run(expansion);
+}
+
+/* Asks for what those that wait want, as much as one question may have. */
+static void ask(struct expansion *expansion)
+{
+	struct directory_store *store = expansion->expander->store;
+	struct directory_key one;
+	struct directory_key *keys = &one;
+	size_t count = 0;
+
+	for (const struct expand_node *node = expansion->pending.first; node != NULL;
+	     node = node->next)
+		count++;
+	if (count > DIRECTORY_BATCH_MAX)
+		count = DIRECTORY_BATCH_MAX;
+	if (count > 1)
+		keys = arena_alloc(expansion->arena, count * sizeof *keys);
+	for (size_t i = 0; i < count; i++) {
+		struct expand_node *node = queue_take(&expansion->pending);
+
+		keys[i] = node->key;
+		queue_append(&expansion->asked, node);
+	}
+	expansion->is_waiting = true;
+	store->operations->get(store, keys, count, on_got, expansion);
+}
+
+void expand_free(struct expansion *expansion)
+{
+	arena_free(expansion->arena);
+	buffer_clear(&expansion->scratch);
+	free(expansion);
+}
+
+static void recycle(struct expansion *expansion)
+{
+	struct directory_expander *expander = expansion->expander;
+
+	HASH_CLEAR(hh, expansion->nodes);
+	if (expander->spare_count == SPARES_MAX) {
+		expand_free(expansion);
+		return;
+	}
+	arena_reset(expansion->arena);
+	expansion->next = expander->spare;
+	expander->spare = expansion;
+	expander->spare_count++;
+}
+
+/* What was seen in part before a change and in part after it may refuse an address that
+ * existed before and does after, as when an alias and its target are renamed in one. */
+static bool is_doubtful(const struct expansion *expansion)
+{
+	bool is_refused = false;
+
+	for (size_t i = 0; i < expansion->result_count; i++)
+		is_refused |= str_starts_with(expansion->results[i], STR("refuse "));
+	return is_refused && expansion->is_mixed;
+}
+
+/* True: the results are there, or an error. */
+static bool conclude(struct expansion *expansion)
+{
+	if (expansion->error < 0)
+		return true;
+	expand_walk(expansion);
+	if (!is_doubtful(expansion))
+		return true;
+	if (++expansion->attempts == ATTEMPTS_MAX) {
+		expansion->error = -ETIMEDOUT;
+		return true;
+	}
+	begin(expansion);
+	return false;
+}
+
+static void finish(struct expansion *expansion)
+{
+	struct directory_expander *expander = expansion->expander;
+	struct directory_expansion result = {0};
+
+	DL_DELETE(expander->under_way, expansion);
+	if (expansion->error == 0) {
+		if (expansion->version == UINT64_MAX)
+			expansion->version = expander->store != NULL ? expander->store->version : 0;
+		result = (struct directory_expansion){.results = expansion->results,
+						      .count = expansion->result_count,
+						      .may_keep = expansion->is_kept,
+						      .version = expansion->version};
+	}
+	expansion->expanded(expansion->context, expansion->error,
+			    expansion->error == 0 ? &result : NULL);
+	recycle(expansion);
+}
+
+static void run(struct expansion *expansion)
+{
+	if (expansion->is_running)
+		return;
+	expansion->is_running = true;
+	do {
+		while (!expansion->is_waiting && expansion->error == 0 && !expansion->is_too_big &&
+		       expansion->pending.first != NULL)
+			ask(expansion);
+	} while (!expansion->is_waiting && !conclude(expansion));
+	expansion->is_running = false;
+	if (!expansion->is_waiting)
+		finish(expansion);
+}
+
+static struct expansion *take_spare(struct directory_expander *expander)
+{
+	struct expansion *expansion = expander->spare;
+
+	if (expansion == NULL) {
+		expansion = memory_alloc_zero(1, sizeof *expansion);
+		expansion->arena = arena_new();
+		expansion->expander = expander;
+		return expansion;
+	}
+	expander->spare = expansion->next;
+	expander->spare_count--;
+	return expansion;
+}
+
+void directory_expand(struct directory_expander *expander, struct str address,
+		      directory_expanded *expanded, void *context)
+{
+	struct expansion *expansion = take_spare(expander);
+
+	expansion->expanded = expanded;
+	expansion->context = context;
+	expansion->address = arena_copy_str(expansion->arena, address);
+	expansion->error = 0;
+	expansion->attempts = 0;
+	expansion->is_waiting = false;
+	DL_APPEND(expander->under_way, expansion);
+	begin(expansion);
+	run(expansion);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: ISC
+/* What a node becomes, record by record: which one to ask for next, and what it says. */
+#include "directory/expand/internal.h"
+#include <string.h>
+
+static struct str copy(struct expansion *expansion, struct str text)
+{
+	return arena_copy_str(expansion->arena, text);
+}
+
+static struct directory_key address_key(struct expansion *expansion, struct str local,
+					struct str domain)
+{
+	return (struct directory_key){DIRECTORY_ADDRESS,
+				      expand_address_join(expansion->arena, local, domain)};
+}
+
+void expand_node_wish(struct expansion *expansion, struct expand_node *node)
+{
+	switch (node->wish) {
+	case EXPAND_WANTS_DOMAIN:
+		node->key = (struct directory_key){DIRECTORY_DOMAIN, node->domain};
+		break;
+	case EXPAND_WANTS_ADDRESS:
+		node->key = (struct directory_key){DIRECTORY_ADDRESS, node->address};
+		break;
+	case EXPAND_WANTS_USERS_ADDRESS:
+		node->key = address_key(expansion, node->user, node->domain);
+		break;
+	case EXPAND_WANTS_CATCH_ALL:
+		node->key = address_key(expansion, str_slice("", 0), node->domain);
+		break;
+	case EXPAND_WANTS_USER:
+		node->key = (struct directory_key){DIRECTORY_USER, node->wanted};
+		break;
+	case EXPAND_WANTS_SERVER:
+		node->key = (struct directory_key){DIRECTORY_SERVER, node->wanted};
+		break;
+	case EXPAND_DONE:
+		break;
+	}
+}
+
+/* A mailbox at what the domain says, told ADDRESS. */
+static void deliver_by_domain(struct expansion *expansion, struct expand_node *node,
+			      struct str address)
+{
+	if (node->facts.kind == EXPAND_RELAY)
+		expand_result(expansion, node, "remote", address);
+	else if (node->facts.service.length == 0)
+		expand_refuse(expansion, node, "4.3.5",
+			      "Domain " STR_FORMAT " names no service for its mailboxes",
+			      STR_ARGUMENTS(node->domain));
+	else
+		expand_deliver(expansion, node, node->facts.service, address, false);
+}
+
+/* With EXTENSION where the record is not of the address itself. */
+static void take_mailbox(struct expansion *expansion, struct expand_node *node,
+			 const struct directory_record *record, struct str extension)
+{
+	struct str service = directory_record_field(record, "service");
+	struct str user = directory_record_field(record, "user");
+	struct str mailbox = directory_record_field(record, "mailbox");
+	struct str told = node->shown;
+
+	if (mailbox.length > 0)
+		told = expand_address_extend(expansion->arena, copy(expansion, mailbox), extension);
+	if (told.length == 0) {
+		expand_refuse(expansion, node, "5.1.3", "The address is too long");
+	} else if (service.length > 0) {
+		expand_deliver(expansion, node, service, told, false);
+	} else if (user.length > 0) {
+		node->told = told;
+		node->wanted = copy(expansion, user);
+		node->wish = EXPAND_WANTS_USER;
+	} else {
+		deliver_by_domain(expansion, node, told);
+	}
+}
+
+static void take_forward(struct expansion *expansion, struct expand_node *node,
+			 const struct directory_record *record)
+{
+	node->wish = EXPAND_DONE;
+	for (size_t i = 0; i < record->field_count; i++) {
+		struct str target = record->fields[i].value;
+
+		if (!str_equal(record->fields[i].name, STR("target")))
+			continue;
+		if (str_equal(target, record->key.name)) {
+			struct expand_node *own = expand_add_leaf(expansion, node);
+
+			own->shown = copy(expansion, target);
+			own->domain = node->domain;
+			own->facts = node->facts;
+			deliver_by_domain(expansion, own, own->shown);
+		} else {
+			expand_add_child(expansion, node, copy(expansion, target));
+		}
+	}
+}
+
+static void take_alias(struct expansion *expansion, struct expand_node *node,
+		       const struct directory_record *record, struct str extension)
+{
+	struct str target = copy(expansion, directory_record_field(record, "target"));
+
+	node->wish = EXPAND_DONE;
+	target = expand_address_extend(expansion->arena, target, extension);
+	if (target.length == 0)
+		expand_refuse(expansion, node, "5.1.3", "The address is too long");
+	else
+		expand_add_child(expansion, node, target);
+}
+
+static void take_list(struct expansion *expansion, struct expand_node *node,
+		      const struct directory_record *record)
+{
+	struct str verp = directory_record_field(record, "verp");
+	struct buffer rest = {0};
+
+	buffer_append_format(&rest, STR_FORMAT " owner " STR_FORMAT "%s",
+			     STR_ARGUMENTS(record->key.name),
+			     STR_ARGUMENTS(directory_record_field(record, "owner")),
+			     str_equal(verp, STR("yes")) ? " verp yes" : "");
+	expand_result(expansion, node, "list", buffer_view(&rest));
+	buffer_clear(&rest);
+}
+
+static void take_refusal(struct expansion *expansion, struct expand_node *node,
+			 const struct directory_record *record)
+{
+	struct str status = directory_record_field(record, "status");
+	struct str text = directory_record_field(record, "text");
+	char code[16] = "5.7.1";
+
+	if (status.length > 0 && status.length < sizeof code) {
+		memcpy(code, status.data, status.length);
+		code[status.length] = '\0';
+	}
+	expand_refuse(expansion, node, code, STR_FORMAT, STR_ARGUMENTS(text));
+}
+
+static void take_record(struct expansion *expansion, struct expand_node *node,
+			const struct directory_record *record, struct str extension)
+{
+	struct str kind = directory_record_field(record, "kind");
+
+	if (str_equal(kind, STR("mailbox")))
+		take_mailbox(expansion, node, record, extension);
+	else if (str_equal(kind, STR("forward")))
+		take_forward(expansion, node, record);
+	else if (str_equal(kind, STR("alias")))
+		take_alias(expansion, node, record, extension);
+	else if (str_equal(kind, STR("list")))
+		take_list(expansion, node, record);
+	else if (str_equal(kind, STR("program")))
+		expand_deliver(expansion, node, directory_record_field(record, "service"),
+			       node->shown, true);
+	else
+		take_refusal(expansion, node, record);
+}
+
+static bool is_refusal(const struct directory_record *record)
+{
+	return str_equal(directory_record_field(record, "kind"), STR("refused"));
+}
+
+static bool is_configured(const struct expand_node *node, struct str local)
+{
+	const struct config_domain *domain = node->facts.configured;
+
+	return domain != NULL && domain->address_count > 0 && config_domain_has(domain, local);
+}
+
+static void take_address(struct expansion *expansion, struct expand_node *node,
+			 const struct directory_record *record)
+{
+	if (record != NULL)
+		take_record(expansion, node, record, str_slice("", 0));
+	else if (is_configured(node, node->local))
+		deliver_by_domain(expansion, node, node->shown);
+	else
+		node->wish = node->extension.length > 0 ? EXPAND_WANTS_USERS_ADDRESS
+							: EXPAND_WANTS_CATCH_ALL;
+}
+
+static void take_users_address(struct expansion *expansion, struct expand_node *node,
+			       const struct directory_record *record)
+{
+	if (record != NULL)
+		take_record(expansion, node, record, node->extension);
+	else if (is_configured(node, node->user))
+		deliver_by_domain(expansion, node, node->shown);
+	else
+		node->wish = EXPAND_WANTS_CATCH_ALL;
+}
+
+static void take_catch_all(struct expansion *expansion, struct expand_node *node,
+			   const struct directory_record *record)
+{
+	const struct config_domain *configured = node->facts.configured;
+	bool is_postmaster = node->facts.kind == EXPAND_LOCAL && expand_is_postmaster(node->user);
+
+	/* a domain may refuse all others, but not its postmaster */
+	if (record != NULL && !(is_postmaster && is_refusal(record)))
+		take_record(expansion, node, record, node->extension);
+	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
+		 (configured != NULL && configured->address_count == 0))
+		deliver_by_domain(expansion, node, node->shown);
+	else
+		expand_refuse(expansion, node, "5.1.1", "No such user here");
+}
+
+static void take_user(struct expansion *expansion, struct expand_node *node,
+		      const struct directory_record *record)
+{
+	struct str server;
+
+	if (record == NULL) {
+		expand_refuse(expansion, node, "4.3.5",
+			      "The directory has no user \"" STR_FORMAT "\", whose mailbox it is",
+			      STR_ARGUMENTS(node->wanted));
+		return;
+	}
+	server = directory_record_field(record, "server");
+	if (server.length == 0) {
+		deliver_by_domain(expansion, node, node->told);
+		return;
+	}
+	node->wanted = copy(expansion, server);
+	node->wish = EXPAND_WANTS_SERVER;
+}
+
+static void take_server(struct expansion *expansion, struct expand_node *node,
+			const struct directory_record *record)
+{
+	if (record == NULL)
+		expand_refuse(expansion, node, "4.3.5",
+			      "The directory has no server \"" STR_FORMAT
+			      "\", where the mailbox is",
+			      STR_ARGUMENTS(node->wanted));
+	else
+		expand_deliver(expansion, node, directory_record_field(record, "service"),
+			       node->told, false);
+}
+
+void expand_node_take(struct expansion *expansion, struct expand_node *node,
+		      const struct directory_record *record)
+{
+	switch (node->wish) {
+	case EXPAND_WANTS_DOMAIN:
+		expand_node_take_domain(expansion, node, record);
+		break;
+	case EXPAND_WANTS_ADDRESS:
+		take_address(expansion, node, record);
+		break;
+	case EXPAND_WANTS_USERS_ADDRESS:
+		take_users_address(expansion, node, record);
+		break;
+	case EXPAND_WANTS_CATCH_ALL:
+		take_catch_all(expansion, node, record);
+		break;
+	case EXPAND_WANTS_USER:
+		take_user(expansion, node, record);
+		break;
+	case EXPAND_WANTS_SERVER:
+		take_server(expansion, node, record);
+		break;
+	case EXPAND_DONE:
+		break;
+	}
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: ISC
+/* The finished graph, depth first: results in the order of targets, loops found. */
+#include "directory/expand/internal.h"
+#include <string.h>
+
+enum {
+	LOOP_TEXT_MAX = 300, /* bytes of its addresses; what is between is left out */
+	RESULTS_FIRST = 8,   /* room, a power of two */
+};
+
+struct seen { /* a result */
+	UT_hash_handle hh;
+};
+
+struct walk {
+	struct expansion *expansion;
+	struct expand_node *path[DIRECTORY_DEPTH_MAX + 1]; /* from the root */
+	struct seen *seen;
+	bool has_several; /* paths from the root */
+};
+
+/* Room for one more: the array doubles in the arena, so N results cost O(N). */
+static void append(struct expansion *expansion, struct str result)
+{
+	size_t count = expansion->result_count;
+	struct str *grown;
+
+	if (count >= RESULTS_FIRST ? (count & (count - 1)) == 0 : count == 0) {
+		grown = arena_alloc(expansion->arena,
+				    (count == 0 ? RESULTS_FIRST : 2 * count) * sizeof *grown);
+		if (count > 0)
+			memcpy(grown, expansion->results, count * sizeof *grown);
+		expansion->results = grown;
+	}
+	expansion->results[expansion->result_count++] = result;
+}
+
+static bool is_seen(struct walk *walk, struct str result)
+{
+	struct seen *seen;
+
+	HASH_FIND(hh, walk->seen, result.data, result.length, seen);
+	if (seen != NULL)
+		return true;
+	seen = arena_alloc(walk->expansion->arena, sizeof *seen);
+	HASH_ADD_KEYPTR(hh, walk->seen, result.data, result.length, seen);
+	return false;
+}
+
+static void emit(struct walk *walk, struct str result)
+{
+	struct expansion *expansion = walk->expansion;
+
+	/* a chain of aliases has one result, and needs no table */
+	if (walk->has_several && is_seen(walk, result))
+		return;
+	if (expansion->result_count == DIRECTORY_TARGETS_MAX)
+		expansion->is_too_big = true;
+	else
+		append(expansion, result);
+}
+
+/* Ends NODE with a refusal of our own. */
+static void emit_refusal(struct walk *walk, const struct expand_node *node, const char *text)
+{
+	struct expand_node end = {.shown = node->shown};
+
+	expand_refuse(walk->expansion, &end, "5.4.6", "%s", text);
+	emit(walk, end.result);
+}
+
+static void append_step(struct buffer *out, struct str address)
+{
+	if (out->length > 0)
+		buffer_append_string(out, " > ");
+	buffer_append_str(out, address);
+}
+
+/* NODE, at LENGTH of the path, is on it already: a@d > b@d > a@d. */
+static void emit_loop(struct walk *walk, const struct expand_node *node, size_t length)
+{
+	struct buffer steps = {0};
+	struct buffer text = {0};
+	size_t first = length;
+
+	while (walk->path[--first] != node)
+		;
+	for (size_t i = first; i < length; i++) {
+		if (steps.length + walk->path[i]->address.length > LOOP_TEXT_MAX) {
+			append_step(&steps, STR("..."));
+			break;
+		}
+		append_step(&steps, walk->path[i]->address);
+	}
+	append_step(&steps, node->address);
+	buffer_append_format(&text, "The address leads to itself: " STR_FORMAT,
+			     STR_ARGUMENTS(buffer_view(&steps)));
+	buffer_append_byte(&text, '\0');
+	emit_refusal(walk, node, buffer_data(&text));
+	buffer_clear(&steps);
+	buffer_clear(&text);
+}
+
+/* LENGTH: steps to NODE. */
+static void visit(struct walk *walk, struct expand_node *node, size_t length)
+{
+	if (node->is_on_path) {
+		emit_loop(walk, node, length);
+		return;
+	}
+	if (node->is_walked)
+		return;
+	if (node->result.length > 0) {
+		node->is_walked = true;
+		emit(walk, node->result);
+		return;
+	}
+	if (length >= DIRECTORY_DEPTH_MAX) {
+		emit_refusal(walk, node, "The address is more steps away than are allowed");
+		return;
+	}
+	node->is_on_path = true;
+	walk->path[length] = node;
+	walk->has_several |= node->child_count > 1;
+	for (size_t i = 0; i < node->child_count && !walk->expansion->is_too_big; i++)
+		visit(walk, node->children[i], length + 1);
+	node->is_on_path = false;
+	node->is_walked = true;
+}
+
+static void add_dependencies(struct expansion *expansion)
+{
+	for (size_t i = 0; i < expansion->dependency_count; i++) {
+		const struct directory_key *key = &expansion->dependencies[i];
+		const char *table = directory_table_name(key->table);
+		size_t length = strlen(table);
+		char *line = arena_alloc(expansion->arena, 4 + length + key->name.length);
+
+		memcpy(line, "on ", 3);
+		memcpy(line + 3, table, length);
+		line[3 + length] = ' ';
+		memcpy(line + 4 + length, key->name.data, key->name.length);
+		append(expansion, str_slice(line, 4 + length + key->name.length));
+	}
+}
+
+void expand_walk(struct expansion *expansion)
+{
+	struct walk walk = {.expansion = expansion};
+
+	expansion->result_count = 0;
+	if (!expansion->is_too_big)
+		visit(&walk, expansion->root, 0);
+	HASH_CLEAR(hh, walk.seen);
+	if (expansion->is_too_big) {
+		expansion->result_count = 0;
+		expansion->is_too_big = false;
+		walk.has_several = false;
+		emit_refusal(&walk, expansion->root,
+			     "The address becomes more others than are allowed");
+	}
+	if (expansion->dependency_count <= DIRECTORY_DEPENDENCIES_MAX)
+		add_dependencies(expansion);
+	else
+		expansion->is_kept = false;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: ISC
+/* directory/lookup/internal.h - between the parts of directory/. */
+#ifndef DIRECTORY_LOOKUP_INTERNAL_H
+#define DIRECTORY_LOOKUP_INTERNAL_H
+
+#include "directory/lookup/lookup.h"
+
+/* Answers from the domains of the configuration (static.c). RESULT is empty and
+ * has its arena. */
+void directory_static_lookup(const struct config *config, struct str address,
+			     struct directory_result *result);
+
+/* Adds a target, its texts copied; DIRECTORY_REFUSED 5.4.6 once there are too
+ * many. */
+void directory_result_add(struct directory_result *result, const struct directory_target *target);
+
+/* read.c: what a server said, of the table "route", into RESULT, which is empty and has its
+ * arena. What makes no sense, or names a service that CONFIG lacks, is logged, and the
+ * answer UNKNOWN. */
+void directory_read_route(const struct config *config, const struct directory_answer_text *answer,
+			  struct directory_result *result);
+/* The page of members in ANSWER, whose keys begin with PREFIX; MEMBERS_OUT has room for as
+ * many as it has results. False: it is none. */
+MUST_CHECK bool directory_read_members(const struct directory_answer_text *answer,
+				       struct str prefix, struct str *members_out,
+				       size_t *count_out);
+/* No answer: why, as a verdict of class WAIT. */
+void directory_read_error(const struct directory_answer_text *answer, struct mail_verdict *verdict);
+
+#endif

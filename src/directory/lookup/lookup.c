@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: ISC
+#include "directory/lookup/lookup.h"
+#include "base/buffer.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "directory/lookup/internal.h"
+#include "mail/localpart.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* For a server that is silent; one that is gone is not waited for. */
+static const int64_t PATIENCE_US = DIRECTORY_PATIENCE_US;
+/* Between two looks at a directory that does not answer; longer when it turns out that it
+ * answers us, but not those for whom we look. */
+static const int64_t LOOK_US = SECOND_US / 10;
+static const int64_t LOOK_MAX_US = 10 * SECOND_US;
+static const int64_t SOON_US = 2 * SECOND_US;
+
+struct directory {
+	struct os_loop *loop;
+	const struct config *config;
+	char *server;
+	struct directory_client *client; /* NULL before there was a section */
+	struct directory_question look;
+	struct os_timer *look_timer;
+	int64_t look_delay_us;
+	int64_t back_at_us;          /* when somebody was last told that it answers */
+	void (*back)(void *context); /* NULL: nobody asks */
+	void *back_context;
+};
+
+bool directory_is_served(const struct directory *directory)
+{
+	return directory->config->directory.backend != CONFIG_BACKEND_NONE;
+}
+
+/* --- what becomes of an address --- */
+
+static void on_answer(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_request *request = context;
+	struct directory_result result = {.arena = arena_new()};
+
+	directory_read_route(request->directory->config, answer, &result);
+	request->directory = NULL;
+	request->found(request->context, &result);
+	arena_free(result.arena);
+}
+
+static void answer_from_configuration(const struct directory *directory, struct str address,
+				      directory_found *found, void *context)
+{
+	struct directory_result result = {.arena = arena_new()};
+
+	directory_static_lookup(directory->config, address, &result);
+	found(context, &result);
+	arena_free(result.arena);
+}
+
+void directory_lookup(struct directory *directory, struct str address, directory_found *found,
+		      void *context, struct directory_request *request)
+{
+	if (!directory_is_served(directory)) {
+		answer_from_configuration(directory, address, found, context);
+		return;
+	}
+	if (request->directory != NULL)
+		panic("a directory request is made twice");
+	*request = (struct directory_request){
+		.found = found,
+		.context = context,
+		.directory = directory,
+		.question = {.answered = on_answer, .context = request},
+	};
+	directory_client_get(directory->client, "route", address, PATIENCE_US, &request->question);
+}
+
+void directory_request_cancel(struct directory_request *request)
+{
+	if (request->directory == NULL)
+		return;
+	directory_question_cancel(request->directory->client, &request->question);
+	request->directory = NULL;
+}
+
+/* --- members of lists --- */
+
+static void on_page(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_members_request *request = context;
+	struct str *members = memory_alloc((answer->result_count + 1) * sizeof *members);
+	struct directory_members page = {.members = members};
+
+	request->directory = NULL;
+	page.is_known =
+		answer->error == DIRECTORY_ERROR_NONE &&
+		directory_read_members(answer, buffer_view(&request->prefix), members, &page.count);
+	buffer_clear(&request->prefix);
+	page.is_end = page.count < DIRECTORY_LIST_MAX;
+	if (!page.is_known)
+		directory_read_error(answer, &page.verdict);
+	request->listed(request->context, &page);
+	free(members);
+}
+
+void directory_list_members(struct directory *directory, struct str list, struct str after,
+			    void (*listed)(void *context, const struct directory_members *members),
+			    void *context, struct directory_members_request *request)
+{
+	struct mail_parts parts = mail_parts_of(list);
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	if (request->directory != NULL)
+		panic("a directory request is made twice");
+	if (!directory_is_served(directory)) {
+		listed(context, &(struct directory_members){.is_known = true, .is_end = true});
+		return;
+	}
+	*request = (struct directory_members_request){
+		.listed = listed,
+		.context = context,
+		.directory = directory,
+		.question = {.answered = on_page, .context = request},
+	};
+	mail_local_unquote(parts.local, &request->prefix);
+	buffer_append_byte(&request->prefix, '@');
+	buffer_append_str(&request->prefix, parts.domain);
+	buffer_append_byte(&request->prefix, ' ');
+	if (after.length > 0) {
+		buffer_append_str(&key, buffer_view(&request->prefix));
+		buffer_append_str(&key, after);
+	}
+	directory_client_list(directory->client, "member", buffer_view(&request->prefix),
+			      buffer_view(&key), DIRECTORY_LIST_MAX, &request->question);
+}
+
+void directory_members_cancel(struct directory_members_request *request)
+{
+	if (request->directory == NULL)
+		return;
+	directory_question_cancel(request->directory->client, &request->question);
+	request->directory = NULL;
+	buffer_clear(&request->prefix);
+}
+
+/* --- whether it answers --- */
+
+static void tell_back(struct directory *directory)
+{
+	void (*back)(void *context) = directory->back;
+
+	directory->back = NULL;
+	if (back == NULL)
+		return;
+	directory->back_at_us = os_clock_monotonic_us();
+	back(directory->back_context);
+}
+
+static void on_look(void *context, const struct directory_answer_text *answer)
+{
+	struct directory *directory = context;
+
+	if (answer->error == DIRECTORY_ERROR_LATER)
+		os_timer_start(directory->look_timer, LOOK_US);
+	else
+		tell_back(directory);
+}
+
+/* No server keeps answers of this kind, so it tells whether the data can be read. */
+static void look(void *context)
+{
+	struct directory *directory = context;
+
+	if (!directory_is_served(directory)) {
+		tell_back(directory);
+		return;
+	}
+	if (directory->back == NULL || directory->look.private != NULL)
+		return;
+	directory->look = (struct directory_question){.answered = on_look, .context = directory};
+	directory_client_list(directory->client, "domain", STR(""), STR(""), 1, &directory->look);
+}
+
+void directory_await(struct directory *directory, void (*back)(void *context), void *context)
+{
+	int64_t now_us = os_clock_monotonic_us();
+
+	if (directory->back != NULL)
+		return;
+	directory->back = back;
+	directory->back_context = context;
+	if (now_us - directory->back_at_us > SOON_US + directory->look_delay_us)
+		directory->look_delay_us = LOOK_US;
+	else if (directory->look_delay_us < LOOK_MAX_US)
+		directory->look_delay_us *= 2;
+	os_timer_start(directory->look_timer, directory->look_delay_us);
+}
+
+/* A server was connected to, or lost. */
+static void on_state(void *context, bool is_up)
+{
+	struct directory *directory = context;
+
+	if (is_up && os_timer_is_running(directory->look_timer) &&
+	    directory->look_delay_us == LOOK_US)
+		os_timer_start(directory->look_timer, 0);
+}
+
+static const struct directory_client_handler client_handler = {on_state};
+
+/* --- life --- */
+
+void directory_configure(struct directory *directory, const struct config *config)
+{
+	const char *servers[] = {directory->server};
+
+	directory->config = config;
+	if (directory_is_served(directory) && directory->client == NULL)
+		directory->client = directory_client_new(directory->loop, servers, 1, NULL,
+							 &client_handler, directory);
+}
+
+struct directory *directory_new(struct os_loop *loop, const struct config *config, const char *path)
+{
+	struct directory *directory = memory_alloc_zero(1, sizeof *directory);
+	struct buffer server CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&server, "unix:%s", path);
+	buffer_append_byte(&server, '\0');
+	directory->loop = loop;
+	directory->server = memory_copy_string(buffer_data(&server));
+	directory->look_timer = os_timer_new(loop, look, directory);
+	directory->look_delay_us = LOOK_US;
+	directory->back_at_us = INT64_MIN / 2;
+	directory_configure(directory, config);
+	return directory;
+}
+
+void directory_free(struct directory *directory)
+{
+	if (directory == NULL)
+		return;
+	if (directory->look.private != NULL)
+		directory_question_cancel(directory->client, &directory->look);
+	if (directory->client != NULL)
+		directory_client_free(directory->client);
+	os_timer_free(directory->look_timer);
+	free(directory->server);
+	free(directory);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: ISC
+/* An answer's targets, and what it means for a recipient. */
+#include "directory/lookup/internal.h"
+#include <string.h>
+
+/* Room for one more: the array doubles in the arena, so N targets cost O(N). */
+static void make_room(struct directory_result *result)
+{
+	size_t count = result->target_count;
+	struct directory_target *grown;
+
+	if ((count & (count - 1)) != 0)
+		return;
+	grown = arena_alloc(result->arena, (count == 0 ? 1 : 2 * count) * sizeof *grown);
+	if (count > 0)
+		memcpy(grown, result->targets, count * sizeof *grown);
+	result->targets = grown;
+}
+
+void directory_result_add(struct directory_result *result, const struct directory_target *target)
+{
+	struct directory_target *added;
+
+	if (result->target_count == DIRECTORY_TARGETS_MAX) {
+		result->answer = DIRECTORY_REFUSED;
+		mail_verdict_set(&result->verdict, "5.4.6",
+				 "The address becomes more than %d others", DIRECTORY_TARGETS_MAX);
+		return;
+	}
+	make_room(result);
+	added = &result->targets[result->target_count++];
+	*added = *target;
+	added->service = arena_copy_str(result->arena, target->service);
+	added->address = arena_copy_str(result->arena, target->address);
+}
+
+const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
+				      struct mail_verdict *verdict)
+{
+	const char *text = mail_status_public_text(str_from(result->verdict.status));
+
+	*verdict = result->verdict;
+	if (result->answer == DIRECTORY_NOT_LOCAL && !client_may_relay)
+		mail_verdict_set(verdict, "5.7.1", "Relaying denied");
+	if (text == NULL)
+		return NULL;
+	mail_verdict_set(verdict, result->verdict.status, "%s", text);
+	return result->verdict.text;
+}

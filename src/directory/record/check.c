@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: ISC
+/* Whether a record is one: its key, its kind, and each field by the rules of its table. */
+#include "directory/record/key.h"
+#include "directory/record/rules.h"
+#include "mail/text.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 100 }; /* bytes of a value within a reason */
+
+struct check {
+	const struct directory_record *input;
+	struct arena *arena;
+	struct str kind; /* empty: the table has none */
+	struct directory_field *fields;
+	size_t field_count;
+	struct buffer scratch;
+	struct buffer reason; /* why not */
+};
+
+/* TEXT as a reason shows it: one line, cut. */
+static void show(struct check *check, struct str text)
+{
+	buffer_append_byte(&check->reason, '"');
+	mail_text_append(&check->reason,
+			 str_slice(text.data, text.length < SHOWN_MAX ? text.length : SHOWN_MAX),
+			 MAIL_TEXT_8BIT);
+	buffer_append_string(&check->reason, text.length > SHOWN_MAX ? "...\"" : "\"");
+}
+
+/* WHAT "FOUND", in the reason. */
+static int say_found(struct check *check, const char *what, struct str found)
+{
+	buffer_append_string(&check->reason, what);
+	buffer_append_byte(&check->reason, ' ');
+	show(check, found);
+	return -EINVAL;
+}
+
+static int refuse(struct check *check, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static int refuse(struct check *check, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	buffer_append_format_list(&check->reason, format, arguments);
+	va_end(arguments);
+	return -EINVAL;
+}
+
+static bool applies(const struct check *check, const struct directory_rule *rule)
+{
+	return rule->table == check->input->key.table && rule->name != NULL &&
+	       (rule->kind == NULL || str_equal(str_from(rule->kind), check->kind));
+}
+
+/* Lists what rules say of the table: names of fields of our kind, or the kinds. */
+static void append_allowed(struct check *check, bool is_kinds)
+{
+	const char *before = "; allowed: ";
+	const char *last = "";
+
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+		const char *word = is_kinds ? rule->kind : rule->name;
+
+		if (is_kinds ? rule->table != check->input->key.table : !applies(check, rule))
+			continue;
+		if (word == NULL || strcmp(word, last) == 0)
+			continue;
+		buffer_append_format(&check->reason, "%s%s", before, word);
+		before = ", ";
+		last = word;
+	}
+	if (last[0] == '\0')
+		buffer_append_string(&check->reason, "; there are no fields");
+}
+
+static int check_key(struct check *check, struct str *key_out)
+{
+	static const char *const allowed[DIRECTORY_TABLES] = {
+		[DIRECTORY_DOMAIN] = "a domain",
+		[DIRECTORY_ADDRESS] = "LOCAL@DOMAIN or @DOMAIN",
+		[DIRECTORY_MEMBER] = "two addresses with a space between, LIST and MEMBER",
+		[DIRECTORY_USER] = "a local part or an address",
+		[DIRECTORY_SERVER] = "a local part or an address",
+	};
+	const struct directory_key *key = &check->input->key;
+
+	if (key->table == DIRECTORY_NO_TABLE || key->table >= DIRECTORY_TABLES)
+		return refuse(check, "there is no such table; allowed: domain, address, member, "
+				     "user, server");
+	buffer_reset(&check->scratch);
+	if (directory_key_normalize(key->table, key->name, &check->scratch) < 0) {
+		(void)say_found(check, "the key", key->name);
+		return refuse(check, " is none of table %s; allowed: %s",
+			      directory_table_name(key->table), allowed[key->table]);
+	}
+	*key_out = arena_copy_str(check->arena, buffer_view(&check->scratch));
+	return 0;
+}
+
+static bool has_kinds(enum directory_table table)
+{
+	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
+}
+
+static int check_kind(struct check *check)
+{
+	struct str kind = directory_record_field(check->input, "kind");
+
+	if (!has_kinds(check->input->key.table))
+		return 0;
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (directory_rules[i].table == check->input->key.table &&
+		    directory_rules[i].kind != NULL &&
+		    str_equal(str_from(directory_rules[i].kind), kind)) {
+			check->kind = kind;
+			return 0;
+		}
+	if (kind.length == 0)
+		(void)refuse(check, "field kind is missing");
+	else
+		(void)say_found(check, "field kind is", kind);
+	append_allowed(check, true);
+	return -EINVAL;
+}
+
+static int check_names(struct check *check)
+{
+	const struct directory_record *input = check->input;
+
+	if (input->field_count > DIRECTORY_FIELDS_MAX)
+		return refuse(check, "there are %zu fields; allowed: at most %d",
+			      input->field_count, DIRECTORY_FIELDS_MAX);
+	for (size_t i = 0; i < input->field_count; i++) {
+		bool is_known = false;
+
+		for (size_t j = 0; !is_known && j < directory_rule_count; j++)
+			is_known =
+				applies(check, &directory_rules[j]) &&
+				str_equal(str_from(directory_rules[j].name), input->fields[i].name);
+		if (is_known)
+			continue;
+		(void)say_found(check, "there is no field", input->fields[i].name);
+		if (check->kind.length > 0)
+			(void)refuse(check, " of kind " STR_FORMAT, STR_ARGUMENTS(check->kind));
+		append_allowed(check, false);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int take_value(struct check *check, const struct directory_rule *rule, struct str value)
+{
+	struct directory_field *field = &check->fields[check->field_count];
+	int error = value.length > DIRECTORY_FIELD_MAX ? -EINVAL : 0;
+
+	buffer_reset(&check->scratch);
+	if (rule->value == DIRECTORY_VALUE_KIND)
+		buffer_append_str(&check->scratch, value);
+	else if (error == 0)
+		error = directory_value_normalize(rule->value, value, &check->scratch);
+	if (error < 0) {
+		(void)refuse(check, "field %s", rule->name);
+		(void)say_found(check, " is", value);
+		return refuse(check, "; allowed: %s", directory_value_allowed(rule->value));
+	}
+	field->name = str_from(rule->name);
+	field->value = arena_copy_str(check->arena, buffer_view(&check->scratch));
+	check->field_count++;
+	return 0;
+}
+
+static int check_rule(struct check *check, const struct directory_rule *rule)
+{
+	const struct directory_record *input = check->input;
+	size_t count = 0;
+
+	for (size_t i = 0; i < input->field_count; i++) {
+		if (!str_equal(str_from(rule->name), input->fields[i].name))
+			continue;
+		if (++count > 1 && !(rule->flags & DIRECTORY_RULE_SEVERAL))
+			return refuse(check, "field %s comes again; allowed: once", rule->name);
+		if (take_value(check, rule, input->fields[i].value) < 0)
+			return -EINVAL;
+	}
+	if (count == 0 && (rule->flags & DIRECTORY_RULE_REQUIRED))
+		return refuse(check, "field %s is missing; allowed: %s", rule->name,
+			      directory_value_allowed(rule->value));
+	return 0;
+}
+
+/* What no field can say by itself. */
+static int check_whole(struct check *check, const struct directory_record *record)
+{
+	struct str target = directory_record_field(record, "target");
+	struct str list;
+	struct str member;
+
+	if (str_equal(check->kind, STR("alias")) && str_equal(target, record->key.name))
+		return refuse(check, "field target is the record's own key; allowed: another");
+	if (str_equal(check->kind, STR("list")) && record->key.name.data[0] == '@')
+		return refuse(check, "field kind is \"list\" for a whole domain; allowed: a list "
+				     "with an address of its own");
+	if (directory_record_field(record, "service").length > 0 &&
+	    directory_record_field(record, "user").length > 0)
+		return refuse(check,
+			      "there are both fields service and user; allowed: one of them");
+	if (record->key.table != DIRECTORY_MEMBER)
+		return 0;
+	directory_key_member(record->key.name, &list, &member);
+	if (str_equal(list, member))
+		return refuse(check, "the list is its own member; allowed: another address");
+	return 0;
+}
+
+static int check_all(struct check *check, struct directory_record *record_out)
+{
+	struct directory_record record = {.key.table = check->input->key.table};
+
+	if (check_key(check, &record.key.name) < 0 || check_kind(check) < 0 ||
+	    check_names(check) < 0)
+		return -EINVAL;
+	check->fields =
+		arena_alloc(check->arena, check->input->field_count * sizeof *check->fields);
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (applies(check, &directory_rules[i]) &&
+		    check_rule(check, &directory_rules[i]) < 0)
+			return -EINVAL;
+	record.fields = check->fields;
+	record.field_count = check->field_count;
+	if (check_whole(check, &record) < 0)
+		return -EINVAL;
+	*record_out = record;
+	return 0;
+}
+
+int directory_record_check(const struct directory_record *input, struct arena *arena,
+			   struct directory_record *record_out, const char **reason_out)
+{
+	struct check check = {.input = input, .arena = arena};
+	int error = check_all(&check, record_out);
+
+	if (error < 0)
+		*reason_out = arena_copy(arena, buffer_view(&check.reason));
+	buffer_clear(&check.scratch);
+	buffer_clear(&check.reason);
+	return error;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: ISC
+/* The short way for records that were checked when they were put: backends read nothing else,
+ * but cannot know. */
+#include "directory/record/key.h"
+#include "directory/record/rules.h"
+#include <string.h>
+
+/* A form that has the same bytes. */
+static bool is_value(enum directory_value value, struct str text, struct buffer *scratch)
+{
+	if (text.length > DIRECTORY_FIELD_MAX)
+		return false;
+	buffer_reset(scratch);
+	return directory_value_normalize(value, text, scratch) == 0 &&
+	       str_equal(buffer_view(scratch), text);
+}
+
+static bool is_key(const struct directory_key *key, struct buffer *scratch)
+{
+	struct str list;
+	struct str member;
+
+	buffer_reset(scratch);
+	if (directory_key_normalize(key->table, key->name, scratch) < 0 ||
+	    !str_equal(buffer_view(scratch), key->name))
+		return false;
+	if (key->table != DIRECTORY_MEMBER)
+		return true;
+	directory_key_member(key->name, &list, &member);
+	return !str_equal(list, member);
+}
+
+/* The kind by which rules apply; NULL: the table has none, or the record none that is known. */
+static const char *kind_of(const struct directory_record *record)
+{
+	if (record->field_count == 0 || !str_equal(record->fields[0].name, STR("kind")))
+		return NULL;
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (directory_rules[i].table == record->key.table &&
+		    directory_rules[i].kind != NULL &&
+		    str_equal(str_from(directory_rules[i].kind), record->fields[0].value))
+			return directory_rules[i].kind;
+	return NULL;
+}
+
+/* Takes the fields of RULE, the next of RECORD from *NEXT on. */
+static bool take_fields(const struct directory_record *record, const struct directory_rule *rule,
+			size_t *next, struct buffer *scratch)
+{
+	size_t first = *next;
+
+	for (; *next < record->field_count; ++*next) {
+		const struct directory_field *field = &record->fields[*next];
+
+		if (!str_equal(field->name, str_from(rule->name)))
+			break;
+		if (rule->value != DIRECTORY_VALUE_KIND &&
+		    !is_value(rule->value, field->value, scratch))
+			return false;
+	}
+	if (*next == first)
+		return !(rule->flags & DIRECTORY_RULE_REQUIRED);
+	return *next == first + 1 || (rule->flags & DIRECTORY_RULE_SEVERAL);
+}
+
+static bool are_fields(const struct directory_record *record, struct buffer *scratch)
+{
+	bool has_kinds =
+		record->key.table == DIRECTORY_DOMAIN || record->key.table == DIRECTORY_ADDRESS;
+	const char *kind = has_kinds ? kind_of(record) : NULL;
+	size_t next = 0;
+
+	if (has_kinds && kind == NULL)
+		return false;
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+
+		if (rule->table != record->key.table || rule->name == NULL ||
+		    (rule->kind != NULL && strcmp(rule->kind, kind) != 0))
+			continue;
+		if (!take_fields(record, rule, &next, scratch))
+			return false;
+	}
+	return next == record->field_count && record->field_count <= DIRECTORY_FIELDS_MAX;
+}
+
+bool directory_record_is_in_form(const struct directory_record *record, bool is_key_in_form,
+				 struct buffer *scratch)
+{
+	struct str target;
+
+	if (record->key.table == DIRECTORY_NO_TABLE || record->key.table >= DIRECTORY_TABLES)
+		return false;
+	if (!(is_key_in_form && record->key.table != DIRECTORY_MEMBER) &&
+	    !is_key(&record->key, scratch))
+		return false;
+	if (!are_fields(record, scratch))
+		return false;
+	/* of the rules beyond one field, those that are rare are left to the long way */
+	target = directory_record_field(record, "target");
+	return !(target.length > 0 && str_equal(target, record->key.name)) &&
+	       directory_record_field(record, "owner").length == 0 &&
+	       directory_record_field(record, "user").length == 0;
+}

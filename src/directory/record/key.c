@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: ISC
+#include "directory/record/key.h"
+#include "base/utf8.h"
+#include "mail/address.h"
+#include "mail/unicode.h"
+#include <errno.h>
+#include <string.h>
+
+enum {
+	DOMAIN_MAX =
+		253, /* RFC 1035: 255 octets with the lengths of the first label and the root */
+	UNQUOTED_MAX = 4 * MAIL_LOCAL_MAX, /* bytes before normalization: it may shorten */
+};
+
+/* What a byte is in a local part or a domain. */
+enum {
+	ATOM = 1 << 0,  /* atext, RFC 5322 section 3.2.3 */
+	LABEL = 1 << 1, /* letter, digit, '-', '_' */
+};
+
+static const unsigned char CLASS[128] = {
+	['!'] = ATOM,
+	['#'] = ATOM,
+	['$'] = ATOM,
+	['%'] = ATOM,
+	['&'] = ATOM,
+	['\''] = ATOM,
+	['*'] = ATOM,
+	['+'] = ATOM,
+	['/'] = ATOM,
+	['='] = ATOM,
+	['?'] = ATOM,
+	['^'] = ATOM,
+	['`'] = ATOM,
+	['{'] = ATOM,
+	['|'] = ATOM,
+	['}'] = ATOM,
+	['~'] = ATOM,
+	['-'] = ATOM | LABEL,
+	['_'] = ATOM | LABEL,
+	['0' ... '9'] = ATOM | LABEL,
+	['A' ... 'Z'] = ATOM | LABEL,
+	['a' ... 'z'] = ATOM | LABEL,
+};
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool is_of(char c, unsigned class)
+{
+	return (unsigned char)c < sizeof CLASS && (CLASS[(unsigned char)c] & class) != 0;
+}
+
+static bool is_a_label(const char *label, size_t length)
+{
+	return length >= 4 && memcmp(label, "xn--", 4) == 0;
+}
+
+/* Lower-cases NAME into OUT while it is plain ASCII: labels of 1 to 63, none of them an
+ * A-label, which may be a wrong one. False: it is not. */
+static bool copy_plain_domain(struct str name, char *out)
+{
+	size_t label = 0; /* where it begins */
+
+	for (size_t i = 0; i <= name.length; i++) {
+		if (i == name.length || name.data[i] == '.') {
+			if (i == label || i - label > 63 || is_a_label(out + label, i - label))
+				return false;
+			label = i + 1;
+			if (i == name.length)
+				break;
+			out[i] = '.';
+		} else if (is_of(name.data[i], LABEL)) {
+			out[i] = lower(name.data[i]);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+int directory_key_domain(struct str text, struct buffer *out)
+{
+	size_t before = out->length;
+
+	if (text.length == 0)
+		return -EINVAL;
+	if (text.length <= DOMAIN_MAX &&
+	    copy_plain_domain(text, buffer_reserve(out, text.length))) {
+		buffer_commit(out, text.length);
+		return 0;
+	}
+	if (mail_unicode_domain(text, out) < 0)
+		return -EINVAL;
+	if (out->length - before > DOMAIN_MAX) {
+		buffer_truncate(out, before);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Atoms with single dots between them. False: it needs another look. */
+static bool copy_plain_local(struct str local, char *out)
+{
+	bool in_atom = false;
+
+	for (size_t i = 0; i < local.length; i++) {
+		if (local.data[i] == '.' && in_atom)
+			in_atom = false;
+		else if (is_of(local.data[i], ATOM))
+			in_atom = true;
+		else
+			return false;
+		out[i] = lower(local.data[i]);
+	}
+	return in_atom;
+}
+
+/* What LOCAL stands for, without its quotes: its length in OUT, or -EINVAL. */
+static int unquote(struct str local, char out[static UNQUOTED_MAX])
+{
+	int length = 0;
+	size_t i = 1;
+
+	for (; i < local.length && local.data[i] != '"'; i++) {
+		if (local.data[i] == '\\' && ++i == local.length)
+			return -EINVAL;
+		out[length++] = local.data[i];
+	}
+	return i + 1 == local.length ? length : -EINVAL;
+}
+
+/* Whether each byte of LOCAL may stand there without quotes, dots anywhere. */
+static bool is_unquoted(struct str local)
+{
+	for (size_t i = 0; i < local.length; i++)
+		if ((unsigned char)local.data[i] < 0x80 && local.data[i] != '.' &&
+		    !is_of(local.data[i], ATOM))
+			return false;
+	return true;
+}
+
+static bool is_dot_string(struct str local)
+{
+	bool in_atom = false;
+
+	for (size_t i = 0; i < local.length; i++) {
+		if (local.data[i] == '.' && !in_atom)
+			return false;
+		in_atom = local.data[i] != '.';
+	}
+	return in_atom && is_unquoted(local);
+}
+
+/* LOCAL, which has no quotes of its own, with those that it needs. */
+static void append_quoted(struct str local, struct buffer *out)
+{
+	if (is_dot_string(local)) {
+		buffer_append_str(out, local);
+		return;
+	}
+	buffer_append_byte(out, '"');
+	for (size_t i = 0; i < local.length; i++) {
+		if (local.data[i] == '"' || local.data[i] == '\\')
+			buffer_append_byte(out, '\\');
+		buffer_append_byte(out, local.data[i]);
+	}
+	buffer_append_byte(out, '"');
+}
+
+static int append_local(struct str local, struct buffer *out)
+{
+	char bare[UNQUOTED_MAX];
+	struct buffer form = {0};
+	size_t before = out->length;
+	int length = (int)local.length;
+	int error;
+
+	if (local.data[0] == '"')
+		length = unquote(local, bare);
+	else if (is_unquoted(local))
+		memcpy(bare, local.data, local.length);
+	else
+		length = -EINVAL;
+	if (length <= 0)
+		return -EINVAL;
+	error = mail_unicode_local(str_slice(bare, (size_t)length), &form);
+	if (error == 0)
+		append_quoted(buffer_view(&form), out);
+	buffer_clear(&form);
+	if (out->length - before > MAIL_LOCAL_MAX)
+		error = -EINVAL;
+	if (error < 0)
+		buffer_truncate(out, before);
+	return error;
+}
+
+int directory_key_local(struct str text, struct buffer *out)
+{
+	if (text.length == 0 || text.length > UNQUOTED_MAX)
+		return -EINVAL;
+	if (text.length <= MAIL_LOCAL_MAX &&
+	    copy_plain_local(text, buffer_reserve(out, text.length))) {
+		buffer_commit(out, text.length);
+		return 0;
+	}
+	return append_local(text, out);
+}
+
+int directory_key_address(struct str text, struct buffer *out)
+{
+	ptrdiff_t at = str_find_last(text, '@');
+	size_t before = out->length;
+
+	if (at < 0 || directory_key_local(str_slice(text.data, (size_t)at), out) < 0)
+		return -EINVAL;
+	buffer_append_byte(out, '@');
+	if (directory_key_domain(str_skip(text, (size_t)at + 1), out) < 0) {
+		buffer_truncate(out, before);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Where the address at the front of TEXT ends: at the first space outside of quotes. */
+static size_t address_end(struct str text)
+{
+	bool in_quotes = false;
+
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] == '\\' && in_quotes)
+			i++;
+		else if (text.data[i] == '"')
+			in_quotes = !in_quotes;
+		else if (text.data[i] == ' ' && !in_quotes)
+			return i;
+	}
+	return text.length;
+}
+
+void directory_key_member(struct str key, struct str *list_out, struct str *member_out)
+{
+	size_t end = address_end(key);
+
+	*list_out = str_slice(key.data, end);
+	*member_out = str_skip(key, end + 1);
+}
+
+static int append_member(struct str text, struct buffer *out)
+{
+	struct str list;
+	struct str member;
+	size_t before = out->length;
+
+	directory_key_member(text, &list, &member);
+	if (directory_key_address(list, out) < 0)
+		return -EINVAL;
+	buffer_append_byte(out, ' ');
+	if (directory_key_address(member, out) < 0) {
+		buffer_truncate(out, before);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int append_catch_all(struct str text, struct buffer *out)
+{
+	size_t before = out->length;
+
+	buffer_append_byte(out, '@');
+	if (directory_key_domain(str_skip(text, 1), out) < 0) {
+		buffer_truncate(out, before);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int directory_key_normalize(enum directory_table table, struct str text, struct buffer *out)
+{
+	switch (table) {
+	case DIRECTORY_DOMAIN:
+		return directory_key_domain(text, out);
+	case DIRECTORY_ADDRESS:
+		if (text.length > 0 && text.data[0] == '@')
+			return append_catch_all(text, out);
+		return directory_key_address(text, out);
+	case DIRECTORY_MEMBER:
+		return append_member(text, out);
+	case DIRECTORY_USER:
+	case DIRECTORY_SERVER:
+		if (directory_key_local(text, out) == 0)
+			return 0;
+		return directory_key_address(text, out);
+	case DIRECTORY_NO_TABLE:
+	case DIRECTORY_TABLES:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* Domains stand behind an '@' outside of quotes, or are all of the key. */
+void directory_key_display(struct str key, struct buffer *out)
+{
+	while (key.length > 0) {
+		struct str word = str_slice(key.data, address_end(key));
+		ptrdiff_t at = str_find_last(word, '@');
+		struct str domain = at < 0 ? word : str_skip(word, (size_t)at + 1);
+
+		buffer_append(out, word.data, word.length - domain.length);
+		mail_unicode_display(domain, out);
+		key = str_skip(key, word.length);
+		if (key.length > 0)
+			buffer_append_byte(out, ' ');
+		key = str_skip(key, 1);
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: ISC
+#include "directory/record/record.h"
+#include <string.h>
+
+const char *directory_table_name(enum directory_table table)
+{
+	static const char *const names[DIRECTORY_TABLES] = {
+		[DIRECTORY_NO_TABLE] = "",       [DIRECTORY_DOMAIN] = "domain",
+		[DIRECTORY_ADDRESS] = "address", [DIRECTORY_MEMBER] = "member",
+		[DIRECTORY_USER] = "user",       [DIRECTORY_SERVER] = "server",
+	};
+
+	return table < DIRECTORY_TABLES ? names[table] : "";
+}
+
+enum directory_table directory_table_find(struct str name)
+{
+	enum directory_table table = DIRECTORY_DOMAIN;
+
+	while (table < DIRECTORY_TABLES && !str_equal(str_from(directory_table_name(table)), name))
+		table++;
+	return table < DIRECTORY_TABLES ? table : DIRECTORY_NO_TABLE;
+}
+
+struct str directory_record_field(const struct directory_record *record, const char *name)
+{
+	struct str wanted = str_from(name);
+
+	for (size_t i = 0; i < record->field_count; i++)
+		if (str_equal(record->fields[i].name, wanted))
+			return record->fields[i].value;
+	return str_slice("", 0);
+}
+
+struct directory_record directory_record_copy(struct arena *arena,
+					      const struct directory_record *record)
+{
+	struct directory_field *fields = arena_alloc(arena, record->field_count * sizeof *fields);
+
+	for (size_t i = 0; i < record->field_count; i++) {
+		fields[i].name = arena_copy_str(arena, record->fields[i].name);
+		fields[i].value = arena_copy_str(arena, record->fields[i].value);
+	}
+	return (struct directory_record){
+		.key = {record->key.table, arena_copy_str(arena, record->key.name)},
+		.fields = fields,
+		.field_count = record->field_count,
+	};
+}

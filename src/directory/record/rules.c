@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: ISC
+#include "directory/record/rules.h"
+#include "base/utf8.h"
+#include "directory/record/key.h"
+#include "mail/verdict.h"
+#include <errno.h>
+#include <string.h>
+
+enum {
+	TEXT_MAX = 400, /* bytes: fits into a reply of SMTP with what stands around it */
+	SERVICE_MAX = 32,
+	SOURCE_MAX = 32,
+};
+
+#define VALUE(type) DIRECTORY_VALUE_##type
+#define REQUIRED    DIRECTORY_RULE_REQUIRED
+#define SEVERAL     DIRECTORY_RULE_SEVERAL
+
+const struct directory_rule directory_rules[] = {
+	{DIRECTORY_DOMAIN, NULL, "kind", VALUE(KIND), REQUIRED, "what the domain is to us"},
+	{DIRECTORY_DOMAIN, "local", "service", VALUE(SERVICE), 0, "where its mailboxes are"},
+	{DIRECTORY_DOMAIN, "relay", NULL, VALUE(TEXT), 0, NULL},
+	{DIRECTORY_DOMAIN, "alias", "target", VALUE(DOMAIN), REQUIRED,
+	 "the domain that it stands for"},
+	{DIRECTORY_ADDRESS, NULL, "kind", VALUE(KIND), REQUIRED, "what becomes of its mail"},
+	{DIRECTORY_ADDRESS, "mailbox", "service", VALUE(SERVICE), 0,
+	 "where the mailbox is; else the user's server says, or the domain"},
+	{DIRECTORY_ADDRESS, "mailbox", "user", VALUE(NAME), 0, "whose mailbox it is"},
+	{DIRECTORY_ADDRESS, "mailbox", "mailbox", VALUE(ADDRESS), 0,
+	 "the address that the service is told, where it is another"},
+	{DIRECTORY_ADDRESS, "forward", "target", VALUE(ADDRESS), REQUIRED | SEVERAL,
+	 "to whom; its own address: into its mailbox, too"},
+	{DIRECTORY_ADDRESS, "alias", "target", VALUE(ADDRESS), REQUIRED,
+	 "the address of ours that it stands for"},
+	{DIRECTORY_ADDRESS, "list", "owner", VALUE(ADDRESS), REQUIRED, "who hears of failures"},
+	{DIRECTORY_ADDRESS, "list", "verp", VALUE(FLAG), 0,
+	 "whether mail to each member has a sender of its own"},
+	{DIRECTORY_ADDRESS, "program", "service", VALUE(SERVICE), REQUIRED,
+	 "a service of kind pipe"},
+	{DIRECTORY_ADDRESS, "refused", "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
+	{DIRECTORY_ADDRESS, "refused", "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
+	{DIRECTORY_ADDRESS, NULL, "source", VALUE(SOURCE), 0,
+	 "what made the record and may remove it again"},
+	{DIRECTORY_USER, NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
+	{DIRECTORY_USER, NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
+	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
+	{DIRECTORY_SERVER, NULL, "service", VALUE(SERVICE), REQUIRED,
+	 "of the configuration, that delivers to the server"},
+};
+const size_t directory_rule_count = COUNT_OF(directory_rules);
+
+static int copy_if(bool is_valid, struct str text, struct buffer *out)
+{
+	if (!is_valid)
+		return -EINVAL;
+	buffer_append_str(out, text);
+	return 0;
+}
+
+static int service(struct str text, struct buffer *out)
+{
+	bool is_valid = text.length > 0 && text.length <= SERVICE_MAX;
+
+	for (size_t i = 0; is_valid && i < text.length; i++) {
+		char c = text.data[i];
+
+		is_valid = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+	}
+	return copy_if(is_valid, text, out);
+}
+
+static int name(struct str text, struct buffer *out)
+{
+	return directory_key_normalize(DIRECTORY_USER, text, out);
+}
+
+static int flag(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("yes")) || str_equal(text, STR("no")), text, out);
+}
+
+static int status(struct str text, struct buffer *out)
+{
+	return copy_if(mail_status_is_valid(text) && text.data[0] != '2', text, out);
+}
+
+static int text(struct str text, struct buffer *out)
+{
+	bool is_valid = text.length > 0 && text.length <= TEXT_MAX;
+
+	for (struct str rest = text; is_valid && rest.length > 0;
+	     rest = str_skip(rest, utf8_length(rest))) {
+		uint32_t code = utf8_code_point(rest);
+
+		is_valid = utf8_length(rest) > 0 && code >= 0x20 && (code < 0x7f || code >= 0xa0);
+	}
+	return copy_if(is_valid, text, out);
+}
+
+/* "$ID$..." of crypt(5), or "SCRAM-SHA-256$..." (RFC 5803): printable ASCII without spaces, and
+ * of crypt(5) without colons. */
+static int password(struct str text, struct buffer *out)
+{
+	bool is_crypt =
+		text.length >= 4 && text.data[0] == '$' && str_find(str_skip(text, 2), '$') >= 0;
+	bool is_valid = is_crypt || str_starts_with(text, STR("SCRAM-SHA-256$")) ||
+			str_starts_with(text, STR("SCRAM-SHA-1$"));
+
+	for (size_t i = 0; is_valid && i < text.length; i++)
+		is_valid = text.data[i] > ' ' && text.data[i] < 0x7f &&
+			   (text.data[i] != ':' || !is_crypt);
+	return copy_if(is_valid, text, out);
+}
+
+static int source(struct str text, struct buffer *out)
+{
+	bool is_valid = text.length > 0 && text.length <= SOURCE_MAX;
+
+	for (size_t i = 0; is_valid && i < text.length; i++) {
+		char c = text.data[i];
+
+		is_valid = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+	}
+	return copy_if(is_valid, text, out);
+}
+
+static const struct {
+	int (*normalize)(struct str text, struct buffer *out);
+	const char *allowed;
+} VALUES[] = {
+	[VALUE(DOMAIN)] = {directory_key_domain, "a domain"},
+	[VALUE(ADDRESS)] = {directory_key_address, "an address, LOCAL@DOMAIN"},
+	[VALUE(SERVICE)] = {service, "a service: 1 to 32 of a-z, 0-9, _ and -"},
+	[VALUE(NAME)] = {name, "a name: a local part, or an address"},
+	[VALUE(FLAG)] = {flag, "yes, no"},
+	[VALUE(STATUS)] = {status, "4.x.x or 5.x.x"},
+	[VALUE(TEXT)] = {text, "a line of text, at most 400 bytes"},
+	[VALUE(PASSWORD)] = {password, "a hash of crypt(5), or SCRAM-SHA-256$... or "
+				       "SCRAM-SHA-1$..., RFC 5803"},
+	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
+};
+
+const char *directory_value_allowed(enum directory_value value)
+{
+	return VALUES[value].allowed;
+}
+
+int directory_value_normalize(enum directory_value value, struct str text, struct buffer *out)
+{
+	return VALUES[value].normalize(text, out);
+}
+
+/* Whether an earlier rule of the same table has the name. */
+static bool is_repeated(size_t rule)
+{
+	for (size_t i = 0; i < rule; i++)
+		if (directory_rules[i].table == directory_rules[rule].table &&
+		    directory_rules[i].name != NULL &&
+		    strcmp(directory_rules[i].name, directory_rules[rule].name) == 0)
+			return true;
+	return false;
+}
+
+const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out)
+{
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+
+		if (rule->table != table || rule->name == NULL || is_repeated(i) || position-- > 0)
+			continue;
+		if (is_many_out != NULL)
+			*is_many_out = directory_table_field_is_many(table, str_from(rule->name));
+		return rule->name;
+	}
+	return NULL;
+}
+
+bool directory_table_field_is_many(enum directory_table table, struct str name)
+{
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (directory_rules[i].table == table && directory_rules[i].name != NULL &&
+		    (directory_rules[i].flags & SEVERAL) &&
+		    str_equal(name, str_from(directory_rules[i].name)))
+			return true;
+	return false;
+}
+
+static void describe_flags(const struct directory_rule *rule, struct buffer *out)
+{
+	if (rule->kind != NULL)
+		buffer_append_format(out, " (%s)", rule->kind);
+	if (rule->flags & REQUIRED)
+		buffer_append_string(out, ", required");
+	if (rule->flags & SEVERAL)
+		buffer_append_string(out, ", may come again");
+}
+
+static void describe_kinds(enum directory_table table, struct buffer *out)
+{
+	const char *before = ": ";
+	const char *last = NULL;
+
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const char *kind = directory_rules[i].kind;
+
+		if (directory_rules[i].table != table || kind == NULL ||
+		    (last != NULL && strcmp(last, kind) == 0))
+			continue;
+		buffer_append_format(out, "%s%s", before, kind);
+		before = ", ";
+		last = kind;
+	}
+}
+
+void directory_record_describe(enum directory_table table, struct buffer *out)
+{
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+
+		if (rule->table != table || rule->name == NULL)
+			continue;
+		buffer_append_string(out, rule->name);
+		describe_flags(rule, out);
+		buffer_append_format(out, ": %s", rule->meaning);
+		if (rule->value == VALUE(KIND))
+			describe_kinds(table, out);
+		else
+			buffer_append_format(out, "; %s", VALUES[rule->value].allowed);
+		buffer_append_byte(out, '\n');
+	}
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: ISC
+#include "directory/server/acceptor.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "directory/server/server.h"
+#include "directory/wire/transport_tls.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/socket.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { LINES_MAX = 10 }; /* about who was refused, a second */
+
+static const int64_t HANDSHAKE_US = 10 * SECOND_US;
+static const int64_t PAUSE_US = SECOND_US / 5;
+
+struct handshake {
+	struct directory_acceptor *acceptor;
+	struct tls_connection *connection;
+	struct os_watch *watch;
+	struct os_timer *timer;
+	char address[OS_SOCKET_TEXT_SIZE];
+	struct handshake *previous;
+	struct handshake *next;
+};
+
+struct directory_acceptor {
+	struct os_loop *loop;
+	int listening;
+	const struct tls_context *tls;
+	const struct config_directory *config;
+	directory_accepted *accepted;
+	void *context;
+	struct os_watch *watch;
+	struct os_timer *pause;
+	struct handshake *handshakes; /* oldest first */
+	size_t handshake_count;
+	int64_t second; /* in which LINE_COUNT lines were logged */
+	unsigned line_count;
+	int64_t unsaid_count; /* since the last line */
+};
+
+/* Whoever sends rubbish fast does not fill the log. */
+static void log_refusal(struct directory_acceptor *acceptor, const char *address, const char *name,
+			const char *reason)
+{
+	int64_t second = os_clock_monotonic_us() / SECOND_US;
+
+	if (second != acceptor->second)
+		acceptor->line_count = 0;
+	acceptor->second = second;
+	if (acceptor->line_count >= LINES_MAX) {
+		acceptor->unsaid_count++;
+		return;
+	}
+	acceptor->line_count++;
+	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", address), log_string("name", name),
+		  log_string("reason", reason), log_number("unsaid", acceptor->unsaid_count));
+	acceptor->unsaid_count = 0;
+}
+
+/* Frees HANDSHAKE; the connection is returned. */
+static struct tls_connection *end(struct handshake *handshake)
+{
+	struct directory_acceptor *acceptor = handshake->acceptor;
+	struct tls_connection *connection = handshake->connection;
+
+	DL_DELETE2(acceptor->handshakes, handshake, previous, next);
+	acceptor->handshake_count--;
+	os_watch_free(handshake->watch);
+	os_timer_free(handshake->timer);
+	free(handshake);
+	return connection;
+}
+
+static void refuse(struct handshake *handshake, const char *name, const char *reason)
+{
+	log_refusal(handshake->acceptor, handshake->address, name, reason);
+	tls_connection_free(end(handshake));
+}
+
+static const char *find(const struct tls_connection *connection, const char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tls_connection_has_name(connection, names[i]))
+			return names[i];
+	return NULL;
+}
+
+/* What the peer may, and by which of its names. */
+static unsigned roles_of(const struct config_directory *config,
+			 const struct tls_connection *connection, const char **name_out)
+{
+	*name_out = find(connection, config->changers, config->changer_count);
+	if (*name_out != NULL)
+		return DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE;
+	*name_out = find(connection, config->readers, config->reader_count);
+	return *name_out != NULL ? DIRECTORY_ROLE_READ : 0;
+}
+
+static void admit(struct handshake *handshake)
+{
+	struct directory_acceptor *acceptor = handshake->acceptor;
+	struct directory_transport transport;
+	struct buffer peer = {0};
+	const char *name;
+	unsigned roles = roles_of(acceptor->config, handshake->connection, &name);
+
+	if (roles == 0) {
+		size_t count;
+		const char *const *names = tls_connection_names(handshake->connection, &count);
+
+		refuse(handshake, count > 0 ? names[0] : "",
+		       "no name of the certificate is among readers and changers");
+		return;
+	}
+	buffer_append_format(&peer, "%s[%s]", name, handshake->address);
+	buffer_append_byte(&peer, '\0');
+	directory_transport_tls(end(handshake), &transport);
+	acceptor->accepted(acceptor->context, &transport, roles, buffer_data(&peer));
+	buffer_clear(&peer);
+}
+
+static void go_on(void *context, unsigned events)
+{
+	struct handshake *handshake = context;
+	int result = tls_connection_handshake(handshake->connection);
+
+	(void)events;
+	if (result == -EAGAIN)
+		os_watch_set(handshake->watch, tls_connection_wants(handshake->connection, false));
+	else if (result < 0)
+		refuse(handshake, "", tls_connection_reason(handshake->connection));
+	else
+		admit(handshake);
+}
+
+static void give_up(void *context)
+{
+	refuse(context, "", "the handshake takes too long");
+}
+
+static void begin(struct directory_acceptor *acceptor, int socket,
+		  const union os_socket_address *peer)
+{
+	struct handshake *handshake = memory_alloc_zero(1, sizeof *handshake);
+
+	if (acceptor->handshake_count == DIRECTORY_HANDSHAKES_MAX)
+		refuse(acceptor->handshakes, "", "too many handshakes; this is the oldest");
+	os_socket_keep_alive(socket);
+	handshake->acceptor = acceptor;
+	os_socket_address_format(peer, handshake->address);
+	handshake->connection = tls_connection_new(acceptor->tls, socket, NULL);
+	handshake->watch = os_watch_new(acceptor->loop, socket, OS_WATCH_READ, go_on, handshake);
+	handshake->timer = os_timer_new(acceptor->loop, give_up, handshake);
+	os_timer_start(handshake->timer, HANDSHAKE_US);
+	DL_APPEND2(acceptor->handshakes, handshake, previous, next);
+	acceptor->handshake_count++;
+}
+
+static void on_connection(void *context, unsigned events)
+{
+	struct directory_acceptor *acceptor = context;
+	union os_socket_address peer;
+	int socket = os_socket_accept(acceptor->listening, &peer);
+
+	(void)events;
+	if (socket >= 0) {
+		begin(acceptor, socket, &peer);
+		return;
+	}
+	if (socket == -EAGAIN)
+		return;
+	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(socket));
+	os_watch_set(acceptor->watch, OS_WATCH_NONE);
+	os_timer_start(acceptor->pause, PAUSE_US);
+}
+
+static void end_pause(void *context)
+{
+	struct directory_acceptor *acceptor = context;
+
+	os_watch_set(acceptor->watch, OS_WATCH_READ);
+}
+
+struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int listening,
+						  const struct tls_context *tls,
+						  const struct config_directory *config,
+						  directory_accepted *accepted, void *context)
+{
+	struct directory_acceptor *acceptor = memory_alloc_zero(1, sizeof *acceptor);
+
+	acceptor->loop = loop;
+	acceptor->listening = listening;
+	acceptor->tls = tls;
+	acceptor->config = config;
+	acceptor->accepted = accepted;
+	acceptor->context = context;
+	acceptor->pause = os_timer_new(loop, end_pause, acceptor);
+	acceptor->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, acceptor);
+	return acceptor;
+}
+
+static void give_all_up(struct directory_acceptor *acceptor)
+{
+	while (acceptor->handshakes != NULL)
+		tls_connection_free(end(acceptor->handshakes));
+}
+
+void directory_acceptor_configure(struct directory_acceptor *acceptor,
+				  const struct tls_context *tls,
+				  const struct config_directory *config)
+{
+	give_all_up(acceptor);
+	acceptor->tls = tls;
+	acceptor->config = config;
+}
+
+void directory_acceptor_free(struct directory_acceptor *acceptor)
+{
+	if (acceptor == NULL)
+		return;
+	give_all_up(acceptor);
+	os_watch_free(acceptor->watch);
+	os_timer_free(acceptor->pause);
+	free(acceptor);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: ISC
+/* An answer as a frame of bounded size; what is too long is cut between two results. */
+#include "base/panic.h"
+#include "directory/server/internal.h"
+#include <stdlib.h>
+
+/* What stands in front of the results has room beside them. */
+enum { RESULTS_MAX = DIRECTORY_FRAME_MAX - 256, WORDS_MAX = DIRECTORY_WORDS_MAX - 8 };
+
+void answer_reset(struct answer *answer)
+{
+	buffer_reset(&answer->words);
+	answer->cut_count = 0;
+	answer->frame_words = 0;
+}
+
+static size_t last_cut(const struct answer *answer)
+{
+	return answer->cut_count > 0 ? answer->cuts[answer->cut_count - 1] : 0;
+}
+
+static void cut(struct answer *answer)
+{
+	if (answer->cut_count == answer->cut_capacity) {
+		answer->cut_capacity = answer->cut_capacity * 2 + 8;
+		answer->cuts =
+			memory_resize(answer->cuts, answer->cut_capacity * sizeof *answer->cuts);
+	}
+	answer->cuts[answer->cut_count++] = answer->words.length;
+	answer->frame_words = 0;
+}
+
+/* Before a result of LENGTH bytes, if it does not fit into the frame. */
+static void make_room(struct answer *answer, size_t length)
+{
+	if (answer->words.length - last_cut(answer) + length + 8 > RESULTS_MAX ||
+	    answer->frame_words == WORDS_MAX)
+		cut(answer);
+	answer->frame_words++;
+}
+
+void answer_add(struct answer *answer, const char *word, struct str rest)
+{
+	struct directory_frame frame = {&answer->words, 0};
+
+	make_room(answer, str_from(word).length + 1 + rest.length);
+	directory_frame_add_result(&frame, word, rest);
+}
+
+void answer_add_str(struct answer *answer, struct str result)
+{
+	struct directory_frame frame = {&answer->words, 0};
+
+	make_room(answer, result.length);
+	directory_frame_add(&frame, result);
+}
+
+void answer_send(struct answer *answer, struct buffer *out, const char *verb, struct str id,
+		 uint64_t ttl_ms, uint64_t version)
+{
+	struct str words = buffer_view(&answer->words);
+	struct directory_frame frame;
+	size_t start = 0;
+
+	for (size_t i = 0; i < answer->cut_count; i++) {
+		directory_frame_begin(&frame, out, "part");
+		directory_frame_add(&frame, id);
+		buffer_append(out, words.data + start, answer->cuts[i] - start);
+		directory_frame_end(&frame);
+		start = answer->cuts[i];
+	}
+	directory_frame_begin(&frame, out, verb);
+	directory_frame_add(&frame, id);
+	directory_frame_add_number(&frame, ttl_ms);
+	directory_frame_add_number(&frame, version);
+	buffer_append_str(out, str_skip(words, start));
+	directory_frame_end(&frame);
+}
+
+void answer_clear(struct answer *answer)
+{
+	buffer_clear(&answer->words);
+	free(answer->cuts);
+	*answer = (struct answer){0};
+}

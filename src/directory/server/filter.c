@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/* Two Bloom filters: one is added to, the other still knows what was there before. */
+#include "base/panic.h"
+#include "directory/server/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BITS = 1 << 18 }; /* with 20,000 keys one in fifty others is taken for one of them */
+
+struct filter {
+	uint64_t young[BITS / 64];
+	uint64_t old[BITS / 64];
+};
+
+struct filter *filter_new(void)
+{
+	return memory_alloc_zero(1, sizeof(struct filter));
+}
+
+/* FNV-1a, with a last step that makes each half depend on all bytes. */
+uint64_t filter_hash(enum directory_table table, struct str key)
+{
+	uint64_t hash = UINT64_C(14695981039346656037) ^ (uint64_t)table;
+
+	for (size_t i = 0; i < key.length; i++)
+		hash = (hash ^ (unsigned char)key.data[i]) * UINT64_C(1099511628211);
+	hash ^= hash >> 32;
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static bool has(const uint64_t *bits, uint64_t place)
+{
+	return (bits[place % BITS / 64] >> place % 64 & 1) != 0;
+}
+
+void filter_add(struct filter *filter, uint64_t hash)
+{
+	uint64_t other = hash >> 32;
+
+	filter->young[hash % BITS / 64] |= UINT64_C(1) << hash % 64;
+	filter->young[other % BITS / 64] |= UINT64_C(1) << other % 64;
+}
+
+bool filter_may_have(const struct filter *filter, uint64_t hash)
+{
+	uint64_t other = hash >> 32;
+
+	return (has(filter->young, hash) && has(filter->young, other)) ||
+	       (has(filter->old, hash) && has(filter->old, other));
+}
+
+void filter_age(struct filter *filter)
+{
+	memcpy(filter->old, filter->young, sizeof filter->old);
+	memset(filter->young, 0, sizeof filter->young);
+}
+
+void filter_free(struct filter *filter)
+{
+	free(filter);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: ISC
+/* What clients are told without asking. Who is behind with reading is told later that all may
+ * be different, so that news never fill the memory. */
+#include "base/timestamp.h"
+#include "directory/server/internal.h"
+#include "os/clock.h"
+
+int64_t push_longest_ttl_us(const struct directory_server *server)
+{
+	const struct config_directory *config = &server->config->directory;
+
+	return config->ttl_us > config->negative_ttl_us ? config->ttl_us : config->negative_ttl_us;
+}
+
+static void add_reset(const struct directory_server *server, struct buffer *out)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, out, "reset");
+	directory_frame_add(&frame, str_from(server->identity));
+	directory_frame_add_number(&frame, server->store->version);
+	directory_frame_end(&frame);
+}
+
+static void add_word(struct buffer *out, const char *verb)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, out, verb);
+	directory_frame_end(&frame);
+}
+
+void push_hello(struct session *session)
+{
+	static const struct {
+		enum directory_role role;
+		const char *name;
+	} roles[] = {
+		{DIRECTORY_ROLE_READ, "read"},
+		{DIRECTORY_ROLE_SECRET, "secret"},
+		{DIRECTORY_ROLE_CHANGE, "change"},
+	};
+	const struct directory_server *server = session->server;
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, &session->output, "hello");
+	directory_frame_add_number(&frame, DIRECTORY_PROTOCOL);
+	directory_frame_add(&frame, str_from(server->identity));
+	directory_frame_add_number(&frame, server->store->version);
+	for (size_t i = 0; i < COUNT_OF(roles); i++)
+		if ((session->roles & roles[i].role) != 0)
+			directory_frame_add(&frame, str_from(roles[i].name));
+	directory_frame_end(&frame);
+	if (!server->store->is_up)
+		add_word(&session->output, "down");
+}
+
+static bool holds(const struct session *session, uint64_t hash, int64_t now_us)
+{
+	return session->watches || session->holds_all_until_us > now_us ||
+	       (session->filter != NULL && filter_may_have(session->filter, hash));
+}
+
+void push_holds(struct session *session, enum directory_table table, struct str key)
+{
+	if (session->filter == NULL)
+		session->filter = filter_new();
+	filter_add(session->filter, filter_hash(table, key));
+}
+
+static void add_new(struct buffer *out, const struct directory_key *key, uint64_t version)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, out, "new");
+	directory_frame_add_number(&frame, version);
+	directory_frame_add(&frame, str_from(directory_table_name(key->table)));
+	directory_frame_add(&frame, key->name);
+	directory_frame_end(&frame);
+}
+
+static void push(struct session *session, struct str frame)
+{
+	if (session->must_reset)
+		return;
+	if (session->output.length > SERVER_BACKLOG_MAX) {
+		session->must_reset = true;
+		return;
+	}
+	buffer_append_str(&session->output, frame);
+	session_wake(session);
+}
+
+void push_changes(struct directory_server *server, const struct directory_key *keys,
+		  const uint64_t *versions, size_t count)
+{
+	int64_t now_us = os_clock_monotonic_us();
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t hash = filter_hash(keys[i].table, keys[i].name);
+
+		buffer_reset(&server->scratch);
+		add_new(&server->scratch, &keys[i], versions[i]);
+		for (struct session *s = server->sessions; s != NULL; s = s->next) {
+			if (!holds(s, hash, now_us))
+				continue;
+			push(s, buffer_view(&server->scratch));
+			server->counts.pushes++;
+		}
+	}
+}
+
+void push_reset(struct directory_server *server)
+{
+	for (struct session *s = server->sessions; s != NULL; s = s->next) {
+		s->must_reset = s->output.length > SERVER_BACKLOG_MAX;
+		if (!s->must_reset)
+			add_reset(server, &s->output);
+		session_wake(s);
+	}
+	server->counts.resets++;
+}
+
+void push_late_reset(struct session *session)
+{
+	session->must_reset = false;
+	add_reset(session->server, &session->output);
+	session->server->counts.resets++;
+}
+
+void push_state(struct directory_server *server, bool is_up)
+{
+	for (struct session *s = server->sessions; s != NULL; s = s->next) {
+		add_word(&s->output, is_up ? "up" : "down");
+		session_wake(s);
+	}
+}
+
+void push_missed(struct question *question, int error, const struct directory_key *keys,
+		 const uint64_t *versions, size_t count)
+{
+	struct session *session = question->session;
+	const struct directory_server *server = question->server;
+	uint64_t version = server->store->version;
+	struct directory_frame frame;
+
+	if (error != 0) {
+		add_reset(server, session_output(session));
+		return;
+	}
+	(void)session_output(session);
+	for (size_t i = 0; i < count; i++) {
+		add_new(&session->output, &keys[i], versions[i]);
+		version = versions[i] > version ? versions[i] : version;
+	}
+	directory_frame_begin(&frame, &session->output, "now");
+	directory_frame_add_number(&frame, version);
+	directory_frame_end(&frame);
+}

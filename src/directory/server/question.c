@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: ISC
+/* The table of verbs: what a client may say, and what is done about it. */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "directory/record/key.h"
+#include "directory/server/internal.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <string.h>
+
+/* --- what a client may say --- */
+
+struct words {
+	const struct str *words; /* behind the ID */
+	size_t count;
+	struct str id;
+};
+
+static void refuse(struct session *session, const struct words *words, const char *text)
+{
+	session->server->counts.errors++;
+	session_error(session, words->id, DIRECTORY_ERROR_BAD, text);
+}
+
+/* Whether TEXT is a key of the table; then it is QUESTION's, in its one form. */
+static bool take_key(struct question *question, struct str text)
+{
+	struct buffer *scratch = &question->server->scratch;
+
+	buffer_reset(scratch);
+	if (text.length > DIRECTORY_KEY_MAX ||
+	    directory_key_normalize(question->table, text, scratch) != 0 ||
+	    scratch->length > DIRECTORY_KEY_MAX)
+		return false;
+	memcpy(question->key_memory, buffer_data(scratch), scratch->length);
+	question->key = str_slice(question->key_memory, scratch->length);
+	return true;
+}
+
+static void ask_route(struct session *session, const struct words *words)
+{
+	struct question *question = question_new(session, QUESTION_ROUTE, words->id);
+	struct directory_server *server = session->server;
+	struct directory_store *store = server->store;
+	struct str address = words->words[1];
+	ptrdiff_t at = str_find_last(address, '@');
+	bool is_ours = at < 0 || config_domain_find(server->config,
+						    str_skip(address, (size_t)at + 1)) != NULL;
+
+	if (store->operations->route != NULL && !is_ours)
+		store->operations->route(store, address, reply_expanded, question);
+	else
+		directory_expand(server->expander, address, reply_expanded, question);
+}
+
+static void on_get(struct session *session, const struct words *words)
+{
+	struct directory_store *store = session->server->store;
+	enum directory_table table = directory_table_find(words->words[0]);
+	struct question *question;
+	struct directory_key key;
+
+	if (str_equal(words->words[0], STR("route"))) {
+		ask_route(session, words);
+		return;
+	}
+	if (table == DIRECTORY_NO_TABLE) {
+		refuse(session, words, "There is no such table");
+		return;
+	}
+	question = question_new(session, QUESTION_GET, words->id);
+	question->table = table;
+	if (!take_key(question, words->words[1])) {
+		refuse(session, words, "That cannot be a key of this table");
+		question_free(question);
+		return;
+	}
+	key = (struct directory_key){table, question->key};
+	store->operations->get(store, &key, 1, reply_got, question);
+}
+
+static void on_list(struct session *session, const struct words *words)
+{
+	struct directory_store *store = session->server->store;
+	enum directory_table table = directory_table_find(words->words[0]);
+	uint64_t limit;
+
+	if (table == DIRECTORY_NO_TABLE) {
+		refuse(session, words, "There is no such table");
+	} else if (words->words[1].length > DIRECTORY_KEY_MAX ||
+		   words->words[2].length > DIRECTORY_KEY_MAX) {
+		refuse(session, words, "Longer than any key");
+	} else if (!str_to_u64(words->words[3], &limit) || limit < 1 ||
+		   limit > DIRECTORY_LIST_MAX) {
+		refuse(session, words, "The limit is not 1 to 1000");
+	} else {
+		store->operations->list(store, table, words->words[1], words->words[2],
+					(size_t)limit, reply_listed,
+					question_new(session, QUESTION_LIST, words->id));
+	}
+}
+
+/* "NAME VALUE" as a field; false when it is none. */
+static bool take_field(struct str word, struct directory_field *field)
+{
+	struct str rest = word;
+
+	if (str_find(word, ' ') < 1)
+		return false;
+	(void)str_split(&rest, ' ', &field->name);
+	field->value = rest;
+	return true;
+}
+
+static void on_put(struct session *session, const struct words *words)
+{
+	static struct directory_field fields[DIRECTORY_FIELDS_MAX];
+	struct directory_record input = {
+		{directory_table_find(words->words[0]), words->words[1]}, fields, words->count - 2};
+	struct arena *arena;
+	struct directory_record record;
+	const char *reason;
+
+	if (input.key.table == DIRECTORY_NO_TABLE) {
+		refuse(session, words, "There is no such table");
+		return;
+	}
+	if (input.field_count > DIRECTORY_FIELDS_MAX) {
+		refuse(session, words, "A record has at most 1000 fields");
+		return;
+	}
+	for (size_t i = 0; i < input.field_count; i++) {
+		if (!take_field(words->words[i + 2], &fields[i])) {
+			refuse(session, words, "A field is a name, a space and a value");
+			return;
+		}
+	}
+	arena = change_arena(session->server);
+	if (directory_record_check(&input, arena, &record, &reason) != 0)
+		refuse(session, words, reason);
+	else
+		change_add(question_new(session, QUESTION_CHANGE, words->id), &record);
+}
+
+static void on_del(struct session *session, const struct words *words)
+{
+	enum directory_table table = directory_table_find(words->words[0]);
+	struct directory_record record = {{table, STR("")}, NULL, 0};
+	struct question *question;
+
+	if (table == DIRECTORY_NO_TABLE) {
+		refuse(session, words, "There is no such table");
+		return;
+	}
+	question = question_new(session, QUESTION_CHANGE, words->id);
+	question->table = table;
+	question->is_removal = true;
+	if (!take_key(question, words->words[1])) {
+		refuse(session, words, "That cannot be a key of this table");
+		question_free(question);
+		return;
+	}
+	record.key.name = arena_copy_str(change_arena(session->server), question->key);
+	change_add(question, &record);
+}
+
+static void on_ping(struct session *session, const struct words *words)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, session_output(session), "ok");
+	directory_frame_add(&frame, words->id);
+	directory_frame_add_number(&frame, session->server->store->version);
+	directory_frame_end(&frame);
+}
+
+static void add_count(struct answer *answer, const char *name, uint64_t value)
+{
+	struct buffer text = {0};
+
+	buffer_append_number(&text, value);
+	answer_add(answer, name, buffer_view(&text));
+	buffer_clear(&text);
+}
+
+static void on_stats(struct session *session, const struct words *words)
+{
+	const struct directory_server *server = session->server;
+	const struct directory_server_counts *counts = &server->counts;
+	struct answer *answer = &session->server->answer;
+	int64_t age_us = os_clock_monotonic_us() - server->started_us;
+
+	answer_reset(answer);
+	answer_add(answer, "state", server->store->is_up ? STR("up") : STR("down"));
+	answer_add(answer, "identity", str_from(server->identity));
+	add_count(answer, "version", server->store->version);
+	add_count(answer, "seconds", (uint64_t)(age_us / SECOND_US));
+	add_count(answer, "connected", server->session_count);
+	add_count(answer, "connections", counts->connections);
+	add_count(answer, "questions", counts->questions);
+	add_count(answer, "none", counts->answers_none);
+	add_count(answer, "errors", counts->errors);
+	add_count(answer, "pushes", counts->pushes);
+	add_count(answer, "resets", counts->resets);
+	add_count(answer, "changes", counts->changes);
+	answer_send(answer, session_output(session), "val", words->id, 0, server->store->version);
+}
+
+/* These two have no ID. */
+static void on_since(struct session *session, const struct words *words)
+{
+	struct directory_server *server = session->server;
+	struct question *question = question_new(session, QUESTION_SINCE, STR("0"));
+	uint64_t version;
+
+	if (!str_to_u64(words->words[1], &version)) {
+		session_refuse(session, "The version is no number");
+		question_free(question);
+		return;
+	}
+	session->holds_all_until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
+	if (!server->store->is_up || !str_equal(words->words[0], str_from(server->identity)))
+		reply_missed(question, -ESTALE, NULL, NULL, 0);
+	else
+		server->store->operations->missed(server->store, version, SERVER_MISSED_MAX,
+						  reply_missed, question);
+}
+
+static void on_watch(struct session *session, const struct words *words)
+{
+	(void)words;
+	session->watches = true;
+}
+
+static const struct verb {
+	const char *name;
+	bool has_id;
+	size_t least; /* words behind the ID */
+	size_t most;
+	enum directory_role role;
+	void (*handle)(struct session *session, const struct words *words);
+} verbs[] = {
+	{"get", true, 2, 2, DIRECTORY_ROLE_READ, on_get},
+	{"list", true, 4, 4, DIRECTORY_ROLE_READ, on_list},
+	{"put", true, 2, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_put},
+	{"del", true, 2, 2, DIRECTORY_ROLE_CHANGE, on_del},
+	{"ping", true, 0, 0, 0, on_ping},
+	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats},
+	{"since", false, 2, 2, DIRECTORY_ROLE_READ, on_since},
+	{"watch", false, 0, 0, DIRECTORY_ROLE_READ, on_watch},
+};
+
+static const struct verb *find_verb(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(verbs); i++)
+		if (str_equal(name, str_from(verbs[i].name)))
+			return &verbs[i];
+	return NULL;
+}
+
+static bool is_id(struct str text)
+{
+	if (text.length < 1 || text.length > SERVER_ID_MAX)
+		return false;
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+	return true;
+}
+
+void question_take(struct session *session, struct str content)
+{
+	static struct str words[DIRECTORY_WORDS_MAX];
+	int count = directory_frame_words(content, words, DIRECTORY_WORDS_MAX);
+	const struct verb *verb = count > 0 ? find_verb(words[0]) : NULL;
+	size_t skip = verb != NULL && verb->has_id ? 2 : 1;
+	struct words rest;
+
+	if (verb == NULL) {
+		session_refuse(session, count > 0    ? "There is no such verb"
+					: count == 0 ? "A frame without words"
+						     : "The frame is no list of words");
+		return;
+	}
+	if ((size_t)count < skip || (verb->has_id && !is_id(words[1]))) {
+		session_refuse(session, "The question's number is not 1 to 20 digits");
+		return;
+	}
+	rest = (struct words){words + skip, (size_t)count - skip,
+			      verb->has_id ? words[1] : STR("0")};
+	session->server->counts.questions += verb->has_id;
+	if ((session->roles & verb->role) != verb->role)
+		session_error(session, rest.id, DIRECTORY_ERROR_DENIED, "Not with this role");
+	else if (rest.count < verb->least || rest.count > verb->most)
+		refuse(session, &rest, "Too few or too many words");
+	else
+		verb->handle(session, &rest);
+	session_wake(session);
+}

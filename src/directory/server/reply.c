@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: ISC
+/* What the store has found, as the answer to a question. */
+#include "directory/server/internal.h"
+#include <errno.h>
+#include <string.h>
+
+static struct str id_of(const struct question *question)
+{
+	return str_slice(question->id, question->id_length);
+}
+
+static void answer_error(struct question *question, int error)
+{
+	struct session *session = question->session;
+
+	session->server->counts.errors++;
+	if (error == -EACCES)
+		session_error(session, id_of(question), DIRECTORY_ERROR_DENIED,
+			      "This server may not read that itself");
+	else
+		session_error(session, id_of(question), DIRECTORY_ERROR_LATER,
+			      "The data cannot be reached now");
+}
+
+/* Whether there is somebody to answer. */
+static bool is_wanted(struct question *question)
+{
+	return question->session != NULL && !question->session->is_broken;
+}
+
+static bool may_see(const struct session *session, enum directory_table table, struct str field)
+{
+	return (session->roles & DIRECTORY_ROLE_SECRET) != 0 || table != DIRECTORY_USER ||
+	       !str_equal(field, STR("password"));
+}
+
+enum { NAME_SIZE = 32 }; /* of our fields; longer ones are none */
+
+static void add_fields(const struct session *session, const struct directory_record *record)
+{
+	struct answer *answer = &session->server->answer;
+
+	for (size_t i = 0; i < record->field_count; i++) {
+		const struct directory_field *field = &record->fields[i];
+		char name[NAME_SIZE] = "";
+
+		if (field->name.length >= sizeof name ||
+		    !may_see(session, record->key.table, field->name))
+			continue;
+		memcpy(name, field->name.data, field->name.length);
+		answer_add(answer, name, field->value);
+	}
+}
+
+static void add_dependency(struct answer *answer, const struct question *question)
+{
+	char text[16 + DIRECTORY_KEY_MAX];
+	const char *table = directory_table_name(question->table);
+	size_t length = strlen(table);
+
+	memcpy(text, table, length);
+	text[length] = ' ';
+	memcpy(text + length + 1, question->key.data, question->key.length);
+	answer_add(answer, "on", str_slice(text, length + 1 + question->key.length));
+}
+
+void reply_got(void *context, int error, const struct directory_record *const *records,
+	       uint64_t version)
+{
+	struct question *question = context;
+	struct directory_server *server = question->server;
+	const struct config_directory *config = &server->config->directory;
+	bool exists = error == 0 && records[0] != NULL;
+	uint64_t ttl_ms = server_ttl_ms(server, exists ? config->ttl_us : config->negative_ttl_us);
+
+	if (is_wanted(question) && error != 0) {
+		answer_error(question, error);
+	} else if (is_wanted(question)) {
+		answer_reset(&server->answer);
+		if (exists)
+			add_fields(question->session, records[0]);
+		add_dependency(&server->answer, question);
+		answer_send(&server->answer, session_output(question->session),
+			    exists ? "val" : "none", id_of(question), ttl_ms, version);
+		server->counts.answers_none += !exists;
+		if (ttl_ms > 0)
+			push_holds(question->session, question->table, question->key);
+	}
+	question_free(question);
+}
+
+/* What stands in an "on" result. */
+static void hold(struct session *session, struct str dependency)
+{
+	struct str table;
+
+	if (str_split(&dependency, ' ', &table))
+		push_holds(session, directory_table_find(table), dependency);
+}
+
+/* An address that does not exist or is refused is as a record that does not exist. */
+static bool is_refused(const struct directory_expansion *expansion)
+{
+	size_t count = 0;
+	bool is_refusal = false;
+
+	for (size_t i = 0; i < expansion->count; i++) {
+		if (str_starts_with(expansion->results[i], STR("on ")))
+			continue;
+		count++;
+		is_refusal = str_starts_with(expansion->results[i], STR("refuse "));
+	}
+	return count == 1 && is_refusal;
+}
+
+void reply_expanded(void *context, int error, const struct directory_expansion *expansion)
+{
+	struct question *question = context;
+	struct directory_server *server = question->server;
+	const struct config_directory *config = &server->config->directory;
+	uint64_t ttl_ms;
+
+	if (is_wanted(question) && error != 0) {
+		answer_error(question, error);
+	} else if (is_wanted(question)) {
+		ttl_ms = server_ttl_ms(server, is_refused(expansion) ? config->negative_ttl_us
+								     : config->ttl_us);
+		if (!expansion->may_keep)
+			ttl_ms = 0;
+		answer_reset(&server->answer);
+		for (size_t i = 0; i < expansion->count; i++) {
+			answer_add_str(&server->answer, expansion->results[i]);
+			if (ttl_ms > 0 && str_starts_with(expansion->results[i], STR("on ")))
+				hold(question->session, str_skip(expansion->results[i], 3));
+		}
+		answer_send(&server->answer, session_output(question->session), "val",
+			    id_of(question), ttl_ms, expansion->version);
+	}
+	question_free(question);
+}
+
+void reply_listed(void *context, int error, const struct directory_record *records, size_t count,
+		  uint64_t version)
+{
+	struct question *question = context;
+	struct answer *answer = &question->server->answer;
+
+	if (is_wanted(question) && error != 0) {
+		answer_error(question, error);
+	} else if (is_wanted(question)) {
+		answer_reset(answer);
+		for (size_t i = 0; i < count; i++) {
+			answer_add(answer, "=", records[i].key.name);
+			add_fields(question->session, &records[i]);
+		}
+		answer_send(answer, session_output(question->session), "val", id_of(question), 0,
+			    version);
+	}
+	question_free(question);
+}
+
+void reply_missed(void *context, int error, const struct directory_key *keys,
+		  const uint64_t *versions, size_t count)
+{
+	struct question *question = context;
+
+	if (is_wanted(question))
+		push_missed(question, error, keys, versions, count);
+	question_free(question);
+}

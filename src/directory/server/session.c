@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: ISC
+/* One client's connection: bytes to frames and back, with bounds on both. */
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "directory/server/internal.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	READ_SIZE = 32 * 1024,
+	READS_A_TURN = 8,
+	KEPT_MEMORY = 4096, /* of a buffer that is empty */
+};
+
+static void set_watch(struct session *session);
+
+void session_wake(struct session *session)
+{
+	os_loop_defer(session->server->loop, &session->task);
+}
+
+static void break_off(struct session *session)
+{
+	session->is_broken = true;
+	session_wake(session);
+}
+
+void session_refuse(struct session *session, const char *reason)
+{
+	if (session->is_broken || session->has_ended)
+		return;
+	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", session->peer),
+		  log_string("reason", reason));
+	session->server->counts.errors++;
+	session_error(session, STR("0"), DIRECTORY_ERROR_BAD, reason);
+	session->has_ended = true;
+	buffer_reset(&session->input);
+	session_wake(session);
+}
+
+void session_error(struct session *session, struct str id, enum directory_error error,
+		   const char *text)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, session_output(session), "err");
+	directory_frame_add(&frame, id);
+	directory_frame_add(&frame, str_from(directory_error_name(error)));
+	directory_frame_add(&frame, str_from(text));
+	directory_frame_end(&frame);
+}
+
+struct buffer *session_output(struct session *session)
+{
+	if (session->must_reset)
+		push_late_reset(session);
+	return &session->output;
+}
+
+static bool is_full(const struct session *session)
+{
+	return session->server->is_stopping || session->output.length > SERVER_BACKLOG_MAX ||
+	       session->question_count >= SERVER_QUESTIONS_MAX ||
+	       session->list_count >= SERVER_LISTS_MAX;
+}
+
+/* An idle connection has no buffers. */
+static void trim(struct buffer *buffer)
+{
+	if (buffer->length == 0 && buffer->capacity > KEPT_MEMORY)
+		buffer_clear(buffer);
+}
+
+/* The frames that are there; what cannot be answered yet stays. */
+static void take_frames(struct session *session)
+{
+	const struct directory_store_operations *store = session->server->store->operations;
+	struct str content;
+	size_t length;
+	int result = 0;
+
+	if (session->input.length == 0)
+		return;
+	if (store->begin != NULL)
+		store->begin(session->server->store);
+	while (!session->is_broken && !is_full(session)) {
+		result = directory_frame_take(&session->input, &content, &length);
+		if (result != 1)
+			break;
+		question_take(session, content);
+		buffer_consume(&session->input, length);
+	}
+	if (store->end != NULL)
+		store->end(session->server->store);
+	if (result < 0)
+		session_refuse(session,
+			       result == -EMSGSIZE ? "The frame is too long" : "That is no frame");
+}
+
+/* False when there is nothing more to read for now. */
+static bool read_some(struct session *session)
+{
+	char *place = buffer_reserve(&session->input, READ_SIZE);
+	ssize_t count = session->transport.read(session->transport.state, place, (size_t)READ_SIZE);
+
+	if (count > 0)
+		buffer_commit(&session->input, (size_t)count);
+	else if (count == 0)
+		session->has_ended = true;
+	else if (count != -EAGAIN)
+		break_off(session);
+	session->may_have_more = count == READ_SIZE;
+	return count > 0;
+}
+
+/* Until the peer has said no more, as much as one turn allows. */
+static void read_all(struct session *session)
+{
+	bool has_more = true;
+
+	for (unsigned i = 0; has_more && i < READS_A_TURN; i++) {
+		if (session->is_broken || session->has_ended || is_full(session))
+			break;
+		has_more = read_some(session) && session->may_have_more;
+		take_frames(session);
+	}
+	trim(&session->input);
+}
+
+static void write_all(struct session *session)
+{
+	bool is_stuck = false;
+
+	while (session->output.length > 0 && !session->is_broken && !is_stuck) {
+		ssize_t count = session->transport.write(session->transport.state,
+							 buffer_data(&session->output),
+							 session->output.length);
+
+		if (count > 0) {
+			buffer_consume(&session->output, (size_t)count);
+			session->stuck_since_us = 0;
+		} else if (count == -EAGAIN) {
+			is_stuck = true;
+		} else {
+			session->is_broken = true;
+		}
+	}
+	if (is_stuck && session->stuck_since_us == 0)
+		session->stuck_since_us = os_clock_monotonic_us();
+	trim(&session->output);
+	if (session->must_reset && session->output.length == 0)
+		push_late_reset(session);
+}
+
+static bool is_over(const struct session *session)
+{
+	return session->is_broken ||
+	       (session->has_ended && session->question_count == 0 && session->output.length == 0);
+}
+
+/* The session's task, at the end of a turn. */
+static void go_on(void *context)
+{
+	struct session *session = context;
+	bool was_full = is_full(session);
+
+	write_all(session);
+	if (!session->is_broken && (session->input.length > 0 || was_full)) {
+		take_frames(session);
+		trim(&session->input);
+	}
+	if (is_over(session)) {
+		session_free(session);
+		return;
+	}
+	if ((was_full || session->may_have_more) && !is_full(session))
+		read_all(session);
+	if (session->output.length > 0 && session->stuck_since_us == 0)
+		write_all(session);
+	if (is_over(session)) {
+		session_free(session);
+		return;
+	}
+	if (session->may_have_more && !is_full(session) && !session->has_ended)
+		os_timer_start(session->again, 0); /* after the others' turn */
+	set_watch(session);
+}
+
+static void set_watch(struct session *session)
+{
+	unsigned events =
+		session->transport.wants(session->transport.state, session->output.length > 0);
+
+	if (session->has_ended || is_full(session))
+		events &= ~(unsigned)OS_WATCH_READ;
+	os_watch_set(session->watch, events);
+}
+
+static void on_ready(void *context, unsigned events)
+{
+	struct session *session = context;
+
+	(void)events;
+	if (!is_full(session))
+		read_all(session);
+	session_wake(session);
+}
+
+static void read_again(void *context)
+{
+	session_wake(context);
+}
+
+struct session *session_new(struct directory_server *server,
+			    const struct directory_transport *transport, unsigned roles,
+			    const char *peer)
+{
+	struct session *session = memory_alloc_zero(1, sizeof *session);
+
+	session->server = server;
+	session->transport = *transport;
+	session->roles = roles;
+	snprintf(session->peer, sizeof session->peer, "%s", peer);
+	session->again = os_timer_new(server->loop, read_again, session);
+	session->task = (struct os_task){.call = go_on, .context = session};
+	session->watch =
+		os_watch_new(server->loop, transport->descriptor, OS_WATCH_READ, on_ready, session);
+	session->next = server->sessions;
+	session->previous = &server->sessions;
+	if (session->next != NULL)
+		session->next->previous = &session->next;
+	server->sessions = session;
+	server->session_count++;
+	/* what TLS has read with its handshake no event tells of */
+	session->may_have_more = true;
+	push_hello(session);
+	session_wake(session);
+	return session;
+}
+
+void session_check(struct session *session, int64_t now_us)
+{
+	int64_t stuck_us = session->stuck_since_us == 0 ? 0 : now_us - session->stuck_since_us;
+
+	if (stuck_us < SERVER_STUCK_FULL_US ||
+	    (stuck_us < SERVER_STUCK_US && session->output.length <= SERVER_BACKLOG_MAX))
+		return;
+	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", session->peer),
+		  log_string("reason", "It does not read its answers"),
+		  log_number("bytes", (int64_t)session->output.length));
+	session->server->counts.errors++;
+	break_off(session);
+}
+
+void session_free(struct session *session)
+{
+	struct directory_server *server = session->server;
+
+	for (struct question *q = session->questions; q != NULL; q = q->next)
+		q->session = NULL;
+	session->questions = NULL;
+	*session->previous = session->next;
+	if (session->next != NULL)
+		session->next->previous = session->previous;
+	server->session_count--;
+	os_task_cancel(server->loop, &session->task);
+	os_watch_free(session->watch);
+	os_timer_free(session->again);
+	session->transport.close(session->transport.state);
+	filter_free(session->filter);
+	buffer_clear(&session->input);
+	buffer_clear(&session->output);
+	free(session);
+}

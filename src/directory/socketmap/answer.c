@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: ISC
+/* What each map answers: a question to the store or the expander, and its answer as a line. */
+#include "directory/record/key.h"
+#include "directory/socketmap/internal.h"
+#include <errno.h>
+#include <string.h>
+
+/* What a route (directory/expand/expand.h) has come to. */
+struct route {
+	struct buffer addresses; /* with commas between */
+	size_t count;            /* of what can be delivered, and targets that are refused */
+	bool has_itself;         /* the key is among them, not refused */
+	struct str service;      /* of the last mailbox */
+	struct str status;       /* of what was refused last */
+	struct str text;
+	size_t refused;
+};
+
+struct socketmap_row {
+	const char *name;
+	bool is_domain; /* its keys are domains */
+	/* Of a route that leads somewhere. */
+	void (*answer)(struct socketmap_question *question, const struct route *route);
+	/* Of a domain of that KIND: the answer, or NULL. */
+	const char *(*answer_domain)(struct str kind);
+};
+
+static void answer(struct socketmap_question *question, const char *word, struct str text)
+{
+	question->answered(question, word, text);
+}
+
+static void answer_none(struct socketmap_question *question)
+{
+	answer(question, "NOTFOUND", STR(""));
+}
+
+static void answer_error(struct socketmap_question *question, int error)
+{
+	if (error == -ETIMEDOUT)
+		answer(question, "TIMEOUT", STR("the directory does not answer in time"));
+	else
+		answer(question, "TEMP", STR("the directory cannot be read now"));
+}
+
+static struct str key_of(const struct socketmap_question *question)
+{
+	return str_slice(question->key, question->key_length);
+}
+
+static struct str first_word(struct str *text)
+{
+	struct str word = STR("");
+
+	(void)str_split(text, ' ', &word);
+	return word;
+}
+
+/* An address at the front of TEXT; a space may stand in its quotes. */
+static struct str first_address(struct str *text)
+{
+	struct str address;
+	struct str rest;
+
+	directory_key_member(*text, &address, &rest);
+	*text = str_skip(*text, address.length + 1);
+	return address;
+}
+
+/* --- routes --- */
+
+static void add(struct route *route, struct str key, struct str address, bool is_refused)
+{
+	if (route->addresses.length > 0)
+		buffer_append_byte(&route->addresses, ',');
+	buffer_append_str(&route->addresses, address);
+	route->count++;
+	if (!is_refused && str_equal(address, key))
+		route->has_itself = true;
+}
+
+/* Takes one result in; what it is not concerned with is passed over. */
+static void take_result(struct route *route, struct str key, struct str result)
+{
+	struct str word = first_word(&result);
+
+	if (str_equal(word, STR("local"))) {
+		route->service = first_word(&result);
+		add(route, key, first_address(&result), false);
+	} else if (str_equal(word, STR("remote")) || str_equal(word, STR("list"))) {
+		add(route, key, first_address(&result), false);
+	} else if (str_equal(word, STR("refuse"))) {
+		route->status = first_word(&result);
+		add(route, key, first_address(&result), true);
+		route->text = result;
+		route->refused++;
+	}
+}
+
+/* Nothing can be delivered: does it not exist, not now, or is the directory wrong? */
+static void answer_refused(struct socketmap_question *question, const struct route *route)
+{
+	if (str_starts_with(route->status, STR("4")))
+		answer(question, "TEMP", route->text);
+	else if (str_equal(route->status, STR("5.4.6")))
+		answer(question, "PERM", route->text);
+	else
+		answer_none(question);
+}
+
+static void on_route(void *context, int error, const struct directory_expansion *expansion)
+{
+	struct socketmap_question *question = context;
+	struct route route = {.count = 0};
+
+	if (error < 0) {
+		answer_error(question, error);
+		return;
+	}
+	for (size_t i = 0; i < expansion->count; i++)
+		take_result(&route, key_of(question), expansion->results[i]);
+	if (route.count == 0)
+		answer_none(question);
+	else if (route.refused == route.count)
+		answer_refused(question, &route);
+	else
+		question->row->answer(question, &route);
+	buffer_clear(&route.addresses);
+}
+
+static void answer_virtual(struct socketmap_question *question, const struct route *route)
+{
+	answer(question, "OK", buffer_view(&route->addresses));
+}
+
+static void answer_alias(struct socketmap_question *question, const struct route *route)
+{
+	if (route->count == 1 && route->has_itself)
+		answer_none(question);
+	else
+		answer(question, "OK", buffer_view(&route->addresses));
+}
+
+static void answer_mailbox(struct socketmap_question *question, const struct route *route)
+{
+	if (route->has_itself && route->service.length > 0)
+		answer(question, "OK", key_of(question));
+	else
+		answer_none(question);
+}
+
+static void answer_transport(struct socketmap_question *question, const struct route *route)
+{
+	const struct config_service *service = NULL;
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (route->count == 1 && route->service.length > 0)
+		service = config_service_find(*question->config, route->service);
+	if (service == NULL || service->kind != CONFIG_SERVICE_LMTP) {
+		answer_none(question);
+		return;
+	}
+	if (service->address.port == 0)
+		buffer_append_format(&text, "lmtp:unix:%s", service->address.host);
+	else
+		buffer_append_format(&text, "lmtp:inet:[%s]:%u", service->address.host,
+				     (unsigned)service->address.port);
+	answer(question, "OK", buffer_view(&text));
+}
+
+/* --- domains --- */
+
+static const char *answer_domain(struct str kind)
+{
+	if (str_equal(kind, STR("local")))
+		return "local";
+	return str_equal(kind, STR("alias")) ? "alias" : NULL;
+}
+
+static const char *answer_relay(struct str kind)
+{
+	return str_equal(kind, STR("relay")) ? "relay" : NULL;
+}
+
+static void answer_kind(struct socketmap_question *question, struct str kind)
+{
+	const char *text = question->row->answer_domain(kind);
+
+	if (text == NULL)
+		answer_none(question);
+	else
+		answer(question, "OK", str_from(text));
+}
+
+static void on_domain(void *context, int error, const struct directory_record *const *records,
+		      uint64_t version)
+{
+	struct socketmap_question *question = context;
+
+	(void)version;
+	if (error < 0)
+		answer_error(question, error);
+	else if (records[0] == NULL)
+		answer_none(question);
+	else
+		answer_kind(question, directory_record_field(records[0], "kind"));
+}
+
+static void ask_domain(struct socketmap_question *question)
+{
+	const struct directory_key key = {DIRECTORY_DOMAIN, key_of(question)};
+
+	if (config_domain_find(*question->config, key.name) != NULL)
+		answer_kind(question, STR("local"));
+	else if (question->store == NULL)
+		answer_none(question);
+	else
+		question->store->operations->get(question->store, &key, 1, on_domain, question);
+}
+
+/* --- the table --- */
+
+static const struct socketmap_row rows[] = {
+	{"virtual", false, answer_virtual, NULL}, {"alias", false, answer_alias, NULL},
+	{"mailbox", false, answer_mailbox, NULL}, {"transport", false, answer_transport, NULL},
+	{"domain", true, NULL, answer_domain},    {"relay", true, NULL, answer_relay},
+};
+
+static const struct socketmap_row *find_row(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (str_equal(name, str_from(rows[i].name)))
+			return &rows[i];
+	return NULL;
+}
+
+static void answer_no_map(struct socketmap_question *question, struct str name)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&text, "there is no map %.*s; there are",
+			     name.length < 32 ? (int)name.length : 32, name.data);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		buffer_append_format(&text, "%s %s", i > 0 ? "," : "", rows[i].name);
+	answer(question, "PERM", buffer_view(&text));
+}
+
+/* KEY in its one form; false when there cannot be such a key. */
+static bool set_key(struct socketmap_question *question, struct str key)
+{
+	struct buffer whole CLEANUP(buffer_clear) = {0};
+	struct buffer form CLEANUP(buffer_clear) = {0};
+	int error;
+
+	if (key.length >= sizeof question->key)
+		return false;
+	buffer_append_str(&whole, key);
+	if (question->row->answer == answer_alias && str_find(key, '@') < 0)
+		buffer_append_format(&whole, "@%s", config_default_domain(*question->config));
+	error = question->row->is_domain ? directory_key_domain(buffer_view(&whole), &form)
+					 : directory_key_address(buffer_view(&whole), &form);
+	if (error < 0 || form.length > sizeof question->key)
+		return false;
+	memcpy(question->key, buffer_data(&form), form.length);
+	question->key_length = form.length;
+	return true;
+}
+
+/* Domains of the configuration are expanded here, whoever computes the others' routes. */
+static void ask_route(struct socketmap_question *question)
+{
+	struct directory_store *store = question->store;
+	struct str key = key_of(question);
+	struct str domain = str_skip(key, (size_t)str_find_last(key, '@') + 1);
+
+	if (store != NULL && store->operations->route != NULL &&
+	    config_domain_find(*question->config, domain) == NULL)
+		store->operations->route(store, key, on_route, question);
+	else
+		directory_expand(question->expander, key, on_route, question);
+}
+
+void socketmap_ask(struct socketmap_question *question, struct str request)
+{
+	struct str key = request;
+	struct str name = first_word(&key);
+
+	question->row = find_row(name);
+	if (name.length == request.length)
+		answer(question, "PERM", STR("a request is a map, a space and a key"));
+	else if (question->row == NULL)
+		answer_no_map(question, name);
+	else if (!set_key(question, key))
+		answer_none(question);
+	else if (question->row->is_domain)
+		ask_domain(question);
+	else
+		ask_route(question);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: ISC
+/* store/ldap/copy_internal.h - between the parts of ldap_copy. */
+#ifndef STORE_LDAP_COPY_INTERNAL_H
+#define STORE_LDAP_COPY_INTERNAL_H
+
+#include "store/ldap/copy.h"
+#include <sqlite3.h>
+
+enum copy_statement {
+	COPY_BEGIN,
+	COPY_COMMIT,
+	COPY_ROLLBACK,
+	COPY_STATE_GET,
+	COPY_STATE_SET,
+	COPY_ENTRY_COUNT,
+	COPY_ENTRY_FIND,
+	COPY_ENTRY_NEW,
+	COPY_ENTRY_SET,
+	COPY_ENTRY_DELETE,
+	COPY_ENTRIES_BELOW,
+	COPY_ENTRIES_ALL,
+	COPY_CLAIMS,
+	COPY_CLAIM_SET,
+	COPY_CLAIM_DELETE,
+	COPY_CHANGED,
+	COPY_CHANGED_MEMBER,
+	COPY_CHANGED_MEMBERS,
+	COPY_CHANGED_OWNERS,
+	COPY_CHANGED_ALL,
+	COPY_CHANGED_NONE,
+	COPY_CLAIMANTS,
+	COPY_IS_MEMBER,
+	COPY_OWNER,
+	COPY_STATEMENTS,
+};
+
+enum copy_row_statement {
+	COPY_ROW_GET,
+	COPY_ROW_PUT,
+	COPY_ROW_REMOVE,
+	COPY_ROW_LIST, /* of a field that comes several times */
+	COPY_ROW_LIST_ADD,
+	COPY_ROW_LIST_REMOVE,
+	COPY_ROW_STATEMENTS,
+};
+
+struct copy {
+	sqlite3 *database;
+	sqlite3_stmt *statements[COPY_STATEMENTS];
+	sqlite3_stmt *rows[DIRECTORY_TABLES][COPY_ROW_STATEMENTS]; /* row.c's; or NULL */
+	copy_conflict *conflict;
+	void *context;
+	struct arena *arena;       /* of one record, one entry */
+	struct buffer cookie;      /* as it will be after the commit */
+	struct buffer cookie_kept; /* as it was at the last */
+	int64_t fresh_us;
+	struct copy_counts counts; /* since the last commit */
+	int error;                 /* sticky */
+	char error_text[200];
+	bool is_open; /* in a transaction */
+};
+
+/* Begins a transaction unless there is one. */
+void copy_begin(struct copy *copy);
+/* Text and bytes of a statement; they have to live until it has run. */
+void copy_bind(sqlite3_stmt *statement, int place, struct str text);
+void copy_bind_bytes(sqlite3_stmt *statement, int place, struct str bytes);
+/* Of the row that was stepped to; valid until the next step. */
+struct str copy_column(sqlite3_stmt *statement, int column);
+/* Whether there is a row; otherwise it has been reset, and an error stuck. */
+bool copy_step(struct copy *copy, sqlite3_stmt *statement);
+/* Ends a statement that gave a row. */
+void copy_reset(sqlite3_stmt *statement);
+void copy_run(struct copy *copy, sqlite3_stmt *statement);
+
+/* row.c: prepares its statements: 0, or an error of SQLite. */
+MUST_CHECK int copy_row_prepare(struct copy *copy);
+/* The record of KEY becomes what FIELDS (of a claim) say, or is removed. */
+void copy_row_put(struct copy *copy, int table, struct str key, struct str fields);
+void copy_row_remove(struct copy *copy, int table, struct str key);
+
+/* derive.c: brings the records of all changed keys into line with the claims. */
+void copy_derive(struct copy *copy);
+
+#endif

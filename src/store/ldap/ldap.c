@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: ISC
+#include "store/ldap/ldap.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "store/ldap/dn.h"
+#include "store/ldap/follow.h"
+#include "store/sqlite/sqlite.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PASSWORD_MAX = 1024,
+	FRESH_MIN_US = 5000000, /* fresh_us is not newer than that while a server is followed */
+};
+
+/* Reads are the copy's; this says whether they may be believed. */
+struct store_ldap {
+	struct directory_store store; /* first */
+	struct directory_store *copy; /* of store/sqlite/sqlite.h */
+	struct follower *follower;
+	struct follower_settings settings; /* owned */
+	struct os_loop *loop;
+	struct os_task start;    /* in the first turn: the sandbox is entered by then */
+	struct os_timer *expiry; /* of the TTL beyond fresh_us */
+	int64_t ttl_us;          /* beyond fresh_us, that answers go on */
+	bool is_known;           /* the handler has been told whether it is up */
+};
+
+/* --- whether answers are to be believed --- */
+
+static bool is_readable(const struct store_ldap *ldap)
+{
+	return ldap->store.fresh_us != INT64_MIN &&
+	       os_clock_monotonic_us() < ldap->store.fresh_us + ldap->ttl_us;
+}
+
+static void take_state(struct store_ldap *ldap)
+{
+	memcpy(ldap->store.identity, ldap->copy->identity, sizeof(ldap->store.identity));
+	ldap->store.version = ldap->copy->version;
+}
+
+static void judge(struct store_ldap *ldap)
+{
+	bool is_up = is_readable(ldap) && ldap->copy->is_up;
+
+	take_state(ldap);
+	if (is_up)
+		os_timer_start(ldap->expiry,
+			       ldap->store.fresh_us + ldap->ttl_us - os_clock_monotonic_us());
+	if (is_up == ldap->store.is_up && ldap->is_known)
+		return;
+	ldap->store.is_up = is_up;
+	ldap->is_known = true;
+	if (ldap->store.handler != NULL)
+		ldap->store.handler->state(ldap->store.context, is_up);
+}
+
+static void on_expiry(void *context)
+{
+	judge(context);
+}
+
+static void on_moved(void *context)
+{
+	struct store_ldap *ldap = context;
+
+	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
+	store_sqlite_follow(ldap->copy);
+	judge(ldap);
+}
+
+static void on_start(void *context)
+{
+	struct store_ldap *ldap = context;
+
+	judge(ldap);
+	follower_start(ldap->follower);
+}
+
+/* --- what the copy tells --- */
+
+static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
+		       size_t count)
+{
+	struct store_ldap *ldap = context;
+
+	take_state(ldap);
+	ldap->store.handler->changed(ldap->store.context, keys, versions, count);
+}
+
+static void on_reset(void *context)
+{
+	struct store_ldap *ldap = context;
+
+	take_state(ldap);
+	ldap->store.handler->reset(ldap->store.context);
+}
+
+static void on_state(void *context, bool is_up)
+{
+	(void)is_up;
+	judge(context);
+}
+
+static const struct directory_store_handler handler = {on_changed, on_reset, on_state};
+
+/* --- operations --- */
+
+static struct store_ldap *of(struct directory_store *store)
+{
+	return (struct store_ldap *)store;
+}
+
+static void get(struct directory_store *store, const struct directory_key *keys, size_t count,
+		directory_got *got, void *context)
+{
+	struct directory_store *copy = of(store)->copy;
+
+	if (is_readable(of(store)))
+		copy->operations->get(copy, keys, count, got, context);
+	else
+		got(context, -ENOTCONN, NULL, store->version);
+}
+
+static void list(struct directory_store *store, enum directory_table table, struct str prefix,
+		 struct str after, size_t limit, directory_listed *listed, void *context)
+{
+	struct directory_store *copy = of(store)->copy;
+
+	if (is_readable(of(store)))
+		copy->operations->list(copy, table, prefix, after, limit, listed, context);
+	else
+		listed(context, -ENOTCONN, NULL, 0, store->version);
+}
+
+static void change(struct directory_store *store, const struct directory_change *changes,
+		   size_t count, directory_changed *changed, void *context)
+{
+	(void)changes;
+	(void)count;
+	changed(context, -EROFS, NULL, store->version);
+}
+
+static void missed(struct directory_store *store, uint64_t version, size_t limit,
+		   directory_missed *told, void *context)
+{
+	struct directory_store *copy = of(store)->copy;
+
+	copy->operations->missed(copy, version, limit, told, context);
+}
+
+static void begin(struct directory_store *store)
+{
+	struct directory_store *copy = of(store)->copy;
+
+	if (copy->operations->begin != NULL)
+		copy->operations->begin(copy);
+}
+
+static void end(struct directory_store *store)
+{
+	struct directory_store *copy = of(store)->copy;
+
+	if (copy->operations->end != NULL)
+		copy->operations->end(copy);
+}
+
+static void free_settings(struct follower_settings *settings)
+{
+	for (size_t i = 0; i < settings->server_count; i++)
+		link_server_clear(&settings->servers[i]);
+	free(settings->servers);
+	free((char *)settings->path);
+	free((char *)settings->login.base);
+	free((char *)settings->login.bind_dn);
+	if (settings->login.password != NULL)
+		explicit_bzero((char *)settings->login.password, strlen(settings->login.password));
+	free((char *)settings->login.password);
+	entry_map_free(settings->map);
+}
+
+static void free_store(struct directory_store *store)
+{
+	struct store_ldap *ldap = of(store);
+
+	os_task_cancel(ldap->loop, &ldap->start);
+	if (!follower_free(ldap->follower))
+		return; /* the thread still uses all of it */
+	if (ldap->copy != NULL)
+		ldap->copy->operations->free(ldap->copy);
+	os_timer_free(ldap->expiry);
+	free_settings(&ldap->settings);
+	free(ldap);
+}
+
+static const struct directory_store_operations operations = {
+	.get = get,
+	.list = list,
+	.change = change,
+	.missed = missed,
+	.begin = begin,
+	.end = end,
+	.free = free_store,
+};
+
+/* --- opening --- */
+
+/* The first line of the file at PATH. */
+static int read_password(const char *path, char **password_out, struct buffer *why)
+{
+	char text[PASSWORD_MAX + 1];
+	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
+	ssize_t length = file < 0 ? file : os_file_read(file, text, sizeof(text), 0);
+
+	if (file >= 0)
+		os_file_close(file);
+	if (length < 0) {
+		buffer_append_format(why, "password_file %s: %s", path, strerror((int)-length));
+		return (int)length;
+	}
+	text[length < PASSWORD_MAX ? length : PASSWORD_MAX] = '\0';
+	text[strcspn(text, "\r\n")] = '\0';
+	if (text[0] == '\0' || length > PASSWORD_MAX) {
+		buffer_append_format(why, "password_file %s: its first line is %s", path,
+				     text[0] == '\0' ? "empty" : "too long");
+		return -EINVAL;
+	}
+	*password_out = memory_copy_string(text);
+	explicit_bzero(text, sizeof(text));
+	return 0;
+}
+
+static char *copy_setting(const char *text)
+{
+	return text == NULL || text[0] == '\0' ? NULL : memory_copy_string(text);
+}
+
+static int take_servers(struct follower_settings *settings, const struct store_ldap_settings *given,
+			struct buffer *why)
+{
+	const char *authority =
+		given->authority != NULL && given->authority[0] != '\0' ? given->authority : NULL;
+	bool needs_tls = false;
+	int error = 0;
+
+	settings->servers = memory_alloc_zero(given->url_count, sizeof(*settings->servers));
+	for (size_t i = 0; i < given->url_count && error == 0; i++) {
+		error = link_server_parse(given->urls[i], &settings->servers[i], why);
+		if (error < 0)
+			break;
+		settings->server_count++;
+		needs_tls = needs_tls || link_server_needs_tls(&settings->servers[i]);
+	}
+	if (error == 0 && needs_tls)
+		error = link_prepare_tls(authority, why);
+	return error;
+}
+
+static int take_login(struct link_login *login, const struct store_ldap_settings *given,
+		      struct buffer *why)
+{
+	struct buffer form = {0};
+	int error = dn_normalize(str_from(given->base), &form);
+
+	buffer_clear(&form);
+	if (error < 0) {
+		buffer_append_format(why, "base \"%s\" is not the name of an entry", given->base);
+		return error;
+	}
+	login->base = memory_copy_string(given->base);
+	login->bind_dn = copy_setting(given->bind_dn);
+	if (login->bind_dn == NULL)
+		return 0;
+	if (given->password_file == NULL || given->password_file[0] == '\0') {
+		buffer_append_string(why, "bind_dn needs a password_file");
+		return -EINVAL;
+	}
+	return read_password(given->password_file, (char **)&login->password, why);
+}
+
+static int take_settings(struct store_ldap *ldap, const struct store_ldap_settings *given,
+			 struct buffer *why)
+{
+	struct follower_settings *settings = &ldap->settings;
+	int error = take_servers(settings, given, why);
+
+	ldap->ttl_us = given->ttl_us > FRESH_MIN_US ? given->ttl_us : FRESH_MIN_US;
+	settings->path = memory_copy_string(given->path);
+	if (error == 0)
+		error = take_login(&settings->login, given, why);
+	if (error == 0)
+		error = entry_map_new(given->map, given->map_count, &settings->map, why);
+	return error;
+}
+
+int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *settings,
+		   struct directory_store **store_out, struct buffer *why)
+{
+	struct store_ldap *ldap = memory_alloc_zero(1, sizeof(*ldap));
+	int error;
+
+	ldap->store.operations = &operations;
+	ldap->store.fresh_us = INT64_MIN;
+	ldap->loop = loop;
+	ldap->start = (struct os_task){.call = on_start, .context = ldap};
+	ldap->expiry = os_timer_new(loop, on_expiry, ldap);
+	(void)setenv("LDAPNOINIT", "1", 1); /* nobody's ldap.conf has a say */
+	error = take_settings(ldap, settings, why);
+	if (error < 0) {
+		free_store(&ldap->store);
+		return error;
+	}
+	*store_out = &ldap->store;
+	return 0;
+}
+
+int store_ldap_open(struct directory_store *store, struct buffer *why)
+{
+	struct store_ldap *ldap = of(store);
+	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy, why);
+
+	if (error < 0)
+		return error;
+	ldap->copy->handler = &handler;
+	ldap->copy->context = ldap;
+	error = follower_new(ldap->loop, &ldap->settings, on_moved, ldap, &ldap->follower, why);
+	if (error < 0)
+		return error;
+	store->fresh_us = follower_fresh_us(ldap->follower);
+	take_state(ldap);
+	os_loop_defer(ldap->loop, &ldap->start);
+	return 0;
+}
+
+void store_ldap_describe_map(struct buffer *out)
+{
+	entry_map_describe(out);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: ISC
+/*
+ * store/ldap/map.h - what an entry of LDAP says about mail: attributes to records.
+ *
+ * An entry claims records: several entries may claim one, then the one whose name comes
+ * first has it. Members and owners of lists are entries, too, whose addresses are found when they
+ * are needed: a claim of the kinds CLAIM_MEMBER_NAME and CLAIM_OWNER_NAME has such a name as its
+ * key (store/ldap/dn.h) and the list's address as its fields.
+ */
+#ifndef STORE_LDAP_MAP_H
+#define STORE_LDAP_MAP_H
+
+#include "base/attributes.h"
+#include "base/buffer.h"
+#include "config/map.h"
+#include "directory/record/record.h"
+
+struct entry_attribute {
+	struct str name; /* options (";lang-en") may follow */
+	const struct str *values;
+	size_t value_count;
+};
+
+struct entry {
+	struct str dn;
+	const struct entry_attribute *attributes;
+	size_t attribute_count;
+};
+
+enum { CLAIM_MEMBER_NAME = DIRECTORY_TABLES, CLAIM_OWNER_NAME };
+
+struct claim {
+	int table; /* enum directory_table, or one of the two above */
+	struct str key;
+	struct str fields; /* NAME NUL VALUE NUL ... */
+};
+
+/* What an entry says; its texts are in the arena. */
+struct mapping {
+	struct str mail; /* the address by which lists that name the entry reach it; or empty */
+	const struct claim *claims; /* by table and key, each once */
+	size_t claim_count;
+	size_t passwords_unusable; /* of a kind that a record has no place for */
+};
+
+/* A value that cannot be used, and why; the rest of the entry is. */
+typedef void mapping_bad(void *context, struct str dn, const char *reason);
+
+struct entry_map;
+
+/* The table of config/map.h with the changes in TEXTS: "FIELD=ATTRIBUTE ATTRIBUTE ...", whose
+ * values all count, in this order (the first, where a field has one value), or "FIELD='TEXT'", the
+ * same for every entry, or "FIELD=", none. 0; or -EINVAL, and in WHY what is wrong. */
+MUST_CHECK int entry_map_new(const char *const *texts, size_t count, struct entry_map **map_out,
+			     struct buffer *why);
+void entry_map_free(struct entry_map *map);
+/* What is to be asked for: NULL behind the last; MAP's. */
+char *const *entry_map_attributes(const struct entry_map *map);
+/* As one text: another one maps otherwise. */
+void entry_map_print(const struct entry_map *map, struct buffer *out);
+/* Each row of the table as a line "FIELD=ATTRIBUTES<TAB>MEANING". */
+void entry_map_describe(struct buffer *out);
+
+/* Values of FIELD, no class, in ENTRY: those of each of its attributes in turn; memory of ARENA. */
+size_t entry_map_values(const struct entry_map *map, const struct entry *entry,
+			enum config_map_field field, struct arena *arena,
+			const struct str **values_out);
+bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
+			 enum config_map_field field);
+/* Whether FIELD is made of the attribute NAME. */
+bool entry_map_uses(const struct entry_map *map, enum config_map_field field, const char *name);
+
+void entry_map_apply(const struct entry_map *map, const struct entry *entry, struct arena *arena,
+		     mapping_bad *bad, void *context, struct mapping *mapping_out);
+
+#endif

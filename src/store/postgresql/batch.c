@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: ISC
+/* One transaction: which statements do what many changes ask for, and what they found. */
+#include "store/postgresql/batch.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+void postgresql_batch_free(struct postgresql_batch *batch)
+{
+	for (size_t i = 0; i < DIRECTORY_TABLES; i++)
+		HASH_CLEAR(hh, batch->items[i]);
+	arena_free(batch->arena);
+	free(batch);
+}
+
+static void batch_result(struct postgresql_request *request, unsigned statement,
+			 const PGresult *result)
+{
+	struct postgresql_batch *batch = request->context;
+	enum directory_table table = batch->tables[statement];
+
+	if (statement + 2 == batch->request.statements) /* before COMMIT */
+		batch->version = strtoull(postgresql_link_value(result, 0, 0), NULL, 10);
+	if (table == DIRECTORY_NO_TABLE)
+		return;
+	for (int row = 0; row < PQntuples(result); row++) {
+		struct postgresql_item *item;
+
+		HASH_FIND(hh, batch->items[table], postgresql_link_value(result, row, 0),
+			  postgresql_link_length(result, row, 0), item);
+		if (item != NULL)
+			item->existed = *postgresql_link_value(result, row, 1) == 't';
+	}
+}
+
+static void say(struct postgresql_batch *batch, enum postgresql_statement statement,
+		enum directory_table table, struct postgresql_array *arrays, size_t count)
+{
+	struct postgresql_parameter parameters[POSTGRESQL_COLUMNS_MAX + 2];
+	char name[40];
+
+	for (size_t i = 0; i < count; i++)
+		parameters[i] = postgresql_array_end(&arrays[i]);
+	batch->tables[batch->statements++] =
+		statement == POSTGRESQL_PUT || statement == POSTGRESQL_REMOVE ? table
+									      : DIRECTORY_NO_TABLE;
+	postgresql_link_execute(batch->store->writer.link,
+				postgresql_statement_name(statement, table, name), parameters,
+				count);
+}
+
+static void clear_arrays(struct postgresql_array *arrays, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		postgresql_array_clear(&arrays[i]);
+}
+
+/* Keys of TABLE whose change is (or is not) a removal. */
+static void say_removal(struct postgresql_batch *batch, enum postgresql_statement statement,
+			enum directory_table table, bool is_removal)
+{
+	struct postgresql_array keys = {0};
+	struct postgresql_item *item, *next;
+
+	HASH_ITER (hh, batch->items[table], item, next)
+		if (item->change->is_removal == is_removal)
+			postgresql_array_add(&keys, item->change->record.key.name);
+	if (keys.count > 0)
+		say(batch, statement, table, &keys, 1);
+	postgresql_array_clear(&keys);
+}
+
+static size_t add_row(const struct postgresql_table *table, const struct directory_record *record,
+		      struct postgresql_array *arrays)
+{
+	struct str list = record->key.name;
+	struct str member = {0};
+	size_t count = 0;
+
+	if (table->key_columns[1] != NULL)
+		directory_key_member(record->key.name, &list, &member);
+	postgresql_array_add(&arrays[count++], list);
+	if (table->key_columns[1] != NULL)
+		postgresql_array_add(&arrays[count++], member);
+	for (size_t i = 0; table->columns[i].field != NULL; i++) {
+		struct str value = directory_record_field(record, table->columns[i].field);
+
+		if (value.length == 0)
+			value.data = NULL;
+		postgresql_array_add(&arrays[count++], value);
+	}
+	return count;
+}
+
+static void say_puts(struct postgresql_batch *batch, enum directory_table table)
+{
+	struct postgresql_array arrays[POSTGRESQL_COLUMNS_MAX + 2] = {0};
+	struct postgresql_item *item, *next;
+	size_t count = 0;
+
+	HASH_ITER (hh, batch->items[table], item, next)
+		if (!item->change->is_removal)
+			count = add_row(postgresql_table(table), &item->change->record, arrays);
+	if (count > 0)
+		say(batch, POSTGRESQL_PUT, table, arrays, count);
+	clear_arrays(arrays, count);
+}
+
+static void add_children(const struct postgresql_table *table,
+			 const struct directory_record *record, struct postgresql_array arrays[3])
+{
+	size_t position = 0;
+
+	for (size_t i = 0; i < record->field_count; i++) {
+		char text[24];
+
+		if (!str_equal(record->fields[i].name, str_from(table->child_field)))
+			continue;
+		snprintf(text, sizeof text, "%zu", position++);
+		postgresql_array_add(&arrays[0], record->key.name);
+		postgresql_array_add(&arrays[1], str_from(text));
+		postgresql_array_add(&arrays[2], record->fields[i].value);
+	}
+}
+
+static void say_children(struct postgresql_batch *batch, enum directory_table table)
+{
+	struct postgresql_array arrays[3] = {0};
+	struct postgresql_item *item, *next;
+
+	HASH_ITER (hh, batch->items[table], item, next)
+		if (!item->change->is_removal)
+			add_children(postgresql_table(table), &item->change->record, arrays);
+	if (arrays[0].count > 0)
+		say(batch, POSTGRESQL_PUT_CHILDREN, table, arrays, COUNT_OF(arrays));
+	clear_arrays(arrays, COUNT_OF(arrays));
+}
+
+static void say_query(struct postgresql_batch *batch, const char *sql)
+{
+	batch->tables[batch->statements++] = DIRECTORY_NO_TABLE;
+	postgresql_link_query(batch->store->writer.link, sql, NULL, 0);
+}
+
+void postgresql_batch_send(struct postgresql_batch *batch)
+{
+	batch->tables =
+		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 3) * sizeof *batch->tables);
+	say_query(batch, "BEGIN");
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+		say_removal(batch, POSTGRESQL_REMOVE, table, true);
+		if (postgresql_table(table)->child != NULL)
+			say_removal(batch, POSTGRESQL_REMOVE_CHILDREN, table, false);
+		say_puts(batch, table);
+		if (postgresql_table(table)->child != NULL)
+			say_children(batch, table);
+	}
+	say_query(batch, "SELECT version FROM meta");
+	say_query(batch, "COMMIT");
+	batch->request.result = batch_result;
+	batch->request.context = batch;
+	batch->store->writer.batch = batch;
+	postgresql_link_end(batch->store->writer.link, &batch->request);
+}
+
+void postgresql_batch_add(struct postgresql_batch *batch, const struct postgresql_edit *edit)
+{
+	for (size_t i = 0; i < edit->count; i++) {
+		const struct directory_change *change = &edit->changes[i];
+		const struct directory_key *key = &change->record.key;
+		struct postgresql_item *item;
+
+		HASH_FIND(hh, batch->items[key->table], key->name.data, key->name.length, item);
+		if (item == NULL) {
+			item = arena_alloc(batch->arena, sizeof *item);
+			HASH_ADD_KEYPTR(hh, batch->items[key->table], key->name.data,
+					key->name.length, item);
+		}
+		item->change = change; /* the last counts */
+	}
+}
+
+void postgresql_batch_set_existed(struct postgresql_batch *batch)
+{
+	struct postgresql_edit *edit;
+
+	DL_FOREACH (batch->edits, edit) {
+		for (size_t i = 0; i < edit->count; i++) {
+			const struct directory_key *key = &edit->changes[i].record.key;
+			struct postgresql_item *item;
+
+			HASH_FIND(hh, batch->items[key->table], key->name.data, key->name.length,
+				  item);
+			edit->existed[i] = item->existed;
+			item->existed = !edit->changes[i].is_removal;
+		}
+		edit->version = batch->version;
+	}
+}

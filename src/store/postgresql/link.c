@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A connection has one state after the other, and a time limit in each:
+ *
+ *   WAITING -> LOOKING_UP -> CONNECTING -> OPEN, and from each back to WAITING
+ */
+#include "store/postgresql/link.h"
+#include "base/panic.h"
+#include "log/event.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+static const int64_t WAIT_MIN_US = SECOND_US / 20;
+static const int64_t CONNECT_US = 2 * SECOND_US; /* there are others to try */
+
+static void attempt(struct postgresql_link *link);
+static void connect_to(struct postgresql_link *link, const char *address);
+
+static void log_reason(struct postgresql_link *link, enum log_name event, const char *reason)
+{
+	char line[POSTGRESQL_REASON_SIZE];
+	char *known = link->reasons[link->position];
+
+	snprintf(line, sizeof line, STR_FORMAT, STR_ARGUMENTS(str_trim(str_from(reason))));
+	for (char *byte = line; *byte != '\0'; byte++)
+		if (*byte == '\n' || *byte == '\t')
+			*byte = ' ';
+	if (event != EVENT_STORE_LOST && strcmp(line, known) == 0)
+		return;
+	memcpy(known, line, sizeof line);
+	log_event(event, log_string("role", link->name),
+		  log_string("database", postgresql_link_label(link)),
+		  log_str("reason", str_trim(str_from(line))));
+}
+
+static void close_connection(struct postgresql_link *link)
+{
+	os_watch_free(link->watch);
+	link->watch = NULL;
+	dns_search_free(link->search);
+	link->search = NULL;
+	if (link->connection != NULL)
+		PQfinish(link->connection);
+	link->connection = NULL;
+	link->statements = 0;
+	link->is_broken = false;
+	os_task_cancel(link->loop, &link->losing);
+}
+
+/* The next database; after the last one, a wait. */
+static void advance(struct postgresql_link *link)
+{
+	link->state = POSTGRESQL_LINK_WAITING;
+	link->address_count = 0;
+	link->position = (link->position + 1) % link->databases->count;
+	if (++link->tried < link->databases->count) {
+		os_timer_start(link->timer, 0);
+		return;
+	}
+	link->tried = 0;
+	os_timer_start(link->timer, link->wait_us);
+	link->wait_us *= 2;
+	if (link->wait_us > link->may_wait_us)
+		link->wait_us = link->may_wait_us;
+}
+
+void postgresql_link_lose(struct postgresql_link *link, const char *reason)
+{
+	bool was_accepted = link->is_accepted;
+	bool was_open = link->state == POSTGRESQL_LINK_OPEN;
+
+	if (reason != NULL)
+		log_reason(link, was_accepted ? EVENT_STORE_LOST : EVENT_STORE_REFUSED, reason);
+	link->is_accepted = false;
+	close_connection(link);
+	advance(link);
+	if (was_accepted) {
+		link->tried = 0;
+		link->wait_us = WAIT_MIN_US;
+		os_timer_start(link->timer, 0);
+	}
+	postgresql_link_fail_requests(link);
+	if (was_open)
+		link->handler.lost(link->context);
+}
+
+void postgresql_link_lose_broken(void *context)
+{
+	struct postgresql_link *link = context;
+	char reason[POSTGRESQL_REASON_SIZE];
+
+	snprintf(reason, sizeof reason, "%s", PQerrorMessage(link->connection));
+	postgresql_link_lose(link, reason);
+}
+
+/* ---- connecting ---- */
+
+static void on_time(void *context)
+{
+	struct postgresql_link *link = context;
+
+	if (link->state == POSTGRESQL_LINK_WAITING) {
+		attempt(link);
+		return;
+	}
+	if (link->state == POSTGRESQL_LINK_OPEN && link->requests == NULL)
+		return;
+	postgresql_link_lose(link, link->state == POSTGRESQL_LINK_OPEN
+					   ? "no answer for 5 seconds"
+					   : "no connection within 2 seconds");
+}
+
+static const char *next_address(struct postgresql_link *link, char text[OS_SOCKET_TEXT_SIZE])
+{
+	os_socket_address_format_host(&link->addresses[link->address++].address, text);
+	return text;
+}
+
+static void try_address(struct postgresql_link *link)
+{
+	char text[OS_SOCKET_TEXT_SIZE];
+
+	connect_to(link, next_address(link, text));
+}
+
+static void connect_failed(struct postgresql_link *link)
+{
+	char reason[POSTGRESQL_REASON_SIZE];
+
+	if (link->address < link->address_count) {
+		close_connection(link);
+		try_address(link);
+		return;
+	}
+	snprintf(reason, sizeof reason, "%s", PQerrorMessage(link->connection));
+	postgresql_link_lose(link, reason);
+}
+
+static void opened(struct postgresql_link *link)
+{
+	os_timer_stop(link->timer);
+	if (PQenterPipelineMode(link->connection) != 1 ||
+	    PQsetnonblocking(link->connection, 1) != 0) {
+		postgresql_link_lose(link, "libpq does not enter its pipeline mode");
+		return;
+	}
+	link->state = POSTGRESQL_LINK_OPEN;
+	link->watch = os_watch_new(link->loop, PQsocket(link->connection), OS_WATCH_READ,
+				   postgresql_link_ready, link);
+	link->handler.connected(link->context);
+}
+
+/* Its socket may be another one after each step. */
+static void on_connecting(void *context, unsigned events)
+{
+	struct postgresql_link *link = context;
+	PostgresPollingStatusType status;
+
+	(void)events;
+	os_watch_free(link->watch);
+	link->watch = NULL;
+	status = PQconnectPoll(link->connection);
+	if (status == PGRES_POLLING_OK)
+		opened(link);
+	else if (status == PGRES_POLLING_FAILED)
+		connect_failed(link);
+	else
+		link->watch = os_watch_new(link->loop, PQsocket(link->connection),
+					   status == PGRES_POLLING_READING ? OS_WATCH_READ
+									   : OS_WATCH_WRITE,
+					   on_connecting, link);
+}
+
+static void ignore_notice(void *context, const PGresult *result)
+{
+	(void)context;
+	(void)result;
+}
+
+static void connect_to(struct postgresql_link *link, const char *address)
+{
+	const struct postgresql_database *database = &link->databases->list[link->position];
+	const char *kept = database->values[database->address_slot];
+
+	if (address != NULL)
+		database->values[database->address_slot] = address;
+	link->state = POSTGRESQL_LINK_CONNECTING;
+	os_timer_start(link->timer, CONNECT_US);
+	link->connection = PQconnectStartParams(database->names, database->values, 0);
+	database->values[database->address_slot] = kept;
+	if (link->connection == NULL)
+		panic("out of memory");
+	PQsetNoticeReceiver(link->connection, ignore_notice, NULL);
+	if (PQstatus(link->connection) == CONNECTION_BAD)
+		connect_failed(link);
+	else
+		link->watch = os_watch_new(link->loop, PQsocket(link->connection), OS_WATCH_WRITE,
+					   on_connecting, link);
+}
+
+static void on_servers(void *context, const struct dns_servers *servers)
+{
+	struct postgresql_link *link = context;
+
+	if (servers->count == 0) {
+		char reason[POSTGRESQL_REASON_SIZE];
+
+		snprintf(reason, sizeof reason, "%s", servers->verdict.text);
+		postgresql_link_lose(link, reason);
+		return;
+	}
+	link->address = 0;
+	link->address_count = servers->count;
+	memcpy(link->addresses, servers->list, servers->count * sizeof *servers->list);
+	dns_search_free(link->search);
+	link->search = NULL;
+	try_address(link);
+}
+
+static void attempt(struct postgresql_link *link)
+{
+	const struct postgresql_database *database = &link->databases->list[link->position];
+
+	if (database->host == NULL) {
+		connect_to(link, NULL);
+		return;
+	}
+	link->state = POSTGRESQL_LINK_LOOKING_UP;
+	os_timer_start(link->timer, CONNECT_US);
+	link->search = dns_search_relay(link->databases->resolver, database->host, database->port,
+					on_servers, link);
+}
+
+/* ---- the whole ---- */
+
+struct postgresql_link *postgresql_link_new(struct os_loop *loop,
+					    const struct postgresql_databases *databases,
+					    const char *name, int64_t may_wait_us,
+					    const struct postgresql_link_handler *handler,
+					    void *context)
+{
+	struct postgresql_link *link = memory_alloc_zero(1, sizeof *link);
+
+	link->loop = loop;
+	link->databases = databases;
+	link->name = name;
+	link->handler = *handler;
+	link->context = context;
+	link->reasons = memory_alloc_zero(databases->count, sizeof *link->reasons);
+	link->wait_us = WAIT_MIN_US;
+	link->may_wait_us = may_wait_us;
+	link->timer = os_timer_new(loop, on_time, link);
+	link->losing = (struct os_task){.call = postgresql_link_lose_broken, .context = link};
+	os_timer_start(link->timer, 0);
+	return link;
+}
+
+void postgresql_link_free(struct postgresql_link *link)
+{
+	close_connection(link);
+	postgresql_link_fail_requests(link);
+	os_timer_free(link->timer);
+	free(link->reasons);
+	free(link);
+}
+
+void postgresql_link_accept(struct postgresql_link *link)
+{
+	link->is_accepted = true;
+	link->tried = 0;
+	link->wait_us = WAIT_MIN_US;
+	memset(link->reasons, 0, link->databases->count * sizeof *link->reasons);
+	log_event(EVENT_STORE_CONNECTED, log_string("role", link->name),
+		  log_string("database", postgresql_link_label(link)));
+}
+
+void postgresql_link_refuse(struct postgresql_link *link, const char *reason)
+{
+	postgresql_link_lose(link, reason);
+}
+
+void postgresql_link_move(struct postgresql_link *link, size_t position, const char *reason)
+{
+	postgresql_link_lose(link, reason);
+	link->position = position;
+}
+
+void postgresql_link_hurry(struct postgresql_link *link)
+{
+	if (link->state == POSTGRESQL_LINK_WAITING) {
+		link->wait_us = WAIT_MIN_US;
+		os_timer_start(link->timer, 0);
+	}
+}
+
+bool postgresql_link_is_accepted(const struct postgresql_link *link)
+{
+	return link->is_accepted;
+}
+
+size_t postgresql_link_position(const struct postgresql_link *link)
+{
+	return link->position;
+}
+
+const char *postgresql_link_label(const struct postgresql_link *link)
+{
+	return link->databases->list[link->position].label;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What is said on a connection: libpq's pipeline mode. Requests are sent without waiting for
+ * what came of the earlier ones; each ends with a Sync, so that one that fails leaves
+ * the next ones alone.
+ */
+#include "base/panic.h"
+#include "directory/wire/frame.h"
+#include "os/clock.h"
+#include "os/socket.h"
+#include "store/postgresql/link.h"
+#include "store/store.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum {
+	OID_TEXT_ARRAY = 1009,
+	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
+	/* bytes; libpq keeps what a server says until all of a statement's rows are there */
+	ANSWER_MAX = 127 << 20,
+	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */
+};
+
+static const int64_t ANSWER_US = 30 * SECOND_US; /* until it is whole, though something comes */
+
+void postgresql_link_fail_requests(struct postgresql_link *link)
+{
+	const struct postgresql_failure lost = {
+		.error = -ENOTCONN, .is_lost = true, .text = "the connection was lost"};
+
+	while (link->requests != NULL) {
+		struct postgresql_request *request = link->requests;
+
+		DL_DELETE(link->requests, request);
+		request->done(request, request->failure.error != 0 ? &request->failure : &lost);
+	}
+}
+
+static void want(struct postgresql_link *link)
+{
+	int left = PQflush(link->connection);
+
+	if (left < 0) {
+		link->is_broken = true;
+		os_loop_defer(link->loop, &link->losing);
+	}
+	os_watch_set(link->watch, left > 0 ? OS_WATCH_READ | OS_WATCH_WRITE : OS_WATCH_READ);
+	if (link->requests == NULL)
+		os_timer_stop(link->timer);
+	else if (!os_timer_is_running(link->timer))
+		os_timer_start(link->timer, STORE_POSTGRESQL_PATIENCE_US);
+}
+
+static int error_of(const char *state)
+{
+	static const struct {
+		const char *state; /* or its class */
+		int error;
+	} rows[] = {
+		{"53100", -ENOSPC}, {"57014", -ETIMEDOUT}, {"55P03", -ETIMEDOUT},
+		{"25006", -EROFS},  {"42501", -EROFS},     {"40", -EAGAIN},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (strncmp(state, rows[i].state, strlen(rows[i].state)) == 0)
+			return rows[i].error;
+	return -EIO;
+}
+
+static void note_failure(struct postgresql_request *request, const PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	struct postgresql_failure *failure = &request->failure;
+
+	if (failure->error != 0)
+		return;
+	if (text == NULL)
+		text = PQresultErrorMessage(result);
+	snprintf(failure->state, sizeof failure->state, "%s", state != NULL ? state : "");
+	snprintf(failure->text, sizeof failure->text, STR_FORMAT,
+		 STR_ARGUMENTS(str_trim(str_from(text))));
+	failure->error = error_of(failure->state);
+	/* libpq itself found it; the server ends */
+	failure->is_lost = state == NULL || strncmp(state, "57P", 3) == 0;
+	if (failure->is_lost)
+		failure->error = -ENOTCONN;
+}
+
+void postgresql_link_doubt(struct postgresql_request *request, const char *text)
+{
+	struct postgresql_failure *failure = &request->failure;
+
+	if (failure->error != 0)
+		return;
+	failure->error = -EIO;
+	snprintf(failure->text, sizeof failure->text, "%s", text);
+}
+
+/* The answer to the next statement begins: how long it may take and be. */
+static void begin_answer(struct postgresql_link *link)
+{
+	link->since_us = os_clock_monotonic_us();
+	link->received = os_socket_received(PQsocket(link->connection));
+}
+
+/* A long answer over a slow line has its time; one that drips has not. */
+static const char *complaint(struct postgresql_link *link)
+{
+	uint64_t all = os_socket_received(PQsocket(link->connection));
+	uint64_t received = all > link->received ? all - link->received : 0;
+	int64_t may_take_us = ANSWER_US + (int64_t)(received / ANSWER_RATE) * SECOND_US;
+
+	if (received > ANSWER_MAX)
+		return "an answer of more than 127 MiB";
+	if (link->requests != NULL && os_clock_monotonic_us() - link->since_us > may_take_us)
+		return "an answer that is not complete after 30 seconds, and comes too slowly";
+	return NULL;
+}
+
+static void take_result(struct postgresql_link *link, PGresult *result)
+{
+	struct postgresql_request *request = link->requests;
+
+	switch (PQresultStatus(result)) {
+	case PGRES_PIPELINE_SYNC:
+		DL_DELETE(link->requests, request);
+		begin_answer(link);
+		request->done(request, request->failure.error != 0 ? &request->failure : NULL);
+		break;
+	case PGRES_PIPELINE_ABORTED:
+		break;
+	case PGRES_COMMAND_OK:
+	case PGRES_TUPLES_OK:
+		if (request->result != NULL && request->failure.error == 0)
+			request->result(request, request->statement, result);
+		request->statement++;
+		if (request->statement < request->statements)
+			begin_answer(link);
+		break;
+	default:
+		note_failure(request, result);
+		break;
+	}
+	PQclear(result);
+}
+
+static bool has_value(const PGresult *result, int row, int column)
+{
+	return row >= 0 && row < PQntuples(result) && column >= 0 && column < PQnfields(result);
+}
+
+const char *postgresql_link_value(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? PQgetvalue(result, row, column) : "";
+}
+
+size_t postgresql_link_length(const PGresult *result, int row, int column)
+{
+	return has_value(result, row, column) ? (size_t)PQgetlength(result, row, column) : 0;
+}
+
+static bool take_notifications(struct postgresql_link *link)
+{
+	PGnotify *notification;
+	bool is_any = false;
+
+	while ((notification = PQnotifies(link->connection)) != NULL) {
+		is_any = true;
+		PQfreemem(notification);
+	}
+	return is_any;
+}
+
+/* What nobody asked for, and libpq would say again and again. */
+static bool is_copy_of(const PGresult *result)
+{
+	ExecStatusType status = PQresultStatus(result);
+
+	return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+/* Of each statement, then NULL; only who has lost its place in the protocol has nothing twice. */
+static void take_results(struct postgresql_link *link)
+{
+	PGconn *connection = link->connection;
+	unsigned nothing = 0;
+	bool is_copy = false;
+
+	while (link->connection == connection && link->requests != NULL && nothing < 2 &&
+	       !is_copy && PQisBusy(connection) == 0) {
+		PGresult *result = PQgetResult(connection);
+
+		nothing = result == NULL ? nothing + 1 : 0;
+		is_copy = is_copy_of(result);
+		if (is_copy)
+			PQclear(result);
+		else if (result != NULL)
+			take_result(link, result);
+	}
+	if ((nothing == 2 || is_copy) && link->connection == connection)
+		postgresql_link_lose(link, "an answer that libpq cannot place");
+}
+
+/* A handler may have the link lose its connection. */
+void postgresql_link_ready(void *context, unsigned events)
+{
+	struct postgresql_link *link = context;
+	PGconn *connection = link->connection;
+	const char *why;
+
+	if ((events & OS_WATCH_READ) != 0 && PQconsumeInput(connection) != 1) {
+		postgresql_link_lose_broken(link);
+		return;
+	}
+	if ((events & OS_WATCH_READ) != 0)
+		os_timer_stop(link->timer); /* it lives */
+	take_results(link);
+	if (link->connection != connection)
+		return;
+	if (PQstatus(connection) == CONNECTION_BAD) {
+		postgresql_link_lose_broken(link);
+		return;
+	}
+	why = complaint(link);
+	if (why != NULL) {
+		postgresql_link_lose(link, why);
+		return;
+	}
+	want(link);
+	if (take_notifications(link) && link->handler.notified != NULL)
+		link->handler.notified(link->context);
+}
+
+static void said(struct postgresql_link *link, int is_taken)
+{
+	link->statements++;
+	if (is_taken == 1)
+		return;
+	link->is_broken = true;
+	os_loop_defer(link->loop, &link->losing);
+}
+
+void postgresql_link_prepare(struct postgresql_link *link, struct str name, struct str sql)
+{
+	struct buffer texts = {0};
+
+	buffer_append_str(&texts, name);
+	buffer_append_byte(&texts, '\0');
+	buffer_append_str(&texts, sql);
+	buffer_append_byte(&texts, '\0');
+	said(link, PQsendPrepare(link->connection, buffer_data(&texts),
+				 buffer_data(&texts) + name.length + 1, 0, NULL));
+	buffer_clear(&texts);
+}
+
+/* Parameters as libpq has them. */
+struct values {
+	Oid types[PARAMETERS_MAX];
+	const char *values[PARAMETERS_MAX];
+	int lengths[PARAMETERS_MAX], formats[PARAMETERS_MAX];
+	struct buffer texts; /* with a NUL behind each */
+};
+
+static void values_fill(struct values *values, const struct postgresql_parameter *parameters,
+			size_t count)
+{
+	size_t offset = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (parameters[i].is_binary || parameters[i].text != NULL)
+			continue;
+		buffer_append_str(&values->texts, parameters[i].value);
+		buffer_append_byte(&values->texts, '\0');
+	}
+	for (size_t i = 0; i < count; i++) {
+		values->lengths[i] = (int)parameters[i].value.length;
+		values->formats[i] = parameters[i].is_binary;
+		values->types[i] = parameters[i].is_binary ? OID_TEXT_ARRAY : 0;
+		values->values[i] = parameters[i].text;
+		if (parameters[i].is_binary)
+			values->values[i] = parameters[i].value.data;
+		else if (parameters[i].text == NULL) {
+			values->values[i] = buffer_data(&values->texts) + offset;
+			offset += parameters[i].value.length + 1;
+		}
+	}
+}
+
+void postgresql_link_query(struct postgresql_link *link, const char *sql,
+			   const struct postgresql_parameter *parameters, size_t count)
+{
+	struct values values = {0};
+
+	values_fill(&values, parameters, count);
+	said(link, PQsendQueryParams(link->connection, sql, (int)count, values.types, values.values,
+				     values.lengths, values.formats, 0));
+	buffer_clear(&values.texts);
+}
+
+void postgresql_link_execute(struct postgresql_link *link, const char *name,
+			     const struct postgresql_parameter *parameters, size_t count)
+{
+	struct values values = {0};
+
+	values_fill(&values, parameters, count);
+	said(link, PQsendQueryPrepared(link->connection, name, (int)count, values.values,
+				       values.lengths, values.formats, 0));
+	buffer_clear(&values.texts);
+}
+
+void postgresql_link_end(struct postgresql_link *link, struct postgresql_request *request)
+{
+	request->statement = 0;
+	request->statements = link->statements;
+	request->failure = (struct postgresql_failure){0};
+	link->statements = 0;
+	if (link->requests == NULL)
+		begin_answer(link);
+	DL_APPEND(link->requests, request);
+	if (PQpipelineSync(link->connection) != 1) {
+		link->is_broken = true;
+		os_loop_defer(link->loop, &link->losing);
+	}
+	if (!link->is_broken)
+		want(link);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: ISC
+#include "store/postgresql/postgresql.h"
+#include "base/panic.h"
+#include "store/postgresql/internal.h"
+#include <openssl/ssl.h>
+#include <stdlib.h>
+
+static void free_store(struct directory_store *base)
+{
+	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
+
+	postgresql_writer_stop(store);
+	postgresql_reader_stop(store);
+	postgresql_databases_clear(&store->databases);
+	free(store);
+}
+
+int store_postgresql_new(struct os_loop *loop, const char *const *databases, size_t count,
+			 struct directory_store **store_out)
+{
+	static const struct directory_store_operations operations = {
+		.get = postgresql_get,
+		.list = postgresql_list,
+		.change = postgresql_change,
+		.missed = postgresql_missed,
+		.free = free_store,
+	};
+	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
+	int error = postgresql_databases_parse(loop, databases, count, &store->databases);
+
+	if (error < 0) {
+		free(store);
+		return error;
+	}
+	/* its files are read now: later a sandbox may not let it */
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+	store->base.operations = &operations;
+	store->ttl_us = INT64_MAX;
+	store->loop = loop;
+	postgresql_follow_prepare(store);
+	postgresql_reader_start(store);
+	postgresql_writer_start(store);
+	*store_out = &store->base;
+	return 0;
+}
+
+void store_postgresql_set_ttl(struct directory_store *base, int64_t ttl_us)
+{
+	CONTAINER_OF(base, struct postgresql_store, base)->ttl_us = ttl_us;
+}

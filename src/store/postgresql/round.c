@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: ISC
+/* A round: many gets as one statement for each table, or one list, or what was missed. */
+#include "store/postgresql/round.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/* ---- answers ---- */
+
+void postgresql_read_fail(struct postgresql_read *read, int error)
+{
+	if (read->kind == POSTGRESQL_READ_GET)
+		read->answer.got(read->context, error, NULL, 0);
+	else if (read->kind == POSTGRESQL_READ_LIST)
+		read->answer.listed(read->context, error, NULL, 0, 0);
+	else
+		read->answer.missed(read->context, error, NULL, NULL, 0);
+}
+
+static void answer_get(struct postgresql_round *round, struct postgresql_read *read)
+{
+	const struct directory_record **records =
+		arena_alloc(round->arena, (read->count + 1) * sizeof *records);
+
+	for (size_t i = 0; i < read->count; i++) {
+		const struct str name = read->keys[i].name;
+		struct postgresql_slot *slot;
+
+		HASH_FIND(hh, round->slots[read->keys[i].table], name.data, name.length, slot);
+		records[i] = slot->record;
+	}
+	read->answer.got(read->context, 0, records, round->store->base.version);
+}
+
+void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read)
+{
+	if (round->request.failure.error != 0)
+		postgresql_read_fail(read, round->request.failure.error);
+	else if (read->kind == POSTGRESQL_READ_GET)
+		answer_get(round, read);
+	else if (read->kind == POSTGRESQL_READ_LIST)
+		read->answer.listed(read->context, 0, read->records, read->record_count,
+				    round->store->base.version);
+	else if (round->is_stale || round->count > read->limit)
+		postgresql_read_fail(read, -ESTALE);
+	else
+		read->answer.missed(read->context, 0, round->keys, round->versions, round->count);
+}
+
+void postgresql_read_free(struct postgresql_read *read)
+{
+	arena_free(read->arena);
+	free(read);
+}
+
+void postgresql_round_free(struct postgresql_round *round)
+{
+	for (size_t i = 0; i < DIRECTORY_TABLES; i++)
+		HASH_CLEAR(hh, round->slots[i]);
+	arena_free(round->arena);
+	free(round);
+}
+
+/* ---- gets ---- */
+
+static void add_keys(struct postgresql_round *round, const struct postgresql_read *read)
+{
+	for (size_t i = 0; i < read->count; i++) {
+		const struct directory_key *key = &read->keys[i];
+		struct postgresql_slot *slot;
+
+		HASH_FIND(hh, round->slots[key->table], key->name.data, key->name.length, slot);
+		if (slot != NULL)
+			continue;
+		slot = arena_alloc(round->arena, sizeof *slot);
+		HASH_ADD_KEYPTR(hh, round->slots[key->table], key->name.data, key->name.length,
+				slot);
+		round->key_count++;
+	}
+}
+
+/* Who believed an answer to something else would take those whom it lacks for unknown. */
+static bool is_of_table(struct postgresql_request *request, const PGresult *result,
+			enum directory_table table)
+{
+	if (PQnfields(result) == postgresql_table_width(table))
+		return true;
+	postgresql_link_doubt(request, "an answer with other columns than were asked for");
+	return false;
+}
+
+static struct postgresql_slot *find_slot(const struct postgresql_round *round,
+					 enum directory_table table, const PGresult *result,
+					 int row)
+{
+	struct postgresql_slot *slot;
+
+	HASH_FIND(hh, round->slots[table], postgresql_link_value(result, row, 0),
+		  postgresql_link_length(result, row, 0), slot);
+	return slot;
+}
+
+static void get_result(struct postgresql_request *request, unsigned statement,
+		       const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+	enum directory_table table;
+
+	if (statement >= round->statement_count) {
+		postgresql_link_doubt(request, "more answers than questions");
+		return;
+	}
+	table = round->tables[statement];
+	if (!is_of_table(request, result, table))
+		return;
+	for (int row = 0; row < PQntuples(result);) {
+		struct postgresql_slot *slot = find_slot(round, table, result, row);
+		struct directory_record taken;
+		struct directory_record *record;
+
+		if (slot == NULL) {
+			postgresql_link_doubt(request, "an answer about what was not asked for");
+			return;
+		}
+		if (!postgresql_record_take(table, result, &row, round->arena, &taken))
+			continue;
+		/* its texts may be the result's, which does not live as long */
+		record = arena_alloc(round->arena, sizeof *record);
+		*record = directory_record_copy(round->arena, &taken);
+		slot->record = record;
+	}
+}
+
+static void send_keys(struct postgresql_round *round, enum directory_table table,
+		      struct postgresql_array *array)
+{
+	const struct postgresql_parameter keys = postgresql_array_end(array);
+	char name[40];
+
+	round->tables[round->statement_count++] = table;
+	postgresql_link_execute(round->store->reader.link,
+				postgresql_statement_name(POSTGRESQL_GET, table, name), &keys, 1);
+	postgresql_array_clear(array);
+}
+
+static void send_table(struct postgresql_round *round, enum directory_table table)
+{
+	struct postgresql_array array = {0};
+	struct postgresql_slot *slot, *next;
+	size_t count = 0;
+
+	HASH_ITER (hh, round->slots[table], slot, next) {
+		postgresql_array_add(&array, str_slice(slot->hh.key, slot->hh.keylen));
+		count++;
+		if (count % POSTGRESQL_RECORDS_MAX == 0 || next == NULL)
+			send_keys(round, table, &array);
+	}
+}
+
+void postgresql_round_send_gets(struct postgresql_round *round)
+{
+	struct postgresql_reader *reader = &round->store->reader;
+
+	while (reader->waiting != NULL && reader->waiting->kind == POSTGRESQL_READ_GET &&
+	       round->key_count < DIRECTORY_BATCH_MAX) {
+		struct postgresql_read *read = reader->waiting;
+
+		DL_DELETE(reader->waiting, read);
+		DL_APPEND(round->reads, read);
+		add_keys(round, read);
+	}
+	round->request.result = get_result;
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+		send_table(round, table);
+}
+
+/* ---- lists ---- */
+
+static size_t list_wanted(const struct postgresql_read *read)
+{
+	size_t left = read->limit - read->record_count;
+
+	return left < POSTGRESQL_RECORDS_MAX ? left : POSTGRESQL_RECORDS_MAX;
+}
+
+/* What is beyond POSTGRESQL_RECORDS_MAX, or was left out because it is bad, is made up for by a
+ * further round: fewer than the limit would say that it was the last. */
+static void list_result(struct postgresql_request *request, unsigned statement,
+			const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+	struct postgresql_read *read = round->reads;
+	size_t wanted = list_wanted(read);
+	size_t seen = 0;
+
+	(void)statement;
+	if (read->arena == NULL) {
+		read->arena = arena_new();
+		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
+	}
+	if (!is_of_table(request, result, read->table))
+		return;
+	for (int row = 0; row < PQntuples(result); seen++) {
+		struct directory_record taken;
+
+		if (seen == wanted) {
+			postgresql_link_doubt(request, "an answer of more records than asked for");
+			return;
+		}
+		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
+			read->records[read->record_count++] =
+				directory_record_copy(read->arena, &taken);
+	}
+	round->is_short = seen == wanted && read->record_count < read->limit;
+	if (round->is_short)
+		read->after = arena_copy_str(
+			read->arena,
+			str_from(postgresql_link_value(result, PQntuples(result) - 1, 0)));
+}
+
+void postgresql_round_send_list(struct postgresql_round *round)
+{
+	const struct postgresql_read *read = round->reads;
+	char limit[24];
+	char name[40];
+	const struct postgresql_parameter parameters[] = {
+		{.value = read->prefix}, {.value = read->after}, {.text = limit}};
+
+	snprintf(limit, sizeof limit, "%zu", list_wanted(read));
+	round->request.result = list_result;
+	postgresql_link_execute(round->store->reader.link,
+				postgresql_statement_name(POSTGRESQL_LIST, read->table, name),
+				parameters, COUNT_OF(parameters));
+}
+
+/* ---- missed ---- */
+
+static void missed_row(struct postgresql_round *round, const PGresult *result, int row)
+{
+	const char *table = postgresql_link_value(result, row, 1);
+	const struct str name = str_slice(postgresql_link_value(result, row, 2),
+					  postgresql_link_length(result, row, 2));
+	struct directory_key *key = &round->keys[round->count];
+
+	round->is_stale = round->is_stale || strcmp(table, "*") == 0;
+	if (!postgresql_change_key(table, name, key))
+		return;
+	key->name = arena_copy_str(round->arena, name);
+	round->versions[round->count++] = strtoull(postgresql_link_value(result, row, 0), NULL, 10);
+}
+
+/* The change of that version itself comes first: when it is not there, it is pruned, of the
+ * future, or of another history. */
+static void missed_result(struct postgresql_request *request, unsigned statement,
+			  const PGresult *result)
+{
+	struct postgresql_round *round = request->context;
+	const struct postgresql_read *read = round->reads;
+	int rows = PQntuples(result);
+	uint64_t first = rows > 0 ? strtoull(postgresql_link_value(result, 0, 0), NULL, 10) : 0;
+	int begin = read->version > 0 ? 1 : 0;
+
+	(void)statement;
+	round->keys = arena_alloc(round->arena, ((size_t)rows + 1) * sizeof *round->keys);
+	round->versions = arena_alloc(round->arena, ((size_t)rows + 1) * sizeof *round->versions);
+	for (int row = begin; row < rows; row++)
+		missed_row(round, result, row);
+	if (rows > begin && (size_t)(rows - begin) > read->limit)
+		round->is_stale = true;
+	if (read->version > 0 ? first != read->version : first > 1)
+		round->is_stale = true;
+}
+
+void postgresql_round_send_missed(struct postgresql_round *round)
+{
+	char version[24];
+	char limit[24];
+	const struct postgresql_parameter parameters[] = {{.text = version}, {.text = limit}};
+
+	snprintf(version, sizeof version, "%llu", (unsigned long long)round->reads->version);
+	snprintf(limit, sizeof limit, "%zu", round->reads->limit + 2);
+	round->request.result = missed_result;
+	postgresql_link_query(round->store->reader.link,
+			      "SELECT version, table_name, key FROM change"
+			      " WHERE version >= $1::bigint ORDER BY version LIMIT $2::bigint",
+			      parameters, COUNT_OF(parameters));
+}

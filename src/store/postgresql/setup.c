@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: ISC
+/* A new connection: who is there, the tables, the statements, which version. */
+#include "log/event.h"
+#include "store/postgresql/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Statements are short here; what hangs is ended by the server, too. Its planner knows
+ * little of tables that have just been filled, and of a list of keys nothing: an index is
+ * always right. To it what is off costs so much that it would compile it. */
+static const char about_sql[] =
+	"SELECT set_config('statement_timeout', '4000', false),"
+	" set_config('lock_timeout', '4000', false),"
+	" set_config('idle_in_transaction_session_timeout', '10000', false),"
+	" set_config('default_transaction_isolation', 'read committed', false),"
+	" set_config('plan_cache_mode', 'force_generic_plan', false),"
+	" set_config('enable_seqscan', 'off', false),"
+	" set_config('enable_bitmapscan', 'off', false),"
+	" set_config('enable_hashjoin', 'off', false),"
+	" set_config('enable_mergejoin', 'off', false),"
+	" set_config('jit', 'off', false),"
+	" pg_is_in_recovery(), to_regclass('directory_data') IS NOT NULL,"
+	" current_setting('server_version_num')::integer >= 130000,"
+	" (SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database"
+	"  WHERE datname = current_database()),"
+	" current_setting('default_transaction_read_only') = 'on'";
+enum { ABOUT_STANDBY = 10, ABOUT_TABLES, ABOUT_NEW_ENOUGH, ABOUT_UTF8, ABOUT_READ_ONLY };
+
+static const char version_sql[] =
+	"SELECT identity, schema, version,"
+	" coalesce((SELECT min(version) FROM change), 0),"
+	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
+	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = $1::bigint)"
+	" FROM meta";
+
+static const char *const schemas[POSTGRESQL_SCHEMA] = {postgresql_schema_1};
+
+static bool is_true(const PGresult *result, int column)
+{
+	return *postgresql_link_value(result, 0, column) == 't';
+}
+
+static uint64_t number_at(const PGresult *result, int column)
+{
+	return strtoull(postgresql_link_value(result, 0, column), NULL, 10);
+}
+
+static void copy_at(const PGresult *result, int column, char *out, size_t size)
+{
+	snprintf(out, size, "%s", postgresql_link_value(result, 0, column));
+}
+
+static void refuse(struct postgresql_setup *setup, const struct postgresql_failure *failure,
+		   const char *what)
+{
+	char reason[600];
+
+	if (failure->is_lost)
+		return; /* the link knows by itself, or will at once */
+	snprintf(reason, sizeof reason, "%s%s%s", what, *what != '\0' ? ": " : "", failure->text);
+	postgresql_link_refuse(setup->link, reason);
+}
+
+/* ---- versions and statements ---- */
+
+static void on_version(struct postgresql_request *request, unsigned statement,
+		       const PGresult *result)
+{
+	struct postgresql_setup *setup = request->context;
+
+	if (statement != 0 || PQntuples(result) != 1)
+		return;
+	copy_at(result, 0, setup->about.identity, sizeof setup->about.identity);
+	setup->schema = number_at(result, 1);
+	setup->about.version = number_at(result, 2);
+	setup->about.oldest = number_at(result, 3);
+	copy_at(result, 4, setup->about.newest_mark, sizeof setup->about.newest_mark);
+	copy_at(result, 5, setup->about.seen_mark, sizeof setup->about.seen_mark);
+}
+
+static void migrate(struct postgresql_setup *setup);
+
+static void version_done(struct postgresql_request *request,
+			 const struct postgresql_failure *failure)
+{
+	struct postgresql_setup *setup = request->context;
+
+	if (failure != NULL && failure->is_lost)
+		return;
+	if (setup->schema > POSTGRESQL_SCHEMA)
+		postgresql_link_refuse(setup->link, "its tables were made by a newer Stagepost");
+	else if (setup->schema > 0 && setup->schema < POSTGRESQL_SCHEMA)
+		migrate(setup);
+	else if (failure != NULL)
+		refuse(setup, failure, "the tables cannot be used");
+	else if (setup->about.identity[0] == '\0')
+		postgresql_link_refuse(setup->link, "directory_data has no row");
+	else
+		setup->ready(setup->context, &setup->about);
+}
+
+static void prepare_all(struct postgresql_setup *setup)
+{
+	static const enum postgresql_statement reading = POSTGRESQL_LIST;
+
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+		for (unsigned statement = 0; statement < POSTGRESQL_STATEMENTS; statement++) {
+			struct buffer sql = {0};
+			char name[40];
+
+			if (setup->may_change == (statement > reading) &&
+			    postgresql_statement_sql(statement, table, &sql))
+				postgresql_link_prepare(
+					setup->link,
+					str_from(postgresql_statement_name(statement, table, name)),
+					buffer_view(&sql));
+			buffer_clear(&sql);
+		}
+	}
+}
+
+static void ask_version(struct postgresql_setup *setup)
+{
+	char seen[24];
+	const struct postgresql_parameter parameter = {.text = seen};
+
+	snprintf(seen, sizeof seen, "%llu", (unsigned long long)setup->seen);
+	setup->schema = 0;
+	setup->request = (struct postgresql_request){
+		.result = on_version, .done = version_done, .context = setup};
+	postgresql_link_query(setup->link, version_sql, &parameter, 1);
+	prepare_all(setup);
+	postgresql_link_end(setup->link, &setup->request);
+}
+
+/* ---- tables ---- */
+
+static void migrated(struct postgresql_request *request, const struct postgresql_failure *failure)
+{
+	struct postgresql_setup *setup = request->context;
+
+	if (failure != NULL) {
+		refuse(setup, failure,
+		       "its tables are not there or old, and cannot be made by this role; their "
+		       "owner may run postgresql_schema.sql");
+		return;
+	}
+	log_event(EVENT_STORE_MADE, log_string("database", postgresql_link_label(setup->link)),
+		  log_number("schema", POSTGRESQL_SCHEMA));
+	ask_version(setup);
+}
+
+/* Each step does nothing where somebody else was faster. */
+static void migrate(struct postgresql_setup *setup)
+{
+	if (!setup->may_change) {
+		postgresql_link_refuse(setup->link, setup->schema == 0
+							    ? "it has no tables of Stagepost yet"
+							    : "its tables are old");
+		return;
+	}
+	setup->request = (struct postgresql_request){.done = migrated, .context = setup};
+	for (uint64_t step = setup->schema; step < POSTGRESQL_SCHEMA; step++)
+		postgresql_link_query(setup->link, schemas[step], NULL, 0);
+	postgresql_link_end(setup->link, &setup->request);
+}
+
+/* ---- who is there ---- */
+
+static const char *why_not(const struct postgresql_setup *setup, const PGresult *result)
+{
+	if (PQntuples(result) != 1)
+		return "it does not say what it is";
+	if (!is_true(result, ABOUT_NEW_ENOUGH))
+		return "PostgreSQL 13 or newer is needed";
+	if (!is_true(result, ABOUT_UTF8))
+		return "its encoding is not UTF8";
+	if (setup->may_change && is_true(result, ABOUT_READ_ONLY))
+		return "default_transaction_read_only is on";
+	return NULL;
+}
+
+static void on_about(struct postgresql_request *request, unsigned statement, const PGresult *result)
+{
+	struct postgresql_setup *setup = request->context;
+	const char *reason = why_not(setup, result);
+
+	(void)statement;
+	if (reason != NULL) {
+		request->failure.error = -EIO;
+		snprintf(request->failure.text, sizeof request->failure.text, "%s", reason);
+		return;
+	}
+	setup->about.is_standby = is_true(result, ABOUT_STANDBY);
+	setup->has_tables = is_true(result, ABOUT_TABLES);
+}
+
+static void about_done(struct postgresql_request *request, const struct postgresql_failure *failure)
+{
+	struct postgresql_setup *setup = request->context;
+
+	if (failure != NULL)
+		refuse(setup, failure, "");
+	else if (setup->may_change && setup->about.is_standby)
+		postgresql_link_refuse(setup->link, NULL);
+	else if (!setup->has_tables)
+		migrate(setup);
+	else
+		ask_version(setup);
+}
+
+void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
+			    uint64_t seen)
+{
+	setup->link = link;
+	setup->seen = seen;
+	setup->schema = 0;
+	setup->about = (struct postgresql_about){0};
+	setup->request = (struct postgresql_request){
+		.result = on_about, .done = about_done, .context = setup};
+	postgresql_link_query(link, about_sql, NULL, 0);
+	postgresql_link_end(link, &setup->request);
+}

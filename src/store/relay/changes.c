@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: ISC
+/* The newest changes that were told, so that a client can ask what it has missed. */
+#include "base/panic.h"
+#include "store/relay/internal.h"
+#include "store/relay/relay.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct relay_change *at(const struct relay_changes *changes, size_t index)
+{
+	return &changes->entries[(changes->first + index) % STORE_RELAY_CHANGES_MAX];
+}
+
+static void drop_oldest(struct relay_changes *changes)
+{
+	struct relay_change *oldest = at(changes, 0);
+
+	/* others of the same version are not all there any more either */
+	changes->begin = oldest->version;
+	free(oldest->name);
+	changes->first = (changes->first + 1) % STORE_RELAY_CHANGES_MAX;
+	changes->count--;
+}
+
+void relay_changes_begin(struct relay_changes *changes, uint64_t version)
+{
+	while (changes->count > 0)
+		drop_oldest(changes);
+	changes->begin = version;
+}
+
+static bool is_of(const struct relay_change *change, const struct directory_key *key,
+		  uint64_t version)
+{
+	return change->version == version && change->table == key->table &&
+	       str_equal(str_slice(change->name, change->length), key->name);
+}
+
+/* Where a change of VERSION is to stand. They come nearly in order: when a connection is made
+ * again, some new ones may come before the missed. */
+static size_t place_of(const struct relay_changes *changes, uint64_t version)
+{
+	size_t index = changes->count;
+
+	while (index > 0 && at(changes, index - 1)->version > version)
+		index--;
+	return index;
+}
+
+static bool is_known(const struct relay_changes *changes, const struct directory_key *key,
+		     uint64_t version, size_t place)
+{
+	while (place > 0 && at(changes, place - 1)->version == version)
+		if (is_of(at(changes, --place), key, version))
+			return true;
+	return false;
+}
+
+bool relay_changes_add(struct relay_changes *changes, const struct directory_key *key,
+		       uint64_t version)
+{
+	size_t place = place_of(changes, version);
+	struct relay_change *added;
+
+	if (version <= changes->begin || is_known(changes, key, version, place))
+		return false;
+	if (changes->entries == NULL)
+		changes->entries =
+			memory_alloc_zero(STORE_RELAY_CHANGES_MAX, sizeof *changes->entries);
+	if (changes->count == STORE_RELAY_CHANGES_MAX) {
+		drop_oldest(changes);
+		place = place > 0 ? place - 1 : 0;
+	}
+	for (size_t i = changes->count++; i > place; i--)
+		*at(changes, i) = *at(changes, i - 1);
+	added = at(changes, place);
+	added->version = version;
+	added->table = key->table;
+	added->length = key->name.length;
+	added->name = memory_alloc(key->name.length + 1);
+	memcpy(added->name, key->name.data, key->name.length);
+	return true;
+}
+
+/* The position of the first one after VERSION. They ascend. */
+static size_t find(const struct relay_changes *changes, uint64_t version)
+{
+	size_t low = 0;
+	size_t high = changes->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (at(changes, middle)->version > version)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+void relay_changes_tell(const struct relay_changes *changes, uint64_t version, uint64_t newest,
+			size_t limit, directory_missed *missed, void *context)
+{
+	size_t first = find(changes, version);
+	size_t count = changes->count - first;
+	struct directory_key *keys;
+	uint64_t *versions;
+
+	if (version < changes->begin || version > newest || count > limit) {
+		missed(context, -ESTALE, NULL, NULL, 0);
+		return;
+	}
+	keys = memory_alloc_zero(count + 1, sizeof *keys);
+	versions = memory_alloc_zero(count + 1, sizeof *versions);
+	for (size_t i = 0; i < count; i++) {
+		const struct relay_change *change = at(changes, first + i);
+
+		keys[i] = (struct directory_key){change->table,
+						 str_slice(change->name, change->length)};
+		versions[i] = change->version;
+	}
+	missed(context, 0, keys, versions, count);
+	free(keys);
+	free(versions);
+}
+
+void relay_changes_clear(struct relay_changes *changes)
+{
+	relay_changes_begin(changes, 0);
+	free(changes->entries);
+	*changes = (struct relay_changes){0};
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: ISC
+/* Records, lists and routes, asked of the servers through the client. */
+#include "directory/expand/expand.h"
+#include "store/relay/internal.h"
+#include <string.h>
+
+static void tell_got(struct request *request)
+{
+	struct directory_store *store = &request->relay->store;
+
+	store->until_us = request->until_us;
+	request->done.got(request->context, request->error,
+			  request->error == 0 ? request->records : NULL,
+			  request->error == 0 ? request->version : store->version);
+	store->until_us = 0;
+	relay_request_free(request);
+}
+
+/* The record of KEY whose fields are RESULTS, in ARENA. They are passed on as they are: a later
+ * server may know fields that we do not. */
+static const struct directory_record *read_record(struct arena *arena, struct directory_key key,
+						  const struct str *results, size_t count)
+{
+	struct directory_field *fields = arena_alloc(arena, (count + 1) * sizeof *fields);
+	struct directory_record *record = arena_alloc(arena, sizeof *record);
+
+	for (size_t i = 0; i < count; i++) {
+		fields[i].value = results[i];
+		(void)str_split(&fields[i].value, ' ', &fields[i].name);
+	}
+	*record = (struct directory_record){key, fields, count};
+	return record;
+}
+
+/* The copy outlives the answer. */
+static const struct directory_record *keep_record(struct arena *arena, struct directory_key key,
+						  const struct directory_answer_text *answer)
+{
+	struct directory_record *record = arena_alloc(arena, sizeof *record);
+
+	*record = directory_record_copy(
+		arena, read_record(arena, key, answer->results, answer->result_count));
+	return record;
+}
+
+static void on_got(void *context, const struct directory_answer_text *answer)
+{
+	struct part *part = context;
+	struct request *request = part->request;
+
+	relay_request_note(request, answer);
+	if (answer->error == DIRECTORY_ERROR_NONE && answer->exists)
+		request->records[part->index] = keep_record(request->arena, part->key, answer);
+	if (--request->pending == 0)
+		tell_got(request);
+}
+
+void relay_get(struct directory_store *store, const struct directory_key *keys, size_t count,
+	       directory_got *got, void *context)
+{
+	struct relay *relay = relay_of(store);
+	struct request *request = relay_request_new(relay, context);
+
+	request->done.got = got;
+	request->arena = arena_new();
+	request->records = arena_alloc(request->arena, (count + 1) * sizeof *request->records);
+	request->parts = arena_alloc(request->arena, (count + 1) * sizeof *request->parts);
+	request->pending = count + 1; /* answers may come while we ask */
+	for (size_t i = 0; i < count; i++) {
+		struct part *part = &request->parts[i];
+
+		*part = (struct part){request, i, keys[i], {.answered = on_got, .context = part}};
+		part->key.name = arena_copy_str(request->arena, keys[i].name);
+		directory_client_get(relay->client, directory_table_name(keys[i].table),
+				     part->key.name, DIRECTORY_RELAY_PATIENCE_US, &part->question);
+	}
+	if (--request->pending == 0)
+		tell_got(request);
+}
+
+static size_t count_records(const struct directory_answer_text *answer)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < answer->result_count; i++)
+		count += str_starts_with(answer->results[i], STR("= "));
+	return count;
+}
+
+static void read_records(struct arena *arena, enum directory_table table,
+			 const struct directory_answer_text *answer,
+			 struct directory_record *records)
+{
+	size_t count = 0;
+	size_t next;
+
+	for (size_t i = 0; i < answer->result_count; i = next) {
+		struct str name = str_skip(answer->results[i], strlen("= "));
+
+		next = i + 1;
+		if (!str_starts_with(answer->results[i], STR("= ")))
+			continue;
+		while (next < answer->result_count &&
+		       !str_starts_with(answer->results[next], STR("= ")))
+			next++;
+		records[count++] = *read_record(arena, (struct directory_key){table, name},
+						answer->results + i + 1, next - i - 1);
+	}
+}
+
+static void on_listed(void *context, const struct directory_answer_text *answer)
+{
+	struct request *request = context;
+	struct directory_record *records = NULL;
+	size_t count = 0;
+
+	relay_request_note(request, answer);
+	request->arena = arena_new();
+	if (request->error == 0) {
+		count = count_records(answer);
+		records = arena_alloc(request->arena, (count + 1) * sizeof *records);
+		read_records(request->arena, request->table, answer, records);
+	}
+	request->done.listed(request->context, request->error, records, count, request->version);
+	relay_request_free(request);
+}
+
+void relay_list(struct directory_store *store, enum directory_table table, struct str prefix,
+		struct str after, size_t limit, directory_listed *listed, void *context)
+{
+	struct relay *relay = relay_of(store);
+	struct request *request = relay_request_new(relay, context);
+
+	request->done.listed = listed;
+	request->table = table;
+	request->question = (struct directory_question){.answered = on_listed, .context = request};
+	directory_client_list(relay->client, directory_table_name(table), prefix, after, limit,
+			      &request->question);
+}
+
+/* The results of the answer, and behind them what they depend on, as "on TABLE KEY". */
+static struct str *read_route(struct arena *arena, const struct directory_answer_text *answer)
+{
+	size_t count = answer->result_count;
+	struct str *results =
+		arena_alloc(arena, (count + answer->dependency_count + 1) * sizeof *results);
+
+	memcpy(results, answer->results, count * sizeof *results);
+	for (size_t i = 0; i < answer->dependency_count; i++) {
+		struct str dependency = answer->dependencies[i];
+		char *text = arena_alloc(arena, strlen("on ") + dependency.length);
+
+		memcpy(text, "on ", strlen("on "));
+		memcpy(text + strlen("on "), dependency.data, dependency.length);
+		results[count + i] = str_slice(text, strlen("on ") + dependency.length);
+	}
+	return results;
+}
+
+static void on_expanded(void *context, const struct directory_answer_text *answer)
+{
+	struct request *request = context;
+	struct directory_store *store = &request->relay->store;
+	struct directory_expansion expansion = {0};
+
+	relay_request_note(request, answer);
+	if (request->error == 0) {
+		request->arena = arena_new();
+		expansion.results = read_route(request->arena, answer);
+		expansion.count = answer->result_count + answer->dependency_count;
+		expansion.may_keep = answer->ttl_us > 0;
+		expansion.version = request->version;
+	}
+	store->until_us = request->until_us;
+	request->done.expanded(request->context, request->error,
+			       request->error == 0 ? &expansion : NULL);
+	store->until_us = 0;
+	relay_request_free(request);
+}
+
+void relay_route(struct directory_store *store, struct str address, directory_expanded *expanded,
+		 void *context)
+{
+	struct relay *relay = relay_of(store);
+	struct request *request = relay_request_new(relay, context);
+
+	request->done.expanded = expanded;
+	request->question =
+		(struct directory_question){.answered = on_expanded, .context = request};
+	directory_client_get(relay->client, "route", address, DIRECTORY_RELAY_PATIENCE_US,
+			     &request->question);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: ISC
+#include "store/relay/relay.h"
+#include "base/panic.h"
+#include "store/relay/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum {
+	RELAY_IDENTITY_SIZE = sizeof((struct directory_store *)NULL)->identity,
+	RELAY_DATA_MAX = 46, /* bytes: room for a '+' and a digest of 16 behind it */
+};
+
+void relay_catch_up(struct relay *relay)
+{
+	if (!directory_client_is_syncing(relay->client) && relay->heard > relay->store.version)
+		relay->store.version = relay->heard;
+}
+
+static void relay_missed(struct directory_store *store, uint64_t version, size_t limit,
+			 directory_missed *missed, void *context)
+{
+	struct relay *relay = relay_of(store);
+
+	relay_catch_up(relay);
+	if (store->is_up)
+		relay_changes_tell(&relay->changes, version, store->version, limit, missed,
+				   context);
+	else
+		missed(context, -ESTALE, NULL, NULL, 0);
+}
+
+/* That of the servers. Each relay on the way adds to it what its own answers depend on; what is
+ * too long then becomes a digest, behind what says which data these are. */
+static void read_identity(const struct relay *relay, char identity[RELAY_IDENTITY_SIZE])
+{
+	struct str whole = directory_client_identity(relay->client);
+	struct str rest = whole;
+	struct str data;
+	uint64_t digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	if (whole.length < RELAY_IDENTITY_SIZE) {
+		snprintf(identity, RELAY_IDENTITY_SIZE, STR_FORMAT, STR_ARGUMENTS(whole));
+		return;
+	}
+	for (size_t i = 0; i < whole.length; i++)
+		digest = (digest ^ (unsigned char)whole.data[i]) * UINT64_C(0x100000001b3);
+	(void)str_split(&rest, '+', &data);
+	if (data.length > RELAY_DATA_MAX)
+		data.length = RELAY_DATA_MAX;
+	snprintf(identity, RELAY_IDENTITY_SIZE, STR_FORMAT "+%016" PRIx64, STR_ARGUMENTS(data),
+		 digest);
+}
+
+static bool is_same(const struct relay *relay)
+{
+	char identity[RELAY_IDENTITY_SIZE];
+
+	read_identity(relay, identity);
+	return strcmp(identity, relay->store.identity) == 0;
+}
+
+static void begin_anew(struct relay *relay)
+{
+	bool is_first = relay->store.identity[0] == '\0';
+
+	read_identity(relay, relay->store.identity);
+	relay->store.version = directory_client_version(relay->client);
+	relay->heard = relay->store.version;
+	relay_changes_begin(&relay->changes, relay->store.version);
+	if (!is_first)
+		relay->store.handler->reset(relay->store.context);
+}
+
+static void on_new(void *context, uint64_t version, struct str table, struct str name)
+{
+	struct relay *relay = context;
+	struct directory_store *store = &relay->store;
+	const struct directory_key key = {directory_table_find(table), name};
+
+	if (table.length == 0) {
+		begin_anew(relay);
+		return;
+	}
+	if (version > relay->heard)
+		relay->heard = version;
+	relay_catch_up(relay);
+	/* a table of a later protocol is nobody's */
+	if (key.table != DIRECTORY_NO_TABLE && relay_changes_add(&relay->changes, &key, version))
+		store->handler->changed(store->context, &key, &version, 1);
+}
+
+static void on_state(void *context, bool is_up)
+{
+	struct relay *relay = context;
+	struct directory_store *store = &relay->store;
+
+	if (is_up && !is_same(relay))
+		begin_anew(relay);
+	relay_catch_up(relay);
+	store->is_up = is_up;
+	store->handler->state(store->context, is_up);
+}
+
+static void relay_free(struct directory_store *store)
+{
+	struct relay *relay = relay_of(store);
+	struct request *request;
+	struct request *next;
+
+	while (relay->requests != NULL)
+		relay_request_cancel(relay->requests);
+	LL_FOREACH_SAFE(relay->unused, request, next)
+	free(request);
+	directory_client_free(relay->client);
+	relay_changes_clear(&relay->changes);
+	free(relay);
+}
+
+struct directory_store *store_relay_new(struct os_loop *loop, const char *const *servers,
+					size_t server_count, const struct directory_dialer *dialer)
+{
+	static const struct directory_store_operations operations = {
+		.get = relay_get,
+		.list = relay_list,
+		.change = relay_change,
+		.missed = relay_missed,
+		.free = relay_free,
+		.route = relay_route,
+	};
+	static const struct directory_client_handler handler = {on_state};
+	struct relay *relay = memory_alloc_zero(1, sizeof *relay);
+
+	relay->store.operations = &operations;
+	relay->store.fresh_us = INT64_MAX; /* each answer has its own end */
+	relay->store.change_max = 1;
+	relay->client = directory_client_new(loop, servers, server_count, dialer, &handler, relay);
+	directory_client_watch(relay->client, on_new, relay);
+	return &relay->store;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: ISC
+/* What has changed, by the log that the data themselves keep: our own changes and those
+ * that others made by plain SQL. */
+#include "store/sqlite/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	POLL_US = 250000,
+	PAGE = 1000,         /* changes told at a time */
+	BEHIND_MAX = 100000, /* changes: more of them are a reset */
+	PRUNE_EACH = 1000,   /* versions between two cuts of the log */
+};
+
+int sqlite_meta(struct sqlite_store *store, uint64_t *version_out, struct str *identity_out,
+		struct arena *arena)
+{
+	sqlite3_stmt *statement = store->data[DATA_META];
+	int error = sqlite3_step(statement);
+
+	if (error == SQLITE_ROW) {
+		*version_out = (uint64_t)sqlite3_column_int64(statement, 0);
+		*identity_out = arena_copy_str(arena, sqlite_column(statement, 1));
+		error = SQLITE_OK;
+	} else if (error == SQLITE_DONE) {
+		error = SQLITE_CORRUPT; /* there is one row */
+	}
+	(void)sqlite3_reset(statement);
+	return error;
+}
+
+struct page {
+	struct directory_key keys[PAGE];
+	uint64_t versions[PAGE];
+	size_t count;
+};
+
+/* Keys that changed after VERSION, at most LIMIT; memory of ARENA. */
+static int read_changes(struct sqlite_store *store, uint64_t version, size_t limit,
+			struct arena *arena, struct directory_key *keys, uint64_t *versions,
+			size_t *count_out)
+{
+	sqlite3_stmt *statement = store->data[DATA_CHANGES];
+	size_t count = 0;
+	int error;
+
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)version);
+	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)limit);
+	while ((error = sqlite3_step(statement)) == SQLITE_ROW && count < limit) {
+		keys[count] =
+			(struct directory_key){directory_table_find(sqlite_column(statement, 1)),
+					       arena_copy_str(arena, sqlite_column(statement, 2))};
+		versions[count++] = (uint64_t)sqlite3_column_int64(statement, 0);
+	}
+	(void)sqlite3_reset(statement);
+	*count_out = count;
+	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
+}
+
+void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
+		   directory_missed *missed, void *context)
+{
+	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
+	struct arena *arena = sqlite_take_arena(store);
+	struct directory_key *keys;
+	uint64_t *versions;
+	size_t count = 0;
+	int error = SQLITE_OK;
+
+	if (version > base->version || base->version - version > limit) {
+		missed(context, -ESTALE, NULL, NULL, 0);
+		sqlite_give_arena(store, arena);
+		return;
+	}
+	/* what was not told yet comes by changed() */
+	limit = (size_t)(base->version - version);
+	keys = arena_alloc(arena, limit * sizeof *keys);
+	versions = arena_alloc(arena, limit * sizeof *versions);
+	if (limit > 0)
+		error = read_changes(store, version, limit, arena, keys, versions, &count);
+	if (error != SQLITE_OK)
+		missed(context, sqlite_failed(store, error, "since"), NULL, NULL, 0);
+	else if (count < limit) /* the log was cut */
+		missed(context, -ESTALE, NULL, NULL, 0);
+	else
+		missed(context, 0, keys, versions, count);
+	sqlite_give_arena(store, arena);
+}
+
+static void reset(struct sqlite_store *store, uint64_t version, struct str identity)
+{
+	snprintf(store->base.identity, sizeof store->base.identity, STR_FORMAT,
+		 STR_ARGUMENTS(identity));
+	store->base.version = version;
+	if (store->base.handler != NULL)
+		store->base.handler->reset(store->base.context);
+}
+
+/* Tells of the next changes, at most PAGE. */
+static int tell_page(struct sqlite_store *store, size_t *count_out)
+{
+	struct arena *arena = sqlite_take_arena(store);
+	struct page *page = arena_alloc(arena, sizeof *page);
+	int error = read_changes(store, store->base.version, PAGE, arena, page->keys,
+				 page->versions, &page->count);
+
+	*count_out = error == SQLITE_OK ? page->count : 0;
+	if (*count_out > 0) {
+		store->base.version = page->versions[page->count - 1];
+		if (store->base.handler != NULL)
+			store->base.handler->changed(store->base.context, page->keys,
+						     page->versions, page->count);
+	}
+	sqlite_give_arena(store, arena);
+	return error;
+}
+
+static int oldest(struct sqlite_store *store, uint64_t *version_out)
+{
+	sqlite3_stmt *statement = store->data[DATA_OLDEST];
+	int error = sqlite3_step(statement);
+
+	if (error == SQLITE_ROW)
+		*version_out = (uint64_t)sqlite3_column_int64(statement, 0);
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_ROW ? SQLITE_OK : error;
+}
+
+/* Cuts the log, if nobody else writes just now. */
+static void prune(struct sqlite_store *store)
+{
+	sqlite3_stmt *statement = store->data[DATA_PRUNE];
+	int error;
+
+	if (store->base.version - store->pruned_version < PRUNE_EACH)
+		return;
+	error = sqlite_begin_write(store);
+	if (error != SQLITE_OK)
+		return;
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)store->base.version);
+	error = sqlite_run(statement);
+	if (error == SQLITE_OK)
+		error = sqlite_run(store->data[DATA_COMMIT]);
+	if (error != SQLITE_OK)
+		sqlite_roll_back(store);
+	store->pruned_version = store->base.version;
+}
+
+/* Within the transaction of reading, where there is one. */
+static int follow(struct sqlite_store *store, struct arena *arena)
+{
+	struct str identity;
+	uint64_t version;
+	uint64_t first = 0;
+	size_t count;
+	int error = sqlite_meta(store, &version, &identity, arena);
+
+	if (error != SQLITE_OK ||
+	    (version == store->base.version && str_equal(identity, str_from(store->base.identity))))
+		return error;
+	error = oldest(store, &first);
+	if (error != SQLITE_OK)
+		return error;
+	if (version < store->base.version || version - store->base.version > BEHIND_MAX ||
+	    first > store->base.version + 1 ||
+	    !str_equal(identity, str_from(store->base.identity))) {
+		reset(store, version, identity);
+		return SQLITE_OK;
+	}
+	do
+		error = tell_page(store, &count);
+	while (error == SQLITE_OK && count == PAGE);
+	if (error == SQLITE_OK && store->base.version < version)
+		reset(store, version, identity); /* somebody has emptied the log */
+	return error;
+}
+
+static void follow_or_say(struct sqlite_store *store)
+{
+	struct arena *arena = sqlite_take_arena(store);
+	int error = follow(store, arena);
+
+	if (error != SQLITE_OK)
+		(void)sqlite_failed(store, error, "follow");
+	sqlite_give_arena(store, arena);
+}
+
+void sqlite_follow(struct sqlite_store *store)
+{
+	sqlite_end_reading(store); /* it may be of a state before */
+	follow_or_say(store);
+	prune(store);
+}
+
+static int64_t data_version(struct sqlite_store *store)
+{
+	sqlite3_stmt *statement = store->data[DATA_VERSION];
+	int64_t version = 0;
+
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		version = sqlite3_column_int64(statement, 0);
+	(void)sqlite3_reset(statement);
+	return version;
+}
+
+void sqlite_notice(struct sqlite_store *store)
+{
+	int64_t version = data_version(store);
+
+	if (version == store->data_version)
+		return;
+	store->data_version = version;
+	follow_or_say(store);
+}
+
+void sqlite_poll(void *context)
+{
+	struct sqlite_store *store = context;
+
+	sqlite_end_reading(store);
+	store->told_count = 0;
+	sqlite_notice(store);
+	prune(store);
+	os_timer_start(store->poll, POLL_US);
+}
+
+void store_sqlite_follow(struct directory_store *base)
+{
+	sqlite_follow(CONTAINER_OF(base, struct sqlite_store, base));
+}

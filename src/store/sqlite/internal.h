@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: ISC
+/* store/sqlite/internal.h - between the parts of store/sqlite/sqlite.h. */
+#ifndef STORE_SQLITE_INTERNAL_H
+#define STORE_SQLITE_INTERNAL_H
+
+#include "store/sqlite/sqlite.h"
+#include <sqlite3.h>
+
+enum {
+	SQLITE_STORE_SCHEMA = 1,
+	SQLITE_STORE_BUSY_MS = 100, /* that a read waits where another process recovers the log */
+};
+
+enum row_statement { /* of each table */
+		     ROW_GET,
+		     ROW_LIST,
+		     ROW_UPDATE,
+		     ROW_INSERT,
+		     ROW_REMOVE,
+		     ROW_GET_CHILDREN,
+		     ROW_INSERT_CHILD,
+		     ROW_REMOVE_CHILDREN,
+		     ROW_STATEMENTS,
+};
+
+enum data_statement {
+	DATA_BEGIN,
+	DATA_BEGIN_WRITE,
+	DATA_COMMIT,
+	DATA_ROLLBACK,
+	DATA_VERSION,
+	DATA_META,
+	DATA_SET_VERSION,
+	DATA_LOG,
+	DATA_CHANGES,
+	DATA_OLDEST,
+	DATA_PRUNE,
+	DATA_LIST_MEMBERS, /* of one list */
+	DATA_STATEMENTS,
+};
+
+enum { ROW_COLUMNS_MAX = 10 };
+
+struct sqlite_table {
+	const char *fields[ROW_COLUMNS_MAX]; /* of the columns behind the key's; NULL: the end */
+	const char *child;                   /* the field that has a table of its own */
+	int key_columns;
+	const char *sql[ROW_STATEMENTS];
+};
+extern const struct sqlite_table sqlite_tables[DIRECTORY_TABLES];
+
+struct sqlite_change;
+
+struct sqlite_store {
+	struct directory_store base;
+	struct os_loop *loop;
+	char *path;
+	sqlite3 *database;
+	sqlite3_stmt *rows[DIRECTORY_TABLES][ROW_STATEMENTS];
+	sqlite3_stmt *data[DATA_STATEMENTS];
+	struct os_timer *poll;
+	int64_t data_version;    /* of the file, when it was followed last */
+	uint64_t pruned_version; /* when the log was cut */
+	bool is_batch;           /* between begin and end */
+	bool is_reading;         /* in a transaction for that */
+	unsigned told_count;     /* errors and bad records that were logged since the last poll */
+	struct buffer scratch;
+	struct arena *spare;           /* for one answer at a time; others make their own */
+	struct os_task first;          /* tells the handler that we are up */
+	struct os_task commit;         /* at the end of the turn */
+	struct os_timer *retry;        /* of the commit, while others write */
+	int64_t retry_until_us;        /* 0: not begun */
+	struct sqlite_change *waiting; /* calls, in their order */
+};
+
+/* schema.c: makes the schema where there is none, else checks whose it is. */
+MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
+
+/* table.c */
+
+int sqlite_table_prepare(struct sqlite_store *store); /* SQLITE_OK or an error */
+/* -errno for an error of SQLite on this connection. */
+int sqlite_errno(const struct sqlite_store *store, int error);
+/* The same, said in the log; OPERATION: "get". */
+int sqlite_failed(struct sqlite_store *store, int error, const char *operation);
+void sqlite_bind(sqlite3_stmt *statement, int place, struct str text);
+/* The first one or two places, from PLACE on; the number of the next. */
+int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_key *key);
+struct str sqlite_column(sqlite3_stmt *statement, int column);
+/* Runs a statement that has no rows, and resets it: SQLITE_OK or an error. */
+MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
+/* The record of KEY, that was asked for, in the row where STATEMENT stands: its children with
+ * it, in memory of ARENA, but KEY's name, which is not copied. SQLITE_OK and *RECORD_OUT, or
+ * NULL: it is bad, and was told of; or an error. */
+MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
+			  const struct directory_key *key, struct arena *arena,
+			  const struct directory_record **record_out);
+/* The same of a row whose first columns are the key, *KEY_OUT. */
+MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
+				 enum directory_table table, struct arena *arena,
+				 const struct directory_record **record_out, struct str *key_out);
+
+/* read.c */
+
+void sqlite_get(struct directory_store *base, const struct directory_key *keys, size_t count,
+		directory_got *got, void *context);
+void sqlite_list(struct directory_store *base, enum directory_table table, struct str prefix,
+		 struct str after, size_t limit, directory_listed *listed, void *context);
+void sqlite_begin(struct directory_store *base);
+void sqlite_end(struct directory_store *base);
+/* Ends the transaction of reading, which begins again where it is needed. */
+void sqlite_end_reading(struct sqlite_store *store);
+/* For one answer. */
+struct arena *sqlite_take_arena(struct sqlite_store *store);
+void sqlite_give_arena(struct sqlite_store *store, struct arena *arena);
+
+/* follow.c */
+
+void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
+		   directory_missed *missed, void *context);
+/* Version and identity as they stand in the file: SQLITE_OK or an error. */
+MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
+			   struct str *identity_out, struct arena *arena);
+/* Tells of all changes since base.version, up to now. */
+void sqlite_follow(struct sqlite_store *store);
+/* The same if others have changed something; in the state that is read. */
+void sqlite_notice(struct sqlite_store *store);
+void sqlite_poll(void *context);
+
+/* change.c */
+
+void sqlite_change(struct directory_store *base, const struct directory_change *changes,
+		   size_t count, directory_changed *changed, void *context);
+void sqlite_commit(void *context);
+/* Begins a transaction that writes, or SQLITE_BUSY at once. */
+MUST_CHECK int sqlite_begin_write(struct sqlite_store *store);
+void sqlite_roll_back(struct sqlite_store *store);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: ISC
+/* Reading: many questions from one state of the file, and lists page by page. */
+#include "directory/record/key.h"
+#include "store/sqlite/internal.h"
+#include <string.h>
+
+struct arena *sqlite_take_arena(struct sqlite_store *store)
+{
+	struct arena *arena = store->spare;
+
+	store->spare = NULL;
+	return arena != NULL ? arena : arena_new();
+}
+
+void sqlite_give_arena(struct sqlite_store *store, struct arena *arena)
+{
+	if (store->spare != NULL) {
+		arena_free(arena);
+		return;
+	}
+	arena_reset(arena);
+	store->spare = arena;
+}
+
+void sqlite_begin(struct directory_store *base)
+{
+	CONTAINER_OF(base, struct sqlite_store, base)->is_batch = true;
+}
+
+void sqlite_end_reading(struct sqlite_store *store)
+{
+	if (store->is_reading) {
+		(void)sqlite3_step(store->data[DATA_COMMIT]);
+		(void)sqlite3_reset(store->data[DATA_COMMIT]);
+	}
+	store->is_reading = false;
+}
+
+void sqlite_end(struct directory_store *base)
+{
+	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
+
+	store->is_batch = false;
+	sqlite_end_reading(store);
+}
+
+/* Between begin and end all is read of one state, that of the first question; what others have
+ * changed up to it is told before, so that it does not meet what was kept of an older one. */
+static int begin_reading(struct sqlite_store *store)
+{
+	int error;
+
+	if (!store->is_batch || store->is_reading)
+		return SQLITE_OK;
+	error = sqlite_run(store->data[DATA_BEGIN]);
+	store->is_reading = error == SQLITE_OK;
+	if (error == SQLITE_OK)
+		sqlite_notice(store);
+	return error;
+}
+
+static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
+		   const struct directory_record **record_out)
+{
+	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
+	int error;
+
+	(void)sqlite_bind_key(statement, 1, key);
+	error = sqlite3_step(statement);
+	if (error == SQLITE_ROW)
+		error = sqlite_row(store, statement, key, arena, record_out);
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE ? SQLITE_OK : error;
+}
+
+void sqlite_get(struct directory_store *base, const struct directory_key *keys, size_t count,
+		directory_got *got, void *context)
+{
+	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
+	struct arena *arena = sqlite_take_arena(store);
+	const struct directory_record **records = arena_alloc(arena, count * sizeof(void *));
+	int error = begin_reading(store);
+
+	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
+		error = get_one(store, &keys[i], arena, &records[i]);
+	if (error != SQLITE_OK)
+		got(context, sqlite_failed(store, error, "get"), NULL, base->version);
+	else
+		got(context, 0, records, base->version);
+	sqlite_give_arena(store, arena);
+}
+
+/* The least text that is greater than all that begin with PREFIX; false: there is none. */
+static bool end_of(struct arena *arena, struct str prefix, struct str *end_out)
+{
+	char *end;
+
+	while (prefix.length > 0 && (unsigned char)prefix.data[prefix.length - 1] == 0xff)
+		prefix.length--;
+	if (prefix.length == 0)
+		return false;
+	end = arena_copy(arena, prefix);
+	end[prefix.length - 1]++;
+	*end_out = str_slice(end, prefix.length);
+	return true;
+}
+
+/* The least text that is greater than TEXT. */
+static struct str after_of(struct arena *arena, struct str text)
+{
+	return str_slice(arena_copy(arena, text), text.length + 1); /* with its NUL */
+}
+
+static bool is_less(struct str a, struct str b)
+{
+	size_t shorter = a.length < b.length ? a.length : b.length;
+	int order = shorter > 0 ? memcmp(a.data, b.data, shorter) : 0;
+
+	return order < 0 || (order == 0 && a.length < b.length);
+}
+
+/* What is less than END; all texts, where there is none: a blob is greater than they are. */
+static void bind_end(sqlite3_stmt *statement, int place, struct arena *arena, struct str prefix)
+{
+	struct str end;
+
+	if (end_of(arena, prefix, &end))
+		sqlite_bind(statement, place, end);
+	else
+		(void)sqlite3_bind_zeroblob(statement, place, 0);
+}
+
+/* Members of one list: PREFIX is "LIST " and more. */
+static sqlite3_stmt *bind_members(struct sqlite_store *store, struct arena *arena,
+				  struct str prefix, struct str from, size_t limit)
+{
+	sqlite3_stmt *statement = store->data[DATA_LIST_MEMBERS];
+	struct str list;
+	struct str member;
+
+	directory_key_member(prefix, &list, &member);
+	sqlite_bind(statement, 1, list);
+	sqlite_bind(statement, 2, str_skip(from, list.length + 1));
+	bind_end(statement, 3, arena, member);
+	(void)sqlite3_bind_int64(statement, 4, (sqlite3_int64)limit);
+	return statement;
+}
+
+/* The statement that gives what follows FROM (itself, too) and begins with PREFIX. */
+static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table table,
+			       struct arena *arena, struct str prefix, struct str from,
+			       size_t limit)
+{
+	sqlite3_stmt *statement = store->rows[table][ROW_LIST];
+	struct directory_key key = {table, from};
+	struct str list;
+	struct str member;
+	int place;
+
+	directory_key_member(prefix, &list, &member);
+	if (table == DIRECTORY_MEMBER && list.length < prefix.length)
+		return bind_members(store, arena, prefix, from, limit);
+	place = sqlite_bind_key(statement, 1, &key);
+	bind_end(statement, place, arena, prefix);
+	(void)sqlite3_bind_int64(statement, place + 1, (sqlite3_int64)limit);
+	return statement;
+}
+
+struct page {
+	struct directory_record *records;
+	size_t count;
+	size_t rows; /* bad ones, too */
+	struct str last;
+};
+
+static int read_page(struct sqlite_store *store, sqlite3_stmt *statement,
+		     enum directory_table table, struct arena *arena, struct page *page)
+{
+	int error;
+
+	page->rows = 0;
+	while ((error = sqlite3_step(statement)) == SQLITE_ROW) {
+		const struct directory_record *record = NULL;
+
+		error = sqlite_listed_row(store, statement, table, arena, &record, &page->last);
+		if (error != SQLITE_OK)
+			break;
+		page->rows++;
+		if (record != NULL)
+			page->records[page->count++] = *record;
+	}
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE ? SQLITE_OK : error;
+}
+
+void sqlite_list(struct directory_store *base, enum directory_table table, struct str prefix,
+		 struct str after, size_t limit, directory_listed *listed, void *context)
+{
+	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
+	struct arena *arena = sqlite_take_arena(store);
+	struct page page = {.records = arena_alloc(arena, limit * sizeof *page.records)};
+	struct str from = after.length > 0 ? after_of(arena, after) : prefix;
+	int error = begin_reading(store);
+	size_t wanted = limit;
+
+	if (is_less(from, prefix))
+		from = prefix;
+	/* a page that is not full is the last: so bad rows are made up for */
+	while (wanted > 0 && error == SQLITE_OK) {
+		error = read_page(store, bind_list(store, table, arena, prefix, from, wanted),
+				  table, arena, &page);
+		if (page.rows < wanted)
+			break;
+		from = after_of(arena, page.last);
+		wanted = limit - page.count;
+	}
+	if (error != SQLITE_OK)
+		listed(context, sqlite_failed(store, error, "list"), NULL, 0, base->version);
+	else
+		listed(context, 0, page.records, page.count, base->version);
+	sqlite_give_arena(store, arena);
+}

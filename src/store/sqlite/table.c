@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: ISC
+/* Records as rows, and every statement there is. */
+#include "directory/record/key.h"
+#include "log/event.h"
+#include "store/sqlite/internal.h"
+#include <errno.h>
+#include <string.h>
+
+enum { TOLD_MAX = 20 }; /* between two polls: a broken import or disk is no flood of the log */
+
+const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
+	[DIRECTORY_DOMAIN] = {{"kind", "service", "target"},
+			      NULL,
+			      1,
+			      {"SELECT kind, service, target FROM domain WHERE name = ?1",
+			       ("SELECT name, kind, service, target FROM domain"
+				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
+			       ("UPDATE domain SET kind = ?2, service = ?3, target = ?4"
+				" WHERE name = ?1"),
+			       ("INSERT INTO domain(name, kind, service, target)"
+				" VALUES(?1, ?2, ?3, ?4)"),
+			       "DELETE FROM domain WHERE name = ?1"}},
+	[DIRECTORY_ADDRESS] =
+		{{"kind", "service", "user", "mailbox", "owner", "verp", "text", "status",
+		  "source"},
+		 "target",
+		 1,
+		 {("SELECT kind, service, \"user\", mailbox, owner, verp, text, status, source"
+		   " FROM address WHERE address = ?1"),
+		  ("SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
+		   " source FROM address WHERE address >= ?1 AND address < ?2"
+		   " ORDER BY address LIMIT ?3"),
+		  ("UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
+		   " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
+		   " WHERE address = ?1"),
+		  ("INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
+		   " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
+		  "DELETE FROM address WHERE address = ?1",
+		  "SELECT target FROM target WHERE address = ?1 ORDER BY position",
+		  "INSERT INTO target(address, position, target) VALUES(?1, ?2, ?3)",
+		  "DELETE FROM target WHERE address = ?1"}},
+	[DIRECTORY_MEMBER] = {{NULL},
+			      NULL,
+			      2,
+			      {"SELECT 1 FROM member WHERE list = ?1 AND member = ?2",
+			       ("SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
+				" AND list < ?3 ORDER BY list, member LIMIT ?4"),
+			       "UPDATE member SET member = ?2 WHERE list = ?1 AND member = ?2",
+			       "INSERT INTO member(list, member) VALUES(?1, ?2)",
+			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
+	[DIRECTORY_USER] = {{"server", "name"},
+			    "password",
+			    1,
+			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1",
+			     ("SELECT name, server, fullname FROM \"user\""
+			      " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
+			     "UPDATE \"user\" SET server = ?2, fullname = ?3 WHERE name = ?1",
+			     "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)",
+			     "DELETE FROM \"user\" WHERE name = ?1",
+			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
+			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",
+			     "DELETE FROM password WHERE name = ?1"}},
+	[DIRECTORY_SERVER] = {{"service"},
+			      NULL,
+			      1,
+			      {"SELECT service FROM server WHERE name = ?1",
+			       ("SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
+				" ORDER BY name LIMIT ?3"),
+			       "UPDATE server SET service = ?2 WHERE name = ?1",
+			       "INSERT INTO server(name, service) VALUES(?1, ?2)",
+			       "DELETE FROM server WHERE name = ?1"}},
+};
+
+static const char *const DATA[DATA_STATEMENTS] = {
+	[DATA_BEGIN] = "BEGIN",
+	[DATA_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[DATA_COMMIT] = "COMMIT",
+	[DATA_ROLLBACK] = "ROLLBACK",
+	[DATA_VERSION] = "PRAGMA data_version",
+	[DATA_META] = "SELECT version, identity FROM meta",
+	[DATA_SET_VERSION] = "UPDATE meta SET version = ?1",
+	[DATA_LOG] = "INSERT INTO change(version, table_name, key) VALUES(?1, ?2, ?3)",
+	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
+			 " ORDER BY version LIMIT ?2",
+	[DATA_OLDEST] = "SELECT coalesce(min(version), 0) FROM change",
+	/* kept are the last 100,000, and those of 7 days as long as they are under a million;
+	 * only the oldest are looked at */
+	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM"
+		       " (SELECT version, at FROM change ORDER BY version LIMIT 3000)"
+		       " WHERE version <= ?1 - 100000 AND (version <= ?1 - 1000000"
+		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
+	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
+			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
+};
+
+static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **statement)
+{
+	return sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
+				  NULL);
+}
+
+int sqlite_table_prepare(struct sqlite_store *store)
+{
+	int error = SQLITE_OK;
+
+	for (int table = DIRECTORY_DOMAIN; table < DIRECTORY_TABLES; table++)
+		for (int i = 0; i < ROW_STATEMENTS && error == SQLITE_OK; i++)
+			if (sqlite_tables[table].sql[i] != NULL)
+				error = prepare(store, sqlite_tables[table].sql[i],
+						&store->rows[table][i]);
+	for (int i = 0; i < DATA_STATEMENTS && error == SQLITE_OK; i++)
+		error = prepare(store, DATA[i], &store->data[i]);
+	return error;
+}
+
+int sqlite_errno(const struct sqlite_store *store, int error)
+{
+	int system = sqlite3_system_errno(store->database);
+
+	switch (error & 0xff) {
+	case SQLITE_OK:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -ETIMEDOUT;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return system == ENOSPC || system == EDQUOT              ? -ENOSPC
+		       : system > 0 && (error & 0xff) == SQLITE_CANTOPEN ? -system
+									 : -EIO;
+	default:
+		return -EIO;
+	}
+}
+
+int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
+{
+	if (store->told_count++ < TOLD_MAX)
+		log_event(EVENT_STORE_ERROR, log_string("operation", operation),
+			  log_string("path", store->path),
+			  log_string("error", sqlite3_errmsg(store->database)));
+	return sqlite_errno(store, error);
+}
+
+void sqlite_bind(sqlite3_stmt *statement, int place, struct str text)
+{
+	(void)sqlite3_bind_text(statement, place, text.length > 0 ? text.data : "",
+				(int)text.length, SQLITE_STATIC);
+}
+
+int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_key *key)
+{
+	struct str list;
+	struct str member;
+
+	if (key->table != DIRECTORY_MEMBER) {
+		sqlite_bind(statement, place, key->name);
+		return place + 1;
+	}
+	directory_key_member(key->name, &list, &member);
+	sqlite_bind(statement, place, list);
+	sqlite_bind(statement, place + 1, member);
+	return place + 2;
+}
+
+struct str sqlite_column(sqlite3_stmt *statement, int column)
+{
+	/* of a text, its bytes where they are; as a text, a copy with a NUL behind it */
+	const char *text = sqlite3_column_blob(statement, column);
+
+	if (text == NULL)
+		return str_slice("", 0);
+	return str_slice(text, (size_t)sqlite3_column_bytes(statement, column));
+}
+
+int sqlite_run(sqlite3_stmt *statement)
+{
+	int error = sqlite3_step(statement);
+
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
+}
+
+static struct str key_of(sqlite3_stmt *statement, enum directory_table table, struct arena *arena)
+{
+	struct str first = sqlite_column(statement, 0);
+	struct str second;
+	char *both;
+
+	if (table != DIRECTORY_MEMBER)
+		return arena_copy_str(arena, first);
+	second = sqlite_column(statement, 1);
+	both = arena_alloc(arena, first.length + 1 + second.length);
+	memcpy(both, first.data, first.length);
+	both[first.length] = ' ';
+	memcpy(both + first.length + 1, second.data, second.length);
+	return str_slice(both, first.length + 1 + second.length);
+}
+
+struct row {
+	struct directory_field fields[DIRECTORY_FIELDS_MAX + ROW_COLUMNS_MAX];
+	size_t count;
+};
+
+static int add_children(struct sqlite_store *store, const struct directory_key *key,
+			struct arena *arena, struct row *row)
+{
+	sqlite3_stmt *statement = store->rows[key->table][ROW_GET_CHILDREN];
+	struct str name = str_from(sqlite_tables[key->table].child);
+	int error;
+
+	sqlite_bind(statement, 1, key->name);
+	while ((error = sqlite3_step(statement)) == SQLITE_ROW &&
+	       row->count < COUNT_OF(row->fields))
+		row->fields[row->count++] = (struct directory_field){
+			name, arena_copy_str(arena, sqlite_column(statement, 0))};
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
+}
+
+static bool has_children(enum directory_table table, const struct row *row)
+{
+	if (table != DIRECTORY_ADDRESS)
+		return sqlite_tables[table].child != NULL;
+	return row->count > 0 && (str_equal(row->fields[0].value, STR("alias")) ||
+				  str_equal(row->fields[0].value, STR("forward")));
+}
+
+static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
+		     const char *reason)
+{
+	if (store->told_count++ < TOLD_MAX)
+		log_event(EVENT_STORE_RECORD_BAD,
+			  log_string("table", directory_table_name(key->table)),
+			  log_str("key", key->name), log_string("reason", reason));
+}
+
+/* The row's record as it has to be, or NULL. */
+static const struct directory_record *check(struct sqlite_store *store,
+					    const struct directory_key *key, struct arena *arena,
+					    const struct row *row, bool is_key_in_form)
+{
+	struct directory_record *record = arena_alloc(arena, sizeof *record);
+	struct directory_record input = {*key, row->fields, row->count};
+	const char *reason = "the key is not in its one form";
+	struct directory_field *fields;
+
+	if (directory_record_is_in_form(&input, is_key_in_form, &store->scratch)) {
+		fields = arena_alloc(arena, row->count * sizeof *fields);
+		memcpy(fields, row->fields, row->count * sizeof *fields);
+		*record = (struct directory_record){*key, fields, row->count};
+		return record;
+	}
+	if (directory_record_check(&input, arena, record, &reason) == 0 &&
+	    str_equal(record->key.name, key->name))
+		return record;
+	tell_bad(store, key, reason);
+	return NULL;
+}
+
+static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
+		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
+		    const struct directory_record **record_out)
+{
+	const struct sqlite_table *shape = &sqlite_tables[key->table];
+	struct row row;
+	int error = SQLITE_OK;
+
+	row.count = 0;
+	for (int i = 0; shape->fields[i] != NULL; i++) {
+		struct str value = sqlite_column(statement, column + i);
+
+		if (value.length > 0)
+			row.fields[row.count++] = (struct directory_field){
+				str_from(shape->fields[i]), arena_copy_str(arena, value)};
+	}
+	if (has_children(key->table, &row))
+		error = add_children(store, key, arena, &row);
+	if (error == SQLITE_OK)
+		*record_out = check(store, key, arena, &row, is_key_in_form);
+	return error;
+}
+
+int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct directory_key *key,
+	       struct arena *arena, const struct directory_record **record_out)
+{
+	return read_row(store, statement, 0, key, true, arena, record_out);
+}
+
+int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
+		      enum directory_table table, struct arena *arena,
+		      const struct directory_record **record_out, struct str *key_out)
+{
+	struct directory_key key = {table, key_of(statement, table, arena)};
+
+	*key_out = key.name;
+	return read_row(store, statement, sqlite_tables[table].key_columns, &key, false, arena,
+			record_out);
+}
