@@ -89,13 +89,13 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
 			"setting every one does.")),
 
-	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
+	SETTING(TRANSPORT, "concurrency", number, AT(config_transport, concurrency), INITIAL("100"),
 		RANGE(1, 65000), MEANING("The most deliveries at once.")),
-	SETTING(STAGE, "destination_concurrency", number, AT(config_stage, destination_concurrency),
-		INITIAL("20"), RANGE(1, 65000),
+	SETTING(TRANSPORT, "destination_concurrency", number,
+		AT(config_transport, destination_concurrency), INITIAL("20"), RANGE(1, 65000),
 		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
-	SETTING(STAGE, "paused", boolean, AT(config_stage, paused), INITIAL("no"),
-		MEANING("Whether to keep the stage's mail and try nothing.")),
+	SETTING(TRANSPORT, "paused", boolean, AT(config_transport, paused), INITIAL("no"),
+		MEANING("Whether to keep the transport's mail and try nothing.")),
 
 	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
 		MEANING("The user as whom the process runs when it is started by root; empty: "

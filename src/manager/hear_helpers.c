@@ -47,9 +47,10 @@ static bool may_help(void *context, struct str service, struct str token, uid_t 
 static uint32_t places(void *context, const char *service)
 {
 	const struct manager *manager = context;
-	const struct config_stage *stage = config_stage_find(manager->config, str_from(service));
+	const struct config_transport *transport =
+		config_transport_find(manager->config, str_from(service));
 
-	return stage != NULL ? stage->concurrency : 0;
+	return transport != NULL ? transport->concurrency : 0;
 }
 
 static void on_helper_joined(void *context, struct str service)

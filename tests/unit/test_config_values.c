@@ -273,15 +273,15 @@ static const struct refusal sections_cases[] = {
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
-	{HOST "stage nope { paused = 5 }",
-	 "t:2: stage nope: no such stage; allowed: remote, list, or the name of a service\n"
-	 "t:2: stage nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
+	{HOST "transport nope { paused = 5 }",
+	 "t:2: transport nope: no such transport; allowed: remote, list, or the name of a service\n"
+	 "t:2: transport nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
 	 "true, false\n"},
-	{HOST "stage remote { concurrency = 0 }\n"
-	      "stage remote { paused = yes }",
-	 "t:2: stage remote.concurrency: too small: found \"0\"; allowed: a number from 1 to "
+	{HOST "transport remote { concurrency = 0 }\n"
+	      "transport remote { paused = yes }",
+	 "t:2: transport remote.concurrency: too small: found \"0\"; allowed: a number from 1 to "
 	 "65000\n"
-	 "t:3: stage remote: given twice: first in line 2\n"},
+	 "t:3: transport remote: given twice: first in line 2\n"},
 	{HOST "service x { kind = maildir path = /x kind = maildir }\n"
 	      "spares = -1\n"
 	      "domain d { service = y }\n"
