@@ -149,8 +149,7 @@ def words_of(content):
 
 
 def directory_pid(mx):
-    (pid,) = [pid for program in ("directory", "directory-postgresql", "directory-ldap")
-              for pid in mx.pids(program)]
+    (pid,) = mx.pids("directory")
     return pid
 
 
