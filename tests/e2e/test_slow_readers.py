@@ -17,7 +17,7 @@ TARGETS = 900  # of each: some 45 KiB
 CLIENTS = 8
 TABLES = ("address", "route")
 LISTS, GETS = 4, RECORDS  # that each asks for at once
-MEMORY = {"sqlite": 64 << 10, "ldap": 64 << 10, "servers": 96 << 10, "postgresql": 192 << 10}  # KiB
+MEMORY = {"sqlite": 64 << 10, "servers": 96 << 10, "postgresql": 192 << 10}  # KiB
 READ_AT_ONCE = 64 << 10
 PATIENCE = 60
 
