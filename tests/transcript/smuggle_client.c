@@ -168,7 +168,7 @@ static bool try_all(struct str tested)
 	       try_splits(STR("x\r\n"), tested, EVIL) && try_splits(STR("x"), tested, EVIL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	return try_short_strings(try_all);
+	return try_short_strings(short_string_length(argc, argv), try_all);
 }
