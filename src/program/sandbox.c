@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "os/process.h"
 #include "os/sandbox.h"
-#include "program/conninfo_files.h"
+#include "program/conninfo.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

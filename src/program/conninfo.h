@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/conninfo_files.h - which files and UNIX sockets a connection string of PostgreSQL
+ * program/conninfo.h - which files and UNIX sockets a connection string of PostgreSQL
  * names, so that a sandbox can let them be used. The string itself is libpq's affair; whoever makes
  * a sandbox is not linked with it.
  */
-#ifndef PROGRAM_CONNINFO_FILES_H
-#define PROGRAM_CONNINFO_FILES_H
+#ifndef PROGRAM_CONNINFO_H
+#define PROGRAM_CONNINFO_H
 
 #include "base/str.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "program/conninfo_files.h"
+#include "program/conninfo.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
 
