@@ -15,6 +15,7 @@ enum {
 	TARGETS = 600, /* of each */
 	RECORD_SIZE = TARGETS * 60,
 	GETS = 240,
+	ASKED = 20,
 	QUIET = 5, /* turns */
 	TURNS_MAX = 2000,
 	/* a backlog, a portion or an answer, and pushes */
@@ -40,7 +41,9 @@ static void put_large(struct memory_store *store, unsigned number)
 	memory_store_put(store, buffer_data(&text));
 }
 
-static void begin(struct scene *scene, bool is_late)
+enum answers { AT_ONCE, LATE, WHEN_TOLD };
+
+static void begin(struct scene *scene, enum answers answers)
 {
 	static const char text[] = "hostname = mx.example.org\n"
 				   "service box { kind = maildir path = /m/%u }\n"
@@ -52,11 +55,11 @@ static void begin(struct scene *scene, bool is_late)
 	assert_int_equal(config_parse("t", STR(text), &scene->config, &problems), 0);
 	config_problems_clear(&problems);
 	scene->loop = os_loop_new();
-	scene->store = memory_store_new(scene->loop);
+	scene->store = memory_store_new(answers == WHEN_TOLD ? NULL : scene->loop);
 	memory_store_put(scene->store, "domain example.org|kind local|service box");
 	for (unsigned i = 0; i < RECORDS; i++)
 		put_large(scene->store, i);
-	scene->store->is_late = is_late;
+	scene->store->is_late = answers != AT_ONCE;
 	scene->server = directory_server_new(scene->loop, &scene->store->base, scene->config);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
@@ -132,8 +135,8 @@ static void answers_are_found_again_when_there_is_room(void **state)
 	struct scene scene;
 
 	(void)state;
-	for (unsigned is_late = 0; is_late < 2; is_late++) {
-		begin(&scene, is_late != 0);
+	for (enum answers answers = AT_ONCE; answers <= LATE; answers++) {
+		begin(&scene, answers);
 		directory_peer_read(scene.peer, false);
 		ask_gets(&scene);
 		assert_in_range(held(&scene, SERVER_BACKLOG_MAX), SERVER_BACKLOG_MAX, HELD_MAX);
@@ -179,7 +182,7 @@ static void a_page_is_read_as_its_client_reads(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2 * COUNT_OF(cases); i++) {
-		begin(&scene, i % 2 == 0);
+		begin(&scene, i % 2 == 0 ? LATE : AT_ONCE);
 		directory_peer_read(scene.peer, false);
 		snprintf(text, sizeof text, "list|7|address|u|%s|%u", cases[i / 2].after,
 			 cases[i / 2].limit);
@@ -201,7 +204,7 @@ static void a_list_is_as_old_as_its_first_portion(void **state)
 	const char *last;
 
 	(void)state;
-	begin(&scene, false);
+	begin(&scene, AT_ONCE);
 	directory_peer_read(scene.peer, false);
 	directory_peer_say(scene.peer, "list|7|address|u||1000");
 	assert_in_range(held(&scene, SERVER_BACKLOG_MAX), SERVER_BACKLOG_MAX, HELD_MAX);
@@ -219,7 +222,7 @@ static void a_list_is_of_one_identity(void **state)
 	const char *heard;
 
 	(void)state;
-	begin(&scene, false);
+	begin(&scene, AT_ONCE);
 	directory_peer_read(scene.peer, false);
 	directory_peer_say(scene.peer, "list|7|address|u||1000");
 	assert_in_range(held(&scene, SERVER_BACKLOG_MAX), SERVER_BACKLOG_MAX, HELD_MAX);
@@ -238,8 +241,8 @@ static void lists_of_who_is_gone_are_forgotten(void **state)
 	struct directory_peer *gone;
 
 	(void)state;
-	for (unsigned is_late = 0; is_late < 2; is_late++) {
-		begin(&scene, is_late != 0);
+	for (enum answers answers = AT_ONCE; answers <= LATE; answers++) {
+		begin(&scene, answers);
 		gone = scene.peer;
 		directory_peer_read(gone, false);
 		for (unsigned i = 0; i < SERVER_LISTS_MAX; i++)
@@ -251,6 +254,33 @@ static void lists_of_who_is_gone_are_forgotten(void **state)
 	}
 }
 
+/* Each may be answered with thousands of keys. */
+static void what_was_missed_is_asked_for_by_few_at_once(void **state)
+{
+	struct scene scene;
+	char text[128];
+	unsigned answers = 0;
+
+	(void)state;
+	begin(&scene, WHEN_TOLD);
+	snprintf(text, sizeof text, "since|%s|1", scene.server->identity);
+	for (unsigned i = 0; i < ASKED; i++)
+		directory_peer_say(scene.peer, text);
+	for (unsigned turns = 0; answers < ASKED && turns < TURNS_MAX; turns++) {
+		directory_peer_turn(scene.loop, SECOND_US / 100);
+		assert_in_range(scene.server->sessions->question_count, 0, SERVER_LISTS_MAX);
+		answers += (unsigned)memory_store_answer_all(scene.store);
+	}
+	assert_int_equal(answers, ASKED);
+	for (answers = 0; answers < ASKED;) {
+		const char *heard = directory_peer_hear(scene.peer);
+
+		assert_true(*heard == 'n' && strcmp(heard, "nothing") != 0); /* new, now */
+		answers += strncmp(heard, "now|201", 7) == 0;
+	}
+	end(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_page_is_read_as_its_client_reads),
 		cmocka_unit_test(a_list_is_as_old_as_its_first_portion),
 		cmocka_unit_test(a_list_is_of_one_identity),
+		cmocka_unit_test(what_was_missed_is_asked_for_by_few_at_once),
 		cmocka_unit_test(lists_of_who_is_gone_are_forgotten),
 	};
 
