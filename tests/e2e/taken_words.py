@@ -11,6 +11,7 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 PART = 50000  # bytes of an envelope in one packet
+ENVELOPE_MAX = 40000  # that a call of inside.c takes it with data
 TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", b"a\nb")
 # to whom the process has connections; the others: "send"
 TARGETS = {"smtpd": ("queue", "directory"), "send": ("queue",), "resolve": ("send", "directory"),
@@ -71,7 +72,8 @@ class Words:
             return (b"stagepost 1\nid: %d-660b1182f1e21\nstage: arrive\n"
                     b"born: 2026-11-20T08:33:11.482913Z\nfrom: <thief@client.test>\nsize: %d\n"
                     b"to: 1 <thief@a.test>\nend:\n" % (self.number(), self.source.choice((0, 6))))
-        return b"\n".join(self.source.choices(lines, k=self.source.randint(0, 12))) + b"\n"
+        lines = self.source.choices(lines, k=self.source.randint(0, 12))
+        return b"\n".join(lines)[:ENVELOPE_MAX] + b"\n"
 
     @staticmethod
     def envelope_to(number, count):
@@ -113,7 +115,7 @@ class Words:
             SHARE: lambda: u64(self.number()),
             DATA: lambda: u64(self.number()) + text(large),
             ENVELOPE: lambda: u64(self.number()) + text(self.envelope() + large[:30000]),
-            COMMIT: lambda: u64(self.number()) + text(self.envelope()) + text(large),
+            COMMIT: lambda: u64(self.number()) + text(self.envelope()) + text(large[:30000]),
             ABANDON: lambda: u64(self.number()),
             COMMITTED: lambda: (u64(self.number()) + u32(choose((0, 5)))) * choose((1, 1000)),
             QUEUED: lambda: u32(0) + u64(self.number()) + text(self.envelope()),
