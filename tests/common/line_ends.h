@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include <stdbool.h>
 
-/* A CR without LF behind it, at the end of TEXT too, or an LF without CR in front. */
+/* A CR without LF after it, at the end of TEXT too, or an LF without CR in front. */
 bool has_bare_line_end(struct str text);
 
 enum { SHORT_STRING_MAX = 5 };

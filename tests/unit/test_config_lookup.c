@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * What is found in a configuration, and what is not though it is near: networks of every
- * prefix against addresses that differ by one bit, names against those before, behind and
+ * prefix against addresses that differ by one bit, names against those before, after and
  * inside them, hosts, local parts, ports and addresses at their bounds.
  */
 #include "base/panic.h"

@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *text;
-	const char *files; /* each with a space behind it */
+	const char *files; /* each with a space after it */
 } cases[] = {
 	{"", ""},
 	{"host=db1 dbname=mail", ""},
