@@ -3,13 +3,17 @@
 the answers are and wherever the records come from. Who reads slowly gets all of it."""
 
 import contextlib
+import os
+import shutil
 import socket
 
 import pytest
 from directory import encode
 from postgresql import SCHEMA, several
 from records import Records
-from stagepost import wait_until
+from slapd import BASE, PASSWORD, READER, START, Slapd, person
+from stagepost import give_to_user, wait_until
+from test_directory_ldap import SETTINGS as LDAP
 from test_hostile_clients import peak_memory
 
 RECORDS = 200  # in a page: some 9 MiB
@@ -17,7 +21,8 @@ TARGETS = 900  # of each: some 45 KiB
 CLIENTS = 8
 TABLES = ("address", "route")
 LISTS, GETS = 4, RECORDS  # that each asks for at once
-MEMORY = {"sqlite": 64 << 10, "servers": 96 << 10, "postgresql": 192 << 10}  # KiB
+MEMORY = {"sqlite": 64 << 10, "ldap": 128 << 10, "servers": 96 << 10,
+          "postgresql": 256 << 10}  # KiB, with what copying or a round of gets takes
 READ_AT_ONCE = 64 << 10
 PATIENCE = 60
 
@@ -29,12 +34,12 @@ def target(position):
 
 
 def name(number):
-    return f"u{number:03}@d.test"
+    return f"u{number:03}@example.org"
 
 
 def put_all(path_of):
     with Records(path_of) as records:
-        records.put("domain", "d.test", "kind local", "service maildir")
+        records.put("domain", "example.org", "kind local", "service maildir")
         fields = ["kind forward", *(f"target {target(place)}" for place in range(TARGETS))]
         for number in range(RECORDS):
             records.put("address", name(number), *fields)
@@ -67,11 +72,11 @@ def postgresql_node(node, ground):
         server = make("slow")
         with open(SCHEMA, encoding="utf-8") as schema:
             server.sql(schema.read())
-        server.sql("INSERT INTO domain (name, kind, service) VALUES ('d.test', 'local', 'maildir');"
+        server.sql("INSERT INTO domain (name, kind, service) VALUES ('example.org', 'local', 'maildir');"
                    "INSERT INTO address (address, kind) SELECT 'u' || lpad(i::text, 3, '0') ||"
-                   f" '@d.test', 'forward' FROM generate_series(0, {RECORDS - 1}) AS i;"
+                   f" '@example.org', 'forward' FROM generate_series(0, {RECORDS - 1}) AS i;"
                    "INSERT INTO target (address, position, target) SELECT 'u' ||"
-                   " lpad(i::text, 3, '0') || '@d.test', p, lpad(p::text, 4, '0') ||"
+                   " lpad(i::text, 3, '0') || '@example.org', p, lpad(p::text, 4, '0') ||"
                    " repeat('x', 36) || '@far.test'"
                    f" FROM generate_series(0, {RECORDS - 1}) AS i,"
                    f" generate_series(0, {TARGETS - 1}) AS p")
@@ -82,7 +87,31 @@ def postgresql_node(node, ground):
         yield mx
 
 
-NODES = {"sqlite": sqlite_node, "servers": relay_node, "postgresql": postgresql_node}
+@contextlib.contextmanager
+def ldap_node(node, ground):
+    targets = "".join(f"mailForwardingAddress: {target(place)}\n" for place in range(TARGETS))
+    path = ground.directory("slapd")
+    people = "".join(person(f"u{number:03}", more=targets) for number in range(RECORDS))
+    server = Slapd(os.path.join(path, "one")).load(START + people).start()
+    try:
+        mx = node("ldap", start=False, domains=())
+        os.mkdir(f"{mx.directory}/data")
+        password = f"{mx.directory}/password"
+        with open(password, "w", encoding="ascii") as file:
+            file.write(PASSWORD + "\n")
+        give_to_user(f"{mx.directory}/data")
+        give_to_user(password)
+        mx.settings = LDAP.format(path=mx.directory, base=BASE, reader=READER, password=password,
+                                  ttl="60s", urls=f'"{server.url}"')
+        mx.write_configuration()
+        mx.start().log.wait("ldap_followed", timeout=PATIENCE)
+        yield mx
+    finally:
+        server.stop()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+NODES = {"sqlite": sqlite_node, "servers": relay_node, "ldap": ldap_node, "postgresql": postgresql_node}
 
 
 @pytest.fixture(params=NODES)
