@@ -63,7 +63,7 @@ struct recorder {
 	uint64_t fail_at; /* the number of the call that fails; 0: none */
 	int fail_with;
 	char failed[64]; /* which call that was */
-	int64_t now_us; /* every clock's */
+	int64_t now_us;  /* every clock's */
 };
 
 extern struct recorder recorder;
