@@ -198,7 +198,7 @@ static void test_wrong_maps(void **state)
 		 "address.target, address.user, address.mailbox, address.service, user.key, "
 		 "user.server, user.name, user.password, list.class, list.key, list.alias, "
 		 "list.member, list.text, list.owner, list.verp, domain.class, domain.key, "
-		 "domain.service, server.key, server.service"},
+		 "domain.service, server.key, server.service, server.address"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},
 		{"list.class='x'", "\"list.class='x'\": object classes stand without quotes"},
