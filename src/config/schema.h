@@ -69,7 +69,7 @@ struct config_setting {
 /* What a section is: "listen smtp { ... }". */
 struct config_section_info {
 	const char *name;    /* "" for the root */
-	const char *title;   /* what stands behind the name, for people; "" where nothing does */
+	const char *title;   /* what follows the name, for people; "" where nothing does */
 	const char *meaning; /* for the manual */
 	size_t size;         /* bytes of its struct, which begins zeroed */
 	const char *kind;    /* the word on which it depends what else has a meaning; NULL */

@@ -74,11 +74,11 @@ const struct config_setting config_schema_section[] = {
 			"enhanced status code of its own.")),
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(PIPE)),
-		MEANING("As whom the service delivers: a user, or %u for the one who is called "
-			"like the recipient's local part; empty: as the user of the whole. Takes "
+		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
+			"local part; empty: setting user. Takes "
 			"effect only when Stagepost is started by root; otherwise it must be the "
 			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
-			"a user as whom no process of Stagepost runs, so it must be set where "
+			"a user that no process of Stagepost runs as, so it must be set where "
 			"setting user is not empty; the program has no other groups than his.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),

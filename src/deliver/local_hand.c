@@ -16,7 +16,7 @@ struct local_hand {
 	struct local_group group;
 	size_t limit;     /* of the group: what is behind it was taken back */
 	size_t first;     /* of the owner at whom the hand is */
-	size_t end;       /* behind his last */
+	size_t end;       /* after his last */
 	int64_t since_us; /* when it began with him */
 	bool is_given;
 	bool is_stopping;

@@ -10,7 +10,7 @@ enum { ENVIRONMENT_MAX = 16 };
 struct parts {
 	const struct pipe_envelope *envelope;
 	struct mail_localpart local;
-	struct str domain; /* its one form */
+	struct str domain; /* its canonical form */
 	struct str extension;
 };
 

@@ -3,7 +3,7 @@
  * mail/server.h - a server that is named by a host and a port: "192.0.2.7:24", "[2001:db8::7]:24",
  * "lmtp.example.org:24".
  *
- * In its one form the host is an A-label name in lower case, or an address as inet_ntop(3) writes
+ * In canonical form the host is an A-label name in lower case, or an address as inet_ntop(3) writes
  * it, and the port has no zero in front. A UNIX socket is no such server.
  */
 #ifndef MAIL_SERVER_H
@@ -25,11 +25,11 @@ struct mail_server {
 	uint16_t port;           /* 1 to 65535 */
 };
 
-/* Takes TEXT apart, which need not be in its one form but has no U-label: 0, or -EINVAL. */
+/* Takes TEXT apart, which need not be in canonical form but has no U-label: 0, or -EINVAL. */
 MUST_CHECK int mail_server_parse(struct str text, struct mail_server *server_out);
-/* Appends the one form of TEXT to OUT: 0; or -EINVAL, OUT unchanged. */
+/* Appends the canonical form of TEXT to OUT: 0; or -EINVAL, OUT unchanged. */
 MUST_CHECK int mail_server_normalize(struct str text, struct buffer *out);
-/* Whether TEXT is a server in its one form. */
+/* Whether TEXT is a server in canonical form. */
 bool mail_server_is_in_form(struct str text);
 
 #endif

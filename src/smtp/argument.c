@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What stands behind a verb: names, paths and parameters, strict or as real clients write them. */
+/* What follows a verb: names, paths and parameters, strict or as real clients write them. */
 #include "smtp/internal.h"
 #include <netinet/in.h>
 #include <string.h>

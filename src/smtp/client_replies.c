@@ -78,7 +78,7 @@ static void on_mail(struct smtp_client *client)
 	client_enter(client, CLIENT_RECIPIENT);
 }
 
-/* What was sent behind it is answered all the same. */
+/* What was sent after it is answered all the same. */
 static void on_mail_refused(struct smtp_client *client)
 {
 	client_decide_rest(client, client_reply_verdict(client));

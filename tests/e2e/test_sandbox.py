@@ -166,6 +166,7 @@ def attempts(mx, sibling):
         ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
         ("a UNIX socket for packets", ("socket", 1, 5, 0), []),
+        ("a pair of them for datagrams, to be connected elsewhere", ("socketpair", 1, 2, 0, "*8"), []),
         ("mount", ("mount", "=none", f"={mx.directory}", "=tmpfs", 0, 0), []),
         ("become root", ("setuid", 0), []),
         ("become another", ("setresuid", 12, 12, 12), []),

@@ -52,7 +52,7 @@ struct remote_scene {
 	bool hears_one_by_one; /* nothing more before its replies are taken */
 	unsigned messages_max; /* of a connection; 0: any */
 	uint64_t size;
-	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
+	uint64_t high; /* where a byte over 127 stands in the message; none after its end */
 	bool has_extensions;
 	bool is_utf8;
 	unsigned sender;

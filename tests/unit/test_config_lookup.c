@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * What is found in a configuration, and what is not though it is near: networks of every
- * prefix against addresses that differ by one bit, names against those before, behind and
+ * prefix against addresses that differ by one bit, names against those before, after and
  * inside them, hosts, local parts, ports and addresses at their bounds.
  */
 #include "base/panic.h"
@@ -320,7 +320,7 @@ static void servers_are_reached_as_listed(void **state)
 		{"192.0.2.8:2400", false},
 		{"[2001:db8::1]:24", true},
 		{"[2001:db9::1]:24", false},
-		{"[2001:DB8::1]:24", false}, /* not in its one form */
+		{"[2001:DB8::1]:24", false}, /* not in canonical form */
 		{"lmtp.example.org:24", true},
 		{"x.lmtp.example.org:24", false},
 		{"a.mail.example.org:24", true},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Servers as texts: each has one form, and what is none is not taken for one. */
+/* Servers as texts: each has one canonical form, and what is none is not taken for one. */
 #include "mail/server.h"
 #include "test.h"
 #include <errno.h>
