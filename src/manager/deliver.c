@@ -76,8 +76,9 @@ static struct transport *transport_of(struct manager *manager,
 /* Of the delivery's transport, in NAME where it is a domain: "" of a service's own server. */
 static struct str destination_of(const struct queue_delivery *delivery, struct mail_domain *name)
 {
-	return delivery->route == QUEUE_ROUTE_REMOTE ? domain_of(delivery->address, name)
-						     : delivery->server;
+	if (delivery->route == QUEUE_ROUTE_REMOTE)
+		return domain_of(delivery->address, name);
+	return delivery->server.length > 0 ? delivery->server : STR("");
 }
 
 static struct trigger *obstacle_of(struct manager *manager, const struct queue_delivery *delivery)
