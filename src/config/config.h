@@ -49,6 +49,20 @@ enum config_service_kind { /* 0: none that is known */
 			   CONFIG_SERVICE_KINDS,
 };
 
+struct config_network { /* an IPv4 network is kept as ::ffff:0:0/96 mapped */
+	struct in6_addr address;
+	unsigned prefix; /* 0 to 128 */
+};
+
+/* Servers of one port that the directory may name: a network's, or by name. */
+struct config_reach {
+	const char *text;              /* as it was written */
+	const char *name;              /* lower case; NULL: those of the network */
+	bool is_below;                 /* not the name itself, but all below it */
+	struct config_network network; /* where there is no name */
+	uint16_t port;
+};
+
 /* The service that is always there: it sends on to the members of lists. */
 #define CONFIG_LIST_SERVICE "list"
 
@@ -58,8 +72,10 @@ struct config_service {
 	enum config_service_kind kind;
 	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
 	struct config_endpoint address; /* lmtp */
-	const char **command;           /* pipe: the program's path, and arguments with
-					 * %a %d %s %u %x %% */
+	struct config_reach *servers;   /* lmtp: those that the directory may name */
+	size_t server_count;
+	const char **command; /* pipe: the program's path, and arguments with
+			       * %a %d %s %u %x %% */
 	size_t command_count;
 	const char *user;    /* maildir, pipe: as whom; "%u": the mailbox's own; "": not set */
 	uint32_t timeout;    /* lmtp, pipe: seconds, for a reply; for a run */
@@ -71,11 +87,6 @@ struct config_domain {
 	const struct config_service *service;
 	const char **addresses; /* local parts, lower case, in order */
 	size_t address_count;   /* 0: every local part */
-};
-
-struct config_network { /* an IPv4 network is kept as ::ffff:0:0/96 mapped */
-	struct in6_addr address;
-	unsigned prefix; /* 0 to 128 */
 };
 
 /* One element of smtproutes: DOMAIN:RELAY[;PORT]. */
@@ -265,6 +276,12 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The transport called NAME, or NULL. */
 const struct config_transport *config_transport_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
+/* Why mail for SERVICE may not be delivered to the server that the directory names, TEXT, as people
+ * are told, behind the service's name; NULL: it may. It is of kind lmtp, and TEXT is in its one
+ * form (mail/server.h) and among those of setting servers. */
+const char *config_service_server_problem(const struct config_service *service, struct str text);
+/* Whether a service names servers that have to be looked for in the DNS. */
+bool config_has_server_names(const struct config *config);
 /* As whom the process called NAME runs, "": the user is not changed. */
 const char *config_process_user(const struct config *config, const char *name);
 /* Whether a process may have another user than the queue. */

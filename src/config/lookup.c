@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Questions to a finished configuration: which domain, service, user or limit applies. */
 #include "config/config.h"
+#include "mail/server.h"
 #include <string.h>
 
 const struct config_transport *config_transport_find(const struct config *config, struct str name)
@@ -128,6 +129,48 @@ static bool is_in_any(const struct in6_addr *address, const struct config_networ
 	for (size_t i = 0; i < count; i++)
 		if (is_in(address, &networks[i]))
 			return true;
+	return false;
+}
+
+static bool reaches(const struct config_reach *reach, const struct mail_server *server)
+{
+	size_t length = reach->name != NULL ? strlen(reach->name) : 0;
+	struct str end = server->host;
+
+	if (reach->port != server->port || server->is_address != (reach->name == NULL))
+		return false;
+	if (server->is_address)
+		return is_in(&server->address, &reach->network);
+	if (reach->is_below) {
+		if (server->host.length < length + 2)
+			return false;
+		end = str_skip(server->host, server->host.length - length);
+		if (end.data[-1] != '.')
+			return false;
+	}
+	return str_equal(end, str_from(reach->name));
+}
+
+const char *config_service_server_problem(const struct config_service *service, struct str text)
+{
+	struct mail_server server;
+
+	if (service->kind != CONFIG_SERVICE_LMTP)
+		return "is not of kind lmtp";
+	if (!mail_server_is_in_form(text) || mail_server_parse(text, &server) < 0)
+		return "cannot deliver to what is not HOST:PORT";
+	for (size_t i = 0; i < service->server_count; i++)
+		if (reaches(&service->servers[i], &server))
+			return NULL;
+	return "may not deliver there (setting servers)";
+}
+
+bool config_has_server_names(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		for (size_t j = 0; j < config->services[i].server_count; j++)
+			if (config->services[i].servers[j].name != NULL)
+				return true;
 	return false;
 }
 

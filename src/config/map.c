@@ -42,6 +42,7 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 	[CONFIG_MAP_DOMAIN_SERVICE] = {"domain.service", "", "the service for its mailboxes"},
 	[CONFIG_MAP_SERVER_KEY] = {"server.key", "", "the name of a server, as user.server has it"},
 	[CONFIG_MAP_SERVER_SERVICE] = {"server.service", "", "the service that delivers to the server"},
+	[CONFIG_MAP_SERVER_ADDRESS] = {"server.address", "", "where the server is, as HOST:PORT"},
 	/* clang-format on */
 };
 

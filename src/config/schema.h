@@ -123,5 +123,6 @@ extern const struct config_type config_type_names;
 extern const struct config_type config_type_urls;
 extern const struct config_type config_type_mappings;
 extern const struct config_type config_type_servers;
+extern const struct config_type config_type_reaches; /* struct config_reach */
 
 #endif

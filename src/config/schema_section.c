@@ -48,6 +48,13 @@ const struct config_setting config_schema_section[] = {
 			"that leads elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
 		MEANING("The LMTP server (RFC 2033).")),
+	SETTING(SERVICE, "servers", reaches, LIST(config_service, servers, server_count),
+		INITIAL(""), KINDS(KIND(LMTP)),
+		MEANING("The LMTP servers that records of the directory's table server may name "
+			"in their field address, beside the one of setting address. Mail for a "
+			"server that is not among them waits: whoever can change the directory "
+			"cannot send mail anywhere. A name is looked for in the DNS at each "
+			"delivery, and what the DNS says is believed.")),
 	SETTING(SERVICE, "command", arguments, LIST(config_service, command, command_count),
 		KINDS(KIND(PIPE)),
 		MEANING("The program that is run for each recipient, and its arguments. No shell "

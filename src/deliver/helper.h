@@ -29,7 +29,8 @@ struct deliver_helper_recipient {
 struct deliver_helper_job {
 	struct mail_id id;
 	struct str sender;      /* "" : the null sender */
-	struct str destination; /* remote: the recipients' domain, lower case; local: the service */
+	struct str destination; /* remote: the recipients' domain, lower case; local: the server
+				 * that the directory names (mail/server.h), "": none */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool utf8; /* SMTPUTF8 was asked for */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/lmtp.h"
 #include "base/panic.h"
-#include "deliver/remote_attempt.h"
+#include "deliver/lmtp_search.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +18,9 @@ struct target {
 
 struct deliver_lmtp {
 	struct remote_carrier carrier;
-	struct target *target;
+	struct dns_resolver *resolver; /* or NULL */
+	const struct config_service *service;
+	struct target *target; /* its own server */
 };
 
 static struct target *target_new(const struct config_service *service)
@@ -64,10 +66,12 @@ static void end(void *context)
 static const struct remote_finder finder = {find, end};
 
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
-				      const struct config_service *service)
+				      const struct config_service *service,
+				      struct dns_resolver *resolver)
 {
 	struct deliver_lmtp *lmtp = memory_alloc_zero(1, sizeof *lmtp);
 
+	lmtp->resolver = resolver;
 	remote_carrier_init(&lmtp->carrier, loop, SMTP_CLIENT_LMTP);
 	deliver_lmtp_configure(lmtp, config, service);
 	return lmtp;
@@ -88,14 +92,34 @@ void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *conf
 	remote_carrier_configure(&lmtp->carrier, config->hostname,
 				 config->remote_connect_timeout * SECOND_US,
 				 service->timeout * SECOND_US, config->convert_8bit);
+	lmtp->service = service;
 	target_release(lmtp->target);
 	lmtp->target = target_new(service);
+}
+
+/* To a server that the directory names. */
+static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *job)
+{
+	struct mail_verdict verdict;
+	struct lmtp_search *search = lmtp_search_new(lmtp->resolver, lmtp->service, job, &verdict);
+
+	if (search != NULL) {
+		remote_attempt_start(&lmtp->carrier, job, lmtp_search_key(search),
+				     &lmtp_search_finder, search);
+		return;
+	}
+	deliver_helper_report_rest(job, &verdict, NULL);
+	deliver_helper_finish(job);
 }
 
 void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *job)
 {
 	struct target *target = lmtp->target;
 
+	if (job->destination.length > 0) {
+		start_there(lmtp, job);
+		return;
+	}
 	target->users++;
 	remote_attempt_start(&lmtp->carrier, job, target->key, &finder, target);
 }

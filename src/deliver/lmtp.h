@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/lmtp.h - delivering to one LMTP server (RFC 2033), such as Dovecot.
+ * deliver/lmtp.h - delivering to LMTP servers (RFC 2033), such as Dovecot: a service's own, and
+ * those that the directory names.
  *
  * The server answers for each recipient by itself. When the connection ends
  * between these answers, the recipients that were answered for are done; the
@@ -15,10 +16,13 @@
 
 struct deliver_lmtp;
 
+struct dns_resolver;
+
 /* CONFIG and SERVICE (one of its services) are borrowed until the next
- * deliver_lmtp_configure(). */
+ * deliver_lmtp_configure(); RESOLVER is, as long as it lives (NULL: no server is found by name). */
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
-				      const struct config_service *service);
+				      const struct config_service *service,
+				      struct dns_resolver *resolver);
 /* Gives up every job. */
 void deliver_lmtp_free(struct deliver_lmtp *lmtp);
 

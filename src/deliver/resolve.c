@@ -112,40 +112,48 @@ static void finish_one(struct question *question)
 /* --- what the directory says --- */
 
 static void pack_target(const struct recipient *recipient, enum queue_route route,
-			struct str service, struct str address, const struct mail_verdict *verdict)
+			const struct directory_target *target, const struct mail_verdict *verdict)
 {
-	const struct ipc_job_target target = {
+	struct str address = target->address;
+	const struct ipc_job_target packed = {
 		.recipient = recipient->number,
 		.route = route,
-		.service = service,
+		.service = target->service,
+		.server = target->server,
 		.address = address.length > 0 ? address : recipient->address,
 		.status = str_from(verdict != NULL ? verdict->status : ""),
 		.text = str_from(verdict != NULL ? verdict->text : ""),
 	};
 
-	add_target(recipient->question, &target);
+	add_target(recipient->question, &packed);
+}
+
+/* The recipient is what becomes of it. */
+static void pack_itself(const struct recipient *recipient, enum queue_route route,
+			const struct mail_verdict *verdict)
+{
+	pack_target(recipient, route, &(struct directory_target){.address = recipient->address},
+		    verdict);
 }
 
 static void pack_targets(const struct recipient *recipient, const struct directory_result *result)
 {
 	for (size_t i = 0; i < result->target_count; i++) {
-		const struct directory_target *target = &result->targets[i];
+		struct directory_target target = result->targets[i];
 
-		switch (target->kind) {
-		case DIRECTORY_TARGET_LOCAL:
-			pack_target(recipient, QUEUE_ROUTE_LOCAL, target->service, target->address,
-				    NULL);
-			break;
+		switch (target.kind) {
 		case DIRECTORY_TARGET_LIST:
-			pack_target(recipient, QUEUE_ROUTE_LOCAL, STR(CONFIG_LIST_SERVICE),
-				    target->address, NULL);
+			target.service = STR(CONFIG_LIST_SERVICE);
+			pack_target(recipient, QUEUE_ROUTE_LOCAL, &target, NULL);
+			break;
+		case DIRECTORY_TARGET_LOCAL:
+			pack_target(recipient, QUEUE_ROUTE_LOCAL, &target, NULL);
 			break;
 		case DIRECTORY_TARGET_REMOTE:
-			pack_target(recipient, QUEUE_ROUTE_REMOTE, STR(""), target->address, NULL);
+			pack_target(recipient, QUEUE_ROUTE_REMOTE, &target, NULL);
 			break;
 		case DIRECTORY_TARGET_NONE:
-			pack_target(recipient, QUEUE_ROUTE_NONE, STR(""), target->address,
-				    &target->verdict);
+			pack_target(recipient, QUEUE_ROUTE_NONE, &target, &target.verdict);
 			break;
 		}
 	}
@@ -165,12 +173,11 @@ static void on_found(void *context, const struct directory_result *result)
 		pack_targets(recipient, result);
 		break;
 	case DIRECTORY_NOT_LOCAL:
-		pack_target(recipient, QUEUE_ROUTE_REMOTE, STR(""), recipient->address, NULL);
+		pack_itself(recipient, QUEUE_ROUTE_REMOTE, NULL);
 		break;
 	case DIRECTORY_REFUSED:
 	case DIRECTORY_UNKNOWN:
-		pack_target(recipient, QUEUE_ROUTE_NONE, STR(""), recipient->address,
-			    &result->verdict);
+		pack_itself(recipient, QUEUE_ROUTE_NONE, &result->verdict);
 		break;
 	}
 	finish_one(question);

@@ -96,10 +96,12 @@ bool ipc_job_take_target(struct unpack *body, struct ipc_job_target *target_out)
 	target_out->recipient = unpack_u32(body);
 	target_out->route = unpack_u32(body);
 	target_out->service = unpack_str(body);
+	target_out->server = unpack_str(body);
 	target_out->address = unpack_str(body);
 	target_out->status = unpack_str(body);
 	target_out->text = unpack_str(body);
-	return !body->failed && is_word(target_out->service) && is_line(target_out->address) &&
+	return !body->failed && is_word(target_out->service) && is_word(target_out->server) &&
+	       is_line(target_out->address) &&
 	       (target_out->status.length == 0 || mail_status_is_valid(target_out->status)) &&
 	       is_line(target_out->text);
 }
@@ -109,6 +111,7 @@ void ipc_job_add_target(struct buffer *out, const struct ipc_job_target *target)
 	pack_u32(out, target->recipient);
 	pack_u32(out, target->route);
 	pack_str(out, target->service);
+	pack_str(out, target->server);
 	pack_str(out, target->address);
 	pack_str(out, target->status);
 	pack_str(out, target->text);

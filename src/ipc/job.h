@@ -26,7 +26,8 @@
  * order:
  *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
  *   RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32 count,
- *            (u32 recipient, u32 route, str service, str address, str status, str text)...)...
+ *            (u32 recipient, u32 route, str service, str server, str address, str status,
+ *            str text)...)...
  *            flags: enum ipc_job_resolved_flags; status is empty for what is to be attempted;
  *            4.x.x for the whole message: ask again later. What one recipient became stands
  *            together, though perhaps in several packets.
@@ -121,6 +122,7 @@ struct ipc_job_target {
 	uint32_t recipient; /* of the envelope */
 	uint32_t route;     /* enum queue_route */
 	struct str service;
+	struct str server; /* that the directory names (mail/server.h); empty: none */
 	struct str address;
 	struct str status; /* empty: to be attempted */
 	struct str text;

@@ -106,6 +106,10 @@ static void count_delivery(struct grouping *grouping, const struct queue_deliver
 	} else if (delivery->route == QUEUE_ROUTE_LOCAL) {
 		length = append(name, 0, STR("local "));
 		length = append(name, length, delivery->service);
+		if (delivery->server.length > 0) {
+			length = append(name, length, STR(" "));
+			length = append(name, length, delivery->server);
+		}
 	} else {
 		length = name_domain(delivery->address, name);
 	}

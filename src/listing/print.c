@@ -131,6 +131,8 @@ static void json_delivery(struct buffer *out, const struct queue_delivery *deliv
 			delivery->route == QUEUE_ROUTE_REMOTE  ? STR("remote")
 			: delivery->route == QUEUE_ROUTE_LOCAL ? delivery->service
 							       : STR("none"));
+	if (delivery->server.length > 0)
+		json_field_text(out, "server", delivery->server);
 	json_field_text(out, "state", str_from(outcome_names[delivery->outcome]));
 	json_field_number(out, "attempts", delivery->attempts);
 	json_time(out, "changed", delivery->changed_us);

@@ -73,15 +73,23 @@ static struct transport *transport_of(struct manager *manager,
 							    : delivery->service);
 }
 
+/* Of the delivery's transport, in NAME where it is a domain: "" of a service's own server. */
+static struct str destination_of(const struct queue_delivery *delivery, struct mail_domain *name)
+{
+	if (delivery->route == QUEUE_ROUTE_REMOTE)
+		return domain_of(delivery->address, name);
+	return delivery->server.length > 0 ? delivery->server : STR("");
+}
+
 static struct trigger *obstacle_of(struct manager *manager, const struct queue_delivery *delivery)
 {
 	struct transport *transport = transport_of(manager, delivery);
 	struct mail_domain name;
 
-	if (transport == NULL || !transport_is_remote(transport))
+	if (transport == NULL)
 		return NULL;
 	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       domain_of(delivery->address, &name));
+							       destination_of(delivery, &name));
 }
 
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
@@ -140,8 +148,7 @@ static size_t packed_size(const struct mail_envelope *envelope,
 }
 
 /* Its destination is in NAME where that is a domain. */
-static struct transport_delivery subject_of(const struct transport *transport,
-					    struct message *message, uint32_t index,
+static struct transport_delivery subject_of(struct message *message, uint32_t index,
 					    struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
@@ -150,8 +157,7 @@ static struct transport_delivery subject_of(const struct transport *transport,
 	return (struct transport_delivery){
 		.message = message,
 		.index = index,
-		.destination = transport_is_remote(transport) ? domain_of(delivery->address, name)
-							      : STR(""),
+		.destination = destination_of(delivery, name),
 		.sender = envelope->sender,
 		.size = packed_size(envelope, delivery),
 		.is_retry = delivery->attempts > 0,
@@ -165,7 +171,7 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 		       struct waiters **waiters_out)
 {
 	struct mail_domain name;
-	const struct transport_delivery subject = subject_of(transport, message, index, &name);
+	const struct transport_delivery subject = subject_of(message, index, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
@@ -222,9 +228,9 @@ static void add_company(struct manager *manager, struct message *message, int64_
 		if (!is_nearly_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
-		if (transport == NULL || !transport_is_remote(transport))
+		subject = subject_of(message, i, &name);
+		if (transport == NULL || subject.destination.length == 0)
 			continue;
-		subject = subject_of(transport, message, i, &name);
 		transport_join(transport, &subject);
 	}
 }

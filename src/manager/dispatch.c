@@ -54,7 +54,6 @@ static void pack_job(const struct job *job, struct buffer *body)
 {
 	const struct message *message = job->message;
 	const struct mail_envelope *envelope = message->control->envelope;
-	const struct transport *transport = job_transport(job);
 
 	pack_u64(body, message->id.number);
 	pack_u64(body, (uint64_t)message->id.born_us);
@@ -63,8 +62,7 @@ static void pack_job(const struct job *job, struct buffer *body)
 	pack_u32(body, envelope->utf8);
 	pack_u32(body, envelope->ret);
 	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
-	pack_str(body, str_from(transport_is_remote(transport) ? job_destination(job)
-							       : transport_name(transport)));
+	pack_str(body, str_from(job_destination(job)));
 	pack_u32(body, job->delivery_count);
 	for (uint32_t i = 0; i < job->delivery_count; i++)
 		pack_delivery(message, job->deliveries[i].index, body);
@@ -228,13 +226,14 @@ static struct job_delivery *find_delivery(struct job *job, uint32_t number)
 	return NULL;
 }
 
-/* Of a remote destination what waits there is dropped, and sleeps behind the trigger. What is for a
- * service would be made a job again at once, without end: only other hosts' mail is kept back. */
+/* What waits for another host is dropped, and sleeps behind the trigger. What is for a service's
+ * own server would be made a job again at once, without end: only other hosts' mail is kept back.
+ */
 static void block(struct manager *manager, struct job *job, struct trigger *trigger)
 {
 	struct job *beside;
 
-	if (!transport_is_remote(job_transport(job)) || job_obstacle(job) != NULL)
+	if (*job_destination(job) == '\0' || job_obstacle(job) != NULL)
 		return;
 	transport_block(job, trigger);
 	while ((beside = job_waiting_beside(job)) != NULL)
@@ -279,10 +278,22 @@ static bool is_beneath(const struct transport *transport, struct str trigger, st
 	       trigger.data[name.length] == '.';
 }
 
-/* A helper tells of what it has to do with itself: nothing that a report says holds another
- * service's message back. */
-static bool may_name(struct manager *manager, const struct transport *transport, struct str trigger)
+/* "service.NAME" of the job's service, and behind a dot the server that the directory named. */
+static bool is_of_server(const struct job *job, struct str trigger)
 {
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	const char *server = job_destination(job);
+
+	buffer_append_format(&name, "service.%s%s%s", transport_name(job_transport(job)),
+			     *server != '\0' ? "." : "", server);
+	return str_equal(trigger, buffer_view(&name));
+}
+
+/* A helper tells of what it has to do with itself: nothing that a report says holds another
+ * service's message back, or another server's. */
+static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
+{
+	const struct transport *transport = job_transport(job);
 	const struct config_service *service =
 		config_service_find(manager->config, str_from(transport_name(transport)));
 
@@ -294,11 +305,8 @@ static bool may_name(struct manager *manager, const struct transport *transport,
 		return str_equal(trigger, STR(TRIGGER_DIRECTORY));
 	if (service != NULL && service->kind == CONFIG_SERVICE_PIPE)
 		return is_beneath(transport, trigger, STR("pipe."));
-	if (service == NULL || service->kind != CONFIG_SERVICE_LMTP ||
-	    !str_starts_with(trigger, STR("service.")))
-		return false;
-	trigger = str_skip(trigger, STR("service.").length);
-	return str_equal(trigger, str_from(transport_name(transport)));
+	return service != NULL && service->kind == CONFIG_SERVICE_LMTP &&
+	       is_of_server(job, trigger);
 }
 
 bool dispatch_on_report(void *context, void *subject, const struct ipc_job_report *report)
@@ -310,8 +318,7 @@ bool dispatch_on_report(void *context, void *subject, const struct ipc_job_repor
 	const struct outcome_terms terms = terms_of(manager, job);
 	struct queue_delivery *delivery;
 
-	if (reported == NULL || reported->is_reported ||
-	    !may_name(manager, job_transport(job), report->trigger))
+	if (reported == NULL || reported->is_reported || !may_name(manager, job, report->trigger))
 		return false;
 	reported->is_reported = true;
 	delivery = &message->control->deliveries[reported->index];

@@ -13,15 +13,20 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-/* original=ADDRESS: whom the sender named; or no field. */
-static struct log_field original_of(const struct mail_envelope *envelope,
-				    const struct queue_delivery *delivery)
+/* Fields that are there only for some: a place for each, and the end. */
+enum { EXTRAS = 2 };
+
+/* server=HOST:PORT: the one that the directory named. original=ADDRESS: whom the sender named. */
+static void add_extras(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
+		       struct log_field extras[EXTRAS + 1])
 {
 	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 
-	if (recipient == NULL || str_equal(recipient->address, delivery->address))
-		return (struct log_field){LOG_FIELD_END};
-	return log_str("original", recipient->address);
+	if (delivery->server.length > 0)
+		*extras++ = log_str("server", delivery->server);
+	if (recipient != NULL && !str_equal(recipient->address, delivery->address))
+		*extras++ = log_str("original", recipient->address);
+	extras->type = LOG_FIELD_END;
 }
 
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery)
@@ -33,13 +38,15 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 			   : delivery->route == QUEUE_ROUTE_REMOTE ? STR("remote")
 								   : STR("none");
 	char until[TIMESTAMP_SIZE] = "-";
+	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
 
+	add_extras(envelope, delivery, extras);
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
 	log_event(event, log_id(envelope->id), log_number("delivery", delivery->number),
 		  log_str("to", delivery->address), log_str("by", place),
 		  log_str("status", delivery->status), log_str("text", delivery->text),
-		  log_string("until", until), original_of(envelope, delivery));
+		  log_string("until", until), extras[0], extras[1]);
 }
 
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us)

@@ -73,6 +73,17 @@ static void say_local(struct str rest, struct buffer *out)
 	buffer_append_format(out, " by service " STR_FORMAT, STR_ARGUMENTS(service));
 }
 
+static void say_server(struct str rest, struct buffer *out)
+{
+	struct str service = word(&rest);
+	struct str server = word(&rest);
+
+	buffer_append_string(out, "is delivered to ");
+	directory_key_display(rest, out);
+	buffer_append_format(out, " by service " STR_FORMAT " at " STR_FORMAT,
+			     STR_ARGUMENTS(service), STR_ARGUMENTS(server));
+}
+
 static void say_remote(struct str rest, struct buffer *out)
 {
 	buffer_append_string(out, "is sent on to ");
@@ -118,7 +129,7 @@ static const struct {
 	void (*say)(struct str rest, struct buffer *out);
 } results[] = {
 	{"local", say_local},   {"remote", say_remote},       {"list", say_list},
-	{"refuse", say_refuse}, {"elsewhere", say_elsewhere},
+	{"refuse", say_refuse}, {"elsewhere", say_elsewhere}, {"server", say_server},
 };
 
 static void print_words(const struct exchange *exchange, struct str result)

@@ -152,8 +152,21 @@ static void look_at_server(struct survey *survey, const struct directory_record 
 {
 	struct str service = directory_record_field(record, "service");
 
-	if (config_service_find(survey->config, service) == NULL)
+	struct str address = directory_record_field(record, "address");
+	const struct config_service *found = config_service_find(survey->config, service);
+	struct buffer why CLEANUP(buffer_clear) = {0};
+	const char *problem = NULL;
+
+	if (found == NULL) {
 		tell(survey, &record->key, service, STR("the configuration has no such service"));
+		return;
+	}
+	if (address.length > 0)
+		problem = config_service_server_problem(found, address);
+	if (problem == NULL)
+		return;
+	buffer_append_format(&why, "service %s %s", found->name, problem);
+	tell(survey, &record->key, address, buffer_view(&why));
 }
 
 static void look_at(struct survey *survey, const struct directory_record *record)

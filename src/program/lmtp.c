@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one helper for each lmtp service. */
 #include "deliver/lmtp.h"
+#include "dns/resolver.h"
+#include "program/child.h"
 #include "program/service.h"
 
 enum { CONCURRENCY = 1000 };
 
+/* Of all services; NULL while none has servers with names. */
+static struct dns_resolver *resolver;
+
+/* The system's files about the DNS are read here, once. */
+static int open_resolver(struct child *child)
+{
+	if (!config_has_server_names(child->config))
+		return 0;
+	return dns_resolver_new(child->loop, child->config->dns_server, &resolver);
+}
+
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *service)
 {
-	return deliver_lmtp_new(loop, config, service);
+	return deliver_lmtp_new(loop, config, service, resolver);
 }
 
 static void configure(void *transport, const struct config *config,
@@ -45,5 +58,5 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, "lmtp", kinds, NULL);
+	return service_main(argc, argv, "lmtp", kinds, open_resolver);
 }

@@ -89,7 +89,7 @@ static const struct rights table[] = {
 	 0,
 	 {NULL},
 	 {"send"},
-	 RIGHTS_SERVERS | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
 	 {CONTENT_TO_READ}},
 	{"local",
 	 "process",

@@ -255,6 +255,8 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	if (strcmp(profile->program, "directory") == 0 &&
 	    config->directory.backend == CONFIG_BACKEND_SERVERS)
 		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
+	if (strcmp(profile->program, "lmtp") == 0 && config_has_server_names(config))
+		sandbox->calls |= OS_SANDBOX_DNS;
 	if (!has_local_server(&config->directory))
 		sandbox->calls &= ~(unsigned)OS_SANDBOX_LOCAL;
 	add_places(sandbox, config);
@@ -321,7 +323,7 @@ bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 {
 	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
 	bool fits = str_equal(sandbox->backend, wanted->backend) &&
-		    (wanted->calls & ~sandbox->calls & OS_SANDBOX_LOCAL) == 0;
+		    (wanted->calls & ~sandbox->calls) == 0;
 
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);

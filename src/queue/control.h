@@ -21,7 +21,8 @@
  *   map: 1 local mailbox <scuba@mail.example.net>
  *   map: 2 remote 3 <ann@example.org>
  *   map: 2 none 4 <gone@mail.example.net>
- *   mapped: directory=42 count=3
+ *   map: 2 local lmtp server=10.0.0.7:24 5 <tom@mail.example.net>
+ *   mapped: directory=42 count=4
  *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address
  *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
  *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
@@ -33,12 +34,12 @@
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
- * recipient's own where it is left out. PLACE is "local SERVICE", "remote", or
- * "none" for what is decided without an attempt. The last done, wait or fail
- * record of a delivery is its state. A block of map records counts once its
- * mapped record stands and the block is as long as that says; a later block is
- * ignored. The status "-" stands for none. "delayed": the sender was told that it
- * waits. "quiet": whoever wanted to hear of its success does so from somebody else.
+ * recipient's own where it is left out. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT"
+ * where the directory named a server, "remote", or "none" for what is decided without an attempt.
+ * The last done, wait or fail record of a delivery is its state. A block of map records counts once
+ * its mapped record stands and the block is as long as that says; a later block is ignored. The
+ * status "-" stands for none. "delayed": the sender was told that it waits. "quiet": whoever wanted
+ * to hear of its success does so from somebody else.
  *
  * "said: NUMBER [trigger=NAME] STATUS TEXT": what several outcomes have in common, once.
  * An outcome that ends with "said=NUMBER" means the last such record before it; where
@@ -48,12 +49,12 @@
  *
  * How long it gets. The file of a message is written anew when it has become twice as
  * long as what it says needs (queue_control_outgrown()), with the present state alone. The
- * longest such text is 156 MiB: an envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000
- * deliveries (DELIVERIES_MAX of the manager) whose map records have 389 bytes (service 32,
- * address 320), wait records 783 (trigger 200, status 11, text 479) and delayed records 41;
- * 100,000 recipients that are refused, which have 80 bytes each besides their addresses,
- * which are those of the envelope. An attempt of all appends at most the wait records,
- * 75 MiB. So no file that is written grows beyond QUEUE_CONTROL_MAX.
+ * longest such text is 170 MiB: an envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000
+ * deliveries (DELIVERIES_MAX of the manager) whose map records have 533 bytes (service 32,
+ * server 136, address 320), wait records 783 (trigger 200, status 11, text 479) and delayed records
+ * 41; 100,000 recipients that are refused, which have 80 bytes each besides their addresses, which
+ * are those of the envelope. An attempt of all appends at most the wait records, 75 MiB. So no file
+ * that is written grows beyond QUEUE_CONTROL_MAX.
  *
  * A power failure may leave holes in what was being appended: after "end:", a
  * record that cannot be read was never written.
@@ -81,6 +82,7 @@ struct queue_delivery {
 	uint32_t recipient; /* of the envelope */
 	enum queue_route route;
 	struct str service; /* QUEUE_ROUTE_LOCAL */
+	struct str server;  /* QUEUE_ROUTE_LOCAL: that the directory named (mail/server.h) */
 	struct str address;
 	enum queue_outcome outcome;
 	uint32_t attempts;  /* wait records, those included that were written anew */

@@ -5,8 +5,23 @@
  * records with such a line in it is none.
  */
 #include "base/panic.h"
+#include "mail/server.h"
 #include "queue/record.h"
 #include <stdlib.h>
+
+/* "SERVICE", perhaps "server=HOST:PORT" */
+static bool parse_local(struct str *value, struct queue_delivery *delivery)
+{
+	struct str name;
+
+	delivery->route = QUEUE_ROUTE_LOCAL;
+	if (!record_word(value, &delivery->service) || !queue_service_is_valid(delivery->service))
+		return false;
+	if (!str_starts_with(*value, STR("server=")))
+		return true;
+	return record_parameter(value, &name, &delivery->server) &&
+	       mail_server_is_in_form(delivery->server);
+}
 
 static bool parse_map(const struct control_reader *reader, struct str value,
 		      struct queue_delivery *delivery)
@@ -20,9 +35,7 @@ static bool parse_map(const struct control_reader *reader, struct str value,
 		return false;
 	delivery->number = delivery->recipient;
 	if (str_equal(word, STR("local"))) {
-		delivery->route = QUEUE_ROUTE_LOCAL;
-		if (!record_word(&value, &delivery->service) ||
-		    !queue_service_is_valid(delivery->service))
+		if (!parse_local(&value, delivery))
 			return false;
 	} else if (str_equal(word, STR("remote"))) {
 		delivery->route = QUEUE_ROUTE_REMOTE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Control files as text: the envelope, and the map with its deliveries (queue/control.h). */
 #include "mail/address.h"
+#include "mail/server.h"
 #include "queue/control.h"
 #include "queue/record.h"
 #include "queue/trigger.h"
@@ -135,6 +136,9 @@ bool queue_delivery_is_writable(const struct queue_delivery *delivery)
 		return false;
 	if (delivery->route == QUEUE_ROUTE_LOCAL && !queue_service_is_valid(delivery->service))
 		return false;
+	if (delivery->server.length > 0 &&
+	    (delivery->route != QUEUE_ROUTE_LOCAL || !mail_server_is_in_form(delivery->server)))
+		return false;
 	return delivery->address.length > 0 && address_is_writable(delivery->address);
 }
 
@@ -145,6 +149,7 @@ static void write_delivery(struct buffer *out, const struct queue_delivery *deli
 	switch (delivery->route) {
 	case QUEUE_ROUTE_LOCAL:
 		record_write_word(out, " local ", delivery->service);
+		record_write_word(out, " server=", delivery->server);
 		break;
 	case QUEUE_ROUTE_REMOTE:
 		buffer_append_string(out, " remote");

@@ -414,6 +414,23 @@ def test_newer_tables(shared, store):
     assert "newer Stagepost" in one.log.wait("store_refused", role="read")["reason"]
 
 
+def test_old_tables(shared, store):
+    """Those of version 1, whose servers had no addresses, become what they are now."""
+    shared.sql("CREATE DATABASE older", database=OWNER)
+    one = store(shared.conninfo("older"))
+    one.put("server", "s1|service box")
+    one.wait_event("changed", None, "server", "s1")
+    one.close()
+    shared.sql("ALTER TABLE server DROP COLUMN address; UPDATE directory_data SET schema = 1",
+               database="older")
+    one = store(shared.conninfo("older"))
+    one.put("server", "s2|service box|address s.test:24")
+    one.wait_event("changed", None, "server", "s2")
+    assert shared.sql("SELECT schema FROM meta", database="older") == "2"
+    assert shared.sql("SELECT address FROM server WHERE name = 's2'",
+                      database="older") == "s.test:24"
+
+
 def test_foreign_tables(shared, store):
     """Other tables of those names are not touched."""
     shared.sql("CREATE DATABASE foreign_one", database=OWNER)

@@ -43,6 +43,15 @@ const char *const expand_records[] = {
 	"user carol",
 	"user dave|server s2",
 	"server s1|service other",
+	"address user6@d.example|kind mailbox|user frank",
+	"address user7@d.example|kind mailbox|user gina",
+	"address user8@d.example|kind mailbox|user hugo",
+	"user frank|server there",
+	"user gina|server anywhere",
+	"user hugo|server files",
+	"server there|service other|address s7.mail.example:24",
+	"server anywhere|service other|address mail.example:24",
+	"server files|service maildir|address s7.mail.example:24",
 	("address fwd@d.example|kind forward|target fwd@d.example|target ann@d.example|target "
 	 "x@nowhere.example"),
 	("address fwd2@d.example|kind forward|target fwd@d.example|target ann@d.example|target "

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct config_reach servers[] = {{.name = "mail.example", .is_below = true, .port = 24}};
 static struct config_service services[] = {{.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR},
-					   {.name = "other", .kind = CONFIG_SERVICE_LMTP},
+					   {.name = "other",
+					    .kind = CONFIG_SERVICE_LMTP,
+					    .servers = servers,
+					    .server_count = COUNT_OF(servers)},
 					   {.name = "filter", .kind = CONFIG_SERVICE_PIPE}};
 static const char *listed[] = {"info", "o'neil", "sales", "sales+urgent"};
 static struct config_domain domains[] = {

@@ -21,7 +21,7 @@ const char *const scene_samples[] = {
 	"domain f.example|kind alias|target d.example",
 	"member e@d.example a@x.example",
 	"member e@d.example b@x.example",
-	"server s1|service maildir",
+	"server s1|service maildir|address s1.example:24",
 	"user ann|password $y$j9T$a$b|password $2b$10$c|server s1|name Ann \xc3\x84.",
 	"user bob",
 };

@@ -304,6 +304,62 @@ static void a_mailbox_base_has_no_recipient_in_it(void **state)
 	}
 }
 
+/* What the directory may name is what is listed, with its port, and nothing that is like it. */
+static void servers_are_reached_as_listed(void **state)
+{
+	static const struct {
+		const char *server;
+		bool is_reached;
+	} cases[] = {
+		{"10.0.0.0:24", true},
+		{"10.255.255.255:24", true},
+		{"11.0.0.0:24", false},
+		{"9.255.255.255:24", false},
+		{"10.0.0.1:25", false},
+		{"192.0.2.7:2400", true},
+		{"192.0.2.8:2400", false},
+		{"[2001:db8::1]:24", true},
+		{"[2001:db9::1]:24", false},
+		{"[2001:DB8::1]:24", false}, /* not in canonical form */
+		{"lmtp.example.org:24", true},
+		{"x.lmtp.example.org:24", false},
+		{"a.mail.example.org:24", true},
+		{"a.b.mail.example.org:24", true},
+		{"mail.example.org:24", false},
+		{".mail.example.org:24", false},
+		{"amail.example.org:24", false},
+		{"a.mail.example.org.evil.example:24", false},
+		{"a.mail.example.org:25", false},
+		{"a.mail.example.org", false},
+		{"unix:/run/lmtp", false},
+		{"", false},
+	};
+	struct config *config =
+		config_of(HOST "service a { kind = lmtp address = unix:/l servers = { "
+			       "\"10.0.0.0/8:24\", \"192.0.2.7:2400\", \"[2001:db8::/32]:24\", "
+			       "\"lmtp.example.org:24\", \"*.mail.example.org:24\" } }\n"
+			       "service b { kind = lmtp address = unix:/l }\n"
+			       "service c { kind = maildir path = /m/%u }");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str server = str_from(cases[i].server);
+		const char *problem = config_service_server_problem(&config->services[0], server);
+
+		if ((problem == NULL) != cases[i].is_reached)
+			fail_msg("%s: %s", cases[i].server, problem);
+		assert_non_null(config_service_server_problem(&config->services[1], server));
+		assert_string_equal(config_service_server_problem(&config->services[2], server),
+				    "is not of kind lmtp");
+	}
+	assert_true(config_has_server_names(config));
+	config_free(config);
+	config = config_of(
+		HOST "service a { kind = lmtp address = unix:/l servers = { \"10.0.0.7:24\" } }");
+	assert_false(config_has_server_names(config));
+	config_free(config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +369,7 @@ int main(void)
 		cmocka_unit_test(names_are_found_among_any_number),
 		cmocka_unit_test(texts_have_their_bounds),
 		cmocka_unit_test(numbers_and_addresses_have_their_bounds),
+		cmocka_unit_test(servers_are_reached_as_listed),
 		cmocka_unit_test(parts_are_found_by_their_names),
 	};
 

@@ -2,6 +2,10 @@
 /* Wrong values and sections: every problem, exactly. */
 #include "config_outcome.h"
 
+#define REACHES                                                                                  \
+	"NETWORK:PORT or NAME:PORT; a network as 10.0.0.0/8 or [2001:db8::/32] or one address, " \
+	"a name as lmtp.example.org or *.example.org for all below"
+
 static const struct refusal values_cases[] = {
 	{HOST "hostname = other.example.org", "t:2: hostname: given twice: first in line 1\n"},
 	{"hostname = \"not a name\"",
@@ -191,6 +195,24 @@ static const struct refusal sections_cases[] = {
 	 "maildir, pipe\n"
 	 "t:2: service a.output_max: means nothing for this kind of service; allowed: with kind = "
 	 "pipe\n"},
+	{HOST "service a { kind = lmtp address = unix:/l servers = { 10.0.0.7 } }",
+	 "t:2: service a.servers: no port: found \"10.0.0.7\"; allowed: " REACHES "\n"},
+	{HOST "service a { kind = lmtp address = unix:/l servers = { unix:/run/l } }",
+	 "t:2: service a.servers: not a port: found \"unix:/run/l\"; allowed: " REACHES "\n"},
+	{HOST "service a { kind = lmtp address = unix:/l servers = { \"10.0.0.7/8:24\" } }",
+	 "t:2: service a.servers: bits are set after the prefix: found \"10.0.0.7/8:24\"; "
+	 "allowed: "
+	 "10.0.0.0/8\n"},
+	{HOST "service a { kind = lmtp address = unix:/l servers = { \"2001:db8::1:24\" } }",
+	 "t:2: service a.servers: brackets are for IPv6, and IPv6 needs them: found "
+	 "\"2001:db8::1:24\"; "
+	 "allowed: " REACHES "\n"},
+	{HOST "service a { kind = lmtp address = unix:/l servers = { \"s.*.example:24\" } }",
+	 "t:2: service a.servers: not a network or host name: found \"s.*.example:24\"; "
+	 "allowed: " REACHES "\n"},
+	{HOST "service a { kind = maildir path = /m/%u servers = { \"10.0.0.0/8:24\" } }",
+	 "t:2: service a.servers: means nothing for this kind of service; allowed: with kind = "
+	 "lmtp\n"},
 	{HOST "service a { kind = lmtp address = mx.example.org:24 }",
 	 "t:2: service a.address: not an IP address: found \"mx.example.org:24\"; allowed: "
 	 "IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},

@@ -162,6 +162,12 @@ static void map_counts_when_it_is_whole(void **state)
 		{ENVELOPE "map: 1 remote <b@c>\nmap: 2 remote 1 <d@c>\n"
 			  "mapped: directory=1 count=2\n",
 		 false},
+		{ENVELOPE
+		 "map: 1 local box server=s.example:24 <b@c>\nmapped: directory=1 count=1\n",
+		 true},
+		{ENVELOPE "map: 1 local box server=S <b@c>\nmapped: directory=1 count=1\n", false},
+		{ENVELOPE "map: 1 remote server=s.example:24 <b@c>\nmapped: directory=1 count=1\n",
+		 false},
 		{ENVELOPE "map: 7 remote <b@c>\nmapped: directory=1 count=1\n", false},
 	};
 
@@ -348,6 +354,20 @@ static void unsafe_maps_are_not_written(void **state)
 	assert_true(str_equal(buffer_view(&text), STR("map: 1 local mailbox 3 <a@b>\n"
 						      "mapped: directory=7 count=1\n")));
 	buffer_reset(&text);
+	bad[0].server = STR("[2001:db8::7]:24");
+	assert_int_equal(queue_control_write_map(&text, bad, 1, 7), 0);
+	assert_true(str_equal(buffer_view(&text),
+			      STR("map: 1 local mailbox server=[2001:db8::7]:24 3 <a@b>\n"
+				  "mapped: directory=7 count=1\n")));
+	buffer_reset(&text);
+	bad[0].server = STR("s.example:24 x");
+	assert_int_equal(queue_control_write_map(&text, bad, 1, 7), -EINVAL);
+	bad[0].server = STR("S.example:24");
+	assert_int_equal(queue_control_write_map(&text, bad, 1, 7), -EINVAL);
+	bad[0].server = STR("s.example:24");
+	bad[0].route = QUEUE_ROUTE_REMOTE;
+	assert_int_equal(queue_control_write_map(&text, bad, 1, 7), -EINVAL);
+	bad[0] = good;
 	bad[0].number = 0;
 	bad[1].recipient = 0;
 	bad[2].service = STR("mail box");

@@ -104,7 +104,13 @@ static void tell(size_t index, const struct directory_answer_text *answer)
 
 /* --- a fixture --- */
 
-static struct config_service services[] = {{.name = "maildir"}, {.name = "other"}};
+static struct config_reach servers[] = {{.name = "s.test", .port = 24}};
+static struct config_service services[] = {{.name = "maildir"},
+					   {.name = "other"},
+					   {.name = "box",
+					    .kind = CONFIG_SERVICE_LMTP,
+					    .servers = servers,
+					    .server_count = COUNT_OF(servers)}};
 static struct config_domain domains[] = {{.name = "here.test", .service = &services[0]}};
 static struct config config = {
 	.hostname = "mx.test",
@@ -164,7 +170,8 @@ static void found(void *context, const struct directory_result *result)
 
 		switch (target->kind) {
 		case DIRECTORY_TARGET_LOCAL:
-			add("; " STR_FORMAT ":", STR_ARGUMENTS(target->service));
+			add("; " STR_FORMAT "%s" STR_FORMAT ":", STR_ARGUMENTS(target->service),
+			    target->server.length > 0 ? " at " : "", STR_ARGUMENTS(target->server));
 			break;
 		case DIRECTORY_TARGET_REMOTE:
 			add("; remote:");
@@ -229,6 +236,14 @@ static void answers_are_read(void **state)
 		{"local gone ann@a.test", "unknown 4.3.5"},
 		{"remote b@b.test\nlocal gone ann@a.test", "unknown 4.3.5"},
 		{"local list ann@a.test", "unknown 4.3.5"},
+		{"server box s.test:24 ann@a.test", "found 2.1.5; box at s.test:24:ann@a.test"},
+		{"server box t.test:24 ann@a.test", "unknown 4.3.5"},
+		{"server maildir s.test:24 ann@a.test", "unknown 4.3.5"},
+		{"server gone s.test:24 ann@a.test", "unknown 4.3.5"},
+		{"server box S.test:24 ann@a.test", "unknown 4.3.0"},
+		{"server box s.test ann@a.test", "unknown 4.3.0"},
+		{"server box s.test:24", "unknown 4.3.0"},
+		{"server box s.test:24 ann", "unknown 4.3.0"},
 		/* nonsense */
 		{"", "unknown 4.3.0"},
 		{"nonsense", "unknown 4.3.0"},

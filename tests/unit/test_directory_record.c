@@ -71,6 +71,12 @@ static void records_have_one_form(void **state)
 		 "cher"},
 		{"user ann@example.org", NULL},
 		{"server s1|service maildir", NULL},
+		{"server s1|address B\xc3\xbc"
+		 "cher.Example:24|service box",
+		 "server s1|service box|address xn--bcher-kva.example:24"},
+		{"server s1|service box|address [2001:DB8:0::7]:024",
+		 "server s1|service box|address [2001:db8::7]:24"},
+		{"server s1|service box|address 192.0.2.7:24", NULL},
 	};
 
 	(void)state;

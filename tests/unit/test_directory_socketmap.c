@@ -60,6 +60,8 @@ static void test_netstrings(void **state)
 static const char CONFIG[] = "hostname = \"d.example\"\n"
 			     "service maildir { kind = maildir path = \"/m/%d/%u\" }\n"
 			     "service far { kind = lmtp address = \"192.0.2.7:24\" }\n"
+			     "service some { kind = lmtp address = \"unix:/run/lmtp\" servers = { "
+			     "\"*.example:24\", \"[2001:db8::/32]:24\" } }\n"
 			     "service near { kind = lmtp address = \"unix:/run/lmtp\" }\n"
 			     "service filter { kind = pipe command = \"/bin/cat\" user = u }\n"
 			     "domain \"c.example\" { service = maildir addresses = \"joe\" }\n";
@@ -169,6 +171,12 @@ static const char *const RECORDS[] = {
 	"domain r.example|kind relay",
 	"address ann@e.example|kind mailbox",
 	"address far@e.example|kind mailbox|service far",
+	"address there@e.example|kind mailbox|user there",
+	"user there|server there",
+	"server there|service some|address s1.example:24",
+	"address six@e.example|kind mailbox|user six",
+	"user six|server six",
+	"server six|service some|address [2001:db8::7]:24",
 	"address near@e.example|kind mailbox|service near",
 	"address prog@e.example|kind program|service filter",
 	"address two@e.example|kind forward|target ann@e.example|target \"a,b\"@x.example",
@@ -224,6 +232,8 @@ static const struct {
 	{"relay r.example", "OK relay"},
 	{"relay e.example", "NOTFOUND "},
 	{"transport far@e.example", "OK lmtp:inet:[192.0.2.7]:24"},
+	{"transport there@e.example", "OK lmtp:inet:[s1.example]:24"},
+	{"transport six@e.example", "OK lmtp:inet:[2001:db8::7]:24"},
 	{"transport near@e.example", "OK lmtp:unix:/run/lmtp"},
 	{"transport ann@e.example", "NOTFOUND "},
 	{"transport two@e.example", "NOTFOUND "},

@@ -91,6 +91,14 @@ static const struct {
 	 "refuse 4.3.5 user4@d.example The directory has no server \"s2\", where the mailbox is"},
 	{"user5@d.example",
 	 "refuse 4.3.5 user5@d.example The directory has no user \"erin\", whose mailbox it is"},
+	{"user6@d.example", "server other s7.mail.example:24 user6@d.example"},
+	{"user6+x@d.example", "server other s7.mail.example:24 user6+x@d.example"},
+	{"user7@d.example",
+	 "refuse 4.3.5 user7@d.example Server mail.example:24: service other may "
+	 "not deliver there (setting servers)"},
+	{"user8@d.example",
+	 "refuse 4.3.5 user8@d.example Server s7.mail.example:24: service maildir "
+	 "is not of kind lmtp"},
 	/* forwards and aliases */
 	{"fwd@d.example", "local maildir fwd@d.example; local maildir ann@d.example; remote "
 			  "x@nowhere.example"},

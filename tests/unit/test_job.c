@@ -97,19 +97,28 @@ static bool is_target(struct ipc_job_target target)
 
 static void targets_are_lines(void **state)
 {
+	static const struct {
+		struct ipc_job_target target;
+		bool is_target;
+	} cases[] = {
+		{{.service = STR("mailbox"), .address = STR("\"a b\"@c.test")}, true},
+		{{.address = STR("a@c.test"), .status = STR("5.1.1"), .text = STR("no such user")},
+		 true},
+		{{.service = STR("mail box"), .address = STR("a@c.test")}, false},
+		{{.service = STR("mailbox"), .address = STR("a\n@c.test")}, false},
+		{{.address = STR("a@c.test"), .status = STR("x")}, false},
+		{{.address = STR("a@c.test"), .status = STR("5.1.1"), .text = STR("no\nsuch user")},
+		 false},
+		{{.service = STR("l"), .server = STR("s.test:24"), .address = STR("a@c.test")},
+		 true},
+		{{.service = STR("l"), .server = STR("s.test 24"), .address = STR("a@c.test")},
+		 false},
+	};
+
 	(void)state;
-	assert_true(is_target((struct ipc_job_target){1, 0, STR("mailbox"), STR("\"a b\"@c.test"),
-						      STR(""), STR("")}));
-	assert_true(is_target((struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("5.1.1"),
-						      STR("no such user")}));
-	assert_false(is_target(
-		(struct ipc_job_target){1, 0, STR("mail box"), STR("a@c.test"), STR(""), STR("")}));
-	assert_false(is_target((struct ipc_job_target){1, 0, STR("mailbox"), STR("a\n@c.test"),
-						       STR(""), STR("")}));
-	assert_false(is_target(
-		(struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("x"), STR("")}));
-	assert_false(is_target((struct ipc_job_target){1, 2, STR(""), STR("a@c.test"), STR("5.1.1"),
-						       STR("no\nsuch user")}));
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		if (is_target(cases[i].target) != cases[i].is_target)
+			fail_msg("case %zu", i);
 }
 
 static void flags_of_an_answer_are_known(void **state)

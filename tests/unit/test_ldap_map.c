@@ -124,6 +124,9 @@ static const struct {
 	 "address g@x.org kind=mailbox service=lmtp mailbox=store-g@x.org\n"},
 	{"server.key=cn|server.service=description",
 	 "cn=imap1,dc=x\ncn: imap1\ndescription: lmtp-1\n", "server imap1 service=lmtp-1\n"},
+	{"server.key=cn|server.service='box'|server.address=description",
+	 "cn=imap1,dc=x\ncn: imap1\ndescription: IMAP1.x.org:24\n",
+	 "server imap1 service=box address=imap1.x.org:24\n"},
 	{"list.class=maillist|list.verp='yes'|list.owner=",
 	 "cn=v,dc=x\nobjectClass: mailList\nmail: v@x.org\nowner: dc=x\n",
 	 "address v@x.org kind=list owner=postmaster@x.org verp=yes\n"},
@@ -198,7 +201,7 @@ static void test_wrong_maps(void **state)
 		 "address.target, address.user, address.mailbox, address.service, user.key, "
 		 "user.server, user.name, user.password, list.class, list.key, list.alias, "
 		 "list.member, list.text, list.owner, list.verp, domain.class, domain.key, "
-		 "domain.service, server.key, server.service"},
+		 "domain.service, server.key, server.service, server.address"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},
 		{"list.class='x'", "\"list.class='x'\": object classes stand without quotes"},

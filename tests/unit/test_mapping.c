@@ -23,9 +23,15 @@ static bool add(struct mapping *mapping, uint32_t recipient, const char *address
 	return mapping_add(mapping, &target, false, NOW_US);
 }
 
-#define TARGET(recipient, route, service, address, status)                                \
-	{                                                                                 \
-		(recipient), (route), STR(service), STR(address), STR(status), STR("why") \
+#define TARGET(recipient_number, to, by, at, outcome)                               \
+	{                                                                           \
+		.recipient = (recipient_number), .route = (to), .service = STR(by), \
+		.address = STR(at), .status = STR(outcome), .text = STR("why")      \
+	}
+#define AT_SERVER(to, by, named)                                                         \
+	{                                                                                \
+		.recipient = 1, .route = (to), .service = STR(by), .server = STR(named), \
+		.address = STR("a@d.example")                                            \
 	}
 
 static void what_resolve_says_is_not_believed(void **state)
@@ -49,6 +55,10 @@ static void what_resolve_says_is_not_believed(void **state)
 		{TARGET(1, QUEUE_ROUTE_REMOTE, "local", "a@d.example", ""), false},
 		{TARGET(1, QUEUE_ROUTE_LOCAL, "../local", "a@d.example", ""), false},
 		{TARGET(1, QUEUE_ROUTE_REMOTE, "", "a@d.example>\n", ""), false},
+		{AT_SERVER(QUEUE_ROUTE_LOCAL, "local", "s.example:24"), true},
+		{AT_SERVER(QUEUE_ROUTE_LOCAL, "local", "unix:/run/lmtp"), false},
+		{AT_SERVER(QUEUE_ROUTE_LOCAL, "local", "s.example"), false},
+		{AT_SERVER(QUEUE_ROUTE_REMOTE, "", "s.example:24"), false},
 	};
 
 	(void)state;

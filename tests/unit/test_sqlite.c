@@ -51,6 +51,30 @@ static void the_file_is_private_and_has_an_identity(void **state)
 	scene_close(&scene);
 }
 
+/* A file of version 1 is one whose servers had no addresses. */
+static void an_old_file_becomes_a_new_one(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "server s1|service box");
+	scene_expect_turn(&scene, "new 1 server s1; changed 0 0 1");
+	scene.store->operations->free(scene.store);
+	scene_sql(&scene, "ALTER TABLE server DROP COLUMN address; UPDATE meta SET schema = 1;"
+			  " PRAGMA user_version = 1");
+	for (unsigned i = 0; i < 2; i++) {
+		scene_restart(&scene);
+		scene_expect_got(&scene, "server s1", "server s1|service box");
+		if (i == 0)
+			scene.store->operations->free(scene.store);
+	}
+	scene_put(&scene, "server s1|service box|address s.example:24");
+	scene_expect_turn(&scene, "new 2 server s1; changed 0 1 2");
+	scene_expect_got(&scene, "server s1", "server s1|service box|address s.example:24");
+	scene_close(&scene);
+}
+
 static void records_change_and_go(void **state)
 {
 	struct sqlite_scene scene;
@@ -180,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_put_is_got),
 		cmocka_unit_test(the_file_is_private_and_has_an_identity),
+		cmocka_unit_test(an_old_file_becomes_a_new_one),
 		cmocka_unit_test(records_change_and_go),
 		cmocka_unit_test(keys_of_one_call_may_come_again),
 		cmocka_unit_test(records_are_listed),

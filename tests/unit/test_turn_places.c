@@ -253,6 +253,41 @@ static void a_service_has_all_places(void **state)
 	scene_free(scene);
 }
 
+/* Those of a service that the directory names are hosts as all others: each has a window of its
+ * own, and one that is away keeps nobody else from his. */
+static void servers_of_a_service_are_hosts(void **state)
+{
+	static const struct str servers[] = {STR("192.0.2.7:24"), STR("192.0.2.7:24"),
+					     STR("192.0.2.7:24"), STR("s.example:24")};
+	struct turn_scene *scene = scene_new(8, 8);
+	struct job *jobs[COUNT_OF(servers)];
+	struct waiters *waiters;
+	const int obstacle = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(servers); i++) {
+		const struct transport_delivery delivery = {.message = scene_message(i),
+							    .destination = servers[i],
+							    .sender = STR("s@s.example")};
+
+		assert_int_equal(transport_add(scene->local, &delivery, &jobs[i], &waiters), 1);
+	}
+	assert_ptr_equal(scene_start(scene, scene->local), jobs[0]);
+	assert_ptr_equal(scene_start(scene, scene->local), jobs[3]);
+	assert_ptr_equal(scene_start(scene, scene->local), jobs[1]);
+	assert_null(scene_start(scene, scene->local)); /* two at first, though it has places */
+	transport_block(jobs[0], &obstacle);
+	assert_ptr_equal(transport_obstacle(scene->local, servers[0]), &obstacle);
+	assert_null(transport_obstacle(scene->local, servers[3]));
+	scene_end(scene, jobs[0], SCENE_MS, false);
+	scene_end(scene, jobs[1], SCENE_MS, false);
+	transports_unblock(scene->transports, &obstacle);
+	assert_ptr_equal(scene_start(scene, scene->local), jobs[2]);
+	scene_end(scene, jobs[2], SCENE_MS, true);
+	scene_end(scene, jobs[3], SCENE_MS, true);
+	scene_free(scene);
+}
+
 static void one_that_is_paused_starts_nothing(void **state)
 {
 	struct turn_scene *scene = scene_new(8, 8);
@@ -312,6 +347,7 @@ int main(void)
 		cmocka_unit_test(each_speed_has_its_places),
 		cmocka_unit_test(slow_ones_have_half),
 		cmocka_unit_test(a_service_has_all_places),
+		cmocka_unit_test(servers_of_a_service_are_hosts),
 		cmocka_unit_test(one_that_is_paused_starts_nothing),
 		cmocka_unit_test(it_is_asked_again_in_time),
 	};

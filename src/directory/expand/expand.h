@@ -11,6 +11,7 @@
  *
  * Results, in order and each once:
  *   local SERVICE ADDRESS      mailboxes, programs
+ *   server SERVICE HOST:PORT ADDRESS   mailboxes at a server that a record names
  *   remote ADDRESS             not ours
  *   list ADDRESS owner OWNER   to its members, see table "member", as from OWNER; where each
  *                              member has a sender of its own, " verp yes" follows
@@ -20,8 +21,8 @@
  * An address that is asked for and does not exist, or whose record refuses, is one "refuse".
  * A loop is "refuse 5.4.6", and the text names it: a@d > b@d > a@d. So is more than
  * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps. What names a user, server or
- * service that there is not is "refuse 4.3.5". ADDRESS is as it was asked for where that is
- * plain ASCII, else in its one form.
+ * service that there is not, or a server that its service does not list, is "refuse 4.3.5". ADDRESS
+ * is as it was asked for where that is plain ASCII, else in its one form.
  *
  * While data change, an address that exists before and after is never refused: what was
  * seen in part before and in part after is found out again, a few times; then it is -ETIMEDOUT.

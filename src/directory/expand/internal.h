@@ -136,6 +136,10 @@ void expand_result(struct expansion *expansion, struct expand_node *node, const 
 /* "local SERVICE ADDRESS", where there is such a service and the address can be told it. */
 void expand_deliver(struct expansion *expansion, struct expand_node *node, struct str service,
 		    struct str address, bool is_program);
+/* "server SERVICE SERVER ADDRESS", where the service may deliver to SERVER as well; where that is
+ * empty, as expand_deliver(). */
+void expand_deliver_at(struct expansion *expansion, struct expand_node *node, struct str service,
+		       struct str server, struct str address);
 
 /* expand.c */
 

@@ -242,8 +242,8 @@ static void take_server(struct expansion *expansion, struct expand_node *node,
 			      "\", where the mailbox is",
 			      STR_ARGUMENTS(node->wanted));
 	else
-		expand_deliver(expansion, node, directory_record_field(record, "service"),
-			       node->told, false);
+		expand_deliver_at(expansion, node, directory_record_field(record, "service"),
+				  directory_record_field(record, "address"), node->told);
 }
 
 void expand_node_take(struct expansion *expansion, struct expand_node *node,

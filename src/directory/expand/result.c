@@ -40,27 +40,62 @@ static bool can_be_mailbox(struct str address)
 	       mail_name_is_path_safe(mail_localpart_user(&local));
 }
 
-void expand_deliver(struct expansion *expansion, struct expand_node *node, struct str service,
-		    struct str address, bool is_program)
+/* The service, which there is; otherwise NODE is refused. */
+static const struct config_service *find_service(struct expansion *expansion,
+						 struct expand_node *node, struct str service,
+						 struct str address)
 {
 	const struct config_service *found =
 		config_service_find(expansion->expander->config, service);
-	char *rest;
 
-	if (found == NULL) {
+	if (found == NULL)
 		expand_refuse(expansion, node, "4.3.5",
 			      "The configuration has no service \"" STR_FORMAT "\"",
 			      STR_ARGUMENTS(service));
-	} else if (is_program && found->kind != CONFIG_SERVICE_PIPE) {
-		expand_refuse(expansion, node, "4.3.5", "Service %s runs no program", found->name);
-	} else if (!can_be_mailbox(address)) {
+	else if (!can_be_mailbox(address))
 		expand_refuse(expansion, node, "5.1.3", "No mailbox can have such a name");
-	} else {
-		rest = arena_alloc(expansion->arena, service.length + 1 + address.length);
-		memcpy(rest, service.data, service.length);
-		rest[service.length] = ' ';
-		memcpy(rest + service.length + 1, address.data, address.length);
-		expand_result(expansion, node, "local",
-			      str_slice(rest, service.length + 1 + address.length));
+	else
+		return found;
+	return NULL;
+}
+
+void expand_deliver(struct expansion *expansion, struct expand_node *node, struct str service,
+		    struct str address, bool is_program)
+{
+	const struct config_service *found = find_service(expansion, node, service, address);
+	struct buffer rest CLEANUP(buffer_clear) = {0};
+
+	if (found == NULL)
+		return;
+	if (is_program && found->kind != CONFIG_SERVICE_PIPE) {
+		expand_refuse(expansion, node, "4.3.5", "Service %s runs no program", found->name);
+		return;
 	}
+	buffer_append_format(&rest, "%s " STR_FORMAT, found->name, STR_ARGUMENTS(address));
+	expand_result(expansion, node, "local", buffer_view(&rest));
+}
+
+void expand_deliver_at(struct expansion *expansion, struct expand_node *node, struct str service,
+		       struct str server, struct str address)
+{
+	const struct config_service *found;
+	struct buffer rest CLEANUP(buffer_clear) = {0};
+	const char *problem;
+
+	if (server.length == 0) {
+		expand_deliver(expansion, node, service, address, false);
+		return;
+	}
+	found = find_service(expansion, node, service, address);
+	if (found == NULL)
+		return;
+	problem = config_service_server_problem(found, server);
+	if (problem != NULL) {
+		expand_refuse(expansion, node, "4.3.5", "Server " STR_FORMAT ": service %s %s",
+			      STR_ARGUMENTS(server), found->name, problem);
+		return;
+	}
+	buffer_append_format(&rest, "%s " STR_FORMAT " " STR_FORMAT, found->name,
+			     STR_ARGUMENTS(server), STR_ARGUMENTS(address));
+	expand_result(expansion, node, "server", buffer_view(&rest));
 }

@@ -33,6 +33,7 @@ enum directory_target_kind {
 struct directory_target {
 	enum directory_target_kind kind;
 	struct str service;
+	struct str server;  /* LOCAL: the one that the directory names; empty: the service's own */
 	struct str address; /* as in mail: quotes where they are needed */
 	struct str owner;   /* empty: none is known */
 	bool verp;          /* each member has a sender of his own */
@@ -82,7 +83,8 @@ struct directory_request {
  * each of our domains whether it is listed or not (RFC 5321 section 4.5.1); alone, or at our
  * host name, it is that of the host name where that is a domain of ours, or else of
  * config_default_domain(). An address literal is not local. With it: as directory/expand/expand.h
- * has it; a target whose service this configuration lacks makes the answer UNKNOWN, 4.3.5; no
+ * has it; a target whose service this configuration lacks, or does not let deliver to its
+ * server, makes the answer UNKNOWN, 4.3.5; no
  * answer UNKNOWN, 4.4.3. */
 void directory_lookup(struct directory *directory, struct str address, directory_found *found,
 		      void *context, struct directory_request *request);

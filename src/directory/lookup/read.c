@@ -5,6 +5,7 @@
 #include "log/event.h"
 #include "mail/address.h"
 #include "mail/localpart.h"
+#include "mail/server.h"
 #include <string.h>
 
 enum { SHOWN_MAX = 200 };
@@ -61,20 +62,50 @@ static bool take_address(struct reader *reader, struct str text, struct str *add
 	return true;
 }
 
+static void put_off_service(struct reader *reader, const struct directory_target *target)
+{
+	mail_verdict_set(&reader->put_off, "4.3.5",
+			 "The configuration has no service \"" STR_FORMAT "\"",
+			 STR_ARGUMENTS(target->service));
+	log_service(target->address, reader->put_off.text);
+}
+
 static bool take_local(struct reader *reader, struct str rest)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL};
 
 	if (!str_split(&rest, ' ', &target.service) || !take_address(reader, rest, &target.address))
 		return false;
-	if (config_service_find(reader->config, target.service) == NULL) {
-		mail_verdict_set(&reader->put_off, "4.3.5",
-				 "The configuration has no service \"" STR_FORMAT "\"",
-				 STR_ARGUMENTS(target.service));
-		log_service(target.address, reader->put_off.text);
+	if (config_service_find(reader->config, target.service) == NULL)
+		put_off_service(reader, &target);
+	else
+		directory_result_add(reader->result, &target);
+	return true;
+}
+
+/* "SERVICE SERVER ADDRESS". That a directory names a server is no reason to deliver there. */
+static bool take_server(struct reader *reader, struct str rest)
+{
+	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL};
+	const struct config_service *service;
+	const char *problem;
+
+	if (!str_split(&rest, ' ', &target.service) || !str_split(&rest, ' ', &target.server) ||
+	    !mail_server_is_in_form(target.server) || !take_address(reader, rest, &target.address))
+		return false;
+	service = config_service_find(reader->config, target.service);
+	if (service == NULL) {
+		put_off_service(reader, &target);
 		return true;
 	}
-	directory_result_add(reader->result, &target);
+	problem = config_service_server_problem(service, target.server);
+	if (problem == NULL) {
+		directory_result_add(reader->result, &target);
+		return true;
+	}
+	mail_verdict_set(&reader->put_off, "4.3.5", "Server " STR_FORMAT ": service %s %s",
+			 STR_ARGUMENTS(target.server), service->name, problem);
+	log_service(target.address, reader->put_off.text);
 	return true;
 }
 
@@ -161,7 +192,7 @@ static bool read_result(struct reader *reader)
 		bool (*take)(struct reader *reader, struct str rest);
 	} kinds[] = {
 		{"local", take_local},    {"remote", take_remote},       {"list", take_list},
-		{"refuse", take_refusal}, {"elsewhere", take_elsewhere},
+		{"refuse", take_refusal}, {"elsewhere", take_elsewhere}, {"server", take_server},
 	};
 	struct str rest = reader->text;
 	struct str word;

@@ -31,6 +31,7 @@ void directory_result_add(struct directory_result *result, const struct director
 	added = &result->targets[result->target_count++];
 	*added = *target;
 	added->service = arena_copy_str(result->arena, target->service);
+	added->server = arena_copy_str(result->arena, target->server);
 	added->address = arena_copy_str(result->arena, target->address);
 }
 

@@ -26,7 +26,8 @@
  *   user     NAME                       password+, server, name
  *            password: crypt(5), "$ID$..."; or as RFC 5803 has it, "SCRAM-SHA-256$..." and
  *            "SCRAM-SHA-1$..." (directory/record/password.h)
- *   server   NAME                       service*
+ *   server   NAME                       service*, address
+ *            address: HOST:PORT (mail/server.h), one that the service lists
  *
  * Keys are kept in one form (directory/record/key.h), so two ways to write an address are one
  * record. Plain values; texts are views that somebody else owns.

@@ -2,6 +2,7 @@
 #include "directory/record/rules.h"
 #include "base/utf8.h"
 #include "directory/record/key.h"
+#include "mail/server.h"
 #include "mail/verdict.h"
 #include <errno.h>
 #include <string.h>
@@ -46,6 +47,8 @@ const struct directory_rule directory_rules[] = {
 	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
 	{DIRECTORY_SERVER, NULL, "service", VALUE(SERVICE), REQUIRED,
 	 "of the configuration, that delivers to the server"},
+	{DIRECTORY_SERVER, NULL, "address", VALUE(SERVER), 0,
+	 "where the server is, of those that the service lists; else where the service says"},
 };
 const size_t directory_rule_count = COUNT_OF(directory_rules);
 
@@ -138,6 +141,8 @@ static const struct {
 	[VALUE(PASSWORD)] = {password, "a hash of crypt(5), or SCRAM-SHA-256$... or "
 				       "SCRAM-SHA-1$..., RFC 5803"},
 	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
+	[VALUE(SERVER)] = {mail_server_normalize, "HOST:PORT, with a name or an IPv4 address, or "
+						  "[IPV6]:PORT"},
 };
 
 const char *directory_value_allowed(enum directory_value value)

@@ -2,6 +2,7 @@
 /* What each map answers: a question to the store or the expander, and its answer as a line. */
 #include "directory/record/key.h"
 #include "directory/socketmap/internal.h"
+#include "mail/server.h"
 #include <errno.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ struct route {
 	size_t count;            /* of what can be delivered, and targets that are refused */
 	bool has_itself;         /* the key is among them, not refused */
 	struct str service;      /* of the last mailbox */
+	struct str server;       /* that a record names for it; or empty */
 	struct str status;       /* of what was refused last */
 	struct str text;
 	size_t refused;
@@ -87,6 +89,10 @@ static void take_result(struct route *route, struct str key, struct str result)
 	if (str_equal(word, STR("local"))) {
 		route->service = first_word(&result);
 		add(route, key, first_address(&result), false);
+	} else if (str_equal(word, STR("server"))) {
+		route->service = first_word(&result);
+		route->server = first_word(&result);
+		add(route, key, first_address(&result), false);
 	} else if (str_equal(word, STR("remote")) || str_equal(word, STR("list"))) {
 		add(route, key, first_address(&result), false);
 	} else if (str_equal(word, STR("refuse"))) {
@@ -153,6 +159,7 @@ static void answer_transport(struct socketmap_question *question, const struct r
 {
 	const struct config_service *service = NULL;
 	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_server server;
 
 	if (route->count == 1 && route->service.length > 0)
 		service = config_service_find(*question->config, route->service);
@@ -160,7 +167,10 @@ static void answer_transport(struct socketmap_question *question, const struct r
 		answer_none(question);
 		return;
 	}
-	if (service->address.port == 0)
+	if (mail_server_parse(route->server, &server) == 0)
+		buffer_append_format(&text, "lmtp:inet:[" STR_FORMAT "]:%u",
+				     STR_ARGUMENTS(server.host), (unsigned)server.port);
+	else if (service->address.port == 0)
 		buffer_append_format(&text, "lmtp:unix:%s", service->address.host);
 	else
 		buffer_append_format(&text, "lmtp:inet:[%s]:%u", service->address.host,

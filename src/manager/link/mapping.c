@@ -38,6 +38,7 @@ static bool is_acceptable(const struct mapping *mapping, const struct ipc_job_ta
 						.recipient = target->recipient,
 						.route = (enum queue_route)target->route,
 						.service = target->service,
+						.server = target->server,
 						.address = target->address};
 
 	return target->route <= QUEUE_ROUTE_NONE &&
@@ -89,6 +90,7 @@ bool mapping_add(struct mapping *mapping, const struct ipc_job_target *target, b
 		.recipient = target->recipient,
 		.route = (enum queue_route)target->route,
 		.service = arena_copy_str(arena, target->service),
+		.server = arena_copy_str(arena, target->server),
 		.address = arena_copy_str(arena, target->address),
 		.outcome = outcome_of(target->status),
 		.status = arena_copy_str(arena, target->status),

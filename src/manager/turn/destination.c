@@ -28,7 +28,8 @@ struct destination *destination_get(struct transport *transport, struct str name
 	destination = memory_alloc_zero(1, sizeof *destination);
 	destination->transport = transport;
 	destination->window = FIRST_WINDOW;
-	destination->speed = transport->is_remote ? SPEED_NEW : SPEED_FAST;
+	destination->is_host = transport->is_remote || name.length > 0;
+	destination->speed = destination->is_host ? SPEED_NEW : SPEED_FAST;
 	destination->retries = (struct flow){.key = FLOWS, .destination = destination};
 	destination->name = memory_alloc(name.length + 1);
 	memcpy(destination->name, name.data, name.length);
@@ -41,7 +42,7 @@ static uint32_t allowed(const struct destination *destination)
 {
 	const struct transport *transport = destination->transport;
 
-	if (!transport->is_remote)
+	if (!destination->is_host)
 		return transport->concurrency;
 	return destination->window < transport->destination_concurrency
 		       ? destination->window
@@ -169,7 +170,7 @@ void destination_set_speed(struct destination *destination, enum speed speed)
 	struct transport *transport = destination->transport;
 	bool was_ready = destination->is_ready;
 
-	if (!transport->is_remote || destination->speed == speed)
+	if (!destination->is_host || destination->speed == speed)
 		return;
 	set_ready(destination, false);
 	transport->in_flight_by[destination->speed] -= destination->in_flight;

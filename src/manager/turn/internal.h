@@ -33,6 +33,7 @@ enum speed { SPEED_FAST, SPEED_NEW, SPEED_SLOW, SPEEDS };
 struct destination {
 	struct transport *transport;
 	char *name;
+	bool is_host;       /* another one may be slow, or away */
 	struct flow *flows; /* by key */
 	struct flow *turn;  /* ring of those with new mail; the first is next */
 	struct flow retries;

@@ -3,8 +3,8 @@
  * manager/turn/transport.h - which delivery is started when. Pure: no I/O, no clock.
  *
  * A transport is a way out ("remote", or a local service) with so many places. Its
- * destinations (domains; a service has one, "") have flows, one for each sender, in which jobs
- * wait. Nobody waits for another's slow destination:
+ * destinations (domains; of a service "", its own server, and those that the directory names) have
+ * flows, one for each sender, in which jobs wait. Nobody waits for another's slow destination:
  *
  * - Memory. What waits in a flow, in a destination and in a transport is bounded by what is
  *   free outside of it (wait/share.h). A delivery that finds no room is "crowded out": its
@@ -23,7 +23,7 @@
  *   FAST            -                     SLOW                       -
  *   SLOW            -                     -                          FAST
  *
- * A service has one destination, which has all places: speed and window count for hosts.
+ * The destination "" of a service has all places: speed and window count for hosts.
  */
 #ifndef MANAGER_TURN_TRANSPORT_H
 #define MANAGER_TURN_TRANSPORT_H
@@ -93,7 +93,7 @@ unsigned transport_skip(const struct transport *transport);
 struct transport_delivery {
 	struct message *message;
 	uint32_t index;
-	struct str destination; /* a domain in lower case; "" of a service */
+	struct str destination; /* a domain in lower case; of a service "", or HOST:PORT */
 	struct str sender;
 	size_t size; /* bytes in a START */
 	bool is_retry;
@@ -124,7 +124,7 @@ int64_t transport_look_again_us(const struct transport *transport);
 /* JOB, in flight or waiting, is over: it is freed. */
 void transport_job_ended(struct job *job, int64_t now_us);
 struct transport *job_transport(const struct job *job);
-/* The name of the destination: "" of a service. */
+/* The name of the destination: of a service "", or the server that the directory names. */
 const char *job_destination(const struct job *job);
 
 /* JOB's destination cannot be tried because of OBSTACLE (any pointer). */

@@ -4,11 +4,11 @@
  * waited for (queue/trigger.h).
  *
  * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
- * service's server cannot, trigger/directory when the directory does not answer. While it is
- * set, one message at a time tries (the probe), after probe_delay, twice that, four times ...;
- * all others sleep without a cost. trigger/pipe.SERVICE.NAME is made when a program of that
- * service says so; there are 1,000 of these at most. Triggers of other names are operators', who
- * release all that are not probed.
+ * service's server cannot, trigger/service.NAME.HOST:PORT when one that the directory names cannot,
+ * trigger/directory when the directory does not answer. While it is set, one message at a time
+ * tries (the probe), after probe_delay, twice that, four times ...; all others sleep without a
+ * cost. trigger/pipe.SERVICE.NAME is made when a program of that service says so; there are 1,000
+ * of these at most. Triggers of other names are operators', who release all that are not probed.
  *
  *   state \ event   set            probe time       probe ended    release or file gone
  *   (none)          SET            -                -              -

@@ -321,14 +321,15 @@ static void map_domain(struct work *work)
 
 static void map_server(struct work *work)
 {
-	struct directory_field field;
+	struct directory_field fields[2];
 	const struct str *values;
 	size_t value_count = values_of(work, CONFIG_MAP_SERVER_KEY, &values);
 	size_t count = 0;
 
-	add_field(work, CONFIG_MAP_SERVER_SERVICE, "service", &field, &count);
+	add_field(work, CONFIG_MAP_SERVER_SERVICE, "service", fields, &count);
+	add_field(work, CONFIG_MAP_SERVER_ADDRESS, "address", fields, &count);
 	for (size_t i = 0; i < value_count; i++)
-		(void)claim_record(work, DIRECTORY_SERVER, values[i], &field, count);
+		(void)claim_record(work, DIRECTORY_SERVER, values[i], fields, count);
 }
 
 void entry_map_apply(const struct entry_map *map, const struct entry *entry, struct arena *arena,

@@ -48,11 +48,11 @@ static const struct shape {
 			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
 			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",
 			     "DELETE FROM password WHERE name = ?1"}},
-	[DIRECTORY_SERVER] = {{"service"},
+	[DIRECTORY_SERVER] = {{"service", "address"},
 			      NULL,
-			      {"SELECT service FROM server WHERE name = ?1",
-			       "INSERT INTO server(name, service) VALUES(?1, ?2)"
-			       " ON CONFLICT(name) DO UPDATE SET service = ?2",
+			      {"SELECT service, address FROM server WHERE name = ?1",
+			       "INSERT INTO server(name, service, address) VALUES(?1, ?2, ?3)"
+			       " ON CONFLICT(name) DO UPDATE SET service = ?2, address = ?3",
 			       "DELETE FROM server WHERE name = ?1"}},
 };
 

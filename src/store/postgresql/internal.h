@@ -155,9 +155,10 @@ struct postgresql_setup {
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    uint64_t seen);
 
-extern const char postgresql_schema_1[];
+/* Makes the tables, or those of an earlier version what they are now. */
+extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 1 };
+enum { POSTGRESQL_SCHEMA = 2 };
 
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: ISC
--- The directory's tables in PostgreSQL 13 or newer, version 1: one statement. The process
+-- The directory's tables in PostgreSQL 13 or newer, version 2: one statement. The process
 -- makes them by itself where its role may; an owner may do it, too: psql -f. They stand in
 -- the first schema of the search path.
 --
@@ -26,7 +26,12 @@ DECLARE
 BEGIN
 	PERFORM pg_advisory_xact_lock(x'53746167'::integer, x'65706f73'::integer);
 	IF to_regclass('directory_data') IS NOT NULL THEN
-		RETURN; -- somebody else was faster
+		-- of version 1; or somebody else was faster, and there is nothing to do
+		IF (SELECT schema FROM directory_data) = 1 THEN
+			ALTER TABLE server ADD COLUMN address text;
+			UPDATE directory_data SET schema = 2;
+		END IF;
+		RETURN;
 	END IF;
 	-- the functions below keep this path, whoever causes them to be called
 	PERFORM set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
@@ -82,7 +87,8 @@ BEGIN
 		PRIMARY KEY (name, position));
 	CREATE TABLE server (
 		name text COLLATE "C" PRIMARY KEY,
-		service text NOT NULL);
+		service text NOT NULL,
+		address text);
 
 	-- Waits for who else changes, before rows are locked: so nobody waits in a circle.
 	CREATE FUNCTION directory_lock() RETURNS void LANGUAGE plpgsql
@@ -202,5 +208,5 @@ BEGIN
 		FROM PUBLIC;
 
 	-- last: whoever sees it finds all the others
-	INSERT INTO directory_data (identity, schema) VALUES (gen_random_uuid()::text, 1);
+	INSERT INTO directory_data (identity, schema) VALUES (gen_random_uuid()::text, 2);
 END $schema$;

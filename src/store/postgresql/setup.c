@@ -34,8 +34,6 @@ static const char version_sql[] =
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = $1::bigint)"
 	" FROM meta";
 
-static const char *const schemas[POSTGRESQL_SCHEMA] = {postgresql_schema_1};
-
 static bool is_true(const PGresult *result, int column)
 {
 	return *postgresql_link_value(result, 0, column) == 't';
@@ -151,7 +149,7 @@ static void migrated(struct postgresql_request *request, const struct postgresql
 	ask_version(setup);
 }
 
-/* Each step does nothing where somebody else was faster. */
+/* Does nothing where somebody else was faster. */
 static void migrate(struct postgresql_setup *setup)
 {
 	if (!setup->may_change) {
@@ -161,8 +159,7 @@ static void migrate(struct postgresql_setup *setup)
 		return;
 	}
 	setup->request = (struct postgresql_request){.done = migrated, .context = setup};
-	for (uint64_t step = setup->schema; step < POSTGRESQL_SCHEMA; step++)
-		postgresql_link_query(setup->link, schemas[step], NULL, 0);
+	postgresql_link_query(setup->link, postgresql_schema, NULL, 0);
 	postgresql_link_end(setup->link, &setup->request);
 }
 

@@ -44,7 +44,7 @@ static const struct postgresql_table tables[DIRECTORY_TABLES] = {
 	[DIRECTORY_SERVER] = {.name = "server",
 			      .key = "name",
 			      .key_columns = {"name"},
-			      .columns = {{"service", "service"}}},
+			      .columns = {{"service", "service"}, {"address", "address"}}},
 };
 
 const struct postgresql_table *postgresql_table(enum directory_table table)

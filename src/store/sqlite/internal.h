@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 1,
+	SQLITE_STORE_SCHEMA = 2,
 	SQLITE_STORE_BUSY_MS = 100, /* that a read waits where another process recovers the log */
 };
 

@@ -46,7 +46,7 @@ static const char SCHEMA[] =
 	" WITHOUT ROWID;"
 	"CREATE TABLE password(name TEXT NOT NULL, position INTEGER NOT NULL DEFAULT 0,"
 	" password TEXT NOT NULL, PRIMARY KEY(name, position)) WITHOUT ROWID;"
-	"CREATE TABLE server(name TEXT PRIMARY KEY NOT NULL, service TEXT NOT NULL)"
+	"CREATE TABLE server(name TEXT PRIMARY KEY NOT NULL, service TEXT NOT NULL, address TEXT)"
 	" WITHOUT ROWID;"
 	/* targets and passwords go where their record goes */
 	TRIGGERS("domain", "domain", "OLD.name", "NEW.name", "",
@@ -145,6 +145,30 @@ static int make(struct sqlite_store *store, struct file_marks *marks)
 	return error;
 }
 
+/* Of version 1: its table server had no addresses. */
+static int upgrade(struct sqlite_store *store, struct file_marks *marks)
+{
+	char sql[200];
+	int error = execute(store, "BEGIN IMMEDIATE");
+
+	if (error != SQLITE_OK)
+		return error;
+	error = read_marks(store, marks);
+	if (error == SQLITE_OK && marks->schema == 1) {
+		snprintf(sql, sizeof sql,
+			 "ALTER TABLE server ADD COLUMN address TEXT;"
+			 "UPDATE meta SET schema = %d; PRAGMA user_version = %d",
+			 SQLITE_STORE_SCHEMA, SQLITE_STORE_SCHEMA);
+		error = execute(store, sql);
+		marks->schema = SQLITE_STORE_SCHEMA;
+	}
+	if (error == SQLITE_OK)
+		error = execute(store, "COMMIT");
+	if (error != SQLITE_OK)
+		(void)execute(store, "ROLLBACK");
+	return error;
+}
+
 static int say(struct sqlite_store *store, int error, struct buffer *why)
 {
 	buffer_append_format(why, "%s: %s", store->path,
@@ -160,6 +184,8 @@ int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why)
 
 	if (error == SQLITE_OK && marks.objects == 0 && marks.application == 0)
 		error = make(store, &marks);
+	if (error == SQLITE_OK && marks.application == APPLICATION && marks.schema == 1)
+		error = upgrade(store, &marks);
 	if (error != SQLITE_OK)
 		return say(store, error, why);
 	if (marks.application != APPLICATION) {

@@ -60,14 +60,14 @@ const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
 			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
 			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",
 			     "DELETE FROM password WHERE name = ?1"}},
-	[DIRECTORY_SERVER] = {{"service"},
+	[DIRECTORY_SERVER] = {{"service", "address"},
 			      NULL,
 			      1,
-			      {"SELECT service FROM server WHERE name = ?1",
-			       ("SELECT name, service FROM server WHERE name >= ?1 AND name < ?2"
-				" ORDER BY name LIMIT ?3"),
-			       "UPDATE server SET service = ?2 WHERE name = ?1",
-			       "INSERT INTO server(name, service) VALUES(?1, ?2)",
+			      {"SELECT service, address FROM server WHERE name = ?1",
+			       ("SELECT name, service, address FROM server"
+				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
+			       "UPDATE server SET service = ?2, address = ?3 WHERE name = ?1",
+			       "INSERT INTO server(name, service, address) VALUES(?1, ?2, ?3)",
 			       "DELETE FROM server WHERE name = ?1"}},
 };
 
