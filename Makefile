@@ -13,11 +13,14 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
+.PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
 	partition mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
-all: build/build.ninja ## build the release tree: build/stagepost
+all: build/build.ninja ## build what runs: build/stagepost
+	@ninja -C build $(PROGRAMS)
+
+tree: build/build.ninja ## build all of the release tree, with what the campaigns and tests/e2e need
 	@ninja -C build
 
 packages: ## install the Debian packages that building and testing need
@@ -46,39 +49,39 @@ format: ## rewrite the C sources in the project's layout
 coverage: ## lines and branches that the tests inside Meson reach
 	@tools/coverage
 
-bench: all ## measure beside Postfix
+bench: tree ## measure beside Postfix
 	@tests/bench/run
 	@tests/bench/run --directory
 
-burst: all ## bursts to slow, mute, dead, greylisting and huge destinations, beside Postfix
+burst: tree ## bursts to slow, mute, dead, greylisting and huge destinations, beside Postfix
 	@tests/bench/run --burst
 
-big: all ## 100,000 and a million waiting messages; minutes, and 25 GiB
+big: tree ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
-crash: all ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
+crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
 	@tests/crash/run
 	@tests/power/run --cuts $(CUTS)
 	@tests/power/run --variant all --cuts $(VARIANT_CUTS)
 
-kill: all ## kill -9 at every system call, and for ten minutes at random; about half an hour
+kill: tree ## kill -9 at every system call, and for ten minutes at random; about half an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
 
-freeze: all ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
+freeze: tree ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
 	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/test_freeze.py -s
 
-inside: all ## each process is taken over for a minute while mail flows; ten minutes
+inside: tree ## each process is taken over for a minute while mail flows; ten minutes
 	@INSIDE_SECONDS=$${INSIDE_SECONDS:-60} tests/e2e/run tests/e2e/test_taken_over.py -s
 
-faults: all ## every call of every process fails once, with each error; about an hour
+faults: tree ## every call of every process fails once, with each error; about an hour
 	@tests/e2e/faults
 
-smuggle: all ## every short string of line ends and dots, in and out, among other mail systems
+smuggle: tree ## every short string of line ends and dots, in and out, among other mail systems
 	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
 
-hostile: all ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
+hostile: tree ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
 	@LIES=all tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_*.py \
 		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
 
@@ -94,13 +97,13 @@ reliability-page: ## rewrite doc/reliability.md from the records of the campaign
 	@tools/print-reliability > doc/reliability.md.new
 	@mv doc/reliability.md.new doc/reliability.md
 
-soak: all ## mixed load with faults for an hour: nothing is lost, nothing grows
+soak: tree ## mixed load with faults for an hour: nothing is lost, nothing grows
 	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/test_soak.py -s
 
-partition: all ## part directories, databases and mail machines 200 times under load
+partition: tree ## part directories, databases and mail machines 200 times under load
 	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
 
-model: all ## ten million random events against the queue manager; two minutes
+model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run
 
 mutants: ## take each check of the sources away in turn: a test must notice
@@ -112,7 +115,7 @@ reproducible: ## build what is committed twice, elsewhere, and compare what is i
 fuzz: ## search for inputs that break a parser or an engine, T seconds each
 	@tools/fuzz $(T)
 
-install: all ## install below DESTDIR, prefix as given
+install: tree ## install below DESTDIR, prefix as given
 	@meson configure build -Dprefix=$(prefix)
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild

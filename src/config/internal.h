@@ -3,9 +3,9 @@
  * config/internal.h - how the text of a configuration becomes a struct config.
  *
  *   source.c puts the files that are included into one text
- *   scan.c   checks the text and takes out of it what libConfuse must not see
- *   parse.c  lets libConfuse parse it into a struct config_tree: every value
- *            still text, with its line
+ *   token.c  reads it as a row of tokens
+ *   parse.c  makes a struct config_tree of them: every value still text, with
+ *            its line
  *   build.c  makes the structs of the sections
  *   fill.c   reads each value by its row of the table into its struct
  *   check.c  checks what concerns more than one setting
@@ -75,22 +75,21 @@ struct config_tree {
 	struct config_tree_section root;
 	struct config_tree_section *first; /* sections in order of the file */
 	struct config_tree_section *last;
-	unsigned *lines; /* where the sections begin, from scan.c */
-	size_t line_count;
-	size_t line_capacity;
 };
 
-/* Checks TEXT and writes what libConfuse may parse to CLEAN (TEXT.length + 1
- * bytes): the same lines without comments and without the settings that do not
- * exist, which are reported. False when there is nothing to parse: reported.
- * *STOPPED_LINE_OUT is not 0 when the text does not read on from that line;
- * then CLEAN ends there. */
-bool config_scan(struct str text, char *clean, struct config_tree *tree,
-		 struct config_problems *problems, unsigned *stopped_line_out);
+/* parse.c: reads TEXT into TREE, which is to be cleared either way. False after an error of syntax:
+ * reported, and what follows it is not read. Names that do not exist, settings that are repeated
+ * and empty lists are reported, too, and the rest is read. */
+bool config_tree_parse(struct config_tree *tree, struct str text, struct config_problems *problems);
 
-/* Lets libConfuse parse TEXT into TREE; false after a syntax error: reported. */
-bool config_tree_parse(struct config_tree *tree, const char *text,
-		       struct config_problems *problems);
+/* tree.c */
+void config_tree_init(struct config_tree *tree);
+/* A section after the others; TITLE is of TREE's arena or a constant. */
+struct config_tree_section *config_tree_add(struct config_tree *tree, enum config_section kind,
+					    const char *title, unsigned line);
+/* One more value of a setting; TEXT is of TREE's arena. */
+void config_tree_append(struct config_tree *tree, struct config_tree_use *use, const char *text,
+			unsigned line);
 
 /* Builds TREE of TEXT, a configuration that config_parse() has accepted. */
 void config_tree_read(struct config_tree *tree, struct str text);

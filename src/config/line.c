@@ -2,7 +2,6 @@
 /* Where a setting stands, for who finds fault with it later than the parser. */
 #include "base/panic.h"
 #include "config/internal.h"
-#include <stdlib.h>
 #include <string.h>
 
 bool config_tree_find(const struct config_tree *tree, const char *name,
@@ -32,14 +31,9 @@ bool config_tree_find(const struct config_tree *tree, const char *name,
 void config_tree_read(struct config_tree *tree, struct str text)
 {
 	struct config_problems problems = {0};
-	char *clean = memory_alloc(text.length + 1);
-	unsigned stopped_line = 0;
 
-	*tree = (struct config_tree){.arena = arena_new()};
-	if (!config_scan(text, clean, tree, &problems, &stopped_line) ||
-	    !config_tree_parse(tree, clean, &problems))
+	if (!config_tree_parse(tree, text, &problems))
 		panic("a configuration that was right is wrong");
-	free(clean);
 	config_problems_clear(&problems);
 }
 

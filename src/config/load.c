@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The whole way of a configuration: files, tree, settings, checks. */
-#include "base/panic.h"
 #include "config/internal.h"
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void report_file(struct config_problems *problems, const char *message, const char *allowed)
 {
@@ -32,27 +29,12 @@ static bool text_is_readable(struct str text, struct config_problems *problems)
 	return problems->count == 0;
 }
 
-void config_tree_clear(struct config_tree *tree)
-{
-	arena_free(tree->arena);
-	free(tree->lines);
-}
-
 static void parse_text(struct config *config, struct str text, struct config_problems *problems)
 {
-	struct config_tree tree = {.arena = arena_new()};
-	char *clean = memory_alloc(text.length + 1);
-	unsigned stopped_line = 0;
+	struct config_tree tree;
 
-	if (config_scan(text, clean, &tree, problems, &stopped_line) &&
-	    config_tree_parse(&tree, clean, problems)) {
-		if (stopped_line == 0)
-			config_build(config, &tree, problems);
-		else
-			config_problem_add(problems, stopped_line, NULL, STR(""), "syntax error",
-					   NULL);
-	}
-	free(clean);
+	if (config_tree_parse(&tree, text, problems))
+		config_build(config, &tree, problems);
 	config_tree_clear(&tree);
 }
 

@@ -1,204 +1,285 @@
 // SPDX-License-Identifier: ISC
-/* Files into a tree of sections and settings. */
+/*
+ * Tokens into a tree. What is no syntax is reported, and ends the reading; a
+ * name that does not exist is reported and passed over, and the rest is read.
+ */
 #include "base/panic.h"
 #include "config/internal.h"
-#include <confuse.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "config/suggest.h"
+#include "config/token.h"
 
-enum { OPTIONS_MAX = 64 };
-
-/* What the callbacks work on. libConfuse has no place for it, but copies the
- * numeric default of every option, which a list of strings does not use. */
-struct context {
+struct parser {
+	struct config_reader in;
+	struct config_tree_section *section; /* in which the position is */
 	struct config_tree *tree;
-	struct config_problems *problems;
-	struct config_tree_section *section; /* the one that is being read; NULL: the root */
-	bool has_syntax_error;
 };
 
-static struct context *context_of(const cfg_opt_t *option)
+static const char *name_text(struct parser *s, const struct config_token *name)
 {
-	return (struct context *)(intptr_t)option->def.number;
+	char *text = arena_copy(s->tree->arena, config_token_text(&s->in, name));
+
+	return config_problem_name(s->in.problems, s->section->kind, s->section->title, text);
 }
 
-static void init_section(struct config_tree *tree, struct config_tree_section *section,
-			 enum config_section kind)
+static const char *token_value(struct parser *s)
 {
-	size_t count;
-
-	config_section_settings(kind, &count);
-	section->kind = kind;
-	section->title = "";
-	section->uses = arena_alloc(tree->arena, count * sizeof *section->uses);
+	return config_token_value(&s->in, &s->in.token, s->tree->arena);
 }
 
-/* The section in which an option of CFG stands; the first value begins it. */
-static struct config_tree_section *section_of(struct context *context, const cfg_t *cfg)
+static bool is_text(const struct config_token *token)
 {
-	struct config_tree *tree = context->tree;
-	enum config_section kind = config_section_find(str_from(cfg->name));
-
-	if (kind == CONFIG_SECTION_COUNT)
-		return &tree->root;
-	if (context->section == NULL) {
-		context->section = arena_alloc(tree->arena, sizeof *context->section);
-		init_section(tree, context->section, kind);
-	}
-	return context->section;
+	return token->kind == TOKEN_WORD || token->kind == TOKEN_STRING;
 }
 
-const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
-					      const char *setting)
+/* FORMAT has one %.*s, for SUBJECT. Always false. */
+static bool refuse(struct parser *s, unsigned line, const char *format, struct str subject)
 {
-	const struct config_setting *row = config_setting_find(section->kind, str_from(setting));
-	size_t count;
+	struct buffer message CLEANUP(buffer_clear) = {0};
 
-	if (row == NULL)
-		panic("no setting %s", setting);
-	return section->uses + (row - config_section_settings(section->kind, &count));
+	if (s->in.token.kind == TOKEN_BAD) /* reported */
+		return false;
+	buffer_append_format(&message, format, (int)subject.length, subject.data);
+	buffer_append_byte(&message, '\0');
+	config_problem_add(s->in.problems, line, NULL, STR(""), buffer_data(&message), NULL);
+	return false;
 }
 
-static void report_repetition(struct context *context, const cfg_t *cfg, const char *name,
-			      const struct config_tree_section *section, unsigned first_line)
+static bool refuse_token(struct parser *s)
 {
-	config_problem_add_repeated(context->problems, (unsigned)cfg->line,
-				    config_problem_name(context->problems, section->kind,
-							cfg->title != NULL ? cfg->title : "", name),
-				    STR(""), first_line);
+	if (s->in.token.kind == TOKEN_END)
+		return refuse(s, s->in.token.line, "premature end of file%.*s", STR(""));
+	if (s->in.token.kind == TOKEN_CLOSE && s->section->kind == CONFIG_SECTION_ROOT)
+		return refuse(s, s->in.token.line, "unexpected closing brace%.*s", STR(""));
+	return refuse(s, s->in.token.line, "unexpected token '%.*s'",
+		      config_token_text(&s->in, &s->in.token));
 }
 
-/* libConfuse: a value was read. OPTION has one value when it is the first after "=". */
-static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *result)
+/* What follows NAME makes neither a setting nor a section of it. */
+static bool refuse_statement(struct parser *s, const struct config_token *name)
 {
-	struct context *context = context_of(option);
-	struct config_tree_section *section = section_of(context, cfg);
-	size_t count;
-	const struct config_setting *rows = config_section_settings(section->kind, &count);
-	struct config_tree_use *use = section->uses;
-	struct config_tree_value *copy;
+	struct str text = config_token_text(&s->in, name);
 
-	*(const char **)result = ""; /* it need not keep another copy */
-	while (strcmp(rows->name, option->name) != 0) {
-		rows++;
-		use++;
-	}
-	if (use->line != 0 && option->nvalues == 1) {
+	if (config_setting_find(s->section->kind, text) != NULL)
+		return refuse(s, name->line, "missing equal sign after option '%.*s'", text);
+	if (s->section->kind != CONFIG_SECTION_ROOT ||
+	    config_section_find(text) == CONFIG_SECTION_COUNT)
+		return refuse(s, name->line, "no such option '%.*s'", text);
+	return refuse(s, name->line, "missing opening brace for section '%.*s'", text);
+}
+
+/* NAME = or NAME += is read; USE is NULL where NAME does not exist. */
+struct assignment {
+	const struct config_token *name;
+	struct config_tree_use *use;
+	bool is_more; /* += */
+};
+
+static void add_value(struct parser *s, struct assignment *assignment)
+{
+	struct config_tree_use *use = assignment->use;
+
+	if (use == NULL)
+		return;
+	if (use->line != 0 && !assignment->is_more) {
 		if (!use->is_repeated)
-			report_repetition(context, cfg, option->name, section, use->line);
+			config_problem_add_repeated(s->in.problems, s->in.token.line,
+						    name_text(s, assignment->name), STR(""),
+						    use->line);
 		use->is_repeated = true;
 	}
-	if (use->is_repeated)
-		return 0;
-	copy = arena_alloc(context->tree->arena, sizeof *copy);
-	copy->text = arena_copy_str(context->tree->arena, str_from(value));
-	copy->line = (unsigned)cfg->line;
-	if (use->last == NULL) {
-		use->line = copy->line;
-		use->first = copy;
-	} else {
-		use->last->next = copy;
+	assignment->is_more = true; /* what follows is of the same list */
+	if (!use->is_repeated)
+		config_tree_append(s->tree, use, token_value(s), s->in.token.line);
+}
+
+/* From the '{' of a list to its '}'. */
+static bool parse_list(struct parser *s, struct assignment *assignment)
+{
+	unsigned line = s->in.token.line;
+	bool is_value_next = true;
+	bool is_empty = true;
+
+	for (config_reader_next(&s->in); s->in.token.kind != TOKEN_CLOSE;
+	     config_reader_next(&s->in)) {
+		if (s->in.token.kind == TOKEN_END) {
+			config_problem_add(s->in.problems, line, name_text(s, assignment->name),
+					   STR(""), "the list that begins here has no end", "}");
+			s->in.token.kind = TOKEN_BAD;
+		}
+		if (is_value_next ? !is_text(&s->in.token) : s->in.token.kind != TOKEN_COMMA)
+			return refuse_token(s);
+		if (is_value_next)
+			add_value(s, assignment);
+		is_value_next = !is_value_next;
+		is_empty = false;
 	}
-	use->last = copy;
-	use->count++;
-	return 0;
+	if (is_empty)
+		config_problem_add(s->in.problems, line, name_text(s, assignment->name), STR(""),
+				   "an empty list: leave the setting out", NULL);
+	return true;
 }
 
-/* libConfuse: a section has ended. It is dropped there, because every new title is compared with
- * all that it has. */
-static int on_section_end(cfg_t *cfg, cfg_opt_t *option)
+/* NULL: no setting of the section. */
+static struct config_tree_use *find_use(struct parser *s, struct str name)
 {
-	struct context *context = context_of(option);
-	struct config_tree *tree = context->tree;
-	cfg_t *parsed = cfg_opt_getnsec(option, 0);
-	struct config_tree_section *section = section_of(context, parsed);
-	size_t number = tree->first == NULL ? 0 : tree->last->number + 1;
-
-	(void)cfg;
-	if (number >= tree->line_count)
-		return -1;
-	section->number = number;
-	section->line = tree->lines[number];
-	section->title =
-		arena_copy(tree->arena, str_from(parsed->title != NULL ? parsed->title : ""));
-	if (tree->first == NULL)
-		tree->first = section;
-	else
-		tree->last->next = section;
-	tree->last = section;
-	context->section = NULL;
-	return cfg_opt_rmnsec(option, 0) == CFG_SUCCESS ? 0 : -1;
-}
-
-static void on_error(cfg_t *cfg, const char *format, va_list arguments)
-{
-	struct context *context = context_of(cfg->opts);
-	struct buffer message = {0};
-
-	context->has_syntax_error = true;
-	buffer_append_format_list(&message, format, arguments);
-	buffer_append_byte(&message, '\0');
-	config_problem_add(context->problems, (unsigned)cfg->line, NULL, STR(""),
-			   buffer_data(&message), NULL);
-	buffer_clear(&message);
-}
-
-static cfg_opt_t *add_options(cfg_opt_t *next, enum config_section section, struct context *context)
-{
+	const struct config_setting *row = config_setting_find(s->section->kind, name);
 	size_t count;
-	const struct config_setting *rows = config_section_settings(section, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		*next = (cfg_opt_t){.name = rows[i].name,
-				    .type = CFGT_STR,
-				    .flags = CFGF_LIST | CFGF_NODEFAULT,
-				    .parsecb = on_value};
-		next->def.number = (long)(intptr_t)context;
-		next++;
-	}
-	return next;
+	return row == NULL ? NULL
+			   : s->section->uses +
+				     (row - config_section_settings(s->section->kind, &count));
 }
 
-static cfg_t *new_parser(struct context *context)
+/* NAME = VALUE or NAME = { VALUE, VALUE }; at the '='. */
+static bool parse_assignment(struct parser *s, const struct config_token *name)
 {
-	cfg_opt_t inner[CONFIG_SECTION_COUNT][OPTIONS_MAX] = {0};
-	cfg_opt_t options[OPTIONS_MAX] = {0};
-	cfg_opt_t *next = add_options(options, CONFIG_SECTION_ROOT, context);
-	cfg_t *cfg;
+	struct str text = config_token_text(&s->in, name);
+	struct assignment assignment = {
+		.name = name,
+		.use = find_use(s, text),
+		.is_more = str_equal(config_token_text(&s->in, &s->in.token), STR("+=")),
+	};
 
-	for (unsigned i = CONFIG_SECTION_LISTEN; i < CONFIG_SECTION_COUNT; i++) {
-		const struct config_section_info *info =
-			config_section_info((enum config_section)i);
-
-		add_options(inner[i], (enum config_section)i, context);
-		*next = (cfg_opt_t){.name = info->name,
-				    .type = CFGT_SEC,
-				    .flags = *info->title != '\0' ? CFGF_MULTI | CFGF_TITLE
-								  : CFGF_MULTI,
-				    .subopts = inner[i],
-				    .validcb = on_section_end};
-		next->def.number = (long)(intptr_t)context;
-		next++;
+	config_reader_next(&s->in);
+	if (s->in.token.kind == TOKEN_OPEN) {
+		if (!parse_list(s, &assignment))
+			return false;
+	} else if (is_text(&s->in.token)) {
+		add_value(s, &assignment);
+	} else {
+		return refuse_token(s);
 	}
-	cfg = cfg_init(options, CFGF_NONE);
-	if (cfg == NULL)
-		panic("out of memory");
-	cfg_set_error_function(cfg, on_error);
-	return cfg;
+	if (assignment.use == NULL)
+		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
+			       text, false);
+	config_reader_next(&s->in);
+	return true;
 }
 
-bool config_tree_parse(struct config_tree *tree, const char *text, struct config_problems *problems)
+/* From the '{' of a section that does not exist to its '}'. */
+static bool skip_section(struct parser *s, const struct config_token *name)
 {
-	struct context context = {.tree = tree, .problems = problems};
-	cfg_t *cfg;
-	int result;
+	size_t depth = 0;
 
-	init_section(tree, &tree->root, CONFIG_SECTION_ROOT);
-	cfg = new_parser(&context);
-	result = cfg_parse_buf(cfg, text);
-	cfg_free(cfg);
-	if (result != CFG_SUCCESS && !context.has_syntax_error)
-		config_problem_add(problems, 0, NULL, STR(""), "syntax error", NULL);
-	return result == CFG_SUCCESS;
+	for (;; config_reader_next(&s->in)) {
+		if (s->in.token.kind == TOKEN_OPEN)
+			depth++;
+		else if (s->in.token.kind == TOKEN_CLOSE && --depth == 0)
+			break;
+		else if (s->in.token.kind == TOKEN_END)
+			config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+					   "the section that begins here has no end", "}");
+		if (s->in.token.kind == TOKEN_END || s->in.token.kind == TOKEN_BAD) {
+			s->in.token.kind = TOKEN_BAD;
+			return false;
+		}
+	}
+	config_reader_next(&s->in);
+	return true;
+}
+
+static bool parse_statements(struct parser *s);
+
+/* The statements of a section that exists; at its '{'. */
+static bool parse_body(struct parser *s, enum config_section section, const char *title,
+		       const struct config_token *name)
+{
+	bool is_read;
+
+	s->section = config_tree_add(s->tree, section, title, name->line);
+	config_reader_next(&s->in);
+	is_read = parse_statements(s);
+	s->section = &s->tree->root;
+	if (!is_read)
+		return false;
+	if (s->in.token.kind == TOKEN_END) {
+		config_problem_add(s->in.problems, name->line,
+				   config_problem_name(s->in.problems, section, title, NULL),
+				   STR(""), "the section that begins here has no end", "}");
+		s->in.token.kind = TOKEN_BAD;
+		return false;
+	}
+	config_reader_next(&s->in);
+	return true;
+}
+
+/* A title that is lacking, or one too many. */
+static void report_title(struct parser *s, const struct config_token *name,
+			 enum config_section section)
+{
+	const struct config_section_info *info = config_section_info(section);
+
+	if (*info->title != '\0')
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section without its name", info->title);
+	else
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section with a name, which it does not have", "{");
+}
+
+/* NAME { ... } or NAME TITLE { ... }; after the name. */
+static bool parse_section(struct parser *s, const struct config_token *name)
+{
+	enum config_section section = config_section_find(config_token_text(&s->in, name));
+	const char *title = NULL;
+	bool has_title;
+
+	if (s->in.token.kind != TOKEN_OPEN) {
+		title = token_value(s);
+		config_reader_next(&s->in);
+		if (s->in.token.kind != TOKEN_OPEN)
+			return refuse_statement(s, name);
+	}
+	has_title = section != CONFIG_SECTION_COUNT && *config_section_info(section)->title != '\0';
+	if (section != CONFIG_SECTION_COUNT && s->section->kind == CONFIG_SECTION_ROOT &&
+	    (title != NULL) == has_title)
+		return parse_body(s, section, has_title ? title : "", name);
+	if (section == CONFIG_SECTION_COUNT)
+		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
+			       config_token_text(&s->in, name), true);
+	else if (s->section->kind != CONFIG_SECTION_ROOT)
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section inside of another", NULL);
+	else
+		report_title(s, name, section);
+	return skip_section(s, name);
+}
+
+/* Until the '}' of the section, or the end; false when the text does not read on. */
+static bool parse_statements(struct parser *s)
+{
+	while (s->in.token.kind != TOKEN_END &&
+	       (s->in.token.kind != TOKEN_CLOSE || s->section->kind == CONFIG_SECTION_ROOT)) {
+		struct config_token name = s->in.token;
+		bool is_read;
+
+		if (name.kind == TOKEN_STRING) {
+			config_problem_add(s->in.problems, name.line, NULL,
+					   config_token_text(&s->in, &name),
+					   "a value without a setting", NULL);
+			s->in.token.kind = TOKEN_BAD;
+		}
+		if (s->in.token.kind != TOKEN_WORD)
+			return refuse_token(s);
+		config_reader_next(&s->in);
+		if (s->in.token.kind == TOKEN_ASSIGN)
+			is_read = parse_assignment(s, &name);
+		else if (s->in.token.kind == TOKEN_OPEN || is_text(&s->in.token))
+			is_read = parse_section(s, &name);
+		else
+			is_read = refuse_statement(s, &name);
+		if (!is_read)
+			return false;
+	}
+	return true;
+}
+
+bool config_tree_parse(struct config_tree *tree, struct str text, struct config_problems *problems)
+{
+	struct parser s = {.in = {.text = text, .line = 1, .problems = problems}, .tree = tree};
+
+	config_tree_init(tree);
+	s.section = &tree->root;
+	config_reader_next(&s.in);
+	return parse_statements(&s);
 }

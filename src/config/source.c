@@ -259,9 +259,7 @@ static void check_end(struct walk *walk, const struct config_problems *problems)
 static void take_text(struct source *source, const struct level *level, struct str text)
 {
 	struct config_problems problems = {0};
-	char *clean = memory_alloc(text.length + 1);
-	struct walk walk = {source, level,
-			    .in = {.text = text, .clean = clean, .line = 1, .problems = &problems}};
+	struct walk walk = {source, level, .in = {.text = text, .line = 1, .problems = &problems}};
 	enum token_kind before = TOKEN_END;
 
 	config_reader_next(&walk.in);
@@ -275,7 +273,6 @@ static void take_text(struct source *source, const struct level *level, struct s
 	if (level->above != NULL) /* else the parser does, with all that is wrong beside */
 		check_end(&walk, &problems);
 	config_problems_clear(&problems);
-	free(clean);
 }
 
 int config_read(const char *file, struct buffer *text_out, struct config_problems *problems)

@@ -15,13 +15,6 @@ struct str config_token_text(const struct config_reader *s, const struct config_
 	return str_slice(s->text.data + token->start, token->end - token->start);
 }
 
-void config_reader_blank(struct config_reader *s, size_t start, size_t end)
-{
-	for (size_t i = start; i < end; i++)
-		if (s->clean[i] != '\n')
-			s->clean[i] = '\r'; /* dropped one by one; long runs of spaces take long */
-}
-
 static enum token_kind refuse(struct config_reader *s, unsigned line, struct str found,
 			      const char *message, const char *allowed)
 {
@@ -48,10 +41,8 @@ static bool skip_blanks(struct config_reader *s)
 			s->position++;
 		} else if (c == ' ' || c == '\t' || c == '\r') {
 			s->position++;
-			config_reader_blank(s, start, s->position);
 		} else if (c == '#' || (c == '/' && byte_at(s, start + 1) == '/')) {
 			skip_line(s);
-			config_reader_blank(s, start, s->position);
 		} else if (c == '/' && byte_at(s, start + 1) == '*') {
 			const char *end = memmem(s->text.data + start + 2,
 						 s->text.length - start - 2, "*/", 2);
@@ -64,7 +55,6 @@ static bool skip_blanks(struct config_reader *s)
 			s->position = (size_t)(end + 2 - s->text.data);
 			for (size_t i = start; i < s->position; i++)
 				s->line += s->text.data[i] == '\n';
-			config_reader_blank(s, start, s->position);
 		} else {
 			break;
 		}
@@ -112,7 +102,7 @@ static bool is_word_byte(char c)
 	return (unsigned char)c > 0x20 && c != 0x7f && strchr("#\"'={}()+,*", c) == NULL;
 }
 
-/* libConfuse drops a '*' or '+' in a word in silence. */
+/* A '*' or '+' in a word is kept for what the format may come to mean by it. */
 static enum token_kind take_word(struct config_reader *s)
 {
 	size_t start = s->position;
@@ -174,7 +164,6 @@ void config_reader_next(struct config_reader *s)
 	s->token.line = s->line;
 	s->token.kind = take_token(s);
 	s->token.end = s->position;
-	/* libConfuse takes a time that grows with the square of a word's length */
 	if (s->token.kind != TOKEN_BAD && s->token.end - s->token.start > TOKEN_MAX)
 		s->token.kind = refuse(s, s->line, config_token_text(s, &s->token), "too long",
 				       "at most 4096 bytes");

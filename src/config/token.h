@@ -2,7 +2,8 @@
 /*
  * config/token.h - the text of a configuration as a row of tokens.
  *
- * What is a token is libConfuse's own rule, less what it would take in silence.
+ * The format is libConfuse's, less what that takes in silence: environment variables, characters
+ * that it does not know, strings and comments without an end.
  */
 #ifndef CONFIG_TOKEN_H
 #define CONFIG_TOKEN_H
@@ -29,7 +30,6 @@ struct config_token {
 
 struct config_reader {
 	struct str text;
-	char *clean; /* a copy of TEXT, in which comments are blanked */
 	size_t position;
 	unsigned line;
 	struct config_token token; /* the last one; its end is the position */
@@ -38,8 +38,6 @@ struct config_reader {
 
 /* Reads the next token; stays at TOKEN_BAD once it is there. */
 void config_reader_next(struct config_reader *reader);
-/* Takes a piece out of the clean text; the lines stay. */
-void config_reader_blank(struct config_reader *reader, size_t start, size_t end);
 
 /* The token as it stands. */
 struct str config_token_text(const struct config_reader *reader, const struct config_token *token);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: ISC
+/* The tree of sections and settings that a text becomes. */
+#include "base/panic.h"
+#include "config/internal.h"
+
+static void init_section(struct config_tree *tree, struct config_tree_section *section,
+			 enum config_section kind, const char *title)
+{
+	size_t count;
+
+	config_section_settings(kind, &count);
+	section->kind = kind;
+	section->title = title;
+	section->uses = arena_alloc(tree->arena, count * sizeof *section->uses);
+}
+
+void config_tree_init(struct config_tree *tree)
+{
+	*tree = (struct config_tree){.arena = arena_new()};
+	init_section(tree, &tree->root, CONFIG_SECTION_ROOT, "");
+}
+
+void config_tree_clear(struct config_tree *tree)
+{
+	arena_free(tree->arena);
+}
+
+struct config_tree_section *config_tree_add(struct config_tree *tree, enum config_section kind,
+					    const char *title, unsigned line)
+{
+	struct config_tree_section *section = arena_alloc(tree->arena, sizeof *section);
+
+	init_section(tree, section, kind, title);
+	section->line = line;
+	if (tree->first == NULL) {
+		tree->first = section;
+	} else {
+		section->number = tree->last->number + 1;
+		tree->last->next = section;
+	}
+	tree->last = section;
+	return section;
+}
+
+void config_tree_append(struct config_tree *tree, struct config_tree_use *use, const char *text,
+			unsigned line)
+{
+	struct config_tree_value *value = arena_alloc(tree->arena, sizeof *value);
+
+	*value = (struct config_tree_value){.text = str_from(text), .line = line};
+	if (use->last == NULL) {
+		use->line = line;
+		use->first = value;
+	} else {
+		use->last->next = value;
+	}
+	use->last = value;
+	use->count++;
+}
+
+const struct config_tree_use *config_tree_use(const struct config_tree_section *section,
+					      const char *setting)
+{
+	const struct config_setting *row = config_setting_find(section->kind, str_from(setting));
+	size_t count;
+
+	if (row == NULL)
+		panic("no setting %s", setting);
+	return section->uses + (row - config_section_settings(section->kind, &count));
+}
