@@ -7,6 +7,7 @@
  *   pipeline.c  what is said on it
  *   setup.c     what is done on a new connection, the tables included
  *   table.c     which table has what of a record; the statements
+ *   count.c     how many records there are
  *   read.c      what is asked, until it is answered
  *   round.c     many gets at once, lists
  *   follow.c    changes that others made
@@ -138,10 +139,14 @@ struct postgresql_about { /* a database that is connected */
 	char seen_mark[40]; /* of the version that was asked about; "": it is not there */
 };
 
+struct postgresql_store;
+
 struct postgresql_setup {
 	struct postgresql_request request;
 	struct postgresql_link *link;
 	bool may_change; /* else only reading is prepared */
+	bool must_find;  /* data were seen: tables that are gone are not made anew */
+	bool was_missed; /* that was logged */
 	bool has_tables;
 	uint64_t schema;
 	uint64_t seen;
@@ -151,9 +156,9 @@ struct postgresql_setup {
 	void *context;
 };
 
-/* SEEN: the version to tell the mark of. */
+/* For STORE on LINK. SEEN: the version to tell the mark of. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
-			    uint64_t seen);
+			    const struct postgresql_store *store, uint64_t seen);
 
 extern const char postgresql_schema_1[];
 
@@ -284,6 +289,7 @@ void postgresql_get(struct directory_store *store, const struct directory_key *k
 		    directory_got *got, void *context);
 void postgresql_list(struct directory_store *store, enum directory_table table, struct str prefix,
 		     struct str after, size_t limit, directory_listed *listed, void *context);
+void postgresql_count(struct directory_store *store, directory_counted *counted, void *context);
 void postgresql_missed(struct directory_store *store, uint64_t version, size_t limit,
 		       directory_missed *missed, void *context);
 

@@ -15,6 +15,19 @@ static void free_store(struct directory_store *base)
 	free(store);
 }
 
+/* While nothing can be read: what is seen next is taken as if nothing had been before. */
+static void accept_any(struct directory_store *base)
+{
+	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
+
+	if (!store->reader.is_ready) {
+		store->base.identity[0] = '\0';
+		store->base.version = 0;
+	}
+	postgresql_link_hurry(store->writer.link);
+	postgresql_link_hurry(store->reader.link);
+}
+
 int store_postgresql_new(struct os_loop *loop, const char *const *databases, size_t count,
 			 struct directory_store **store_out)
 {
@@ -24,6 +37,8 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		.change = postgresql_change,
 		.missed = postgresql_missed,
 		.free = free_store,
+		.count = postgresql_count,
+		.accept = accept_any,
 	};
 	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
 	int error = postgresql_databases_parse(loop, databases, count, &store->databases);

@@ -17,7 +17,7 @@ enum { ROUNDS_MAX = 3 };
 /* In the words of store.h. */
 static int told_error(int error)
 {
-	if (error == -EROFS)
+	if (error == -EROFS || error == -EPERM)
 		return -EACCES;
 	return error == -EAGAIN ? -ETIMEDOUT : error;
 }
@@ -228,7 +228,8 @@ static void on_connected(void *context)
 {
 	struct postgresql_store *store = context;
 
-	postgresql_setup_begin(&store->reader.setup, store->reader.link, store->base.version);
+	postgresql_setup_begin(&store->reader.setup, store->reader.link, store,
+			       store->base.version);
 }
 
 static void on_lost(void *context)

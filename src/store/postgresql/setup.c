@@ -96,8 +96,10 @@ static void version_done(struct postgresql_request *request,
 		refuse(setup, failure, "the tables cannot be used");
 	else if (setup->about.identity[0] == '\0')
 		postgresql_link_refuse(setup->link, "directory_data has no row");
-	else
+	else {
+		setup->was_missed = false;
 		setup->ready(setup->context, &setup->about);
+	}
 }
 
 static void prepare_all(struct postgresql_setup *setup)
@@ -196,6 +198,17 @@ static void on_about(struct postgresql_request *request, unsigned statement, con
 	setup->has_tables = is_true(result, ABOUT_TABLES);
 }
 
+/* Somebody may be restoring them; nothing is put in their place unless it is meant. */
+static void miss(struct postgresql_setup *setup, const char *reason)
+{
+	if (!setup->was_missed)
+		log_event(EVENT_STORE_HELD,
+			  log_string("database", postgresql_link_label(setup->link)),
+			  log_string("reason", reason));
+	setup->was_missed = true;
+	postgresql_link_refuse(setup->link, reason);
+}
+
 static void about_done(struct postgresql_request *request, const struct postgresql_failure *failure)
 {
 	struct postgresql_setup *setup = request->context;
@@ -204,6 +217,8 @@ static void about_done(struct postgresql_request *request, const struct postgres
 		refuse(setup, failure, "");
 	else if (setup->may_change && setup->about.is_standby)
 		postgresql_link_refuse(setup->link, NULL);
+	else if (!setup->has_tables && setup->must_find)
+		miss(setup, "its tables are gone");
 	else if (!setup->has_tables)
 		migrate(setup);
 	else
@@ -211,8 +226,9 @@ static void about_done(struct postgresql_request *request, const struct postgres
 }
 
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
-			    uint64_t seen)
+			    const struct postgresql_store *store, uint64_t seen)
 {
+	setup->must_find = store->base.is_known;
 	setup->link = link;
 	setup->seen = seen;
 	setup->schema = 0;

@@ -91,6 +91,7 @@ static const char *const DATA[DATA_STATEMENTS] = {
 		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
 	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
 			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
+	[DATA_COUNT] = "SELECT (SELECT count(*) FROM domain) + (SELECT count(*) FROM address)",
 };
 
 static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **statement)

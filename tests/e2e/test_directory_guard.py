@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: ISC
+"""Data that vanish, are made anew, or are others: nobody who existed is refused for that, and no
+change is said to be durable that is not, until somebody says that it is meant."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+
+import pytest
+from postgresql import several
+from records import Records
+from smtp import Client
+from stagepost import PATIENCE, as_user, give_to_user, wait_until
+
+NAMES = "ann", "bob", "carl"
+
+
+class Node:
+    """A node whose domain d.test has NAMES; they are asked for all the time, and each answer is
+    kept."""
+
+    def __init__(self, made):
+        self.made = made
+        self.codes = []
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._ask)
+
+    def fill(self):
+        with Records(self.made) as records:
+            records.put("domain", "d.test", "kind local", "service maildir")
+            for name in NAMES:
+                records.put("address", f"{name}@d.test", "kind mailbox")
+        assert self.reply("ann") == 250
+        self.thread.start()
+        return self
+
+    def reply(self, name):
+        with Client(self.made) as client:
+            client.docmd("MAIL FROM:<sender@client.test>")
+            return client.docmd(f"RCPT TO:<{name}@d.test>")[0]
+
+    def _ask(self):
+        while not self.is_over.wait(0.02):
+            for name in NAMES:
+                self.codes.append(self.reply(name))
+
+    def end(self):
+        if not self.is_over.is_set() and self.thread.ident is not None:
+            self.is_over.set()
+            self.thread.join()
+            assert set(self.codes) <= {250, 451}, set(self.codes)
+
+    def command(self, *words):
+        ended = subprocess.run(
+            as_user() + [os.path.join(self.made.programs, "stagepost"), "directory", words[0],
+                         "-c", self.made.conf, *words[1:]],
+            check=False, capture_output=True, text=True, timeout=PATIENCE)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    def is_held(self):
+        """Nobody is refused, nothing can be put, also after a restart of the process; and the
+        log says why."""
+        self.made.log.wait("store_held")
+        wait_until(lambda: self.reply("nobody") == 451, "the store is held")
+        status, text = self.command("put", "new@d.test", "kind=mailbox")
+        assert status == 3, text
+        before = self.made.log.mark()
+        self.made.kill_and_wait("directory")
+        self.made.log.wait("store_held", since=before)
+        assert self.reply("nobody") == 451
+
+    def is_as_before(self):
+        wait_until(lambda: self.reply("nobody") == 550, "it is answered again")
+        assert [self.reply(name) for name in NAMES] == [250, 250, 250]
+        assert self.command("put", "new@d.test", "kind=mailbox")[0] == 0
+        assert self.reply("new") == 250
+
+    def accept(self):
+        """They are gone, and that is meant: from here on they may be refused."""
+        self.end()
+        status, text = self.command("accept")
+        assert (status, text) == (0, "")
+        wait_until(lambda: self.command("put", "--table", "domain", "d.test", "kind=local",
+                                        "service=maildir")[0] == 0, "it can be changed")
+        wait_until(lambda: self.reply("ann") == 550, "it is refused")
+        assert self.command("put", "new@d.test", "kind=mailbox")[0] == 0
+        assert self.reply("new") == 250
+        self.made.kill_and_wait("directory")
+        wait_until(lambda: self.reply("new") == 250, "it is there after a restart")
+        assert self.reply("ann") == 550
+
+
+@pytest.fixture
+def mx(node):
+    """mx(SETTING...): such a node; of the section "directory"."""
+    opened = []
+
+    def make(setting):
+        made = node("mx", start=False, domains=[])
+        made.settings = ("maxerrors = 10000\nmaxcommands = 100000\n"
+                         f"directory {{ negative_ttl = 1s  {setting} }}\n")
+        made.write_configuration()
+        opened.append(Node(made.start()))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.end()
+
+
+# ---- SQLite ----
+
+
+class File:
+    def __init__(self, path):
+        self.path = path
+
+    def copy(self, to):
+        """A whole copy, as sqlite3's own tool makes it."""
+        with sqlite3.connect(self.path) as here, sqlite3.connect(to) as there:
+            here.backup(there)
+        give_to_user(to)
+
+    def sql(self, text):
+        with sqlite3.connect(self.path, timeout=10) as database:
+            database.executescript(text)
+
+
+@pytest.fixture
+def sqlite(mx, tmp_path_factory):
+    def make():
+        path = os.path.join(str(tmp_path_factory.mktemp("data")), "directory.db")
+        os.chmod(os.path.dirname(path), 0o755)
+        give_to_user(os.path.dirname(path))
+        parent = os.path.dirname(os.path.dirname(path))
+        os.chmod(parent, 0o755)
+        os.chmod(os.path.dirname(parent), 0o755)
+        return mx(f'path = "{path}"').fill(), File(path)
+
+    return make
+
+
+def remove(file):
+    os.unlink(file.path)
+
+
+def truncate(file):
+    os.truncate(file.path, 0)
+
+
+@pytest.mark.parametrize("harm", (remove, truncate))
+def test_sqlite_file_vanishes(sqlite, harm):
+    """While it is open; the copy that is put in its place is taken without a word."""
+    one, file = sqlite()
+    kept = file.path + ".kept"
+    file.copy(kept)
+    harm(file)
+    one.is_held()
+    for rest in "-wal", "-shm":
+        if os.path.exists(file.path + rest):
+            os.unlink(file.path + rest)
+    os.rename(kept, file.path)
+    one.is_as_before()
+
+
+@pytest.mark.parametrize("harm", (remove, truncate))
+def test_sqlite_file_vanishes_on_purpose(sqlite, harm):
+    one, file = sqlite()
+    harm(file)
+    one.is_held()
+    one.accept()
+
+
+def test_sqlite_another_file_is_put_in_place(sqlite):
+    """By rename, while the process runs: an empty one of ours."""
+    one, file = sqlite()
+    kept, other = file.path + ".kept", file.path + ".other"
+    file.copy(kept)
+    file.copy(other)
+    with sqlite3.connect(other) as database:
+        database.executescript("DELETE FROM address; DELETE FROM domain; DELETE FROM change;"
+                               "UPDATE meta SET version = 0, identity = 'other'")
+    database.close()
+    os.rename(other, file.path)
+    one.is_held()
+    os.rename(kept, file.path)
+    one.is_as_before()
+
+
+def test_sqlite_an_older_copy_is_put_in_place(sqlite):
+    one, file = sqlite()
+    kept = file.path + ".kept"
+    file.copy(kept)
+    assert one.command("put", "dora@d.test", "kind=mailbox")[0] == 0
+    os.rename(kept, file.path)
+    one.made.log.wait("store_held")
+    wait_until(lambda: one.reply("dora") == 451, "it is held")
+    assert one.command("accept") == (0, "")
+    wait_until(lambda: one.reply("dora") == 550, "it was not there then")
+    assert one.reply("ann") == 250
+
+
+def test_sqlite_is_emptied(sqlite):
+    one, file = sqlite()
+    kept = file.path + ".kept"
+    file.copy(kept)
+    file.sql("DELETE FROM address; DELETE FROM domain;")
+    one.is_held()
+    os.rename(kept, file.path)
+    one.made.log.wait("store_held", count=2)
+
+
+def test_what_is_removed_by_command_is_meant(sqlite):
+    one, _ = sqlite()
+    one.end()
+    for name in NAMES:
+        assert one.command("del", f"{name}@d.test")[0] == 0
+    assert one.reply("ann") == 550
+    assert one.command("del", "--table", "domain", "d.test")[0] == 0
+    assert one.command("put", "--table", "domain", "d.test", "kind=local",
+                       "service=maildir")[0] == 0
+    one.made.kill_and_wait("directory")
+    wait_until(lambda: one.reply("ann") == 550, "it is refused after a restart, too")
+    assert not one.made.log.find("store_held")
