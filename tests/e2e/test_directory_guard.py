@@ -3,13 +3,12 @@
 change is said to be durable that is not, until somebody says that it is meant."""
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import threading
 
 import pytest
-from postgresql import several
+from postgresql import DATABASE, OWNER, SCHEMA, programs, several
 from records import Records
 from smtp import Client
 from stagepost import PATIENCE, as_user, give_to_user, wait_until
@@ -224,3 +223,104 @@ def test_what_is_removed_by_command_is_meant(sqlite):
     one.made.kill_and_wait("directory")
     wait_until(lambda: one.reply("ann") == 550, "it is refused after a restart, too")
     assert not one.made.log.find("store_held")
+
+
+# ---- PostgreSQL ----
+
+
+@pytest.fixture
+def postgresql(mx, ground):
+    """postgresql(): such a node, and its database."""
+    with several(ground) as servers:
+        def make():
+            server = servers("a")
+            return mx(f'backend = postgresql  database = {{ "{server.conninfo()}" }}').fill(), server
+
+        yield make
+
+
+ANEW = "DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO public"
+
+
+def dump(server, *options):
+    return subprocess.run(
+        [os.path.join(programs(), "pg_dump"), "-h", server.address, "-p", str(server.port),
+         "-U", OWNER, *options, DATABASE], check=True, capture_output=True, text=True,
+        timeout=PATIENCE).stdout
+
+
+def restore(server, text, *options):
+    """Statement by statement, as psql does it."""
+    subprocess.run(
+        [os.path.join(programs(), "psql"), "-q", "-h", server.address, "-p", str(server.port),
+         "-U", OWNER, "-v", "ON_ERROR_STOP=1", *options, DATABASE], input=text, check=True,
+        capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_postgresql_schema_is_dropped(postgresql):
+    one, server = postgresql()
+    kept = dump(server)
+    server.sql(ANEW)
+    one.is_held()
+    assert server.sql("SELECT to_regclass('address') IS NULL") == "t", "nothing is made anew"
+    server.sql("DROP SCHEMA public")
+    restore(server, "CREATE SCHEMA IF NOT EXISTS public;\n" + kept)
+    one.is_as_before()
+
+
+def test_postgresql_schema_is_dropped_on_purpose(postgresql):
+    one, server = postgresql()
+    server.sql(ANEW)
+    one.is_held()
+    one.accept()
+
+
+def test_postgresql_schema_is_made_anew(postgresql):
+    """By its owner, while the process runs."""
+    one, server = postgresql()
+    with open(SCHEMA, encoding="utf-8") as file:
+        server.sql(ANEW + ";" + file.read())
+    one.is_held()
+    one.accept()
+
+
+def test_postgresql_is_restored_under_the_process(postgresql):
+    """By "pg_dump -c | psql": tables are dropped, made empty, filled one after the other, and get
+    their triggers at last. Its lines are given slowly, so that each state is seen."""
+    one, server = postgresql()
+    text = dump(server, "-c", "--if-exists")
+    slow = "SELECT pg_sleep(0.03);\n"
+    text = text.replace("\n\n--\n", "\n\n" + slow + "--\n")
+    assert text.count(slow) > 50
+    restore(server, text)
+    before = len(one.codes)
+    wait_until(lambda: len(one.codes) > before + 30, "answers of afterwards")
+    one.is_as_before()
+
+
+def test_postgresql_an_older_dump_is_restored(postgresql):
+    one, server = postgresql()
+    kept = dump(server, "-c", "--if-exists")
+    assert one.command("put", "dora@d.test", "kind=mailbox")[0] == 0
+    restore(server, kept, "-1")
+    one.made.log.wait("store_held")
+    wait_until(lambda: one.reply("nobody") == 451, "it is not read")
+    one.made.kill_and_wait("directory")
+    one.made.log.wait("store_held", count=2)
+    assert one.reply("nobody") == 451
+    assert one.command("accept") == (0, "")
+    wait_until(lambda: one.reply("dora") == 550, "it was not there then")
+    assert one.reply("ann") == 250
+
+
+def test_postgresql_is_emptied(postgresql):
+    one, server = postgresql()
+    kept = dump(server)
+    one.end()  # what is asked before the notification has come is told what is true
+    server.sql("TRUNCATE address, domain")
+    one.is_held()
+    server.sql("DROP SCHEMA public CASCADE")
+    restore(server, "CREATE SCHEMA IF NOT EXISTS public;\n" + kept)
+    assert one.reply("nobody") == 451, "it is older than that it was emptied"
+    assert one.command("accept") == (0, "")
+    wait_until(lambda: one.reply("ann") == 250, "it is back")

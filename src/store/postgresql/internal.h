@@ -148,6 +148,8 @@ struct postgresql_setup {
 	bool must_find;  /* data were seen: tables that are gone are not made anew */
 	bool was_missed; /* that was logged */
 	bool has_tables;
+	bool is_complete; /* they have their triggers */
+	char shape[120];  /* POSTGRESQL_SHAPE */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
@@ -167,6 +169,15 @@ enum { POSTGRESQL_SCHEMA = 1 };
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
+
+/* Which tables these are: others that come in their place have other numbers, even if they have the
+ * same rows. SQL. */
+#define POSTGRESQL_SHAPE                                                                         \
+	"concat_ws(' ', to_regclass('domain')::oid, to_regclass('address')::oid,"                \
+	" to_regclass('target')::oid, to_regclass('member')::oid, to_regclass('\"user\"')::oid," \
+	" to_regclass('password')::oid, to_regclass('server')::oid,"                             \
+	" to_regclass('directory_data')::oid, to_regclass('change')::oid)"
+#define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */
 
@@ -231,6 +242,7 @@ struct postgresql_reader {
 	struct postgresql_read *again;   /* were under way on a connection that was lost */
 	unsigned under_way;
 	bool is_ready; /* to ask */
+	bool is_older; /* what was found last has fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "store/postgresql/internal.h"
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_store(struct directory_store *base)
@@ -15,17 +16,18 @@ static void free_store(struct directory_store *base)
 	free(store);
 }
 
-/* While nothing can be read: what is seen next is taken as if nothing had been before. */
+/* Begins again as if nothing had been seen; "-" is nobody's identity, so all that was told before
+ * is taken back. */
 static void accept_any(struct directory_store *base)
 {
 	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
 
-	if (!store->reader.is_ready) {
-		store->base.identity[0] = '\0';
-		store->base.version = 0;
-	}
-	postgresql_link_hurry(store->writer.link);
+	snprintf(base->identity, sizeof base->identity, "-");
+	base->version = 0;
+	store->reader.is_older = false;
+	postgresql_link_refuse(store->reader.link, "begun again, by command");
 	postgresql_link_hurry(store->reader.link);
+	postgresql_link_hurry(store->writer.link);
 }
 
 int store_postgresql_new(struct os_loop *loop, const char *const *databases, size_t count,

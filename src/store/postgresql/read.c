@@ -38,6 +38,8 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		log_event(EVENT_STORE_ERROR, log_string("role", "read"),
 			  log_string("state", failure->state), log_string("reason", failure->text));
 		round->request.failure.error = told_error(failure->error);
+		if (round->is_replaced)
+			postgresql_link_refuse(reader->link, failure->text);
 	}
 	os_loop_defer(round->store->loop, &reader->pump);
 	if (failure == NULL && round->is_short) {
@@ -176,9 +178,11 @@ static void ready(void *context, const struct postgresql_about *about)
 			 "its data are older than what was seen: version %llu, not %llu",
 			 (unsigned long long)about->version,
 			 (unsigned long long)store->base.version);
+		store->reader.is_older = true;
 		postgresql_link_refuse(store->reader.link, reason);
 		return;
 	}
+	store->reader.is_older = false;
 	postgresql_link_accept(store->reader.link);
 	postgresql_follow_start(store, about);
 }
@@ -187,6 +191,10 @@ static void ready(void *context, const struct postgresql_about *about)
 static void go_down(struct postgresql_store *store)
 {
 	store->base.is_up = false;
+	if (store->reader.is_older && store->base.is_known)
+		log_event(EVENT_STORE_HELD,
+			  log_string("reason", "an older copy of the data is in their place"),
+			  log_number("version", (int64_t)store->base.version));
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, false);
 	while (store->reader.waiting != NULL) {
