@@ -241,8 +241,9 @@ struct postgresql_reader {
 	struct postgresql_read *waiting; /* in the order they were asked */
 	struct postgresql_read *again;   /* were under way on a connection that was lost */
 	unsigned under_way;
-	bool is_ready; /* to ask */
-	bool is_older; /* what was found last has fewer changes than were seen */
+	bool is_ready;   /* to ask */
+	bool has_failed; /* that was logged, and nothing was read since */
+	bool is_older;   /* what was found last has fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };

@@ -35,12 +35,15 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		return;
 	}
 	if (failure != NULL) {
-		log_event(EVENT_STORE_ERROR, log_string("role", "read"),
-			  log_string("state", failure->state), log_string("reason", failure->text));
+		if (!reader->has_failed)
+			log_event(EVENT_STORE_ERROR, log_string("role", "read"),
+				  log_string("state", failure->state),
+				  log_string("reason", failure->text));
 		round->request.failure.error = told_error(failure->error);
 		if (round->is_replaced)
 			postgresql_link_refuse(reader->link, failure->text);
 	}
+	reader->has_failed = failure != NULL;
 	os_loop_defer(round->store->loop, &reader->pump);
 	if (failure == NULL && round->is_short) {
 		DL_CONCAT(round->reads, reader->waiting);

@@ -244,6 +244,7 @@ void sqlite_commit(void *context)
 			failure = -EIO;
 		sqlite_roll_back(store);
 	} else {
+		store->has_failed_change = false;
 		sqlite_follow(store);
 		if (sqlite_file_leave(store)) /* it is in a file that has lost its name */
 			failure = -EIO;

@@ -71,7 +71,8 @@ struct sqlite_store {
 	uint64_t pruned_version; /* when the log was cut */
 	bool is_batch;           /* between begin and end */
 	bool is_reading;         /* in a transaction for that */
-	unsigned told_count;     /* errors and bad records that were logged since the last poll */
+	unsigned told_count;     /* bad records that were logged since the last poll */
+	bool has_failed_read, has_failed_change; /* that was logged, and none has succeeded since */
 	struct buffer scratch;
 	struct arena *spare;           /* for one answer at a time; others make their own */
 	struct os_task first;          /* tells the handler that we are up */

@@ -88,8 +88,10 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 		got(context, -ENOTCONN, NULL, base->version);
 	else if (error != SQLITE_OK)
 		got(context, sqlite_failed(store, error, "get"), NULL, base->version);
-	else
+	else {
+		store->has_failed_read = false;
 		got(context, 0, records, base->version);
+	}
 	sqlite_give_arena(store, arena);
 }
 
