@@ -96,12 +96,18 @@ static void compare(const struct guard *guard, char reason[sizeof guard->reason]
 			 (unsigned long long)seen->version);
 }
 
+/* How many there should be: the most of the last ten minutes, without those removed here. */
+static uint64_t expected_count(const struct guard *guard)
+{
+	uint64_t removed = guard->removed + guard->removing;
+
+	return guard->seen.count > removed ? guard->seen.count - removed : 0;
+}
+
 static void compare_count(const struct guard *guard, uint64_t count,
 			  char reason[sizeof guard->reason])
 {
-	uint64_t seen = guard->seen.count;
-	uint64_t removed = guard->removed + guard->removing;
-	uint64_t expected = seen > removed ? seen - removed : 0;
+	uint64_t expected = expected_count(guard);
 
 	if (count < expected && count < expected - count)
 		snprintf(reason, sizeof guard->reason,
@@ -122,11 +128,16 @@ static void take_count(struct guard *guard, uint64_t count)
 	}
 	memcpy(guard->seen.identity, guard->inner->identity, sizeof guard->seen.identity);
 	guard->seen.version = guard->inner->version;
-	guard->seen.count = count;
+	if (count < expected_count(guard) && !guard->may_lower)
+		guard->seen.count = expected_count(guard);
+	else
+		guard->seen.count = count;
+	guard->may_lower = false;
+	guard->counted = count;
 	guard->changed = 0;
 	guard->removed = 0;
 	guard->was_counted = true;
-	guard->inner->is_known = count > 0;
+	guard->inner->is_known = guard->seen.count > 0;
 	guard_remember(guard);
 	go_on(guard);
 }
@@ -174,10 +185,10 @@ static void judge(struct guard *guard)
 		begin_count(guard);
 }
 
-/* More than half of those that were there may be gone. */
-static bool may_be_small(const struct guard *guard)
+/* Often enough to know how many there were, and rarely enough to cost a few rows a change. */
+static bool is_due(const struct guard *guard)
 {
-	return guard->changed > guard->seen.count / 2;
+	return guard->changed > guard->counted / 8;
 }
 
 static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
@@ -194,7 +205,7 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 	} else if (guard->was_counted) {
 		guard->seen.version = guard->inner->version;
 		guard_remember(guard);
-		if (may_be_small(guard))
+		if (is_due(guard))
 			begin_count(guard);
 	}
 	if (guard->base.handler != NULL)
@@ -228,8 +239,12 @@ static void on_time(void *context)
 	struct guard *guard = context;
 
 	os_timer_start(guard->timer, COUNT_US);
-	if (guard->inner->is_up && !guard->is_held && (guard->changed > 0 || !guard->was_counted))
+	if (!guard->inner->is_up || guard->is_held)
+		return;
+	if (guard->changed > 0 || guard->counted != guard->seen.count || !guard->was_counted) {
+		guard->may_lower = guard->was_counted;
 		begin_count(guard);
+	}
 }
 
 static const struct directory_store_handler guard_handler = {on_changed, on_reset, on_state};
@@ -242,6 +257,7 @@ void guard_accept(struct directory_store *base)
 
 	guard->seen = (struct store_guard_memory){.epoch = guard->seen.epoch + 1};
 	guard->was_counted = false;
+	guard->counted = 0;
 	guard_remember(guard);
 	guard->inner->is_known = false;
 	if (guard->inner->operations->accept != NULL)

@@ -9,14 +9,15 @@
  *
  *   another identity           made anew, or another one is in its place
  *   a version before the seen  a restored copy
- *   less than half of them     since they were last counted, apart from what was removed
+ *   less than half as many     as within the last ten minutes, apart from what was removed
  *                              through this store
  *
  * A held store is down: every question is -ENOTCONN, every change -EBUSY, and store_held is logged
  * with the reason. It ends when the data that were seen are there again, or by accept(), which says
- * that what is there now is meant. What was removed within ten minutes counts as sudden.
+ * that what is there now is meant.
  *
- * While they are counted, "there is none" is no answer (-ENOTCONN).
+ * They are counted when an eighth has changed. Until that is known, "there is none" is no answer
+ * (-ENOTCONN).
  */
 #ifndef STORE_GUARD_GUARD_H
 #define STORE_GUARD_GUARD_H

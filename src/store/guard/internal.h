@@ -16,6 +16,8 @@ struct guard {
 	int file;
 	char *place;
 	struct store_guard_memory seen;
+	uint64_t counted;  /* when that was done last */
+	bool may_lower;    /* ten minutes are over: fewer are taken as they are, if not held */
 	uint64_t changed;  /* keys of domains and addresses, since they were counted */
 	uint64_t removed;  /* of them through this store */
 	uint64_t removing; /* the same, not answered yet */
