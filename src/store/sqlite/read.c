@@ -78,17 +78,22 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 		directory_got *got, void *context)
 {
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
-	struct arena *arena = sqlite_take_arena(store);
-	const struct directory_record **records = arena_alloc(arena, count * sizeof(void *));
-	int error = begin_reading(store);
+	const struct directory_record **records;
+	struct arena *arena;
+	int error;
 
-	for (size_t i = 0; i < count && error == SQLITE_OK && store->database != NULL; i++)
-		error = get_one(store, &keys[i], arena, &records[i]);
-	if (store->database == NULL)
+	if (store->database == NULL) {
 		got(context, -ENOTCONN, NULL, base->version);
-	else if (error != SQLITE_OK)
+		return;
+	}
+	arena = sqlite_take_arena(store);
+	records = arena_alloc(arena, count * sizeof(void *));
+	error = begin_reading(store);
+	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
+		error = get_one(store, &keys[i], arena, &records[i]);
+	if (error != SQLITE_OK) {
 		got(context, sqlite_failed(store, error, "get"), NULL, base->version);
-	else {
+	} else {
 		store->has_failed_read = false;
 		got(context, 0, records, base->version);
 	}
