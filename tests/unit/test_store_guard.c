@@ -187,6 +187,28 @@ static void nothing_is_denied_while_it_is_counted(void **state)
 	end(&scene);
 }
 
+static void hear_state(void *context, bool is_up)
+{
+	struct scene *scene = context;
+
+	snprintf(scene->answer, sizeof scene->answer, "%s", is_up ? "up" : "down");
+}
+
+static void what_was_settled_before_is_told(void **state)
+{
+	static const struct directory_store_handler handler = {.state = hear_state};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	scene.store->handler = &handler;
+	scene.store->context = &scene;
+	memory_store_set_up(scene.inner, true); /* the first that it says */
+	assert_string_equal(scene.answer, "up");
+	end(&scene);
+}
+
 static void another_place_is_another_store(void **state)
 {
 	struct scene scene;
@@ -214,6 +236,7 @@ int main(void)
 		cmocka_unit_test(they_are_held_after_a_restart),
 		cmocka_unit_test(what_vanishes_is_held_and_what_is_removed_here_is_not),
 		cmocka_unit_test(nothing_is_denied_while_it_is_counted),
+		cmocka_unit_test(what_was_settled_before_is_told),
 		cmocka_unit_test(another_place_is_another_store),
 	};
 

@@ -37,8 +37,10 @@ bool guard_is_certain(const struct guard *guard)
 static void tell_state(struct guard *guard, bool is_up)
 {
 	guard->base.is_up = is_up;
-	if (guard->base.handler != NULL)
-		guard->base.handler->state(guard->base.context, is_up);
+	if (guard->base.handler == NULL)
+		return;
+	guard->was_told = true;
+	guard->base.handler->state(guard->base.context, is_up);
 }
 
 static void tell_reset(struct guard *guard)
@@ -228,10 +230,14 @@ static void on_state(void *context, bool is_up)
 	struct guard *guard = context;
 
 	guard_mirror(guard);
-	if (is_up)
-		judge(guard);
-	else
+	if (!is_up) {
 		tell_state(guard, false);
+		return;
+	}
+	judge(guard);
+	/* it may have been settled before there was anybody to tell */
+	if (!guard->was_told && !guard->is_counting)
+		tell_state(guard, guard->base.is_up);
 }
 
 static void on_time(void *context)

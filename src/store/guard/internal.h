@@ -24,6 +24,7 @@ struct guard {
 	bool is_counting;  /* an answer is to come */
 	bool must_recount; /* it may be of before a change */
 	bool was_counted;  /* since INNER came up or was replaced */
+	bool was_told;     /* the handler, whether this is up */
 	bool is_held;
 	bool is_freed;    /* by its last answer */
 	size_t under_way; /* gets, counts and changes */
