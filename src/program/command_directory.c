@@ -23,6 +23,15 @@ static const struct command_exit change_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit accept_exits[] = {
+	{COMMAND_OK, "from now on they are what is expected"},
+	{COMMAND_FAILED, "the configuration is wrong"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED,
+	 "the directory does not answer, or its data are not guarded"},
+	{0, NULL},
+};
+
 static const struct command_exit check_exits[] = {
 	{COMMAND_OK, "all that records name is there"},
 	{COMMAND_FAILED, "some of it is not; or the configuration is wrong"},
@@ -70,6 +79,11 @@ const struct command command_directory_subcommands[] = {
 	 "Services, users, servers, domains and addresses of our domains; and loops. A line has\n"
 	 "the table, the key and what is wrong. \"directory put\" warns of the same.\n",
 	 command_directory_check, command_directory_check_options, check_exits, NULL},
+	{"directory accept", "", "Takes what the directory has now as meant.",
+	 "For data that were replaced, made anew or emptied on purpose: until then a node that "
+	 "saw\n"
+	 "others there defers all mail (451) and takes no change. The log says why (store_held).\n",
+	 command_directory_accept, command_directory_accept_options, accept_exits, NULL},
 	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
 	 "A line has the version, the table and the key.\n", command_directory_watch,
 	 command_json_options, list_exits, NULL},

@@ -36,6 +36,8 @@ int command_directory_put(const struct command *command, int argc, char **argv);
 int command_directory_del(const struct command *command, int argc, char **argv);
 extern const struct command_option command_directory_list_options[];
 int command_directory_list(const struct command *command, int argc, char **argv);
+extern const struct command_option command_directory_accept_options[];
+int command_directory_accept(const struct command *command, int argc, char **argv);
 int command_directory_watch(const struct command *command, int argc, char **argv);
 extern const struct command_option command_directory_stats_options[];
 int command_directory_stats(const struct command *command, int argc, char **argv);

@@ -37,6 +37,11 @@ const struct command_option command_directory_change_options[] = {
 	COMMAND_OPTION_END,
 };
 
+const struct command_option command_directory_accept_options[] = {
+	COMMAND_OPTION_CONFIG,
+	COMMAND_OPTION_END,
+};
+
 const struct command_option command_directory_list_options[] = {
 	COMMAND_OPTION_CONFIG,
 	TABLE_OPTION("TABLE", "domain, address, member, user or server (address)"),
@@ -374,6 +379,19 @@ int command_directory_del(const struct command *command, int argc, char **argv)
 		return exchange.status;
 	directory_client_remove(exchange.directory.server.client, exchange.options.table,
 				str_from(exchange.key), &exchange.question);
+	return end(&exchange);
+}
+
+int command_directory_accept(const struct command *command, int argc, char **argv)
+{
+	struct exchange exchange = {.command = command, .options.table = "address"};
+
+	if (!command_parse_plain(command, argc, argv, &exchange.options.common, &exchange.status))
+		return exchange.status;
+	exchange.status = COMMAND_OK;
+	if (!begin(&exchange, on_changed))
+		return exchange.status;
+	directory_client_accept(exchange.directory.server.client, &exchange.question);
 	return end(&exchange);
 }
 

@@ -8,9 +8,13 @@ static int start(struct child *child, const struct directory_network *network,
 		 struct directory_store **store_out, struct buffer *why)
 {
 	const struct config_directory *config = &child->config->directory;
+	struct store_guard_memory seen;
 
-	if (config->backend != CONFIG_BACKEND_SERVERS)
-		return store_sqlite_open(child->loop, config->path, store_out, why);
+	if (config->backend != CONFIG_BACKEND_SERVERS) {
+		directory_process_guard(child, config->path, &seen);
+		return store_sqlite_open_followed(child->loop, config->path, seen.count > 0,
+						  store_out, why);
+	}
 	*store_out = store_relay_new(child->loop, config->servers, config->server_count,
 				     directory_network_dialer(network));
 	return 0;

@@ -27,9 +27,12 @@ static int open_store(struct child *child)
 static int start(struct child *child, const struct directory_network *network,
 		 struct directory_store **store_out, struct buffer *why)
 {
-	(void)child;
+	struct store_guard_memory seen;
+
 	(void)network;
 	(void)why;
+	/* several databases are one store: they replicate each other */
+	directory_process_guard(child, "postgresql", &seen);
 	*store_out = store;
 	return 0;
 }

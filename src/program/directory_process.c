@@ -7,6 +7,7 @@
 #include "log/event.h"
 #include "os/process.h"
 #include "os/socket.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ struct process {
 	struct directory_socketmap *socketmap;
 	struct ipc_listener *listener;
 	struct os_timer *idle;
-	int64_t waited_us; /* for the last answers */
+	int64_t waited_us;         /* for the last answers */
+	char place[64 + PATH_MAX]; /* of the store that is guarded; "": it is not */
 };
 
 static struct process process; /* a program has one; open() comes before there is a state */
@@ -107,6 +109,13 @@ static int open_all(struct child *child)
 	return error;
 }
 
+void directory_process_guard(const struct child *child, const char *place,
+			     struct store_guard_memory *seen_out)
+{
+	snprintf(process.place, sizeof process.place, "%s", place);
+	store_guard_read(child_socket(child, "directory_seen"), process.place, seen_out);
+}
+
 static int start(struct child *child)
 {
 	struct buffer why = {0};
@@ -119,6 +128,10 @@ static int start(struct child *child)
 	buffer_clear(&why);
 	if (error < 0)
 		return error;
+	if (process.place[0] != '\0')
+		process.store =
+			store_guard_new(child->loop, process.store,
+					child_socket(child, "directory_seen"), process.place);
 	process.server = directory_server_new(child->loop, process.store, child->config);
 	start_socketmap(child->config);
 	if (listening >= 0)

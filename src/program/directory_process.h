@@ -8,6 +8,7 @@
 
 #include "program/child.h"
 #include "program/directory_network.h"
+#include "store/guard/guard.h"
 #include "store/store.h"
 
 struct directory_backend {
@@ -19,6 +20,10 @@ struct directory_backend {
 		     struct directory_store **store_out, struct buffer *why);
 };
 
+/* What this node has seen of the store at PLACE (store/guard/guard.h), which the backend starts;
+ * from then on it is guarded. */
+void directory_process_guard(const struct child *child, const char *place,
+			     struct store_guard_memory *seen_out);
 /* The whole of main(). */
 int directory_process_main(int argc, char **argv, const struct directory_backend *backend);
 

@@ -124,6 +124,7 @@ static const struct rights table[] = {
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_DATABASE, "", true},
+	  {RIGHTS_QUEUE, "directory", true},
 	  {RIGHTS_CERTIFICATES, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false}}},
 	{"directory-ldap",
@@ -134,6 +135,7 @@ static const struct rights table[] = {
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_DATABASE, "", true},
+	  {RIGHTS_QUEUE, "directory", true},
 	  {RIGHTS_CERTIFICATES, "", false},
 	  {RIGHTS_SYSTEM, "/dev/urandom", false},
 	  {RIGHTS_SYSTEM, "/etc/hosts", false}, /* getaddrinfo(3) */
@@ -148,7 +150,7 @@ static const struct rights table[] = {
 	 {"smtpd", "resolve", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
-	 {{RIGHTS_CERTIFICATES, "", false}}},
+	 {{RIGHTS_QUEUE, "directory", true}, {RIGHTS_CERTIFICATES, "", false}}},
 };
 
 const struct rights *rights_find(const char *program)

@@ -149,6 +149,8 @@ void serve_set_up(void *process);
 bool serve_process_wants(const struct process *process, const char *name);
 /* Tells PROCESS, which is about to start or does, the tokens that it needs. */
 void serve_send_tokens(struct process *process);
+/* To the directory: the file of what was seen of its data. */
+void serve_send_seen(struct process *process);
 /* PROCESS gets a new token, and those who believe it are told. */
 void serve_renew_token(struct process *process);
 /* How many run. */

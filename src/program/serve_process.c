@@ -80,6 +80,8 @@ void serve_set_up(void *context)
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
+	if (strcmp(process->program, "directory") == 0)
+		serve_send_seen(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 

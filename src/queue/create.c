@@ -106,7 +106,11 @@ static int refuse_foreign(void *context, const char *name)
 	for (size_t i = 0; i < COUNT_OF(plain_names); i++)
 		if (strcmp(name, plain_names[i]) == 0)
 			return 0;
-	return strcmp(name, "format.new") == 0 || strcmp(name, "lost+found") == 0 ? 0 : -ENOTEMPTY;
+	/* what the node has seen of its directory may be there first */
+	return strcmp(name, "format.new") == 0 || strcmp(name, "lost+found") == 0 ||
+			       strcmp(name, "directory") == 0
+		       ? 0
+		       : -ENOTEMPTY;
 }
 
 int queue_create_lacking(int directory, uint32_t split)

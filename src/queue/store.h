@@ -19,6 +19,8 @@
  *   bounce/X/ID          permanent failures not yet reported
  *   trigger/NAME         triggers being waited on
  *   lock/trigger lock/queue lock/send
+ *   directory            what the node has seen of its directory's data (store/guard/guard.h):
+ *                        none of the queue's business, it lies here because it is the node's
  *
  * X is ID modulo the split; ID is the inode number of the data file. Names in todo
  * and mess are hard links to that one file; those in info, local and remote to the

@@ -42,8 +42,10 @@ typedef void directory_got(void *context, int error, const struct directory_reco
 typedef void directory_listed(void *context, int error, const struct directory_record *records,
 			      size_t count, uint64_t version);
 /* All COUNT changes are durable as one, or none: ERROR 0, -ENOSPC, -EIO, -EROFS (not through
- * this backend), -EACCES (not by this server), -ENOTCONN (unknown whether). EXISTED[i]: there was
- * such a record. VERSION is that of the last one. */
+ * this backend), -EACCES (not by this server), -EPERM (its
+ * account may not), -EBUSY (the store is held: store/guard/guard.h),
+ * -ENOTCONN (unknown whether). EXISTED[i]: there was such a record. VERSION is that of the last
+ * one. */
 typedef void directory_changed(void *context, int error, const bool *existed, uint64_t version);
 /* For route: ERROR as directory_got's. */
 typedef void directory_expanded(void *context, int error,
@@ -51,6 +53,9 @@ typedef void directory_expanded(void *context, int error,
 /* Keys that changed after a version, in order; -ESTALE: it is too old, or of the future. */
 typedef void directory_missed(void *context, int error, const struct directory_key *keys,
 			      const uint64_t *versions, size_t count);
+
+/* How many domains and addresses there are. */
+typedef void directory_counted(void *context, int error, uint64_t count);
 
 struct directory_store_handler { /* who uses the store */
 	/* Committed, whoever made them; VERSIONS ascend. */
@@ -85,6 +90,11 @@ struct directory_store_operations {
 	 * directory_expand() to say; else NULL. */
 	void (*route)(struct directory_store *store, struct str address,
 		      directory_expanded *expanded, void *context);
+	/* For store/guard/guard.h; NULL: it cannot be guarded. */
+	void (*count)(struct directory_store *store, directory_counted *counted, void *context);
+	/* The operator means what is there now, or comes next: nothing that was seen before is
+	 * expected any more. May be NULL. */
+	void (*accept)(struct directory_store *store);
 };
 
 /* First in each backend's own struct. */
@@ -101,6 +111,7 @@ struct directory_store {
 			   * expanded may be used until then at most. 0: for its TTL. */
 	size_t change_max; /* changes in one call, at most; 0: DIRECTORY_BATCH_MAX */
 	bool is_up;
+	bool is_known; /* data were seen here: where there are none, none are made (guard.h) */
 };
 
 #endif

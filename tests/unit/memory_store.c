@@ -21,6 +21,7 @@ struct waiting {
 	directory_listed *listed;
 	directory_changed *changed;
 	directory_missed *missed;
+	directory_counted *counted;
 	void *context;
 	struct waiting *prev, *next;
 };
@@ -121,6 +122,17 @@ static void answer_missed(struct memory_store *store, struct waiting *waiting)
 	waiting->missed(waiting->context, error, keys, versions, error != 0 ? 0 : count);
 	free(keys);
 	free(versions);
+}
+
+static void answer_count(struct memory_store *store, struct waiting *waiting)
+{
+	const struct memory_table *data = &store->private->data;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < data->count; i++)
+		count += data->entries[i].record.key.table == DIRECTORY_DOMAIN ||
+			 data->entries[i].record.key.table == DIRECTORY_ADDRESS;
+	waiting->counted(waiting->context, store->error, count);
 }
 
 bool memory_store_answer(struct memory_store *store)
@@ -230,6 +242,12 @@ static void on_missed(struct directory_store *base, uint64_t version, size_t lim
 			      .context = context});
 }
 
+static void on_count(struct directory_store *base, directory_counted *counted, void *context)
+{
+	ask(CONTAINER_OF(base, struct memory_store, base),
+	    &(struct waiting){.answer = answer_count, .counted = counted, .context = context});
+}
+
 static void on_begin(struct directory_store *base)
 {
 	CONTAINER_OF(base, struct memory_store, base)->begins++;
@@ -255,6 +273,7 @@ struct memory_store *memory_store_new(struct os_loop *loop)
 		.begin = on_begin,
 		.end = on_end,
 		.free = on_free,
+		.count = on_count,
 	};
 	struct memory_store *store = memory_alloc_zero(1, sizeof *store);
 

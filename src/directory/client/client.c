@@ -251,6 +251,16 @@ void directory_client_stats(struct directory_client *client, struct directory_qu
 	ask_long(client, CLIENT_LIST, &frame, question);
 }
 
+void directory_client_accept(struct directory_client *client, struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	directory_frame_begin(&frame, &out, "accept");
+	directory_frame_add_number(&frame, client->next_id);
+	ask_long(client, CLIENT_CHANGE, &frame, question);
+}
+
 void client_ping(struct directory_client *client)
 {
 	struct directory_frame frame;

@@ -80,6 +80,8 @@ void directory_client_list(struct directory_client *client, const char *table, s
 			   struct str after, size_t limit, struct directory_question *question);
 /* What the server says of itself: results "NAME VALUE", for people. */
 void directory_client_stats(struct directory_client *client, struct directory_question *question);
+/* What the server's data are now is meant (store/guard/guard.h). */
+void directory_client_accept(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
 /* Why the last attempt at a server has failed: appends "SERVER: REASON" for people, the path alone

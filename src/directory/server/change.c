@@ -68,6 +68,10 @@ static void answer_failure(struct question *question, int error)
 		{-ETIMEDOUT, DIRECTORY_ERROR_LATER,
 		 "No answer in time; whether this was changed is not known"},
 		{-EROFS, DIRECTORY_ERROR_STORAGE, "These data are kept in LDAP, and changed there"},
+		{-EBUSY, DIRECTORY_ERROR_STORAGE,
+		 "These data are not those that were seen before: restore them, or accept them "
+		 "(stagepost directory accept)"},
+		{-EPERM, DIRECTORY_ERROR_STORAGE, "The database denies this server that change"},
 		{-ENOSPC, DIRECTORY_ERROR_STORAGE, "The disk is full"},
 		{-EACCES, DIRECTORY_ERROR_DENIED, "This server may not change that itself"},
 	};

@@ -23,6 +23,7 @@
 
 enum {
 	SERVER_CONNECTIONS_MAX = 1000,
+	SERVER_CONNECTIONS_OURS = 50,     /* of them, for this node's own processes and commands */
 	SERVER_QUESTIONS_MAX = 1000,      /* under way, of a connection */
 	SERVER_LISTS_MAX = 4,             /* of them: lists and "since" */
 	SERVER_BACKLOG_MAX = 1024 * 1024, /* bytes not sent, and no more is read or pushed */

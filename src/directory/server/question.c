@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "directory/record/key.h"
 #include "directory/server/internal.h"
+#include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <string.h>
@@ -199,6 +200,20 @@ static void on_ping(struct session *session, const struct words *words)
 	directory_frame_end(&frame);
 }
 
+static void on_accept(struct session *session, const struct words *words)
+{
+	struct directory_store *store = session->server->store;
+
+	if (store->operations->accept == NULL) {
+		refuse(session, words, "This directory's data are not guarded by this server");
+		return;
+	}
+	log_event(EVENT_DIRECTORY_ACCEPTED, log_string("peer", session->peer),
+		  log_string("identity", store->identity));
+	store->operations->accept(store);
+	on_ping(session, words);
+}
+
 static void add_count(struct answer *answer, const char *name, uint64_t value)
 {
 	struct buffer text = {0};
@@ -269,6 +284,7 @@ static const struct verb {
 	{"list", true, 4, 4, DIRECTORY_ROLE_READ, on_list},
 	{"put", true, 2, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_put},
 	{"del", true, 2, 2, DIRECTORY_ROLE_CHANGE, on_del},
+	{"accept", true, 0, 0, DIRECTORY_ROLE_CHANGE, on_accept},
 	{"ping", true, 0, 0, 0, on_ping},
 	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats},
 	{"since", false, 2, 2, DIRECTORY_ROLE_READ, on_since},

@@ -291,8 +291,13 @@ void directory_server_accept(struct directory_server *server,
 			     const struct directory_transport *transport, unsigned roles,
 			     const char *peer)
 {
+	/* those may also see secrets */
+	size_t most = (roles & DIRECTORY_ROLE_SECRET) != 0
+			      ? SERVER_CONNECTIONS_MAX
+			      : SERVER_CONNECTIONS_MAX - SERVER_CONNECTIONS_OURS;
+
 	server->counts.connections++;
-	if (server->session_count >= SERVER_CONNECTIONS_MAX)
+	if (server->session_count >= most)
 		turn_away(server, transport, peer);
 	else
 		(void)session_new(server, transport, roles, peer);

@@ -65,6 +65,7 @@ static int told_error(const struct postgresql_failure *failure)
 {
 	switch (failure->error) {
 	case -EROFS:
+	case -EPERM:
 	case -ENOSPC:
 	case -ENOTCONN:
 		return failure->error;
@@ -285,7 +286,7 @@ static void on_connected(void *context)
 {
 	struct postgresql_store *store = context;
 
-	postgresql_setup_begin(&store->writer.setup, store->writer.link, 0);
+	postgresql_setup_begin(&store->writer.setup, store->writer.link, store, 0);
 }
 
 static void on_lost(void *context)

@@ -7,6 +7,7 @@
  *   pipeline.c  what is said on it
  *   setup.c     what is done on a new connection, the tables included
  *   table.c     which table has what of a record; the statements
+ *   count.c     how many records there are
  *   read.c      what is asked, until it is answered
  *   round.c     many gets at once, lists
  *   follow.c    changes that others made
@@ -138,11 +139,17 @@ struct postgresql_about { /* a database that is connected */
 	char seen_mark[40]; /* of the version that was asked about; "": it is not there */
 };
 
+struct postgresql_store;
+
 struct postgresql_setup {
 	struct postgresql_request request;
 	struct postgresql_link *link;
 	bool may_change; /* else only reading is prepared */
+	bool must_find;  /* data were seen: tables that are gone are not made anew */
+	bool was_missed; /* that was logged */
 	bool has_tables;
+	bool is_complete; /* they have their triggers */
+	char shape[120];  /* POSTGRESQL_SHAPE */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
@@ -151,9 +158,9 @@ struct postgresql_setup {
 	void *context;
 };
 
-/* SEEN: the version to tell the mark of. */
+/* For STORE on LINK. SEEN: the version to tell the mark of. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
-			    uint64_t seen);
+			    const struct postgresql_store *store, uint64_t seen);
 
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];
@@ -163,6 +170,15 @@ enum { POSTGRESQL_SCHEMA = 2 };
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
+
+/* Which tables these are: others that come in their place have other numbers, even if they have the
+ * same rows. SQL. */
+#define POSTGRESQL_SHAPE                                                                         \
+	"concat_ws(' ', to_regclass('domain')::oid, to_regclass('address')::oid,"                \
+	" to_regclass('target')::oid, to_regclass('member')::oid, to_regclass('\"user\"')::oid," \
+	" to_regclass('password')::oid, to_regclass('server')::oid,"                             \
+	" to_regclass('directory_data')::oid, to_regclass('change')::oid)"
+#define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */
 
@@ -226,7 +242,9 @@ struct postgresql_reader {
 	struct postgresql_read *waiting; /* in the order they were asked */
 	struct postgresql_read *again;   /* were under way on a connection that was lost */
 	unsigned under_way;
-	bool is_ready; /* to ask */
+	bool is_ready;   /* to ask */
+	bool has_failed; /* that was logged, and nothing was read since */
+	bool is_older;   /* what was found last has fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };
@@ -285,6 +303,7 @@ void postgresql_get(struct directory_store *store, const struct directory_key *k
 		    directory_got *got, void *context);
 void postgresql_list(struct directory_store *store, enum directory_table table, struct str prefix,
 		     struct str after, size_t limit, directory_listed *listed, void *context);
+void postgresql_count(struct directory_store *store, directory_counted *counted, void *context);
 void postgresql_missed(struct directory_store *store, uint64_t version, size_t limit,
 		       directory_missed *missed, void *context);
 

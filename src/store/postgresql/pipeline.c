@@ -60,7 +60,7 @@ static int error_of(const char *state)
 		int error;
 	} rows[] = {
 		{"53100", -ENOSPC}, {"57014", -ETIMEDOUT}, {"55P03", -ETIMEDOUT},
-		{"25006", -EROFS},  {"42501", -EROFS},     {"40", -EAGAIN},
+		{"25006", -EROFS},  {"42501", -EPERM},     {"40", -EAGAIN},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)

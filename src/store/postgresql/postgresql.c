@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "store/postgresql/internal.h"
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_store(struct directory_store *base)
@@ -15,6 +16,20 @@ static void free_store(struct directory_store *base)
 	free(store);
 }
 
+/* Begins again as if nothing had been seen; "-" is nobody's identity, so all that was told before
+ * is taken back. */
+static void accept_any(struct directory_store *base)
+{
+	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
+
+	snprintf(base->identity, sizeof base->identity, "-");
+	base->version = 0;
+	store->reader.is_older = false;
+	postgresql_link_refuse(store->reader.link, "begun again, by command");
+	postgresql_link_hurry(store->reader.link);
+	postgresql_link_hurry(store->writer.link);
+}
+
 int store_postgresql_new(struct os_loop *loop, const char *const *databases, size_t count,
 			 struct directory_store **store_out)
 {
@@ -24,6 +39,8 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		.change = postgresql_change,
 		.missed = postgresql_missed,
 		.free = free_store,
+		.count = postgresql_count,
+		.accept = accept_any,
 	};
 	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
 	int error = postgresql_databases_parse(loop, databases, count, &store->databases);

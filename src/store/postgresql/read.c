@@ -17,7 +17,7 @@ enum { ROUNDS_MAX = 3 };
 /* In the words of store.h. */
 static int told_error(int error)
 {
-	if (error == -EROFS)
+	if (error == -EROFS || error == -EPERM)
 		return -EACCES;
 	return error == -EAGAIN ? -ETIMEDOUT : error;
 }
@@ -35,10 +35,15 @@ static void round_done(struct postgresql_request *request, const struct postgres
 		return;
 	}
 	if (failure != NULL) {
-		log_event(EVENT_STORE_ERROR, log_string("role", "read"),
-			  log_string("state", failure->state), log_string("reason", failure->text));
+		if (!reader->has_failed)
+			log_event(EVENT_STORE_ERROR, log_string("role", "read"),
+				  log_string("state", failure->state),
+				  log_string("reason", failure->text));
 		round->request.failure.error = told_error(failure->error);
+		if (round->is_replaced)
+			postgresql_link_refuse(reader->link, failure->text);
 	}
+	reader->has_failed = failure != NULL;
 	os_loop_defer(round->store->loop, &reader->pump);
 	if (failure == NULL && round->is_short) {
 		DL_CONCAT(round->reads, reader->waiting);
@@ -176,9 +181,11 @@ static void ready(void *context, const struct postgresql_about *about)
 			 "its data are older than what was seen: version %llu, not %llu",
 			 (unsigned long long)about->version,
 			 (unsigned long long)store->base.version);
+		store->reader.is_older = true;
 		postgresql_link_refuse(store->reader.link, reason);
 		return;
 	}
+	store->reader.is_older = false;
 	postgresql_link_accept(store->reader.link);
 	postgresql_follow_start(store, about);
 }
@@ -187,6 +194,10 @@ static void ready(void *context, const struct postgresql_about *about)
 static void go_down(struct postgresql_store *store)
 {
 	store->base.is_up = false;
+	if (store->reader.is_older && store->base.is_known)
+		log_event(EVENT_STORE_HELD,
+			  log_string("reason", "an older copy of the data is in their place"),
+			  log_number("version", (int64_t)store->base.version));
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, false);
 	while (store->reader.waiting != NULL) {
@@ -228,7 +239,8 @@ static void on_connected(void *context)
 {
 	struct postgresql_store *store = context;
 
-	postgresql_setup_begin(&store->reader.setup, store->reader.link, store->base.version);
+	postgresql_setup_begin(&store->reader.setup, store->reader.link, store,
+			       store->base.version);
 }
 
 static void on_lost(void *context)

@@ -101,13 +101,29 @@ static struct postgresql_slot *find_slot(const struct postgresql_round *round,
 	return slot;
 }
 
+/* Tables that were dropped and made anew are found empty without an error. They are asked for
+ * last: what was read before is of the tables that were known if these are there still. */
+static void check_shape(struct postgresql_round *round, const PGresult *result)
+{
+	const struct postgresql_setup *setup = &round->store->reader.setup;
+
+	if (strcmp(postgresql_link_value(result, 0, 0), setup->shape) == 0)
+		return;
+	postgresql_link_doubt(&round->request, "its tables were replaced");
+	round->is_replaced = true;
+}
+
 static void get_result(struct postgresql_request *request, unsigned statement,
 		       const PGresult *result)
 {
 	struct postgresql_round *round = request->context;
 	enum directory_table table;
 
-	if (statement >= round->statement_count) {
+	if (statement == round->statement_count) {
+		check_shape(round, result);
+		return;
+	}
+	if (statement > round->statement_count) {
 		postgresql_link_doubt(request, "more answers than questions");
 		return;
 	}
@@ -173,6 +189,7 @@ void postgresql_round_send_gets(struct postgresql_round *round)
 	round->request.result = get_result;
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
 		send_table(round, table);
+	postgresql_link_execute(round->store->reader.link, POSTGRESQL_SHAPE_STATEMENT, NULL, 0);
 }
 
 /* ---- lists ---- */

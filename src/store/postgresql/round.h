@@ -47,7 +47,8 @@ struct postgresql_round {
 	struct postgresql_slot *slots[DIRECTORY_TABLES];
 	enum directory_table tables[POSTGRESQL_GETS_MAX]; /* of each statement */
 	unsigned statement_count;
-	bool is_short; /* a list that is not at its end: it is long, or has bad records */
+	bool is_replaced; /* the tables are others */
+	bool is_short;    /* a list that is not at its end: it is long, or has bad records */
 	/* missed */
 	struct directory_key *keys;
 	uint64_t *versions;

@@ -24,8 +24,21 @@ static const char about_sql[] =
 	" current_setting('server_version_num')::integer >= 130000,"
 	" (SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database"
 	"  WHERE datname = current_database()),"
-	" current_setting('default_transaction_read_only') = 'on'";
-enum { ABOUT_STANDBY = 10, ABOUT_TABLES, ABOUT_NEW_ENOUGH, ABOUT_UTF8, ABOUT_READ_ONLY };
+	" current_setting('default_transaction_read_only') = 'on'," POSTGRESQL_SHAPE ","
+	" (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY (tables)) >= 41"
+	"  OR EXISTS (SELECT FROM pg_class WHERE oid = ANY (tables) AND relkind <> 'r')"
+	" FROM (SELECT ARRAY[to_regclass('domain'), to_regclass('address'), to_regclass('target'),"
+	"  to_regclass('member'), to_regclass('\"user\"'), to_regclass('password'),"
+	"  to_regclass('server')]::oid[] AS tables) AS ours";
+enum {
+	ABOUT_STANDBY = 10,
+	ABOUT_TABLES,
+	ABOUT_NEW_ENOUGH,
+	ABOUT_UTF8,
+	ABOUT_READ_ONLY,
+	ABOUT_SHAPE,
+	ABOUT_COMPLETE, /* a restore makes the triggers last, when all rows are there */
+};
 
 static const char version_sql[] =
 	"SELECT identity, schema, version,"
@@ -79,6 +92,17 @@ static void on_version(struct postgresql_request *request, unsigned statement,
 
 static void migrate(struct postgresql_setup *setup);
 
+/* Somebody may be restoring them; nothing is put in their place unless it is meant. */
+static void miss(struct postgresql_setup *setup, const char *reason)
+{
+	if (!setup->was_missed)
+		log_event(EVENT_STORE_HELD,
+			  log_string("database", postgresql_link_label(setup->link)),
+			  log_string("reason", reason));
+	setup->was_missed = true;
+	postgresql_link_refuse(setup->link, reason);
+}
+
 static void version_done(struct postgresql_request *request,
 			 const struct postgresql_failure *failure)
 {
@@ -92,10 +116,14 @@ static void version_done(struct postgresql_request *request,
 		migrate(setup);
 	else if (failure != NULL)
 		refuse(setup, failure, "the tables cannot be used");
+	else if (setup->about.identity[0] == '\0' && setup->must_find)
+		miss(setup, "directory_data has no row");
 	else if (setup->about.identity[0] == '\0')
 		postgresql_link_refuse(setup->link, "directory_data has no row");
-	else
+	else {
+		setup->was_missed = false;
 		setup->ready(setup->context, &setup->about);
+	}
 }
 
 static void prepare_all(struct postgresql_setup *setup)
@@ -129,6 +157,9 @@ static void ask_version(struct postgresql_setup *setup)
 		.result = on_version, .done = version_done, .context = setup};
 	postgresql_link_query(setup->link, version_sql, &parameter, 1);
 	prepare_all(setup);
+	if (!setup->may_change)
+		postgresql_link_prepare(setup->link, STR(POSTGRESQL_SHAPE_STATEMENT),
+					STR("SELECT " POSTGRESQL_SHAPE));
 	postgresql_link_end(setup->link, &setup->request);
 }
 
@@ -191,6 +222,8 @@ static void on_about(struct postgresql_request *request, unsigned statement, con
 	}
 	setup->about.is_standby = is_true(result, ABOUT_STANDBY);
 	setup->has_tables = is_true(result, ABOUT_TABLES);
+	setup->is_complete = is_true(result, ABOUT_COMPLETE);
+	copy_at(result, ABOUT_SHAPE, setup->shape, sizeof setup->shape);
 }
 
 static void about_done(struct postgresql_request *request, const struct postgresql_failure *failure)
@@ -201,6 +234,10 @@ static void about_done(struct postgresql_request *request, const struct postgres
 		refuse(setup, failure, "");
 	else if (setup->may_change && setup->about.is_standby)
 		postgresql_link_refuse(setup->link, NULL);
+	else if (!setup->has_tables && setup->must_find)
+		miss(setup, "its tables are gone");
+	else if (setup->has_tables && setup->must_find && !setup->is_complete)
+		miss(setup, "its tables lack triggers: they are being restored");
 	else if (!setup->has_tables)
 		migrate(setup);
 	else
@@ -208,8 +245,9 @@ static void about_done(struct postgresql_request *request, const struct postgres
 }
 
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
-			    uint64_t seen)
+			    const struct postgresql_store *store, uint64_t seen)
 {
+	setup->must_find = store->base.is_known;
 	setup->link = link;
 	setup->seen = seen;
 	setup->schema = 0;

@@ -222,6 +222,12 @@ void sqlite_commit(void *context)
 
 	if (calls == NULL)
 		return;
+	if (sqlite_file_leave(store) || store->database == NULL) {
+		store->waiting = NULL;
+		store->retry_until_us = 0;
+		answer(calls, -EBUSY);
+		return;
+	}
 	sqlite_end_reading(store);
 	error = sqlite_begin_write(store);
 	if ((error & 0xff) == SQLITE_BUSY && must_wait(store))
@@ -238,7 +244,10 @@ void sqlite_commit(void *context)
 			failure = -EIO;
 		sqlite_roll_back(store);
 	} else {
+		store->has_failed_change = false;
 		sqlite_follow(store);
+		if (sqlite_file_leave(store)) /* it is in a file that has lost its name */
+			failure = -EIO;
 	}
 	answer(calls, failure);
 }

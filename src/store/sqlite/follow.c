@@ -68,7 +68,7 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 	size_t count = 0;
 	int error = SQLITE_OK;
 
-	if (version > base->version || base->version - version > limit) {
+	if (store->database == NULL || version > base->version || base->version - version > limit) {
 		missed(context, -ESTALE, NULL, NULL, 0);
 		sqlite_give_arena(store, arena);
 		return;
@@ -218,10 +218,15 @@ void sqlite_poll(void *context)
 {
 	struct sqlite_store *store = context;
 
-	sqlite_end_reading(store);
 	store->told_count = 0;
-	sqlite_notice(store);
-	prune(store);
+	(void)sqlite_file_leave(store);
+	if (store->database == NULL) {
+		sqlite_file_return(store);
+	} else {
+		sqlite_end_reading(store);
+		sqlite_notice(store);
+		prune(store);
+	}
 	os_timer_start(store->poll, POLL_US);
 }
 

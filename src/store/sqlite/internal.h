@@ -36,6 +36,7 @@ enum data_statement {
 	DATA_OLDEST,
 	DATA_PRUNE,
 	DATA_LIST_MEMBERS, /* of one list */
+	DATA_COUNT,        /* domains and addresses */
 	DATA_STATEMENTS,
 };
 
@@ -51,11 +52,18 @@ extern const struct sqlite_table sqlite_tables[DIRECTORY_TABLES];
 
 struct sqlite_change;
 
+struct sqlite_place {
+	uint64_t device, inode;
+};
+
 struct sqlite_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	char *path;
-	sqlite3 *database;
+	sqlite3 *database;                    /* NULL: the file is away */
+	bool is_followed;                     /* file.c */
+	struct sqlite_place place, log_place; /* of the file and its log, when they were open */
+	struct buffer away;                   /* why, as it was logged */
 	sqlite3_stmt *rows[DIRECTORY_TABLES][ROW_STATEMENTS];
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
@@ -63,7 +71,8 @@ struct sqlite_store {
 	uint64_t pruned_version; /* when the log was cut */
 	bool is_batch;           /* between begin and end */
 	bool is_reading;         /* in a transaction for that */
-	unsigned told_count;     /* errors and bad records that were logged since the last poll */
+	unsigned told_count;     /* bad records that were logged since the last poll */
+	bool has_failed_read, has_failed_change; /* that was logged, and none has succeeded since */
 	struct buffer scratch;
 	struct arena *spare;           /* for one answer at a time; others make their own */
 	struct os_task first;          /* tells the handler that we are up */
@@ -75,6 +84,25 @@ struct sqlite_store {
 
 /* schema.c: makes the schema where there is none, else checks whose it is. */
 MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
+
+/* sqlite.c: the file, which is made where that is allowed, and all that is prepared on it. 0; or as
+ * store_sqlite_open(), and then nothing is open. */
+MUST_CHECK int sqlite_open(struct sqlite_store *store, struct buffer *why);
+void sqlite_close(struct sqlite_store *store);
+
+/* file.c */
+
+/* Why there is no file to open that has data, or may be made. */
+MUST_CHECK int sqlite_file_check(const struct sqlite_store *store, struct buffer *why);
+/* It is open: remembers which it is. */
+void sqlite_file_opened(struct sqlite_store *store);
+/* Whether the open file has lost its name, or what was in it; then it is closed and the handler
+ * told. */
+bool sqlite_file_leave(struct sqlite_store *store);
+/* Logs, once, why the file cannot be opened. */
+void sqlite_file_away(struct sqlite_store *store, const struct buffer *why);
+/* Opens what is at the path now, if anything is. */
+void sqlite_file_return(struct sqlite_store *store);
 
 /* table.c */
 
@@ -108,6 +136,7 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 		 struct str after, size_t limit, directory_listed *listed, void *context);
 void sqlite_begin(struct directory_store *base);
 void sqlite_end(struct directory_store *base);
+void sqlite_count(struct directory_store *base, directory_counted *counted, void *context);
 /* Ends the transaction of reading, which begins again where it is needed. */
 void sqlite_end_reading(struct sqlite_store *store);
 /* For one answer. */

@@ -2,6 +2,7 @@
 /* Reading: many questions from one state of the file, and lists page by page. */
 #include "directory/record/key.h"
 #include "store/sqlite/internal.h"
+#include <errno.h>
 #include <string.h>
 
 struct arena *sqlite_take_arena(struct sqlite_store *store)
@@ -50,7 +51,7 @@ static int begin_reading(struct sqlite_store *store)
 {
 	int error;
 
-	if (!store->is_batch || store->is_reading)
+	if (!store->is_batch || store->is_reading || store->database == NULL)
 		return SQLITE_OK;
 	error = sqlite_run(store->data[DATA_BEGIN]);
 	store->is_reading = error == SQLITE_OK;
@@ -77,16 +78,25 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 		directory_got *got, void *context)
 {
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
-	struct arena *arena = sqlite_take_arena(store);
-	const struct directory_record **records = arena_alloc(arena, count * sizeof(void *));
-	int error = begin_reading(store);
+	const struct directory_record **records;
+	struct arena *arena;
+	int error;
 
+	if (store->database == NULL) {
+		got(context, -ENOTCONN, NULL, base->version);
+		return;
+	}
+	arena = sqlite_take_arena(store);
+	records = arena_alloc(arena, count * sizeof(void *));
+	error = begin_reading(store);
 	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
 		error = get_one(store, &keys[i], arena, &records[i]);
-	if (error != SQLITE_OK)
+	if (error != SQLITE_OK) {
 		got(context, sqlite_failed(store, error, "get"), NULL, base->version);
-	else
+	} else {
+		store->has_failed_read = false;
 		got(context, 0, records, base->version);
+	}
 	sqlite_give_arena(store, arena);
 }
 
@@ -201,7 +211,7 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 	struct page page = {.records = arena_alloc(arena, limit * sizeof *page.records)};
 	struct str from = after.length > 0 ? after_of(arena, after) : prefix;
 	int error = begin_reading(store);
-	size_t wanted = limit;
+	size_t wanted = store->database != NULL ? limit : 0;
 
 	if (is_less(from, prefix))
 		from = prefix;
@@ -214,9 +224,30 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 		from = after_of(arena, page.last);
 		wanted = limit - page.count;
 	}
-	if (error != SQLITE_OK)
+	if (store->database == NULL)
+		listed(context, -ENOTCONN, NULL, 0, base->version);
+	else if (error != SQLITE_OK)
 		listed(context, sqlite_failed(store, error, "list"), NULL, 0, base->version);
 	else
 		listed(context, 0, page.records, page.count, base->version);
 	sqlite_give_arena(store, arena);
+}
+
+void sqlite_count(struct directory_store *base, directory_counted *counted, void *context)
+{
+	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
+	sqlite3_stmt *statement = store->data[DATA_COUNT];
+	uint64_t count = 0;
+	int error;
+
+	if (store->database == NULL) {
+		counted(context, -ENOTCONN, 0);
+		return;
+	}
+	error = sqlite3_step(statement);
+
+	if (error == SQLITE_ROW)
+		count = (uint64_t)sqlite3_column_int64(statement, 0);
+	(void)sqlite3_reset(statement);
+	counted(context, error == SQLITE_ROW ? 0 : sqlite_failed(store, error, "count"), count);
 }

@@ -105,7 +105,48 @@ static void on_first_turn(void *context)
 	struct sqlite_store *store = context;
 
 	if (store->base.handler != NULL)
-		store->base.handler->state(store->base.context, true);
+		store->base.handler->state(store->base.context, store->base.is_up);
+}
+
+void sqlite_close(struct sqlite_store *store)
+{
+	for (int table = 0; table < DIRECTORY_TABLES; table++) {
+		for (int i = 0; i < ROW_STATEMENTS; i++) {
+			(void)sqlite3_finalize(store->rows[table][i]);
+			store->rows[table][i] = NULL;
+		}
+	}
+	for (int i = 0; i < DATA_STATEMENTS; i++) {
+		(void)sqlite3_finalize(store->data[i]);
+		store->data[i] = NULL;
+	}
+	(void)sqlite3_close(store->database);
+	store->database = NULL;
+	store->is_reading = false;
+}
+
+int sqlite_open(struct sqlite_store *store, struct buffer *why)
+{
+	int error = sqlite_file_check(store, why);
+
+	if (error == 0 && !store->base.is_known) {
+		error = make_file(store->path);
+		if (error < 0)
+			buffer_append_format(why, "%s: %s", store->path, strerror(-error));
+	}
+	if (error == 0)
+		error = open_database(store, why);
+	if (error == 0)
+		error = sqlite_schema_prepare(store, why);
+	if (error == 0)
+		error = set_up(store, why);
+	if (error == 0)
+		error = prepare(store, why);
+	if (error < 0)
+		sqlite_close(store);
+	else
+		sqlite_file_opened(store);
+	return error;
 }
 
 static void sqlite_free(struct directory_store *base)
@@ -121,14 +162,10 @@ static void sqlite_free(struct directory_store *base)
 	os_task_cancel(store->loop, &store->commit);
 	os_timer_free(store->poll);
 	os_timer_free(store->retry);
-	for (int table = 0; table < DIRECTORY_TABLES; table++)
-		for (int i = 0; i < ROW_STATEMENTS; i++)
-			(void)sqlite3_finalize(store->rows[table][i]);
-	for (int i = 0; i < DATA_STATEMENTS; i++)
-		(void)sqlite3_finalize(store->data[i]);
-	(void)sqlite3_close(store->database);
+	sqlite_close(store);
 	arena_free(store->spare);
 	buffer_clear(&store->scratch);
+	buffer_clear(&store->away);
 	free(store->path);
 	free(store);
 }
@@ -143,9 +180,13 @@ static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
 		.begin = sqlite_begin,
 		.end = sqlite_end,
 		.free = sqlite_free,
+		.count = sqlite_count,
 	};
 	struct sqlite_store *store = memory_alloc_zero(1, sizeof *store);
 
+	/* counting its memory would cost a lock at each allocation; where SQLite is in use
+	 * already this changes nothing */
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store->base.operations = &operations;
 	store->base.fresh_us = INT64_MAX;
 	store->base.is_up = true;
@@ -158,33 +199,44 @@ static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
 	return store;
 }
 
+static void begin(struct sqlite_store *store)
+{
+	sqlite_poll(store);
+	os_loop_defer(store->loop, &store->first);
+}
+
 int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_store **store_out,
 		      struct buffer *why)
 {
-	struct sqlite_store *store;
-	int error = make_file(path);
+	struct sqlite_store *store = store_new(loop, path);
+	int error = sqlite_open(store, why);
 
-	if (error < 0) {
-		buffer_append_format(why, "%s: %s", path, strerror(-error));
-		return error;
-	}
-	/* counting its memory would cost a lock at each allocation; where SQLite is in use
-	 * already this changes nothing */
-	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	store = store_new(loop, path);
-	error = open_database(store, why);
-	if (error == 0)
-		error = sqlite_schema_prepare(store, why);
-	if (error == 0)
-		error = set_up(store, why);
-	if (error == 0)
-		error = prepare(store, why);
 	if (error < 0) {
 		sqlite_free(&store->base);
 		return error;
 	}
-	sqlite_poll(store);
-	os_loop_defer(loop, &store->first);
+	begin(store);
+	*store_out = &store->base;
+	return 0;
+}
+
+int store_sqlite_open_followed(struct os_loop *loop, const char *path, bool is_known,
+			       struct directory_store **store_out, struct buffer *why)
+{
+	struct sqlite_store *store = store_new(loop, path);
+	int error;
+
+	store->is_followed = true;
+	store->base.is_known = is_known;
+	error = sqlite_open(store, why);
+	if (error < 0 && is_known) {
+		sqlite_file_away(store, why);
+		store->base.is_up = false;
+	} else if (error < 0) {
+		sqlite_free(&store->base);
+		return error;
+	}
+	begin(store);
 	*store_out = &store->base;
 	return 0;
 }

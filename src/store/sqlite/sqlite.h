@@ -27,6 +27,13 @@
 MUST_CHECK int store_sqlite_open(struct os_loop *loop, const char *path,
 				 struct directory_store **store_out, struct buffer *why);
 
+/* The same of a file that is the directory's only one. What becomes of the file at PATH is
+ * followed: while it is gone or empty, or while another one in its place cannot be opened, the
+ * store is down (store_held), and nothing is put into a file that has lost its name. IS_KNOWN: data
+ * were seen there; then no file is made, until accept(). */
+MUST_CHECK int store_sqlite_open_followed(struct os_loop *loop, const char *path, bool is_known,
+					  struct directory_store **store_out, struct buffer *why);
+
 /* Looks at once for what others have changed, and tells of it: for who writes the file
  * in another thread of this process. */
 void store_sqlite_follow(struct directory_store *store);

@@ -91,6 +91,7 @@ static const char *const DATA[DATA_STATEMENTS] = {
 		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
 	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
 			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
+	[DATA_COUNT] = "SELECT (SELECT count(*) FROM domain) + (SELECT count(*) FROM address)",
 };
 
 static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **statement)
@@ -139,10 +140,14 @@ int sqlite_errno(const struct sqlite_store *store, int error)
 
 int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
 {
-	if (store->told_count++ < TOLD_MAX)
+	bool *has_failed = strcmp(operation, "change") == 0 ? &store->has_failed_change
+							    : &store->has_failed_read;
+
+	if (!*has_failed)
 		log_event(EVENT_STORE_ERROR, log_string("operation", operation),
 			  log_string("path", store->path),
 			  log_string("error", sqlite3_errmsg(store->database)));
+	*has_failed = true;
 	return sqlite_errno(store, error);
 }
 

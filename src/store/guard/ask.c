@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: ISC
+/* What is asked of a guarded store: handed on, or not answered while it is held. */
+#include "base/panic.h"
+#include "store/guard/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+
+struct guard_get {
+	struct guard *guard;
+	directory_got *got;
+	void *context;
+	size_t count;
+	struct guard_get *next; /* of the unused ones */
+};
+
+struct guard_change {
+	struct guard *guard;
+	directory_changed *changed;
+	void *context;
+	size_t count;
+	bool is_removal[]; /* of a domain or an address */
+};
+
+void guard_answered(struct guard *guard)
+{
+	guard->under_way--;
+	if (guard->is_freed && guard->under_way == 0)
+		guard_free_now(guard);
+}
+
+static struct guard *of(struct directory_store *base)
+{
+	return CONTAINER_OF(base, struct guard, base);
+}
+
+static bool lacks_one(const struct directory_record *const *records, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (records[i] == NULL)
+			return true;
+	return false;
+}
+
+static void got(void *context, int error, const struct directory_record *const *records,
+		uint64_t version)
+{
+	struct guard_get *get = context;
+	struct guard *guard = get->guard;
+
+	guard_mirror(guard);
+	/* it may have been asked before it was held */
+	if (error == 0 &&
+	    (guard->is_held || (!guard_is_certain(guard) && lacks_one(records, get->count))))
+		error = -ENOTCONN;
+	get->got(get->context, error, error == 0 ? records : NULL, version);
+	guard->base.until_us = 0;
+	get->next = guard->unused;
+	guard->unused = get;
+	guard_answered(guard);
+}
+
+static void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
+		      directory_got *answered, void *context)
+{
+	struct guard *guard = of(base);
+	struct guard_get *get = guard->unused;
+
+	if (guard->is_held) {
+		answered(context, -ENOTCONN, NULL, base->version);
+		return;
+	}
+	if (get != NULL)
+		guard->unused = get->next;
+	else
+		get = memory_alloc(sizeof *get);
+	*get = (struct guard_get){guard, answered, context, count, NULL};
+	guard->under_way++;
+	guard->inner->operations->get(guard->inner, keys, count, got, get);
+}
+
+/* What a list lacks nobody is refused for; but an export of a ghost is none. */
+static void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
+		       struct str after, size_t limit, directory_listed *listed, void *context)
+{
+	struct guard *guard = of(base);
+
+	if (guard->is_held)
+		listed(context, -ENOTCONN, NULL, 0, base->version);
+	else
+		guard->inner->operations->list(guard->inner, table, prefix, after, limit, listed,
+					       context);
+}
+
+static void changed(void *context, int error, const bool *existed, uint64_t version)
+{
+	struct guard_change *change = context;
+	struct guard *guard = change->guard;
+
+	for (size_t i = 0; i < change->count; i++) {
+		guard->removing -= change->is_removal[i];
+		guard->removed += error == 0 && change->is_removal[i] && existed[i];
+	}
+	change->changed(change->context, error, existed, version);
+	free(change);
+	guard_answered(guard);
+}
+
+static bool is_counted(enum directory_table table)
+{
+	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
+}
+
+static void guard_change(struct directory_store *base, const struct directory_change *changes,
+			 size_t count, directory_changed *answered, void *context)
+{
+	struct guard *guard = of(base);
+	struct guard_change *change;
+
+	if (guard->is_held) {
+		answered(context, -EBUSY, NULL, base->version);
+		return;
+	}
+	change = memory_alloc(sizeof *change + count * sizeof change->is_removal[0]);
+	change->guard = guard;
+	change->changed = answered;
+	change->context = context;
+	change->count = count;
+	for (size_t i = 0; i < count; i++) {
+		change->is_removal[i] =
+			changes[i].is_removal && is_counted(changes[i].record.key.table);
+		guard->removing += change->is_removal[i];
+	}
+	guard->under_way++;
+	guard->inner->operations->change(guard->inner, changes, count, changed, change);
+}
+
+static void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
+			 directory_missed *missed, void *context)
+{
+	struct guard *guard = of(base);
+
+	if (guard->is_held)
+		missed(context, -ESTALE, NULL, NULL, 0);
+	else
+		guard->inner->operations->missed(guard->inner, version, limit, missed, context);
+}
+
+static void guard_begin(struct directory_store *base)
+{
+	struct directory_store *inner = of(base)->inner;
+
+	if (inner->operations->begin != NULL)
+		inner->operations->begin(inner);
+}
+
+static void guard_end(struct directory_store *base)
+{
+	struct directory_store *inner = of(base)->inner;
+
+	if (inner->operations->end != NULL)
+		inner->operations->end(inner);
+}
+
+const struct directory_store_operations guard_operations = {
+	.get = guard_get,
+	.list = guard_list,
+	.change = guard_change,
+	.missed = guard_missed,
+	.begin = guard_begin,
+	.end = guard_end,
+	.free = guard_free,
+	.accept = guard_accept,
+};
+
+void guard_free_now(struct guard *guard)
+{
+	while (guard->unused != NULL) {
+		struct guard_get *get = guard->unused;
+
+		guard->unused = get->next;
+		free(get);
+	}
+	free(guard->place);
+	free(guard);
+}

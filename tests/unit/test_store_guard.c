@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: ISC
+/* A store that is held while it has not the data that were seen. */
+#include "memory_store.h"
+#include "os/file.h"
+#include "store/guard/guard.h"
+#include "test.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scene {
+	struct os_loop *loop;
+	struct memory_store *inner;
+	struct directory_store *store;
+	FILE *memory;
+	char answer[40];
+};
+
+static void begin(struct scene *scene)
+{
+	*scene = (struct scene){.loop = os_loop_new(), .memory = tmpfile()};
+	assert_non_null(scene->memory);
+}
+
+static void start(struct scene *scene, struct memory_store *inner)
+{
+	scene->inner = inner;
+	scene->store =
+		store_guard_new(scene->loop, &inner->base, fileno(scene->memory), "/data/file");
+}
+
+static void fill(struct scene *scene)
+{
+	memory_store_put(scene->inner, "domain d.test|kind local|service maildir");
+	memory_store_put(scene->inner, "address ann@d.test|kind mailbox");
+	memory_store_put(scene->inner, "address bob@d.test|kind mailbox");
+}
+
+static void stop(struct scene *scene)
+{
+	scene->store->operations->free(scene->store);
+}
+
+static void end(struct scene *scene)
+{
+	stop(scene);
+	os_loop_free(scene->loop);
+	fclose(scene->memory);
+}
+
+static void got(void *context, int error, const struct directory_record *const *records,
+		uint64_t version)
+{
+	struct scene *scene = context;
+
+	(void)version;
+	snprintf(scene->answer, sizeof scene->answer, "%s",
+		 error == -ENOTCONN   ? "later"
+		 : error != 0         ? "error"
+		 : records[0] == NULL ? "none"
+				      : "val");
+}
+
+static void changed(void *context, int error, const bool *existed, uint64_t version)
+{
+	struct scene *scene = context;
+
+	(void)existed;
+	(void)version;
+	snprintf(scene->answer, sizeof scene->answer, "%s",
+		 error == 0        ? "ok"
+		 : error == -EBUSY ? "held"
+				   : "error");
+}
+
+static const char *get(struct scene *scene, const char *address)
+{
+	struct directory_key key = {DIRECTORY_ADDRESS, str_from(address)};
+
+	strcpy(scene->answer, "nothing");
+	scene->store->operations->get(scene->store, &key, 1, got, scene);
+	return scene->answer;
+}
+
+static const char *removed(struct scene *scene, const char *address)
+{
+	struct directory_change change = {true, {{DIRECTORY_ADDRESS, str_from(address)}, NULL, 0}};
+
+	scene->store->operations->change(scene->store, &change, 1, changed, scene);
+	return scene->answer;
+}
+
+static void assert_held(struct scene *scene)
+{
+	assert_false(scene->store->is_up);
+	assert_string_equal(get(scene, "ann@d.test"), "later");
+	assert_string_equal(removed(scene, "ann@d.test"), "held");
+}
+
+static void other_data_are_held_until_they_are_accepted(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	assert_string_equal(get(&scene, "ann@d.test"), "none"); /* a fresh one */
+	fill(&scene);
+	memory_store_replace(scene.inner, "memory-2");
+	assert_held(&scene);
+	memory_store_put(scene.inner, "address carl@d.test|kind mailbox");
+	assert_held(&scene);
+	scene.store->operations->accept(scene.store);
+	assert_true(scene.store->is_up);
+	assert_string_equal(get(&scene, "ann@d.test"), "none");
+	assert_string_equal(get(&scene, "carl@d.test"), "val");
+	assert_string_equal(scene.store->identity, "memory-2.1");
+	end(&scene);
+}
+
+static void they_are_held_after_a_restart(void **state)
+{
+	struct scene scene;
+	struct memory_store *other = memory_store_new(NULL);
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	stop(&scene);
+	snprintf(other->base.identity, sizeof other->base.identity, "memory-2");
+	scene.inner = other;
+	fill(&scene);
+	fill(&scene);
+	start(&scene, other); /* with as many, and of a later version */
+	assert_held(&scene);
+	stop(&scene);
+	scene.inner = memory_store_new(NULL);
+	fill(&scene);
+	scene.inner->base.version = 2; /* of the same identity, with as many */
+	start(&scene, scene.inner);
+	assert_held(&scene);
+	memory_store_put(scene.inner, "address bob@d.test|kind mailbox");
+	assert_string_equal(get(&scene, "ann@d.test"), "val");
+	end(&scene);
+}
+
+static void what_vanishes_is_held_and_what_is_removed_here_is_not(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	assert_string_equal(removed(&scene, "ann@d.test"), "ok");
+	assert_string_equal(removed(&scene, "bob@d.test"), "ok");
+	assert_string_equal(get(&scene, "ann@d.test"), "none");
+	fill(&scene);
+	memory_store_remove(scene.inner, "address ann@d.test");
+	assert_string_equal(get(&scene, "ann@d.test"), "none");
+	memory_store_remove(scene.inner, "address bob@d.test");
+	assert_held(&scene);
+	memory_store_put(scene.inner, "address bob@d.test|kind mailbox");
+	assert_string_equal(get(&scene, "bob@d.test"), "val");
+	end(&scene);
+}
+
+static void nothing_is_denied_while_it_is_counted(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	scene.inner->is_late = true;
+	memory_store_remove(scene.inner, "address ann@d.test");
+	memory_store_put(scene.inner, "address ann@d.test|kind mailbox"); /* two changes of three */
+	strcpy(scene.answer, "nothing");
+	(void)get(&scene, "none@d.test");
+	scene.inner->is_late = false;
+	assert_string_equal(get(&scene, "none@d.test"), "later");
+	assert_string_equal(get(&scene, "bob@d.test"), "val");
+	(void)memory_store_answer_all(scene.inner);
+	assert_string_equal(get(&scene, "none@d.test"), "none");
+	end(&scene);
+}
+
+static void hear_state(void *context, bool is_up)
+{
+	struct scene *scene = context;
+
+	snprintf(scene->answer, sizeof scene->answer, "%s", is_up ? "up" : "down");
+}
+
+static void what_was_settled_before_is_told(void **state)
+{
+	static const struct directory_store_handler handler = {.state = hear_state};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	scene.store->handler = &handler;
+	scene.store->context = &scene;
+	memory_store_set_up(scene.inner, true); /* the first that it says */
+	assert_string_equal(scene.answer, "up");
+	end(&scene);
+}
+
+static void another_place_is_another_store(void **state)
+{
+	struct scene scene;
+	struct store_guard_memory seen;
+
+	(void)state;
+	begin(&scene);
+	start(&scene, memory_store_new(NULL));
+	fill(&scene);
+	store_guard_read(fileno(scene.memory), "/data/file", &seen);
+	assert_int_equal(seen.count, 3);
+	assert_string_equal(seen.identity, "memory-1");
+	store_guard_read(fileno(scene.memory), "/data/other", &seen);
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(os_file_write(fileno(scene.memory), "9", 1, 8), 0);
+	store_guard_read(fileno(scene.memory), "/data/file", &seen);
+	assert_int_equal(seen.count, 0);
+	end(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_data_are_held_until_they_are_accepted),
+		cmocka_unit_test(they_are_held_after_a_restart),
+		cmocka_unit_test(what_vanishes_is_held_and_what_is_removed_here_is_not),
+		cmocka_unit_test(nothing_is_denied_while_it_is_counted),
+		cmocka_unit_test(what_was_settled_before_is_told),
+		cmocka_unit_test(another_place_is_another_store),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
