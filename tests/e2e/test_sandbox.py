@@ -22,7 +22,7 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe", "list",
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe", "list",
             "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
