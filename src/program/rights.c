@@ -82,7 +82,7 @@ static const struct rights table[] = {
 	 0,
 	 {"names"},
 	 {"smtpd"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_CONFINED,
+	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{0}}},
 	{"remote",
 	 "process",

@@ -145,10 +145,12 @@ def test_names_are_switched_off_and_on(node, names):
     assert not mx.pids("names")
     assert "name" not in send(mx, "192.0.2.7") and not names.asked
     mx.settings = settings(names)
+    mx.write_configuration()
     mx.reload()
     wait_until(lambda: mx.pids("names"), "it runs")
     wait_until(lambda: send(mx, "192.0.2.7").get("name") == "mx.example.test", "a name is said")
     mx.settings = settings(names, "client_names = no\n")
+    mx.write_configuration()
     mx.reload()
     wait_until(lambda: not mx.pids("names"), "it has ended")
     assert "name" not in send(mx, "192.0.2.7")
