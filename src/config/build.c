@@ -150,7 +150,7 @@ static void set_process(struct config *config, const struct config_tree_section 
 		i++;
 	if (i == CONFIG_PROCESSES) {
 		report_title(section, "no such process",
-			     "smtpd, resolve, remote, lmtp, local, pipe, list, directory",
+			     "smtpd, names, resolve, remote, lmtp, local, pipe, list, directory",
 			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
@@ -165,8 +165,9 @@ static void set_process(struct config *config, const struct config_tree_section 
 static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
-	static const char *const names[CONFIG_PROCESSES] = {
-		"smtpd", "resolve", "remote", "lmtp", "local", "pipe", "list", "directory"};
+	static const char *const names[CONFIG_PROCESSES] = {"smtpd",  "names", "resolve",
+							    "remote", "lmtp",  "local",
+							    "pipe",   "list",  "directory"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)

@@ -160,7 +160,7 @@ struct config_directory { /* directory { ... } */
 	int64_t negative_ttl_us; /* of what does not exist */
 };
 
-enum { CONFIG_PROCESSES = 8 };
+enum { CONFIG_PROCESSES = 9 };
 
 struct config {
 	struct arena *arena; /* owns everything here */
@@ -200,6 +200,7 @@ struct config {
 	int64_t delaynotice_us;     /* 0: only for those who ask */
 	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
 	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
+	bool client_names;          /* are asked of the DNS */
 	const char *dns_server;     /* "" : the system's; otherwise ADDRESS@PORT for all queries */
 	const char *log_level;
 	enum config_log_format log_format;

@@ -25,7 +25,7 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
-		 "One of the processes smtpd, resolve, remote, lmtp, local, pipe, "
+		 "One of the processes smtpd, names, resolve, remote, lmtp, local, pipe, "
 		 "list and directory. Those that have the queue, queue and send, run as "
 		 "setting user says.",
 		 sizeof(struct config_process)},

@@ -43,6 +43,12 @@ const struct config_setting config_schema_root[] = {
 			"otherwise. See also section process.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
 		MEANING("The name server for all queries; empty: the system's.")),
+	SETTING(ROOT, "client_names", boolean, AT(config, client_names), INITIAL("yes"),
+		MEANING("Whether the DNS is asked what clients are called: the name of a client's "
+			"address, when that name leads back to the address. It is in Received "
+			"and in the log. Clients of this machine are not asked about. A message "
+			"waits for a name two seconds at most, and not at all while the name "
+			"servers are slow.")),
 	SETTING(ROOT, "log_level", log_level, AT(config, log_level), INITIAL("info"),
 		MEANING("The least important events that are logged.")),
 	SETTING(ROOT, "log_format", word, AT(config, log_format), INITIAL("logfmt"),

@@ -5,31 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_host_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-/* Takes one label off *DATA, to the end of HOST. */
-static bool take_label(struct str *data, char host[DNS_NAME_SIZE])
-{
-	size_t used = strlen(host);
-	size_t length = (unsigned char)data->data[0];
-
-	if (length > 63 || length >= data->length || used + length + 2 > DNS_NAME_SIZE)
-		return false;
-	if (used > 0)
-		host[used++] = '.';
-	memcpy(host + used, data->data + 1, length);
-	host[used + length] = '\0';
-	str_lower(host + used, length);
-	for (size_t i = 0; i < length; i++)
-		if (!is_host_byte(host[used + i]))
-			return false;
-	*data = str_skip(*data, length + 1);
-	return true;
-}
-
 bool dns_mx_parse(struct str data, struct dns_mx *mx_out)
 {
 	struct dns_mx mx = {0};
@@ -37,11 +12,7 @@ bool dns_mx_parse(struct str data, struct dns_mx *mx_out)
 	if (data.length < 3)
 		return false;
 	mx.preference = (uint16_t)((unsigned char)data.data[0] << 8 | (unsigned char)data.data[1]);
-	data = str_skip(data, 2);
-	while (data.length > 0 && data.data[0] != '\0')
-		if (!take_label(&data, mx.host))
-			return false;
-	if (data.length != 1)
+	if (!dns_name_parse(str_skip(data, 2), mx.host))
 		return false;
 	*mx_out = mx;
 	return true;

@@ -6,12 +6,10 @@
 #define DNS_MX_H
 
 #include "base/attributes.h"
+#include "dns/name.h"
 #include "dns/resolver.h"
 
-enum {
-	DNS_NAME_SIZE = 256, /* a name as text, and a NUL */
-	DNS_MX_MAX = 100,    /* worse ones are left out */
-};
+enum { DNS_MX_MAX = 100 }; /* worse ones are left out */
 
 struct dns_mx {
 	uint16_t preference;

@@ -44,6 +44,8 @@ static const struct {
 	{"num-queries-per-thread:", "1024"},
 	{"use-syslog:", "no"},
 	{"target-fetch-policy:", "0 0 0 0 0"},
+	/* private networks have names where the name servers know them */
+	{"unblock-lan-zones:", "yes"},
 };
 
 /* ERROR is libunbound's; what it says less exactly than the system did. */
@@ -148,6 +150,8 @@ static struct dns_answer read_result(const struct ub_result *result)
 		answer.status = DNS_FAILED;
 		answer.reason = "refused or malformed";
 	}
+	if (answer.status != DNS_FAILED && result->ttl > 0)
+		answer.ttl = (uint32_t)result->ttl;
 	return answer;
 }
 

@@ -15,7 +15,7 @@
 struct dns_resolver;
 struct dns_query;
 
-enum dns_type { DNS_TYPE_A = 1, DNS_TYPE_MX = 15, DNS_TYPE_AAAA = 28 };
+enum dns_type { DNS_TYPE_A = 1, DNS_TYPE_PTR = 12, DNS_TYPE_MX = 15, DNS_TYPE_AAAA = 28 };
 
 enum dns_status {
 	DNS_FOUND,
@@ -30,6 +30,7 @@ struct dns_answer {
 	char *const *data;  /* rdata; a CNAME was followed */
 	const int *lengths; /* of each rdata */
 	size_t count;
+	uint32_t ttl; /* seconds; of DNS_FAILED 0 */
 };
 
 /* SERVER is "ADDRESS@PORT", which is asked everything, or "" for those that

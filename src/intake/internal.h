@@ -41,6 +41,8 @@ struct intake_session {
 	struct os_timer *timer;
 	struct buffer kept;                 /* read, but not consumed yet */
 	struct directory_request recipient; /* while the directory is asked for one */
+	struct names_request name_request;  /* while it is asked for */
+	char *name;                         /* of the client; NULL: none is known */
 	struct queue_client_message message;
 	struct mail_id id;            /* of that message */
 	int64_t message_began_us;     /* monotonic: when it got its number */
@@ -55,6 +57,7 @@ struct intake_session {
 	int socket;
 	bool may_relay;
 	bool is_asking;  /* a question is with somebody else */
+	bool is_unnamed; /* and it is the client's name that OPEN waits for */
 	bool is_blocked; /* the socket takes no more */
 	bool is_pumping;
 	bool is_receiving; /* a message */
@@ -72,6 +75,8 @@ void intake_session_was_useful(struct intake_session *session);
 
 /* question.c */
 void intake_question_init(struct intake_session *session);
+/* Asks for the name of the client, at ADDRESS. */
+void intake_question_ask_name(struct intake_session *session, const struct in6_addr *address);
 /* The session ends: nobody waits for an answer, and its message is given up. */
 void intake_question_cancel(struct intake_session *session);
 /* Asks whoever knows; the answer comes perhaps at once. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Who answers the engine's questions, and where the message goes: directory and queue. */
+#include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -25,6 +26,47 @@ static const int64_t MESSAGE_US = DAY_US;
 static bool is_too_late(const struct intake_session *session)
 {
 	return os_clock_monotonic_us() - session->message_began_us > MESSAGE_US;
+}
+
+static void open_message(struct intake_session *session)
+{
+	session->is_asking = true;
+	queue_client_open(session->intake->queue, &session->message);
+}
+
+/* The message's trace says the name: a message begins when it is known, or when it took too
+ * long (names/client.h). */
+static void on_name_known(void *context, const char *name, bool is_temporary)
+{
+	struct intake_session *session = context;
+
+	(void)is_temporary;
+	if (*name != '\0') {
+		session->name = memory_copy_string(name);
+		smtp_server_set_peer_name(session->server, session->name);
+	}
+	if (!session->is_unnamed)
+		return;
+	session->is_unnamed = false;
+	open_message(session);
+}
+
+void intake_question_ask_name(struct intake_session *session, const struct in6_addr *address)
+{
+	if (session->intake->names != NULL)
+		names_ask(session->intake->names, address, &session->name_request);
+}
+
+static void see_to_open(struct intake_session *session)
+{
+	const struct names *names = session->intake->names;
+
+	session->is_unnamed = names != NULL && names_request_is_open(&session->name_request) &&
+			      !names_are_slow(names);
+	if (session->is_unnamed)
+		session->is_asking = true;
+	else
+		open_message(session);
 }
 
 /* The directory has answered, perhaps at once. */
@@ -59,6 +101,7 @@ static void answer_open(struct intake_session *session, int result)
 
 static void log_accepted(struct intake_session *session, const struct smtp_question *commit)
 {
+	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = commit->envelope;
 
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(session->id),
@@ -67,7 +110,8 @@ static void log_accepted(struct intake_session *session, const struct smtp_quest
 		  log_str("from", envelope->sender),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
 		  log_number("size", (int64_t)envelope->size),
-		  log_str("message_id", commit->message_id));
+		  log_str("message_id", commit->message_id),
+		  session->name != NULL ? log_string("name", session->name) : none);
 }
 
 static void answer_commit(struct intake_session *session, int result)
@@ -130,8 +174,7 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 				 on_recipient_known, session, &session->recipient);
 		break;
 	case SMTP_QUESTION_OPEN:
-		session->is_asking = true;
-		queue_client_open(session->intake->queue, &session->message);
+		see_to_open(session);
 		break;
 	case SMTP_QUESTION_COMMIT:
 		if (is_too_late(session)) {
@@ -195,11 +238,13 @@ void intake_question_see_to_body(struct intake_session *session)
 void intake_question_cancel(struct intake_session *session)
 {
 	directory_request_cancel(&session->recipient);
+	names_request_cancel(&session->name_request);
 	queue_client_abandon(&session->message);
 }
 
 void intake_question_init(struct intake_session *session)
 {
+	session->name_request = (struct names_request){.done = on_name_known, .context = session};
 	session->message.done = on_queue_done;
 	session->message.context = session;
 }

@@ -31,6 +31,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 static void log_message(const struct intake_session *session, const struct smtp_refusal *refusal,
 			const char *text)
 {
+	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
 
 	log_event(EVENT_MESSAGE_REFUSED, log_string("client", session->address),
@@ -39,7 +40,8 @@ static void log_message(const struct intake_session *session, const struct smtp_
 		  log_string("text", text), log_str("from", envelope->sender),
 		  log_str("to", envelope->recipients[0].address),
 		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_str("message_id", refusal->message_id));
+		  log_str("message_id", refusal->message_id),
+		  session->name != NULL ? log_string("name", session->name) : none);
 }
 
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal)

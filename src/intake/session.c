@@ -48,6 +48,7 @@ static void session_free(struct intake_session *session)
 	log_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
+	free(session->name);
 	free(session);
 	intake->session_ended(intake->context);
 }
@@ -292,10 +293,19 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-static void greet(struct intake_session *session, bool has_spoken)
+/* Of this machine, or of its users. */
+static bool is_local(const struct in6_addr *mapped)
+{
+	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||
+	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
+}
+
+static void greet(struct intake_session *session, const struct in6_addr *mapped, bool has_spoken)
 {
 	char early;
 
+	if (!is_local(mapped))
+		intake_question_ask_name(session, mapped);
 	if (has_spoken || os_socket_read(session->socket, &early, 1) > 0)
 		smtp_server_early_talker(session->server);
 	else
@@ -324,7 +334,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
 	if (count_client(session, peer, &mapped))
-		greet(session, has_spoken);
+		greet(session, &mapped, has_spoken);
 	else
 		smtp_server_turn_away(session->server,
 				      "You have too many connections to this server");

@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "directory/lookup/lookup.h"
+#include "names/client.h"
 #include "os/loop.h"
 #include "os/socket.h"
 #include "queue/client.h"
@@ -19,6 +20,7 @@ struct intake {
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
 	struct directory *directory;
+	struct names *names;             /* NULL: clients have no names (setting client_names) */
 	struct intake_session *sessions; /* who did nothing useful for longest comes first */
 	struct intake_client *clients;   /* whose sessions are counted */
 	struct intake_proxy *proxies;    /* connections that are no session yet */

@@ -55,6 +55,7 @@ static const struct profile {
 	  {BASE_QUEUE, "lock/trigger", OS_SANDBOX_READ}}},
 	{"resolve", 0, {{0}}},
 	{"list", 0, {{0}}},
+	{"names", OS_SANDBOX_ACCEPT | OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}},
 	{"local",

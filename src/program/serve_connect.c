@@ -29,7 +29,7 @@ static const struct row {
 	const char *program;
 	const char *targets[TARGETS_MAX];
 } rows[] = {
-	{"smtpd", {"queue", "directory"}},
+	{"smtpd", {"queue", "directory", "names"}},
 	{"send", {"queue"}},
 	{"resolve", {"send", "directory"}},
 	{"list", {"send", "queue", "directory"}},

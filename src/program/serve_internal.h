@@ -67,7 +67,7 @@ struct program_user {
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
 
-enum { PROGRAMS = 11 };
+enum { PROGRAMS = 12 };
 
 struct supervisor {
 	struct os_loop *loop;

@@ -26,8 +26,8 @@ bool serve_process_wants(const struct process *process, const char *name)
 		return strcmp(name, "queue") == 0;
 	if (strcmp(process->program, "send") == 0)
 		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
-	if (strcmp(process->program, "launch") == 0)
-		return strcmp(name, "launch") == 0;
+	if (strcmp(process->program, "launch") == 0 || strcmp(process->program, "names") == 0)
+		return strcmp(name, process->program) == 0;
 	if (strcmp(process->program, "directory") == 0)
 		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
 	return false;
@@ -93,11 +93,14 @@ static bool has_programs(const struct config *config)
 	return false;
 }
 
-/* Those for the directory are there while it is, who starts programs while a service has one. */
+/* Those for the directory are there while it is, who starts programs while a service has one, who
+ * asks for names while clients are to have some. */
 static bool is_wanted(const struct config *config, const char *program)
 {
 	if (strcmp(program, "launch") == 0)
 		return has_programs(config);
+	if (strcmp(program, "names") == 0)
+		return config->client_names;
 	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
 	       config->directory.backend != CONFIG_BACKEND_NONE;
 }
@@ -250,6 +253,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
 		add_process(supervisor, "directory", TURN_DIRECTORY);
 	add_process(supervisor, "launch", TURN_DIRECTORY);
+	add_process(supervisor, "names", TURN_DIRECTORY);
 	add_process(supervisor, "send", TURN_MANAGER);
 	add_process(supervisor, "resolve", TURN_HELPERS);
 	add_process(supervisor, "remote", TURN_HELPERS);

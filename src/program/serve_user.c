@@ -9,9 +9,9 @@
 #include "program/serve_internal.h"
 #include <string.h>
 
-static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve",  "remote",
-					       "lmtp",  "local", "pipe",     "launch",
-					       "smtpd", "list",  "directory"};
+static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve",   "remote",
+					       "lmtp",  "local", "pipe",      "launch",
+					       "smtpd", "list",  "directory", "names"};
 
 /* To deliver as somebody else, one must be able to become him: root stays root, and another
  * supervisor hands down what the table of rights names. */

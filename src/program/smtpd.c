@@ -37,6 +37,7 @@ struct smtpd {
 	struct child *child;
 	struct service *services;
 	struct intake intake;
+	struct names *names; /* NULL: nobody was to be asked so far */
 	struct listener *listeners;
 	struct os_timer *pause;
 	bool is_full;
@@ -266,6 +267,22 @@ static void close_unwanted(struct smtpd *smtpd)
 	child->socket_count = kept;
 }
 
+/* Once there are names they stay: sessions may have asked for some. */
+static void configure_names(struct smtpd *smtpd)
+{
+	char path[108];
+
+	if (!smtpd->child->config->client_names) {
+		smtpd->intake.names = NULL;
+		return;
+	}
+	if (smtpd->names == NULL) {
+		child_path(smtpd->child, "names", path);
+		smtpd->names = names_new(smtpd->child->loop, path);
+	}
+	smtpd->intake.names = smtpd->names;
+}
+
 static int start(struct child *child)
 {
 	struct smtpd *smtpd = memory_alloc_zero(1, sizeof *smtpd);
@@ -281,6 +298,7 @@ static int start(struct child *child)
 	smtpd->intake.config = child->config;
 	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
 	smtpd->intake.directory = directory_new(child->loop, child->config, directory);
+	configure_names(smtpd);
 	smtpd->intake.session_ended = on_session_ended;
 	smtpd->intake.context = smtpd;
 	add_listeners(smtpd);
@@ -295,6 +313,7 @@ static void reload(struct child *child, const struct config *old)
 	(void)old;
 	smtpd->intake.config = child->config;
 	directory_configure(smtpd->intake.directory, child->config);
+	configure_names(smtpd);
 	drop_listeners(smtpd);
 	add_listeners(smtpd);
 	close_unwanted(smtpd);

@@ -69,6 +69,11 @@ void smtp_transaction_end(struct smtp_server *s)
 	s->transaction = NULL;
 }
 
+void smtp_server_set_peer_name(struct smtp_server *s, const char *name)
+{
+	s->peer.name = name;
+}
+
 void smtp_server_start(struct smtp_server *s)
 {
 	smtp_reply_banner(s);

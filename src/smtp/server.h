@@ -112,6 +112,9 @@ struct smtp_server *smtp_server_new(const struct smtp_service *service, struct s
 /* At any time, also with a question pending (which must not be answered then). */
 void smtp_server_free(struct smtp_server *server);
 
+/* The name of the peer is known now; NAME outlives the session. For messages that begin later. */
+void smtp_server_set_peer_name(struct smtp_server *server, const char *name);
+
 /* Says the banner: the session begins. */
 void smtp_server_start(struct smtp_server *server);
 /* Instead of smtp_server_start(), when the client sent bytes before it: 554, closed. */

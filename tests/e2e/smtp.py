@@ -8,17 +8,20 @@ import socket
 
 class Client(smtplib.SMTP):
     """smtplib, except that a message may be empty and is sent exactly as it is. PATH: of the UNIX
-    socket that NODE listens at, in place of its port."""
+    socket that NODE listens at, in place of its port. BEFORE: said before all else."""
 
-    def __init__(self, node, source="127.0.0.1", timeout=60, path=None):
+    def __init__(self, node, source="127.0.0.1", timeout=60, path=None, before=b""):
         self.path = path
+        self.before = before
         super().__init__(node.address, node.port, local_hostname="client.test",
                          timeout=timeout, source_address=(source, 0))
         self.ehlo()
 
     def _get_socket(self, host, port, timeout):
         if self.path is None:
-            return super()._get_socket(host, port, timeout)
+            made = super()._get_socket(host, port, timeout)
+            made.sendall(self.before)
+            return made
         made = socket.socket(socket.AF_UNIX)
         made.settimeout(timeout)
         made.connect(self.path)

@@ -192,7 +192,7 @@ def test_no_sandbox(node):
     found = findings(mx)
     assert {one["found"] for one in found} == {"no filter of its own, seccomp mode 2"}, found
     assert {one["process"] for one in found} == {
-        "smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe"}, found
+        "smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe"}, found
 
 
 def test_an_owners_node(node):

@@ -10,7 +10,7 @@ from smtp import deliver
 from stagepost import PATIENCE, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-HEARD = ("smtpd", "remote", "resolve", "lmtp", "local", "pipe")
+HEARD = ("smtpd", "remote", "resolve", "names", "lmtp", "local", "pipe")
 FORGED = "time=2026-01-01T00:00:00.000000Z level=error process=send[1] event=failed to=ann@a.test"
 
 pytestmark = NEEDS

@@ -22,7 +22,7 @@ from stagepost import PATIENCE, Node, free_port, wait_until
 from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
-PROGRAMS = ("smtpd", "queue", "send", "resolve", "remote", "lmtp", "local", "pipe", "list",
+PROGRAMS = ("smtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe", "list",
             "directory")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
@@ -156,12 +156,12 @@ def attempts(mx, sibling):
         ("signal all processes", ("kill", -1, 0), []),
         ("trace another process", ("ptrace", 0x4206, sibling, 0, 0), []),
         ("read another's memory", ("process_vm_readv", sibling, "*16", 0, "*16", 0, 0), []),
-        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["remote", "lmtp"]),
-        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["remote", "lmtp"]),
-        ("UDP", ("socket", AF_INET, 2, 0), ["remote"]),
+        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["names", "remote", "lmtp"]),
+        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["names", "remote", "lmtp"]),
+        ("UDP", ("socket", AF_INET, 2, 0), ["names", "remote"]),
         ("raw packets", ("socket", AF_PACKET, 3, 0), []),
         ("raw IP", ("socket", AF_INET, 3, 1), []),
-        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["remote"]),
+        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["names", "remote"]),
         ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
         ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),

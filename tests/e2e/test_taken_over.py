@@ -33,7 +33,7 @@ from common.record import record
 
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
-PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd remote lmtp local pipe list resolve directory "
+PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd names remote lmtp local pipe list resolve directory "
                           "send queue launch").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",

@@ -126,6 +126,41 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	ask(PENDING_OPEN);
 }
 
+void names_ask(struct names *names, const struct in6_addr *address, struct names_request *request)
+{
+	(void)names;
+	(void)address;
+	assert_null(intake_scene.name);
+	intake_scene.name = request;
+	if (intake_scene.answers == ANSWERS_AT_ONCE)
+		intake_scene_say_name();
+}
+
+void intake_scene_say_name(void)
+{
+	struct names_request *request = intake_scene.name;
+
+	intake_scene.name = NULL;
+	request->done(request->context, fake_random(2) > 0 ? "mx.client.test" : "", false);
+}
+
+void names_request_cancel(struct names_request *request)
+{
+	if (intake_scene.name == request)
+		intake_scene.name = NULL;
+}
+
+bool names_request_is_open(const struct names_request *request)
+{
+	return intake_scene.name == request;
+}
+
+bool names_are_slow(const struct names *names)
+{
+	(void)names;
+	return intake_scene.has_slow_names;
+}
+
 bool queue_client_is_shared(const struct queue_client_message *message)
 {
 	return message->file >= 0;

@@ -7,6 +7,7 @@
 #define TESTS_UNIT_INTAKE_SCENE_H
 
 #include "directory/lookup/lookup.h"
+#include "names/client.h"
 #include "queue/client.h"
 
 enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };
@@ -23,6 +24,8 @@ struct intake_scene {
 	directory_found *found; /* whom the answer is for */
 	void *found_context;
 	struct queue_client_message *message;
+	struct names_request *name; /* that waits for the client's name */
+	bool has_slow_names;
 };
 
 extern struct intake_scene intake_scene;
@@ -31,6 +34,8 @@ extern struct intake_scene intake_scene;
 void intake_scene_begin(void);
 /* Answers what is pending. */
 void intake_scene_answer(void);
+/* Says the client's name, or that it has none. */
+void intake_scene_say_name(void);
 /* For struct intake. */
 void intake_scene_ended(void *context);
 

@@ -199,14 +199,14 @@ static void check(void)
 		return;
 	}
 	assert_true(fake_watched(scene.socket) != OS_WATCH_NONE ||
-		    intake_scene.pending != PENDING_NONE);
+		    intake_scene.pending != PENDING_NONE || intake_scene.name != NULL);
 	assert_true(fake_timers() > 0);
 }
 
 /* One thing that may happen without that time passes; false when there is none. */
 static bool play_one(void)
 {
-	enum { WRITE, READ, SHUT, WATCH, ANSWER } actions[5];
+	enum { WRITE, READ, SHUT, WATCH, ANSWER, NAME } actions[6];
 	unsigned count = 0;
 
 	if (client_has_more() && fake_peer_room(scene.socket) > 0)
@@ -219,6 +219,8 @@ static bool play_one(void)
 		actions[count++] = WATCH;
 	if (intake_scene.pending != PENDING_NONE && intake_scene.answers != ANSWERS_NEVER)
 		actions[count++] = ANSWER;
+	if (intake_scene.name != NULL && intake_scene.answers != ANSWERS_NEVER)
+		actions[count++] = NAME;
 	if (count == 0)
 		return false;
 	switch (actions[fake_random(count)]) {
@@ -238,6 +240,9 @@ static bool play_one(void)
 	case ANSWER:
 		intake_scene_answer();
 		break;
+	case NAME:
+		intake_scene_say_name();
+		break;
 	}
 	check();
 	return true;
@@ -253,7 +258,7 @@ static void play(void)
  * a last one. */
 static void check_replies(bool has_shut)
 {
-	if (scene.is_mute || intake_scene.pending != PENDING_NONE)
+	if (scene.is_mute || intake_scene.pending != PENDING_NONE || intake_scene.name != NULL)
 		return;
 	if (intake_scene.has_ended)
 		assert_true(scene.is_refused || has_shut);
@@ -302,6 +307,9 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	intake_scene.answers = (enum answers)(fake_random(10) > 0 ? fake_random(2) : ANSWERS_NEVER);
 	scene.expected = 1; /* the banner */
 	scene.intake = (struct intake){.config = config, .session_ended = intake_scene_ended};
+	if (fake_random(3) > 0) /* only whether there is somebody to be asked counts */
+		scene.intake.names = (struct names *)&scene;
+	intake_scene.has_slow_names = fake_random(4) == 0;
 	write_script(has_proxy);
 	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
 	scene.socket = fake_connect(rooms[least + fake_random(COUNT_OF(rooms) - least)],

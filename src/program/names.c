@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: ISC
+/* names - says what clients are called, by the DNS: the one process that asks it for "smtpd", which
+ * reads what strangers send and has no network. */
+#include "base/panic.h"
+#include "log/event.h"
+#include "names/server.h"
+#include "program/child.h"
+#include <stdlib.h>
+
+struct names_program {
+	struct dns_resolver *resolver;
+	struct names_server *server;
+};
+
+static struct names_program program_state;
+
+/* The system's files about the DNS are read here, once. */
+static int open_resolver(struct child *child)
+{
+	int error =
+		dns_resolver_new(child->loop, child->config->dns_server, &program_state.resolver);
+
+	child->state = &program_state;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("operation", "resolver"),
+			  log_error(error));
+	return error;
+}
+
+static int start(struct child *child)
+{
+	struct names_program *program = child->state;
+
+	program->server = names_server_new(child->loop, child_socket(child, "names"),
+					   program->resolver, child_user(child, "smtpd"));
+	child_ready(child);
+	return 0;
+}
+
+static void reload(struct child *child, const struct config *old)
+{
+	const struct names_program *program = child->state;
+
+	(void)old;
+	names_server_set_user(program->server, child_user(child, "smtpd"));
+}
+
+static void stop(struct child *child)
+{
+	struct names_program *program = child->state;
+
+	names_server_free(program->server);
+	dns_resolver_free(program->resolver);
+	os_loop_stop(child->loop);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct child_program program = {"names", open_resolver, start, reload, stop};
+
+	return child_main(argc, argv, &program);
+}
