@@ -27,12 +27,18 @@ static int open_store(struct child *child)
 static int start(struct child *child, const struct directory_network *network,
 		 struct directory_store **store_out, struct buffer *why)
 {
+	const struct config_directory *config = &child->config->directory;
 	struct store_guard_memory seen;
+	struct buffer place = {0};
 
 	(void)network;
 	(void)why;
-	/* several databases are one store: they replicate each other */
-	directory_process_guard(child, "postgresql", &seen);
+	/* several databases are one store: they replicate each other; others are another one */
+	for (size_t i = 0; i < config->database_count; i++)
+		buffer_append_format(&place, "%s\n", config->database[i]);
+	buffer_append_byte(&place, '\0');
+	directory_process_guard(child, buffer_data(&place), &seen);
+	buffer_clear(&place);
 	*store_out = store;
 	return 0;
 }
