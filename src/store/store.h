@@ -99,6 +99,9 @@ struct directory_store {
 			    * in line. */
 	int64_t until_us; /* by os_clock_monotonic_us(): what is told in this call of got, listed or
 			   * expanded may be used until then at most. 0: for its TTL. */
+	int64_t lost_us;  /* by os_clock_monotonic_us(): since when the link to what keeps the data
+			   * is known to be lost. What is told meanwhile was so then: that
+			   * something did not exist must not be answered. 0: it is not lost. */
 	size_t change_max; /* changes in one call, at most; 0: DIRECTORY_BATCH_MAX */
 	bool is_up;
 };

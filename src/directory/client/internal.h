@@ -70,6 +70,7 @@ struct directory_client {
 	bool has_failed;   /* none of them could be reached */
 	bool is_lost_said; /* in the log */
 	bool told_up;
+	int64_t lost_us; /* since when no server is greeted that can read; 0: one is */
 	struct directory_dial *dial;
 	struct directory_transport transport;
 	bool has_transport;

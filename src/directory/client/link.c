@@ -16,6 +16,7 @@ enum { READ_SIZE = 64 * 1024, READS_A_TURN = 8, KEPT_MEMORY = 4096 };
 static const int64_t FIRST_DELAY_US = SECOND_US / 50;
 static const int64_t LONGEST_DELAY_US = SECOND_US / 2;
 static const int64_t LONG_PATIENCE_US = 60 * SECOND_US; /* a commit may wait for a disk */
+static const int64_t TAKE_OVER_US = SECOND_US / 2;
 static const int64_t HEALTHY_US = SECOND_US; /* who lives so long is tried again at once */
 
 static bool is_up(const struct directory_client *client)
@@ -44,8 +45,13 @@ void client_tell_state(struct directory_client *client)
 {
 	bool up = is_up(client);
 
-	/* while others are tried, it is not known yet */
-	if (up == client->told_up || (!up && !client->has_failed && !client->is_down))
+	if (up)
+		client->lost_us = 0;
+	else if (client->lost_us == 0)
+		client->lost_us = os_clock_monotonic_us();
+	/* another one may take over unnoticed, but nobody keeps refusals for long meanwhile */
+	if (up == client->told_up || (!up && !client->has_failed && !client->is_down &&
+				      os_clock_monotonic_us() - client->lost_us < TAKE_OVER_US))
 		return;
 	client->told_up = up;
 	if (up)
@@ -121,6 +127,7 @@ static void end_connection(struct directory_client *client)
 	bool was_healthy = was_greeted && os_clock_monotonic_us() - client->begun_us > HEALTHY_US;
 
 	client_disconnect(client);
+	client_tell_state(client);
 	client->is_broken = false;
 	if (was_healthy) {
 		client->left = client->server_count;

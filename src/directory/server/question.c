@@ -2,6 +2,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
+#include "directory/record/password.h"
 #include "directory/server/internal.h"
 #include "os/clock.h"
 #include <errno.h>
@@ -135,7 +136,8 @@ static void on_put(struct session *session, const struct words *words)
 		}
 	}
 	arena = change_arena(session->server);
-	if (directory_record_check(&input, arena, &record, &reason) != 0)
+	if (directory_record_check(&input, arena, &record, &reason) != 0 ||
+	    (reason = directory_password_problem(&record)) != NULL)
 		refuse(session, words, reason);
 	else
 		change_add(question_new(session, QUESTION_CHANGE, words->id), &record);
@@ -218,7 +220,9 @@ static void on_since(struct session *session, const struct words *words)
 		return;
 	}
 	session->holds_all_until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
-	if (!server->store->is_up || !str_equal(words->words[0], str_from(server->identity)))
+	/* what the client holds may include refusals, which are not given while the link is lost */
+	if (!server->store->is_up || server->store->lost_us != 0 ||
+	    !str_equal(words->words[0], str_from(server->identity)))
 		reply_missed(question, -ESTALE, NULL, NULL, 0);
 	else
 		server->store->operations->missed(server->store, version, SERVER_MISSED_MAX,

@@ -68,9 +68,15 @@ static void on_moved(void *context)
 {
 	struct store_ldap *ldap = context;
 
+	bool was_lost = ldap->store.lost_us != 0;
+
 	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
+	ldap->store.lost_us = follower_lost_us(ldap->follower);
 	store_sqlite_follow(ldap->copy);
 	judge(ldap);
+	/* whoever keeps refusals has to drop them */
+	if (!was_lost && ldap->store.lost_us != 0 && ldap->store.handler != NULL)
+		ldap->store.handler->reset(ldap->store.context);
 }
 
 static void on_start(void *context)
@@ -331,6 +337,7 @@ int store_ldap_open(struct directory_store *store, struct buffer *why)
 	if (error < 0)
 		return error;
 	store->fresh_us = follower_fresh_us(ldap->follower);
+	store->lost_us = follower_lost_us(ldap->follower);
 	take_state(ldap);
 	os_loop_defer(ldap->loop, &ldap->start);
 	return 0;
