@@ -17,7 +17,7 @@ void arena_reset(struct arena *arena);
 
 /* SIZE zeroed bytes, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* A copy of S with a NUL behind it. */
+/* A copy of S with a NUL after it. */
 char *arena_copy(struct arena *arena, struct str s);
 struct str arena_copy_str(struct arena *arena, struct str s);
 

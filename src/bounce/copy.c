@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What a report returns of its message: all of it or its header, in lines that may be sent. */
 #include "bounce/internal.h"
 #include <string.h>
 

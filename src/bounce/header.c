@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The header fields of a report: folded, and encoded where they are not ASCII. */
 #include "bounce/internal.h"
 #include "mail/text.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. The body begins with the text for
- * people, and behind its last paragraph stands the original, as it is.
+ * people, and after its last paragraph stands the original, as it is.
  */
 #include "bounce/internal.h"
 #include "mail/text.h"

@@ -7,7 +7,7 @@
  * paragraph that begins with '-', then the original. Recipients without a failure
  * are in none of those paragraphs, and a report without failures is no QSBMF, so
  * that no reader of that takes it for a bounce. Or QSBMF to the letter
- * (https://cr.yp.to/proto/qsbmf.txt): that text is the body, and behind it stands the
+ * (https://cr.yp.to/proto/qsbmf.txt): that text is the body, and after it comes the
  * original after its Return-Path. Pure: values in, bytes out.
  */
 #ifndef BOUNCE_REPORT_H

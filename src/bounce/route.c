@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Whom a report goes to, and whether one is wanted (RFC 3461). */
 #include "bounce/report.h"
 #include "mail/verp.h"
 

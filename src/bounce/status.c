@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The machine-readable part of a report: message/delivery-status (RFC 3464, RFC 6533). */
 #include "base/utf8.h"
 #include "bounce/internal.h"
 #include "mail/address.h"

@@ -83,39 +83,40 @@ static void add_service(struct config *config, const struct config_tree_section 
 	config_fill_section(config, section, service, problems);
 }
 
-/* Every stage with its defaults: as if an empty section stood in the file. */
+/* Every transport with its defaults: as if an empty section stood in the file. */
 static void add_stage(struct config *config, const char *name)
 {
-	struct config_tree_section empty = {.kind = CONFIG_SECTION_STAGE, .title = name};
+	struct config_tree_section empty = {.kind = CONFIG_SECTION_TRANSPORT, .title = name};
 	struct config_problems none = {0};
-	struct config_stage *stage = &config->stages[config->stage_count++];
+	struct config_transport *transport = &config->transports[config->transport_count++];
 	size_t count;
 
-	config_section_settings(CONFIG_SECTION_STAGE, &count);
+	config_section_settings(CONFIG_SECTION_TRANSPORT, &count);
 	empty.uses = arena_alloc(config->arena, count * sizeof *empty.uses);
-	stage->name = name;
-	config_fill_section(config, &empty, stage, &none);
+	transport->name = name;
+	config_fill_section(config, &empty, transport, &none);
 }
 
 static void set_stage(struct config *config, const struct config_tree_section *section,
 		      unsigned *lines, struct config_problems *problems)
 {
-	const struct config_stage *found = config_stage_find(config, str_from(section->title));
-	struct config_stage ignored = {0};
+	const struct config_transport *found =
+		config_transport_find(config, str_from(section->title));
+	struct config_transport ignored = {0};
 	size_t index;
 
 	if (found == NULL) {
-		report_title(section, "no such stage", "remote, list, or the name of a service",
+		report_title(section, "no such transport", "remote, list, or the name of a service",
 			     problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
-	index = (size_t)(found - config->stages);
+	index = (size_t)(found - config->transports);
 	if (lines[index] != 0)
 		report_twice(section, lines[index], problems);
 	else
 		lines[index] = section->line;
-	config_fill_section(config, section, &config->stages[index], problems);
+	config_fill_section(config, section, &config->transports[index], problems);
 }
 
 static void add_services(struct config *config, const struct config_tree *tree,
@@ -127,15 +128,15 @@ static void add_services(struct config *config, const struct config_tree *tree,
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_SERVICE)
 			add_service(config, s, lines, problems);
-	config->stages =
-		arena_alloc(config->arena, (config->service_count + 2) * sizeof *config->stages);
+	config->transports = arena_alloc(config->arena,
+					 (config->service_count + 2) * sizeof *config->transports);
 	add_stage(config, "remote");
 	for (size_t i = 0; i < config->service_count; i++)
 		add_stage(config, config->services[i].name);
 	add_stage(config, CONFIG_LIST_SERVICE);
 	memset(lines, 0, sizeof lines);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
-		if (s->kind == CONFIG_SECTION_STAGE)
+		if (s->kind == CONFIG_SECTION_TRANSPORT)
 			set_stage(config, s, lines, problems);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What is checked of section directory as a whole, when each setting for itself is right. */
 #include "config/internal.h"
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * What pipe services run, and as whom. A program may be anything, and may be somebody else's: it
  * must not have the rights of a process of ours, nor be able to stop or to trace one. Names are
  * compared here; whether two of them are one user is found out when a program is started
- * (stage/owner.h).
+ * (deliver/owner.h).
  */
 #include "config/internal.h"
 #include <stdio.h>

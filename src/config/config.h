@@ -98,7 +98,7 @@ enum config_bounce { CONFIG_BOUNCE_REPORT, CONFIG_BOUNCE_QSBMF };
 enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
 enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
-struct config_stage { /* stage remote { ... }, stage NAME-OF-A-SERVICE { ... } */
+struct config_transport { /* transport remote { ... }, transport NAME-OF-A-SERVICE { ... } */
 	const char *name;
 	uint32_t concurrency;             /* deliveries at once */
 	uint32_t destination_concurrency; /* to one host or mailbox domain */
@@ -209,8 +209,8 @@ struct config {
 	uint32_t proxy_timeout; /* seconds, for the PROXY header */
 	struct config_route *smtproutes;
 	size_t smtproute_count;
-	struct config_stage *stages; /* "remote", each service, "list"; always all */
-	size_t stage_count;
+	struct config_transport *transports; /* "remote", each service, "list"; always all */
+	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those that can have a user */
 	struct config_directory directory;
 };
@@ -262,8 +262,8 @@ struct config_place config_setting_place(struct str text, const char *name);
 void config_problems_print(const struct config_problems *problems, const char *file,
 			   struct buffer *out);
 
-/* The stage called NAME, or NULL. */
-const struct config_stage *config_stage_find(const struct config *config, struct str name);
+/* The transport called NAME, or NULL. */
+const struct config_transport *config_transport_find(const struct config *config, struct str name);
 const struct config_service *config_service_find(const struct config *config, struct str name);
 /* As whom the process called NAME runs, "": the user is not changed. */
 const char *config_process_user(const struct config *config, const char *name);

@@ -93,7 +93,7 @@ static void append_section(const struct changes *changes, const struct config_tr
 
 	append_settings(changes, section, &settings);
 	if (settings.length == 0 &&
-	    (section->kind == CONFIG_SECTION_STAGE || section->kind == CONFIG_SECTION_PROCESS))
+	    (section->kind == CONFIG_SECTION_TRANSPORT || section->kind == CONFIG_SECTION_PROCESS))
 		return;
 	buffer_append_format(out, "\n%s", config_section_info(section->kind)->name);
 	if (*section->title != '\0') {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* From the tree of a file's sections and settings to struct config, by the tables of schema_*.c. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <string.h>

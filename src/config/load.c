@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The whole way of a configuration: files, tree, settings, checks. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <errno.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: ISC
+/* Questions to a finished configuration: which domain, service, user or limit applies. */
 #include "config/config.h"
 #include <string.h>
 
-const struct config_stage *config_stage_find(const struct config *config, struct str name)
+const struct config_transport *config_transport_find(const struct config *config, struct str name)
 {
-	for (size_t i = 0; i < config->stage_count; i++)
-		if (str_equal(name, str_from(config->stages[i].name)))
-			return &config->stages[i];
+	for (size_t i = 0; i < config->transport_count; i++)
+		if (str_equal(name, str_from(config->transports[i].name)))
+			return &config->transports[i];
 	return NULL;
 }
 

@@ -112,7 +112,7 @@ static const char head[] =
 	"Files may include others, 8 deep, 1000 and 4 MiB in all; a reload reads all of\n"
 	"them again.\n"
 	".Pp\n"
-	"K, M, G and T behind a number of bytes multiply it by 1024 once to four times.\n"
+	"K, M, G and T after a number of bytes multiply it by 1024 once to four times.\n"
 	"A time is in seconds, or in minutes, hours, days or weeks with m, h, d or w\n"
 	"behind it.\n"
 	".Sh SETTINGS\n";

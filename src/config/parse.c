@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Files into a tree of sections and settings. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <confuse.h>
@@ -68,7 +69,7 @@ static void report_repetition(struct context *context, const cfg_t *cfg, const c
 				    STR(""), first_line);
 }
 
-/* libConfuse: a value was read. OPTION has one value when it is the first behind "=". */
+/* libConfuse: a value was read. OPTION has one value when it is the first after "=". */
 static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *result)
 {
 	struct context *context = context_of(option);

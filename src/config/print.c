@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* A configuration as text that can be read again: what "stagepost config" prints. */
 #include "config/internal.h"
 #include <string.h>
 
@@ -98,9 +99,9 @@ void config_print(const struct config *config, struct buffer *out)
 	for (size_t i = 0; i < config->domain_count; i++)
 		print_section(CONFIG_SECTION_DOMAIN, config->domains[i].name, &config->domains[i],
 			      out);
-	for (size_t i = 0; i < config->stage_count; i++)
-		print_section(CONFIG_SECTION_STAGE, config->stages[i].name, &config->stages[i],
-			      out);
+	for (size_t i = 0; i < config->transport_count; i++)
+		print_section(CONFIG_SECTION_TRANSPORT, config->transports[i].name,
+			      &config->transports[i], out);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
 		print_section(CONFIG_SECTION_PROCESS, config->processes[i].name,
 			      &config->processes[i], out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What is wrong with a configuration: collected, in the order of files and lines, and printed. */
 #include "base/panic.h"
 #include "config/internal.h"
 #include <stdlib.h>

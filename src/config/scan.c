@@ -146,7 +146,7 @@ static void report_title(struct scan *s, const struct config_token *name,
 				   "a section with a name, which it does not have", "{");
 }
 
-/* NAME { ... } or NAME TITLE { ... }; behind the name. */
+/* NAME { ... } or NAME TITLE { ... }; after the name. */
 static bool scan_section(struct scan *s, const struct config_token *name)
 {
 	enum config_section section = config_section_find(config_token_text(&s->in, name));

@@ -17,11 +17,12 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				   "A mail domain whose mailboxes are on this machine; one that is "
 				   "not ASCII in UTF-8 or as A-labels (xn--), which is the same.",
 				   sizeof(struct config_domain)},
-	[CONFIG_SECTION_STAGE] = {"stage", "remote, list or a service's NAME",
-				  "How the mail of one queue is delivered. Every stage exists with "
-				  "the defaults; a section is only needed to change them. That of "
-				  "list sends on to the members of mailing lists.",
-				  sizeof(struct config_stage)},
+	[CONFIG_SECTION_TRANSPORT] =
+		{"transport", "remote, list or a service's NAME",
+		 "How the mail of one queue is delivered. Every transport exists with "
+		 "the defaults; a section is only needed to change them. That of "
+		 "list sends on to the members of mailing lists.",
+		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
 		 "One of the processes smtpd, resolve, remote, lmtp, local, pipe, "

@@ -15,7 +15,7 @@ enum config_section {
 	CONFIG_SECTION_LISTEN,
 	CONFIG_SECTION_SERVICE,
 	CONFIG_SECTION_DOMAIN,
-	CONFIG_SECTION_STAGE,
+	CONFIG_SECTION_TRANSPORT,
 	CONFIG_SECTION_PROCESS,
 	CONFIG_SECTION_DIRECTORY,
 	CONFIG_SECTION_COUNT,
@@ -69,7 +69,7 @@ struct config_setting {
 /* What a section is: "listen smtp { ... }". */
 struct config_section_info {
 	const char *name;    /* "" for the root */
-	const char *title;   /* what stands behind the name, for people; "" where nothing does */
+	const char *title;   /* what follows the name, for people; "" where nothing does */
 	const char *meaning; /* for the manual */
 	size_t size;         /* bytes of its struct, which begins zeroed */
 	const char *kind;    /* the word on which it depends what else has a meaning; NULL */

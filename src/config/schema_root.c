@@ -143,9 +143,10 @@ const struct config_setting config_schema_root[] = {
 
 	SETTING(ROOT, "proxy_from", networks, LIST(config, proxy_from, proxy_from_count),
 		COMPUTED("127.0.0.0/8 and ::1/128"),
-		MEANING("The proxies that are believed whom they name as their client, at "
-			"listeners "
-			"with proxy = yes. Connections from other addresses are closed there.")),
+		MEANING("Trusted proxies: at listeners with proxy = yes, the client that their "
+			"PROXY "
+			"header names is believed. Connections from other addresses are closed "
+			"there.")),
 	SETTING(ROOT, "proxy_timeout", seconds, AT(config, proxy_timeout), INITIAL("5s"),
 		RANGE(1, 3600), MEANING("How long a proxy may take to name its client.")),
 

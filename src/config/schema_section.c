@@ -67,11 +67,11 @@ const struct config_setting config_schema_section[] = {
 			"enhanced status code of its own.")),
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(PIPE)),
-		MEANING("As whom the service delivers: a user, or %u for the one who is called "
-			"like the recipient's local part; empty: as the user of the whole. Takes "
+		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
+			"local part; empty: setting user. Takes "
 			"effect only when Stagepost is started by root; otherwise it must be the "
 			"user who started it, or mail waits. Nothing is delivered as root. pipe: "
-			"a user as whom no process of Stagepost runs, so it must be set where "
+			"a user that no process of Stagepost runs as, so it must be set where "
 			"setting user is not empty; the program has no other groups than his.")),
 	SETTING(SERVICE, "timeout", seconds, AT(config_service, timeout), INITIAL("5m"),
 		RANGE(1, 86400), KINDS(KIND(LMTP) | KIND(PIPE)),
@@ -89,13 +89,13 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The local parts that exist, in any case, UTF-8 too. Without this "
 			"setting every one does.")),
 
-	SETTING(STAGE, "concurrency", number, AT(config_stage, concurrency), INITIAL("100"),
+	SETTING(TRANSPORT, "concurrency", number, AT(config_transport, concurrency), INITIAL("100"),
 		RANGE(1, 65000), MEANING("The most deliveries at once.")),
-	SETTING(STAGE, "destination_concurrency", number, AT(config_stage, destination_concurrency),
-		INITIAL("20"), RANGE(1, 65000),
+	SETTING(TRANSPORT, "destination_concurrency", number,
+		AT(config_transport, destination_concurrency), INITIAL("20"), RANGE(1, 65000),
 		MEANING("The most deliveries at once to one host, or to one domain of a service.")),
-	SETTING(STAGE, "paused", boolean, AT(config_stage, paused), INITIAL("no"),
-		MEANING("Whether to keep the stage's mail and try nothing.")),
+	SETTING(TRANSPORT, "paused", boolean, AT(config_transport, paused), INITIAL("no"),
+		MEANING("Whether to keep the transport's mail and try nothing.")),
 
 	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
 		MEANING("The user as whom the process runs when it is started by root; empty: "

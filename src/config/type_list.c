@@ -108,7 +108,7 @@ const struct config_type config_type_arguments = {
 	.parse = parse_argument,
 	.print = config_type_print_text};
 
-/* Clears the bits of ADDRESS behind PREFIX; whether there were any. */
+/* Clears the bits of ADDRESS after PREFIX; whether there were any. */
 static bool clear_host_bits(struct in6_addr *address, unsigned prefix)
 {
 	struct in6_addr before = *address;
@@ -152,7 +152,7 @@ static struct config_complaint parse_network(const struct config_setting *settin
 	network.prefix = (unsigned)prefix + (is_ipv4 ? 96 : 0);
 	if (clear_host_bits(&network.address, network.prefix)) {
 		struct buffer right = {0};
-		struct config_complaint complaint = {"bits are set behind the prefix", NULL};
+		struct config_complaint complaint = {"bits are set after the prefix", NULL};
 
 		print_network_value(&network, &right);
 		complaint.allowed = arena_copy(config->arena, buffer_view(&right));
@@ -201,7 +201,7 @@ static const char *literal_of(const struct config *config, struct str relay)
 	return copy;
 }
 
-/* In its one form; NULL when it is none. */
+/* In its canonical form; NULL when it is none. */
 static const char *route_domain(const struct config *config, struct str domain)
 {
 	const char *form;
@@ -233,19 +233,19 @@ static struct config_complaint parse_route(const struct config_setting *setting,
 
 	(void)setting;
 	if (str_find(text, ':') < 0 || !str_split(&rest, ':', &domain))
-		return config_type_complain("no ':' behind the domain");
+		return config_type_complain("no ':' after the domain");
 	route.domain = route_domain(config, domain);
 	if (route.domain == NULL)
 		return config_type_complain("not a domain before the ':'");
 	str_split(&rest, ';', &relay);
 	if (rest.data != NULL && !config_text_to_port(rest, &route.port))
-		return (struct config_complaint){"not a port behind the ';'", "1 to 65535"};
+		return (struct config_complaint){"not a port after the ';'", "1 to 65535"};
 	if (relay.length > 0) {
 		route.relay = literal_of(config, relay);
 		if (route.relay == NULL)
 			route.relay = config_text_to_host(config->arena, relay);
 		if (route.relay == NULL)
-			return config_type_complain("not a host name or address behind the ':'");
+			return config_type_complain("not a host name or address after the ':'");
 	}
 	*(struct config_route *)place = route;
 	return config_type_fine;

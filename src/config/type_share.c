@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What the parsers of several types of settings share. */
 #include "config/type.h"
 #include <string.h>
 #include <sys/un.h>

@@ -12,11 +12,11 @@
 /* A host name: labels of 1 to 63, 255 in all; not all digits at the end, so
  * that it is never taken for an IPv4 address. */
 bool config_text_is_host(struct str text);
-/* The one form of the host or domain TEXT, which may be in U-labels (mail/unicode.h); NULL when it
- * is none. */
+/* The canonical form of the host or domain TEXT, which may be in U-labels (mail/unicode.h); NULL
+ * when it is none. */
 const char *config_text_to_host(struct arena *arena, struct str text);
-/* The one form of an unquoted local part of our own (mail/localpart.h), also UTF-8; NULL when it
- * is none. */
+/* The canonical form of an unquoted local part of our own (mail/localpart.h), also UTF-8; NULL when
+ * it is none. */
 const char *config_text_to_local_part(struct arena *arena, struct str text);
 /* An unquoted local part: RFC 5321 section 4.1.2 Dot-string, at most 64 bytes. */
 bool config_text_is_local_part(struct str text);

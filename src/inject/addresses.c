@@ -19,7 +19,7 @@ struct parser {
 /* Words in a row: a name, or a local part. */
 struct words {
 	size_t count;
-	size_t end;       /* behind the last one */
+	size_t end;       /* after the last one */
 	bool is_sequence; /* two without a dot between them: a name at most */
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Header fields that a user's message lacks: From, Date, Message-ID, To. */
 #include "base/utf8.h"
 #include "inject/addresses.h"
 #include "inject/header.h"

@@ -13,13 +13,13 @@ enum { INJECT_HEADER_MAX = 1 << 20 }; /* bytes */
 
 struct inject_header {
 	struct buffer text; /* whole fields, each with its CRLF */
-	struct buffer body; /* what was read behind them, from the empty line on */
+	struct buffer body; /* what was read after them, from the empty line on */
 };
 
 struct inject_field {
 	struct str whole; /* with the CRLF at its end */
 	struct str name;
-	struct str body; /* behind the colon, folds included, without the last CRLF */
+	struct str body; /* after the colon, folds included, without the last CRLF */
 };
 
 /* Reads up to the header's end into *HEADER (zeroed by the caller): the first
@@ -50,7 +50,7 @@ struct inject_completion {
 };
 
 /* Appends the header to OUT: without Bcc, Resent-Bcc and Return-Path, with
- * @DOMAIN behind addresses that have no domain, and with Date, From and
+ * @DOMAIN after addresses that have no domain, and with Date, From and
  * Message-ID where they lack. */
 void inject_header_complete(const struct inject_header *header,
 			    const struct inject_completion *completion, struct buffer *out);

@@ -3,7 +3,7 @@
  * inject/reader.h - a message as programs on this machine hand it over: lines
  * that end with LF or with CRLF. It comes out with CRLF everywhere.
  *
- * A CR without an LF behind it becomes a space, or nothing before a line end, as
+ * A CR without an LF after it becomes a space, or nothing before a line end, as
  * with users' programs that come by the network (smtp/server.h): other mail systems
  * disagree on what it means. A last line without its end gets one.
  */
@@ -15,7 +15,7 @@
 
 enum inject_reader_state {
 	INJECT_READER_START,  /* of a line */
-	INJECT_READER_DOT,    /* behind a dot that starts one, kept back */
+	INJECT_READER_DOT,    /* after a dot that starts one, kept back */
 	INJECT_READER_MIDDLE, /* of a line */
 	INJECT_READER_END,
 };

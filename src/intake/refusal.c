@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The log lines of refused commands and messages. */
 #include "intake/internal.h"
 #include "log/event.h"
 

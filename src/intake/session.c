@@ -265,7 +265,7 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
 			return session;
 		if (!session->is_asking && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
-			return NULL; /* nor are those behind it, who are younger */
+			return NULL; /* nor are those after it, who are younger */
 		/* it is busy, and sends its message well: others are looked at first next time */
 		DL_DELETE2(intake->sessions, session, previous, next);
 		DL_APPEND2(intake->sessions, session, previous, next);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* A connection to another process that is made again whenever it is lost. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"

@@ -19,7 +19,7 @@ struct ipc_content {
 };
 
 /* Up to BLOCK_SIZE bytes from OFFSET on, in BLOCK or where they are in memory: fewer only at the
- * end, and none behind it. 0 or -errno; -EIO: the file is shorter than SIZE. */
+ * end, and none after it. 0 or -errno; -EIO: the file is shorter than SIZE. */
 MUST_CHECK int ipc_content_read(const struct ipc_content *content, uint64_t offset, char *block,
 				size_t block_size, struct str *part_out);
 

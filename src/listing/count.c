@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* How many messages and files each place of the queue has, and the oldest. */
 #include "listing/listing.h"
 #include "mail/text.h"
 #include "os/file.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Visits the messages and deliveries that pass a filter, in the order asked for. */
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
@@ -42,24 +43,26 @@ static bool recipients_pass(const struct listing_filter *filter,
 	return false;
 }
 
-static bool is_open_at(const struct queue_delivery *delivery, struct str stage)
+static bool is_open_at(const struct queue_delivery *delivery, struct str transport)
 {
 	if (delivery->outcome == QUEUE_DONE || delivery->outcome == QUEUE_FAIL)
 		return false;
 	if (delivery->route == QUEUE_ROUTE_REMOTE)
-		return str_equal(stage, STR("remote"));
-	return delivery->route == QUEUE_ROUTE_LOCAL && str_equal(stage, delivery->service);
+		return str_equal(transport, STR("remote"));
+	return delivery->route == QUEUE_ROUTE_LOCAL && str_equal(transport, delivery->service);
 }
 
 static bool stage_passes(const struct listing_filter *filter, const struct listing_entry *entry)
 {
-	if (filter->stage.length == 0)
-		return true;
-	if (!entry->is_preprocessed &&
-	    str_equal(filter->stage, str_from(mail_stage_name(entry->stage))))
+	return !filter->has_stage || (!entry->is_preprocessed && filter->stage == entry->stage);
+}
+
+static bool transport_passes(const struct listing_filter *filter, const struct listing_entry *entry)
+{
+	if (filter->transport.length == 0)
 		return true;
 	for (size_t i = 0; i < entry->control->delivery_count; i++)
-		if (is_open_at(&entry->control->deliveries[i], filter->stage))
+		if (is_open_at(&entry->control->deliveries[i], filter->transport))
 			return true;
 	return false;
 }
@@ -146,15 +149,16 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 
 	if (entry->control == NULL)
 		return filter->sender.length == 0 && filter->recipient.length == 0 &&
-		       filter->domain.length == 0 && filter->stage.length == 0 &&
-		       filter->trigger.length == 0 && filter->reason.length == 0 &&
-		       filter->born_before_us == 0 && filter->born_after_us == 0 &&
-		       !filter->is_held && !filter->is_of_one_user;
+		       filter->domain.length == 0 && !filter->has_stage &&
+		       filter->transport.length == 0 && filter->trigger.length == 0 &&
+		       filter->reason.length == 0 && filter->born_before_us == 0 &&
+		       filter->born_after_us == 0 && !filter->is_held && !filter->is_of_one_user;
 	envelope = entry->control->envelope;
 	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
 	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&
 	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
-	       stage_passes(filter, entry) && trigger_passes(filter, entry);
+	       stage_passes(filter, entry) && transport_passes(filter, entry) &&
+	       trigger_passes(filter, entry);
 }
 
 static int by_value(const void *a, const void *b)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* One message by its number. */
 #include "listing/internal.h"
 #include <errno.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Deliveries counted by domain, sender or reason. */
 #include "base/panic.h"
 #include "base/table.h"
 #include "listing/listing.h"

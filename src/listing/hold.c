@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Whether a message is held, and by what. */
 #include "listing/internal.h"
 #include "os/file.h"
 #include <stdio.h>

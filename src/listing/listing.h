@@ -31,9 +31,11 @@ struct listing_filter {
 	bool is_from_null;    /* only from the null sender, whatever sender says */
 	struct str recipient; /* of the envelope, or where it was mapped to */
 	struct str domain;    /* of such a recipient */
-	struct str stage;     /* "submit", "arrive", "remote" or a service's name */
-	struct str trigger;   /* that a delivery waits for by its last record, all of it without
-			       * one, or a hold */
+	bool has_stage;
+	enum mail_stage stage; /* only what waits there */
+	struct str transport;  /* "remote", "list" or a service's name */
+	struct str trigger;    /* that a delivery waits for by its last record, all of it without
+				* one, or a hold */
 	struct str reason; /* in the last reply or error of a delivery that waits, or its status */
 	bool is_held;      /* only what an operator holds */
 	int64_t born_before_us;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* One message's files, read as they are while the system runs. */
 #include "listing/internal.h"
 #include "queue/update.h"
 #include <errno.h>

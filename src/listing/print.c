@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* An entry for people, and as JSON. */
 #include "base/json.h"
 #include "listing/listing.h"
 #include "mail/text.h"

@@ -10,7 +10,7 @@
 #include "base/timestamp.h"
 
 /* A message's name. The number is the inode of its data file, used again after
- * the message is gone; with the birth time behind it, it is unique for ever. */
+ * the message is gone; with the birth time after it, it is unique for ever. */
 struct mail_id {
 	uint64_t number;
 	int64_t born_us;

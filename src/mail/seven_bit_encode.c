@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Quoted-printable and base64 (RFC 2045 section 6), a piece at a time. */
 #include "mail/seven_bit_internal.h"
 
 enum { QUOTED_COLUMNS = 75, BASE64_COLUMNS = 76 }; /* of 76, one is for the soft line end */

@@ -18,7 +18,7 @@ static void free_bytes(uint8_t **bytes)
 	free(*bytes);
 }
 
-/* NAME, with a NUL behind it, to A-labels: malloc'd, or NULL. */
+/* NAME, with a NUL after it, to A-labels: malloc'd, or NULL. */
 static uint8_t *to_a_labels(const uint8_t *name)
 {
 	uint8_t *result = NULL;

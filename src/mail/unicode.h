@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * mail/unicode.h - the one form of what internationalised addresses are made of.
+ * mail/unicode.h - the canonical form of what internationalised addresses are made of.
  *
  * A domain in U-labels and the same in A-labels are one: everywhere inside it is in A-labels and
  * lower case. Who shows it to people may show U-labels.

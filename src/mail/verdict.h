@@ -39,7 +39,7 @@ enum mail_verdict_class mail_verdict_class_of(const char *status);
 /* "ok", "wait", "fail" */
 const char *mail_verdict_class_name(enum mail_verdict_class class);
 /* What others are told instead of the text of a failure of our own with STATUS, which may name
- * services, servers, users or the addresses behind an address; NULL: the text itself. */
+ * services, servers, users or the addresses that an address leads to; NULL: the text itself. */
 const char *mail_status_public_text(struct str status);
 /* D.D.D or D.D{1,3}.D{1,3} with 2, 4 or 5 first, RFC 3463 section 2. */
 bool mail_status_is_valid(struct str status);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Removes what deliveries that did not end left in tmp/. */
 #include "base/timestamp.h"
 #include "mailbox/internal.h"
 #include "os/clock.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Makes a Maildir and the folders above it, and makes them durable. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
 #include "os/file.h"

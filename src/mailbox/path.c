@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* From a service's path with its %-words and a recipient to a Maildir's path. */
 #include "mail/localpart.h"
 #include "mail/unicode.h"
 #include "mailbox/maildir.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: ISC
+/* How the files and folders of a batch are made durable: in few calls where the filesystem allows
+ * it. */
 #include "base/panic.h"
 #include "mailbox/internal.h"
 #include "os/file.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Writes one copy of a message into tmp/. */
 #include "mailbox/copy.h"
 #include "mailbox/internal.h"
 #include "os/file.h"

@@ -28,9 +28,11 @@ static void on_recorded(void *context, struct message *message, int result,
 		life_event(context, message, MESSAGE_RECORDED);
 }
 
-const struct recorder_handler hear_recorder = {has_service, on_record_due, on_recorded, stop_check};
+const struct recorder_handler manager_hear_recorder = {has_service, on_record_due, on_recorded,
+						       stop_check};
 
-void hear_reported(void *context, struct message *message, enum report_kind kind, int result)
+void manager_hear_reported(void *context, struct message *message, enum report_kind kind,
+			   int result)
 {
 	message->report = NULL;
 	if (result < 0)

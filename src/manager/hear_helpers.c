@@ -47,9 +47,10 @@ static bool may_help(void *context, struct str service, struct str token, uid_t 
 static uint32_t places(void *context, const char *service)
 {
 	const struct manager *manager = context;
-	const struct config_stage *stage = config_stage_find(manager->config, str_from(service));
+	const struct config_transport *transport =
+		config_transport_find(manager->config, str_from(service));
 
-	return stage != NULL ? stage->concurrency : 0;
+	return transport != NULL ? transport->concurrency : 0;
 }
 
 static void on_helper_joined(void *context, struct str service)
@@ -89,7 +90,7 @@ static void on_resolve_lost(void *context)
 	resolver_lost(manager->resolver);
 }
 
-const struct helpers_handler hear_helpers = {
+const struct helpers_handler manager_hear_helpers = {
 	may_connect,        may_help,          places,      on_helper_joined,
 	dispatch_on_report, dispatch_on_ended, on_resolved, on_directory_back,
 	on_resolve_lost,    stop_check,
@@ -125,4 +126,5 @@ static bool is_too_old(void *context, const struct message *message)
 	return os_clock_wall_us() - message->id.born_us >= manager->config->queuelifetime_us;
 }
 
-const struct resolver_handler hear_resolver = {on_mapped, on_unmapped, on_mapping_grew, is_too_old};
+const struct resolver_handler manager_hear_resolver = {on_mapped, on_unmapped, on_mapping_grew,
+						       is_too_old};

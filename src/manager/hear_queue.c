@@ -108,7 +108,7 @@ static void ask_again_or_forget(struct manager *manager, struct message *message
 		life_event(manager, message, MESSAGE_REMOVED);
 }
 
-void hear_queue_doubts(struct manager *manager)
+void manager_hear_queue_doubts(struct manager *manager)
 {
 	struct message *message;
 	struct message *next;
@@ -161,5 +161,5 @@ static void on_managed(void *context)
 		ready(manager->ready_context);
 }
 
-const struct queue_link_handler hear_queue = {on_managed, stop_check, on_queued,
-					      on_stands,  on_missed,  on_removed};
+const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,
+						      on_stands,  on_missed,  on_removed};

@@ -35,7 +35,7 @@ static void on_search(void *context)
 						    m->control->deliveries[i].trigger);
 }
 
-const struct trigger_handler hear_triggers = {on_trigger_released, on_probe, on_search};
+const struct trigger_handler manager_hear_triggers = {on_trigger_released, on_probe, on_search};
 
 static void on_wake(void *context, struct sleeper *sleeper, bool is_retry)
 {
@@ -50,7 +50,7 @@ static void on_load(void *context, unsigned *processors_out, unsigned *disk_out)
 	*disk_out = queue_link_disk_load(manager->queue);
 }
 
-const struct wake_handler hear_wake = {on_wake, on_load};
+const struct wake_handler manager_hear_wake = {on_wake, on_load};
 
 static bool is_awake(void *context, uint64_t number)
 {
@@ -121,7 +121,8 @@ static void on_all_found(void *context)
 		transports_services(manager->transports, services), &cleaning_handler, manager);
 }
 
-const struct scan_handler hear_scan = {is_awake, on_scan_wanted, on_found, settle, on_all_found};
+const struct scan_handler manager_hear_scan = {is_awake, on_scan_wanted, on_found, settle,
+					       on_all_found};
 
 /* --- whose turn it is --- */
 
@@ -132,4 +133,4 @@ static void on_room(void *context, struct waiters *waiters, size_t count, bool r
 	wake_waiters(manager->wake, waiters, count, retries);
 }
 
-const struct transport_handler hear_transports = {on_room};
+const struct transport_handler manager_hear_transports = {on_room};

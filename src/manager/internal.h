@@ -150,16 +150,17 @@ void stop_finish(void *context);
 
 /* --- hear_waiting.c, hear_helpers.c, hear_disk.c, hear_queue.c --- */
 
-extern const struct trigger_handler hear_triggers;
-extern const struct wake_handler hear_wake;
-extern const struct scan_handler hear_scan;
-extern const struct transport_handler hear_transports;
-extern const struct helpers_handler hear_helpers;
-extern const struct resolver_handler hear_resolver;
-extern const struct recorder_handler hear_recorder;
-extern const struct queue_link_handler hear_queue;
-void hear_reported(void *context, struct message *message, enum report_kind kind, int result);
+extern const struct trigger_handler manager_hear_triggers;
+extern const struct wake_handler manager_hear_wake;
+extern const struct scan_handler manager_hear_scan;
+extern const struct transport_handler manager_hear_transports;
+extern const struct helpers_handler manager_hear_helpers;
+extern const struct resolver_handler manager_hear_resolver;
+extern const struct recorder_handler manager_hear_recorder;
+extern const struct queue_link_handler manager_hear_queue;
+void manager_hear_reported(void *context, struct message *message, enum report_kind kind,
+			   int result);
 /* Of what could not be looked at when "queue" came back it is asked again. */
-void hear_queue_doubts(struct manager *manager);
+void manager_hear_queue_doubts(struct manager *manager);
 
 #endif

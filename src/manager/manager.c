@@ -9,7 +9,7 @@ static const int64_t SWEEP_US = 10 * SECOND_US;
 
 static void scan_soon(void *context)
 {
-	hear_scan.wanted(context, true);
+	manager_hear_scan.wanted(context, true);
 }
 
 static struct scan_times scan_times(const struct config *config)
@@ -22,7 +22,7 @@ static void sweep(void *context)
 	struct manager *manager = context;
 
 	transports_sweep(manager->transports);
-	hear_queue_doubts(manager);
+	manager_hear_queue_doubts(manager);
 	os_timer_start(manager->sweep_timer, SWEEP_US);
 }
 
@@ -31,12 +31,12 @@ static void make_waiting(struct manager *manager)
 	const struct config *config = manager->config;
 
 	manager->triggers = triggers_new(manager->loop, manager->store, &manager->sleepers,
-					 config->probe_delay_us, &hear_triggers, manager);
+					 config->probe_delay_us, &manager_hear_triggers, manager);
 	manager->wake = wake_new(manager->loop, &manager->sleepers, manager->triggers,
-				 &manager->share, &hear_wake, manager);
+				 &manager->share, &manager_hear_wake, manager);
 	manager->scan = scan_new(manager->loop, manager->store, &manager->sleepers, manager->wake,
-				 scan_times(config), &hear_scan, manager);
-	manager->transports = transports_new(&manager->share, &hear_transports, manager);
+				 scan_times(config), &manager_hear_scan, manager);
+	manager->transports = transports_new(&manager->share, &manager_hear_transports, manager);
 	transports_configure(manager->transports, config);
 }
 
@@ -45,13 +45,13 @@ static void make_links(struct manager *manager)
 	struct os_loop *loop = manager->loop;
 	const struct manager_peers *peers = &manager->peers;
 
-	manager->helpers = helpers_new(loop, peers->listening, &hear_helpers, manager);
-	manager->resolver = resolver_new(loop, manager->helpers, &hear_resolver, manager);
-	manager->recorder = recorder_new(loop, manager->store, &hear_recorder, manager);
+	manager->helpers = helpers_new(loop, peers->listening, &manager_hear_helpers, manager);
+	manager->resolver = resolver_new(loop, manager->helpers, &manager_hear_resolver, manager);
+	manager->recorder = recorder_new(loop, manager->store, &manager_hear_recorder, manager);
 	manager->reporter = reporter_new(loop, manager->store, peers->queue_path, manager->config,
-					 hear_reported, manager);
+					 manager_hear_reported, manager);
 	manager->queue =
-		queue_link_new(loop, peers->queue_path, peers->token, &hear_queue, manager);
+		queue_link_new(loop, peers->queue_path, peers->token, &manager_hear_queue, manager);
 	manager->orders = orders_new(loop, peers->notify, peers->owner, command_carry_out, manager);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/manager.h - the queue manager: schedules every stage of this node.
+ * manager/manager.h - the queue manager: schedules all deliveries of this node.
  *
  * It learns of new messages from "queue" (notices), from lock/trigger and from
  * rescans; asks resolve what becomes of their recipients; gives deliveries to

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Which boot of the machine this is. */
 #include "os/process.h"
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* A lock on a file, waited for with a bound. */
 #include "os/file.h"
 #include <errno.h>
 #include <time.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Whether anybody else can write a file or has it open: the kernel's leases say so. */
 #include "os/file.h"
 #include <errno.h>
 #include <fcntl.h>

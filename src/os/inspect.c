@@ -20,7 +20,7 @@ static const char *const capability_lines[OS_INSPECT_SETS] = {
 	[OS_INSPECT_AMBIENT] = "CapAmb:",
 };
 
-/* What stands behind NAME in LINE; NULL: the line is another one. */
+/* What follows NAME in LINE; NULL: the line is another one. */
 static const char *value_of(const char *line, const char *name)
 {
 	size_t length = strlen(name);

@@ -46,7 +46,10 @@ static int allow_making(scmp_filter_ctx filter, unsigned calls)
 		{AF_INET6, SOCK_STREAM, NETWORK},         {AF_INET, SOCK_DGRAM, OS_SANDBOX_DNS},
 		{AF_INET6, SOCK_DGRAM, OS_SANDBOX_DNS},
 	};
-	const struct scmp_arg_cmp pairs = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
+	/* one for datagrams could be connected to another path */
+	const struct scmp_arg_cmp pairs[] = {
+		SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
+		SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPES, SOCK_STREAM)};
 	const struct scmp_arg_cmp routes[] = {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
 					      SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE)};
 	int error = 0;
@@ -57,7 +60,7 @@ static int allow_making(scmp_filter_ctx filter, unsigned calls)
 	if (error == 0 && (calls & PEERS) != 0)
 		error = sandbox_allow(filter, "connect", 0, NULL);
 	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
-		error = sandbox_allow(filter, "socketpair", 1, &pairs);
+		error = sandbox_allow(filter, "socketpair", COUNT_OF(pairs), pairs);
 	if (error == 0 && (calls & OS_SANDBOX_DNS) != 0)
 		error = sandbox_allow(filter, "socket", COUNT_OF(routes), routes);
 	return error;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* UDP sockets that are connected to one address. */
 #include "os/socket.h"
 #include <errno.h>
 #include <unistd.h>

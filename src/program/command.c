@@ -59,7 +59,7 @@ int command_run_sub(const struct command *command, int argc, char **argv)
 	return command_usage(command, message);
 }
 
-/* The argument of an option: behind '=' in its own word, or the next word. */
+/* The argument of an option: after '=' in its own word, or the next word. */
 static bool find_argument(int argc, char **argv, struct command_options *options,
 			  const char **argument_out)
 {

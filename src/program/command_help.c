@@ -41,7 +41,7 @@ static void fill_up(size_t begin, struct buffer *out)
 		buffer_append_byte(out, ' ');
 }
 
-/* TEXT in a column of its own, behind what stands in the line that BEGIN begins. */
+/* TEXT in a column of its own, after what stands in the line that BEGIN begins. */
 static void append_column(const char *text, size_t begin, struct buffer *out)
 {
 	struct str rest = str_from(text);

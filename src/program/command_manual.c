@@ -41,7 +41,7 @@ static void append_option(const struct command_option *option, struct buffer *ou
 	}
 }
 
-/* The arguments of a macro: what stands behind "stagepost". */
+/* The arguments of a macro: what follows "stagepost". */
 static void append_usage(const struct command *command, struct buffer *out)
 {
 	buffer_append_format(out, ".Nm stagepost Cm %s\n", command->name);
@@ -54,7 +54,7 @@ static void append_usage(const struct command *command, struct buffer *out)
 	append_operands(command->arguments, out);
 }
 
-/* Rows of one meaning; behind them. */
+/* Rows of one meaning; after them. */
 static const struct command_option *append_meaning(const struct command_option *option,
 						   struct buffer *out)
 {

@@ -61,7 +61,7 @@ static uint64_t size_of(const struct directory_record *record)
 	return size;
 }
 
-/* A list has its members behind it. */
+/* A list has its members after it. */
 static void add_record(struct sizes *sizes, const struct directory_record *record, uint64_t *size)
 {
 	uint64_t added = size_of(record);

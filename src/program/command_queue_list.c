@@ -112,7 +112,7 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	limit(&limited);
 	limited.ask_why = manager_why_ask;
 	limited.why_context = &why;
-	if (store != NULL && !queue_filter_stage_exists(filter, config, store))
+	if (store != NULL && !queue_filter_transport_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)
 		status = list_store(store, filter, order);

@@ -98,7 +98,7 @@ static int begin(struct queue_order *order, const char *config_file, char **name
 	if (order->config == NULL)
 		return COMMAND_FAILED;
 	if (open_way(order)) {
-		if (!queue_filter_stage_exists(filter, order->config, order->store))
+		if (!queue_filter_transport_exists(filter, order->config, order->store))
 			status = COMMAND_USAGE;
 		else if (is_confirmed || confirm(order, names, filter))
 			status = carry_out(order, names, filter);

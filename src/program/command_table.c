@@ -118,7 +118,7 @@ const struct command commands[] = {
 	 "that user and has the set-user-ID bit: it then does nothing but this, enqueue\n"
 	 "and mailq, which lists only what its caller has queued, and reads no other\n"
 	 "configuration than the usual one.\n",
-	 command_sendmail, sendmail_option_rows, mail_exits, NULL},
+	 command_sendmail, sendmail_options_rows, mail_exits, NULL},
 	{"completion", "bash", "Prints what makes bash complete these commands.",
 	 "For instance: stagepost completion bash > /etc/bash_completion.d/stagepost\n",
 	 command_completion, no_options, NULL, NULL},

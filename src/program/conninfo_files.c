@@ -13,14 +13,14 @@ static bool is_file(struct str name)
 	return false;
 }
 
-static void tell(struct str name, const struct buffer *value,
-		 void (*found)(void *context, struct str path), void *context)
-{
-	struct str path = buffer_view(value);
-
-	if (is_file(name) && path.length > 0 && path.data[0] == '/')
-		found(context, path);
-}
+/* Of each parameter that has a value: VALUE is valid during the call. */
+struct reader {
+	void (*take)(struct reader *reader, struct str name, struct str value);
+	void (*found)(void *context, struct str path);
+	void *context;
+	struct buffer hosts; /* comma-separated, as are the next */
+	struct buffer addresses;
+};
 
 /* ---- NAME=VALUE 'a quoted \' value' ---- */
 
@@ -68,8 +68,7 @@ static void take_value(struct str *text, struct buffer *value)
 	}
 }
 
-static void read_pairs(struct str text, void (*found)(void *context, struct str path),
-		       void *context)
+static void read_pairs(struct reader *reader, struct str text)
 {
 	for (skip_spaces(&text); text.length > 0; skip_spaces(&text)) {
 		struct str name = take_name(&text);
@@ -80,7 +79,7 @@ static void read_pairs(struct str text, void (*found)(void *context, struct str 
 		text = str_skip(text, 1);
 		skip_spaces(&text);
 		take_value(&text, &value);
-		tell(name, &value, found, context);
+		reader->take(reader, name, buffer_view(&value));
 		buffer_clear(&value);
 	}
 }
@@ -102,8 +101,7 @@ static void decode(struct str text, struct buffer *out)
 	}
 }
 
-static void read_query(struct str text, void (*found)(void *context, struct str path),
-		       void *context)
+static void read_query(struct reader *reader, struct str text)
 {
 	struct str pair;
 
@@ -113,21 +111,100 @@ static void read_query(struct str text, void (*found)(void *context, struct str 
 
 		(void)str_split(&pair, '=', &name);
 		decode(pair, &value);
-		tell(name, &value, found, context);
+		reader->take(reader, name, buffer_view(&value));
 		buffer_clear(&value);
 	}
 }
 
-void conninfo_files(const char *text, void (*found)(void *context, struct str path), void *context)
+/* The hosts of "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/..." */
+static void read_authority(struct reader *reader, struct str text)
+{
+	bool is_first = true;
+	ptrdiff_t at;
+	struct str hosts;
+	struct str piece;
+
+	(void)str_split(&text, '/', &hosts);
+	at = str_find_last(hosts, '@');
+	if (at >= 0)
+		hosts = str_skip(hosts, (size_t)at + 1);
+	for (; str_split(&hosts, ',', &piece); is_first = false) {
+		struct str host = piece;
+
+		if (piece.length > 0 && piece.data[0] != '[')
+			(void)str_split(&piece, ':', &host);
+		if (!is_first)
+			buffer_append_byte(&reader->hosts, ',');
+		decode(host, &reader->hosts);
+	}
+}
+
+static void read_text(struct reader *reader, const char *text)
 {
 	struct str whole = str_from(text);
 	struct str before;
 
 	if (!str_starts_with(whole, STR("postgresql://")) &&
 	    !str_starts_with(whole, STR("postgres://"))) {
-		read_pairs(whole, found, context);
+		read_pairs(reader, whole);
 		return;
 	}
 	(void)str_split(&whole, '?', &before);
-	read_query(whole, found, context);
+	read_authority(reader, str_skip(before, (size_t)str_find(before, '/') + 2));
+	read_query(reader, whole);
+}
+
+/* ---- what is needed ---- */
+
+static void take_file(struct reader *reader, struct str name, struct str value)
+{
+	if (is_file(name) && value.length > 0 && value.data[0] == '/')
+		reader->found(reader->context, value);
+}
+
+/* The last one counts. */
+static void take_host(struct reader *reader, struct str name, struct str value)
+{
+	struct buffer *place = str_equal(name, STR("host"))       ? &reader->hosts
+			       : str_equal(name, STR("hostaddr")) ? &reader->addresses
+								  : NULL;
+
+	if (place == NULL)
+		return;
+	buffer_reset(place);
+	buffer_append_str(place, value);
+}
+
+/* No piece of TEXT is empty, or the path of a directory with sockets, or an abstract one. */
+static bool has_no_path(struct str text)
+{
+	struct str piece;
+
+	if (text.length == 0 || text.data[text.length - 1] == ',')
+		return false;
+	while (str_split(&text, ',', &piece))
+		if (piece.length == 0 || piece.data[0] == '/' || piece.data[0] == '@')
+			return false;
+	return true;
+}
+
+void conninfo_files(const char *text, void (*found)(void *context, struct str path), void *context)
+{
+	struct reader reader = {.take = take_file, .found = found, .context = context};
+
+	read_text(&reader, text);
+	buffer_clear(&reader.hosts);
+}
+
+bool conninfo_may_be_local(const char *text)
+{
+	struct reader reader = {.take = take_host};
+	bool is_remote;
+
+	read_text(&reader, text);
+	is_remote = has_no_path(
+		buffer_view(reader.hosts.length > 0 ? &reader.hosts : &reader.addresses));
+	buffer_clear(&reader.hosts);
+	buffer_clear(&reader.addresses);
+	return !is_remote;
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: ISC
-/* launch - starts the programs of pipe services for "pipe" (stage/launch.h), as the users that they
- * run as: the one process that may become somebody else, and that is in no sandbox, since its
+/* launch - starts the programs of pipe services for "pipe" (deliver/launch.h), as the users that
+ * they run as: the one process that may become somebody else, and that is in no sandbox, since its
  * programs would inherit it. It reads no mail. */
 #include "base/panic.h"
+#include "deliver/launcher.h"
 #include "program/child.h"
-#include "stage/launcher.h"
 
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
 
 struct launch_program {
 	struct child *child;
-	struct stage_launcher *launcher;
+	struct deliver_launcher *launcher;
 	struct os_timer *stop_check;
 };
 
-static struct stage_launcher_peer peer_of(const struct child *child)
+static struct deliver_launcher_peer peer_of(const struct child *child)
 {
-	return (struct stage_launcher_peer){child_user(child, "pipe"), &child->tokens};
+	return (struct deliver_launcher_peer){child_user(child, "pipe"), &child->tokens};
 }
 
 static void end(struct launch_program *program)
 {
 	os_timer_stop(program->stop_check);
-	stage_launcher_free(program->launcher);
+	deliver_launcher_free(program->launcher);
 	program->launcher = NULL;
 	os_loop_stop(program->child->loop);
 }
@@ -31,7 +31,7 @@ static void check_stop(void *context)
 {
 	struct launch_program *program = context;
 
-	if (stage_launcher_running(program->launcher) > 0)
+	if (deliver_launcher_running(program->launcher) > 0)
 		os_timer_start(program->stop_check, STOP_CHECK_US);
 	else
 		end(program);
@@ -40,13 +40,13 @@ static void check_stop(void *context)
 static int start(struct child *child)
 {
 	struct launch_program *program = memory_alloc_zero(1, sizeof *program);
-	struct stage_launcher_peer peer = peer_of(child);
+	struct deliver_launcher_peer peer = peer_of(child);
 
 	child->state = program;
 	program->child = child;
 	program->stop_check = os_timer_new(child->loop, check_stop, program);
-	program->launcher = stage_launcher_new(child->loop, child_socket(child, "launch"),
-					       child->config, &peer);
+	program->launcher = deliver_launcher_new(child->loop, child_socket(child, "launch"),
+						 child->config, &peer);
 	child_ready(child);
 	return 0;
 }
@@ -54,10 +54,10 @@ static int start(struct child *child)
 static void reload(struct child *child, const struct config *old)
 {
 	struct launch_program *program = child->state;
-	struct stage_launcher_peer peer = peer_of(child);
+	struct deliver_launcher_peer peer = peer_of(child);
 
 	(void)old;
-	stage_launcher_configure(program->launcher, child->config, &peer);
+	deliver_launcher_configure(program->launcher, child->config, &peer);
 }
 
 /* "pipe" has ended before, or its last service is gone and what it runs may come to its end. */
@@ -65,7 +65,7 @@ static void stop(struct child *child)
 {
 	struct launch_program *program = child->state;
 
-	stage_launcher_drain(program->launcher);
+	deliver_launcher_drain(program->launcher);
 	check_stop(program);
 }
 
@@ -73,7 +73,7 @@ static size_t pending(const struct child *child)
 {
 	const struct launch_program *program = child->state;
 
-	return program->launcher != NULL ? stage_launcher_running(program->launcher) : 0;
+	return program->launcher != NULL ? deliver_launcher_running(program->launcher) : 0;
 }
 
 static void hurry(struct child *child)

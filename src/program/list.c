@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* list - sends mail for lists on to their members. */
-#include "stage/list.h"
+#include "deliver/list.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "program/child.h"
@@ -14,40 +14,40 @@ struct list_program {
 	struct child *child;
 	struct directory *directory;
 	struct queue_client *queue;
-	struct stage_list *stage;
-	struct stage_helper *helper;
+	struct deliver_list *list;
+	struct deliver_helper *helper;
 	struct os_timer *stop_check;
 	unsigned stop_checks;
 };
 
-static void on_job(void *context, struct stage_helper_job *job)
+static void on_job(void *context, struct deliver_helper_job *job)
 {
 	struct list_program *program = context;
 
-	stage_list_deliver(program->stage, job);
+	deliver_list_start(program->list, job);
 }
 
 static void on_lost(void *context)
 {
 	struct list_program *program = context;
 
-	stage_list_give_up(program->stage);
+	deliver_list_give_up(program->list);
 }
 
-static const struct stage_helper_handler handler = {on_job, NULL, on_lost};
+static const struct deliver_helper_handler handler = {on_job, NULL, on_lost};
 
 /* What is in flight may finish; not for ever. */
 static void check_stop(void *context)
 {
 	struct list_program *program = context;
 
-	if (stage_helper_job_count(program->helper) > 0 &&
+	if (deliver_helper_job_count(program->helper) > 0 &&
 	    ++program->stop_checks <= STOP_CHECKS_MAX) {
 		os_timer_start(program->stop_check, STOP_CHECK_US);
 		return;
 	}
-	stage_list_free(program->stage);
-	stage_helper_free(program->helper);
+	deliver_list_free(program->list);
+	deliver_helper_free(program->helper);
 	queue_client_free(program->queue);
 	directory_free(program->directory);
 	os_loop_stop(program->child->loop);
@@ -65,13 +65,13 @@ static int start(struct child *child)
 	program->directory = directory_new(child->loop, child->config, path);
 	child_path(child, "queue", path);
 	program->queue = queue_client_new(child->loop, path, STOCK);
-	program->stage = stage_list_new(child->loop, program->directory, program->queue);
+	program->list = deliver_list_new(child->loop, program->directory, program->queue);
 	child_path(child, "send", path);
 	program->helper =
-		stage_helper_new(child->loop,
-				 &(struct stage_helper_call){path, child_token(child, "list"),
-							     CONFIG_LIST_SERVICE, CONCURRENCY},
-				 &handler, program);
+		deliver_helper_new(child->loop,
+				   &(struct deliver_helper_call){path, child_token(child, "list"),
+								 CONFIG_LIST_SERVICE, CONCURRENCY},
+				   &handler, program);
 	child_ready(child);
 	return 0;
 }
@@ -88,7 +88,7 @@ static void stop(struct child *child)
 {
 	struct list_program *program = child->state;
 
-	stage_helper_retire(program->helper);
+	deliver_helper_retire(program->helper);
 	check_stop(program);
 }
 

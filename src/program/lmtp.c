@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: ISC
 /* lmtp - delivers to LMTP servers: one helper for each lmtp service. */
-#include "stage/lmtp.h"
+#include "deliver/lmtp.h"
 #include "program/service.h"
 
 enum { CONCURRENCY = 1000 };
 
-static void *new_stage(struct os_loop *loop, const struct config *config,
-		       const struct config_service *service)
+static void *new_transport(struct os_loop *loop, const struct config *config,
+			   const struct config_service *service)
 {
-	return stage_lmtp_new(loop, config, service);
+	return deliver_lmtp_new(loop, config, service);
 }
 
-static void configure(void *stage, const struct config *config,
+static void configure(void *transport, const struct config *config,
 		      const struct config_service *service)
 {
-	stage_lmtp_configure(stage, config, service);
+	deliver_lmtp_configure(transport, config, service);
 }
 
-static void deliver(void *stage, struct stage_helper_job *job)
+static void deliver(void *transport, struct deliver_helper_job *job)
 {
-	stage_lmtp_deliver(stage, job);
+	deliver_lmtp_start(transport, job);
 }
 
-static void drain(void *stage)
+static void drain(void *transport)
 {
-	stage_lmtp_drain(stage);
+	deliver_lmtp_drain(transport);
 }
 
-static void lost(void *stage)
+static void lost(void *transport)
 {
-	stage_lmtp_give_up(stage);
+	deliver_lmtp_give_up(transport);
 }
 
-static void free_stage(void *stage)
+static void free_transport(void *transport)
 {
-	stage_lmtp_free(stage);
+	deliver_lmtp_free(transport);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_LMTP, CONCURRENCY, new_stage, configure, deliver, drain, lost,
-		 free_stage},
+		{CONFIG_SERVICE_LMTP, CONCURRENCY, new_transport, configure, deliver, drain, lost,
+		 free_transport},
 		{0},
 	};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* local - delivers into mailboxes: one helper for each maildir service. */
-#include "stage/local.h"
+#include "deliver/local.h"
 #include "mailbox/maildir.h"
 #include "os/mounts.h"
 #include "os/process.h"
@@ -10,36 +10,36 @@
 
 enum { CONCURRENCY = 1000 };
 
-static void *new_stage(struct os_loop *loop, const struct config *config,
-		       const struct config_service *service)
+static void *new_transport(struct os_loop *loop, const struct config *config,
+			   const struct config_service *service)
 {
-	return stage_local_new(loop, config, service);
+	return deliver_local_new(loop, config, service);
 }
 
-static void configure(void *stage, const struct config *config,
+static void configure(void *transport, const struct config *config,
 		      const struct config_service *service)
 {
-	stage_local_configure(stage, config, service);
+	deliver_local_configure(transport, config, service);
 }
 
-static void deliver(void *stage, struct stage_helper_job *job)
+static void deliver(void *transport, struct deliver_helper_job *job)
 {
-	stage_local_deliver(stage, job);
+	deliver_local_start(transport, job);
 }
 
-static void drain(void *stage)
+static void drain(void *transport)
 {
-	stage_local_drain(stage);
+	deliver_local_drain(transport);
 }
 
-static void lost(void *stage)
+static void lost(void *transport)
 {
-	stage_local_lost(stage);
+	deliver_local_lost(transport);
 }
 
-static void free_stage(void *stage)
+static void free_transport(void *transport)
 {
-	stage_local_free(stage);
+	deliver_local_free(transport);
 }
 
 /* What mailboxes are in must be there to be let in; whoever may make it, does. Where
@@ -71,8 +71,8 @@ static int open_local(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_stage, configure, deliver, drain, lost,
-		 free_stage},
+		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_transport, configure, deliver, drain,
+		 lost, free_transport},
 		{0},
 	};
 

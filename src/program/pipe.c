@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* pipe - delivers to programs: one helper for each pipe service. The programs are started by
  * "launch". */
-#include "stage/pipe.h"
+#include "deliver/pipe.h"
 #include "base/panic.h"
 #include "program/child.h"
 #include "program/service.h"
@@ -10,24 +10,24 @@
 
 enum { CONCURRENCY = 1000 };
 
-struct stage {
-	struct stage_pipe *pipe;
-	struct stage *next, *previous;
+struct pipe_entry {
+	struct deliver_pipe *pipe;
+	struct pipe_entry *next, *previous;
 };
 
 static struct {
 	const struct child *child;
 	struct launch_client *launcher; /* of all, from the first on */
-	struct stage *stages;
+	struct pipe_entry *entries;
 } program;
 
 static void on_ready(void *unused)
 {
-	struct stage *stage;
+	struct pipe_entry *entry;
 
 	(void)unused;
-	DL_FOREACH2 (program.stages, stage, next)
-		stage_pipe_go_on(stage->pipe);
+	DL_FOREACH2 (program.entries, entry, next)
+		deliver_pipe_go_on(entry->pipe);
 }
 
 static struct launch_client *connect_launcher(struct os_loop *loop)
@@ -41,53 +41,53 @@ static struct launch_client *connect_launcher(struct os_loop *loop)
 static void *new_stage(struct os_loop *loop, const struct config *config,
 		       const struct config_service *service)
 {
-	struct stage *stage = memory_alloc_zero(1, sizeof *stage);
+	struct pipe_entry *entry = memory_alloc_zero(1, sizeof *entry);
 
 	if (program.launcher == NULL)
 		program.launcher = connect_launcher(loop);
-	stage->pipe = stage_pipe_new(loop, program.launcher, config, service);
-	DL_APPEND2(program.stages, stage, previous, next);
-	return stage;
+	entry->pipe = deliver_pipe_new(loop, program.launcher, config, service);
+	DL_APPEND2(program.entries, entry, previous, next);
+	return entry;
 }
 
 static void configure(void *context, const struct config *config,
 		      const struct config_service *service)
 {
-	const struct stage *stage = context;
+	const struct pipe_entry *entry = context;
 
-	stage_pipe_configure(stage->pipe, config, service);
+	deliver_pipe_configure(entry->pipe, config, service);
 }
 
-static void deliver(void *context, struct stage_helper_job *job)
+static void deliver(void *context, struct deliver_helper_job *job)
 {
-	const struct stage *stage = context;
+	const struct pipe_entry *entry = context;
 
-	stage_pipe_deliver(stage->pipe, job);
+	deliver_pipe_start(entry->pipe, job);
 }
 
 static void drain(void *context)
 {
-	const struct stage *stage = context;
+	const struct pipe_entry *entry = context;
 
-	stage_pipe_drain(stage->pipe);
+	deliver_pipe_drain(entry->pipe);
 }
 
 static void lost(void *context)
 {
-	const struct stage *stage = context;
+	const struct pipe_entry *entry = context;
 
-	stage_pipe_lost(stage->pipe);
+	deliver_pipe_lost(entry->pipe);
 }
 
 /* Without a service nobody asks "launch", which ends as well. */
 static void free_stage(void *context)
 {
-	struct stage *stage = context;
+	struct pipe_entry *entry = context;
 
-	DL_DELETE2(program.stages, stage, previous, next);
-	stage_pipe_free(stage->pipe);
-	free(stage);
-	if (program.stages != NULL)
+	DL_DELETE2(program.entries, entry, previous, next);
+	deliver_pipe_free(entry->pipe);
+	free(entry);
+	if (program.entries != NULL)
 		return;
 	launch_client_free(program.launcher);
 	program.launcher = NULL;

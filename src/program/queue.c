@@ -126,8 +126,8 @@ static int start(struct child *child)
 	struct queue_server_peers peers;
 	int error = 0;
 
-	for (size_t i = 1; error == 0 && i < config->stage_count; i++)
-		error = queue_store_add_service(program->store, config->stages[i].name);
+	for (size_t i = 1; error == 0 && i < config->transport_count; i++)
+		error = queue_store_add_service(program->store, config->transports[i].name);
 	if (error == 0)
 		error = queue_intake_open(program->store, &options, &program->intake);
 	if (error < 0)
@@ -149,8 +149,8 @@ static void reload(struct child *child, const struct config *old)
 	(void)old;
 	find_peers(child, &peers);
 	queue_server_configure(program->server, reserve(child->config), &peers);
-	for (size_t i = 1; i < child->config->stage_count; i++) {
-		const char *name = child->config->stages[i].name;
+	for (size_t i = 1; i < child->config->transport_count; i++) {
+		const char *name = child->config->transports[i].name;
 		int error = queue_store_add_service(program->store, name);
 
 		if (error < 0)

@@ -44,9 +44,9 @@ static bool parse_birth(const char *text, int64_t *born_us_out)
 bool queue_filter_is_given(const struct queue_filter *filter)
 {
 	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
-	       filter->stage != NULL || filter->older != NULL || filter->younger != NULL ||
-	       filter->reason != NULL || filter->trigger != NULL || filter->host != NULL ||
-	       filter->held;
+	       filter->stage != NULL || filter->transport != NULL || filter->older != NULL ||
+	       filter->younger != NULL || filter->reason != NULL || filter->trigger != NULL ||
+	       filter->host != NULL || filter->held;
 }
 
 static struct str word(const char *text)
@@ -58,8 +58,8 @@ static struct str word(const char *text)
 static bool has_empty_word(const struct queue_filter *filter)
 {
 	const char *const words[] = {filter->sender, filter->recipient, filter->domain,
-				     filter->stage,  filter->trigger,   filter->host,
-				     filter->reason};
+				     filter->stage,  filter->transport, filter->trigger,
+				     filter->host,   filter->reason};
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (words[i] != NULL && words[i][0] == '\0')
@@ -95,7 +95,7 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 		.sender = word(filter->sender),
 		.recipient = word(filter->recipient),
 		.domain = word(filter->domain),
-		.stage = word(filter->stage),
+		.transport = word(filter->transport),
 		.reason = word(filter->reason),
 		.is_held = filter->held,
 	};
@@ -104,6 +104,10 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 	if (has_empty_word(filter))
 		return false;
 	parsed.is_from_null = str_equal(parsed.sender, STR("<>"));
+	*why_out = "--stage is submit or arrive";
+	if (filter->stage != NULL && !mail_stage_parse(str_from(filter->stage), &parsed.stage))
+		return false;
+	parsed.has_stage = filter->stage != NULL;
 	if (!parse_trigger(filter, &parsed.trigger, why_out))
 		return false;
 	*why_out = "--older and --younger need a time like 30m, 12h or 5d";
@@ -114,21 +118,20 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 	return true;
 }
 
-bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
-			       const struct queue_store *store)
+bool queue_filter_transport_exists(const struct listing_filter *filter, const struct config *config,
+				   const struct queue_store *store)
 {
 	char path[QUEUE_SERVICE_MAX + 8];
 	struct os_file_info info;
-	enum mail_stage stage;
 
-	if (filter->stage.length == 0 || mail_stage_parse(filter->stage, &stage) ||
-	    config_stage_find(config, filter->stage) != NULL)
+	if (filter->transport.length == 0 ||
+	    config_transport_find(config, filter->transport) != NULL)
 		return true;
-	snprintf(path, sizeof path, "local/" STR_FORMAT, STR_ARGUMENTS(filter->stage));
-	if (queue_service_is_valid(filter->stage) &&
+	snprintf(path, sizeof path, "local/" STR_FORMAT, STR_ARGUMENTS(filter->transport));
+	if (queue_service_is_valid(filter->transport) &&
 	    os_file_info_at(queue_store_directory(store), path, &info) == 0)
 		return true;
-	fprintf(stderr, "stagepost: --stage: there is no stage " STR_FORMAT "\n",
-		STR_ARGUMENTS(filter->stage));
+	fprintf(stderr, "stagepost: --transport: there is no transport " STR_FORMAT "\n",
+		STR_ARGUMENTS(filter->transport));
 	return false;
 }

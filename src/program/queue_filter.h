@@ -14,6 +14,7 @@ struct queue_filter {
 	const char *recipient;
 	const char *domain;
 	const char *stage;
+	const char *transport;
 	const char *older;
 	const char *younger;
 	const char *reason;
@@ -31,33 +32,35 @@ struct queue_filter {
 			offsetof(type, filter) + offsetof(struct queue_filter, member) \
 	}
 /* All of them. */
-#define QUEUE_FILTER_OPTIONS(type, filter)                                                         \
-	QUEUE_FILTER_OPTION("--sender", "ADDRESS",                                                 \
-			    "only from this envelope sender (<>: from none)", type, filter,        \
-			    sender),                                                               \
-		QUEUE_FILTER_OPTION("--recipient", "ADDRESS", "only to this address", type,        \
-				    filter, recipient),                                            \
-		QUEUE_FILTER_OPTION("--domain", "DOMAIN", "only to addresses of this domain",      \
-				    type, filter, domain),                                         \
-		QUEUE_FILTER_OPTION("--stage", "STAGE",                                            \
-				    "submit, arrive, remote or a service: what waits there", type, \
-				    filter, stage),                                                \
-		QUEUE_FILTER_OPTION("--older", "AGE", "only older than that: 30m, 12h, 5d", type,  \
-				    filter, older),                                                \
-		QUEUE_FILTER_OPTION("--younger", "AGE", "only younger than that", type, filter,    \
-				    younger),                                                      \
-		QUEUE_FILTER_OPTION("--reason", "TEXT",                                            \
-				    "only what waits with this in its last reply or error, or "    \
-				    "with this status (4.7.1)",                                    \
-				    type, filter, reason),                                         \
-		QUEUE_FILTER_OPTION("--trigger", "NAME",                                           \
-				    "only what waits for this trigger by its last record", type,   \
-				    filter, trigger),                                              \
-		QUEUE_FILTER_OPTION(                                                               \
-			"--host", "HOST",                                                          \
-			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",      \
-			type, filter, host),                                                       \
-		QUEUE_FILTER_OPTION("--held", NULL, "only what an operator holds", type, filter,   \
+#define QUEUE_FILTER_OPTIONS(type, filter)                                                        \
+	QUEUE_FILTER_OPTION("--sender", "ADDRESS",                                                \
+			    "only from this envelope sender (<>: from none)", type, filter,       \
+			    sender),                                                              \
+		QUEUE_FILTER_OPTION("--recipient", "ADDRESS", "only to this address", type,       \
+				    filter, recipient),                                           \
+		QUEUE_FILTER_OPTION("--domain", "DOMAIN", "only to addresses of this domain",     \
+				    type, filter, domain),                                        \
+		QUEUE_FILTER_OPTION("--stage", "submit|arrive",                                   \
+				    "only what waits there to be mapped", type, filter, stage),   \
+		QUEUE_FILTER_OPTION("--transport", "NAME",                                        \
+				    "only what remote, list or a service has still to deliver",   \
+				    type, filter, transport),                                     \
+		QUEUE_FILTER_OPTION("--older", "AGE", "only older than that: 30m, 12h, 5d", type, \
+				    filter, older),                                               \
+		QUEUE_FILTER_OPTION("--younger", "AGE", "only younger than that", type, filter,   \
+				    younger),                                                     \
+		QUEUE_FILTER_OPTION("--reason", "TEXT",                                           \
+				    "only what waits with this in its last reply or error, or "   \
+				    "with this status (4.7.1)",                                   \
+				    type, filter, reason),                                        \
+		QUEUE_FILTER_OPTION("--trigger", "NAME",                                          \
+				    "only what waits for this trigger by its last record", type,  \
+				    filter, trigger),                                             \
+		QUEUE_FILTER_OPTION(                                                              \
+			"--host", "HOST",                                                         \
+			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",     \
+			type, filter, host),                                                      \
+		QUEUE_FILTER_OPTION("--held", NULL, "only what an operator holds", type, filter,  \
 				    held)
 
 /* Whether any was given. */
@@ -67,10 +70,10 @@ bool queue_filter_is_given(const struct queue_filter *filter);
 bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
 			const char **why_out);
 
-/* Whether there is such a stage as the filter names: configured, or with messages left
+/* Whether there is such a transport as the filter names: configured, or with messages left
  * from a time when it was. Otherwise that is said: a word that was misspelt would find
  * nothing. */
-bool queue_filter_stage_exists(const struct listing_filter *filter, const struct config *config,
-			       const struct queue_store *store);
+bool queue_filter_transport_exists(const struct listing_filter *filter, const struct config *config,
+				   const struct queue_store *store);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /* remote - delivers to other hosts. */
-#include "stage/remote.h"
+#include "deliver/remote.h"
 #include "log/event.h"
 #include "program/child.h"
 #include <stdlib.h>
 
 struct remote_program {
 	struct child *child;
-	struct stage_remote *remote;
-	struct stage_helper *helper;
+	struct deliver_remote *remote;
+	struct deliver_helper *helper;
 	struct os_timer *stop_check;
 };
 
@@ -18,34 +18,34 @@ static const int64_t STOP_CHECK_US = SECOND_US / 20;
 
 static struct remote_program program_state;
 
-static void on_job(void *context, struct stage_helper_job *job)
+static void on_job(void *context, struct deliver_helper_job *job)
 {
 	struct remote_program *program = context;
 
-	stage_remote_deliver(program->remote, job);
+	deliver_remote_start(program->remote, job);
 }
 
 static void on_lost(void *context)
 {
 	struct remote_program *program = context;
 
-	stage_remote_give_up(program->remote);
+	deliver_remote_give_up(program->remote);
 }
 
 static void on_drain(void *context)
 {
 	struct remote_program *program = context;
 
-	stage_remote_drain(program->remote);
+	deliver_remote_drain(program->remote);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_drain, on_lost};
+static const struct deliver_helper_handler handler = {on_job, on_drain, on_lost};
 
 static void end(struct remote_program *program)
 {
 	os_timer_stop(program->stop_check);
-	stage_remote_free(program->remote);
-	stage_helper_free(program->helper);
+	deliver_remote_free(program->remote);
+	deliver_helper_free(program->helper);
 	program->remote = NULL;
 	program->helper = NULL;
 	os_loop_stop(program->child->loop);
@@ -56,7 +56,7 @@ static void check_stop(void *context)
 {
 	struct remote_program *program = context;
 
-	if (stage_helper_job_count(program->helper) == 0)
+	if (deliver_helper_job_count(program->helper) == 0)
 		end(program);
 	else
 		os_timer_start(program->stop_check, STOP_CHECK_US);
@@ -66,7 +66,7 @@ static void check_stop(void *context)
 static int open_resolver(struct child *child)
 {
 	child->state = &program_state;
-	return stage_remote_new(child->loop, child->config, &program_state.remote);
+	return deliver_remote_new(child->loop, child->config, &program_state.remote);
 }
 
 static int start(struct child *child)
@@ -78,10 +78,10 @@ static int start(struct child *child)
 	program->child = child;
 	program->stop_check = os_timer_new(child->loop, check_stop, program);
 	program->helper =
-		stage_helper_new(child->loop,
-				 &(struct stage_helper_call){path, child_token(child, "remote"),
-							     "remote", CONCURRENCY},
-				 &handler, program);
+		deliver_helper_new(child->loop,
+				   &(struct deliver_helper_call){path, child_token(child, "remote"),
+								 "remote", CONCURRENCY},
+				   &handler, program);
 	child_ready(child);
 	return 0;
 }
@@ -91,14 +91,14 @@ static void reload(struct child *child, const struct config *old)
 	struct remote_program *program = child->state;
 
 	(void)old;
-	stage_remote_configure(program->remote, child->config);
+	deliver_remote_configure(program->remote, child->config);
 }
 
 static void stop(struct child *child)
 {
 	struct remote_program *program = child->state;
 
-	stage_helper_retire(program->helper);
+	deliver_helper_retire(program->helper);
 	check_stop(program);
 }
 
@@ -106,7 +106,7 @@ static size_t pending(const struct child *child)
 {
 	const struct remote_program *program = child->state;
 
-	return program->helper != NULL ? stage_helper_job_count(program->helper) : 0;
+	return program->helper != NULL ? deliver_helper_job_count(program->helper) : 0;
 }
 
 static void hurry(struct child *child)

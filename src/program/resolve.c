@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 /* resolve - maps addresses for the submit and arrive stages. */
-#include "stage/resolve.h"
+#include "deliver/resolve.h"
 #include "base/panic.h"
 #include "program/child.h"
 #include <stdlib.h>
 
 struct resolve {
 	struct directory *directory;
-	struct stage_resolve *stage;
+	struct deliver_resolve *resolver;
 };
 
 static int start(struct child *child)
@@ -19,8 +19,8 @@ static int start(struct child *child)
 	child_path(child, "directory", path);
 	resolve->directory = directory_new(child->loop, child->config, path);
 	child_path(child, "send", path);
-	resolve->stage = stage_resolve_new(child->loop, path, child_token(child, "resolve"),
-					   resolve->directory);
+	resolve->resolver = deliver_resolve_new(child->loop, path, child_token(child, "resolve"),
+						resolve->directory);
 	child_ready(child);
 	return 0;
 }
@@ -37,7 +37,7 @@ static void stop(struct child *child)
 {
 	struct resolve *resolve = child->state;
 
-	stage_resolve_free(resolve->stage);
+	deliver_resolve_free(resolve->resolver);
 	directory_free(resolve->directory);
 	free(resolve);
 	os_loop_stop(child->loop);

@@ -220,6 +220,27 @@ static struct str tell_backend(struct arena *arena, const struct config_director
 	return copy;
 }
 
+static bool is_for_path(const char *url)
+{
+	struct str text = str_from(url);
+	struct str scheme;
+
+	(void)str_split(&text, ':', &scheme);
+	return str_equal_nocase(scheme, STR("ldapi"));
+}
+
+/* Whether a server of the directory may be at a UNIX socket. */
+static bool has_local_server(const struct config_directory *directory)
+{
+	for (size_t i = 0; i < directory->url_count; i++)
+		if (is_for_path(directory->urls[i]))
+			return true;
+	for (size_t i = 0; i < directory->database_count; i++)
+		if (conninfo_may_be_local(directory->database[i]))
+			return true;
+	return false;
+}
+
 static struct sandbox *sandbox_new(const struct profile *profile, const struct config *config)
 {
 	struct arena *arena = arena_new();
@@ -234,6 +255,8 @@ static struct sandbox *sandbox_new(const struct profile *profile, const struct c
 	if (strcmp(profile->program, "directory") == 0 &&
 	    config->directory.backend == CONFIG_BACKEND_SERVERS)
 		sandbox->calls |= OS_SANDBOX_CONNECT | OS_SANDBOX_DNS;
+	if (!has_local_server(&config->directory))
+		sandbox->calls &= ~(unsigned)OS_SANDBOX_LOCAL;
 	add_places(sandbox, config);
 	if (strcmp(profile->program, "directory-postgresql") == 0)
 		sandbox->backend = tell_backend(arena, &config->directory);
@@ -297,7 +320,8 @@ static bool is_in_place(const char *path, const struct os_sandbox_place *place)
 bool sandbox_fits(const struct sandbox *sandbox, const struct config *config)
 {
 	struct sandbox *wanted = sandbox_new(sandbox->profile, config);
-	bool fits = str_equal(sandbox->backend, wanted->backend);
+	bool fits = str_equal(sandbox->backend, wanted->backend) &&
+		    (wanted->calls & ~sandbox->calls & OS_SANDBOX_LOCAL) == 0;
 
 	for (size_t i = 0; i < wanted->count; i++)
 		fits &= has_path(sandbox, &wanted->paths[i]);

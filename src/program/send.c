@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* send - the queue manager: schedules every stage of this node. */
+/* send - the queue manager: schedules all deliveries of this node. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/manager.h"
@@ -26,8 +26,8 @@ static int open_store(struct send_program *program)
 	if (error < 0)
 		return error;
 	error = queue_store_lock(program->store, "send");
-	for (size_t i = 1; error == 0 && i < config->stage_count; i++)
-		error = queue_store_add_service(program->store, config->stages[i].name);
+	for (size_t i = 1; error == 0 && i < config->transport_count; i++)
+		error = queue_store_add_service(program->store, config->transports[i].name);
 	return error;
 }
 

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-const struct command_option sendmail_option_rows[] = {
+const struct command_option sendmail_options_rows[] = {
 	{"-t", NULL, "recipients from To, Cc and Bcc, besides those given", 0},
 	{"-i", NULL, "a line of one dot does not end the message", 0},
 	{"-f", "SENDER", "envelope sender (the user at this host; <> for none)", 0},
@@ -44,12 +44,12 @@ const struct command_option sendmail_option_rows[] = {
 	COMMAND_OPTION_END,
 };
 
-enum { LETTERS_SIZE = 3 * COUNT_OF(sendmail_option_rows) + 3 };
+enum { LETTERS_SIZE = 3 * COUNT_OF(sendmail_options_rows) + 3 };
 
 /* For getopt(3). "+": what follows the first recipient is no option. */
 static void list_letters(char letters[LETTERS_SIZE])
 {
-	const struct command_option *option = sendmail_option_rows;
+	const struct command_option *option = sendmail_options_rows;
 
 	letters += sprintf(letters, "+:");
 	for (; option->name != NULL; option++)

@@ -34,7 +34,7 @@ struct sendmail_options {
 
 /* The letters, for getopt(3) and for the help; "[LETTERS]" is an argument that may be
  * left out. Their offsets mean nothing. */
-extern const struct command_option sendmail_option_rows[];
+extern const struct command_option sendmail_options_rows[];
 
 /* False: what is wrong was said on standard error. */
 bool sendmail_options_parse(int argc, char **argv, struct sendmail_options *options);

@@ -30,7 +30,7 @@ enum {
 /* More than a process writes that works as hard as it can: 8 MiB at once, 4 MiB a second. */
 static const int64_t BYTES_A_SECOND = 4 << 20;
 static const int64_t BURST_US = 2 * SECOND_US;
-/* The first line after a silence is read at once. Those behind it are gathered, for all
+/* The first line after a silence is read at once. Those after it are gathered, for all
  * processes at the same times: each wakeup costs more than the lines do. */
 static const int64_t GATHER_US = SECOND_US / 40;
 

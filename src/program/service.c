@@ -11,8 +11,8 @@ static const int64_t RETIRED_CHECK_US = SECOND_US / 2;
 struct service {
 	char *name;
 	const struct service_kind *kind;
-	void *stage;
-	struct stage_helper *helper;
+	void *transport;
+	struct deliver_helper *helper;
 	struct service *next;
 };
 
@@ -26,18 +26,18 @@ static struct {
 	struct os_timer *retired_check;
 } program;
 
-static void on_job(void *context, struct stage_helper_job *job)
+static void on_job(void *context, struct deliver_helper_job *job)
 {
 	struct service *service = context;
 
-	service->kind->deliver(service->stage, job);
+	service->kind->deliver(service->transport, job);
 }
 
 static void on_lost(void *context)
 {
 	struct service *service = context;
 
-	service->kind->lost(service->stage);
+	service->kind->lost(service->transport);
 }
 
 static void on_drain(void *context)
@@ -45,10 +45,10 @@ static void on_drain(void *context)
 	struct service *service = context;
 
 	if (service->kind->drain != NULL)
-		service->kind->drain(service->stage);
+		service->kind->drain(service->transport);
 }
 
-static const struct stage_helper_handler handler = {on_job, on_drain, on_lost};
+static const struct deliver_helper_handler handler = {on_job, on_drain, on_lost};
 
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
@@ -68,12 +68,12 @@ static void add_service(const struct config_service *config, const struct servic
 	child_path(child, "send", path);
 	service->name = memory_copy_string(config->name);
 	service->kind = kind;
-	service->stage = kind->new (child->loop, child->config, config);
-	service->helper =
-		stage_helper_new(child->loop,
-				 &(struct stage_helper_call){path, child_token(child, program.name),
-							     config->name, kind->concurrency},
-				 &handler, service);
+	service->transport = kind->new (child->loop, child->config, config);
+	service->helper = deliver_helper_new(
+		child->loop,
+		&(struct deliver_helper_call){path, child_token(child, program.name), config->name,
+					      kind->concurrency},
+		&handler, service);
 	service->next = program.services;
 	program.services = service;
 }
@@ -83,8 +83,8 @@ static void drop_service(struct service **place)
 	struct service *service = *place;
 
 	*place = service->next;
-	service->kind->free(service->stage);
-	stage_helper_free(service->helper);
+	service->kind->free(service->transport);
+	deliver_helper_free(service->helper);
 	free(service->name);
 	free(service);
 }
@@ -118,7 +118,7 @@ static bool keep_service(struct service *service)
 
 	if (found == NULL || found->kind != service->kind->kind)
 		return false;
-	service->kind->configure(service->stage, config, found);
+	service->kind->configure(service->transport, config, found);
 	return true;
 }
 
@@ -127,7 +127,7 @@ static size_t jobs_of(const struct service *service)
 	size_t count = 0;
 
 	for (; service != NULL; service = service->next)
-		count += stage_helper_job_count(service->helper);
+		count += deliver_helper_job_count(service->helper);
 	return count;
 }
 
@@ -142,7 +142,7 @@ static void drop_retired(void *unused)
 
 	(void)unused;
 	while (*place != NULL) {
-		if (stage_helper_job_count((*place)->helper) == 0)
+		if (deliver_helper_job_count((*place)->helper) == 0)
 			drop_service(place);
 		else
 			place = &(*place)->next;
@@ -162,7 +162,7 @@ static void drop_or_retire(struct service **place)
 	*place = service->next;
 	service->next = program.retired;
 	program.retired = service;
-	stage_helper_retire(service->helper);
+	deliver_helper_retire(service->helper);
 }
 
 static void end(void)
@@ -197,7 +197,7 @@ static int start(struct child *child)
 }
 
 /* Of services that are gone the jobs that cannot be done again without a duplicate go on,
- * where the stage keeps all that they need of the old configuration. The others are finished
+ * where the transport keeps all that they need of the old configuration. The others are finished
  * without a report and tried again. */
 static void reload(struct child *child, const struct config *old)
 {
@@ -219,7 +219,7 @@ static void stop(struct child *child)
 {
 	(void)child;
 	for (struct service *service = program.services; service != NULL; service = service->next)
-		stage_helper_retire(service->helper);
+		deliver_helper_retire(service->helper);
 	check_stop(NULL);
 }
 

@@ -7,7 +7,7 @@
  * Nobody waits for it, because whatever it has not come to yet is harmless:
  *
  * - a new file does not get a number that any such name has, until
- *   queue_intake_trust_names() (is_haunted() in message.c);
+ *   queue_intake_trust_names() (has_stale_names() in message.c);
  * - a message that is found at S4 is rid of what is left of an earlier way to S5 as soon as
  *   it is found: queue_update_settle(). So when it is delivered at once, and its file used
  *   again, no second name leads there;

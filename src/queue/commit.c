@@ -207,9 +207,9 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 		.intake = intake, .messages = messages, .count = count, .results = results};
 
 	begin(&group);
-	commit_open_directories(&group);
+	commit_directories_open(&group);
 	sync_files(&group);
 	name_todo(&group);
-	commit_sync_directories(&group);
+	commit_directories_sync(&group);
 	finish(&group);
 }

@@ -91,7 +91,7 @@ static int open_all(struct commit_group *group)
 	return queue_directories_open(&group->directories, store);
 }
 
-void commit_open_directories(struct commit_group *group)
+void commit_directories_open(struct commit_group *group)
 {
 	if (group->sync == QUEUE_SYNC_ORDERED)
 		add_last(group);
@@ -175,7 +175,7 @@ static int sync_ordered(struct commit_group *group)
 	return result;
 }
 
-void commit_sync_directories(struct commit_group *group)
+void commit_directories_sync(struct commit_group *group)
 {
 	int result;
 

@@ -28,8 +28,8 @@ struct commit_group {
 
 /* commit_directories.c: before anything has a name: opens what is to be synced when all
  * have. Sets the results of those whose directory cannot be opened. */
-void commit_open_directories(struct commit_group *group);
+void commit_directories_open(struct commit_group *group);
 /* Makes names and removals durable. Sets the results of those whose name is not. */
-void commit_sync_directories(struct commit_group *group);
+void commit_directories_sync(struct commit_group *group);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The directories that a commit has changed: opened once, synced once. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"

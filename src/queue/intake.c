@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: ISC
+/* The process "queue" at its start: what an earlier one left in pid/ becomes a spare or is
+ * removed. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"

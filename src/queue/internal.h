@@ -34,7 +34,7 @@ MUST_CHECK int queue_filesystem_check(int directory, struct buffer *reason);
  * died while they tried is removed, when it is old. */
 MUST_CHECK int queue_filesystem_probe(int directory, struct buffer *reason);
 
-/* create.c: makes what lacks of a queue in DIRECTORY; its format file last. -EEXIST:
+/* create.c: makes what is missing of a queue in DIRECTORY; its format file last. -EEXIST:
  * somebody else has just done so. */
 MUST_CHECK int queue_create(int directory, uint32_t split);
 /* The same without the format file, also where other things stand. */

@@ -4,7 +4,7 @@
  * message is queued: envelope and data stand in one file, so who could still write to it could
  * change, after it was answered for, to whom it goes and what it says.
  *
- * Our descriptor is given away with it. Before anything is written behind the data, the file is
+ * Our descriptor is given away with it. Before anything is written after the data, the file is
  * opened anew, and the kernel is asked whether it is open elsewhere; where it is, perhaps only for
  * reading (a backup), whether anybody can write to it. Nobody can then become able to: the file's
  * name is in pid/, where only this process may open it. A process of ours closes its descriptor

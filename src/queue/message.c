@@ -28,7 +28,7 @@ static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
 
 /* Whether a power failure brought back a name of the message that had NUMBER
  * before: 1, 0 or -errno. */
-static int is_haunted(const struct queue_intake *intake, uint64_t number)
+static int has_stale_names(const struct queue_intake *intake, uint64_t number)
 {
 	const struct queue_store *store = intake->store;
 	int result;
@@ -57,7 +57,7 @@ static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 		spare_out->number = info.inode;
 		spare_out->size = info.size;
 		if (result == 0)
-			result = is_haunted(intake, info.inode);
+			result = has_stale_names(intake, info.inode);
 		if (result == 0)
 			return 0;
 		os_file_close(spare_out->file);

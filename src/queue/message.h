@@ -60,7 +60,7 @@ uint64_t queue_message_number(const struct queue_message *message);
  * can still write to (lend.c).
  */
 
-/* S2 to S3 by value: DATA, and TEXT behind it (queue/store.h). TEXT is what
+/* S2 to S3 by value: DATA, and TEXT after it (queue/store.h). TEXT is what
  * queue_control_write_envelope() wrote: its id's number is this message's, its size that of
  * the data. DATA grows by the text; it is still the caller's. May run in another thread,
  * beside all other calls for other messages. After an error only queue_message_abandon() and
@@ -77,7 +77,7 @@ int queue_message_file(const struct queue_message *message);
 /* The same as queue_message_share(), for another process: *FILE_OUT is the descriptor for it, to
  * be closed here when it was sent. */
 MUST_CHECK int queue_message_lend(struct queue_message *message, int *file_out);
-/* S2 to S3: writes TEXT behind the data, which stands in the file by now. -ETXTBSY: it was lent,
+/* S2 to S3: writes TEXT after the data, which stands in the file by now. -ETXTBSY: it was lent,
  * and somebody can still write to it. Otherwise as queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);

@@ -17,7 +17,7 @@
  *      3 when these are durable, the names with the old number go, that of the
  *        data file after all others
  * in:  4 data file, bounce records, local and remote names get their places; for
- *        todo/ the envelope with its true id is written behind the data
+ *        todo/ the envelope with its true id is written after the data
  *      5 when these are durable, the name in todo/ or info/
  *      6 when that is durable, the names in repair/ go, the control file's last
  *

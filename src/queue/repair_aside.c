@@ -16,7 +16,7 @@ int repair_make_directory(struct repair *repair, const char *name)
 	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
 }
 
-/* A name in damaged/ that is free: "info_7_457", or with ".2" behind it ... */
+/* A name in damaged/ that is free: "info_7_457", or with ".2" after it ... */
 static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
 {
 	struct os_file_info info;

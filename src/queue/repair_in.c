@@ -109,7 +109,7 @@ static int place_sides(struct repair *repair, const struct repair_move *move,
 	return result;
 }
 
-/* Before, its envelope stands behind the data. It may be written over as often as
+/* Before, its envelope follows the data. It may be written over as often as
  * this is interrupted, while the one in repair/ is there. */
 static int write_trailer(struct repair *repair, const struct repair_move *move, struct str text,
 			 uint64_t size)

@@ -12,7 +12,7 @@
 enum {
 	REPAIR_GROUP = 256, /* messages between two syncs */
 	REPAIR_SERVICES_MAX = 256,
-	REPAIR_INFO = MAIL_STAGE_COUNT, /* the place behind the stages */
+	REPAIR_INFO = MAIL_STAGE_COUNT, /* the place after the stages */
 	REPAIR_PATH_SIZE = 512,
 };
 

@@ -28,7 +28,7 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	client->data_bytes -= held->data.length;
 	client->text_bytes -= held->text.length;
 	held->data_size = held->data.length;
-	/* the text is put behind the data, too */
+	/* the text is put after the data, too */
 	held->group_size = held->data.length + 2 * held->text.length;
 	server->group_bytes += held->group_size;
 	queue_group_add(server->group, held);

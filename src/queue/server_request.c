@@ -194,7 +194,7 @@ bool server_commit(struct server_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || held == NULL || !add_text(client, held, text))
 		return false;
-	/* for what the thread puts behind it as well */
+	/* for what the thread puts after it as well */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;

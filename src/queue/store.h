@@ -27,7 +27,7 @@
  *          pid todo intd mess info local remote bounce
  *   S1      +   -    -    -    -    -     -      -     not in use
  *   S2      +   -    -    -    -    -     -      -     being written
- *   S3      +   -    -    -    -    -     -      -     the envelope stands behind the data
+ *   S3      +   -    -    -    -    -     -      -     the envelope follows the data
  *   S4      -   +    ?    ?    ?    ?     ?      -     queued
  *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
  *

@@ -21,7 +21,7 @@ struct queue_update {
 	bool may_be_lost;      /* CONTROL only says when to try again: no sync is spent on it.
 				* At S5, without bounce records */
 	bool preprocess;       /* is_queued only: link the data file to mess/, make the
-				* control file, with CONTROL behind the envelope, under the
+				* control file, with CONTROL after the envelope, under the
 				* names in info/ and the places below: S5 but for todo, which
 				* "queue" removes when told */
 	bool is_whole;         /* CONTROL is all of the control file, which is written anew in

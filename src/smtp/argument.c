@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What follows a verb: names, paths and parameters, strict or as real clients write them. */
 #include "smtp/internal.h"
 #include <netinet/in.h>
 #include <string.h>

@@ -42,7 +42,7 @@ static enum smtp_step end_skipped(struct smtp_server *s)
 	return SMTP_STEP_DONE;
 }
 
-/* A CR or LF alone is told behind the last chunk, as with DATA; all else at once. */
+/* A CR or LF alone is told after the last chunk, as with DATA; all else at once. */
 enum smtp_step smtp_chunk_end(struct smtp_server *s)
 {
 	const struct mail_verdict *refusal;

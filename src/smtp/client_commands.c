@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The client's commands, and which of them go out together (RFC 2920). */
 #include "smtp/client_internal.h"
 
 void client_emit(struct smtp_client *client, const char *text)

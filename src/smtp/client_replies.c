@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What each reply means in each state of the client. */
 #include "smtp/client_internal.h"
 #include <string.h>
 
@@ -77,7 +78,7 @@ static void on_mail(struct smtp_client *client)
 	client_enter(client, CLIENT_RECIPIENT);
 }
 
-/* What was sent behind it is answered all the same. */
+/* What was sent after it is answered all the same. */
 static void on_mail_refused(struct smtp_client *client)
 {
 	client_decide_rest(client, client_reply_verdict(client));

@@ -23,7 +23,7 @@ static void break_line(struct smtp_stuffing *stuffing, struct str text, const ch
 	stuffing->column += text.length;
 }
 
-/* Moves *POSITION behind the line that it stands in, or to the end of DATA. *TEXT_OUT is what was
+/* Moves *POSITION after the line that it stands in, or to the end of DATA. *TEXT_OUT is what was
  * skipped without its line end. */
 static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position,
 		      struct str *text_out)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The text of a message between DATA and its end: dots, line ends, NULs, trace fields counted. */
 #include "smtp/internal.h"
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void keep_without_nul(struct smtp_server *s, const char *data, size_t len
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
 	if (length > 0 && s->transaction->size == 0)
-		keep_out_of_trace(s, *data);    /* perhaps behind NULs that were removed */
+		keep_out_of_trace(s, *data);    /* perhaps after NULs that were removed */
 	if (memchr(data, '\0', length) != NULL) /* also where the message is refused already */
 		keep_without_nul(s, data, length);
 	else
@@ -81,7 +82,7 @@ static void end_line(struct smtp_server *s)
 	keep_text(s, "\r\n", 2);
 }
 
-/* At an LF alone. A dot behind it is the message's own, never its end nor stuffing: a
+/* At an LF alone. A dot after it is the message's own, never its end nor stuffing: a
  * client that stuffs dots does it where lines end with CRLF. */
 static void take_bare_feed(struct smtp_server *s)
 {

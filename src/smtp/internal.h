@@ -25,15 +25,15 @@ enum smtp_state {
 /* Where the scanner stands in the message. */
 enum smtp_scan {
 	SMTP_SCAN_START,     /* at the start of a line */
-	SMTP_SCAN_DOT,       /* behind a dot that starts a line */
-	SMTP_SCAN_DOT_CR,    /* behind such a dot and a CR */
+	SMTP_SCAN_DOT,       /* after a dot that starts a line */
+	SMTP_SCAN_DOT_CR,    /* after such a dot and a CR */
 	SMTP_SCAN_MIDDLE,    /* in a line */
-	SMTP_SCAN_MIDDLE_CR, /* behind a CR in a line; it is not in the body yet */
+	SMTP_SCAN_MIDDLE_CR, /* after a CR in a line; it is not in the body yet */
 	SMTP_SCAN_END,
 };
 
 enum smtp_step {
-	SMTP_STEP_DONE, /* a reply was given, or will be behind a chunk */
+	SMTP_STEP_DONE, /* a reply was given, or will be after a chunk */
 	SMTP_STEP_WAIT, /* a question is pending; the handler runs again with the answer */
 };
 
@@ -80,7 +80,7 @@ struct smtp_server {
 	bool is_extended;     /* greeted with EHLO or LHLO */
 	bool line_is_secret;  /* it may hold a password: AUTH, or what follows one that was refused
 			       */
-	bool line_has_more;   /* the client sent more behind it before it was answered */
+	bool line_has_more;   /* the client sent more after it before it was answered */
 	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
@@ -155,7 +155,7 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 /* When it is wrong, the session is closed: nobody knows where the commands go on. */
 bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
 
-/* parameter.c: TEXT behind the address; false when it is wrong, which was replied then. */
+/* parameter.c: TEXT after the address; false when it is wrong, which was replied then. */
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
 			     struct smtp_argument *argument);
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Command lines out of bytes, with the bound of RFC 5321 section 4.5.3. */
 #include "smtp/internal.h"
 #include <string.h>
 

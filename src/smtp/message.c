@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* A message from its beginning to its end: the Received field, and why it is refused. */
 #include "smtp/internal.h"
 #include <string.h>
 

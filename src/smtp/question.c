@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The one question that the engine may have open: asked, answered, and the command gone on with. */
 #include "base/panic.h"
 #include "smtp/internal.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Replies as text, and the count of errors that ends a session. */
 #include "smtp/internal.h"
 #include <string.h>
 

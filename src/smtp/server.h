@@ -57,7 +57,7 @@ enum smtp_bare_newline {
 	SMTP_BARE_NEWLINE_REJECT,    /* 550 5.6.11 */
 	SMTP_BARE_NEWLINE_NORMALIZE, /* an LF alone ends a line; a CR alone becomes a space, or
 				      * nothing before a line end. Only CRLF.CRLF ends the
-				      * message all the same, and only behind a CRLF is a dot
+				      * message all the same, and only after a CRLF is a dot
 				      * stuffing */
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The table of commands: when each may come, and what it does. */
 #include "base/panic.h"
 #include "smtp/internal.h"
 #include <stdlib.h>

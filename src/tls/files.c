@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Certificates, keys and authorities from files, with the file's name in what goes wrong. */
 #include "os/file.h"
 #include "os/process.h"
 #include "tls/internal.h"

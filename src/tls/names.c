@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The names in a certificate: its alternatives, or its common name. */
 #include "base/panic.h"
 #include "tls/connection.h"
 #include "tls/internal.h"

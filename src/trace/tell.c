@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The story as sentences, and as JSON. */
 #include "base/json.h"
 #include "mail/text.h"
 #include "trace/story.h"

@@ -87,7 +87,7 @@ service maildir {{ kind = maildir path = "{directory}/mail/%d/%u" }}
 domain "{HELD}" {{ service = held }}
 domain "{LMTP}" {{ service = lmtp }}
 domain "{LOCAL}" {{ service = maildir }}
-stage held {{ paused = yes }}
+transport held {{ paused = yes }}
 smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
 	"{DEAD}:127.0.0.1;{DEAD_PORT}", ":127.0.0.1;{sink_port}" }}
 {extra or "queue_sync = auto"}

@@ -9,11 +9,16 @@
 #include "base/str.h"
 #include <stdbool.h>
 
-/* A CR without LF behind it, at the end of TEXT too, or an LF without CR in front. */
+/* A CR without LF after it, at the end of TEXT too, or an LF without CR in front. */
 bool has_bare_line_end(struct str text);
 
-/* Calls TRY with each string of one to five bytes out of CR, LF, dot, NUL and "a", and prints
+enum { SHORT_STRING_MAX = 5 };
+
+/* The length that the only argument of main() says, or SHORT_STRING_MAX. */
+size_t short_string_length(int argc, char **argv);
+
+/* Calls TRY with each string of one to LONGEST bytes out of CR, LF, dot, NUL and "a", and prints
  * for how many it was true. main()'s status: whether for all. */
-int try_short_strings(bool (*try)(struct str tested));
+int try_short_strings(size_t longest, bool (*try)(struct str tested));
 
 #endif

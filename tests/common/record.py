@@ -17,7 +17,7 @@ def kernel():
 
 
 def commit():
-    """The commit that was tested; "+" behind it: and changes of the sources since."""
+    """The commit that was tested; "+" after it: and changes of the sources since."""
     git = ["git", "-C", ROOT]
     revision = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"], capture_output=True,
                               text=True, check=True).stdout.strip()

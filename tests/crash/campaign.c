@@ -481,6 +481,7 @@ static double now(void)
 int main(int argc, char **argv)
 {
 	bool is_verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+	bool has_mutants = argc < 2 || strcmp(argv[1], "--no-mutants") != 0;
 	unsigned failures = 0;
 	unsigned total = 0;
 	unsigned caught = 0;
@@ -508,7 +509,8 @@ int main(int argc, char **argv)
 			failures += run_faults(&scenarios[i], sync, base, &faults);
 		if (is_verbose)
 			printf("faults: %.1f s\n", now() - start);
-		caught += run_mutants(sync, base, is_verbose, &total);
+		if (has_mutants)
+			caught += run_mutants(sync, base, is_verbose, &total);
 		if (is_verbose)
 			printf("mutants: %.1f s\n", now() - start);
 		disk_free(base);

@@ -43,7 +43,7 @@ class Client:
         self.socket.sendall(encode(*words))
 
     def ask(self, verb, *words):
-        """(verb of the answer, its words behind ID TTL VERSION, or behind ID)."""
+        """(verb of the answer, its words after ID TTL VERSION, or after ID)."""
         self.number += 1
         self.send(verb, self.number, *words)
         results = []

@@ -57,7 +57,7 @@ def shared_node(ground):
 
 @pytest.fixture
 def shared(shared_node):
-    """One node for many tests, with a "server" behind b.test and a listener for proxies at
+    """One node for many tests, with a "server" for b.test and a listener for proxies at
     "proxy_port". Each begins with empty mailboxes and "since" in the log, and leaves it as it
     was."""
     pids = shared_node.pids()

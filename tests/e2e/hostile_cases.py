@@ -10,7 +10,7 @@ from hostile import GOOD, PIPELINING, Cut
 
 MODES = {"plain": (GOOD, False), "pipelined": (PIPELINING, False), "lmtp": (PIPELINING, True)}
 STATES = ("greeting", "EHLO", "MAIL", "RCPT", "DATA", "END")
-TIMEOUT = 2  # seconds, the nodes' for a reply; twice as long behind the message
+TIMEOUT = 2  # seconds, the nodes' for a reply; twice as long after the message
 BROKEN, GONE, DONE = ("deferred", "4.5.0"), ("deferred", "4.4.2"), ("delivered", "2.0.0")
 LETTERS = "abc"  # of the recipients
 
@@ -137,7 +137,7 @@ def replies_of(mode):
 
 
 def cuts():
-    """The server closes behind each byte that it says."""
+    """The server closes after each byte that it says."""
     for mode in MODES:
         for count in range(len(replies_of(mode))):
             yield Case(f"{mode}_ends_behind_{count}", mode, budget=count)
@@ -218,7 +218,7 @@ COMMON = {
         {"RCPT": refuse(b"a", REFUSAL, GOOD["RCPT"]), "END": GOOD["END"] + b"421 4.3.2 bye\r\n"},
         [UNKNOWN, DONE, DONE]),
 }
-# an LMTP server that says more behind its first reply has answered for the others with it
+# an LMTP server that says more after its first reply has answered for the others with it
 NOT_LMTP = ("one_refused_then_421", "one_refused_then_twice", "one_refused_then_closed",
             "first_refused_then_421")
 

@@ -40,7 +40,7 @@ def aaaa(*addresses):
 
 class Answer:
     """ANSWERS, AUTHORITY, ADDITIONAL: records. FLAGS besides those of an answer; TAIL: bytes
-    behind it all; COUNTS: instead of the true ones."""
+    after it all; COUNTS: instead of the true ones."""
 
     def __init__(self, answers=(), authority=(), additional=(), code=NOERROR, *, flags=0,
                  tail=b"", counts=None, other_id=0, question=None):
@@ -59,7 +59,7 @@ class Answer:
 
 
 class Raw(Answer):
-    """Nothing but TAIL behind the right number."""
+    """Nothing but TAIL after the right number."""
 
     def pack(self, number, question):
         return struct.pack(">H", number) + self.tail

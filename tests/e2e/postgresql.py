@@ -15,7 +15,8 @@ from stagepost import PATIENCE, ROOT, free_port, is_alive, is_root, wait_until
 
 OWNER = "postgres"  # it does not run as root
 DATABASE = "mail"
-SCHEMA = os.path.join(ROOT, "src", "store", "postgresql_schema.sql")
+SCHEMA = os.path.join(ROOT, "src", "store", "postgresql",
+                      "postgresql_schema.sql")
 SETTINGS = """listen_addresses = '{address}'
 port = {port}
 unix_socket_directories = '{sockets}'

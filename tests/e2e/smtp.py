@@ -58,7 +58,7 @@ class Client(smtplib.SMTP):
 
 
 def stuff(message):
-    """MESSAGE as it stands behind DATA, with the final dot."""
+    """MESSAGE as it follows DATA, with the final dot."""
     if message.startswith(b"."):
         message = b"." + message
     return message.replace(b"\r\n.", b"\r\n..") + b".\r\n"

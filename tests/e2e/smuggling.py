@@ -25,7 +25,7 @@ def evil(recipient):
 
 
 class Attempt:
-    """STRING behind a text, or at the start of a line if AT_START."""
+    """STRING after a text, or at the start of a line if AT_START."""
 
     def __init__(self, number, string, at_start, recipient):
         line = b"A line.\r\n" if at_start else b"A line."

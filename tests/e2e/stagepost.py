@@ -198,7 +198,7 @@ service maildir {{ kind = maildir path = "{mail}/%d/%u" }}
 
 
 def envelope_of(text):
-    """What stands behind the data of a queued message; a control file as it is."""
+    """What follows the data of a queued message; a control file as it is."""
     found = re.search(rb"^at: (\d{20})\n\Z", text[-25:])
     return text[int(found.group(1)):-25] if found else text
 

@@ -98,7 +98,7 @@ class Store:
             return len(self.events)
 
     def wait_event(self, word, *words, since=0, timeout=PATIENCE):
-        """The first event behind SINCE that begins with these words (None: any)."""
+        """The first event after SINCE that begins with these words (None: any)."""
         wanted = (word, *words)
 
         def matches(event):

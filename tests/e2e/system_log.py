@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A collector in place of the system's: whoever runs behind its prefix() finds it at /dev/log."""
+"""A collector in place of the system's: whoever runs after its prefix() finds it at /dev/log."""
 
 import os
 import re

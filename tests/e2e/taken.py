@@ -18,6 +18,7 @@ READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
 CROWDED = 1001  # recipients: one more than allowed
 CROWD = 100  # connections
+HOARDS = 4  # the same, by which he takes jobs
 PATIENT = 200  # times that he looks for an answer which will come
 WRITERS = ("queue", "send", "launch")  # of the log itself: not bounded (doc/security.md)
 FORGED = b"f0f0-f0f0"
@@ -31,8 +32,7 @@ class Taken(Hands):
 
     def __init__(self, mx, program, pid, seed):
         super().__init__(mx, program, pid, seed)
-        self.hoard = -1  # a connection by which he takes all and answers nothing
-        self.hoarded = 0
+        self.hoards = {}  # connections by which he takes all and answers nothing: jobs of each
         self.crowd = {}  # connections that he leaves open: when they were made
         self.most = {}  # that he had at once, of what is bounded
         self.actions = [(action, weight) for action, weight in self.ACTIONS
@@ -117,24 +117,39 @@ class Taken(Hands):
         self.most[what] = max(self.most.get(what, 0), count)
 
     def hoard_jobs(self):
-        """He says that he has places without end, as himself or as another, and finishes nothing."""
+        """He says that he has places without end, as himself or as another, by as many connections
+        as he likes, and finishes nothing."""
         if self.program not in HELPERS or self.program == "resolve":
             return
-        if self.hoard < 0:
-            self.hoard, self.hoarded = self.own_connection("send"), 0
+        if len(self.hoards) < HOARDS:
             service = self.source.choice((HELPERS[self.program], HELPERS[self.program],
                                           b"maildir", b"remote", b"box", b"run"))
-            said = packet(HELLO, text(service) + u32(4 * 10**9) + text(self.token))
-            self.call("sendto", self.hoard, f"~{said.hex()}", len(said), MSG, 0, 0)
+            self.hoard_by(self.own_connection("send"), service)
+        for socket in list(self.hoards):
+            self.take_jobs(socket)
+        self.had("jobs", sum(self.hoards.values()))
+        if self.hoards and self.source.random() < 0.1:
+            self.stop_hoarding(self.source.choice(list(self.hoards)))
+
+    def hoard_by(self, socket, service):
+        if socket < 0:
+            return
+        said = packet(HELLO, text(service) + u32(4 * 10**9) + text(self.token))
+        self.call("sendto", socket, f"~{said.hex()}", len(said), MSG, 0, 0)
+        self.hoards[socket] = 0
+
+    def take_jobs(self, socket):
         for _ in range(50):
-            heard = self.hear(self.hoard)
+            heard = self.hear(socket)
             if heard is None:
                 break
-            self.hoarded += len(heard) > 8 and struct.unpack("<HHI", heard[:8])[1] == START
-        self.had("jobs", self.hoarded)
-        if self.source.random() < 0.1 and self.hoard >= 0:
-            self.call("close", self.hoard)
-            self.hoard = -1
+            self.hoards[socket] += len(heard) > 8 and struct.unpack("<HHI", heard[:8])[1] == START
+        if self.call("recvmsg", socket, "?64", MSG)[:1] != ["-EAGAIN"]:
+            self.stop_hoarding(socket)  # it was closed: his jobs are another's
+
+    def stop_hoarding(self, socket):
+        del self.hoards[socket]
+        self.call("close", socket)
 
     def run_programs(self):
         """As many as he is given, and without end."""

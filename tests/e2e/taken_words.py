@@ -7,7 +7,7 @@ import struct
 HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CONTENT = range(1, 12)
 (OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE, QUEUED,
  MISSED, REMOVE, MANAGED, REMOVED, CLEANED, LOAD, FOUND, STANDS) = range(33, 53)
-# stage/launch.h
+# deliver/launch.h
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run")
 PART = 50000  # bytes of an envelope in one packet

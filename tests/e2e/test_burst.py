@@ -330,7 +330,7 @@ def test_many_dead_hosts(node, hops, tell):
 
 def test_memory_while_resolve_stands_still(node, tell):
     """1,600 messages of 1,000 recipients wait for a process that does not answer."""
-    mx = node(settings="stage maildir { paused = yes }")
+    mx = node(settings="transport maildir { paused = yes }")
     recipients = [f"recipient-{number}@a.test" for number in range(LARGE_RECIPIENTS)]
     (send,), (resolve,) = mx.pids("send"), mx.pids("resolve")
     os.kill(resolve, signal.SIGSTOP)

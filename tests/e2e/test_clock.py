@@ -207,7 +207,7 @@ def test_a_bounce_is_due_by_the_wall_clock(scene, shim):
 
 def test_a_bounce_is_due_when_the_clock_was_set_back(scene, shim):
     """It comes when its time is over by the clock; till then attempts are as rare as ever."""
-    made = scene("queuelifetime = 2h\nstage remote { paused = yes }\n")
+    made = scene("queuelifetime = 2h\ntransport remote { paused = yes }\n")
     assert made.send("later").startswith("250 ")
     made.mx.log.wait("deferred")
     mark = made.mx.log.mark()
@@ -215,7 +215,7 @@ def test_a_bounce_is_due_when_the_clock_was_set_back(scene, shim):
     shim.pass_time(12 * 3600, step=300)
     assert attempts(made, mark) < 30
     shim.jump(0)
-    made.mx.settings = re.sub("stage remote.*\n", "", made.mx.settings)
+    made.mx.settings = re.sub("transport remote.*\n", "", made.mx.settings)
     made.mx.write_configuration()
     made.mx.reload()
     shim.pass_time(7200, step=300)

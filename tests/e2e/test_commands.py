@@ -244,7 +244,7 @@ def test_list_filters(node, run):
             (["--sender", "ANNA@a.test"], 1), (["--sender", "anna"], 0),
             (["--recipient", "carl@c.test"], 1), (["--domain", "B.test"], 1),
             (["--domain", "b.test", "--sender", "dora@a.test"], 0), (["--stage", "submit"], 2),
-            (["--stage", "arrive"], 0), (["--stage", "remote"], 0), (["--older", "0"], 2),
+            (["--stage", "arrive"], 0), (["--transport", "remote"], 0), (["--older", "0"], 2),
             (["--older", "1h"], 0), (["--younger", "1h"], 2), (["--younger", "0"], 0),
             (["--reason", "anything"], 0)):
         assert len(listing(run, mx, *words)) == expected, words
@@ -269,7 +269,7 @@ def test_a_message_that_waits(node, run):
     assert run(mx, "sendmail", "-f", "anna@a.test", "bob@b.test", input=TEXT).returncode == 0
     mx.log.wait("deferred", to="bob@b.test")
     def waiting():
-        return [m for m in listing(run, mx, "--stage", "remote")
+        return [m for m in listing(run, mx, "--transport", "remote")
                 if m["deliveries"] and m["deliveries"][0]["state"] == "waiting"
                 and m["state"] == "preprocessed"]
     (message,) = wait_until(waiting, "the outcome is recorded")

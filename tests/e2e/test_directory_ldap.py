@@ -144,6 +144,7 @@ def test_reload(mx):
 def test_killed(mx, server):
     """Killed while LDAP changes: the next one goes on from where the copy is."""
     made = mx()
+    made.log.wait("ldap_followed")
     wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
     for i in range(3):
         mark = made.log.mark()

@@ -162,7 +162,8 @@ def test_loop_is_named(mx, records):
     wait_until(lambda: any("x@d.test > y@d.test > x@d.test" in str(event)
                            for event in one.log.read()), "the log names the loop")
     queue_mail(one, "x@d.test")
-    one.log.wait("deferred", to="x@d.test", status="4.4.6")
+    one.log.wait("message_found")
+    wait_until(lambda: "4.4.6" in command(one, "queue", "list", "--json"), "it has been tried")
     records(one).put("address", "y@d.test", "kind mailbox")
     command(one, "queue", "flush")
     one.log.wait("delivered", to="y@d.test")
@@ -356,7 +357,7 @@ def test_the_directory_comes_and_goes(node):
 
     assert reply(one, "ann@d.test").startswith("550 5.7.1")
     assert not one.pids("list") and not one.pids("directory")
-    restart(section + "stage list { paused = yes }\n")
+    restart(section + "transport list { paused = yes }\n")
     with Records(one) as records:
         records.put("domain", "d.test", "kind local", "service maildir")
         records.put("address", "ann@d.test", "kind mailbox")
@@ -533,7 +534,7 @@ def test_bounces_are_not_for_members(mx, records):
 
 
 def test_list_waits_for_the_directory(mx, records):
-    one = mx('stage list { paused = yes }\n')
+    one = mx('transport list { paused = yes }\n')
     records(one).list("list@d.test", [f"member-{i}@d.test" for i in range(2500)] + ["ann@d.test"],
                       "owner@d.test")
     deliver(one, "list@d.test", TEXT)
@@ -541,7 +542,7 @@ def test_list_waits_for_the_directory(mx, records):
     time.sleep(0.5)
     pid = stop_directory(one)
     try:
-        one.settings = one.settings.replace("stage list { paused = yes }", "")
+        one.settings = one.settings.replace("transport list { paused = yes }", "")
         one.write_configuration()
         mark = one.log.mark()
         one.reload()

@@ -56,7 +56,7 @@ def test_a_message_over_its_size(mx, exim, size, status):
 
 
 def test_of_many_recipients_some_are_refused(mx, exim):
-    """All RCPT stand in one packet, and DATA behind them."""
+    """All RCPT stand in one packet, and DATA after them."""
     refused = {f"none{number}@exim.test": ("failed", "5.1.1") for number in range(20)}
     deferred = {f"later{number}@exim.test": ("deferred", "4.2.0") for number in range(20)}
     wanted = refused | deferred | {"bob@exim.test": ("delivered", "2.0.0")}
@@ -72,7 +72,7 @@ def test_of_many_recipients_some_are_refused(mx, exim):
 
 
 def test_all_recipients_are_refused(mx, exim):
-    """DATA behind them is refused, too; the connection is of use afterwards."""
+    """DATA after them is refused, too; the connection is of use afterwards."""
     with Client(mx) as client:
         for _ in range(5):
             for to in (["none@exim.test", "none-too@exim.test"], ["bob@exim.test"]):

@@ -198,7 +198,7 @@ def test_a_server_that_dies_under_load(node, ground):
     count, at_once = 300, 10
     with Sink(ground.directory("mortal"), "-M", str(count // 3)) as mortal:
         mx = node(routes=[f"sink.test:127.0.0.1;{mortal.port}"],
-                  settings=f"probe_delay = 1\nstage remote {{ concurrency = {at_once} }}")
+                  settings=f"probe_delay = 1\ntransport remote {{ concurrency = {at_once} }}")
         with Client(mx) as client:
             for i in range(count):
                 text = TEXT.replace(b"hello", b"%d" % i)

@@ -42,7 +42,7 @@ def is_taken(mx):
 
 def test_queue_fills_up(small_disk, node):
     queue = os.path.join(small_disk.path, "queue")
-    mx = node(queue=queue, settings="maxsize = 4M\nstage maildir { paused = yes }")
+    mx = node(queue=queue, settings="maxsize = 4M\ntransport maildir { paused = yes }")
     pids = mx.pids()
     count, reply = send_until_refused(mx, MESSAGE)
     assert reply.startswith("452 4.3.1 "), reply
@@ -148,7 +148,7 @@ def goes_on(mx, count, settings):
 
 def test_queue_without_inodes(few_inodes, node):
     mx = node(queue=os.path.join(few_inodes.path, "queue"),
-              settings="maxsize = 4M\nstage maildir { paused = yes }")
+              settings="maxsize = 4M\ntransport maildir { paused = yes }")
     pids = mx.pids()
     count, reply = send_until_refused(mx, SMALL, mailboxes=20)
     assert count > 20 and reply.startswith("452 4.3.1 "), (count, reply)
@@ -159,7 +159,7 @@ def test_queue_without_inodes(few_inodes, node):
 
 def test_queue_over_its_quota(quota, node):
     mx = node(queue=os.path.join(quota.path, "queue"), unsafe=True,
-              settings="maxsize = 4M\nstage maildir { paused = yes }")
+              settings="maxsize = 4M\ntransport maildir { paused = yes }")
     pids = mx.pids()
     count, reply = send_until_refused(mx, MESSAGE, mailboxes=20)
     assert count > 3 and reply.startswith("452 4.3.1 "), (count, reply)
@@ -170,7 +170,7 @@ def test_queue_over_its_quota(quota, node):
 def test_the_last_block_is_over_the_quota(quota, node):
     """The message is whole, but as much of it as fits in one block is not written yet."""
     mx = node(queue=os.path.join(quota.path, "queue"), unsafe=True,
-              settings="maxsize = 4M\nstage maildir { paused = yes }")
+              settings="maxsize = 4M\ntransport maildir { paused = yes }")
     pids = mx.pids()
     with Client(mx) as client:
         while client.deliver("s@client.test", "u@a.test", MESSAGE).startswith("250 "):

@@ -292,7 +292,7 @@ def test_record():
     """Behind the others."""
     print(record(
         "hostile-clients", title="Hostile clients",
-        what="Clients of the SMTP server that are slow or gone in each state, end behind each "
+        what="Clients of the SMTP server that are slow or gone in each state, end after each "
              "byte, flood it with commands, lines and bytes, or read no reply. A good client is "
              "served beside each.",
         command="tests/e2e/run tests/e2e/test_hostile_clients.py", counts=COUNTS,

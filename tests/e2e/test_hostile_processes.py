@@ -284,7 +284,7 @@ def test_helper_lies(node):
 
 def test_a_helper_has_no_more_places_than_the_service(node):
     """Whatever it says: it is not given what another has as many places for."""
-    mx = node(settings="stage maildir { concurrency = 3 destination_concurrency = 3 }\n")
+    mx = node(settings="transport maildir { concurrency = 3 destination_concurrency = 3 }\n")
     deliver(mx, ["eve@a.test"], TEXT)
     mx.log.wait("message_done")  # by the true helper, who has all its places again
     with Peer(mx, "send") as peer:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Hostile SMTP and LMTP servers as next hops: each case of hostile_cases.py is a message
 with three recipients. Whatever the server does: each recipient gets the
-right verdict, in time; when the server is mended, what was put off arrives, once; nothing is
+right verdict, in time; when the server is mended, what was deferred arrives, once; nothing is
 lost, no process ends, and memory stays small.
 
 Where the other cases of next hops are: test_faults.py and test_exim.py have servers that refuse,
@@ -103,7 +103,7 @@ class Attack:
         return found
 
     def _mend(self):
-        """What becomes of those that were put off."""
+        """What becomes of those that were deferred."""
         for server in self.servers.values():
             server.mend()
         waiting = [to for to, outcomes in self.first.items() if outcomes[-1][0] == "deferred"]

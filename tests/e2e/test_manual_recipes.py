@@ -266,7 +266,7 @@ def test_postfix(machine, node, postfix):
 
 
 def test_drop_in(tmp_path):
-    """systemd knows each setting of it, behind the unit's own."""
+    """systemd knows each setting of it, after the unit's own."""
     with open(f"{ROOT}/dist/stagepost.service.in", encoding="utf-8") as unit:
         text = re.sub(r"@\w+@", "/bin", unit.read()).replace("/bin/stagepost", "/bin/true")
     drop_in = tmp_path / "stagepost.service.d"

@@ -126,7 +126,7 @@ def test_a_program_may_let_mail_wait(node, program):
 
 def test_each_recipient_has_its_own_exit_status(node, program):
     tool = program(EXIT)
-    mx = node(domains=[DOMAIN], settings=tool.service("%u") + "stage box { concurrency = 2 }\n")
+    mx = node(domains=[DOMAIN], settings=tool.service("%u") + "transport box { concurrency = 2 }\n")
     expected = {0: ("delivered", "2.0.0"), 67: ("failed", "5.1.1"), 75: ("deferred", "4.3.0"),
                 77: ("failed", "5.7.0"), 1: ("deferred", "4.3.0"), 100: ("failed", "5.3.0")}
     deliver(mx, [f"x{code}@box.test" for code in expected], TEXT, sender="")

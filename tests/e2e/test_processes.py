@@ -214,7 +214,7 @@ def test_process_is_killed(node, program):
 def test_who_still_writes_spoils_nothing(node):
     """A client sends on, into a file that a "queue" gave out that was killed; the next one
     must not give it to anybody else."""
-    mx = node(domains=["a.test"], settings="stage maildir { paused = yes }\n")
+    mx = node(domains=["a.test"], settings="transport maildir { paused = yes }\n")
     with Client(mx) as client:
         for number in range(120):
             assert client.deliver("s@c.test", f"early{number}@a.test", TEXT).startswith("250 ")

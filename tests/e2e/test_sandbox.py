@@ -166,6 +166,7 @@ def attempts(mx, sibling):
         ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),
         ("a UNIX socket for packets", ("socket", 1, 5, 0), []),
+        ("a pair of them for datagrams, to be connected elsewhere", ("socketpair", 1, 2, 0, "*8"), []),
         ("mount", ("mount", "=none", f"={mx.directory}", "=tmpfs", 0, 0), []),
         ("become root", ("setuid", 0), []),
         ("become another", ("setresuid", 12, 12, 12), []),
@@ -347,7 +348,7 @@ MANAGE = "01002b0000000000" + "00000000"  # ipc/channel.h: version 1, queue/prot
 HELLO = "0100010000000000"       # ipc/job.h: HELLO
 GUESSED = "00000000"             # a token
 HELLO_REMOTE = HELLO + "06000000" + b"remote".hex() + "01000000" + GUESSED
-HELLO_LAUNCH = HELLO + GUESSED   # stage/launch.h: HELLO
+HELLO_LAUNCH = HELLO + GUESSED   # deliver/launch.h: HELLO
 HELLO_LIST = HELLO + "04000000" + b"list".hex() + "01000000" + GUESSED
 
 

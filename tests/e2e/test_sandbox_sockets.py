@@ -283,3 +283,57 @@ def test_what_is_no_question_ends_the_asking(mx):
     works(mx, "anna")
     mx.kill_and_wait("smtpd")
     works(mx, "bob")
+
+
+LDAP = 'directory {{ backend = ldap path = "{data}/copy.db" base = "dc=a,dc=test" url = {{ "{url}" }} }}\n'
+POSTGRESQL = 'directory {{ backend = postgresql database = {{ "{database}" }} }}\n'
+SERVERS = {  # settings of the process "directory", whether a server is at a path
+    "ldap": (LDAP, {"url": "ldap://127.0.0.1:1"}, False),
+    "ldapi": (LDAP, {"url": "ldapi://%2Frun%2Fnobody"}, True),
+    "postgresql-host": (POSTGRESQL, {"database": "host=127.0.0.1 port=1"}, False),
+    "postgresql-uri": (POSTGRESQL, {"database": "postgresql://127.0.0.1:1/mail"}, False),
+    "postgresql-path": (POSTGRESQL, {"database": "host=/run/nobody"}, True)}
+
+
+def with_server(made, data, name):
+    settings, server, _ = SERVERS[name]
+    made.settings = PROCESSES + settings.format(data=data, **server)
+    made.write_configuration()
+
+
+def can_make_path_sockets(pid):
+    made = inside(pid, "socket", 1, 1, 0)
+    if made in REFUSED:
+        return False
+    inside(pid, "close", made)
+    return True
+
+
+@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("landlock", LANDLOCKS)
+def test_a_database_on_the_network_leaves_no_way_to_paths(node, ground, landlock, name):
+    """The libraries of the directories connect by themselves: to a path only where one is configured."""
+    made = node(start=False, switch_user=True, domains=())
+    made.prefix = with_landlock(landlock)
+    data = ground.directory("data")
+    os.chown(data, *ids_of("directory"))
+    with_server(made, data, name)
+    made.start()
+    (pid,) = made.pids("directory")
+    assert can_make_path_sockets(pid) == SERVERS[name][2]
+    assert int(inside(pid, "socket", 2, 1, 0)) > 0
+    assert inside(pid, "socketpair", 1, 2, 0, "*8") in REFUSED  # it could be connected to a path
+
+
+@pytest.mark.parametrize("before, after", [("ldap", "ldapi"), ("postgresql-host", "postgresql-path")])
+def test_a_server_at_a_path_is_reached_after_a_reload(node, ground, before, after):
+    made = node(start=False, switch_user=True, domains=())
+    data = ground.directory("data")
+    os.chown(data, *ids_of("directory"))
+    with_server(made, data, before)
+    made.start()
+    (pid,) = made.pids("directory")
+    with_server(made, data, after)
+    made.reload()
+    wait_until(lambda: made.pids("directory") and pid not in made.pids("directory"), "there is another one")
+    assert can_make_path_sockets(made.pids("directory")[0])

@@ -98,7 +98,7 @@ def door_of(mx):
 def make_scene(node, directory, processes=PROCESSES):
     """A node with every way out and bounds that can be reached, not started."""
     bounds = f"smtpd_workers = 2\nmaxsessions = {SESSIONS}\nspares = {SPARES}\n" + "".join(
-        f"stage {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
+        f"transport {name} {{ concurrency = {JOBS} destination_concurrency = 1000 }}\n"
         for name in ("box", "run", "maildir", "remote", "list"))
     made = Scene(node, processes + directory, start=False, switch_user=True)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(

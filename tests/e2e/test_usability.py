@@ -131,11 +131,14 @@ def test_without_a_daemon(node, run, ground, verb):
 def test_unknown_names(node, run, ground):
     mx = node(start=False)
     fill(ground, mx)
-    for words in (["list", "--stage", "maildri"], ["hold", "--stage", "maildri"]):
+    for words in (["list", "--transport", "maildri"], ["hold", "--transport", "maildri"]):
         ended = run(mx, "queue", *words)
-        assert ended.returncode == 2 and b"there is no stage maildri" in ended.stderr
-    for stage in ("submit", "arrive", "remote", "maildir"):
-        assert run(mx, "queue", "list", "--stage", stage).returncode == 0
+        assert ended.returncode == 2 and b"there is no transport maildri" in ended.stderr
+    for words in (["--stage", "submit"], ["--stage", "arrive"], ["--transport", "remote"],
+                  ["--transport", "list"], ["--transport", "maildir"]):
+        assert run(mx, "queue", "list", *words).returncode == 0
+    ended = run(mx, "queue", "list", "--stage", "maildir")
+    assert ended.returncode == 2 and b"--stage is submit or arrive" in ended.stderr
     assert run(mx, "queue", "show", "x").stderr == b"stagepost: x is no message id\n"
     assert run(mx, "queue", "show", "1").stderr == b"stagepost: no message 1\n"
     ended = run(mx, "bogus")

@@ -60,7 +60,7 @@
 		return real arguments;                     \
 	}
 
-/* Files that are opened: the mode stands behind the flags. */
+/* Files that are opened: the mode follows the flags. */
 #define OPEN(name, parameters, arguments)                                                 \
 	int name parameters                                                               \
 	{                                                                                 \

@@ -46,7 +46,7 @@ struct play {
 	bool is_known;         /* PENDING is what the server must have */
 };
 
-/* The code of the first reply behind POSITION of the output. */
+/* The code of the first reply after POSITION of the output. */
 static bool was_accepted(const struct play *play, size_t position)
 {
 	struct str output = str_skip(buffer_view(&play->session.output), position);

@@ -71,7 +71,7 @@ static size_t check_fields(struct str *rest, const char *const *names, const cha
 	return count;
 }
 
-/* What is in front of the next line "--BOUNDARY"; *REST begins behind that line. */
+/* What is in front of the next line "--BOUNDARY"; *REST begins after that line. */
 static struct str take_part(struct str *rest, struct str boundary, const char *end)
 {
 	struct buffer mark = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/fuzz/fuzz_directory_key.c - the one form of keys. The first byte is the table. A
+ * tests/fuzz/fuzz_directory_key.c - the canonical form of keys. The first byte is the table. A
  * form is within its bounds, has no other form, and an address's is an address.
  */
 #include "base/panic.h"

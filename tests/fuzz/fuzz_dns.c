@@ -85,7 +85,7 @@ static void give_answer(struct input *input)
 	for (size_t i = 0; i < count && answer.status == DNS_FOUND; i++) {
 		struct str record = input_text(input);
 
-		/* of its own length exactly, so that reading behind it is noticed */
+		/* of its own length exactly, so that reading after it is noticed */
 		records[i] = memory_alloc(record.length > 0 ? record.length : 1);
 		memcpy(records[i], record.data, record.length);
 		lengths[i] = (int)record.length;

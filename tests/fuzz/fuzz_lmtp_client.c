@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/fuzz/fuzz_lmtp_client.c - the client engine behind an LMTP server's greeting:
+ * tests/fuzz/fuzz_lmtp_client.c - the client engine after an LMTP server's greeting:
  * several recipients, a reply for each. As fuzz_smtp_client.c.
  */
 #include "base/buffer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/fuzz/fuzz_lmtp_server.c - the server engine as an LMTP server, behind a
+ * tests/fuzz/fuzz_lmtp_server.c - the server engine as an LMTP server, after a
  * greeting: as many replies to a message as it has recipients. As fuzz_smtp_server.c.
  */
 #include "base/buffer.h"

@@ -88,7 +88,7 @@ static void check_short_lines(struct str text)
 	}
 }
 
-/* TEXT behind a header that says no more than that it is text. */
+/* TEXT after a header that says no more than that it is text. */
 static void check_text(struct str text)
 {
 	static const char header[] = "Content-Type: text/plain\r\nMIME-Version: 1.0\r\n";

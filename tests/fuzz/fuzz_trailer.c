@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/fuzz/fuzz_trailer.c - the envelope behind a message's data.
+ * tests/fuzz/fuzz_trailer.c - the envelope after a message's data.
  *
  * The first byte: whether the rest is a file as it is found, or a length of data and the
- * text that is written behind it, which must read back as it was.
+ * text that is written after it, which must read back as it was.
  */
 #include "base/panic.h"
 #include "input.h"

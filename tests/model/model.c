@@ -51,7 +51,7 @@ static void on_ready(void *context)
 /* HAS_EXTRA: the service of that name is configured. */
 static struct config *configuration(bool has_extra)
 {
-	static struct config_stage stages[] = {
+	static struct config_transport transports[] = {
 		{"remote", 10, 4, false}, {"local", 4, 4, false}, {"extra", 2, 2, false}};
 	static struct config_service services[] = {
 		{.name = "local", .kind = CONFIG_SERVICE_MAILDIR},
@@ -63,17 +63,17 @@ static struct config *configuration(bool has_extra)
 				       .rescan_us = HOUR_US,
 				       .delaynotice_us = MODEL_DELAY_NOTICE_US,
 				       .probe_delay_us = MINUTE_US,
-				       .stages = stages,
-				       .stage_count = 3,
+				       .transports = transports,
+				       .transport_count = 3,
 				       .services = services,
 				       .service_count = 2};
 
 	is_extra_configured = has_extra;
 	config.service_count = has_extra ? 2 : 1;
-	config.stage_count = has_extra ? 3 : 2;
-	stages[0] = (struct config_stage){"remote", 10, 4, false};
-	stages[1] = (struct config_stage){"local", 4, 4, false};
-	stages[2] = (struct config_stage){"extra", 2, 2, false};
+	config.transport_count = has_extra ? 3 : 2;
+	transports[0] = (struct config_transport){"remote", 10, 4, false};
+	transports[1] = (struct config_transport){"local", 4, 4, false};
+	transports[2] = (struct config_transport){"extra", 2, 2, false};
 	model_config = &config;
 	return &config;
 }
@@ -83,12 +83,13 @@ static struct config *another_configuration(void)
 {
 	struct config *config = configuration(model_once_in(2));
 
-	for (size_t i = 0; i < config->stage_count; i++) {
-		struct config_stage *stage = &config->stages[i];
+	for (size_t i = 0; i < config->transport_count; i++) {
+		struct config_transport *transport = &config->transports[i];
 
-		stage->concurrency = 1 + (uint32_t)model_random(10);
-		stage->destination_concurrency = 1 + (uint32_t)model_random(stage->concurrency);
-		stage->paused = model_once_in(4);
+		transport->concurrency = 1 + (uint32_t)model_random(10);
+		transport->destination_concurrency =
+			1 + (uint32_t)model_random(transport->concurrency);
+		transport->paused = model_once_in(4);
 	}
 	return config;
 }

@@ -170,16 +170,17 @@ static void check_limits(const struct pretended *helper, struct str destination)
 			there += is_same &&
 				 str_equal(str_from(helpers[i].jobs[j].destination), destination);
 		}
-	for (size_t i = 0; i < model_config->stage_count; i++) {
-		const struct config_stage *stage = &model_config->stages[i];
+	for (size_t i = 0; i < model_config->transport_count; i++) {
+		const struct config_transport *transport = &model_config->transports[i];
 
-		if (strcmp(stage->name, helper->service) != 0)
+		if (strcmp(transport->name, helper->service) != 0)
 			continue;
-		if (stage->paused)
-			model_fail("%s is paused and gets a job", stage->name);
-		if (in_flight >= stage->concurrency ||
-		    (strcmp(stage->name, "remote") == 0 && there >= stage->destination_concurrency))
-			model_fail("%s gets more than is configured", stage->name);
+		if (transport->paused)
+			model_fail("%s is paused and gets a job", transport->name);
+		if (in_flight >= transport->concurrency ||
+		    (strcmp(transport->name, "remote") == 0 &&
+		     there >= transport->destination_concurrency))
+			model_fail("%s gets more than is configured", transport->name);
 	}
 }
 

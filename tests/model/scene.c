@@ -29,10 +29,10 @@ void model_fail(const char *format, ...)
 
 static void configure(bool has_extra)
 {
-	static struct config_stage stages[] = {{"remote", 10, 4, false},
-					       {"local", 4, 4, false},
-					       {"list", 2, 2, false},
-					       {"extra", 2, 2, false}};
+	static struct config_transport transports[] = {{"remote", 10, 4, false},
+						       {"local", 4, 4, false},
+						       {"list", 2, 2, false},
+						       {"extra", 2, 2, false}};
 	static struct config_service services[] = {
 		{.name = "local", .kind = CONFIG_SERVICE_MAILDIR},
 		{.name = "extra", .kind = CONFIG_SERVICE_LMTP}};
@@ -43,8 +43,8 @@ static void configure(bool has_extra)
 				       .queuelifetime_us = MODEL_LIFETIME_US,
 				       .rescan_us = HOUR_US,
 				       .probe_delay_us = MINUTE_US,
-				       .stages = stages,
-				       .stage_count = has_extra ? 4 : 3,
+				       .transports = transports,
+				       .transport_count = has_extra ? 4 : 3,
 				       .services = services,
 				       .service_count = has_extra ? 2 : 1};
 	model_config = &scene_config;

@@ -307,11 +307,11 @@ static void a_limit_that_is_raised_holds_at_once(void **state)
 	assert_true(scene_is_tried(m[2], 1));
 	for (size_t i = 0; i < 3; i++)
 		scene_say(m[i], 1, "2.0.0", "");
-	scene_config.stages[1].paused = true;
+	scene_config.transports[1].paused = true;
 	scene_configure();
 	m[0] = scene_mail("r@local.example");
 	assert_false(scene_is_tried(m[0], 1));
-	scene_config.stages[1].paused = false;
+	scene_config.transports[1].paused = false;
 	scene_configure();
 	assert_true(scene_is_tried(m[0], 1));
 	scene_end();
@@ -361,7 +361,7 @@ static void who_waits_for_his_turn_sees_the_service_go(void **state)
 	for (size_t i = 0; i <= PLACES; i++)
 		m[i] = scene_mail("r@extra.example");
 	assert_false(scene_is_tried(m[PLACES], 1));
-	scene_config.stage_count--;
+	scene_config.transport_count--;
 	scene_config.service_count--;
 	scene_configure();
 	scene_work();

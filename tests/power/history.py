@@ -83,7 +83,7 @@ class History:
                     self.apply(image, number, piece, piece + step)
 
     def scatter(self, image, number, kind, source):
-        """What a cut right behind record NUMBER leaves of what was not flushed, in one of
+        """What a cut right after record NUMBER leaves of what was not flushed, in one of
         KINDS. How many records that was."""
         undecided = [i for i in range(self.last_flush(number) + 1, number + 1)]
         count = len(undecided)

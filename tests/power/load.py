@@ -17,7 +17,7 @@ from common.ledger import Ledger, gather_entries
 
 CONNECTIONS = 8
 PAUSE = 0.01  # seconds, about, between a client's messages
-NEAR_ANSWER, AT_REST = 0.5, 0.1  # the shares of cuts right behind an answer, and at the end
+NEAR_ANSWER, AT_REST = 0.5, 0.1  # the shares of cuts right after an answer, and at the end
 DEPTH = 3
 
 

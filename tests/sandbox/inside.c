@@ -12,9 +12,9 @@
  * process's own stack and handed over as its address; =@unix:PATH and =@inet:PORT
  * are socket addresses (127.0.0.1), ~HEX are bytes, *SIZE is that many zero bytes. &SIZE
  * is room for as many, whose first, as many as the call returns, are printed in
- * hexadecimal behind the result. +DESCRIPTOR:HEX is a struct msghdr with these bytes
+ * hexadecimal after the result. +DESCRIPTOR:HEX is a struct msghdr with these bytes
  * and that descriptor (-1: none), ?SIZE one with room for so many bytes, which are printed
- * in the same way, and for descriptors: these are printed behind them.
+ * in the same way, and for descriptors: these are printed after them.
  * A call that made a child is seen to: the child is killed. What the call returns is
  * printed: a number, or -ERRNO as its name. For root.
  *
@@ -76,7 +76,7 @@ static void write_there(uint64_t address, const void *data, size_t size)
 		fail("cannot write to its stack");
 }
 
-/* The registers of a stopped thread that is in a call stand behind its "syscall"; of
+/* The registers of a stopped thread that is in a call follow its "syscall"; of
  * one that is not, the text of its C library has one somewhere. */
 static uint64_t find_syscall(uint64_t near)
 {

@@ -139,7 +139,7 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 		store(session, question->envelope);
 	abandon(session);
 	smtp_server_answer(session->server, verdict);
-	check(session, !smtp_server_message_is_open(session->server), "open behind its commit");
+	check(session, !smtp_server_message_is_open(session->server), "open after its commit");
 }
 
 /* The next answer if it is one to QUESTION, or NULL. */

@@ -29,7 +29,7 @@ struct session {
 	struct buffer file;      /* the message being received */
 	size_t trace_size;       /* of its trace headers */
 	struct buffer traces;    /* the trace headers of all messages committed */
-	struct buffer messages;  /* the rest of them, one behind the other */
+	struct buffer messages;  /* the rest of them, one after the other */
 	struct buffer envelopes; /* a line for each */
 	size_t message_count;
 	bool has_file;

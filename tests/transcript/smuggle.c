@@ -262,11 +262,12 @@ static bool try_all(struct str tested)
 	       try_chunks("x\r\n", tested, "\r\n.\r\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	int failed = try_short_strings(try_all);
+	size_t longest = short_string_length(argc, argv);
+	int failed = try_short_strings(longest, try_all);
 
 	rules = (struct smtp_server_rules){.bare_newline = SMTP_BARE_NEWLINE_NORMALIZE,
 					   .removes_nul = true};
-	return failed | try_short_strings(try_all);
+	return failed | try_short_strings(longest, try_all);
 }

@@ -17,7 +17,7 @@ static const struct str EVIL =
 	STR("MAIL FROM:<evil@x>\r\nRCPT TO:<c@d>\r\nDATA\r\n\r\nevil\r\n.\r\nQUIT\r\n");
 
 struct sent {
-	struct buffer wire; /* behind the reply to DATA */
+	struct buffer wire; /* after the reply to DATA */
 	bool is_cut;        /* the client ended the session */
 	const struct mail_verdict *verdict;
 };
@@ -55,7 +55,7 @@ static void give(struct smtp_client *client, struct str text, size_t length, str
 }
 
 /* What a server takes for the message: what stands before the first CRLF.CRLF, without
- * the stuffing. False when there is no such end, or something behind it. */
+ * the stuffing. False when there is no such end, or something after it. */
 static bool receive(struct str wire, struct buffer *message)
 {
 	bool is_start = true;
@@ -168,7 +168,7 @@ static bool try_all(struct str tested)
 	       try_splits(STR("x\r\n"), tested, EVIL) && try_splits(STR("x"), tested, EVIL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	return try_short_strings(try_all);
+	return try_short_strings(short_string_length(argc, argv), try_all);
 }

@@ -43,6 +43,6 @@ void scene_begin(struct scene *scene, const char *address);
 /* And answers until it has ended. */
 void scene_ask(struct scene *scene, const char *address);
 
-extern const char *const expand_records[]; /* NULL behind the last */
+extern const char *const expand_records[]; /* NULL after the last */
 
 #endif

@@ -17,7 +17,7 @@ const char *fake_client_all(struct directory_client *client);
 size_t fake_client_puts(const struct directory_client *client);
 /* The most questions that were under way at once. */
 size_t fake_client_most(const struct directory_client *client);
-/* Every change from the one behind COUNT others on is answered with ERROR. */
+/* Every change from the one after COUNT others on is answered with ERROR. */
 void fake_client_fail(struct directory_client *client, size_t count, enum directory_error error);
 void fake_client_free(struct directory_client *client);
 

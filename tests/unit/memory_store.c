@@ -82,6 +82,7 @@ static void answer_list(struct memory_store *store, struct waiting *waiting)
 		    (!is_after || memory_key_compare(&record->key, &from) > 0))
 			records[count++] = *record;
 	}
+	store->listed += count;
 	waiting->listed(waiting->context, store->error, store->error != 0 ? NULL : records,
 			store->error != 0 ? 0 : count, store->base.version);
 	free(records);

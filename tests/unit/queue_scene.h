@@ -32,7 +32,7 @@ struct queue_message *queue_scene_write(struct queue_intake *intake, struct mail
 					const char *data);
 uint64_t queue_scene_enqueue(struct queue_intake *intake, struct mail_envelope *envelope,
 			     const char *data);
-/* The same to S5, with CONTROL's records behind the envelope, and those of BOUNCE. */
+/* The same to S5, with CONTROL's records after the envelope, and those of BOUNCE. */
 void queue_scene_preprocess(struct queue_store *store, struct queue_intake *intake, uint64_t number,
 			    const char *control, const char *bounce);
 
@@ -42,7 +42,7 @@ int queue_scene_update(struct queue_store *store, struct queue_update *update);
 struct queue_update queue_scene_preprocessed(struct queue_store *store,
 					     struct queue_intake *intake);
 
-/* That NUMBER is at S4, with DATA and its envelope behind them. */
+/* That NUMBER is at S4, with DATA and its envelope after them. */
 void queue_scene_expect_data(struct queue_store *store, uint64_t number, const char *data);
 /* How many names are in DIRECTORY of the queue. */
 int queue_scene_names_in(struct queue_store *store, const char *directory);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/remote_scene.h - servers for the attempts of stage/remote_attempt.h, and the message
+ * tests/unit/remote_scene.h - servers for the attempts of deliver/remote_attempt.h, and the message
  * that is sent to them: what each does is planned, and that it is told the right thing is seen to.
  */
 #ifndef TESTS_UNIT_REMOTE_SCENE_H
 #define TESTS_UNIT_REMOTE_SCENE_H
 
-#include "stage/remote_attempt.h"
+#include "deliver/remote_attempt.h"
 
 enum {
 	CANDIDATES_MAX = 6,
@@ -52,7 +52,7 @@ struct remote_scene {
 	bool hears_one_by_one; /* nothing more before its replies are taken */
 	unsigned messages_max; /* of a connection; 0: any */
 	uint64_t size;
-	uint64_t high; /* where a byte over 127 stands in the message; none behind its end */
+	uint64_t high; /* where a byte over 127 stands in the message; none after its end */
 	bool has_extensions;
 	bool is_utf8;
 	unsigned sender;
@@ -64,7 +64,7 @@ struct remote_scene {
 	struct buffer text; /* as the servers are to get it */
 	size_t tried;       /* since the servers were found */
 	int64_t begin_us;
-	struct stage_helper_job *job;
+	struct deliver_helper_job *job;
 	struct mail_verdict verdicts[RECIPIENTS_MAX];
 	const char *triggers[RECIPIENTS_MAX];
 	bool is_taken[RECIPIENTS_MAX];

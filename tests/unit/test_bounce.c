@@ -109,7 +109,7 @@ static void the_header_alone_is_returned_where_that_is_wanted(void **state)
 #define LINES   "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\nseven\r\neight\r\nnine\r\nten\r\n"
 #define MESSAGE HEADER "\r\n" LINES LINES LINES LINES
 
-/* What of MESSAGE is in the report: it is cut behind a line, and says so. */
+/* What of MESSAGE is in the report: it is cut after a line, and says so. */
 static size_t copied(const char *text, const char *start)
 {
 	const char *copy = strstr(text, start);
@@ -141,7 +141,7 @@ static void the_whole_bounce_is_bounded(void **state)
 {
 	static const struct {
 		enum config_bounce format;
-		const char *start; /* behind it stands the copy */
+		const char *start; /* after it comes the copy */
 	} cases[] = {{CONFIG_BOUNCE_QSBMF, "Return-Path: <lisa@example.com>\r\n"},
 		     {CONFIG_BOUNCE_REPORT, NULL}};
 

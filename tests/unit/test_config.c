@@ -34,10 +34,10 @@ static void defaults_are_complete(void **state)
 	assert_int_equal(c->smtp_min_rate, 500);
 	assert_int_equal(c->maxcommands, 100);
 	assert_int_equal(c->listen_count + c->service_count + c->domain_count, 0);
-	assert_int_equal(c->stage_count, 2);
-	assert_string_equal(c->stages[1].name, "list");
-	assert_string_equal(c->stages[0].name, "remote");
-	assert_int_equal(c->stages[0].concurrency, 100);
+	assert_int_equal(c->transport_count, 2);
+	assert_string_equal(c->transports[1].name, "list");
+	assert_string_equal(c->transports[0].name, "remote");
+	assert_int_equal(c->transports[0].concurrency, 100);
 	config_free(c);
 }
 
@@ -63,8 +63,8 @@ static void the_example_parses(void **state)
 	assert_int_equal(c->smtproutes[1].port, 25);
 	assert_string_equal(c->smtproutes[2].domain, "");
 	assert_string_equal(c->smtproutes[3].domain, "!");
-	assert_int_equal(config_stage_find(c, STR("remote"))->concurrency, 200);
-	assert_int_equal(config_stage_find(c, STR("maildir"))->destination_concurrency, 20);
+	assert_int_equal(config_transport_find(c, STR("remote"))->concurrency, 200);
+	assert_int_equal(config_transport_find(c, STR("maildir"))->destination_concurrency, 20);
 	config_free(c);
 	config_problems_clear(&problems);
 }
@@ -118,7 +118,7 @@ static void what_is_printed_parses_to_the_same(void **state)
 	static const char *const texts[] = {
 		HOST,
 		HOST BOX "domain b.org { service = box } domain a.org { service = box addresses = "
-			 "{ z, y } } stage box { paused = yes } spares = 0 rescan = 61s",
+			 "{ z, y } } transport box { paused = yes } spares = 0 rescan = 61s",
 		HOST "queue = \"/a \\\"b\\\\\" listen smtp { address = { \"[::]:25\", unix:/x } "
 		     "stage = submit } smtproutes = { \"!:[::1];26\", \"x:\" } maxsize = 1025",
 		HOST "service l { kind = lmtp address = unix:/run/lmtp timeout = 90 }\n"
@@ -224,7 +224,7 @@ static void names_are_found_in_any_case(void **state)
 	assert_non_null(config_domain_find(c, STR("b.org")));
 	assert_null(config_domain_find(c, STR("d.org")));
 	assert_null(config_domain_find(c, STR("")));
-	assert_null(config_stage_find(c, STR("boxes")));
+	assert_null(config_transport_find(c, STR("boxes")));
 	config_free(c);
 }
 

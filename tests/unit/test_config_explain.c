@@ -2,17 +2,17 @@
 #include "config_outcome.h"
 #include <string.h>
 
-#define TEXT                                        \
-	HOST "maxsize = 52428800\nsplit = 7\n"      \
-	     "relay_from = { 10.0.0.0/8 }\n"        \
-	     "relay_from += 192.0.2.1\n"            \
-	     "stage remote { concurrency = 100 }\n" \
-	     "stage list {\n\tconcurrency = 5\n}\n" BOX "process smtpd { user = \"mail\" }\n"
+#define TEXT                                            \
+	HOST "maxsize = 52428800\nsplit = 7\n"          \
+	     "relay_from = { 10.0.0.0/8 }\n"            \
+	     "relay_from += 192.0.2.1\n"                \
+	     "transport remote { concurrency = 100 }\n" \
+	     "transport list {\n\tconcurrency = 5\n}\n" BOX "process smtpd { user = \"mail\" }\n"
 
 static const char changed[] = "hostname = \"mx.example.org\"  # f:1\n"
 			      "split = 7  # f:3\n"
 			      "relay_from = { \"10.0.0.0/8\", \"192.0.2.1/32\" }  # f:4\n"
-			      "\nstage \"list\" {  # f:7\n"
+			      "\ntransport \"list\" {  # f:7\n"
 			      "\tconcurrency = 5  # f:8\n"
 			      "}\n"
 			      "\nservice \"box\" {  # f:10\n"
@@ -67,8 +67,8 @@ static const struct explained settings[] = {
 	{"queue", "\"/var/spool/stagepost\"", "/var/spool/stagepost", 0, true},
 	{"relay_from", "{ \"10.0.0.0/8\", \"192.0.2.1/32\" }", "", 4, false},
 	{"smtproutes", "{ }", "", 0, false},
-	{"stage remote.concurrency", "100", "100", 6, false},
-	{"stage box.concurrency", "100", "100", 0, false},
+	{"transport remote.concurrency", "100", "100", 6, false},
+	{"transport box.concurrency", "100", "100", 0, false},
 	{"service box.kind", "maildir", NULL, 10, false},
 	{"process smtpd.user", "\"mail\"", "", 11, true},
 };

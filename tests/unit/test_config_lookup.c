@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * What is found in a configuration, and what is not though it is near: networks of every
- * prefix against addresses that differ by one bit, names against those before, behind and
+ * prefix against addresses that differ by one bit, names against those before, after and
  * inside them, hosts, local parts, ports and addresses at their bounds.
  */
 #include "base/panic.h"
@@ -218,7 +218,7 @@ static void parts_are_found_by_their_names(void **state)
 			 "service own { kind = maildir path = /n/%u user = u }\n"
 			 "service run { kind = pipe command = \"/bin/x\" user = r }\n"
 			 "domain a.test { service = box }\ndomain b.test { service = own }\n"
-			 "stage own { concurrency = 3 }\nprocess pipe { user = piper }\n");
+			 "transport own { concurrency = 3 }\nprocess pipe { user = piper }\n");
 	struct config *home = config_of(HOST BOX "domain a.test { service = box }\n"
 						 "domain mx.example.org { service = box }\n");
 	struct config *bare = config_of(HOST);
@@ -228,8 +228,8 @@ static void parts_are_found_by_their_names(void **state)
 	(void)state;
 	assert_string_equal(config_service_find(config, STR("own"))->name, "own");
 	assert_null(config_service_find(config, STR("ow")));
-	assert_int_equal(config_stage_find(config, STR("own"))->concurrency, 3);
-	assert_null(config_stage_find(config, STR("owner")));
+	assert_int_equal(config_transport_find(config, STR("own"))->concurrency, 3);
+	assert_null(config_transport_find(config, STR("owner")));
 	assert_string_equal(config_process_user(config, "pipe"), "piper");
 	assert_string_equal(config_process_user(config, "local"), "whole");
 	assert_true(config_has_process_users(config) && !config_has_process_users(home));

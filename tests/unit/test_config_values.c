@@ -80,42 +80,42 @@ static const struct refusal values_cases[] = {
 	 "ADDRESS@PORT with a port from 1 to 65535, or empty\n"},
 	{HOST "relay_from = { 10.0.0.1/8, 10.0.0.0/33, 10.0.0.0/, 10.0.0, ::1/64, "
 	      "\"2001:db8::/129\", \"a\" }",
-	 "t:2: relay_from: bits are set behind the prefix: found \"10.0.0.1/8\"; allowed: "
+	 "t:2: relay_from: bits are set after the prefix: found \"10.0.0.1/8\"; allowed: "
 	 "10.0.0.0/8\n"
 	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/33\"; allowed: 0 to 32\n"
 	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/\"; allowed: 0 to 32\n"
 	 "t:2: relay_from: not an IP network: found \"10.0.0\"; allowed: ADDRESS/PREFIX or "
 	 "ADDRESS, IPv4 or IPv6\n"
-	 "t:2: relay_from: bits are set behind the prefix: found \"::1/64\"; allowed: ::/64\n"
+	 "t:2: relay_from: bits are set after the prefix: found \"::1/64\"; allowed: ::/64\n"
 	 "t:2: relay_from: wrong prefix length: found \"2001:db8::/129\"; allowed: 0 to 128\n"
 	 "t:2: relay_from: not an IP network: found \"a\"; allowed: ADDRESS/PREFIX or ADDRESS, "
 	 "IPv4 or IPv6\n"},
 	{HOST "smtproutes = { example.net, \"a b:c\", \"x:y z\", \"x.org:r;\", \"x.org:r;65536\", "
 	      "\"y.org:[300.1.1.1]\", \"..x:r\" }",
-	 "t:2: smtproutes: no ':' behind the domain: found \"example.net\"; allowed: DOMAIN:RELAY "
+	 "t:2: smtproutes: no ':' after the domain: found \"example.net\"; allowed: DOMAIN:RELAY "
 	 "or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
 	 "t:2: smtproutes: not a domain before the ':': found \"a b:c\"; allowed: DOMAIN:RELAY or "
 	 "DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
-	 "t:2: smtproutes: not a host name or address behind the ':': found \"x:y z\"; allowed: "
+	 "t:2: smtproutes: not a host name or address after the ':': found \"x:y z\"; allowed: "
 	 "DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
-	 "t:2: smtproutes: not a port behind the ';': found \"x.org:r;\"; allowed: 1 to 65535\n"
-	 "t:2: smtproutes: not a port behind the ';': found \"x.org:r;65536\"; allowed: 1 to "
+	 "t:2: smtproutes: not a port after the ';': found \"x.org:r;\"; allowed: 1 to 65535\n"
+	 "t:2: smtproutes: not a port after the ';': found \"x.org:r;65536\"; allowed: 1 to "
 	 "65535\n"
-	 "t:2: smtproutes: not a host name or address behind the ':': found \"y.org:[300.1.1.1]\"; "
+	 "t:2: smtproutes: not a host name or address after the ':': found \"y.org:[300.1.1.1]\"; "
 	 "allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
 	 "t:2: smtproutes: not a domain before the ':': found \"..x:r\"; allowed: DOMAIN:RELAY or "
 	 "DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
 	 "t:2: smtproutes: given twice: first in line 2: found \"x.org\"\n"},
 	{HOST "relay_from = { 10.128.0.0/8, 10.0.0.0/0008, \"2001:db8:8000::/32\" }",
-	 "t:2: relay_from: bits are set behind the prefix: found \"10.128.0.0/8\"; allowed: "
+	 "t:2: relay_from: bits are set after the prefix: found \"10.128.0.0/8\"; allowed: "
 	 "10.0.0.0/8\n"
 	 "t:2: relay_from: wrong prefix length: found \"10.0.0.0/0008\"; allowed: 0 to 32\n"
-	 "t:2: relay_from: bits are set behind the prefix: found \"2001:db8:8000::/32\"; allowed: "
+	 "t:2: relay_from: bits are set after the prefix: found \"2001:db8:8000::/32\"; allowed: "
 	 "2001:db8::/32\n"},
 	{HOST "smtproutes = { \"x.org:2001:db8::1\", \"y.org:IPv6:192.0.2.1\" }",
-	 "t:2: smtproutes: not a host name or address behind the ':': found \"x.org:2001:db8::1\"; "
+	 "t:2: smtproutes: not a host name or address after the ':': found \"x.org:2001:db8::1\"; "
 	 "allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a host, [ADDRESS] or empty\n"
-	 "t:2: smtproutes: not a host name or address behind the ':': found "
+	 "t:2: smtproutes: not a host name or address after the ':': found "
 	 "\"y.org:IPv6:192.0.2.1\"; allowed: DOMAIN:RELAY or DOMAIN:RELAY;PORT, where RELAY is a "
 	 "host, [ADDRESS] or empty\n"},
 	{HOST "smtproutes = { \"a.org:r1\", \"A.org:r2\", \":r1\", \":r2\", \"!:r1\", \"!@:\" }",
@@ -273,15 +273,15 @@ static const struct refusal sections_cases[] = {
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
-	{HOST "stage nope { paused = 5 }",
-	 "t:2: stage nope: no such stage; allowed: remote, list, or the name of a service\n"
-	 "t:2: stage nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
+	{HOST "transport nope { paused = 5 }",
+	 "t:2: transport nope: no such transport; allowed: remote, list, or the name of a service\n"
+	 "t:2: transport nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
 	 "true, false\n"},
-	{HOST "stage remote { concurrency = 0 }\n"
-	      "stage remote { paused = yes }",
-	 "t:2: stage remote.concurrency: too small: found \"0\"; allowed: a number from 1 to "
+	{HOST "transport remote { concurrency = 0 }\n"
+	      "transport remote { paused = yes }",
+	 "t:2: transport remote.concurrency: too small: found \"0\"; allowed: a number from 1 to "
 	 "65000\n"
-	 "t:3: stage remote: given twice: first in line 2\n"},
+	 "t:3: transport remote: given twice: first in line 2\n"},
 	{HOST "service x { kind = maildir path = /x kind = maildir }\n"
 	      "spares = -1\n"
 	      "domain d { service = y }\n"

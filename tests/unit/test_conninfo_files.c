@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *text;
-	const char *files; /* each with a space behind it */
+	const char *files; /* each with a space after it */
 } cases[] = {
 	{"", ""},
 	{"host=db1 dbname=mail", ""},
@@ -46,9 +46,55 @@ static void test_files(void **state)
 	}
 }
 
+/* What is certainly on the network; all else may be a path. */
+static void test_places(void **state)
+{
+	static const struct {
+		const char *text;
+		bool may_be_local;
+	} places[] = {
+		{"", true},
+		{"dbname=mail", true},
+		{"host=", true},
+		{"host=db1", false},
+		{"host=db1,192.0.2.1,::1", false},
+		{"host=/run/postgresql", true},
+		{"host=@abstract", true},
+		{"host=db1,/run/postgresql", true},
+		{"host=db1,,db2", true},
+		{"host=db1,", true},
+		{"host=db1 host=/run", true},
+		{"host=/run host=db1", false},
+		{"hostaddr=192.0.2.1", false},
+		{"hostaddr=192.0.2.1,", true},
+		{"host='' hostaddr=192.0.2.1", false},
+		{"host=/run hostaddr=192.0.2.1", true},
+		{"password='host=db1'", true},
+		{"user=host=db1", true},
+		{"postgresql://", true},
+		{"postgresql:///mail", true},
+		{"postgresql://db1", false},
+		{"postgresql://u:p@db1:5432,[2001:db8::1]:5432/mail", false},
+		{"postgresql://u@:5432/mail", true},
+		{"postgresql://db1,:5432/mail", true},
+		{"postgresql://:5432,db1/mail", true},
+		{"postgresql://%2Frun%2Fpostgresql/mail", true},
+		{"postgresql://%40abstract/mail", true},
+		{"postgres://db1/mail?host=/run", true},
+		{"postgres://db1/mail?host=%2frun", true},
+		{"postgres:///mail?host=db1", false},
+		{"postgres://u:db1@/mail", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		assert_int_equal(conninfo_may_be_local(places[i].text), places[i].may_be_local);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_files)};
+	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_files),
+						  cmocka_unit_test(test_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

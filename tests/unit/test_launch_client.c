@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* What "pipe" makes of a "launch" that was taken over: what it is handed has an owner. */
+#include "deliver/launch.h"
+#include "deliver/launch_client.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "log/event.h"
 #include "os/socket.h"
 #include "scratch.h"
-#include "stage/launch.h"
-#include "stage/launch_client.h"
 #include "test.h"
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What "launch" does for a "pipe" that behaves, and for one that was taken over. */
+#include "deliver/launch.h"
+#include "deliver/launcher.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "log/event.h"
@@ -7,8 +9,6 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "scratch.h"
-#include "stage/launch.h"
-#include "stage/launcher.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static struct {
 	struct config *config;
 	int listening;
 	struct ipc_tokens tokens;
-	struct stage_launcher *launcher;
+	struct deliver_launcher *launcher;
 	struct ipc_channel *channel;
 	struct heard heard[HEARD_MAX];
 	size_t heard_count;
@@ -184,7 +184,7 @@ static struct config *configure(const char *service)
 			     "service name { kind = pipe command = { \"/bin/echo\", \"%%u\" } "
 			     "user = \"%s\" }\n"
 			     "service mail { kind = maildir path = \"/nowhere/%%u\" }\n"
-			     "stage %s { concurrency = 2 }\n",
+			     "transport %s { concurrency = 2 }\n",
 			     os_process_is_root() ? "daemon" : "", world.directory, service, user,
 			     user, user, service);
 	if (config_parse("test", buffer_view(&text), &config, &problems) < 0)
@@ -195,7 +195,7 @@ static struct config *configure(const char *service)
 
 static int set_up(void **state)
 {
-	struct stage_launcher_peer peer = {geteuid(), &world.tokens};
+	struct deliver_launcher_peer peer = {geteuid(), &world.tokens};
 	char path[SCRATCH_SIZE + 16];
 
 	(void)state;
@@ -209,7 +209,7 @@ static int set_up(void **state)
 	world.tokens.count = 0;
 	assert_true(ipc_tokens_add(&world.tokens, STR("pipe"), STR("pipe-1")));
 	assert_true(ipc_tokens_add(&world.tokens, STR("local"), STR("local-1")));
-	world.launcher = stage_launcher_new(world.loop, world.listening, world.config, &peer);
+	world.launcher = deliver_launcher_new(world.loop, world.listening, world.config, &peer);
 	world.heard_count = 0;
 	call_launcher();
 	return 0;
@@ -220,7 +220,7 @@ static int tear_down(void **state)
 	(void)state;
 	ipc_channel_close(world.channel);
 	world.channel = NULL;
-	stage_launcher_free(world.launcher);
+	deliver_launcher_free(world.launcher);
 	os_socket_close(world.listening);
 	config_free(world.config);
 	os_loop_free(world.loop);
@@ -315,7 +315,7 @@ static void so_is_the_number_of_programs(void **state)
 		one = hear();
 	} while (one.type == LAUNCH_REFUSED);
 	assert_int_equal(one.type, LAUNCH_STARTED);
-	assert_true(stage_launcher_running(world.launcher) <= 2);
+	assert_true(deliver_launcher_running(world.launcher) <= 2);
 	drop(&one);
 	drop(&two);
 }
@@ -333,7 +333,7 @@ static void only_what_is_configured_is_run(void **state)
 		{"name", long_text, "5.1.3"},
 	};
 	struct config *other = configure("other");
-	struct stage_launcher_peer peer = {geteuid(), &world.tokens};
+	struct deliver_launcher_peer peer = {geteuid(), &world.tokens};
 
 	(void)state;
 	memset(long_text, 'a', sizeof long_text - 1);
@@ -343,13 +343,13 @@ static void only_what_is_configured_is_run(void **state)
 		say_run(i, cases[i].service, str_from(cases[i].recipient));
 		expect_refusal(i, cases[i].status);
 	}
-	stage_launcher_configure(world.launcher, other, &peer);
+	deliver_launcher_configure(world.launcher, other, &peer);
 	say_run(1, "box", STR("ann@b.test"));
 	expect_refusal(1, "4.3.5");
-	stage_launcher_drain(world.launcher);
+	deliver_launcher_drain(world.launcher);
 	say_run(2, "other", STR("ann@b.test"));
 	expect_refusal(2, "4.3.0");
-	stage_launcher_configure(world.launcher, world.config, &peer);
+	deliver_launcher_configure(world.launcher, world.config, &peer);
 	config_free(other);
 }
 
@@ -437,7 +437,7 @@ static void what_pipe_never_says_ends_the_connection(void **state)
 		heard = hear();
 		if (heard.type != 0)
 			fail_msg("case %zu: %u", i, heard.type);
-		assert_int_equal(stage_launcher_running(world.launcher), 0);
+		assert_int_equal(deliver_launcher_running(world.launcher), 0);
 	}
 }
 

@@ -74,11 +74,11 @@ static void test_request(void **state)
 	struct buffer out = {0};
 
 	(void)state;
-	sync_request_encode((struct str){0}, &out);
+	ldap_sync_request_encode((struct str){0}, &out);
 	assert_int_equal(out.length, 5);
 	assert_memory_equal(buffer_data(&out), "\x30\x03\x0a\x01\x03", 5);
 	buffer_reset(&out);
-	sync_request_encode(STR("abc"), &out);
+	ldap_sync_request_encode(STR("abc"), &out);
 	assert_int_equal(out.length, 10);
 	assert_memory_equal(buffer_data(&out),
 			    "\x30\x08\x0a\x01\x03\x04\x03"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What becomes of mail to lists; the directory and the queue are this test's own. */
 #include "base/panic.h"
+#include "deliver/list.h"
 #include "queue/message.h"
-#include "stage/list.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { PEOPLE_MAX = 150000 };
 
 static struct {
 	struct os_loop *loop;
-	struct stage_list *stage;
+	struct deliver_list *list;
 	const char *text; /* of the message */
 	/* the directory */
 	size_t members; /* m0@b.test and so on */
@@ -228,8 +228,8 @@ void queue_client_abandon(struct queue_client_message *message)
 
 /* --- "send" --- */
 
-void stage_helper_report(struct stage_helper_job *job, size_t index,
-			 const struct mail_verdict *verdict, const char *trigger)
+void deliver_helper_report(struct deliver_helper_job *job, size_t index,
+			   const struct mail_verdict *verdict, const char *trigger)
 {
 	size_t used = strlen(world.outcome);
 
@@ -239,7 +239,7 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 		 verdict->text, trigger != NULL ? " " : "", trigger != NULL ? trigger : "");
 }
 
-void stage_helper_finish(struct stage_helper_job *job)
+void deliver_helper_finish(struct deliver_helper_job *job)
 {
 	close(job->content.file);
 	arena_free(job->arena);
@@ -248,9 +248,9 @@ void stage_helper_finish(struct stage_helper_job *job)
 		os_loop_stop(world.loop);
 }
 
-static struct stage_helper_job *job_new(const char *sender, const char *text, size_t count)
+static struct deliver_helper_job *job_new(const char *sender, const char *text, size_t count)
 {
-	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+	struct deliver_helper_job *job = memory_alloc_zero(1, sizeof *job);
 
 	job->arena = arena_new();
 	job->sender = str_from(sender);
@@ -261,9 +261,10 @@ static struct stage_helper_job *job_new(const char *sender, const char *text, si
 	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
 	job->recipient_count = count;
 	for (size_t i = 0; i < count; i++)
-		job->recipients[i] = (struct stage_helper_recipient){.number = (uint32_t)i + 1,
-								     .address = STR("list@a.test"),
-								     .notify = MAIL_NOTIFY_SUCCESS};
+		job->recipients[i] =
+			(struct deliver_helper_recipient){.number = (uint32_t)i + 1,
+							  .address = STR("list@a.test"),
+							  .notify = MAIL_NOTIFY_SUCCESS};
 	world.text = text;
 	world.jobs++;
 	return job;
@@ -272,7 +273,7 @@ static struct stage_helper_job *job_new(const char *sender, const char *text, si
 static void deliver(const char *sender, const char *text, size_t count)
 {
 	world.outcome[0] = '\0';
-	stage_list_deliver(world.stage, job_new(sender, text, count));
+	deliver_list_start(world.list, job_new(sender, text, count));
 	os_loop_run(world.loop);
 }
 
@@ -282,14 +283,14 @@ static int set_up(void **state)
 	memset(&world, 0, sizeof world);
 	world.route = "list";
 	world.loop = os_loop_new();
-	world.stage = stage_list_new(world.loop, NULL, NULL);
+	world.list = deliver_list_new(world.loop, NULL, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	stage_list_free(world.stage);
+	deliver_list_free(world.list);
 	os_loop_free(world.loop);
 	assert_int_equal(world.open, 0);
 	return 0;
@@ -316,7 +317,7 @@ static void each_member_has_it_once(void **state)
 		{1000, "2.0.0 sent on to 1000 members in 1 messages;", 1},
 		{1001, "2.0.0 sent on to 1001 members in 2 messages;", 2},
 		{100000, "2.0.0 sent on to 100000 members in 100 messages;", 100},
-		{150000, "2.0.0 sent on to 150000 members in 150 messages;", STAGE_LIST_GROUP},
+		{150000, "2.0.0 sent on to 150000 members in 150 messages;", DELIVER_LIST_GROUP},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -532,13 +533,13 @@ static void nothing_is_left_when_it_is_given_up(void **state)
 	world.away_from = 135000;
 	world.away_times = 1000;
 	for (unsigned i = 0; i < 20; i++)
-		stage_list_deliver(world.stage, job_new("ann@c.test", TEXT, 2));
+		deliver_list_start(world.list, job_new("ann@c.test", TEXT, 2));
 	stop = os_timer_new(world.loop, stop_loop, NULL);
 	os_timer_start(stop, SECOND_US / 2);
 	os_loop_run(world.loop);
 	os_timer_free(stop);
 	assert_true(world.open > 0);
-	stage_list_give_up(world.stage);
+	deliver_list_give_up(world.list);
 	assert_int_equal(world.jobs, 0);
 }
 

@@ -211,7 +211,7 @@ static void what_has_both_names_is_shown_once(void **state)
 /* At S4 it did not pass, as nothing of its way was known there. */
 static void what_has_both_names_is_judged_by_both(void **state)
 {
-	const struct listing_filter remote = {.stage = STR("remote")};
+	const struct listing_filter remote = {.transport = STR("remote")};
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < MESSAGES; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-/* The local stage on a real loop and disk; the helper's side is played here. */
+/* The local transport on a real loop and disk; the helper's side is played here. */
 #include "base/panic.h"
+#include "deliver/local.h"
 #include "scratch.h"
-#include "stage/local.h"
 #include "test.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ static struct {
 	size_t expected; /* finished jobs that stop the loop */
 } play;
 
-void stage_helper_report(struct stage_helper_job *job, size_t index,
-			 const struct mail_verdict *verdict, const char *trigger)
+void deliver_helper_report(struct deliver_helper_job *job, size_t index,
+			   const struct mail_verdict *verdict, const char *trigger)
 {
 	assert_null(trigger);
 	assert_false(job->recipients[index].is_reported);
@@ -35,12 +35,12 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 	play.refused += strcmp(verdict->status, "5.1.3") == 0;
 }
 
-void stage_helper_tell(struct stage_helper_job *job)
+void deliver_helper_tell(struct deliver_helper_job *job)
 {
 	assert_non_null(job);
 }
 
-void stage_helper_finish(struct stage_helper_job *job)
+void deliver_helper_finish(struct deliver_helper_job *job)
 {
 	close(job->content.file);
 	arena_free(job->arena);
@@ -49,12 +49,12 @@ void stage_helper_finish(struct stage_helper_job *job)
 		os_loop_stop(play.loop);
 }
 
-static struct stage_helper_job *new_job(size_t number)
+static struct deliver_helper_job *new_job(size_t number)
 {
 	static const char *const addresses[] = {"ann@example.org", "\"..\"@example.org",
 						"bob+tag@example.org"};
 	static const char message[] = "Subject: x\r\n\r\nbody\r\n";
-	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+	struct deliver_helper_job *job = memory_alloc_zero(1, sizeof *job);
 	char path[100];
 
 	job->arena = arena_new();
@@ -85,29 +85,29 @@ static struct config *new_config(void)
 	return config;
 }
 
-static struct stage_local *set_up(void)
+static struct deliver_local *set_up(void)
 {
 	memset(&play, 0, sizeof play);
 	play.loop = os_loop_new();
 	play.expected = JOBS;
 	play.config = new_config();
-	return stage_local_new(play.loop, play.config, &play.config->services[0]);
+	return deliver_local_new(play.loop, play.config, &play.config->services[0]);
 }
 
-static void tear_down(struct stage_local *local)
+static void tear_down(struct deliver_local *local)
 {
-	stage_local_free(local);
+	deliver_local_free(local);
 	os_loop_free(play.loop);
 	config_free(play.config);
 }
 
 static void every_job_comes_to_its_end(void **state)
 {
-	struct stage_local *local = set_up();
+	struct deliver_local *local = set_up();
 
 	(void)state;
 	for (size_t i = 0; i < JOBS; i++)
-		stage_local_deliver(local, new_job(i));
+		deliver_local_start(local, new_job(i));
 	os_loop_run(play.loop);
 	assert_int_equal(play.finished, JOBS);
 	assert_int_equal(play.reports, 2 * JOBS);
@@ -118,17 +118,17 @@ static void every_job_comes_to_its_end(void **state)
 
 static void lose(void *context)
 {
-	stage_local_lost(context);
+	deliver_local_lost(context);
 }
 
 static void lost_jobs_are_finished_without_a_report(void **state)
 {
-	struct stage_local *local = set_up();
+	struct deliver_local *local = set_up();
 	struct os_timer *timer = os_timer_new(play.loop, lose, local);
 
 	(void)state;
 	for (size_t i = 0; i < JOBS; i++)
-		stage_local_deliver(local, new_job(0));
+		deliver_local_start(local, new_job(0));
 	os_timer_start(timer, 0);
 	os_loop_run(play.loop);
 	assert_int_equal(play.finished, JOBS);
@@ -139,12 +139,12 @@ static void lost_jobs_are_finished_without_a_report(void **state)
 
 static void jobs_are_finished_when_the_stage_ends(void **state)
 {
-	struct stage_local *local = set_up();
+	struct deliver_local *local = set_up();
 
 	(void)state;
 	for (size_t i = 0; i < 10; i++)
-		stage_local_deliver(local, new_job(0));
-	stage_local_free(local);
+		deliver_local_start(local, new_job(0));
+	deliver_local_free(local);
 	assert_int_equal(play.finished, 10);
 	os_loop_free(play.loop);
 	config_free(play.config);

@@ -42,7 +42,7 @@ static struct str read_pipe(int descriptor)
 	return str_slice(text, length);
 }
 
-/* The fields behind event=NAME of the only line in LINES. */
+/* The fields after event=NAME of the only line in LINES. */
 static struct str fields_of(struct str lines)
 {
 	const char *event;

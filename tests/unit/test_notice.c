@@ -121,7 +121,7 @@ static void a_delay_is_told_when_it_is_due(void **state)
 	}
 }
 
-/* Names of services and users, and the addresses behind an address, are the log's. */
+/* Names of services and users, and the addresses that an address leads to, are the log's. */
 static void a_sender_is_told_nothing_of_our_inside(void **state)
 {
 	static const struct {

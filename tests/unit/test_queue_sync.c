@@ -442,7 +442,7 @@ static int record(struct queue_control *control, bool has_bounce)
 	return update.result;
 }
 
-/* A message at S5 with records behind its map, and its delivery has failed. */
+/* A message at S5 with records after its map, and its delivery has failed. */
 static struct queue_control *make_failed(void)
 {
 	struct queue_control *control = NULL;
@@ -459,7 +459,7 @@ static struct queue_control *make_failed(void)
 	return control;
 }
 
-/* What a sync has failed for is in doubt for good: nothing is written behind it or over it. */
+/* What a sync has failed for is in doubt for good: nothing is written after it or over it. */
 static void a_record_whose_sync_fails_stands_once(void **state)
 {
 	struct queue_control *control;

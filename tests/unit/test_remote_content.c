@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What breaks add to a message is what the client's engine adds. */
+#include "deliver/remote_content.h"
 #include "smtp/client_stuffing.h"
-#include "stage/remote_content.h"
 #include "test.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * for some messages only, more recipients than one transaction takes. What each recipient is
  * to be told follows from the plan of a seed. From every state that is reached a timer runs;
  * each recipient is reported once; what a server took is never given back, also when the
- * stage drains in the midst of it.
+ * transport drains in the midst of it.
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
@@ -22,8 +22,8 @@ enum { SEEDS = 3000, JOBS = 3, STEPS_MAX = 1000000, TIMERS_MAX = 2000 };
 
 /* --- the job --- */
 
-void stage_helper_report(struct stage_helper_job *job, size_t index,
-			 const struct mail_verdict *verdict, const char *trigger)
+void deliver_helper_report(struct deliver_helper_job *job, size_t index,
+			   const struct mail_verdict *verdict, const char *trigger)
 {
 	assert_ptr_equal(job, scene.job);
 	assert_false(job->recipients[index].is_reported);
@@ -32,12 +32,12 @@ void stage_helper_report(struct stage_helper_job *job, size_t index,
 	scene.triggers[index] = trigger;
 }
 
-void stage_helper_report_rest(struct stage_helper_job *job, const struct mail_verdict *verdict,
-			      const char *trigger)
+void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
+				const char *trigger)
 {
 	for (size_t i = 0; i < job->recipient_count; i++)
 		if (!job->recipients[i].is_reported)
-			stage_helper_report(job, i, verdict, trigger);
+			deliver_helper_report(job, i, verdict, trigger);
 }
 
 /* --- the finder --- */
@@ -155,7 +155,7 @@ static bool is_served(void)
 	return false;
 }
 
-void stage_helper_finish(struct stage_helper_job *job)
+void deliver_helper_finish(struct deliver_helper_job *job)
 {
 	assert_ptr_equal(job, scene.job);
 	for (size_t i = 0; i < job->recipient_count; i++) {
@@ -242,7 +242,7 @@ static void play(bool drains)
 
 static void start_job(void)
 {
-	struct stage_helper_job *job = memory_alloc_zero(1, sizeof *job);
+	struct deliver_helper_job *job = memory_alloc_zero(1, sizeof *job);
 
 	job->arena = arena_new();
 	job->sender = str_from(scene_senders[scene.sender]);

@@ -3,11 +3,11 @@
  * what becomes of it between transactions. */
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "deliver/remote_session.h"
 #include "fake_loop.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/socket.h"
-#include "stage/remote_session.h"
 #include "test.h"
 #include <errno.h>
 #include <string.h>

@@ -61,7 +61,7 @@ static void a_clock_that_jumps_delays_no_message_for_long(void **state)
 	}
 }
 
-/* Set back behind a message's birth, the waits grow as they would have. */
+/* Set back after a message's birth, the waits grow as they would have. */
 static void attempts_before_the_birth_are_no_more_than_after_it(void **state)
 {
 	int64_t now_us = BORN_US - DAY_US;

@@ -169,7 +169,7 @@ static const struct smtp_client_script scenarios[] = {
 	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 550 no\nS: 503 no\nN\nC: RSET\n" BATCH_A
 				  "S: 500 what\n",
 	 "wait 4.5.0", SMTP_CLIENT_CLOSED, .is_stale = true, .is_unserved = true},
-	{"stale: lost behind RSET", "a", "hi\r\n",
+	{"stale: lost after RSET", "a", "hi\r\n",
 	 HELLO_PIPELINING BATCH_A "S: 250 ok\nS: 550 no\nS: 503 no\nN\nC: RSET\n" BATCH_A
 				  "S: 250 ok\nX\n",
 	 "wait 4.4.2", SMTP_CLIENT_CLOSED, .is_stale = true, .is_unserved = true},
@@ -196,11 +196,11 @@ static const struct smtp_client_script scenarios[] = {
 	 "fail 5.6.11", SMTP_CLIENT_CLOSED},
 	{"a second reply to the message", "a", "hi\r\n", SENT_A "S: 250 ok\nS: 250 ok\n",
 	 "ok 2.0.0", SMTP_CLIENT_CLOSED},
-	{"421 behind the reply to the message", "ab", "hi\r\n",
+	{"421 after the reply to the message", "ab", "hi\r\n",
 	 HELLO_PIPELINING BATCH_AB
 	 "S: 250 ok\nS: 250 ok\nS: 550 no\nS: 354 go\nD\nC: hi\nC: .\nS: 250 ok\nS: 421 bye\n",
 	 "ok 2.0.0 fail 5.1.1", SMTP_CLIENT_CLOSED},
-	{"lost behind the reply to the message", "a", "hi\r\n", SENT_A "S: 250 ok\nX\n", "ok 2.0.0",
+	{"lost after the reply to the message", "a", "hi\r\n", SENT_A "S: 250 ok\nX\n", "ok 2.0.0",
 	 SMTP_CLIENT_CLOSED},
 	{"QUIT", "a", "hi\r\n", SENT_A "S: 250 ok\nQ\nC: QUIT\n", "ok 2.0.0", SMTP_CLIENT_CLOSED},
 	{"LMTP answers for each", "abc", "hi\r\n",

@@ -91,7 +91,7 @@ static void check(size_t number, const struct sample *sample, const struct smtp_
 			 proxy->length);
 }
 
-/* Byte by byte, then with the client's first bytes behind it. */
+/* Byte by byte, then with the client's first bytes after it. */
 static void headers_are_read_strictly(void **state)
 {
 	(void)state;

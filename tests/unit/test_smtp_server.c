@@ -300,7 +300,7 @@ static void no_password_is_told(void **state)
 		assert_int_equal(told.count, i + 1);
 		assert_string_equal(told.command, "(not shown)");
 	}
-	feed(server, "NOOP\r\nXYZ 1\r\n"); /* no longer behind one */
+	feed(server, "NOOP\r\nXYZ 1\r\n"); /* no longer after one */
 	assert_string_equal(told.command, "XYZ 1");
 	smtp_server_free(server);
 }

@@ -72,11 +72,11 @@ static void a_destinations_places_are_configured(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		scene_deliver(scene, "d0", SCENE_MS, true);
-	scene->stages[0].destination_concurrency = 3;
+	scene->configured[0].destination_concurrency = 3;
 	scene_configure(scene);
 	count = start(scene, "d", 1, 20, jobs);
 	assert_int_equal(count, 3);
-	scene->stages[0].destination_concurrency = 5;
+	scene->configured[0].destination_concurrency = 5;
 	scene_configure(scene);
 	count += scene_start_all(scene, jobs + count, JOBS_MAX - count);
 	assert_int_equal(count, 5);
@@ -259,14 +259,14 @@ static void one_that_is_paused_starts_nothing(void **state)
 	struct job *job = scene_add(scene, "x", "s@s.example", 1);
 
 	(void)state;
-	scene->stages[0].paused = true;
+	scene->configured[0].paused = true;
 	scene_configure(scene);
 	assert_false(transport_is_ready(scene->remote, scene->now_us));
-	scene->stages[0].paused = false;
-	scene->stages[0].concurrency = 0;
+	scene->configured[0].paused = false;
+	scene->configured[0].concurrency = 0;
 	scene_configure(scene);
 	assert_false(transport_is_ready(scene->remote, scene->now_us));
-	scene->stages[0].concurrency = 1;
+	scene->configured[0].concurrency = 1;
 	scene_configure(scene);
 	assert_ptr_equal(scene_start(scene, scene->remote), job);
 	scene_end(scene, job, 0, true);

@@ -23,7 +23,8 @@ static const struct transport_handler handler = {has_room};
 
 void scene_configure(struct turn_scene *scene)
 {
-	const struct config config = {.stages = scene->stages, .stage_count = SCENE_STAGES};
+	const struct config config = {.transports = scene->configured,
+				      .transport_count = SCENE_TRANSPORTS};
 
 	transports_configure(scene->transports, &config);
 }
@@ -33,8 +34,9 @@ struct turn_scene *scene_new(uint32_t places, uint32_t destination_places)
 	struct turn_scene *scene = memory_alloc_zero(1, sizeof *scene);
 
 	scene->now_us = 1000 * SECOND_US;
-	scene->stages[0] = (struct config_stage){"remote", places, destination_places, false};
-	scene->stages[1] = (struct config_stage){"local", 4, 2, false};
+	scene->configured[0] =
+		(struct config_transport){"remote", places, destination_places, false};
+	scene->configured[1] = (struct config_transport){"local", 4, 2, false};
 	scene->share.limit = SHARE_UNITS;
 	scene->transports = transports_new(&scene->share, &handler, scene);
 	scene_configure(scene);

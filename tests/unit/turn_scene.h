@@ -8,12 +8,12 @@
 
 #include "manager/turn/transport.h"
 
-enum { SCENE_MS = 1000, SCENE_STAGES = 2 };
+enum { SCENE_MS = 1000, SCENE_TRANSPORTS = 2 };
 
 struct turn_scene {
 	int64_t now_us;
 	struct share share;
-	struct config_stage stages[SCENE_STAGES];
+	struct config_transport configured[SCENE_TRANSPORTS];
 	struct transports *transports;
 	struct transport *remote;
 	struct transport *local;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Addresses apart and together: extensions, quotes, postmaster. */
 #include "mail/address.h"
 #include "directory/expand/internal.h"
 #include "directory/record/key.h"

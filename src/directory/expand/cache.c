@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Domains and their catch-alls as they were found last, until the store reports a change. */
 #include "base/panic.h"
 #include "directory/expand/internal.h"
 #include <stdlib.h>

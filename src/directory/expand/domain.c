@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The first things found out about a node: whose domain its address is in, and of what kind. */
 #include "directory/expand/internal.h"
 #include "directory/record/key.h"
 #include "mail/localpart.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What a node becomes, record by record: which one to ask for next, and what it says. */
 #include "directory/expand/internal.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The results of an expansion: each once, and bounded. */
 #include "directory/expand/internal.h"
 #include "mail/localpart.h"
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The finished graph, depth first: results in the order of targets, loops found. */
 #include "directory/expand/internal.h"
 #include <string.h>
 

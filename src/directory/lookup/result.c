@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* An answer's targets, and what it means for a recipient. */
 #include "directory/lookup/internal.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Answers out of the domains of the configuration alone. */
 #include "directory/lookup/internal.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Whether a record is one: its key, its kind, and each field by the rules of its table. */
 #include "directory/record/key.h"
 #include "directory/record/rules.h"
 #include "mail/text.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* An answer as a frame of bounded size; what is too long is cut between two results. */
 #include "base/panic.h"
 #include "directory/server/internal.h"
 #include <stdlib.h>
@@ -54,26 +55,46 @@ void answer_add_str(struct answer *answer, struct str result)
 	directory_frame_add(&frame, result);
 }
 
-void answer_send(struct answer *answer, struct buffer *out, const char *verb, struct str id,
-		 uint64_t ttl_ms, uint64_t version)
+static void send_part(struct buffer *out, struct str id, struct str words)
+{
+	struct directory_frame frame;
+
+	directory_frame_begin(&frame, out, "part");
+	directory_frame_add(&frame, id);
+	buffer_append_str(out, words);
+	directory_frame_end(&frame);
+}
+
+/* The frames that are full; what is behind them. */
+static struct str send_full(const struct answer *answer, struct buffer *out, struct str id)
 {
 	struct str words = buffer_view(&answer->words);
-	struct directory_frame frame;
 	size_t start = 0;
 
 	for (size_t i = 0; i < answer->cut_count; i++) {
-		directory_frame_begin(&frame, out, "part");
-		directory_frame_add(&frame, id);
-		buffer_append(out, words.data + start, answer->cuts[i] - start);
-		directory_frame_end(&frame);
+		send_part(out, id, str_slice(words.data + start, answer->cuts[i] - start));
 		start = answer->cuts[i];
 	}
+	return str_skip(words, start);
+}
+
+void answer_send(struct answer *answer, struct buffer *out, const char *verb, struct str id,
+		 uint64_t ttl_ms, uint64_t version)
+{
+	struct str rest = send_full(answer, out, id);
+	struct directory_frame frame;
+
 	directory_frame_begin(&frame, out, verb);
 	directory_frame_add(&frame, id);
 	directory_frame_add_number(&frame, ttl_ms);
 	directory_frame_add_number(&frame, version);
-	buffer_append_str(out, str_skip(words, start));
+	buffer_append_str(out, rest);
 	directory_frame_end(&frame);
+}
+
+void answer_send_parts(struct answer *answer, struct buffer *out, struct str id)
+{
+	send_part(out, id, send_full(answer, out, id));
 }
 
 void answer_clear(struct answer *answer)

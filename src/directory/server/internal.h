@@ -6,6 +6,8 @@
  *   session.c   a connection: bytes to frames and back, with bounds
  *   question.c  what a client may say, and what is done about it
  *   reply.c     what the store has found, as answers
+ *   list.c      a list, portion by portion
+ *   pause.c     questions that wait until their client has read
  *   change.c    changes of a turn, committed together
  *   answer.c    results as frames
  *   push.c      what clients are told without asking
@@ -22,7 +24,7 @@
 enum {
 	SERVER_CONNECTIONS_MAX = 1000,
 	SERVER_QUESTIONS_MAX = 1000,      /* under way, of a connection */
-	SERVER_LISTS_MAX = 4,             /* of them */
+	SERVER_LISTS_MAX = 4,             /* of them: lists and "since" */
 	SERVER_BACKLOG_MAX = 1024 * 1024, /* bytes not sent, and no more is read or pushed */
 	SERVER_MISSED_MAX = 10000,        /* keys that "since" is answered with */
 	SERVER_ID_MAX = 20,
@@ -62,6 +64,8 @@ void answer_add_str(struct answer *answer, struct str result);
 /* VERB: "val" or "none". */
 void answer_send(struct answer *answer, struct buffer *out, const char *verb, struct str id,
 		 uint64_t ttl_ms, uint64_t version);
+/* All of it, and more comes. */
+void answer_send_parts(struct answer *answer, struct buffer *out, struct str id);
 void answer_clear(struct answer *answer);
 
 /* --- the whole --- */
@@ -81,12 +85,14 @@ struct question {
 		QUESTION_SINCE
 	} kind;
 	enum directory_table table;
-	struct str key; /* GET: in its one form */
+	struct str key; /* GET: in its one form; ROUTE: the address, "" where it is longer */
 	char key_memory[DIRECTORY_KEY_MAX];
 	char id[SERVER_ID_MAX];
 	size_t id_length;
 	uint64_t since;
 	bool is_removal;
+	struct listing *listing; /* LIST */
+	struct question *paused_next, *paused_previous;
 };
 
 struct session {
@@ -103,7 +109,9 @@ struct session {
 	char peer[128];
 	struct question *questions;
 	size_t question_count;
-	size_t list_count;
+	size_t list_count;          /* lists and "since" */
+	struct question *paused;    /* those that wait until the client has read, in turns */
+	struct question *resumed;   /* one of them, which the store has now; NULL: none */
 	struct filter *filter;      /* NULL: it holds nothing */
 	int64_t holds_all_until_us; /* after "since" */
 	int64_t stuck_since_us;     /* no byte could be written since then; 0: none waits */
@@ -165,6 +173,36 @@ void session_error(struct session *session, struct str id, enum directory_error 
 
 /* question.c: one frame of a client. */
 void question_take(struct session *session, struct str content);
+/* Asks the store again, for a question that was paused. */
+void question_ask(struct question *question);
+
+/* list.c: what the store is asked for at once is no page, but as much as a client may be behind
+ * with. QUESTION's records of TABLE, whose keys begin with PREFIX and follow AFTER, at most LIMIT.
+ */
+void list_begin(struct question *question, struct str prefix, struct str after, size_t limit);
+/* The next portion. */
+void list_ask(struct question *question);
+/* How many of COUNT records are of the portion that was asked for. */
+size_t list_portion(const struct question *question, size_t count);
+/* COUNT records, of BYTES as an answer, have come. 1: they were the last; 0: more are to be asked
+ * for; -ESTALE: they are of other data than those before. *VERSION, of this portion, becomes that
+ * of the list: the first one's. */
+MUST_CHECK int list_take(struct question *question, const struct directory_record *records,
+			 size_t count, size_t bytes, uint64_t *version);
+void list_free(struct listing *listing);
+
+/* pause.c: for a client that is behind nothing is kept but what it has asked. */
+
+/* Whether QUESTION's client has a backlog that no answer is to be added to. */
+bool pause_is_due(const struct question *question);
+/* It is asked again, in its turn, when the client has read. */
+void pause_question(struct question *question);
+/* Goes on with those for which there is room. */
+void pause_resume(struct session *session);
+/* QUESTION, which may have been resumed, is answered or paused again. */
+void pause_resumed(struct question *question);
+/* The session ends: they are freed. */
+void pause_drop(struct session *session);
 
 /* reply.c: what a store calls, the context being a question, which it ends. */
 directory_got reply_got;

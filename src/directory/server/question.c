@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The table of verbs: what a client may say, and what is done about it. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
@@ -37,12 +38,10 @@ static bool take_key(struct question *question, struct str text)
 	return true;
 }
 
-static void ask_route(struct session *session, const struct words *words)
+static void ask_route(struct question *question, struct str address)
 {
-	struct question *question = question_new(session, QUESTION_ROUTE, words->id);
-	struct directory_server *server = session->server;
+	struct directory_server *server = question->server;
 	struct directory_store *store = server->store;
-	struct str address = words->words[1];
 	ptrdiff_t at = str_find_last(address, '@');
 	bool is_ours = at < 0 || config_domain_find(server->config,
 						    str_skip(address, (size_t)at + 1)) != NULL;
@@ -53,15 +52,43 @@ static void ask_route(struct session *session, const struct words *words)
 		directory_expand(server->expander, address, reply_expanded, question);
 }
 
+static void on_route(struct session *session, const struct words *words)
+{
+	struct question *question = question_new(session, QUESTION_ROUTE, words->id);
+	struct str address = words->words[1];
+
+	if (address.length <= DIRECTORY_KEY_MAX) {
+		memcpy(question->key_memory, address.data, address.length);
+		question->key = str_slice(question->key_memory, address.length);
+	}
+	ask_route(question, address);
+}
+
+static void ask_get(struct question *question)
+{
+	struct directory_store *store = question->server->store;
+	const struct directory_key key = {question->table, question->key};
+
+	store->operations->get(store, &key, 1, reply_got, question);
+}
+
+void question_ask(struct question *question)
+{
+	if (question->kind == QUESTION_LIST)
+		list_ask(question);
+	else if (question->kind == QUESTION_ROUTE)
+		ask_route(question, question->key);
+	else
+		ask_get(question);
+}
+
 static void on_get(struct session *session, const struct words *words)
 {
-	struct directory_store *store = session->server->store;
 	enum directory_table table = directory_table_find(words->words[0]);
 	struct question *question;
-	struct directory_key key;
 
 	if (str_equal(words->words[0], STR("route"))) {
-		ask_route(session, words);
+		on_route(session, words);
 		return;
 	}
 	if (table == DIRECTORY_NO_TABLE) {
@@ -75,14 +102,13 @@ static void on_get(struct session *session, const struct words *words)
 		question_free(question);
 		return;
 	}
-	key = (struct directory_key){table, question->key};
-	store->operations->get(store, &key, 1, reply_got, question);
+	ask_get(question);
 }
 
 static void on_list(struct session *session, const struct words *words)
 {
-	struct directory_store *store = session->server->store;
 	enum directory_table table = directory_table_find(words->words[0]);
+	struct question *question;
 	uint64_t limit;
 
 	if (table == DIRECTORY_NO_TABLE) {
@@ -94,9 +120,9 @@ static void on_list(struct session *session, const struct words *words)
 		   limit > DIRECTORY_LIST_MAX) {
 		refuse(session, words, "The limit is not 1 to 1000");
 	} else {
-		store->operations->list(store, table, words->words[1], words->words[2],
-					(size_t)limit, reply_listed,
-					question_new(session, QUESTION_LIST, words->id));
+		question = question_new(session, QUESTION_LIST, words->id);
+		question->table = table;
+		list_begin(question, words->words[1], words->words[2], (size_t)limit);
 	}
 }
 

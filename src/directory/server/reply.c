@@ -75,6 +75,10 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 
 	if (error == 0 && !exists && server->store->lost_us != 0)
 		error = -ENOTCONN; /* it may exist by now */
+	if (error == 0 && pause_is_due(question)) {
+		pause_question(question);
+		return;
+	}
 	if (is_wanted(question) && error != 0) {
 		answer_error(question, error);
 	} else if (is_wanted(question)) {
@@ -122,6 +126,10 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 	const struct config_directory *config = &server->config->directory;
 	uint64_t ttl_ms;
 
+	if (error == 0 && question->key.length > 0 && pause_is_due(question)) {
+		pause_question(question);
+		return;
+	}
 	if (is_wanted(question) && error != 0) {
 		answer_error(question, error);
 	} else if (is_wanted(question)) {
@@ -141,22 +149,40 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 	question_free(question);
 }
 
+/* As parts, until the last portion is there. */
+static bool answer_portion(struct question *question, const struct directory_record *records,
+			   size_t count, uint64_t version)
+{
+	struct answer *answer = &question->server->answer;
+	int last;
+
+	answer_reset(answer);
+	for (size_t i = 0; i < count; i++) {
+		answer_add(answer, "=", records[i].key.name);
+		add_fields(question->session, &records[i]);
+	}
+	last = list_take(question, records, count, answer->words.length, &version);
+	if (last < 0)
+		answer_error(question, last);
+	else if (last > 0)
+		answer_send(answer, session_output(question->session), "val", id_of(question), 0,
+			    version);
+	else
+		answer_send_parts(answer, session_output(question->session), id_of(question));
+	return last != 0;
+}
+
 void reply_listed(void *context, int error, const struct directory_record *records, size_t count,
 		  uint64_t version)
 {
 	struct question *question = context;
-	struct answer *answer = &question->server->answer;
 
 	if (is_wanted(question) && error != 0) {
 		answer_error(question, error);
-	} else if (is_wanted(question)) {
-		answer_reset(answer);
-		for (size_t i = 0; i < count; i++) {
-			answer_add(answer, "=", records[i].key.name);
-			add_fields(question->session, &records[i]);
-		}
-		answer_send(answer, session_output(question->session), "val", id_of(question), 0,
-			    version);
+	} else if (is_wanted(question) &&
+		   !answer_portion(question, records, list_portion(question, count), version)) {
+		pause_question(question);
+		return;
 	}
 	question_free(question);
 }

@@ -150,6 +150,7 @@ struct question *question_new(struct session *session, enum question_kind kind, 
 	question->table = DIRECTORY_NO_TABLE;
 	question->key = STR("");
 	question->is_removal = false;
+	question->listing = NULL;
 	memcpy(question->id, id.data, id.length);
 	question->id_length = id.length;
 	question->next = session->questions;
@@ -158,7 +159,7 @@ struct question *question_new(struct session *session, enum question_kind kind, 
 		question->next->previous = &question->next;
 	session->questions = question;
 	session->question_count++;
-	session->list_count += kind == QUESTION_LIST;
+	session->list_count += kind == QUESTION_LIST || kind == QUESTION_SINCE;
 	server->questions_under_way++;
 	return question;
 }
@@ -187,9 +188,12 @@ void question_free(struct question *question)
 		if (question->next != NULL)
 			question->next->previous = question->previous;
 		session->question_count--;
-		session->list_count -= question->kind == QUESTION_LIST;
+		session->list_count -=
+			question->kind == QUESTION_LIST || question->kind == QUESTION_SINCE;
+		pause_resumed(question);
 		session_wake(session);
 	}
+	list_free(question->listing);
 	question->next = server->unused;
 	server->unused = question;
 	server->questions_under_way--;

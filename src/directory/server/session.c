@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* One client's connection: bytes to frames and back, with bounds on both. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/server/internal.h"
@@ -171,6 +172,8 @@ static void go_on(void *context)
 		take_frames(session);
 		trim(&session->input);
 	}
+	if (!session->is_broken)
+		pause_resume(session);
 	if (is_over(session)) {
 		session_free(session);
 		return;
@@ -258,6 +261,7 @@ void session_free(struct session *session)
 {
 	struct directory_server *server = session->server;
 
+	pause_drop(session);
 	for (struct question *q = session->questions; q != NULL; q = q->next)
 		q->session = NULL;
 	session->questions = NULL;

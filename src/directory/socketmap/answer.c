@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* What each map answers: a question to the store or the expander, and its answer as a line. */
 #include "directory/record/key.h"
 #include "directory/socketmap/internal.h"
 #include <errno.h>

@@ -50,7 +50,7 @@ bool recorder_is_idle(const struct recorder *recorder);
 void recorder_soon(struct recorder *recorder, struct recording *recording, int64_t delay_us);
 /* It is not due any more; nothing happens when it was not. */
 void recorder_cancel(struct recorder *recorder, struct recording *recording);
-/* How long news is put off so that others share a commit. */
+/* How long news is deferred so that others share a commit. */
 int64_t recorder_delay_us(void);
 /* All that wait are due now. */
 void recorder_flush(struct recorder *recorder);

@@ -69,7 +69,7 @@ struct transport_handler {
 
 struct transports *transports_new(const struct share *share,
 				  const struct transport_handler *handler, void *context);
-/* Takes over CONFIG's stages. One that it lacks is retired: it is not found any more, and keeps
+/* Takes over CONFIG's transports. One that it lacks is retired: it is not found any more, and keeps
  * what it has until the caller has ended that (transports_retired_waiting()). */
 void transports_configure(struct transports *transports, const struct config *config);
 void transports_free(struct transports *transports);

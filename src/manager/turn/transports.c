@@ -52,7 +52,7 @@ static struct transport *add(struct transports *transports, const char *name)
 	return transport;
 }
 
-static void configure(struct transport *transport, const struct config_stage *config)
+static void configure(struct transport *transport, const struct config_transport *config)
 {
 	struct destination *destination;
 	struct destination *next;
@@ -69,13 +69,13 @@ void transports_configure(struct transports *transports, const struct config *co
 {
 	for (struct transport *t = transports->first; t != NULL; t = t->next)
 		t->is_retired = true;
-	for (size_t i = 0; i < config->stage_count; i++) {
-		const struct config_stage *stage = &config->stages[i];
-		struct transport *transport = find_any(transports, str_from(stage->name));
+	for (size_t i = 0; i < config->transport_count; i++) {
+		const struct config_transport *configured = &config->transports[i];
+		struct transport *transport = find_any(transports, str_from(configured->name));
 
 		if (transport == NULL)
-			transport = add(transports, stage->name);
-		configure(transport, stage);
+			transport = add(transports, configured->name);
+		configure(transport, configured);
 	}
 }
 

@@ -6,7 +6,7 @@
 #ifndef MANAGER_WAIT_FACTS_H
 #define MANAGER_WAIT_FACTS_H
 
-/* Where it is on the disk (ARCHITECTURE.md, a message's journey). */
+/* Where it is on the disk (ARCHITECTURE.md, the picture). */
 enum message_place {
 	MESSAGE_AT_S4,       /* todo/ */
 	MESSAGE_AT_S4_NAMED, /* todo/, and S5 was begun: it may have names of it */

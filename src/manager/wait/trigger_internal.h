@@ -50,7 +50,7 @@ void trigger_search(struct triggers *triggers);
 
 /* A program has named it: "pipe." */
 bool trigger_is_of_program(struct str name);
-/* TEXT with a NUL behind it, for the caller to free. */
+/* TEXT with a NUL after it, for the caller to free. */
 char *trigger_copy(struct str text);
 
 #endif

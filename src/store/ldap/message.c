@@ -16,7 +16,7 @@ int message_ask_sync(LDAP *ld, const char *base, char *const *attributes, struct
 	int number = 0;
 	int code;
 
-	sync_request_encode(cookie, &value);
+	ldap_sync_request_encode(cookie, &value);
 	control.ldctl_value =
 		(struct berval){.bv_len = value.length, .bv_val = buffer_data(&value)};
 	code = ldap_search_ext(ld, base, LDAP_SCOPE_SUBTREE, "(objectClass=*)", (char **)attributes,

@@ -43,7 +43,7 @@ static struct str copy(struct arena *arena, const struct berval *value)
 	return arena_copy_str(arena, str_slice(value->bv_val, value->bv_len));
 }
 
-void sync_request_encode(struct str cookie, struct buffer *out)
+void ldap_sync_request_encode(struct str cookie, struct buffer *out)
 {
 	BER_OWNED ber = ber_alloc_t(LBER_USE_DER);
 	struct berval value;

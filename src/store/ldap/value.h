@@ -43,7 +43,7 @@ struct sync_info_value {
 
 /* The value of the Sync Request control (2.2): refreshAndPersist from COOKIE on, or, when it is
  * empty, from nothing. Into OUT. */
-void sync_request_encode(struct str cookie, struct buffer *out);
+void ldap_sync_request_encode(struct str cookie, struct buffer *out);
 /* 0 and *VALUE_OUT, its texts in ARENA; -EBADMSG when DATA is no such value. */
 MUST_CHECK int sync_state_decode(struct str data, struct arena *arena,
 				 struct sync_state_value *value_out);

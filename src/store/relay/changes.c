@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The newest changes that were told, so that a client can ask what it has missed. */
 #include "base/panic.h"
 #include "store/relay/internal.h"
 #include "store/relay/relay.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Records, lists and routes, asked of the servers through the client. */
 #include "directory/expand/expand.h"
 #include "store/relay/internal.h"
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* Reading: many questions from one state of the file, and lists page by page. */
 #include "directory/record/key.h"
 #include "store/sqlite/internal.h"
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+/* The file's tables: made, recognised, and refused when they are not ours. */
 #include "os/random.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/list.h - mail to a list becomes new messages in the queue, for its members.
+ *
+ * A message to a list is delivered (RFC 3461 section 5.2.7.1) when new messages with
+ * the same content are queued: for up to a thousand members each, from the list's owner (RFC
+ * 5321 section 3.9.2), with "Delivered-To: LIST" in front. Where the list wants it each member
+ * has a sender of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN: for us, the owner's mailbox.
+ * What the sender asked for by NOTIFY, RET and ENVID is for this delivery and goes no further.
+ *
+ * A message that has been through the list already fails, and the loop is named. So does one
+ * with the null sender: a bounce is not for the members, and what refuses it must not cause
+ * another one. (As ezmlm does, source: ezmlm-send(1).)
+ *
+ * The messages of a list are written first and then committed together, up to
+ * DELIVER_LIST_GROUP of them: when nothing fails between, each member has it once. What fails
+ * before any of them is queued makes the delivery wait; what fails later is tried again here,
+ * for as long as "send" is connected.
+ */
+#ifndef DELIVER_LIST_H
+#define DELIVER_LIST_H
+
+#include "deliver/helper.h"
+#include "directory/lookup/lookup.h"
+#include "queue/client.h"
+
+enum {
+	DELIVER_LIST_GROUP = 128, /* messages written at once for one list */
+	DELIVER_LIST_ACTIVE = 8,  /* lists worked on at once; others wait */
+};
+
+struct deliver_list;
+
+/* DIRECTORY and QUEUE are borrowed. */
+struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *directory,
+				      struct queue_client *queue);
+/* Gives up every job. */
+void deliver_list_free(struct deliver_list *list);
+
+/* For struct deliver_helper_handler: takes JOB over; finishes every job without a report. */
+void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job);
+void deliver_list_give_up(struct deliver_list *list);
+
+#endif

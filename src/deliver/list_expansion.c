@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: ISC
+/*
+ * One list: what the directory has about it, then page after page of its members, each a
+ * message; and when a group of them is written it is committed.
+ */
+#include "base/panic.h"
+#include "deliver/list_copy.h"
+#include "deliver/list_internal.h"
+#include "log/event.h"
+#include "mail/localpart.h"
+#include "mail/verp.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdio.h>
+#include <utlist.h>
+
+static const int64_t AGAIN_US = SECOND_US;
+
+static void go_on(struct list_expansion *expansion);
+
+static void end(struct list_expansion *expansion, const struct mail_verdict *verdict,
+		const char *trigger)
+{
+	expansion->done(expansion->context, verdict, trigger);
+}
+
+static void finish(struct list_expansion *expansion, const char *status, const char *text)
+{
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, status, "%s", text);
+	end(expansion, &verdict, NULL);
+}
+
+/* Later: as a whole, or when members have it already, from here on. */
+static void put_off(struct list_expansion *expansion, const struct mail_verdict *verdict,
+		    const char *trigger)
+{
+	if (!expansion->is_begun) {
+		end(expansion, verdict, trigger);
+		return;
+	}
+	expansion->timed = go_on;
+	os_timer_start(expansion->timer, AGAIN_US);
+}
+
+/* --- messages --- */
+
+static void queue_put_off(struct list_expansion *expansion, int error)
+{
+	struct mail_verdict verdict;
+
+	log_event(EVENT_QUEUE_ERROR, log_id(expansion->job->id), log_str("list", expansion->list),
+		  log_error(error));
+	if (error == -ENOSPC || error == -EDQUOT)
+		mail_verdict_set(&verdict, "4.3.1", "Insufficient system storage");
+	else
+		mail_verdict_set(&verdict, "4.3.0", "The queue cannot take the list's mail now");
+	put_off(expansion, &verdict, NULL);
+}
+
+static struct list_message *find(const struct list_expansion *expansion,
+				 enum list_message_state state)
+{
+	struct list_message *message;
+
+	DL_FOREACH2 (expansion->messages, message, next)
+		if (message->state == state)
+			return message;
+	return NULL;
+}
+
+/* All of a group are committed, or failed. */
+static void settle(struct list_expansion *expansion)
+{
+	const struct list_message *failed = find(expansion, LIST_MESSAGE_NEW);
+
+	while (find(expansion, LIST_MESSAGE_DONE) != NULL) {
+		list_message_free(find(expansion, LIST_MESSAGE_DONE));
+		expansion->queued++;
+		expansion->is_begun = true;
+	}
+	if (failed == NULL) {
+		go_on(expansion);
+		return;
+	}
+	if (failed->error == -ENOTCONN) /* perhaps it is in the queue */
+		expansion->is_begun = true;
+	queue_put_off(expansion, failed->error);
+}
+
+static void commit_all(struct list_expansion *expansion)
+{
+	struct list_message *message;
+
+	expansion->committing = expansion->message_count + 1;
+	DL_FOREACH2 (expansion->messages, message, next)
+		list_message_commit(message);
+	if (--expansion->committing == 0)
+		settle(expansion);
+}
+
+void list_expansion_moved(struct list_expansion *expansion, struct list_message *message)
+{
+	if (expansion->committing > 0) {
+		if (--expansion->committing == 0)
+			settle(expansion);
+	} else if (message->state == LIST_MESSAGE_NEW) {
+		queue_put_off(expansion, message->error);
+	} else {
+		go_on(expansion);
+	}
+}
+
+/* --- members --- */
+
+/* What a key is in an envelope; false: it is no address. */
+static bool take_member(struct list_expansion *expansion, struct arena *arena, struct str key,
+			struct str *address_out)
+{
+	struct mail_parts parts = mail_parts_of(key);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct mail_address address;
+
+	mail_address_write(parts.local, parts.domain, &text);
+	if (parts.local.length == 0 ||
+	    mail_address_parse(buffer_view(&text), MAIL_ADDRESS_UTF8, &address) < 0) {
+		log_event(EVENT_LIST_MEMBER_BAD, log_id(expansion->job->id),
+			  log_str("list", expansion->list), log_str("member", key));
+		return false;
+	}
+	*address_out = arena_copy_str(arena, buffer_view(&text));
+	return true;
+}
+
+static void take_page(struct list_expansion *expansion, const struct directory_members *page)
+{
+	struct arena *arena = arena_new();
+	struct str *members = arena_alloc(arena, (page->count + 1) * sizeof *members);
+	size_t count = 0;
+
+	for (size_t i = 0; i < page->count; i++)
+		count += take_member(expansion, arena, page->members[i], &members[count]);
+	if (count > 0)
+		list_message_new(expansion, members, count);
+	expansion->members += count;
+	expansion->is_end = page->is_end;
+	if (page->count > 0) {
+		buffer_reset(&expansion->after);
+		buffer_append_str(&expansion->after, page->members[page->count - 1]);
+	}
+	arena_free(arena);
+}
+
+static void on_page(void *context, const struct directory_members *page)
+{
+	struct list_expansion *expansion = context;
+
+	if (!page->is_known) {
+		put_off(expansion, &page->verdict, "directory");
+		return;
+	}
+	take_page(expansion, page);
+	go_on(expansion);
+}
+
+static void succeed(struct list_expansion *expansion)
+{
+	char text[96];
+
+	if (expansion->members == 0) {
+		finish(expansion, "2.0.0", "the list has no members");
+		return;
+	}
+	snprintf(text, sizeof text, "sent on to %zu members in %zu messages", expansion->members,
+		 expansion->queued);
+	finish(expansion, "2.0.0", text);
+}
+
+static void go_on(struct list_expansion *expansion)
+{
+	struct list_message *message = find(expansion, LIST_MESSAGE_NEW);
+
+	if (message != NULL)
+		list_message_open(message);
+	else if (!expansion->is_end && expansion->message_count < DELIVER_LIST_GROUP)
+		directory_list_members(expansion->directory, expansion->list,
+				       buffer_view(&expansion->after), on_page, expansion,
+				       &expansion->page);
+	else if (expansion->messages != NULL)
+		commit_all(expansion);
+	else
+		succeed(expansion);
+}
+
+/* --- the list --- */
+
+/* The owner, or what becomes the owner and each member's address. */
+static void set_sender(struct list_expansion *expansion, const struct directory_target *target)
+{
+	struct arena *arena = expansion->job->arena;
+	struct mail_parts owner = mail_parts_of(target->owner);
+	struct buffer local CLEANUP(buffer_clear) = {0};
+	struct buffer sender CLEANUP(buffer_clear) = {0};
+
+	expansion->owner = arena_copy_str(arena, target->owner);
+	expansion->sender = expansion->owner;
+	if (!target->verp)
+		return;
+	mail_local_unquote(owner.local, &local);
+	buffer_append_byte(&local, '+');
+	mail_address_write(buffer_view(&local), owner.domain, &sender);
+	buffer_append_string(&sender, "-@[]");
+	if (mail_verp_is(buffer_view(&sender)))
+		expansion->sender = arena_copy_str(arena, buffer_view(&sender));
+}
+
+static void on_route(void *context, const struct directory_result *result)
+{
+	struct list_expansion *expansion = context;
+	const struct directory_target *target = result->targets;
+
+	if (result->answer == DIRECTORY_UNKNOWN) {
+		put_off(expansion, &result->verdict, result->is_away ? "directory" : NULL);
+	} else if (result->answer != DIRECTORY_FOUND || result->target_count != 1 ||
+		   target->kind != DIRECTORY_TARGET_LIST) {
+		finish(expansion, "5.1.1", "there is no such list any more");
+	} else if (target->owner.length == 0) {
+		finish(expansion, "4.3.5", "the list has no owner");
+	} else {
+		set_sender(expansion, target);
+		list_copy_head(expansion->list, &expansion->head);
+		go_on(expansion);
+	}
+}
+
+static void on_time(void *context)
+{
+	struct list_expansion *expansion = context;
+
+	expansion->timed(expansion);
+}
+
+void list_expansion_start(struct list_expansion *expansion)
+{
+	const struct deliver_helper_job *job = expansion->job;
+	struct buffer chain CLEANUP(buffer_clear) = {0};
+	struct mail_verdict verdict;
+	int looped;
+
+	if (!directory_is_served(expansion->directory)) {
+		finish(expansion, "4.3.5", "no directory is configured");
+		return;
+	}
+	if (mail_sender_is_null(job->sender)) {
+		finish(expansion, "5.7.2", "the list takes no bounces");
+		return;
+	}
+	looped = list_copy_find_loop(&job->content, expansion->list, &chain);
+	if (looped < 0) {
+		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: error %d",
+				 -looped);
+		end(expansion, &verdict, NULL);
+	} else if (looped > 0) {
+		mail_verdict_set(&verdict, "5.4.6", "mail loop: " STR_FORMAT,
+				 STR_ARGUMENTS(buffer_view(&chain)));
+		end(expansion, &verdict, NULL);
+	} else {
+		expansion->timer = os_timer_new(expansion->loop, on_time, expansion);
+		directory_lookup(expansion->directory, expansion->list, on_route, expansion,
+				 &expansion->route);
+	}
+}
+
+void list_expansion_clear(struct list_expansion *expansion)
+{
+	directory_request_cancel(&expansion->route);
+	directory_members_cancel(&expansion->page);
+	while (expansion->messages != NULL)
+		list_message_free(expansion->messages);
+	if (expansion->timer != NULL)
+		os_timer_free(expansion->timer);
+	buffer_clear(&expansion->head);
+	buffer_clear(&expansion->after);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: ISC
+/* deliver/list_internal.h - one list that a message is for, between the files of deliver/list. */
+#ifndef DELIVER_LIST_INTERNAL_H
+#define DELIVER_LIST_INTERNAL_H
+
+#include "deliver/list.h"
+
+/* On its way to members. */
+enum list_message_state {
+	LIST_MESSAGE_NEW,        /* not in the queue */
+	LIST_MESSAGE_OPENING,    /* a number is asked for, or for a large one its file */
+	LIST_MESSAGE_COPYING,    /* its data is being written there */
+	LIST_MESSAGE_WHOLE,      /* all is there, or goes with the commit */
+	LIST_MESSAGE_COMMITTING, /* asked to be made durable */
+	LIST_MESSAGE_DONE,       /* it is durable */
+};
+
+struct list_message {
+	struct list_expansion *expansion;
+	enum list_message_state state;
+	struct queue_client_message queue;
+	struct mail_envelope *envelope;
+	uint64_t copied; /* bytes of the original */
+	int error;       /* of the last attempt */
+	struct list_message *next, *previous;
+};
+
+struct list_expansion {
+	struct os_loop *loop;
+	struct directory *directory;
+	struct queue_client *queue;
+	const struct deliver_helper_job *job;
+	struct str list; /* the address */
+	struct str owner;
+	struct str sender; /* of the new messages */
+	struct buffer head;
+	struct buffer after; /* key of the last member that was listed */
+	bool is_end;         /* none follow */
+	bool is_begun;       /* some message may be in the queue */
+	size_t members;
+	size_t queued; /* messages */
+	struct directory_request route;
+	struct directory_members_request page;
+	struct list_message *messages;
+	size_t message_count;
+	size_t committing;
+	struct os_timer *timer;
+	void (*timed)(struct list_expansion *expansion);
+	/* It is over: frees the expansion. TRIGGER as deliver_helper_report()'s. */
+	void (*done)(void *context, const struct mail_verdict *verdict, const char *trigger);
+	void *context;
+};
+
+/* list_expansion.c: DONE may be called before it returns. */
+void list_expansion_start(struct list_expansion *expansion);
+/* Stops whatever is under way; the memory is the caller's. */
+void list_expansion_clear(struct list_expansion *expansion);
+
+/* list_message.c: a message for the COUNT members, addresses. The next step is the
+ * expansion's. */
+struct list_message *list_message_new(struct list_expansion *expansion, const struct str *members,
+				      size_t count);
+void list_message_open(struct list_message *message);
+void list_message_commit(struct list_message *message);
+void list_message_free(struct list_message *message);
+/* MESSAGE's state has changed, perhaps back to NEW: then its error says why. */
+void list_expansion_moved(struct list_expansion *expansion, struct list_message *message);
+
+#endif

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/local.h"
+#include "base/panic.h"
+#include "deliver/local_devices.h"
+#include "deliver/local_group.h"
+#include "deliver/owner.h"
+#include "log/event.h"
+#include "mailbox/maildir.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
+	HANDS_MAX = 48,   /* threads; each may be stuck with one owner */
+	DEVICE_MAX = 4,   /* stuck on one filesystem: its others are not tried meanwhile */
+	UNKNOWN_MAX = 16, /* the same, of owners whose filesystem is not known */
+};
+
+static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another hand goes on */
+static const int64_t PATIENCE_STUCK_US = SECOND_US; /* where another one is stuck */
+static const int64_t WATCH_US = SECOND_US;
+
+/* A hand and what it does. */
+struct place {
+	struct local_hand *hand;
+	struct maildir *maildir;  /* the hand's */
+	unsigned generation;      /* of the configuration that it was made by */
+	struct local_batch batch; /* while is_busy */
+	size_t first;             /* of the batch: those before it are reported */
+	struct local_disk disk;   /* while is_stuck: the owner's */
+	bool is_busy;
+	bool is_stuck; /* its owner's disk does not answer */
+	bool is_lost;  /* deliveries get no report */
+};
+
+struct deliver_local {
+	const struct config *config;
+	const struct config_service *service;
+	unsigned generation; /* of both */
+	struct os_loop *loop;
+	struct os_wakeup *wakeup;
+	struct os_timer *watch; /* while a hand is busy that is not stuck */
+	struct os_task start;   /* at the end of the turn: what came in it goes together */
+	struct local_list waiting;
+	struct local_batch
+		rest; /* taken back from a hand that is stuck: next; or without targets */
+	struct place places[HANDS_MAX];
+	size_t place_count;
+	struct local_devices *devices;
+};
+
+/* How many hands are stuck on DISK. */
+static size_t count_stuck(const struct deliver_local *local, const struct local_disk *disk)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < local->place_count; i++)
+		count += local->places[i].is_stuck &&
+			 local_disk_is_same(&local->places[i].disk, disk);
+	return count;
+}
+
+/* Whether mail of UID's at PATH would keep a hand, too: his other mail does, or that of several on
+ * the same filesystem. One owner's files that make it slow hold up nobody else's mail. */
+static bool is_owner_stuck(const struct deliver_local *local, uid_t uid, struct str path)
+{
+	struct local_disk disk;
+	bool is_any_stuck = false;
+
+	for (size_t i = 0; i < local->place_count; i++) {
+		const struct place *place = &local->places[i];
+
+		if (place->is_stuck && place->batch.group.owners[place->first].uid == uid)
+			return true;
+		is_any_stuck |= place->is_stuck;
+	}
+	if (!is_any_stuck)
+		return false;
+	disk = local_devices_find(local->devices, uid, path);
+	return count_stuck(local, &disk) >= (disk.device != 0 ? DEVICE_MAX : UNKNOWN_MAX);
+}
+
+static bool may_try(const struct deliver_local *local, const struct local_target *target,
+		    struct mail_verdict *why)
+{
+	const struct os_process_user *owner = &target->owner;
+
+	if (!owner->change || !is_owner_stuck(local, owner->uid, target->path))
+		return true;
+	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
+	return false;
+}
+
+/* False when the address can have no mailbox, or one that does not answer now. */
+static bool find_mailbox(const struct deliver_local *local, struct local_target *target,
+			 struct mail_verdict *why)
+{
+	struct deliver_helper_job *job = target->entry->job;
+	struct str address = job->recipients[target->index].address;
+	struct os_process_account owner;
+	struct buffer path = {0};
+	bool is_found = maildir_path_expand(local->service->path, address, &path) == 0;
+
+	if (is_found)
+		target->path = arena_copy_str(job->arena, buffer_view(&path));
+	else
+		mail_verdict_set(why, "5.1.3", "No mailbox can have such a name");
+	buffer_clear(&path);
+	if (!is_found || !owner_find(local->config, local->service, address, &owner, why))
+		return false;
+	target->owner = owner.user;
+	return may_try(local, target, why);
+}
+
+static void add_job(struct deliver_local *local, struct local_batch *batch,
+		    struct local_entry *entry)
+{
+	struct deliver_helper_job *job = entry->job;
+	size_t count = job->recipient_count;
+
+	entry->left = count;
+	for (size_t i = 0; i < count; i++) {
+		struct local_target *target = &batch->targets[batch->group.count];
+		struct mail_verdict why;
+
+		*target = (struct local_target){.entry = entry, .index = i};
+		if (find_mailbox(local, target, &why))
+			batch->group.count++;
+		else
+			local_entry_finish_one(entry, i, &why); /* the last one ends ENTRY's life */
+	}
+}
+
+/* Moves waiting jobs into GROUP, up to its bound. */
+static void gather(struct deliver_local *local, struct local_batch *batch)
+{
+	const struct local_entry *end = local->waiting.first;
+	size_t count = 0;
+
+	for (; end != NULL && (count == 0 || count + end->job->recipient_count <= GROUP_MAX);
+	     end = end->next)
+		count += end->job->recipient_count;
+	batch->targets = memory_alloc_zero(count + 1, sizeof *batch->targets);
+	while (local->waiting.first != end)
+		add_job(local, batch, local_list_take(&local->waiting));
+	local_batch_fill(batch);
+}
+
+static bool is_any_working(const struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->place_count; i++)
+		if (local->places[i].is_busy && !local->places[i].is_stuck)
+			return true;
+	return false;
+}
+
+/* A hand that has nothing to do, perhaps a new one; NULL: all are stuck. */
+static struct place *find_place(struct deliver_local *local)
+{
+	struct place *place = local->places;
+	int error;
+
+	while (place < local->places + local->place_count && place->is_busy)
+		place++;
+	if (place < local->places + local->place_count)
+		return place;
+	if (local->place_count == HANDS_MAX)
+		return NULL;
+	error = local_hand_new(local->wakeup, &place->hand);
+	if (error < 0 && local->place_count == 0)
+		cannot_begin("no thread for deliveries", error);
+	if (error < 0)
+		return NULL;
+	local->place_count++;
+	return place;
+}
+
+static enum maildir_sync sync_of(enum config_sync sync)
+{
+	if (sync == CONFIG_SYNC_FILESYSTEM)
+		return MAILDIR_SYNC_FILESYSTEM;
+	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
+}
+
+static void give(struct deliver_local *local, struct place *place)
+{
+	if (place->generation != local->generation || place->maildir == NULL)
+		place->maildir =
+			maildir_new(local->config->hostname, sync_of(local->config->queue_sync));
+	place->generation = local->generation;
+	place->first = 0;
+	place->is_busy = true;
+	place->is_lost = false;
+	local_hand_give(place->hand, place->maildir, &place->batch.group);
+	os_timer_start(local->watch, WATCH_US);
+}
+
+static bool may_go_on(void *context, struct local_target *target)
+{
+	const struct deliver_local *local = context;
+	struct mail_verdict why;
+
+	if (may_try(local, target, &why))
+		return true;
+	local_entry_finish_one(target->entry, target->index, &why);
+	return false;
+}
+
+/* What was taken back, but for those who came to be stuck since it was gathered. */
+static void take_rest(struct deliver_local *local, struct local_batch *batch)
+{
+	*batch = local->rest;
+	local->rest = (struct local_batch){0};
+	local_batch_keep(batch, may_go_on, local);
+	if (batch->group.count == 0)
+		local_batch_clear(batch);
+}
+
+static void start(void *context)
+{
+	struct deliver_local *local = context;
+	struct place *place;
+
+	if (is_any_working(local) || (local->waiting.first == NULL && local->rest.targets == NULL))
+		return;
+	place = find_place(local);
+	if (place == NULL)
+		return;
+	take_rest(local, &place->batch);
+	if (place->batch.group.count == 0)
+		gather(local, &place->batch);
+	give(local, place);
+}
+
+static void log_stuck(const struct place *place, enum log_name name)
+{
+	const struct maildir_delivery *delivery = &place->batch.group.deliveries[place->first];
+
+	log_event(name, log_str("path", delivery->path), log_str("to", delivery->recipient),
+		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
+}
+
+/* Of the owner of PLACE's delivery I. */
+static struct local_disk disk_of(const struct deliver_local *local, const struct place *place,
+				 size_t i)
+{
+	return local_devices_find(local->devices, place->batch.group.owners[i].uid,
+				  place->batch.group.deliveries[i].path);
+}
+
+/* What is behind END is for another hand. What was done before is reported now, also where
+ * the same message's deliveries to others wait. */
+static void set_stuck(struct deliver_local *local, struct place *place, size_t first, size_t end)
+{
+	local->rest = local_batch_split(&place->batch, end);
+	local_batch_finish(&place->batch, 0, first, place->is_lost);
+	place->first = first;
+	place->disk = disk_of(local, place, first);
+	place->is_stuck = true;
+	log_stuck(place, EVENT_MAILBOX_STUCK);
+	local_batch_tell(&place->batch, first, end);
+}
+
+/* Of deliveries to others of a message for one that is stuck. */
+static void tell_of_stuck(struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->place_count; i++) {
+		struct place *place = &local->places[i];
+
+		if (place->is_stuck)
+			local_batch_tell(&place->batch, place->first, place->batch.group.count);
+	}
+}
+
+static void come_back(struct deliver_local *local, struct place *place)
+{
+	if (place->is_stuck)
+		log_stuck(place, EVENT_MAILBOX_BACK);
+	local_devices_learn(local->devices, &place->batch.group);
+	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
+	local_batch_clear(&place->batch);
+	place->is_busy = false;
+	place->is_stuck = false;
+	tell_of_stuck(local);
+}
+
+/* Of PLACE, which is busy: whether its owner's disk does not answer. */
+static bool take_back(struct deliver_local *local, struct place *place, size_t *first_out,
+		      size_t *end_out)
+{
+	int64_t patience_us = PATIENCE_US;
+	struct local_disk disk;
+	size_t at;
+
+	if (!local_hand_owner(place->hand, &at))
+		return false;
+	disk = disk_of(local, place, at);
+	if (count_stuck(local, &disk) > 0)
+		patience_us = PATIENCE_STUCK_US;
+	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
+				    end_out);
+}
+
+static void watch(void *context)
+{
+	struct deliver_local *local = context;
+	size_t first;
+	size_t end;
+
+	for (size_t i = 0; i < local->place_count; i++) {
+		struct place *place = &local->places[i];
+
+		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
+			set_stuck(local, place, first, end);
+	}
+	start(local);
+	if (is_any_working(local))
+		os_timer_start(local->watch, WATCH_US);
+}
+
+static void on_wakeup(void *context)
+{
+	struct deliver_local *local = context;
+
+	for (size_t i = 0; i < local->place_count; i++)
+		if (local->places[i].is_busy && local_hand_is_done(local->places[i].hand))
+			come_back(local, &local->places[i]);
+	start(local);
+}
+
+struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
+					const struct config_service *service)
+{
+	struct deliver_local *local = memory_alloc_zero(1, sizeof *local);
+
+	umask(077);
+	local->config = config;
+	local->service = service;
+	local->loop = loop;
+	local->wakeup = os_wakeup_new(loop, on_wakeup, local);
+	local->watch = os_timer_new(loop, watch, local);
+	local->start = (struct os_task){.call = start, .context = local};
+	local->devices = local_devices_new();
+	(void)find_place(local); /* while threads can be had, or not at all */
+	return local;
+}
+
+void deliver_local_configure(struct deliver_local *local, const struct config *config,
+			     const struct config_service *service)
+{
+	local->config = config;
+	local->service = service;
+	local->generation++;
+}
+
+static void give_up_waiting(struct deliver_local *local)
+{
+	struct local_entry *entry;
+
+	while ((entry = local_list_take(&local->waiting)) != NULL)
+		deliver_helper_finish(entry->job);
+	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
+	local_batch_clear(&local->rest);
+}
+
+void deliver_local_free(struct deliver_local *local)
+{
+	if (local == NULL)
+		return;
+	os_task_cancel(local->loop, &local->start);
+	os_timer_free(local->watch);
+	for (size_t i = 0; i < local->place_count; i++) {
+		local_hand_free(local->places[i].hand);
+		if (local->places[i].is_busy)
+			come_back(local, &local->places[i]);
+	}
+	give_up_waiting(local);
+	os_wakeup_free(local->wakeup);
+	local_devices_free(local->devices);
+	free(local);
+}
+
+void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job)
+{
+	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
+
+	entry->job = job;
+	local_list_append(&local->waiting, entry);
+	os_loop_defer(local->loop, &local->start);
+}
+
+void deliver_local_drain(struct deliver_local *local)
+{
+	give_up_waiting(local);
+}
+
+void deliver_local_lost(struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->place_count; i++)
+		local->places[i].is_lost = true;
+	give_up_waiting(local);
+}

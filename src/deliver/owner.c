@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/owner.h"
+#include "mail/localpart.h"
+#include <errno.h>
+#include <string.h>
+
+static bool refuse(struct mail_verdict *why, const char *status, const char *format,
+		   const char *name)
+{
+	mail_verdict_set(why, status, format, name);
+	return false;
+}
+
+/* The recipient's own account. That there is none may be said of the recipient, not
+ * of a user whom the configuration names. */
+static bool find_recipient(struct str address, struct os_process_account *owner,
+			   struct mail_verdict *why)
+{
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_localpart local;
+	char name[sizeof owner->name];
+	struct str user;
+	int error;
+
+	if (mail_localpart_parse(parts.local, &local) < 0)
+		return refuse(why, "5.1.3", "%s", "No user can have such a name");
+	user = mail_localpart_user(&local);
+	if (user.length >= sizeof name || !mail_name_is_path_safe(user))
+		return refuse(why, "5.1.1", "%s", "No user can have such a name");
+	memcpy(name, user.data, user.length);
+	name[user.length] = '\0';
+	error = os_process_account_find(name, owner);
+	if (error == -ENOENT)
+		return refuse(why, "5.1.1", "No user is called %s", name);
+	if (error < 0)
+		return refuse(why, "4.3.0", "Cannot look the user up: %s", strerror(-error));
+	if (owner->user.uid == 0)
+		return refuse(why, "5.7.0", "Nothing is delivered as %s", name);
+	return true;
+}
+
+static bool find_named(const char *name, struct os_process_account *owner, struct mail_verdict *why)
+{
+	int error = os_process_account_find(name, owner);
+
+	if (error < 0)
+		return refuse(why, "4.3.5", "There is no user %s to deliver as", name);
+	if (owner->user.uid == 0 && os_process_may_change_user())
+		return refuse(why, "4.3.5", "Nothing is delivered as %s", name);
+	return true;
+}
+
+/* 1: a process of ours runs as UID; 0; -errno: that is not known. */
+static int is_ours(const struct config *config, uid_t uid)
+{
+	struct os_process_account account;
+	uid_t supervisor; /* the run directory's owner */
+	int error = os_process_owner_of(config->run, &supervisor);
+
+	if (error < 0 || supervisor == uid)
+		return error < 0 ? error : 1;
+	if (*config->user != '\0')
+		error = os_process_account_find(config->user, &account);
+	if (error < 0 || (*config->user != '\0' && account.user.uid == uid))
+		return error < 0 ? error : 1;
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
+		if (*config->processes[i].user == '\0')
+			continue;
+		error = os_process_account_find(config->processes[i].user, &account);
+		if (error < 0 || account.user.uid == uid)
+			return error < 0 ? error : 1;
+	}
+	return 0;
+}
+
+/* A program is anybody's: with our user it could stop us, or speak for us. */
+static bool check_program_owner(const struct config *config, const struct os_process_account *owner,
+				struct mail_verdict *why)
+{
+	int result = owner->user.change ? is_ours(config, owner->user.uid) : 1;
+
+	if (result < 0)
+		return refuse(why, "4.3.0", "Cannot look our own users up: %s", strerror(-result));
+	if (result > 0)
+		return refuse(why, "4.3.5", "No program is run as %s, as whom we run ourselves",
+			      owner->user.change ? owner->name : "root");
+	return true;
+}
+
+bool owner_find(const struct config *config, const struct config_service *service,
+		struct str address, struct os_process_account *owner_out,
+		struct mail_verdict *why_out)
+{
+	struct os_process_account owner = {0};
+	bool is_pipe = service->kind == CONFIG_SERVICE_PIPE;
+	const char *process_user = config_process_user(config, is_pipe ? "pipe" : "local");
+	const char *name = service->user;
+	bool may_change = os_process_may_change_user();
+	bool is_found = true;
+
+	if (strcmp(name, "%u") == 0)
+		is_found = find_recipient(address, &owner, why_out);
+	else if (*name != '\0')
+		is_found = find_named(name, &owner, why_out);
+	else if (may_change && *process_user != '\0')
+		is_found = find_named(process_user, &owner, why_out);
+	if (!is_found)
+		return false;
+	if (owner.user.change && !may_change && owner.user.uid == os_process_effective_user())
+		owner.user.change = false;
+	if (owner.user.change && !may_change)
+		return refuse(why_out, "4.3.5",
+			      "Only when started by root can mail be delivered as %s", owner.name);
+	if (is_pipe && may_change && !check_program_owner(config, &owner, why_out))
+		return false;
+	*owner_out = owner;
+	return true;
+}

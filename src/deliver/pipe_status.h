@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/pipe_status.h - what a program's end means for a recipient.
+ *
+ *   0            done       2.0.0
+ *   64 USAGE     failed     5.3.0       65 DATAERR   failed     5.6.0
+ *   66 NOINPUT   failed     5.3.0       67 NOUSER    failed     5.1.1
+ *   68 NOHOST    failed     5.1.2       69 UNAVAIL.  failed     5.3.0
+ *   70 SOFTWARE  failed     5.3.0       71 OSERR     tried later 4.3.0
+ *   72 OSFILE    tried later 4.3.5      73 CANTCREAT failed     5.2.0
+ *   74 IOERR     tried later 4.3.0      75 TEMPFAIL  tried later 4.3.0
+ *   76 PROTOCOL  failed     5.5.0       77 NOPERM    failed     5.7.0
+ *   78 CONFIG    tried later 4.3.5      100 (qmail)  failed     5.3.0
+ *   126, 127     tried later 4.3.5: it could not be run
+ *
+ * Every other status, and death by a signal, means that something unforeseen
+ * happened: the delivery is tried later, 4.3.0. What an operator can mend, such as
+ * a program's configuration, must not cost mail. Output that begins with an
+ * enhanced status code of the same class ("5.2.2 over quota") takes its place. Where the
+ * delivery is tried later, and "trigger=NAME" stands next, it waits for the trigger
+ * pipe.SERVICE.NAME; NAME is 1 to 64 lower-case letters, digits and "-_.".
+ */
+#ifndef DELIVER_PIPE_STATUS_H
+#define DELIVER_PIPE_STATUS_H
+
+#include "mail/verdict.h"
+
+/* STATUS as of waitpid(); OUTPUT is what the program PATH said. */
+void pipe_status_verdict(int status, struct str output, const char *path,
+			 struct mail_verdict *verdict);
+
+enum { PIPE_TRIGGER_SIZE = 128 };
+
+/* The trigger that the program of SERVICE asks for, whose end is VERDICT; "" where there is none.
+ */
+void pipe_status_trigger(const struct mail_verdict *verdict, struct str output, const char *service,
+			 char trigger[PIPE_TRIGGER_SIZE]);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "deliver/remote_search.h"
+#include <stdlib.h>
+
+int deliver_remote_new(struct os_loop *loop, const struct config *config,
+		       struct deliver_remote **remote_out)
+{
+	struct dns_resolver *resolver;
+	struct deliver_remote *remote;
+	int result = dns_resolver_new(loop, config->dns_server, &resolver);
+
+	if (result < 0)
+		return result;
+	remote = memory_alloc_zero(1, sizeof *remote);
+	remote->resolver = resolver;
+	remote_carrier_init(&remote->carrier, loop, SMTP_CLIENT_SMTP);
+	deliver_remote_configure(remote, config);
+	*remote_out = remote;
+	return 0;
+}
+
+void deliver_remote_free(struct deliver_remote *remote)
+{
+	if (remote == NULL)
+		return;
+	remote_carrier_clear(&remote->carrier);
+	remote_routes_free(remote->routes);
+	dns_resolver_free(remote->resolver);
+	free(remote);
+}
+
+void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
+{
+	remote_carrier_configure(&remote->carrier, config->hostname,
+				 config->remote_connect_timeout * SECOND_US,
+				 config->remote_timeout * SECOND_US, config->convert_8bit);
+	remote_routes_free(remote->routes);
+	remote->routes = remote_routes_new(config->smtproutes, config->smtproute_count);
+}
+
+void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job)
+{
+	struct remote_search *search = remote_search_new(remote, job);
+	struct mail_verdict verdict;
+
+	if (search != NULL) {
+		remote_attempt_start(&remote->carrier, job, remote_search_key(search),
+				     &remote_search_finder, search);
+		return;
+	}
+	mail_verdict_set(&verdict, "5.1.2", "\"" STR_FORMAT "\" is not a valid host name",
+			 STR_ARGUMENTS(job->destination));
+	deliver_helper_report_rest(job, &verdict, NULL);
+	deliver_helper_finish(job);
+}
+
+void deliver_remote_give_up(struct deliver_remote *remote)
+{
+	remote_carrier_give_up(&remote->carrier);
+}
+
+void deliver_remote_drain(struct deliver_remote *remote)
+{
+	remote_carrier_drain(&remote->carrier);
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote_attempt.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "deliver/remote_content.h"
+#include "deliver/remote_recipients.h"
+#include "mail/address.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERVERS_MAX = 4 }; /* of an attempt, each of which defers the one before's recipients */
+
+/* Since its begin; another server is not asked later. */
+static const int64_t ASKING_US = 10 * MINUTE_US;
+
+/* In the arena of its job. */
+struct remote_attempt {
+	struct remote_carrier *carrier;
+	struct deliver_helper_job *job;
+	const char *key;
+	const struct remote_finder *finder;
+	void *finder_context;
+	const struct dns_server *servers; /* candidates, the best first */
+	size_t server_count;
+	size_t next_server;
+	const char *trigger;         /* when none of them answered */
+	bool was_connected;          /* at least one of them answered */
+	struct mail_verdict failure; /* of the candidates so far; no text: none */
+
+	struct remote_session *session;
+	union os_socket_address behind[SERVERS_MAX]; /* asked: who is left waits for the next */
+	size_t behind_count;
+	int64_t begin_us; /* monotonic */
+	struct remote_recipients recipients;
+	struct remote_content_needs needs;
+	bool needs_utf8; /* its header does */
+	bool is_last;    /* nothing follows the transaction under way */
+	struct remote_attempt *next, **previous;
+};
+
+static void start_transaction(struct remote_attempt *attempt);
+
+/* The end of the attempt: its memory goes with the job. */
+static void finish(struct remote_attempt *attempt)
+{
+	struct deliver_helper_job *job = attempt->job;
+
+	attempt->finder->end(attempt->finder_context);
+	remote_session_free(attempt->session);
+	*attempt->previous = attempt->next;
+	if (attempt->next != NULL)
+		attempt->next->previous = attempt->previous;
+	deliver_helper_finish(job);
+}
+
+static void finish_with(struct remote_attempt *attempt, const struct mail_verdict *verdict,
+			const char *trigger)
+{
+	remote_recipients_report_deferred(&attempt->recipients);
+	deliver_helper_report_rest(attempt->job, verdict, trigger);
+	finish(attempt);
+}
+
+/* What one candidate said stays only as long as no other gives more hope. */
+static void keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
+{
+	if (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT)
+		attempt->failure = *verdict;
+}
+
+static void report_failure(struct remote_attempt *attempt)
+{
+	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
+}
+
+/* A lack of descriptors or memory says nothing about the server; nor does the full
+ * queue of a UNIX socket, but that the server is there. */
+static bool is_no_absence(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
+	       error == -EAGAIN;
+}
+
+/* After a new search the servers come from the beginning. */
+static bool is_left_behind(const struct remote_attempt *attempt, const struct dns_server *server)
+{
+	for (size_t i = 0; i < attempt->behind_count; i++)
+		if (os_socket_address_is_equal(&attempt->behind[i], &server->address))
+			return true;
+	return false;
+}
+
+static void try_next_server(struct remote_attempt *attempt)
+{
+	while (attempt->next_server < attempt->server_count) {
+		const struct dns_server *server = &attempt->servers[attempt->next_server++];
+		struct mail_verdict verdict;
+		int result;
+
+		if (is_left_behind(attempt, server))
+			continue;
+		result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
+					    &attempt->session);
+		if (result == 0) {
+			start_transaction(attempt);
+			return;
+		}
+		remote_session_explain(&verdict, server, strerror(-result));
+		keep_failure(attempt, &verdict);
+		attempt->was_connected = attempt->was_connected || is_no_absence(result);
+	}
+	report_failure(attempt);
+}
+
+void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
+			size_t count, const char *trigger)
+{
+	attempt->servers = servers;
+	attempt->server_count = count;
+	attempt->next_server = 0;
+	attempt->trigger = trigger;
+	try_next_server(attempt);
+}
+
+void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdict *verdict)
+{
+	finish_with(attempt, verdict, NULL);
+}
+
+static void close_session(struct remote_attempt *attempt)
+{
+	remote_session_free(attempt->session);
+	attempt->session = NULL;
+}
+
+/* A connection to a server that is not the best is not for the next message. */
+static void leave_session(struct remote_attempt *attempt)
+{
+	if (attempt->behind_count == 0)
+		remote_pool_put(attempt->carrier->pool, attempt->session);
+	else
+		remote_session_free(attempt->session);
+	attempt->session = NULL;
+}
+
+/* RFC 5321 section 5.1. A server that waited is known to be one, but not whether there is
+ * another. */
+static bool may_ask_elsewhere(const struct remote_attempt *attempt)
+{
+	bool has_next = attempt->next_server < attempt->server_count || attempt->server_count == 0;
+
+	return has_next && !attempt->is_last && attempt->behind_count + 1 < SERVERS_MAX &&
+	       attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
+}
+
+/* For those whom this server deferred. */
+static void ask_elsewhere(struct remote_attempt *attempt)
+{
+	attempt->behind[attempt->behind_count] = *remote_session_address(attempt->session);
+	leave_session(attempt);
+	attempt->behind_count++;
+	if (attempt->server_count > 0)
+		try_next_server(attempt);
+	else
+		attempt->finder->find(attempt->finder_context, attempt);
+}
+
+static void go_on_with_rest(struct remote_attempt *attempt)
+{
+	if (attempt->is_last) {
+		remote_recipients_report_deferred(&attempt->recipients);
+		finish(attempt);
+	} else if (remote_recipients_has_more(&attempt->recipients)) {
+		if (remote_session_is_reusable(attempt->session)) {
+			start_transaction(attempt);
+			return;
+		}
+		close_session(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
+	} else if (remote_recipients_turn(&attempt->recipients)) {
+		ask_elsewhere(attempt);
+	} else {
+		leave_session(attempt);
+		finish(attempt);
+	}
+}
+
+static void pass_by(struct remote_attempt *attempt)
+{
+	attempt->was_connected = true;
+	keep_failure(attempt, attempt->recipients.transaction[0].verdict);
+	close_session(attempt);
+	if (attempt->server_count > 0)
+		try_next_server(attempt);
+	else /* the connection was one that had waited: no server was looked for yet */
+		attempt->finder->find(attempt->finder_context, attempt);
+}
+
+static void on_outcome(void *context, enum remote_outcome outcome)
+{
+	struct remote_attempt *attempt = context;
+
+	switch (outcome) {
+	case REMOTE_DECIDED:
+		attempt->was_connected = true;
+		remote_recipients_settle(&attempt->recipients, may_ask_elsewhere(attempt));
+		go_on_with_rest(attempt);
+		break;
+	case REMOTE_UNREACHABLE:
+		keep_failure(attempt, remote_session_failure(attempt->session));
+		close_session(attempt);
+		try_next_server(attempt);
+		break;
+	case REMOTE_UNSERVED:
+		pass_by(attempt);
+		break;
+	case REMOTE_STALE:
+		close_session(attempt);
+		attempt->finder->find(attempt->finder_context, attempt);
+		break;
+	}
+}
+
+/* The last thing that is done with the attempt. */
+static void start_transaction(struct remote_attempt *attempt)
+{
+	struct deliver_helper_job *job = attempt->job;
+	struct remote_transaction transaction = {
+		.content = job->content, .done = on_outcome, .context = attempt};
+
+	remote_recipients_begin(&attempt->recipients);
+	transaction.message = (struct smtp_client_message){
+		.sender = mail_sender_told(job->sender),
+		.size = job->content.size + attempt->needs.breaks_size,
+		.is_8bit = attempt->needs.is_8bit,
+		.is_utf8 = job->utf8,
+		.needs_utf8 = attempt->needs_utf8,
+		.ret = job->ret,
+		.envid = job->envid,
+		.recipients = attempt->recipients.transaction,
+		.recipient_count = attempt->recipients.count,
+	};
+	remote_session_run(attempt->session, &transaction);
+}
+
+static struct remote_attempt *new_attempt(struct remote_carrier *carrier,
+					  struct deliver_helper_job *job)
+{
+	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
+	char *chunk = carrier->settings.chunk;
+
+	attempt->carrier = carrier;
+	attempt->job = job;
+	attempt->begin_us = os_clock_monotonic_us();
+	attempt->needs = remote_content_look(&job->content, chunk);
+	if (carrier->settings.protocol == SMTP_CLIENT_LMTP) /* which breaks no lines */
+		attempt->needs.breaks_size = 0;
+	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 &&
+			      carrier->settings.protocol == SMTP_CLIENT_SMTP &&
+			      remote_content_has_8bit_header(&job->content, chunk);
+	remote_recipients_init(&attempt->recipients, job);
+	attempt->next = carrier->attempts;
+	attempt->previous = &carrier->attempts;
+	if (attempt->next != NULL)
+		attempt->next->previous = &attempt->next;
+	carrier->attempts = attempt;
+	job->context = attempt;
+	return attempt;
+}
+
+void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_job *job,
+			  const char *key, const struct remote_finder *finder, void *context)
+{
+	struct remote_attempt *attempt = new_attempt(carrier, job);
+
+	attempt->key = key;
+	attempt->finder = finder;
+	attempt->finder_context = context;
+	attempt->session = remote_pool_take(carrier->pool, key);
+	if (attempt->session != NULL)
+		start_transaction(attempt);
+	else
+		finder->find(context, attempt);
+}
+
+void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
+			 enum smtp_client_protocol protocol)
+{
+	*carrier = (struct remote_carrier){.pool = remote_pool_new()};
+	carrier->settings.loop = loop;
+	carrier->settings.protocol = protocol;
+	carrier->settings.chunk = memory_alloc(REMOTE_CHUNK_SIZE);
+}
+
+void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
+			      int64_t connect_timeout_us, int64_t reply_timeout_us,
+			      bool converts_8bit)
+{
+	remote_pool_clear(carrier->pool);
+	carrier->settings.hostname = hostname;
+	carrier->settings.connect_timeout_us = connect_timeout_us;
+	carrier->settings.reply_timeout_us = reply_timeout_us;
+	carrier->settings.converts_8bit = converts_8bit;
+}
+
+void remote_carrier_drain(struct remote_carrier *carrier)
+{
+	struct remote_attempt *next;
+
+	for (struct remote_attempt *attempt = carrier->attempts; attempt != NULL; attempt = next) {
+		next = attempt->next;
+		if (attempt->session != NULL && remote_session_is_deciding(attempt->session))
+			attempt->is_last = true;
+		else
+			finish(attempt);
+	}
+	remote_pool_clear(carrier->pool);
+}
+
+void remote_carrier_give_up(struct remote_carrier *carrier)
+{
+	while (carrier->attempts != NULL)
+		finish(carrier->attempts);
+}
+
+void remote_carrier_clear(struct remote_carrier *carrier)
+{
+	remote_carrier_give_up(carrier);
+	remote_pool_free(carrier->pool);
+	free(carrier->settings.chunk);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote_content.h"
+#include "smtp/client_stuffing.h"
+#include <string.h>
+
+enum { SCAN_MAX = 16 }; /* chunks; a longer message counts as 8-bit */
+
+static bool has_high_bit(struct str data)
+{
+	uint64_t all = 0;
+	size_t i = 0;
+
+	for (uint64_t word; i + sizeof word <= data.length; i += sizeof word) {
+		memcpy(&word, data.data + i, sizeof word);
+		all |= word;
+	}
+	for (; i < data.length; i++)
+		all |= (unsigned char)data.data[i];
+	return (all & UINT64_C(0x8080808080808080)) != 0;
+}
+
+static void end_line(struct remote_breaks *breaks)
+{
+	breaks->count += smtp_stuffing_breaks(breaks->length - breaks->ends_with_cr);
+	breaks->length = 0;
+	breaks->ends_with_cr = false;
+}
+
+static void extend_line(struct remote_breaks *breaks, const char *from, const char *to)
+{
+	breaks->length += (uint64_t)(to - from);
+	if (to > from)
+		breaks->ends_with_cr = to[-1] == '\r';
+}
+
+/* The last '\n' in SIZE bytes; NULL: none. */
+static const char *last_line_end(const char *from, size_t size)
+{
+	while (size > 0 && from[size - 1] != '\n')
+		size--;
+	return size > 0 ? from + size - 1 : NULL;
+}
+
+/* Passes over lines many at a time; only a long one is looked for the end of. */
+void remote_breaks_count(struct remote_breaks *breaks, struct str data)
+{
+	const size_t longest = SMTP_STUFFING_LINE_MAX + 2;
+	const char *from = data.data;
+	const char *const end = data.data + data.length;
+
+	while (from < end) {
+		size_t left = (size_t)(end - from);
+		const char *lf = NULL;
+
+		if (breaks->length == 0)
+			lf = last_line_end(from, left < longest ? left : longest);
+		if (lf == NULL) {
+			lf = memchr(from, '\n', left);
+			extend_line(breaks, from, lf != NULL ? lf : end);
+			if (lf == NULL)
+				return;
+			end_line(breaks);
+		}
+		from = lf + 1;
+	}
+}
+
+uint64_t remote_breaks_size(const struct remote_breaks *breaks)
+{
+	return 3 * (breaks->count + smtp_stuffing_breaks(breaks->length));
+}
+
+struct remote_content_needs remote_content_look(const struct ipc_content *content, char *chunk)
+{
+	struct remote_content_needs needs = {0};
+	struct remote_breaks breaks = {0};
+	uint64_t position = 0;
+
+	for (int i = 0; i < SCAN_MAX && position < content->size; i++) {
+		struct str part;
+
+		if (ipc_content_read(content, position, chunk, REMOTE_CHUNK_SIZE, &part) < 0)
+			break; /* it is seen again when the message is sent */
+		needs.is_8bit = needs.is_8bit || has_high_bit(part);
+		remote_breaks_count(&breaks, part);
+		position += part.length;
+	}
+	needs.is_8bit = needs.is_8bit || position < content->size;
+	needs.breaks_size = remote_breaks_size(&breaks);
+	return needs;
+}
+
+/* The end of the header in DATA, which begins with a header's line; all of DATA when
+ * the end is not in it. */
+static struct str header_in(struct str data)
+{
+	const char *end = memmem(data.data, data.length, "\r\n\r\n", 4);
+
+	return end != NULL ? str_slice(data.data, (size_t)(end - data.data)) : data;
+}
+
+/* Of a header that is longer than a chunk only the chunk is known; then it counts as
+ * ASCII as far as its rest goes. A local LMTP server stores what there is, so that
+ * this is no question there. */
+bool remote_content_has_8bit_header(const struct ipc_content *content, char *chunk)
+{
+	struct str part;
+
+	return ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &part) == 0 &&
+	       has_high_bit(header_in(part));
+}

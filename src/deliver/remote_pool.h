@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_pool.h - connections that wait a little for the next message.
+ */
+#ifndef DELIVER_REMOTE_POOL_H
+#define DELIVER_REMOTE_POOL_H
+
+#include "deliver/remote_session.h"
+
+struct remote_pool;
+
+struct remote_pool *remote_pool_new(void);
+/* Closes all of its connections. */
+void remote_pool_free(struct remote_pool *pool);
+void remote_pool_clear(struct remote_pool *pool);
+
+/* Keeps SESSION when it can be used again, otherwise closes it. */
+void remote_pool_put(struct remote_pool *pool, struct remote_session *session);
+/* The connection for KEY that was used last, now the caller's; or NULL. */
+struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key);
+
+#endif

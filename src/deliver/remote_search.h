@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: ISC
+/*
+ * deliver/remote_search.h - finding the servers of a job's next hop.
+ */
+#ifndef DELIVER_REMOTE_SEARCH_H
+#define DELIVER_REMOTE_SEARCH_H
+
+#include "deliver/remote_attempt.h"
+#include "deliver/remote_route.h"
+
+struct deliver_remote {
+	struct remote_carrier carrier;
+	struct dns_resolver *resolver;
+	struct remote_routes *routes;
+};
+
+struct remote_search;
+
+/* The search for JOB, in its arena, to be given to remote_attempt_start() with
+ * remote_search_finder. NULL when the job's destination or its relay cannot be a
+ * host. */
+MUST_CHECK struct remote_search *remote_search_new(struct deliver_remote *remote,
+						   struct deliver_helper_job *job);
+const char *remote_search_key(const struct remote_search *search);
+extern const struct remote_finder remote_search_finder;
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: ISC
+#include "deliver/remote_session.h"
+#include "base/panic.h"
+#include "base/timestamp.h"
+#include "deliver/remote_form.h"
+#include "deliver/remote_route.h"
+#include "os/clock.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRANSACTIONS_MAX = 100, PEER_SIZE = DNS_NAME_SIZE + OS_SOCKET_TEXT_SIZE };
+
+struct remote_session {
+	struct remote_session_settings settings;
+	char key[REMOTE_HOP_KEY_SIZE];
+	union os_socket_address address;
+	int socket;
+	struct os_watch *watch;
+	unsigned events; /* that are watched */
+	bool is_connecting;
+	struct os_timer *timer;
+	int64_t deadline_us; /* monotonic */
+	int64_t timer_us;    /* when the timer calls, at most deadline_us */
+
+	struct smtp_client *client;
+	unsigned reply_count; /* at the last progress */
+	unsigned transaction_count;
+	struct remote_transaction transaction; /* no DONE: none */
+	uint64_t position;                     /* in the message, where it has no form */
+	struct remote_form *form;              /* that it is sent in; NULL: as it is */
+	struct mail_verdict failure;
+
+	void (*ended)(void *context, struct remote_session *session); /* while idle */
+	void *ended_context;
+};
+
+static void on_event(void *context, unsigned events);
+static void on_timer(void *context);
+
+/* "mx.example.org[192.0.2.7]", with a port that is not the usual one; a UNIX
+ * socket as it is called. */
+static void format_peer(const struct dns_server *server, char peer[PEER_SIZE])
+{
+	char address[OS_SOCKET_TEXT_SIZE];
+	bool is_unix = server->address.any.sa_family == AF_UNIX;
+	uint16_t port = is_unix ? 25 : os_socket_address_port(&server->address);
+	int length;
+
+	os_socket_address_format_host(&server->address, address);
+	if (is_unix || strcmp(address, server->host) == 0)
+		length = snprintf(peer, PEER_SIZE, "%s", server->host);
+	else
+		length = snprintf(peer, PEER_SIZE, "%s[%s]", server->host, address);
+	if (port != 25 && length > 0 && length < PEER_SIZE)
+		snprintf(peer + length, (size_t)(PEER_SIZE - length), ":%u", port);
+}
+
+void remote_session_explain(struct mail_verdict *verdict, const struct dns_server *server,
+			    const char *reason)
+{
+	char peer[PEER_SIZE];
+
+	format_peer(server, peer);
+	mail_verdict_set(verdict, "4.4.1", "connect to %s: %s", peer, reason);
+}
+
+/* A timer that is already running is left to call early and start again: most
+ * deadlines move many times before one passes. */
+static void set_deadline(struct remote_session *session, int64_t delay_us)
+{
+	session->deadline_us = os_clock_monotonic_us() + delay_us;
+	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)
+		return;
+	session->timer_us = session->deadline_us;
+	os_timer_start(session->timer, delay_us);
+}
+
+int remote_session_new(const struct remote_session_settings *settings, const char *key,
+		       const struct dns_server *server, struct remote_session **session_out)
+{
+	int descriptor = os_socket_connect(&server->address);
+	struct remote_session *session;
+	struct smtp_client_settings client_settings;
+	char peer[PEER_SIZE];
+
+	if (descriptor < 0)
+		return descriptor;
+	format_peer(server, peer);
+	client_settings = (struct smtp_client_settings){
+		.protocol = settings->protocol,
+		.hostname = settings->hostname,
+		.peer = peer,
+		.timeout_us = settings->reply_timeout_us,
+	};
+	session = memory_alloc_zero(1, sizeof *session);
+	session->settings = *settings;
+	session->address = server->address;
+	session->socket = descriptor;
+	session->is_connecting = true;
+	session->client = smtp_client_new(&client_settings);
+	snprintf(session->key, sizeof session->key, "%s", key);
+	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
+	session->events = OS_WATCH_WRITE;
+	session->watch =
+		os_watch_new(settings->loop, descriptor, session->events, on_event, session);
+	session->timer = os_timer_new(settings->loop, on_timer, session);
+	set_deadline(session, settings->connect_timeout_us);
+	*session_out = session;
+	return 0;
+}
+
+void remote_session_free(struct remote_session *session)
+{
+	if (session == NULL)
+		return;
+	if (session->socket >= 0 && smtp_client_status(session->client) == SMTP_CLIENT_READY) {
+		struct str quit;
+
+		smtp_client_quit(session->client);
+		quit = smtp_client_output(session->client);
+		if (os_socket_write(session->socket, quit.data, quit.length) < 0)
+			session->transaction.done = NULL;
+	}
+	remote_form_free(session->form);
+	os_timer_free(session->timer);
+	os_watch_free(session->watch);
+	os_socket_close(session->socket);
+	smtp_client_free(session->client);
+	free(session);
+}
+
+const struct mail_verdict *remote_session_failure(const struct remote_session *session)
+{
+	return &session->failure;
+}
+
+const union os_socket_address *remote_session_address(const struct remote_session *session)
+{
+	return &session->address;
+}
+
+const char *remote_session_key(const struct remote_session *session)
+{
+	return session->key;
+}
+
+bool remote_session_is_deciding(const struct remote_session *session)
+{
+	return session->transaction.done != NULL && smtp_client_is_deciding(session->client);
+}
+
+bool remote_session_is_reusable(const struct remote_session *session)
+{
+	return session->transaction.done == NULL &&
+	       smtp_client_status(session->client) == SMTP_CLIENT_READY &&
+	       session->transaction_count < TRANSACTIONS_MAX;
+}
+
+static void watch(struct remote_session *session, unsigned events)
+{
+	if (events != session->events)
+		os_watch_set(session->watch, events);
+	session->events = events;
+}
+
+static void forget_form(struct remote_session *session)
+{
+	remote_form_free(session->form);
+	session->form = NULL;
+}
+
+/* The last thing that is done with the session. */
+static void finish(struct remote_session *session, enum remote_outcome outcome)
+{
+	struct remote_transaction transaction = session->transaction;
+
+	forget_form(session);
+	session->transaction.done = NULL;
+	transaction.done(transaction.context, outcome);
+}
+
+static void receive(struct remote_session *session)
+{
+	ssize_t count = os_socket_read(session->socket, session->settings.chunk, REMOTE_CHUNK_SIZE);
+
+	if (count > 0)
+		smtp_client_input(session->client,
+				  str_slice(session->settings.chunk, (size_t)count));
+	else if (count == 0)
+		smtp_client_lost(session->client, "closed by the server");
+	else if (count != -EAGAIN)
+		smtp_client_lost(session->client, strerror((int)-count));
+}
+
+/* A server that closes has often said why: that is read first. */
+static void lose(struct remote_session *session, ssize_t error)
+{
+	receive(session);
+	if (smtp_client_status(session->client) != SMTP_CLIENT_CLOSED)
+		smtp_client_lost(session->client, strerror((int)-error));
+}
+
+/* Whether all output is with the kernel. */
+static bool flush(struct remote_session *session)
+{
+	struct str output = smtp_client_output(session->client);
+
+	while (output.length > 0) {
+		ssize_t count = os_socket_write(session->socket, output.data, output.length);
+
+		if (count < 0) {
+			if (count != -EAGAIN)
+				lose(session, count);
+			return false;
+		}
+		smtp_client_sent(session->client, (size_t)count);
+		set_deadline(session, smtp_client_timeout_us(session->client));
+		output = smtp_client_output(session->client);
+	}
+	return true;
+}
+
+static void give_up_message(struct remote_session *session, int error)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
+	smtp_client_abandon(session->client, "4.3.0", text);
+}
+
+static int read_message(struct remote_session *session, struct str *part_out, bool *is_last_out)
+{
+	const struct ipc_content *content = &session->transaction.content;
+	int error;
+
+	if (session->form != NULL)
+		return remote_form_read(session->form, session->settings.chunk, part_out,
+					is_last_out);
+	error = ipc_content_read(content, session->position, session->settings.chunk,
+				 REMOTE_CHUNK_SIZE, part_out);
+	if (error < 0)
+		return error;
+	session->position += part_out->length;
+	*is_last_out = session->position == content->size;
+	return 0;
+}
+
+static void feed_message(struct remote_session *session)
+{
+	struct str part;
+	bool is_last;
+	int error = read_message(session, &part, &is_last);
+
+	if (error < 0)
+		give_up_message(session, error);
+	else
+		smtp_client_data(session->client, part, is_last);
+}
+
+/* A long message takes several calls. */
+static void form_message(struct remote_session *session)
+{
+	const struct remote_transaction *transaction = &session->transaction;
+	enum remote_form_state state;
+	int error;
+
+	if (!session->settings.converts_8bit) {
+		smtp_client_form(session->client, transaction->message.size);
+		return;
+	}
+	if (session->form == NULL)
+		session->form = remote_form_new(&transaction->content,
+						session->settings.protocol == SMTP_CLIENT_SMTP);
+	error = remote_form_look(session->form, session->settings.chunk, &state);
+	if (error < 0)
+		give_up_message(session, error);
+	else if (state == REMOTE_FORM_SEALED)
+		smtp_client_refuse_form(session->client, "5.6.3",
+					"what is signed or encrypted must not be converted");
+	else if (state == REMOTE_FORM_UNPARSED)
+		smtp_client_refuse_form(session->client, "5.6.3",
+					"the parts of the message cannot be told apart");
+	else if (state == REMOTE_FORM_READY)
+		smtp_client_form(session->client, remote_form_size(session->form));
+}
+
+static enum remote_outcome outcome_of(const struct remote_session *session)
+{
+	if (smtp_client_is_stale(session->client))
+		return REMOTE_STALE;
+	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
+}
+
+/* Sends what can be sent; ends the transaction when it is over. */
+static void drive(struct remote_session *session)
+{
+	enum smtp_client_status status;
+	unsigned reply_count = smtp_client_reply_count(session->client);
+	bool is_sent;
+
+	if (smtp_client_status(session->client) == SMTP_CLIENT_WANTS_FORM)
+		form_message(session);
+	while ((is_sent = flush(session)) &&
+	       smtp_client_status(session->client) == SMTP_CLIENT_WANTS_DATA)
+		feed_message(session);
+	if (reply_count != session->reply_count)
+		set_deadline(session, smtp_client_timeout_us(session->client));
+	session->reply_count = reply_count;
+	status = smtp_client_status(session->client);
+	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
+		finish(session, outcome_of(session));
+	else if (!is_sent || status == SMTP_CLIENT_WANTS_FORM) /* goes on at once */
+		watch(session, OS_WATCH_READ | OS_WATCH_WRITE);
+	else
+		watch(session, OS_WATCH_READ);
+}
+
+static void fail_to_connect(struct remote_session *session, const char *reason)
+{
+	char so_far[MAIL_TEXT_SIZE];
+
+	memcpy(so_far, session->failure.text, sizeof so_far);
+	mail_verdict_set(&session->failure, "4.4.1", "%s%s", so_far, reason);
+	finish(session, REMOTE_UNREACHABLE);
+}
+
+static void end_wait(struct remote_session *session)
+{
+	void (*ended)(void *context, struct remote_session *session) = session->ended;
+
+	session->ended = NULL;
+	if (ended != NULL)
+		ended(session->ended_context, session);
+}
+
+static void on_event(void *context, unsigned events)
+{
+	struct remote_session *session = context;
+
+	if (session->transaction.done == NULL) {
+		end_wait(session);
+		return;
+	}
+	if (session->is_connecting) {
+		int error = os_socket_error(session->socket);
+
+		if (error < 0) {
+			fail_to_connect(session, strerror(-error));
+			return;
+		}
+		session->is_connecting = false;
+		set_deadline(session, smtp_client_timeout_us(session->client));
+	}
+	if (events & OS_WATCH_READ)
+		receive(session);
+	drive(session);
+}
+
+static void on_timer(void *context)
+{
+	struct remote_session *session = context;
+	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
+
+	if (left_us > 0) {
+		session->timer_us = session->deadline_us;
+		os_timer_start(session->timer, left_us);
+	} else if (session->transaction.done == NULL) {
+		end_wait(session);
+	} else if (session->is_connecting) {
+		fail_to_connect(session, "timeout");
+	} else {
+		smtp_client_timed_out(session->client);
+		drive(session);
+	}
+}
+
+void remote_session_run(struct remote_session *session,
+			const struct remote_transaction *transaction)
+{
+	session->transaction = *transaction;
+	session->transaction_count++;
+	session->position = 0;
+	session->ended = NULL;
+	smtp_client_begin(session->client, &transaction->message);
+	if (!session->is_connecting)
+		drive(session);
+}
+
+void remote_session_wait(struct remote_session *session, int64_t delay_us,
+			 void (*ended)(void *context, struct remote_session *session),
+			 void *context)
+{
+	session->ended = ended;
+	session->ended_context = context;
+	watch(session, OS_WATCH_READ);
+	set_deadline(session, delay_us);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A list, portion by portion: the store is asked for the next one when the client has read those
+ * before. A page of large records is tens of MiB, which nobody who does not read them is to cost.
+ * A record is as it was when its portion was read; a client sees the same from page to page.
+ */
+#include "base/panic.h"
+#include "directory/server/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FIRST = 8, /* records, of which nothing is known */
+	MOST = 200,
+	GROWTH = 4,
+	WANTED = SERVER_BACKLOG_MAX / 4, /* bytes of a portion */
+};
+
+struct listing {
+	struct str prefix;
+	struct buffer after;
+	size_t left;    /* records that may come */
+	size_t asked;   /* of them, of the store */
+	size_t portion; /* to ask for */
+	bool has_begun; /* the first portion has come: */
+	uint64_t version;
+	char identity[SERVER_IDENTITY_SIZE];
+	char memory[]; /* of the prefix */
+};
+
+void list_begin(struct question *question, struct str prefix, struct str after, size_t limit)
+{
+	struct listing *listing = memory_alloc_zero(1, sizeof *listing + prefix.length);
+
+	if (prefix.length > 0)
+		memcpy(listing->memory, prefix.data, prefix.length);
+	listing->prefix = str_slice(listing->memory, prefix.length);
+	buffer_append_str(&listing->after, after);
+	listing->left = limit;
+	listing->portion = FIRST;
+	question->listing = listing;
+	list_ask(question);
+}
+
+/* A store that answers at once may end QUESTION, and its texts, before it returns. */
+void list_ask(struct question *question)
+{
+	struct directory_store *store = question->server->store;
+	struct listing *listing = question->listing;
+	struct buffer texts CLEANUP(buffer_clear) = {0};
+	size_t prefix_length = listing->prefix.length;
+
+	buffer_append_str(&texts, listing->prefix);
+	buffer_append_str(&texts, buffer_view(&listing->after));
+	listing->asked = listing->portion < listing->left ? listing->portion : listing->left;
+	store->operations->list(store, question->table,
+				str_slice(buffer_view(&texts).data, prefix_length),
+				str_skip(buffer_view(&texts), prefix_length), listing->asked,
+				reply_listed, question);
+}
+
+size_t list_portion(const struct question *question, size_t count)
+{
+	return count < question->listing->asked ? count : question->listing->asked;
+}
+
+static size_t next_portion(size_t count, size_t bytes)
+{
+	size_t fits = bytes > 0 ? count * WANTED / bytes : MOST;
+
+	if (fits > count * GROWTH)
+		fits = count * GROWTH;
+	if (fits > MOST)
+		fits = MOST;
+	return fits > 0 ? fits : 1;
+}
+
+int list_take(struct question *question, const struct directory_record *records, size_t count,
+	      size_t bytes, uint64_t *version)
+{
+	const char *identity = question->server->identity;
+	struct listing *listing = question->listing;
+
+	if (!listing->has_begun) {
+		memcpy(listing->identity, identity, sizeof listing->identity);
+		listing->version = *version;
+		listing->has_begun = true;
+	}
+	if (strcmp(listing->identity, identity) != 0)
+		return -ESTALE;
+	*version = listing->version;
+	listing->left -= count;
+	if (count < listing->asked || listing->left == 0)
+		return 1;
+	listing->portion = next_portion(count, bytes);
+	buffer_reset(&listing->after);
+	buffer_append_str(&listing->after, records[count - 1].key.name);
+	return 0;
+}
+
+void list_free(struct listing *listing)
+{
+	if (listing == NULL)
+		return;
+	buffer_clear(&listing->after);
+	free(listing);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Questions of a client that is behind with its answers. What the store has found for them
+ * meanwhile is dropped, not kept: they are asked again, one after the other, as the client reads.
+ */
+#include "directory/server/internal.h"
+#include <utlist.h>
+
+static bool has_room(const struct session *session)
+{
+	return session->output.length <= SERVER_BACKLOG_MAX;
+}
+
+bool pause_is_due(const struct question *question)
+{
+	return question->session != NULL && !question->session->is_broken &&
+	       !has_room(question->session);
+}
+
+void pause_question(struct question *question)
+{
+	struct session *session = question->session;
+
+	DL_APPEND2(session->paused, question, paused_previous, paused_next);
+	pause_resumed(question);
+	session_wake(session);
+}
+
+void pause_resumed(struct question *question)
+{
+	if (question->session->resumed == question)
+		question->session->resumed = NULL;
+}
+
+void pause_resume(struct session *session)
+{
+	while (session->paused != NULL && session->resumed == NULL && has_room(session)) {
+		struct question *question = session->paused;
+
+		DL_DELETE2(session->paused, question, paused_previous, paused_next);
+		session->resumed = question;
+		question_ask(question);
+	}
+}
+
+void pause_drop(struct session *session)
+{
+	while (session->paused != NULL) {
+		struct question *question = session->paused;
+
+		DL_DELETE2(session->paused, question, paused_previous, paused_next);
+		question_free(question);
+	}
+}
