@@ -85,6 +85,8 @@ struct directory_store_operations {
 	 * directory_expand() to say; else NULL. */
 	void (*route)(struct directory_store *store, struct str address,
 		      directory_expanded *expanded, void *context);
+	/* The one of SERVERS that is followed; NULL: none is. NULL where there are none. */
+	const char *(*followed)(struct directory_store *store);
 };
 
 /* First in each backend's own struct. */
@@ -102,6 +104,9 @@ struct directory_store {
 	int64_t lost_us;  /* by os_clock_monotonic_us(): since when the link to what keeps the data
 			   * is known to be lost. What is told meanwhile was so then: that
 			   * something did not exist must not be answered. 0: it is not lost. */
+	const char *const *servers; /* for people: what keeps the data, in the order in which it
+				     * is tried; set before the first call */
+	size_t server_count;
 	size_t change_max; /* changes in one call, at most; 0: DIRECTORY_BATCH_MAX */
 	bool is_up;
 };

@@ -364,36 +364,6 @@ void directory_client_set_capacity(struct directory_client *client, size_t entri
 	cache_set_capacity(client->cache, entries);
 }
 
-bool directory_client_is_up(const struct directory_client *client)
-{
-	return client->state == CLIENT_GREETED && !client->is_down && !client->is_broken;
-}
-
-void directory_client_problem(const struct directory_client *client, struct buffer *out)
-{
-	const char *server = client->failed;
-
-	if (directory_client_is_up(client) || server == NULL)
-		return;
-	buffer_append_format(out, "%s: %s", strncmp(server, "unix:", 5) == 0 ? server + 5 : server,
-			     client->reason);
-}
-
-bool directory_client_is_syncing(const struct directory_client *client)
-{
-	return client->is_syncing;
-}
-
-uint64_t directory_client_version(const struct directory_client *client)
-{
-	return client->version;
-}
-
-struct str directory_client_identity(const struct directory_client *client)
-{
-	return str_from(client->identity);
-}
-
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),

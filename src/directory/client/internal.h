@@ -6,6 +6,7 @@
  *   link.c      the connection: which server, bytes in and out
  *   hear.c      what the server says: answers
  *   news.c      the same: greeting and news
+ *   state.c            what it says of itself
  *   cache.c            what is kept
  */
 #ifndef DIRECTORY_CLIENT_INTERNAL_H
@@ -76,7 +77,8 @@ struct directory_client {
 	bool has_transport;
 	bool is_broken; /* the connection ends in the task */
 	char reason[200];
-	const char *failed; /* the server that REASON is of; NULL: none has failed yet */
+	const char *followed; /* the server that could read last; NULL: none yet */
+	const char *failed;   /* the server that REASON is of; NULL: none has failed yet */
 	struct os_watch *ready;
 	struct os_task task;
 	struct os_timer *retry;

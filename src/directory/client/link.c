@@ -33,30 +33,34 @@ static void say_lost(struct directory_client *client)
 		  log_string("reason", client->reason));
 }
 
+/* After none did, or when another one has taken over. */
 static void say_found(struct directory_client *client)
 {
-	if (client->is_lost_said)
-		log_event(EVENT_DIRECTORY_FOUND,
-			  log_string("server", client->servers[client->current]));
+	const char *server = client->servers[client->current];
+
+	if (client->is_lost_said || (client->followed != NULL && client->followed != server))
+		log_event(EVENT_DIRECTORY_FOUND, log_string("server", server),
+			  log_string("before", client->followed != NULL ? client->followed : ""));
 	client->is_lost_said = false;
+	client->followed = server;
 }
 
 void client_tell_state(struct directory_client *client)
 {
 	bool up = is_up(client);
 
-	if (up)
+	if (up) {
 		client->lost_us = 0;
-	else if (client->lost_us == 0)
+		say_found(client);
+	} else if (client->lost_us == 0) {
 		client->lost_us = os_clock_monotonic_us();
+	}
 	/* another one may take over unnoticed, but nobody keeps refusals for long meanwhile */
 	if (up == client->told_up || (!up && !client->has_failed && !client->is_down &&
 				      os_clock_monotonic_us() - client->lost_us < TAKE_OVER_US))
 		return;
 	client->told_up = up;
-	if (up)
-		say_found(client);
-	else
+	if (!up)
 		say_lost(client);
 	if (client->handler != NULL && client->handler->state != NULL)
 		client->handler->state(client->context, up);

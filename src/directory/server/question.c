@@ -210,6 +210,35 @@ static void add_count(struct answer *answer, const char *name, uint64_t value)
 	buffer_clear(&text);
 }
 
+/* What keeps the data, and whether it is reached. */
+static void add_link(struct answer *answer, const struct directory_server *server)
+{
+	static const char *const backends[] = {[CONFIG_BACKEND_SQLITE] = "sqlite",
+					       [CONFIG_BACKEND_POSTGRESQL] = "postgresql",
+					       [CONFIG_BACKEND_LDAP] = "ldap",
+					       [CONFIG_BACKEND_SERVERS] = "servers"};
+	struct directory_store *store = server->store;
+	const char *followed =
+		store->operations->followed != NULL ? store->operations->followed(store) : NULL;
+	enum config_backend backend = server->config->directory.backend;
+	int64_t now_us = os_clock_monotonic_us();
+
+	answer_add(answer, "role",
+		   backend == CONFIG_BACKEND_SERVERS ? STR("relay") : STR("server"));
+	if (backend != CONFIG_BACKEND_NONE)
+		answer_add(answer, "backend", str_from(backends[backend]));
+	for (size_t i = 0; i < store->server_count; i++)
+		answer_add(answer, "server", str_from(store->servers[i]));
+	if (followed != NULL)
+		answer_add(answer, "followed", str_from(followed));
+	if (store->lost_us != 0)
+		add_count(answer, "lost_seconds",
+			  (uint64_t)((now_us - store->lost_us) / SECOND_US));
+	if (store->fresh_us != INT64_MAX && store->fresh_us > INT64_MIN)
+		add_count(answer, "fresh_seconds",
+			  (uint64_t)((now_us - store->fresh_us) / SECOND_US));
+}
+
 static void on_stats(struct session *session, const struct words *words)
 {
 	const struct directory_server *server = session->server;
@@ -219,6 +248,7 @@ static void on_stats(struct session *session, const struct words *words)
 
 	answer_reset(answer);
 	answer_add(answer, "state", server->store->is_up ? STR("up") : STR("down"));
+	add_link(answer, server);
 	answer_add(answer, "identity", str_from(server->identity));
 	add_count(answer, "version", server->store->version);
 	add_count(answer, "seconds", (uint64_t)(age_us / SECOND_US));

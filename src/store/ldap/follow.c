@@ -92,6 +92,24 @@ static void set_lost(struct follower *follower)
 	os_wakeup_send(follower->wakeup);
 }
 
+static void set_server(struct follower *follower, size_t number)
+{
+	pthread_mutex_lock(&follower->mutex);
+	follower->number = number;
+	pthread_mutex_unlock(&follower->mutex);
+}
+
+const char *follower_server(struct follower *follower)
+{
+	const char *url = NULL;
+
+	pthread_mutex_lock(&follower->mutex);
+	if (follower->lost_us == 0)
+		url = follower->settings.servers[follower->number].url;
+	pthread_mutex_unlock(&follower->mutex);
+	return url;
+}
+
 int64_t follower_lost_us(struct follower *follower)
 {
 	int64_t lost_us;
@@ -162,6 +180,7 @@ static bool follow(struct follower *follower, size_t number, enum session_end *e
 	struct buffer why = {0};
 	bool was_loaded = false;
 
+	set_server(follower, number);
 	*end_out = session_run(follower, number, &was_loaded, &why);
 	set_lost(follower);
 	if (*end_out == SESSION_REFUSED && !follower->is_reload) {

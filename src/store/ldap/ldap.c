@@ -24,6 +24,7 @@ struct store_ldap {
 	struct follower_settings settings; /* owned */
 	struct os_loop *loop;
 	struct os_task start;    /* in the first turn: the sandbox is entered by then */
+	const char **urls;       /* of the servers; owned, the texts are the settings' */
 	struct os_timer *expiry; /* of the TTL beyond fresh_us */
 	int64_t ttl_us;          /* beyond fresh_us, that answers go on */
 	bool is_known;           /* the handler has been told whether it is up */
@@ -175,6 +176,11 @@ static void end(struct directory_store *store)
 		copy->operations->end(copy);
 }
 
+static const char *followed(struct directory_store *store)
+{
+	return follower_server(of(store)->follower);
+}
+
 static void free_settings(struct follower_settings *settings)
 {
 	for (size_t i = 0; i < settings->server_count; i++)
@@ -200,6 +206,7 @@ static void free_store(struct directory_store *store)
 		ldap->copy->operations->free(ldap->copy);
 	os_timer_free(ldap->expiry);
 	free_settings(&ldap->settings);
+	free(ldap->urls);
 	free(ldap);
 }
 
@@ -210,6 +217,7 @@ static const struct directory_store_operations operations = {
 	.missed = missed,
 	.begin = begin,
 	.end = end,
+	.followed = followed,
 	.free = free_store,
 };
 
@@ -320,6 +328,11 @@ int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *setti
 		free_store(&ldap->store);
 		return error;
 	}
+	ldap->urls = memory_alloc_zero(settings->url_count, sizeof(*ldap->urls));
+	for (size_t i = 0; i < settings->url_count; i++)
+		ldap->urls[i] = ldap->settings.servers[i].url;
+	ldap->store.servers = ldap->urls;
+	ldap->store.server_count = settings->url_count;
 	*store_out = &ldap->store;
 	return 0;
 }

@@ -184,6 +184,12 @@ static void ready(void *context, const struct postgresql_about *about)
 	postgresql_follow_start(store, about);
 }
 
+static void set_lost(struct postgresql_store *store)
+{
+	if (store->base.lost_us == 0)
+		store->base.lost_us = os_clock_monotonic_us();
+}
+
 /* Nothing is up: what waits is told so. */
 static void go_down(struct postgresql_store *store)
 {
@@ -224,8 +230,7 @@ void postgresql_reader_stale(struct postgresql_store *store)
 	if (reader->is_ready)
 		go_down(store);
 	reader->is_ready = false;
-	if (store->base.lost_us == 0)
-		store->base.lost_us = os_clock_monotonic_us();
+	set_lost(store);
 }
 
 static void on_connected(void *context)
@@ -247,8 +252,7 @@ static void on_lost(void *context)
 	if (reader->is_ready)
 		os_timer_start(reader->grace, STORE_POSTGRESQL_GRACE_US);
 	reader->is_ready = false;
-	if (store->base.lost_us == 0)
-		store->base.lost_us = os_clock_monotonic_us();
+	set_lost(store);
 }
 
 static void on_notified(void *context)
