@@ -115,7 +115,7 @@ static bool is_of_status(struct str name)
 {
 	static const struct str names[] = {
 		STR("state"),         STR("role"),     STR("backend"),
-		STR("server"),        STR("followed"), STR("lost_seconds"),
+		STR("upstream"),      STR("followed"), STR("lost_seconds"),
 		STR("fresh_seconds"), STR("identity"), STR("version"),
 	};
 
@@ -132,7 +132,7 @@ static void add(struct stats *stats, struct str name, struct str value)
 	if (stats->is_status && !is_of_status(name))
 		return;
 	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(name));
-	if (stats->options->common.json && str_equal(name, STR("server"))) {
+	if (stats->options->common.json && str_equal(name, STR("upstream"))) {
 		buffer_append_string(&stats->servers, stats->servers.length > 0 ? "," : "");
 		json_append_text(&stats->servers, value);
 		return;

@@ -228,7 +228,7 @@ static void add_link(struct answer *answer, const struct directory_server *serve
 	if (backend != CONFIG_BACKEND_NONE)
 		answer_add(answer, "backend", str_from(backends[backend]));
 	for (size_t i = 0; i < store->server_count; i++)
-		answer_add(answer, "server", str_from(store->servers[i]));
+		answer_add(answer, "upstream", str_from(store->servers[i]));
 	if (followed != NULL)
 		answer_add(answer, "followed", str_from(followed));
 	if (store->lost_us != 0)
