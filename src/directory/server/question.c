@@ -248,9 +248,9 @@ static void on_stats(struct session *session, const struct words *words)
 
 	answer_reset(answer);
 	answer_add(answer, "state", server->store->is_up ? STR("up") : STR("down"));
-	add_link(answer, server);
 	answer_add(answer, "identity", str_from(server->identity));
 	add_count(answer, "version", server->store->version);
+	add_link(answer, server);
 	add_count(answer, "seconds", (uint64_t)(age_us / SECOND_US));
 	add_count(answer, "connected", server->session_count);
 	add_count(answer, "connections", counts->connections);
