@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "directory/record/key.h"
+#include "directory/record/password.h"
 #include "exchange/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +160,8 @@ int exchange_finish(struct exchange_reader *reader, struct exchange_entry *entry
 						DIRECTORY_FIELDS_MAX);
 		record.field_count = reader->field_count;
 	}
-	if (directory_record_check(&record, reader->arena, &entry->record, &reason) == 0)
+	if (directory_record_check(&record, reader->arena, &entry->record, &reason) == 0 &&
+	    (reason = directory_password_problem(&entry->record)) == NULL)
 		return 1;
 	exchange_set_key(reader, entry, table, key);
 	return exchange_problem(reader, entry, "%s", reason);

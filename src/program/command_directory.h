@@ -41,6 +41,7 @@ int command_directory_accept(const struct command *command, int argc, char **arg
 int command_directory_watch(const struct command *command, int argc, char **argv);
 extern const struct command_option command_directory_stats_options[];
 int command_directory_stats(const struct command *command, int argc, char **argv);
+int command_directory_status(const struct command *command, int argc, char **argv);
 
 extern const struct command_option command_directory_import_options[];
 int command_directory_import(const struct command *command, int argc, char **argv);

@@ -2,6 +2,7 @@
 /* stagepost directory check */
 #include "base/panic.h"
 #include "directory/record/key.h"
+#include "directory/record/password.h"
 #include "mail/text.h"
 #include "program/command_directory.h"
 #include "program/directory_dangling.h"
@@ -36,6 +37,17 @@ static void on_dangling(void *context, const struct directory_key *key, struct s
 	buffer_reset(&check->line);
 }
 
+static void check_passwords(struct check *check, const struct directory_record *records,
+			    size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *problem = directory_password_problem(&records[i]);
+
+		if (problem != NULL)
+			on_dangling(check, &records[i].key, str_from(problem));
+	}
+}
+
 static int check_table(struct check *check, enum directory_table table)
 {
 	struct exchange_server *server = &check->directory.server;
@@ -45,6 +57,7 @@ static int check_table(struct check *check, enum directory_table table)
 	int result;
 
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1) {
+		check_passwords(check, records, count);
 		result = directory_dangling(server, check->directory.config, records, count,
 					    on_dangling, check);
 		if (result < 0)

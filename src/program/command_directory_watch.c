@@ -105,15 +105,38 @@ struct stats {
 	const struct stats_options *options;
 	struct command_directory directory;
 	struct directory_question question;
+	bool is_status; /* only what tells whether the data can be reached */
 	struct buffer out;
+	struct buffer servers; /* of JSON: an array's content */
 	bool has_failed;
 };
+
+static bool is_of_status(struct str name)
+{
+	static const struct str names[] = {
+		STR("state"),         STR("role"),     STR("backend"),
+		STR("upstream"),      STR("followed"), STR("lost_seconds"),
+		STR("fresh_seconds"), STR("identity"), STR("version"),
+	};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_equal(name, names[i]))
+			return true;
+	return false;
+}
 
 static void add(struct stats *stats, struct str name, struct str value)
 {
 	char copy[64];
 
+	if (stats->is_status && !is_of_status(name))
+		return;
 	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(name));
+	if (stats->options->common.json && str_equal(name, STR("upstream"))) {
+		buffer_append_string(&stats->servers, stats->servers.length > 0 ? "," : "");
+		json_append_text(&stats->servers, value);
+		return;
+	}
 	if (stats->options->common.json) {
 		uint64_t number;
 
@@ -168,10 +191,18 @@ static void count_tables(struct stats *stats)
 		stats->has_failed = !count_table(stats, (enum directory_table)i);
 }
 
-int command_directory_stats(const struct command *command, int argc, char **argv)
+static void end_json(struct stats *stats)
+{
+	json_field(&stats->out, "servers");
+	buffer_append_byte(&stats->out, '[');
+	buffer_append_str(&stats->out, buffer_view(&stats->servers));
+	buffer_append_string(&stats->out, "]}\n");
+}
+
+static int tell_stats(const struct command *command, int argc, char **argv, bool is_status)
 {
 	struct stats_options options = {.count = false};
-	struct stats stats = {.options = &options};
+	struct stats stats = {.options = &options, .is_status = is_status};
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
@@ -186,12 +217,23 @@ int command_directory_stats(const struct command *command, int argc, char **argv
 	if (!stats.has_failed && options.count)
 		count_tables(&stats);
 	if (options.common.json)
-		buffer_append_string(&stats.out, "}\n");
+		end_json(&stats);
 	if (stats.has_failed)
 		(void)command_directory_failed(command, &stats.directory);
 	else
 		command_queue_flush(&stats.out);
 	buffer_clear(&stats.out);
+	buffer_clear(&stats.servers);
 	command_directory_close(&stats.directory);
 	return stats.has_failed ? COMMAND_DIRECTORY_UNANSWERED : COMMAND_OK;
+}
+
+int command_directory_stats(const struct command *command, int argc, char **argv)
+{
+	return tell_stats(command, argc, argv, false);
+}
+
+int command_directory_status(const struct command *command, int argc, char **argv)
+{
+	return tell_stats(command, argc, argv, true);
 }

@@ -48,7 +48,7 @@ static void tell(const struct survey *survey, const struct directory_key *key, s
 static bool is_dangling(struct str status)
 {
 	static const struct str statuses[] = {STR("4.3.5"), STR("5.1.1"), STR("5.1.3"),
-					      STR("5.4.6")};
+					      STR("4.4.6")};
 
 	for (size_t i = 0; i < COUNT_OF(statuses); i++)
 		if (str_equal(status, statuses[i]))

@@ -95,6 +95,8 @@ struct directory_store_operations {
 	/* The operator means what is there now, or comes next: nothing that was seen before is
 	 * expected any more. May be NULL. */
 	void (*accept)(struct directory_store *store);
+	/* The one of SERVERS that is followed; NULL: none is. NULL where there are none. */
+	const char *(*followed)(struct directory_store *store);
 };
 
 /* First in each backend's own struct. */
@@ -109,6 +111,12 @@ struct directory_store {
 			    * in line. */
 	int64_t until_us; /* by os_clock_monotonic_us(): what is told in this call of got, listed or
 			   * expanded may be used until then at most. 0: for its TTL. */
+	int64_t lost_us;  /* by os_clock_monotonic_us(): since when the link to what keeps the data
+			   * is known to be lost. What is told meanwhile was so then: that
+			   * something did not exist must not be answered. 0: it is not lost. */
+	const char *const *servers; /* for people: what keeps the data, in the order in which it
+				     * is tried; set before the first call */
+	size_t server_count;
 	size_t change_max; /* changes in one call, at most; 0: DIRECTORY_BATCH_MAX */
 	bool is_up;
 	bool is_known; /* data were seen here: where there are none, none are made (guard.h) */

@@ -3,6 +3,10 @@
 
 import socket
 
+# of "Hello world!"
+HASH = ("$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnI"
+        "FNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1")
+
 
 def encode(*words):
     content = b"".join(b"%d:%s," % (len(word), word) for word in (str(w).encode() for w in words))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: ISC
 """Several directory servers behind a relay's client: those that end, hang, or answer by halves."""
 
+import json
 import os
+import smtplib
 import socket
+import subprocess
 import threading
 import time
 
 import directory
 import pytest
-from stagepost import PATIENCE, give_to_user, wait_until
+from stagepost import PATIENCE, as_user, give_to_user, wait_until
 
 PEOPLE = 50
 
@@ -197,5 +200,53 @@ def test_changes_come_through_a_relay_within_a_second(servers, relay):
     assert behind.ask("put", "address", "new@a.test", "kind mailbox")[0] == "ok"
     while one.ask("get", "address", "new@a.test")[0] == "none":
         assert time.monotonic() - began < 1
+    for each in one, behind:
+        each.close()
+
+
+def status(one):
+    ended = subprocess.run(
+        as_user() + [os.path.join(one.programs, "stagepost"), "directory", "status", "--json",
+                     "-c", one.conf],
+        check=True, capture_output=True, text=True, timeout=PATIENCE)
+    return json.loads(ended.stdout)
+
+
+def test_a_lost_link_refuses_nobody(servers, relay):
+    """What exists is answered from what is kept; what did not exist may exist by now: it is
+    answered later, by the relay and by who asks it. The command tells what is followed."""
+    first, second = servers(2)
+    paths = [os.path.join(each.run, "directory") for each in (first, second)]
+    mx = relay(*paths)
+    one = directory.Client(os.path.join(mx.run, "directory"))
+    urls = [f"unix:{path}" for path in paths]
+
+    def code(address):
+        with smtplib.SMTP("127.0.0.1", mx.port, timeout=20) as client:
+            client.ehlo()
+            client.mail("eve@example.net")
+            return client.rcpt(address)[0]
+
+    wait_until(lambda: code("u1@a.test") == 250, "the relay is up")
+    assert code("new@a.test") == 550
+    told = status(mx)
+    assert (told["role"], told["backend"], told["servers"]) == ("relay", "servers", urls)
+    assert told["followed"] == urls[0] and told["state"] == "up" and "lost_seconds" not in told
+    first.stop()
+    wait_until(lambda: status(mx).get("followed") == urls[1], "the second is followed")
+    mx.log.wait("directory_found", server=urls[1], before=urls[0])
+    wait_until(lambda: code("u1@a.test") == 250 and code("new@a.test") == 550, "both are known")
+    second.stop()
+    mx.log.wait("directory_lost")
+    wait_until(lambda: status(mx)["state"] == "down", "it is lost")
+    told = status(mx)
+    assert "followed" not in told and told["lost_seconds"] >= 0
+    wait_until(lambda: code("new@a.test") == 451, "who kept the refusal has heard of it")
+    assert code("u1@a.test") == 250
+    assert code("x@far.test") == 451
+    second.start()
+    behind = directory.Client(paths[1])
+    assert behind.ask("put", "address", "new@a.test", "kind mailbox")[0] == "ok"
+    wait_until(lambda: code("new@a.test") == 250, "it exists by now")
     for each in one, behind:
         each.close()

@@ -102,6 +102,26 @@ def test_no_false_refusal(mx, server):
     assert answer(made, "nobody@example.org") == 550
 
 
+def test_a_lost_link_refuses_nobody(mx, server):
+    """Without the server those that exist are known to the end of a long TTL; that others do not
+    exist, which was known, is not said any more: neither by the copy nor by who keeps answers."""
+    made = mx(ttl="1h")
+    wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    assert answer(made, "bob@example.org") == 550
+    mark = made.log.mark()
+    server.stop()
+    made.log.wait("ldap_lost", mark)
+    wait_until(lambda: answer(made, "bob@example.org") == 451, "bob may exist by now")
+    for _ in range(3):
+        assert answer(made, "bob@example.org") == 451
+        assert answer(made, "never-asked@example.org") == 451
+        assert answer(made, "x@far.test") == 451
+        assert answer(made, "ann@example.org") == 250
+    server.load(person("bob")).start()
+    wait_until(lambda: answer(made, "bob@example.org") == 250, "bob is there")
+    assert answer(made, "never-asked@example.org") == 550
+
+
 def test_reload(mx):
     """A wrong map is refused, and all goes on; another one is taken, and all is read again."""
     made = mx()
@@ -124,6 +144,7 @@ def test_reload(mx):
 def test_killed(mx, server):
     """Killed while LDAP changes: the next one goes on from where the copy is."""
     made = mx()
+    made.log.wait("ldap_followed")
     wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
     for i in range(3):
         mark = made.log.mark()

@@ -78,7 +78,8 @@ def test_help_and_wrong_options(node, run, command):
     ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
     ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory del", ["a@b"]), ("directory list", []),
-    ("directory watch", []), ("directory stats", [])])
+    ("directory watch", []), ("directory stats", []),
+    ("directory status", [])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)

@@ -241,7 +241,7 @@ static void quotes_are_there_where_they_are_needed(void **state)
 
 static void what_is_inside_is_not_told(void **state)
 {
-	static const char *const statuses[] = {"4.3.5", "5.4.6"};
+	static const char *const statuses[] = {"4.3.5", "4.4.6"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(statuses); i++) {

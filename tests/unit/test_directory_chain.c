@@ -359,11 +359,14 @@ static void another_server_takes_over(void **state)
 	expect_news("3 address ann@example.org\n");
 	get("route", "ann@example.org");
 	assert_non_null(strstr(answer.text, "refuse 5.7.1"));
-	/* nobody is left: what is kept is still told, the rest later */
+	get("address", "ann@example.org");
+	/* nobody is left: records that are kept are still told, refusals and the rest later */
 	close_host(&hosts[1]);
 	wait_until(is_later);
-	get("route", "ann@example.org");
+	get("address", "ann@example.org");
 	assert_int_equal(answer.error, DIRECTORY_ERROR_NONE);
+	get("route", "ann@example.org");
+	assert_int_equal(answer.error, DIRECTORY_ERROR_LATER);
 	/* what happened meanwhile is told when one is back */
 	put_at_all("address ann@example.org|kind mailbox");
 	put_at_all("user ann|name A N");

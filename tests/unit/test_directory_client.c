@@ -73,8 +73,10 @@ static void what_changed_while_away_is_not_kept(void **state)
 	host_stop(host);
 	scene_turn(&scene, SECOND_US / 10);
 	assert_string_equal(scene.states, "+-");
-	/* it lives to its TTL */
-	assert_true(scene_keeps(&scene, "address", "bob@example.org"));
+	/* what exists lives to its TTL; what did not may exist by now */
+	assert_true(scene_keeps(&scene, "address", "ann@example.org"));
+	assert_string_equal(scene_ask(&scene, "address", "ann@example.org"), "val|kind mailbox");
+	assert_string_equal(scene_ask(&scene, "address", "bob@example.org"), "later");
 	assert_string_equal(scene_ask(&scene, "address", "other@example.org"), "later");
 	memory_store_put(host->store, "address bob@example.org|kind mailbox");
 	host_return(host);
@@ -82,6 +84,35 @@ static void what_changed_while_away_is_not_kept(void **state)
 	assert_string_equal(scene.states, "+-+");
 	assert_false(scene_keeps(&scene, "address", "bob@example.org"));
 	assert_true(scene_keeps(&scene, "address", "ann@example.org"));
+	scene_close(&scene);
+}
+
+/* While the server, or its data, cannot be reached, nothing is refused for good. */
+static void refusals_end_with_the_link(void **state)
+{
+	struct client_scene scene;
+	struct host *host = &scene.hosts[0];
+
+	(void)state;
+	scene_open(&scene, "r");
+	for (int way = 0; way < 2; way++) {
+		assert_string_equal(scene_ask(&scene, "route", "ann@example.org"),
+				    "val|local box ann@example.org");
+		assert_string_equal(scene_ask(&scene, "route", "nobody@example.org"),
+				    "val|refuse 5.1.1 nobody@example.org No such user here");
+		if (way == 0)
+			memory_store_set_up(host->store, false);
+		else
+			host_stop(host);
+		scene_turn(&scene, SECOND_US / 10);
+		assert_string_equal(scene_ask(&scene, "route", "ann@example.org"),
+				    "val|local box ann@example.org");
+		assert_string_equal(scene_ask(&scene, "route", "nobody@example.org"), "later");
+		if (way == 0) {
+			memory_store_set_up(host->store, true);
+			scene_turn(&scene, SECOND_US / 10);
+		}
+	}
 	scene_close(&scene);
 }
 
@@ -211,6 +242,7 @@ int main(void)
 		cmocka_unit_test(answers_are_kept_until_something_changes),
 		cmocka_unit_test(changes_and_lists_are_not_kept),
 		cmocka_unit_test(what_changed_while_away_is_not_kept),
+		cmocka_unit_test(refusals_end_with_the_link),
 		cmocka_unit_test(the_next_server_takes_over),
 		cmocka_unit_test(a_server_that_cannot_read_is_left_for_another),
 		cmocka_unit_test(a_single_server_tells_whether_it_can_read),

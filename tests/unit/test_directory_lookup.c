@@ -228,6 +228,8 @@ static void answers_are_read(void **state)
 		{"refuse 5.1.1 ann@a.test No such user here", "refused 5.1.1; 5.1.1:ann@a.test"},
 		{"refuse 5.4.6 a@a.test a@a.test > b@a.test > a@a.test\nremote c@b.test",
 		 "found 2.1.5; 5.4.6:a@a.test; remote:c@b.test"},
+		{"refuse 4.4.6 a@a.test a@a.test > b@a.test > a@a.test\nremote c@b.test",
+		 "unknown 4.4.6"},
 		{"refuse 5.1.1 a@a.test No\nrefuse 5.1.2 b@a.test No",
 		 "refused 5.1.1; 5.1.1:a@a.test; 5.1.2:b@a.test"},
 		{"refuse 4.2.1 ann@a.test Moving", "unknown 4.2.1"},
@@ -300,7 +302,7 @@ static void too_many_targets_are_refused(void **state)
 		results[i] = STR("remote a@b.test");
 	at_once = &answer;
 	directory_lookup(directory, STR("x@a.test"), found, NULL, &request);
-	assert_memory_equal(outcome, "refused 5.4.6", 13);
+	assert_memory_equal(outcome, "unknown 4.4.6", 13);
 }
 
 /* Nobody is refused for a directory that is away. */

@@ -267,7 +267,7 @@ static void test_answers(void **state)
 			if (strcmp(answer, answers[i].answer) != 0)
 				fail_msg("%s: %s", answers[i].request, answer);
 		}
-		assert_true(strncmp(ask(&world, "virtual loop@e.example"), "PERM ", 5) == 0);
+		assert_true(strncmp(ask(&world, "virtual loop@e.example"), "TEMP ", 5) == 0);
 		assert_non_null(
 			strstr(world.answer, "loop@e.example > loop2@e.example > loop@e.example"));
 		teardown(&world);

@@ -61,7 +61,7 @@ static const struct {
 	{"any+x@box.example", "local maildir box+x@box.example"},
 	{"any@to.example", "local maildir ann@d.example"},
 	{"any@shut.example", "refuse 5.7.1 any@shut.example All have left"},
-	{"any@self.example", "refuse 5.4.6 x@self.example The address leads to itself: "
+	{"any@self.example", "refuse 4.4.6 x@self.example The address leads to itself: "
 			     "x@self.example > x@self.example"},
 	/* postmaster exists */
 	{"postmaster@d.example", "local maildir postmaster@d.example"},
@@ -79,7 +79,7 @@ static const struct {
 	{"ann@alias.example", "local maildir ann@d.example"},
 	{"ann+T@alias2.example", "local maildir ann+t@d.example"},
 	{"gone@alias.example", "refuse 5.1.1 gone@d.example No such user here"},
-	{"ann@turn1.example", "refuse 5.4.6 ann@turn1.example The address leads to itself: "
+	{"ann@turn1.example", "refuse 4.4.6 ann@turn1.example The address leads to itself: "
 			      "ann@turn1.example > ann@turn2.example > ann@turn1.example"},
 	{"ann@away.example", "remote ann@nowhere.example"},
 	/* users and servers */
@@ -121,15 +121,15 @@ static const struct {
 	{"ref@d.example", "refuse 5.7.1 no@d.example Not for mail"},
 	/* loops */
 	{"l1@loop.example",
-	 "refuse 5.4.6 l1@loop.example The address leads to itself: "
+	 "refuse 4.4.6 l1@loop.example The address leads to itself: "
 	 "l1@loop.example > l2@loop.example > l3@loop.example > l1@loop.example"},
 	{"in@loop.example",
-	 "refuse 5.4.6 l2@loop.example The address leads to itself: "
+	 "refuse 4.4.6 l2@loop.example The address leads to itself: "
 	 "l2@loop.example > l3@loop.example > l1@loop.example > l2@loop.example"},
 	{"some@loop.example",
-	 "refuse 5.4.6 l1@loop.example The address leads to itself: l1@loop.example > "
+	 "refuse 4.4.6 l1@loop.example The address leads to itself: l1@loop.example > "
 	 "l2@loop.example > l3@loop.example > l1@loop.example; local maildir a@loop.example"},
-	{"p@loop.example", "refuse 5.4.6 q@loop.example The address leads to itself: "
+	{"p@loop.example", "refuse 4.4.6 q@loop.example The address leads to itself: "
 			   "q@loop.example > r@loop.example > q@loop.example"},
 	/* domains of the configuration come first, records of their addresses, too */
 	{"bob@example.org", "local maildir bob@example.org"},

@@ -29,6 +29,39 @@ static void errors_are_told(void **state)
 	}
 }
 
+/* What did not exist when the link to the data was lost may exist by now. */
+static void nobody_is_refused_over_a_lost_link(void **state)
+{
+	static const struct {
+		const char *address;
+		int error;
+	} cases[] = {
+		{"ann@d.example", 0},
+		{"alias@d.example", 0},
+		{"zoe@example.org", 0},
+		{"nobody@d.example", -ENOTCONN},
+		{"ann@nowhere.example", -ENOTCONN},
+		{"x@loop.example", -ENOTCONN},
+	};
+
+	(void)state;
+	for (int is_late = 0; is_late <= 1; is_late++) {
+		struct scene scene;
+
+		scene_open(&scene, is_late);
+		for (size_t i = 0; i < COUNT_OF(cases); i++) {
+			scene_ask(&scene, cases[i].address);
+			assert_int_equal(scene.answer.error, 0);
+			scene.store->base.lost_us = 1;
+			scene_ask(&scene, cases[i].address);
+			if (scene.answer.error != cases[i].error)
+				fail_msg("%s: %d", cases[i].address, scene.answer.error);
+			scene.store->base.lost_us = 0;
+		}
+		scene_close(&scene);
+	}
+}
+
 /* The data change after each number of answers that the store gives: what was seen before
  * and after is not kept. */
 static void a_change_meanwhile_is_not_kept(void **state)
@@ -198,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_are_told),
+		cmocka_unit_test(nobody_is_refused_over_a_lost_link),
 		cmocka_unit_test(a_change_meanwhile_is_not_kept),
 		cmocka_unit_test(a_rename_meanwhile_refuses_nobody),
 		cmocka_unit_test(data_that_do_not_stand_still_refuse_nobody),

@@ -207,6 +207,50 @@ static const struct verify_case {
 	{"$y$", "x", false},
 };
 
+static const struct form_case {
+	const char *text;
+	bool is_hash;
+} form_cases[] = {
+	{"$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", true},
+	{"$2b$5$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeWx", false},
+	{"$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOe", false},
+	{"$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", false},
+	{"$1$saltsalt$qjXMvbEw8oaL.CzflDtaK/", true},
+	{"$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnI"
+	 "FNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1",
+	 true},
+	{"$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnI"
+	 "FNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35in!1",
+	 false},
+	{"$6$saltstring$svn8UoSV", false},
+	{"$6$a$b", false},
+	{"$9$saltstring$svn8UoSVapNtMuq1ukKS4t", false},
+	{"rl.3StKT.4T8M", false},
+	{"secret", false},
+	{"*", false},
+	{"$", false},
+	{"", false},
+	{"SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
+	 "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:"
+	 "wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=",
+	 true},
+	{"SCRAM-SHA-1$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
+	 "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:"
+	 "wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=",
+	 false},
+	{"SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$x:y", false},
+	{"SCRAM-SHA-256$", false},
+};
+
+static void test_forms(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(form_cases); i++)
+		if (directory_password_is_hash(str_from(form_cases[i].text)) !=
+		    form_cases[i].is_hash)
+			fail_msg("%s", form_cases[i].text);
+}
+
 static void test_verify(void **state)
 {
 	(void)state;
@@ -228,6 +272,9 @@ static void check_method(enum directory_password_method method)
 	assert_int_equal(directory_password_hash(method, STR("jos\xc3\xa9 pencil"), &first), 0);
 	assert_int_equal(directory_password_hash(method, STR("jos\xc3\xa9 pencil"), &second), 0);
 	assert_false(str_equal(buffer_view(&first), buffer_view(&second)));
+	assert_true(directory_password_is_hash(buffer_view(&first)));
+	if (method == DIRECTORY_PASSWORD_BCRYPT)
+		assert_true(str_starts_with(buffer_view(&first), STR("$2b$12$")));
 	assert_true(directory_password_verify(buffer_view(&first), STR("jos\xc3\xa9 pencil")));
 	assert_true(directory_password_verify(buffer_view(&first), STR("jose\xcc\x81 pencil")));
 	assert_false(directory_password_verify(buffer_view(&first), STR("jos\xc3\xa9 pencim")));
@@ -282,8 +329,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prepare),    cmocka_unit_test(test_exchanges),
-		cmocka_unit_test(test_scram_text), cmocka_unit_test(test_verify),
-		cmocka_unit_test(test_methods),    cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_scram_text), cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_verify),     cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

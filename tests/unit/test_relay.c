@@ -70,6 +70,18 @@ struct str directory_client_identity(const struct directory_client *client)
 	return str_from(identity);
 }
 
+const char *const *directory_client_servers(const struct directory_client *client)
+{
+	(void)client;
+	return NULL;
+}
+
+const char *directory_client_server(const struct directory_client *client)
+{
+	(void)client;
+	return NULL;
+}
+
 bool directory_client_is_syncing(const struct directory_client *client)
 {
 	(void)client;

@@ -129,6 +129,24 @@ static void begin_frame(const struct directory_client *client, struct directory_
 
 /* --- what is kept --- */
 
+/* Whether what is kept is surely what the server would say. */
+static bool is_in_touch(const struct directory_client *client)
+{
+	return directory_client_is_up(client) && !client->is_syncing;
+}
+
+/* Whether mail would be refused for good by it: the record, the address or the domain does not
+ * exist. It may by now, and the sender would not try again. */
+static bool is_negative(struct str table, const struct cache_answer *kept)
+{
+	if (!kept->exists || !str_equal(table, STR("route")))
+		return !kept->exists;
+	for (size_t i = 0; i < kept->result_count; i++)
+		if (directory_result_is_negative(kept->results[i]))
+			return true;
+	return false;
+}
+
 static bool answer_from_cache(struct directory_client *client, struct str table, struct str key,
 			      struct directory_question *question)
 {
@@ -138,6 +156,10 @@ static bool answer_from_cache(struct directory_client *client, struct str table,
 
 	if (kept == NULL)
 		return false;
+	if (!is_in_touch(client) && is_negative(table, kept)) {
+		cache_release(client->cache, kept);
+		return false;
+	}
 	answer = (struct directory_answer_text){
 		.exists = kept->exists,
 		.results = kept->results,
@@ -317,6 +339,7 @@ static void on_patience(void *context)
 	else if (client->state == CLIENT_GREETED && client->first == NULL &&
 		 now_us - client->heard_us >= PING_US)
 		client_ping(client);
+	client_tell_state(client);
 	answer_late_ones(client, now_us);
 	client_arm_patience(client);
 }
@@ -349,36 +372,6 @@ struct directory_client *directory_client_new(struct os_loop *loop, const char *
 void directory_client_set_capacity(struct directory_client *client, size_t entries)
 {
 	cache_set_capacity(client->cache, entries);
-}
-
-bool directory_client_is_up(const struct directory_client *client)
-{
-	return client->state == CLIENT_GREETED && !client->is_down && !client->is_broken;
-}
-
-void directory_client_problem(const struct directory_client *client, struct buffer *out)
-{
-	const char *server = client->failed;
-
-	if (directory_client_is_up(client) || server == NULL)
-		return;
-	buffer_append_format(out, "%s: %s", strncmp(server, "unix:", 5) == 0 ? server + 5 : server,
-			     client->reason);
-}
-
-bool directory_client_is_syncing(const struct directory_client *client)
-{
-	return client->is_syncing;
-}
-
-uint64_t directory_client_version(const struct directory_client *client)
-{
-	return client->version;
-}
-
-struct str directory_client_identity(const struct directory_client *client)
-{
-	return str_from(client->identity);
 }
 
 void directory_client_watch(struct directory_client *client,

@@ -84,6 +84,10 @@ void directory_client_stats(struct directory_client *client, struct directory_qu
 void directory_client_accept(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and greeted. */
 bool directory_client_is_up(const struct directory_client *client);
+/* As directory_client_new() has been told, in their order. */
+const char *const *directory_client_servers(const struct directory_client *client);
+/* The one of them that answers; NULL: none does. */
+const char *directory_client_server(const struct directory_client *client);
 /* Why the last attempt at a server has failed: appends "SERVER: REASON" for people, the path alone
  * of a server on this machine. Nothing while a server is greeted, or before one was tried. */
 void directory_client_problem(const struct directory_client *client, struct buffer *out);

@@ -6,6 +6,7 @@
  *   link.c      the connection: which server, bytes in and out
  *   hear.c      what the server says: answers
  *   news.c      the same: greeting and news
+ *   state.c            what it says of itself
  *   cache.c            what is kept
  */
 #ifndef DIRECTORY_CLIENT_INTERNAL_H
@@ -70,12 +71,14 @@ struct directory_client {
 	bool has_failed;   /* none of them could be reached */
 	bool is_lost_said; /* in the log */
 	bool told_up;
+	int64_t lost_us; /* since when no server is greeted that can read; 0: one is */
 	struct directory_dial *dial;
 	struct directory_transport transport;
 	bool has_transport;
 	bool is_broken; /* the connection ends in the task */
 	char reason[200];
-	const char *failed; /* the server that REASON is of; NULL: none has failed yet */
+	const char *followed; /* the server that could read last; NULL: none yet */
+	const char *failed;   /* the server that REASON is of; NULL: none has failed yet */
 	struct os_watch *ready;
 	struct os_task task;
 	struct os_timer *retry;

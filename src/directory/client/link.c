@@ -16,6 +16,7 @@ enum { READ_SIZE = 64 * 1024, READS_A_TURN = 8, KEPT_MEMORY = 4096 };
 static const int64_t FIRST_DELAY_US = SECOND_US / 50;
 static const int64_t LONGEST_DELAY_US = SECOND_US / 2;
 static const int64_t LONG_PATIENCE_US = 60 * SECOND_US; /* a commit may wait for a disk */
+static const int64_t TAKE_OVER_US = SECOND_US / 2;
 static const int64_t HEALTHY_US = SECOND_US; /* who lives so long is tried again at once */
 
 static bool is_up(const struct directory_client *client)
@@ -32,25 +33,34 @@ static void say_lost(struct directory_client *client)
 		  log_string("reason", client->reason));
 }
 
+/* After none did, or when another one has taken over. */
 static void say_found(struct directory_client *client)
 {
-	if (client->is_lost_said)
-		log_event(EVENT_DIRECTORY_FOUND,
-			  log_string("server", client->servers[client->current]));
+	const char *server = client->servers[client->current];
+
+	if (client->is_lost_said || (client->followed != NULL && client->followed != server))
+		log_event(EVENT_DIRECTORY_FOUND, log_string("server", server),
+			  log_string("before", client->followed != NULL ? client->followed : ""));
 	client->is_lost_said = false;
+	client->followed = server;
 }
 
 void client_tell_state(struct directory_client *client)
 {
 	bool up = is_up(client);
 
-	/* while others are tried, it is not known yet */
-	if (up == client->told_up || (!up && !client->has_failed && !client->is_down))
+	if (up) {
+		client->lost_us = 0;
+		say_found(client);
+	} else if (client->lost_us == 0) {
+		client->lost_us = os_clock_monotonic_us();
+	}
+	/* another one may take over unnoticed, but nobody keeps refusals for long meanwhile */
+	if (up == client->told_up || (!up && !client->has_failed && !client->is_down &&
+				      os_clock_monotonic_us() - client->lost_us < TAKE_OVER_US))
 		return;
 	client->told_up = up;
-	if (up)
-		say_found(client);
-	else
+	if (!up)
 		say_lost(client);
 	if (client->handler != NULL && client->handler->state != NULL)
 		client->handler->state(client->context, up);
@@ -121,6 +131,7 @@ static void end_connection(struct directory_client *client)
 	bool was_healthy = was_greeted && os_clock_monotonic_us() - client->begun_us > HEALTHY_US;
 
 	client_disconnect(client);
+	client_tell_state(client);
 	client->is_broken = false;
 	if (was_healthy) {
 		client->left = client->server_count;

@@ -173,5 +173,6 @@ bool client_news_up(struct directory_client *client, const struct heard *heard)
 {
 	(void)heard;
 	client->is_down = false;
+	client_tell_state(client); /* before the answers that follow */
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "directory/expand/expand.h"
 #include "base/panic.h"
 #include "directory/expand/internal.h"
+#include "directory/wire/frame.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -69,7 +70,7 @@ static void note_version(struct expansion *expansion, uint64_t version)
 /* Whether KEY is of what is asked again and again, a domain or its catch-all. */
 static bool is_cached(const struct directory_store *store, const struct directory_key *key)
 {
-	return store->is_up && store->until_us == 0 &&
+	return store->is_up && store->lost_us == 0 && store->until_us == 0 &&
 	       (key->table == DIRECTORY_DOMAIN || key->name.data[0] == '@');
 }
 
@@ -267,13 +268,28 @@ static bool is_doubtful(const struct expansion *expansion)
 	return is_refused && expansion->is_mixed;
 }
 
+/* It was refused by what the store told, and what that was so by now cannot be known. */
+static bool is_outdated(const struct expansion *expansion)
+{
+	const struct directory_store *store = expansion->expander->store;
+
+	if (store == NULL || store->lost_us == 0 || expansion->dependency_count == 0)
+		return false;
+	for (size_t i = 0; i < expansion->result_count; i++)
+		if (directory_result_is_negative(expansion->results[i]))
+			return true;
+	return false;
+}
+
 /* True: the results are there, or an error. */
 static bool conclude(struct expansion *expansion)
 {
 	if (expansion->error < 0)
 		return true;
 	expand_walk(expansion);
-	if (!is_doubtful(expansion))
+	if (is_outdated(expansion))
+		expansion->error = -ENOTCONN;
+	if (expansion->error < 0 || !is_doubtful(expansion))
 		return true;
 	if (++expansion->attempts == ATTEMPTS_MAX) {
 		expansion->error = -ETIMEDOUT;

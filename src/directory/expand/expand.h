@@ -19,13 +19,14 @@
  *   elsewhere                  the address itself is of a domain that is not ours
  *   on TABLE KEY               it depends on
  * An address that is asked for and does not exist, or whose record refuses, is one "refuse".
- * A loop is "refuse 5.4.6", and the text names it: a@d > b@d > a@d. So is more than
- * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps. What names a user, server or
- * service that there is not, or a server that its service does not list, is "refuse 4.3.5". ADDRESS
- * is as it was asked for where that is plain ASCII, else in its one form.
+ * A loop is "refuse 4.4.6", and the text names it: a@d > b@d > a@d. So is more than
+ * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps: faults of the data defer. What names
+ * a user, server or service that there is not, or a server that its service does not list, is
+ * "refuse 4.3.5". ADDRESS is as it was asked for where that is plain ASCII, else in canonical form.
  *
  * While data change, an address that exists before and after is never refused: what was
  * seen in part before and in part after is found out again, a few times; then it is -ETIMEDOUT.
+ * While the store has lost its link (lost_us), what it would refuse for good is -ENOTCONN.
  */
 #ifndef DIRECTORY_EXPAND_EXPAND_H
 #define DIRECTORY_EXPAND_EXPAND_H

@@ -60,12 +60,12 @@ static void emit(struct walk *walk, struct str result)
 		append(expansion, result);
 }
 
-/* Ends NODE with a refusal of our own. */
+/* Ends NODE with a fault of the data: whoever keeps them may mend it while the mail waits. */
 static void emit_refusal(struct walk *walk, const struct expand_node *node, const char *text)
 {
 	struct expand_node end = {.shown = node->shown};
 
-	expand_refuse(walk->expansion, &end, "5.4.6", "%s", text);
+	expand_refuse(walk->expansion, &end, "4.4.6", "%s", text);
 	emit(walk, end.result);
 }
 

@@ -10,7 +10,7 @@
 void directory_static_lookup(const struct config *config, struct str address,
 			     struct directory_result *result);
 
-/* Adds a target, its texts copied; DIRECTORY_REFUSED 5.4.6 once there are too
+/* Adds a target, its texts copied; DIRECTORY_UNKNOWN 4.4.6 once there are too
  * many. */
 void directory_result_add(struct directory_result *result, const struct directory_target *target);
 

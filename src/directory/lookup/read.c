@@ -210,8 +210,11 @@ static bool conclude(struct reader *reader)
 {
 	struct directory_result *result = reader->result;
 
-	if (result->answer == DIRECTORY_REFUSED) /* too many */
+	if (result->answer == DIRECTORY_UNKNOWN) { /* too many */
+		result->target_count = 0;
+		result->ttl_us = 0;
 		return true;
+	}
 	if (reader->put_off.class != MAIL_OK) {
 		put_off(result, reader->put_off.status, reader->put_off.text);
 		return true;

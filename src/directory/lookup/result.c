@@ -22,8 +22,8 @@ void directory_result_add(struct directory_result *result, const struct director
 	struct directory_target *added;
 
 	if (result->target_count == DIRECTORY_TARGETS_MAX) {
-		result->answer = DIRECTORY_REFUSED;
-		mail_verdict_set(&result->verdict, "5.4.6",
+		result->answer = DIRECTORY_UNKNOWN;
+		mail_verdict_set(&result->verdict, "4.4.6",
 				 "The address becomes more than %d others", DIRECTORY_TARGETS_MAX);
 		return;
 	}

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a guess costs: more than what crypt(3) takes by itself, which for bcrypt is 2^5. On a core
+ * of 2020 each is some tenths of a second at most. */
 static const struct method {
 	const char *name;
 	const char *prefix; /* crypt(5)'s; NULL: SCRAM */
+	unsigned cost;      /* crypt_gensalt(3)'s COUNT, 0: what it takes; of SCRAM iterations */
 } methods[DIRECTORY_PASSWORD_METHODS] = {
-	[DIRECTORY_PASSWORD_YESCRYPT] = {"yescrypt", "$y$"},
-	[DIRECTORY_PASSWORD_BCRYPT] = {"bcrypt", "$2b$"},
-	[DIRECTORY_PASSWORD_ARGON2] = {"argon2", "$argon2id$"},
-	[DIRECTORY_PASSWORD_SCRAM_SHA_256] = {"scram-sha-256", NULL},
-	[DIRECTORY_PASSWORD_SCRAM_SHA_1] = {"scram-sha-1", NULL},
+	[DIRECTORY_PASSWORD_YESCRYPT] = {"yescrypt", "$y$", 5},
+	[DIRECTORY_PASSWORD_BCRYPT] = {"bcrypt", "$2b$", 12},
+	[DIRECTORY_PASSWORD_ARGON2] = {"argon2", "$argon2id$", 0},
+	[DIRECTORY_PASSWORD_SCRAM_SHA_256] = {"scram-sha-256", NULL, DIRECTORY_SCRAM_ITERATIONS},
+	[DIRECTORY_PASSWORD_SCRAM_SHA_1] = {"scram-sha-1", NULL, DIRECTORY_SCRAM_ITERATIONS},
 };
 
 const char *directory_password_method_name(enum directory_password_method method)
@@ -40,7 +43,7 @@ bool directory_password_is_available(enum directory_password_method method)
 
 	if (prefix == NULL)
 		return true;
-	salt = crypt_gensalt_ra(prefix, 0, NULL, 0);
+	salt = crypt_gensalt_ra(prefix, methods[method].cost, NULL, 0);
 	free(salt);
 	return salt != NULL;
 }
@@ -65,7 +68,7 @@ static char *crypt_password(const char *setting, const char *password)
 static int hash_crypt(enum directory_password_method method, const char *password,
 		      struct buffer *out)
 {
-	char *salt = crypt_gensalt_ra(methods[method].prefix, 0, NULL, 0);
+	char *salt = crypt_gensalt_ra(methods[method].prefix, methods[method].cost, NULL, 0);
 	char *hash;
 
 	if (salt == NULL)
@@ -83,7 +86,7 @@ static int hash_scram(enum directory_password_method method, struct str password
 		      struct buffer *out)
 {
 	struct directory_scram scram = {.method = method,
-					.iterations = DIRECTORY_SCRAM_ITERATIONS,
+					.iterations = methods[method].cost,
 					.salt_length = DIRECTORY_SCRAM_SALT_SIZE};
 	uint64_t salt[DIRECTORY_SCRAM_SALT_SIZE / sizeof(uint64_t)];
 	int error;

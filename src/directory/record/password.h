@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "directory/record/record.h"
 
 enum directory_password_method {
 	DIRECTORY_PASSWORD_YESCRYPT,
@@ -42,7 +43,8 @@ enum directory_password_method directory_password_method_find(struct str name);
 /* Whether this system's crypt(3) has it. */
 bool directory_password_is_available(enum directory_password_method method);
 
-/* Appends what is to be kept of PASSWORD to OUT; takes a moment, by intent. -EINVAL: no
+/* Appends what is to be kept of PASSWORD to OUT, at the cost that password.c has for METHOD; takes
+ * a moment, by intent. -EINVAL: no
  * password (empty, not UTF-8, a control character, RFC 4013 prohibits it); -EMSGSIZE: too
  * long for METHOD; -ENOTSUP: not available. */
 MUST_CHECK int directory_password_hash(enum directory_password_method method, struct str password,
@@ -51,6 +53,12 @@ MUST_CHECK int directory_password_hash(enum directory_password_method method, st
 /* Whether HASH was made of PASSWORD; false also for what is no hash. Takes as long for a
  * wrong password as for the right one. */
 bool directory_password_verify(struct str hash, struct str password);
+
+/* Whether TEXT is whole and of a method that crypt(5) or RFC 5803 names; a pure look at it. */
+bool directory_password_is_hash(struct str text);
+/* Why RECORD must not be written: a password of it could never be the right one. NULL: it may.
+ * Those that are read are not asked for that: mail of the user goes on. */
+const char *directory_password_problem(const struct directory_record *record);
 
 /* Appends PASSWORD prepared to OUT. -EINVAL as above, -EMSGSIZE over DIRECTORY_PASSWORD_MAX. */
 MUST_CHECK int directory_password_prepare(struct str password, struct buffer *out);

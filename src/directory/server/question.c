@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
+#include "directory/record/password.h"
 #include "directory/server/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -162,7 +163,8 @@ static void on_put(struct session *session, const struct words *words)
 		}
 	}
 	arena = change_arena(session->server);
-	if (directory_record_check(&input, arena, &record, &reason) != 0)
+	if (directory_record_check(&input, arena, &record, &reason) != 0 ||
+	    (reason = directory_password_problem(&record)) != NULL)
 		refuse(session, words, reason);
 	else
 		change_add(question_new(session, QUESTION_CHANGE, words->id), &record);
@@ -223,6 +225,35 @@ static void add_count(struct answer *answer, const char *name, uint64_t value)
 	buffer_clear(&text);
 }
 
+/* What keeps the data, and whether it is reached. */
+static void add_link(struct answer *answer, const struct directory_server *server)
+{
+	static const char *const backends[] = {[CONFIG_BACKEND_SQLITE] = "sqlite",
+					       [CONFIG_BACKEND_POSTGRESQL] = "postgresql",
+					       [CONFIG_BACKEND_LDAP] = "ldap",
+					       [CONFIG_BACKEND_SERVERS] = "servers"};
+	struct directory_store *store = server->store;
+	const char *followed =
+		store->operations->followed != NULL ? store->operations->followed(store) : NULL;
+	enum config_backend backend = server->config->directory.backend;
+	int64_t now_us = os_clock_monotonic_us();
+
+	answer_add(answer, "role",
+		   backend == CONFIG_BACKEND_SERVERS ? STR("relay") : STR("server"));
+	if (backend != CONFIG_BACKEND_NONE)
+		answer_add(answer, "backend", str_from(backends[backend]));
+	for (size_t i = 0; i < store->server_count; i++)
+		answer_add(answer, "upstream", str_from(store->servers[i]));
+	if (followed != NULL)
+		answer_add(answer, "followed", str_from(followed));
+	if (store->lost_us != 0)
+		add_count(answer, "lost_seconds",
+			  (uint64_t)((now_us - store->lost_us) / SECOND_US));
+	if (store->fresh_us != INT64_MAX && store->fresh_us > INT64_MIN)
+		add_count(answer, "fresh_seconds",
+			  (uint64_t)((now_us - store->fresh_us) / SECOND_US));
+}
+
 static void on_stats(struct session *session, const struct words *words)
 {
 	const struct directory_server *server = session->server;
@@ -234,6 +265,7 @@ static void on_stats(struct session *session, const struct words *words)
 	answer_add(answer, "state", server->store->is_up ? STR("up") : STR("down"));
 	answer_add(answer, "identity", str_from(server->identity));
 	add_count(answer, "version", server->store->version);
+	add_link(answer, server);
 	add_count(answer, "seconds", (uint64_t)(age_us / SECOND_US));
 	add_count(answer, "connected", server->session_count);
 	add_count(answer, "connections", counts->connections);
@@ -259,7 +291,9 @@ static void on_since(struct session *session, const struct words *words)
 		return;
 	}
 	session->holds_all_until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
-	if (!server->store->is_up || !str_equal(words->words[0], str_from(server->identity)))
+	/* what the client holds may include refusals, which are not given while the link is lost */
+	if (!server->store->is_up || server->store->lost_us != 0 ||
+	    !str_equal(words->words[0], str_from(server->identity)))
 		reply_missed(question, -ESTALE, NULL, NULL, 0);
 	else
 		server->store->operations->missed(server->store, version, SERVER_MISSED_MAX,

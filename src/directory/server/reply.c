@@ -73,6 +73,8 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 	bool exists = error == 0 && records[0] != NULL;
 	uint64_t ttl_ms = server_ttl_ms(server, exists ? config->ttl_us : config->negative_ttl_us);
 
+	if (error == 0 && !exists && server->store->lost_us != 0)
+		error = -ENOTCONN; /* it may exist by now */
 	if (error == 0 && pause_is_due(question)) {
 		pause_question(question);
 		return;

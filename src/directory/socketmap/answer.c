@@ -103,13 +103,11 @@ static void take_result(struct route *route, struct str key, struct str result)
 	}
 }
 
-/* Nothing can be delivered: does it not exist, not now, or is the directory wrong? */
+/* Nothing can be delivered: does it not exist, or not now, or are the data wrong? */
 static void answer_refused(struct socketmap_question *question, const struct route *route)
 {
 	if (str_starts_with(route->status, STR("4")))
 		answer(question, "TEMP", route->text);
-	else if (str_equal(route->status, STR("5.4.6")))
-		answer(question, "PERM", route->text);
 	else
 		answer_none(question);
 }
@@ -208,6 +206,8 @@ static void on_domain(void *context, int error, const struct directory_record *c
 	struct socketmap_question *question = context;
 
 	(void)version;
+	if (error == 0 && records[0] == NULL && question->store->lost_us != 0)
+		error = -ENOTCONN; /* it may exist by now */
 	if (error < 0)
 		answer_error(question, error);
 	else if (records[0] == NULL)

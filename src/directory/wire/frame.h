@@ -91,4 +91,8 @@ void directory_frame_add_result(struct directory_frame *frame, const char *word,
 size_t directory_frame_size(const struct directory_frame *frame);
 void directory_frame_end(struct directory_frame *frame);
 
+/* Whether a result of "route" refuses for good: "refuse 5...", or "elsewhere", for which a
+ * stranger's mail is refused. Who cannot know whether that is still true must not say it. */
+bool directory_result_is_negative(struct str result);
+
 #endif

@@ -161,6 +161,15 @@ static void guard_end(struct directory_store *base)
 		inner->operations->end(inner);
 }
 
+static const char *guard_followed(struct directory_store *base)
+{
+	struct guard *guard = of(base);
+	const char *(*followed)(struct directory_store *store) = guard->inner->operations->followed;
+
+	guard_mirror(guard);
+	return followed != NULL ? followed(guard->inner) : NULL;
+}
+
 const struct directory_store_operations guard_operations = {
 	.get = guard_get,
 	.list = guard_list,
@@ -170,6 +179,7 @@ const struct directory_store_operations guard_operations = {
 	.end = guard_end,
 	.free = guard_free,
 	.accept = guard_accept,
+	.followed = guard_followed,
 };
 
 void guard_free_now(struct guard *guard)

@@ -24,6 +24,9 @@ void guard_mirror(struct guard *guard)
 	guard->base.version = inner->version;
 	guard->base.fresh_us = inner->fresh_us;
 	guard->base.until_us = inner->until_us;
+	guard->base.lost_us = inner->lost_us;
+	guard->base.servers = inner->servers;
+	guard->base.server_count = inner->server_count;
 	guard->base.change_max = inner->change_max;
 }
 

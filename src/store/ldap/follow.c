@@ -77,8 +77,47 @@ void follower_set_fresh(struct follower *follower, int64_t fresh_us)
 {
 	pthread_mutex_lock(&follower->mutex);
 	follower->fresh_us = fresh_us;
+	follower->lost_us = 0;
 	pthread_mutex_unlock(&follower->mutex);
 	os_wakeup_send(follower->wakeup);
+}
+
+/* No server is followed any more. */
+static void set_lost(struct follower *follower)
+{
+	pthread_mutex_lock(&follower->mutex);
+	if (follower->lost_us == 0)
+		follower->lost_us = os_clock_monotonic_us();
+	pthread_mutex_unlock(&follower->mutex);
+	os_wakeup_send(follower->wakeup);
+}
+
+static void set_server(struct follower *follower, size_t number)
+{
+	pthread_mutex_lock(&follower->mutex);
+	follower->number = number;
+	pthread_mutex_unlock(&follower->mutex);
+}
+
+const char *follower_server(struct follower *follower)
+{
+	const char *url = NULL;
+
+	pthread_mutex_lock(&follower->mutex);
+	if (follower->lost_us == 0)
+		url = follower->settings.servers[follower->number].url;
+	pthread_mutex_unlock(&follower->mutex);
+	return url;
+}
+
+int64_t follower_lost_us(struct follower *follower)
+{
+	int64_t lost_us;
+
+	pthread_mutex_lock(&follower->mutex);
+	lost_us = follower->lost_us;
+	pthread_mutex_unlock(&follower->mutex);
+	return lost_us;
 }
 
 int64_t follower_fresh_us(struct follower *follower)
@@ -141,12 +180,15 @@ static bool follow(struct follower *follower, size_t number, enum session_end *e
 	struct buffer why = {0};
 	bool was_loaded = false;
 
+	set_server(follower, number);
 	*end_out = session_run(follower, number, &was_loaded, &why);
+	set_lost(follower);
 	if (*end_out == SESSION_REFUSED && !follower->is_reload) {
 		follower->is_reload = true;
 		complain(follower, number, was_loaded, &why);
 		buffer_reset(&why);
 		*end_out = session_run(follower, number, &was_loaded, &why);
+		set_lost(follower);
 	}
 	if (*end_out == SESSION_LOST || *end_out == SESSION_BEHIND || *end_out == SESSION_REFUSED)
 		complain(follower, number, was_loaded, &why);
@@ -267,6 +309,7 @@ int follower_new(struct os_loop *loop, const struct follower_settings *settings,
 		return error;
 	}
 	follower->fresh_us = known_fresh_us(follower);
+	follower->lost_us = os_clock_monotonic_us();
 	*follower_out = follower;
 	return 0;
 }

@@ -32,6 +32,10 @@ MUST_CHECK int follower_new(struct os_loop *loop, const struct follower_settings
 			    void (*moved)(void *context), void *context,
 			    struct follower **follower_out, struct buffer *why);
 void follower_start(struct follower *follower);
+/* By os_clock_monotonic_us(): since when no server is followed; 0: one is. */
+int64_t follower_lost_us(struct follower *follower);
+/* Its URL; NULL: none is followed. */
+const char *follower_server(struct follower *follower);
 /* By os_clock_monotonic_us(): all that the server had then is in the copy; INT64_MIN: never yet. */
 int64_t follower_fresh_us(struct follower *follower);
 /* Waits for the thread. False when that does not end in FOLLOWER_PATIENCE_S, because it waits for a

@@ -43,8 +43,10 @@ struct follower {
 	pthread_t thread;
 	bool is_started;
 	atomic_bool is_stopping;
-	pthread_mutex_t mutex; /* for the next four, and the condition */
+	pthread_mutex_t mutex; /* for the next six, and the condition */
 	int64_t fresh_us;
+	int64_t lost_us; /* 0: a server is followed */
+	size_t number;   /* of that server, or of the last that was tried */
 	struct note *notes;
 	struct note **last_note;
 	size_t note_count;

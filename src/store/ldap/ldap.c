@@ -24,6 +24,7 @@ struct store_ldap {
 	struct follower_settings settings; /* owned */
 	struct os_loop *loop;
 	struct os_task start;    /* in the first turn: the sandbox is entered by then */
+	const char **urls;       /* of the servers; owned, the texts are the settings' */
 	struct os_timer *expiry; /* of the TTL beyond fresh_us */
 	int64_t ttl_us;          /* beyond fresh_us, that answers go on */
 	bool is_known;           /* the handler has been told whether it is up */
@@ -68,9 +69,15 @@ static void on_moved(void *context)
 {
 	struct store_ldap *ldap = context;
 
+	bool was_lost = ldap->store.lost_us != 0;
+
 	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
+	ldap->store.lost_us = follower_lost_us(ldap->follower);
 	store_sqlite_follow(ldap->copy);
 	judge(ldap);
+	/* whoever keeps refusals has to drop them */
+	if (!was_lost && ldap->store.lost_us != 0 && ldap->store.handler != NULL)
+		ldap->store.handler->reset(ldap->store.context);
 }
 
 static void on_start(void *context)
@@ -169,6 +176,11 @@ static void end(struct directory_store *store)
 		copy->operations->end(copy);
 }
 
+static const char *followed(struct directory_store *store)
+{
+	return follower_server(of(store)->follower);
+}
+
 static void free_settings(struct follower_settings *settings)
 {
 	for (size_t i = 0; i < settings->server_count; i++)
@@ -194,6 +206,7 @@ static void free_store(struct directory_store *store)
 		ldap->copy->operations->free(ldap->copy);
 	os_timer_free(ldap->expiry);
 	free_settings(&ldap->settings);
+	free(ldap->urls);
 	free(ldap);
 }
 
@@ -204,6 +217,7 @@ static const struct directory_store_operations operations = {
 	.missed = missed,
 	.begin = begin,
 	.end = end,
+	.followed = followed,
 	.free = free_store,
 };
 
@@ -314,6 +328,11 @@ int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *setti
 		free_store(&ldap->store);
 		return error;
 	}
+	ldap->urls = memory_alloc_zero(settings->url_count, sizeof(*ldap->urls));
+	for (size_t i = 0; i < settings->url_count; i++)
+		ldap->urls[i] = ldap->settings.servers[i].url;
+	ldap->store.servers = ldap->urls;
+	ldap->store.server_count = settings->url_count;
 	*store_out = &ldap->store;
 	return 0;
 }
@@ -331,6 +350,7 @@ int store_ldap_open(struct directory_store *store, struct buffer *why)
 	if (error < 0)
 		return error;
 	store->fresh_us = follower_fresh_us(ldap->follower);
+	store->lost_us = follower_lost_us(ldap->follower);
 	take_state(ldap);
 	os_loop_defer(ldap->loop, &ldap->start);
 	return 0;

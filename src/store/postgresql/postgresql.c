@@ -30,6 +30,24 @@ static void accept_any(struct directory_store *base)
 	postgresql_link_hurry(store->writer.link);
 }
 
+static const char *followed(struct directory_store *base)
+{
+	const struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
+
+	return store->reader.is_ready ? postgresql_link_label(store->reader.link) : NULL;
+}
+
+static void name_servers(struct postgresql_store *store)
+{
+	const struct postgresql_databases *databases = &store->databases;
+	const char **names = arena_alloc(databases->arena, databases->count * sizeof *names);
+
+	for (size_t i = 0; i < databases->count; i++)
+		names[i] = databases->list[i].label;
+	store->base.servers = names;
+	store->base.server_count = databases->count;
+}
+
 int store_postgresql_new(struct os_loop *loop, const char *const *databases, size_t count,
 			 struct directory_store **store_out)
 {
@@ -41,6 +59,7 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		.free = free_store,
 		.count = postgresql_count,
 		.accept = accept_any,
+		.followed = followed,
 	};
 	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
 	int error = postgresql_databases_parse(loop, databases, count, &store->databases);
@@ -52,6 +71,7 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 	/* its files are read now: later a sandbox may not let it */
 	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
 	store->base.operations = &operations;
+	name_servers(store);
 	store->ttl_us = INT64_MAX;
 	store->loop = loop;
 	postgresql_follow_prepare(store);

@@ -6,6 +6,7 @@
  */
 #include "base/panic.h"
 #include "log/event.h"
+#include "os/clock.h"
 #include "store/postgresql/round.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -190,6 +191,12 @@ static void ready(void *context, const struct postgresql_about *about)
 	postgresql_follow_start(store, about);
 }
 
+static void set_lost(struct postgresql_store *store)
+{
+	if (store->base.lost_us == 0)
+		store->base.lost_us = os_clock_monotonic_us();
+}
+
 /* Nothing is up: what waits is told so. */
 static void go_down(struct postgresql_store *store)
 {
@@ -217,6 +224,7 @@ void postgresql_reader_followed(struct postgresql_store *store)
 	if (reader->is_ready)
 		return;
 	reader->is_ready = true;
+	store->base.lost_us = 0;
 	os_timer_stop(reader->grace);
 	os_loop_defer(store->loop, &reader->pump);
 	if (store->base.is_up)
@@ -233,6 +241,7 @@ void postgresql_reader_stale(struct postgresql_store *store)
 	if (reader->is_ready)
 		go_down(store);
 	reader->is_ready = false;
+	set_lost(store);
 }
 
 static void on_connected(void *context)
@@ -255,6 +264,7 @@ static void on_lost(void *context)
 	if (reader->is_ready)
 		os_timer_start(reader->grace, STORE_POSTGRESQL_GRACE_US);
 	reader->is_ready = false;
+	set_lost(store);
 }
 
 static void on_notified(void *context)
@@ -277,6 +287,7 @@ void postgresql_reader_start(struct postgresql_store *store)
 	reader->setup.ready = ready;
 	reader->setup.context = store;
 	os_timer_start(reader->grace, STORE_POSTGRESQL_GRACE_US);
+	store->base.lost_us = os_clock_monotonic_us();
 	reader->link = postgresql_link_new(store->loop, &store->databases, "read", SECOND_US,
 					   &handler, store);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "store/relay/relay.h"
 #include "base/panic.h"
+#include "os/clock.h"
 #include "store/relay/internal.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +103,13 @@ static void on_state(void *context, bool is_up)
 		begin_anew(relay);
 	relay_catch_up(relay);
 	store->is_up = is_up;
+	store->lost_us = is_up ? 0 : os_clock_monotonic_us();
 	store->handler->state(store->context, is_up);
+}
+
+static const char *relay_followed(struct directory_store *store)
+{
+	return directory_client_server(relay_of(store)->client);
 }
 
 static void relay_free(struct directory_store *store)
@@ -130,6 +137,7 @@ struct directory_store *store_relay_new(struct os_loop *loop, const char *const 
 		.missed = relay_missed,
 		.free = relay_free,
 		.route = relay_route,
+		.followed = relay_followed,
 	};
 	static const struct directory_client_handler handler = {on_state};
 	struct relay *relay = memory_alloc_zero(1, sizeof *relay);
@@ -139,5 +147,8 @@ struct directory_store *store_relay_new(struct os_loop *loop, const char *const 
 	relay->store.change_max = 1;
 	relay->client = directory_client_new(loop, servers, server_count, dialer, &handler, relay);
 	directory_client_watch(relay->client, on_new, relay);
+	relay->store.lost_us = os_clock_monotonic_us();
+	relay->store.servers = directory_client_servers(relay->client);
+	relay->store.server_count = server_count;
 	return &relay->store;
 }
