@@ -57,6 +57,7 @@ const char *mail_status_public_text(struct str status)
 		{STR("4.3.5"), "Mail for this address cannot be taken now"},
 		{STR("4.4.3"), "This address cannot be looked up now"},
 		{STR("4.4.6"), "Mail for this address would loop"},
+		{STR("5.4.6"), "Mail for this address would loop"},
 		{STR("5.4.7"), "Mail for this address could not be taken in time"},
 	};
 

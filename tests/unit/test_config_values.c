@@ -289,7 +289,8 @@ static const struct refusal sections_cases[] = {
 	 "mail addresses before their @\n"
 	 "t:3: domain x.org.addresses: given twice: first in line 3: found \"a\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
-	 "t:2: process queue: no such process; allowed: smtpd, names, resolve, remote, lmtp, local, pipe, "
+	 "t:2: process queue: no such process; allowed: smtpd, names, resolve, remote, lmtp, "
+	 "local, pipe, "
 	 "list, "
 	 "directory\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "

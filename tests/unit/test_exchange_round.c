@@ -134,12 +134,14 @@ static struct str fill_domain(struct making *making)
 static struct str fill_user(struct making *making)
 {
 	if (pick(2))
-		add(making, "password", STR("$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/"
-					"O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1"));
+		add(making, "password",
+		    STR("$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/"
+			"O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1"));
 	if (pick(2))
-		add(making, "password", STR("SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
-					"WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:"
-					"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="));
+		add(making, "password",
+		    STR("SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
+			"WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:"
+			"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="));
 	if (pick(2))
 		add(making, "server", STR("s1"));
 	if (pick(2))

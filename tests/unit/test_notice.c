@@ -130,11 +130,11 @@ static void a_sender_is_told_nothing_of_our_inside(void **state)
 		bool is_told;
 	} cases[] = {
 		{QUEUE_ROUTE_NONE, "4.3.5", false},  {QUEUE_ROUTE_NONE, "5.4.6", false},
-		{QUEUE_ROUTE_NONE, "4.4.3", false},  {QUEUE_ROUTE_NONE, "5.4.7", false},
-		{QUEUE_ROUTE_NONE, "5.1.1", true},   {QUEUE_ROUTE_LOCAL, "4.3.5", false},
-		{QUEUE_ROUTE_LOCAL, "5.4.6", true},  {QUEUE_ROUTE_LOCAL, "5.2.2", true},
-		{QUEUE_ROUTE_REMOTE, "4.3.5", true}, {QUEUE_ROUTE_REMOTE, "4.4.3", true},
-		{QUEUE_ROUTE_REMOTE, "5.4.6", true},
+		{QUEUE_ROUTE_NONE, "4.4.6", false},  {QUEUE_ROUTE_NONE, "4.4.3", false},
+		{QUEUE_ROUTE_NONE, "5.4.7", false},  {QUEUE_ROUTE_NONE, "5.1.1", true},
+		{QUEUE_ROUTE_LOCAL, "4.3.5", false}, {QUEUE_ROUTE_LOCAL, "5.4.6", true},
+		{QUEUE_ROUTE_LOCAL, "5.2.2", true},  {QUEUE_ROUTE_REMOTE, "4.3.5", true},
+		{QUEUE_ROUTE_REMOTE, "4.4.3", true}, {QUEUE_ROUTE_REMOTE, "5.4.6", true},
 	};
 
 	(void)state;

@@ -172,10 +172,10 @@ static void test_sockets(void **state)
 		const char *found;
 	} cases[] = {
 		{"remote", make_bound_udp, ""},
-		{"lmtp", make_bound_udp, "descriptor 5: a UDP socket"},
+		{"resolve", make_bound_udp, "descriptor 5: a UDP socket"},
 		{"smtpd", make_udp, "descriptor 5: a socket that is not connected"},
 		{"remote", make_netlink, ""},
-		{"lmtp", make_netlink, "descriptor 5: a netlink socket"},
+		{"resolve", make_netlink, "descriptor 5: a netlink socket"},
 		{"remote", make_listening, "descriptor 5: a TCP socket that listens at 127.0.0.1"},
 		{"smtpd", make_listening, "descriptor 5: a TCP socket that listens at 127.0.0.1"},
 		{"queue", make_unix, "descriptor 5: a UNIX socket that listens at @test_rights"},

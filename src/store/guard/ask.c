@@ -164,7 +164,8 @@ static void guard_end(struct directory_store *base)
 static const char *guard_followed(struct directory_store *base)
 {
 	struct guard *guard = of(base);
-	const char *(*followed)(struct directory_store *store) = guard->inner->operations->followed;
+	const char *(*followed)(struct directory_store * store) =
+		guard->inner->operations->followed;
 
 	guard_mirror(guard);
 	return followed != NULL ? followed(guard->inner) : NULL;
