@@ -6,9 +6,10 @@
  * (PostgreSQL); whoever calls must stand both, and may call again from an answer. Answers
  * of get and list come in the order of the calls, and in order with changed(): all
  * that was read before a change is answered before changed() tells of it, all that is
- * asked afterwards sees it. Keys are in their one form; what a backend finds in its data that
+ * asked afterwards sees it. Keys are in canonical form; what a backend finds in its data that
  * is not, or that directory_record_check() refuses, it logs (store_record_bad), with
- * the reason, and treats as absent.
+ * the reason: whoever asks for it is told that (-EBADMSG), for it may be somebody's address, and
+ * lists leave it out.
  *
  * Other directory servers are a store too (store/relay/relay.h). That one's answers come in any
  * order, but in order with changed(); it computes "route" by asking, too; and what it kept
@@ -34,8 +35,8 @@ struct directory_change {
 };
 
 /* RECORDS[i] answers keys[i], NULL: there is none; valid during the call. ERROR: 0, or
- * -ENOTCONN, -ETIMEDOUT, -EIO when the data cannot be read now, -EACCES when this server may
- * not, and RECORDS is NULL. VERSION: all changes up to it have been seen. */
+ * -ENOTCONN, -ETIMEDOUT, -EIO when the data cannot be read now, -EBADMSG when one of the keys has
+ * a malformed record, -EACCES when this server may not, and RECORDS is NULL. VERSION: all changes up to it have been seen. */
 typedef void directory_got(void *context, int error, const struct directory_record *const *records,
 			   uint64_t version);
 /* COUNT records in the order of their keys. */

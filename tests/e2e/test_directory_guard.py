@@ -325,3 +325,43 @@ def test_postgresql_is_emptied(postgresql):
     assert one.reply("nobody") == 451, "it is older than that it was emptied"
     assert one.command("accept") == (0, "")
     wait_until(lambda: one.reply("ann") == 250, "it is back")
+
+
+# ---- rows that are no records ----
+
+MALFORMED = {  # rows of an address, and what mends it
+    "a kind that is none": ("INSERT INTO address (address, kind) VALUES ('eve@d.test', 'mailbx')",
+                            "UPDATE address SET kind = 'mailbox' WHERE address = 'eve@d.test'"),
+    "a target that is none": ("INSERT INTO address (address, kind) VALUES ('eve@d.test', 'alias');"
+                              "INSERT INTO target VALUES ('eve@d.test', 0, 'no address')",
+                              "UPDATE target SET target = 'ann@d.test'"
+                              " WHERE address = 'eve@d.test'"),
+    "the first of two inserts": ("INSERT INTO address (address, kind) VALUES ('eve@d.test', 'forward')",
+                                 "INSERT INTO target VALUES ('eve@d.test', 0, 'ann@d.test')")}
+
+
+def is_malformed(one, data, rows, mending):
+    """Mail for an address waits for its record to be mended: it is not refused, and is not the
+    catch-all's. Those beside it are as before."""
+    with Records(one.made) as records:
+        records.put("address", "@d.test", "kind forward", "target ann@d.test")
+    wait_until(lambda: one.reply("somebody") == 250, "the catch-all is there")
+    data.sql(rows)
+    wait_until(lambda: one.reply("eve") == 451, "it is answered later")
+    assert one.made.log.wait("store_record_bad", key="eve@d.test")["reason"]
+    assert one.reply("ann") == 250
+    data.sql(mending)
+    wait_until(lambda: one.reply("eve") == 250, "it is mended")
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_sqlite_malformed(sqlite, name):
+    one, file = sqlite()
+    is_malformed(one, file, *MALFORMED[name])
+
+
+@pytest.mark.parametrize("name", [name for name in MALFORMED if "kind" not in name])
+def test_postgresql_malformed(postgresql, name):
+    """Its schema knows the kinds."""
+    one, server = postgresql()
+    is_malformed(one, server, *MALFORMED[name])

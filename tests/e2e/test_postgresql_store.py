@@ -209,12 +209,15 @@ def test_rolled_back(empty, shared):
 
 
 def test_bad_rows(empty, shared):
-    """A row that is no record is as if it were not there, and the log says why."""
+    """Nobody is told that there is none where a row is no record, and the log says why."""
     shared.sql("INSERT INTO address (address, kind, owner) VALUES"
                " ('Upper@example.org', 'mailbox', NULL), ('no-target@example.org', 'forward', NULL),"
                " ('bad-owner@example.org', 'list', 'nobody'), ('ok@example.org', 'mailbox', NULL)")
-    assert empty.get("address", "no-target@example.org", "bad-owner@example.org",
-                     "ok@example.org").records == ["-", "-", "ok@example.org|kind mailbox"]
+    for bad in "no-target@example.org", "bad-owner@example.org":
+        assert empty.get("address", bad).error == "EBADMSG"
+        assert empty.get("address", bad, "ok@example.org").error == "EBADMSG"
+    assert empty.get("address", "upper@example.org", "ok@example.org").records == [
+        "-", "ok@example.org|kind mailbox"]
     assert empty.ask("list", "address", "", "", 10).records == ["ok@example.org|kind mailbox"]
     assert "target" in empty.log.wait("store_record_bad", key="no-target@example.org")["reason"]
     assert "form" in empty.log.wait("store_record_bad", key="Upper@example.org")["reason"]

@@ -19,7 +19,8 @@ static void answer_error(struct question *question, int error)
 			      "This server may not read that itself");
 	else
 		session_error(session, id_of(question), DIRECTORY_ERROR_LATER,
-			      "The data cannot be reached now");
+			      error == -EBADMSG ? "A record of it is malformed, see the log"
+						: "The data cannot be reached now");
 }
 
 /* Whether there is somebody to answer. */

@@ -22,6 +22,7 @@ static void answer_get(struct postgresql_round *round, struct postgresql_read *r
 {
 	const struct directory_record **records =
 		arena_alloc(round->arena, (read->count + 1) * sizeof *records);
+	bool is_bad = false;
 
 	for (size_t i = 0; i < read->count; i++) {
 		const struct str name = read->keys[i].name;
@@ -29,8 +30,10 @@ static void answer_get(struct postgresql_round *round, struct postgresql_read *r
 
 		HASH_FIND(hh, round->slots[read->keys[i].table], name.data, name.length, slot);
 		records[i] = slot->record;
+		is_bad |= slot->is_bad;
 	}
-	read->answer.got(read->context, 0, records, round->store->base.version);
+	read->answer.got(read->context, is_bad ? -EBADMSG : 0, is_bad ? NULL : records,
+			 round->store->base.version);
 }
 
 void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read)
@@ -139,8 +142,10 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 			postgresql_link_doubt(request, "an answer about what was not asked for");
 			return;
 		}
-		if (!postgresql_record_take(table, result, &row, round->arena, &taken))
+		if (!postgresql_record_take(table, result, &row, round->arena, &taken)) {
+			slot->is_bad = true;
 			continue;
+		}
 		/* its texts may be the result's, which does not live as long */
 		record = arena_alloc(round->arena, sizeof *record);
 		*record = directory_record_copy(round->arena, &taken);

@@ -35,6 +35,7 @@ struct postgresql_read {
 
 struct postgresql_slot { /* a key of a round, asked for once */
 	const struct directory_record *record;
+	bool is_bad; /* there are rows of it, and they are no record */
 	UT_hash_handle hh;
 };
 

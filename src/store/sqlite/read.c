@@ -60,16 +60,19 @@ static int begin_reading(struct sqlite_store *store)
 	return error;
 }
 
+/* *IS_BAD_OUT: there is a row, and it is no record. */
 static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
-		   const struct directory_record **record_out)
+		   const struct directory_record **record_out, bool *is_bad_out)
 {
 	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
 	int error;
 
 	(void)sqlite_bind_key(statement, 1, key);
 	error = sqlite3_step(statement);
-	if (error == SQLITE_ROW)
+	if (error == SQLITE_ROW) {
 		error = sqlite_row(store, statement, key, arena, record_out);
+		*is_bad_out |= *record_out == NULL;
+	}
 	(void)sqlite3_reset(statement);
 	return error == SQLITE_DONE ? SQLITE_OK : error;
 }
@@ -80,6 +83,7 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
 	const struct directory_record **records;
 	struct arena *arena;
+	bool is_bad = false;
 	int error;
 
 	if (store->database == NULL) {
@@ -90,12 +94,12 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 	records = arena_alloc(arena, count * sizeof(void *));
 	error = begin_reading(store);
 	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
-		error = get_one(store, &keys[i], arena, &records[i]);
+		error = get_one(store, &keys[i], arena, &records[i], &is_bad);
 	if (error != SQLITE_OK) {
 		got(context, sqlite_failed(store, error, "get"), NULL, base->version);
 	} else {
 		store->has_failed_read = false;
-		got(context, 0, records, base->version);
+		got(context, is_bad ? -EBADMSG : 0, is_bad ? NULL : records, base->version);
 	}
 	sqlite_give_arena(store, arena);
 }
