@@ -13,8 +13,9 @@
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 256,     /* connections */
-	BACKLOG_MAX = 1 << 20, /* bytes of answers that one does not read */
+	CLIENTS_MAX = 256,                 /* connections */
+	SEARCHES_MAX = 4 * NAMES_OPEN_MAX, /* of all connections */
+	BACKLOG_MAX = 1 << 20,             /* bytes of answers that one does not read */
 };
 
 struct client;
@@ -41,6 +42,7 @@ struct names_server {
 	uid_t user;
 	struct client *clients;
 	size_t client_count;
+	size_t search_count;
 };
 
 static void search_free(struct search *search)
@@ -48,6 +50,7 @@ static void search_free(struct search *search)
 	dns_reverse_free(search->reverse);
 	DL_DELETE2(search->client->searches, search, previous, next);
 	search->client->search_count--;
+	search->client->server->search_count--;
 	free(search);
 }
 
@@ -89,7 +92,8 @@ static void ask(struct client *client, const struct in6_addr *address)
 	static const struct dns_reverse_answer later = {"", true, 0};
 	struct search *search;
 
-	if (client->search_count >= NAMES_OPEN_MAX) {
+	if (client->search_count >= NAMES_OPEN_MAX ||
+	    client->server->search_count >= SEARCHES_MAX) {
 		answer(client, address, &later);
 		return;
 	}
@@ -98,6 +102,7 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->address = *address;
 	DL_APPEND2(client->searches, search, previous, next);
 	client->search_count++;
+	client->server->search_count++;
 	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
 }
 

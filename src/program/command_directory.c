@@ -90,12 +90,10 @@ const struct command command_directory_subcommands[] = {
 	{"directory stats", "", "Tells whether the data can be read, their version, and counts.",
 	 "", command_directory_stats, command_directory_stats_options, list_exits, NULL},
 	{"directory status", "", "Tells what keeps the data, and whether it is reached.",
-	 "The state; the role (server, or relay of others); the backend; its servers (upstream) in "
-	 "the\n"
-	 "order in which they are tried, and the one that is followed; for how long the link to "
-	 "them is\n"
-	 "lost (lost_seconds), and how old the data may be (fresh_seconds); identity and "
-	 "version.\n",
+	 "The state; the role (server, or relay of others); the backend; its servers (upstream)\n"
+	 "in the order in which they are tried, and the one that is followed; for how long the\n"
+	 "link to them is lost (lost_seconds), and how old the data may be (fresh_seconds);\n"
+	 "identity and version.\n",
 	 command_directory_status, command_json_options, list_exits, NULL},
 	{"directory import", "FILE", "Puts the records of a file into the directory.",
 	 "FILE \"-\" is standard input. All of it is checked first: when lines are wrong that is\n"

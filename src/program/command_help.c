@@ -3,7 +3,7 @@
 #include "program/command.h"
 #include <string.h>
 
-enum { OPTIONS_SHOWN = 4, COLUMN = 24, LINE_MAX_LENGTH = 78 };
+enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, COLUMN = 24, LINE_MAX_LENGTH = 78 };
 
 static size_t count_options(const struct command *command)
 {
@@ -14,14 +14,33 @@ static size_t count_options(const struct command *command)
 	return count;
 }
 
+static size_t count_subcommands(const struct command *command)
+{
+	size_t count = 0;
+
+	while (command->subcommands != NULL && command->subcommands[count].name != NULL)
+		count++;
+	return count;
+}
+
+static void append_subcommand_names(const struct command *command, struct buffer *out)
+{
+	size_t count = count_subcommands(command);
+
+	if (count > SUBCOMMANDS_SHOWN) {
+		buffer_append_string(out, " COMMAND");
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		buffer_append_format(out, "%s%s", i == 0 ? " " : "|",
+				     strchr(command->subcommands[i].name, ' ') + 1);
+}
+
 void command_append_arguments(const struct command *command, struct buffer *out)
 {
 	size_t count = count_options(command);
 
-	for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
-	     sub++)
-		buffer_append_format(out, "%s%s", sub == command->subcommands ? " " : "|",
-				     strchr(sub->name, ' ') + 1);
+	append_subcommand_names(command, out);
 	for (size_t i = 0; count <= OPTIONS_SHOWN && i < count; i++) {
 		const struct command_option *option = &command->options[i];
 

@@ -19,6 +19,7 @@ hostname = "mx.example.org"
 user = "stagepost"
 process smtpd { user = "stagepost-smtpd" }
 process resolve { user = "stagepost-resolve" }
+process names { user = "stagepost-names" }
 process remote { user = "stagepost-remote" }
 process local { user = "stagepost-local" }
 process pipe { user = "stagepost-pipe" }

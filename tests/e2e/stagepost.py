@@ -3,6 +3,7 @@
 
 Tests wait for events of the log and for files, always with a deadline."""
 
+import contextlib
 import glob
 import os
 import re
@@ -367,7 +368,8 @@ class Node:
         self.process = None
         for pid in pids:
             if self._is_ours(pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def restart(self):
         self.stop()

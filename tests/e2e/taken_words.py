@@ -98,6 +98,7 @@ class Words:
     def target(self):
         choose = self.source.choice
         return (u32(choose((0, 1, 9))) + u32(choose((0, 1, 2, 7))) + text(choose(SERVICES)) +
+                text(choose((b"", b"127.0.0.1:1", b"x:y\n"))) +
                 text(choose((b"anna@a.test", b"", b"x" * 60000, b"a>\n"))) + text(b"") + text(b""))
 
     def body(self, kind):

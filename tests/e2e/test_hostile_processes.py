@@ -131,9 +131,10 @@ def judge(mx, pids, mailbox="anna@a.test", messages=1):
     assert not mx.log.strange, mx.log.strange
 
 
-def target(recipient=1, route=0, service=b"maildir", address=b"anna@a.test", status=b"", words=b""):
-    return (u32(recipient) + u32(route) + text(service) + text(address) + text(status) +
-            text(words))
+def target(recipient=1, route=0, service=b"maildir", address=b"anna@a.test", status=b"", words=b"",
+           server=b""):
+    return (u32(recipient) + u32(route) + text(service) + text(server) + text(address) +
+            text(status) + text(words))
 
 
 ANSWERS = {

@@ -43,7 +43,7 @@ COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions
 # What one may have at once, of what he asks for without end.
 BOUNDS = {"jobs": JOBS, "programs": JOBS, "numbers": 8192, "connections to queue": 4 * 8,
-          "connections to send": 64, "connections to launch": 8, "recipients": CROWDED - 1,
+          "connections to send": 64, "connections to launch": 8, "connections to names": 256, "recipients": CROWDED - 1,
           "times manager of the queue": 0}
 OTHER_BOUNDS = {"smtpd": {"numbers": 2 * SESSIONS // 2 + 4 * 128}, "send": {"recipients": 1}}
 # Of triggers that he names, whose they are.

@@ -15,8 +15,8 @@ TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """serve reload stop check config manual enqueue mailq trace sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
-trigger/release directory directory/check directory/get directory/put directory/del directory/list directory/watch
-directory/stats directory/import directory/export directory/passwd newaliases""".split()
+trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch
+directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
 MAIL = ("enqueue", "sendmail", "newaliases")  # exit as sysexits.h has it
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
