@@ -36,7 +36,8 @@ struct directory_change {
 
 /* RECORDS[i] answers keys[i], NULL: there is none; valid during the call. ERROR: 0, or
  * -ENOTCONN, -ETIMEDOUT, -EIO when the data cannot be read now, -EBADMSG when one of the keys has
- * a malformed record, -EACCES when this server may not, and RECORDS is NULL. VERSION: all changes up to it have been seen. */
+ * a malformed record, -EACCES when this server may not, and RECORDS is NULL. VERSION: all changes
+ * up to it have been seen. */
 typedef void directory_got(void *context, int error, const struct directory_record *const *records,
 			   uint64_t version);
 /* COUNT records in the order of their keys. */
