@@ -64,6 +64,8 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 	}
 	if (delivery->outcome == QUEUE_WAIT)
 		print_wait(out, delivery->trigger);
+	if (delivery->is_requeued)
+		buffer_append_string(out, "    (its address is to be looked up anew)\n");
 	print_address(out, delivery->address);
 }
 
@@ -140,6 +142,10 @@ static void json_delivery(struct buffer *out, const struct queue_delivery *deliv
 		json_time(out, "until", delivery->until_us);
 	if (delivery->trigger.length > 0)
 		json_field_text(out, "trigger", delivery->trigger);
+	if (delivery->is_requeued && is_open(delivery)) {
+		json_field(out, "requeued");
+		buffer_append_string(out, "true");
+	}
 	if (delivery->status.length > 0)
 		json_field_text(out, "status", delivery->status);
 	if (delivery->text.length > 0)

@@ -99,11 +99,11 @@ static bool take_order_back(struct manager *manager, uint64_t number)
 	return true;
 }
 
-/* What is not done is given up when the message has its deliveries in memory and
- * none is in flight. That is news on its way to the disk when this returns; where the disk does
- * not take news, nobody is told that it was accepted. */
-static const char *give_up(struct manager *manager, const struct subject *subject,
-			   enum message_order order)
+/* What is not done is given up, or its addresses are looked up anew, when the message has its
+ * deliveries in memory and none is in flight. That is news on its way to the disk when this
+ * returns; where the disk does not take news, nobody is told that it was accepted. */
+static const char *intervene(struct manager *manager, const struct subject *subject,
+			     enum message_order order)
 {
 	if (subject->message == NULL) {
 		subject->sleeper->facts.order = order & 3U;
@@ -150,9 +150,11 @@ static const char *on_message(struct manager *manager, const struct order *order
 	case ORDER_RELEASE:
 		return release(manager, &subject);
 	case ORDER_BOUNCE:
-		return give_up(manager, &subject, MESSAGE_ORDER_BOUNCE);
+		return intervene(manager, &subject, MESSAGE_ORDER_BOUNCE);
 	case ORDER_REMOVE:
-		return give_up(manager, &subject, MESSAGE_ORDER_REMOVE);
+		return intervene(manager, &subject, MESSAGE_ORDER_REMOVE);
+	case ORDER_REQUEUE:
+		return intervene(manager, &subject, MESSAGE_ORDER_REQUEUE);
 	case ORDER_WHY:
 		return why(manager, &subject, told);
 	default:

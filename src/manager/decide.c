@@ -2,6 +2,7 @@
 /* What a message needs next. */
 #include "log/event.h"
 #include "manager/internal.h"
+#include "manager/link/remap.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "manager/wait/schedule.h"
@@ -9,6 +10,7 @@
 
 static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 static const int64_t TRY_AGAIN_US = MINUTE_US;
+static const int64_t MAP_AGAIN_US = SECOND_US;
 static const int64_t RECORD_AGAIN_US = 10 * SECOND_US;
 static const int64_t RECORD_AGAIN_MAX_US = 10 * MINUTE_US;
 
@@ -146,6 +148,13 @@ static void note_due(struct manager *manager, const struct message *message, int
 			  log_error(error));
 }
 
+enum message_state decide_await(struct manager *manager, struct message *message,
+				struct waiters *waiters, int64_t due_us)
+{
+	note_due(manager, message, waiters != NULL ? os_clock_wall_us() : due_us);
+	return message_sleep(manager, message, waiters, due_us);
+}
+
 static enum message_state wait_until_due(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
@@ -158,12 +167,11 @@ static enum message_state wait_until_due(struct manager *manager, struct message
 		due_us = notice_us;
 	if (notice_us < latest_us)
 		latest_us = notice_us;
-	note_due(manager, message, hold != NULL || trigger != NULL ? os_clock_wall_us() : due_us);
 	if (hold != NULL)
-		return message_sleep(manager, message, trigger_waiters(hold), INT64_MAX);
+		return decide_await(manager, message, trigger_waiters(hold), INT64_MAX);
 	if (trigger != NULL)
-		return message_sleep(manager, message, trigger_waiters(trigger), latest_us);
-	return message_sleep(manager, message, NULL, due_us);
+		return decide_await(manager, message, trigger_waiters(trigger), latest_us);
+	return decide_await(manager, message, NULL, due_us);
 }
 
 enum message_state decide_record_failed(struct manager *manager, struct message *message)
@@ -239,6 +247,44 @@ static void give_up(struct message *message)
 	message->facts.order = MESSAGE_ORDER_NONE;
 }
 
+/* Only what is durable is told to be done: the recipients are mapped anew when that is on the
+ * disk. */
+static void requeue(struct message *message)
+{
+	log_event(EVENT_REQUEUED, log_id(message->id));
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		struct queue_delivery *delivery = &message->control->deliveries[i];
+
+		if (!outcome_is_open(delivery) || delivery->is_requeued)
+			continue;
+		delivery->is_requeued = true;
+		message->news[i] |= RECORDER_REQUEUE;
+	}
+	message->facts.order = MESSAGE_ORDER_NONE;
+}
+
+static void carry_out_order(struct message *message)
+{
+	if (message->facts.order == MESSAGE_ORDER_REQUEUE)
+		requeue(message);
+	else if (message->facts.order != MESSAGE_ORDER_NONE)
+		give_up(message);
+}
+
+/* The recipients in ENVELOPE. Many such messages wait until there is room, like those that are
+ * new. */
+static enum message_state map_anew(struct manager *manager, struct message *message,
+				   struct mail_envelope *envelope)
+{
+	if (message_has_news(message))
+		return record_soon(manager, message);
+	if (!share_may_map(&manager->share, false))
+		return decide_await(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
+	message_weigh(manager, message, message->units, true);
+	resolver_ask(manager->resolver, message, message->id.number, envelope);
+	return MESSAGE_MAPPING;
+}
+
 /* Where it is delivered whole at last, it ends instead of being recorded: a power failure before
  * that is durable delivers it again, as one before a record would have. */
 static enum message_state settle(struct manager *manager, struct message *message)
@@ -256,12 +302,19 @@ static enum message_state settle(struct manager *manager, struct message *messag
 enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
+	struct mail_envelope *requeued;
 
-	if (message->facts.order != MESSAGE_ORDER_NONE)
-		give_up(message);
+	carry_out_order(message);
 	deliver_end_hold(manager, message->id);
+	requeued = manager->is_stopping ? NULL : remap_envelope(message->control);
+	if (requeued != NULL)
+		return map_anew(manager, message, requeued);
+	if (message_has_new_map(message)) /* nothing is tried that is not on the disk */
+		return record_soon(manager, message);
 	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL)
 		return settle(manager, message);
+	if (message->is_requeued)
+		deliver_probe(manager, message);
 	if (deliver(manager, message, &crowded) > 0) {
 		os_loop_defer(manager->loop, &manager->dispatch_task);
 		if (message_has_news(message))

@@ -104,6 +104,18 @@ struct trigger *deliver_blocked_by(struct manager *manager, const struct message
 	return trigger != NULL && !trigger_is_probe(trigger, message) ? trigger : NULL;
 }
 
+void deliver_probe(struct manager *manager, struct message *message)
+{
+	struct trigger *obstacle = NULL;
+
+	message->is_requeued = false;
+	for (size_t i = 0; obstacle == NULL && i < message->control->delivery_count; i++)
+		if (outcome_is_open(&message->control->deliveries[i]))
+			obstacle = obstacle_of(manager, &message->control->deliveries[i]);
+	if (obstacle != NULL)
+		trigger_probe(manager->triggers, obstacle, message);
+}
+
 /* Whether it is given up rather than kept waiting. */
 static bool is_too_old(const struct manager *manager, const struct message *message, int64_t now_us)
 {

@@ -102,7 +102,7 @@ static void on_mapped(void *context, struct message *message, struct queue_deliv
 		      size_t count, uint64_t version)
 {
 	message->control->directory_version = version;
-	message_take_deliveries(context, message, deliveries, count);
+	message_take_mapping(context, message, deliveries, count);
 	life_event(context, message, MESSAGE_MAPPED);
 }
 

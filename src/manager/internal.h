@@ -82,6 +82,9 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 /* The trigger that keeps the delivery from being tried now, or NULL. */
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery);
+/* MESSAGE was requeued: what keeps mail from one of its destinations may be of a route that it
+ * had yesterday, so it is the one that tries. */
+void deliver_probe(struct manager *manager, struct message *message);
 /* The trigger hold.ID of the message, which nobody else waits for; NULL: it is not held. */
 struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message);
 /* The same where it does not end with another trigger. */
@@ -99,6 +102,10 @@ enum message_state decide_record(struct manager *manager, struct message *messag
 enum message_state decide_record_failed(struct manager *manager, struct message *message);
 /* Its end was reported, where somebody wanted to hear of it. */
 enum message_state decide_end(struct manager *manager, struct message *message);
+/* It sleeps with WAITERS (NULL: alone), due at DUE_US. A later process looks at it then, and at
+ * once where it waits for an event. */
+enum message_state decide_await(struct manager *manager, struct message *message,
+				struct waiters *waiters, int64_t due_us);
 /* OPERATION failed with ERROR: later again. */
 enum message_state decide_again(struct manager *manager, struct message *message,
 				const char *operation, int error);

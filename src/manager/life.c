@@ -49,9 +49,9 @@ static enum message_state wait_for_directory(struct manager *manager, struct mes
 		resolver_await(manager->resolver);
 	}
 	if (trigger != NULL)
-		return message_sleep(manager, message, trigger_waiters(trigger),
-				     message->id.born_us + manager->config->queuelifetime_us);
-	return message_sleep(manager, message, NULL, ask_again_us(message));
+		return decide_await(manager, message, trigger_waiters(trigger),
+				    message->id.born_us + manager->config->queuelifetime_us);
+	return decide_await(manager, message, NULL, ask_again_us(message));
 }
 
 static enum message_state wait_unreadable(struct manager *manager, struct message *message,
@@ -87,12 +87,9 @@ static enum message_state take_mapping(struct manager *manager, struct message *
 	struct trigger *trigger = triggers_find(manager->triggers, STR(TRIGGER_DIRECTORY));
 
 	(void)detail;
-	for (size_t i = 0; i < message->control->delivery_count; i++) {
-		if (message->control->deliveries[i].outcome == QUEUE_PENDING)
-			continue;
-		message->news[i] |= RECORDER_OUTCOME;
-		outcome_log(message->control->envelope, &message->control->deliveries[i]);
-	}
+	for (size_t i = 0; i < message->control->delivery_count; i++)
+		if (message->news[i] & RECORDER_OUTCOME)
+			outcome_log(message->control->envelope, &message->control->deliveries[i]);
 	if (trigger != NULL && trigger_is_probe(trigger, message))
 		triggers_release(manager->triggers, trigger);
 	return MESSAGE_DECIDING;
@@ -238,8 +235,8 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
 };
 
 /* Of DECIDING, which is over as soon as it begins. */
-static const unsigned decisions = TO(DELIVERING) | TO(OWING) | TO(RECORDING) | TO(REPORTING) |
-				  TO(ENDING) | TO(REMOVING) | TO(ASLEEP);
+static const unsigned decisions = TO(MAPPING) | TO(DELIVERING) | TO(OWING) | TO(RECORDING) |
+				  TO(REPORTING) | TO(ENDING) | TO(REMOVING) | TO(ASLEEP);
 
 /* --- events --- */
 
@@ -316,6 +313,12 @@ void life_todo_removed(struct manager *manager, struct message *message)
 
 /* --- waking --- */
 
+/* Not mapped yet: an order to give up is carried out all the same. */
+static bool is_given_up(struct message_facts facts)
+{
+	return facts.order == MESSAGE_ORDER_BOUNCE || facts.order == MESSAGE_ORDER_REMOVE;
+}
+
 static enum message_event event_of(const struct message *message, int error)
 {
 	if (error == -ENOENT)
@@ -323,8 +326,7 @@ static enum message_event event_of(const struct message *message, int error)
 	if (error < 0)
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
-		return message->facts.order != MESSAGE_ORDER_NONE ? MESSAGE_MAPPED
-								  : MESSAGE_NOT_MAPPED;
+		return is_given_up(message->facts) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
 	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
 }
 
@@ -335,6 +337,10 @@ static void begin(struct manager *manager, struct message *message, struct str t
 
 	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
 		message_map_nowhere(manager, message);
+	if (event == MESSAGE_NOT_MAPPED && message->facts.order == MESSAGE_ORDER_REQUEUE) {
+		message->is_requeued = true; /* its addresses are looked up now */
+		message->facts.order = MESSAGE_ORDER_NONE;
+	}
 	life_event(manager, message, event);
 }
 

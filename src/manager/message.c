@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/internal.h"
+#include "manager/link/remap.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -95,6 +96,45 @@ static void log_found(const struct mail_envelope *envelope)
 		  log_number("size", (int64_t)envelope->size));
 }
 
+static void take_deliveries(struct manager *manager, struct message *message,
+			    struct queue_delivery *deliveries, size_t count)
+{
+	free(message->news);
+	message->control->deliveries = deliveries;
+	message->control->delivery_count = count;
+	message->control->is_mapped = true;
+	message->news = memory_alloc_zero(count + 1, sizeof *message->news);
+	message_weigh(manager, message, share_of_message(count), false);
+}
+
+static void take_remapping(struct manager *manager, struct message *message,
+			   const struct queue_delivery *fresh, size_t count)
+{
+	struct remap remap = remap_merge(message->control, fresh, count, os_clock_wall_us());
+
+	message->is_requeued = true;
+	message->former = message->control->deliveries;
+	message->former_count = message->control->delivery_count;
+	take_deliveries(manager, message, remap.deliveries, remap.count);
+	for (size_t i = 0; i < remap.count; i++)
+		if (remap.is_new[i] && remap.deliveries[i].outcome != QUEUE_PENDING)
+			message->news[i] |= RECORDER_OUTCOME;
+	message->news[0] |= RECORDER_MAP;
+}
+
+void message_take_mapping(struct manager *manager, struct message *message,
+			  struct queue_delivery *deliveries, size_t count)
+{
+	if (message->control->is_mapped) {
+		take_remapping(manager, message, deliveries, count);
+		return;
+	}
+	take_deliveries(manager, message, deliveries, count);
+	for (size_t i = 0; i < count; i++)
+		if (deliveries[i].outcome != QUEUE_PENDING)
+			message->news[i] |= RECORDER_OUTCOME;
+}
+
 int message_read(struct manager *manager, struct message *message, struct str text)
 {
 	int error = load(manager, message, text);
@@ -108,22 +148,12 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->control->envelope->trigger.length > 0) /* whoever queued it has set it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message->control->is_mapped)
-		message_take_deliveries(manager, message, message->control->deliveries,
-					message->control->delivery_count);
+		take_deliveries(manager, message, message->control->deliveries,
+				message->control->delivery_count);
 	else
 		message_weigh(manager, message,
 			      share_of_message(message->control->envelope->recipient_count), true);
 	return 0;
-}
-
-void message_take_deliveries(struct manager *manager, struct message *message,
-			     struct queue_delivery *deliveries, size_t count)
-{
-	message->control->deliveries = deliveries;
-	message->control->delivery_count = count;
-	message->control->is_mapped = true;
-	message->news = memory_alloc_zero(count + 1, sizeof *message->news);
-	message_weigh(manager, message, share_of_message(count), false);
 }
 
 void message_map_nowhere(struct manager *manager, struct message *message)
@@ -137,7 +167,7 @@ void message_map_nowhere(struct manager *manager, struct message *message)
 							.recipient = envelope->recipients[i].number,
 							.route = QUEUE_ROUTE_NONE,
 							.address = envelope->recipients[i].address};
-	message_take_deliveries(manager, message, deliveries, envelope->recipient_count);
+	take_deliveries(manager, message, deliveries, envelope->recipient_count);
 }
 
 bool message_has_news(const struct message *message)
@@ -146,6 +176,11 @@ bool message_has_news(const struct message *message)
 		if (message->news[i] != 0)
 			return true;
 	return false;
+}
+
+bool message_has_new_map(const struct message *message)
+{
+	return message->news[0] & RECORDER_MAP;
 }
 
 void message_keep_content(struct manager *manager, struct message *message, struct str content)
@@ -163,7 +198,9 @@ struct recorder_work message_work(const struct message *message)
 	return (struct recorder_work){.id = message->id,
 				      .facts = message->facts,
 				      .control = message->control,
-				      .news = message->news};
+				      .news = message->news,
+				      .former = message->former,
+				      .former_count = message->former_count};
 }
 
 struct report_subject message_subject(const struct message *message)

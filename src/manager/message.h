@@ -13,8 +13,8 @@
  *               VANISHED        -                           GONE
  *   MAPPING     MAPPED          take over the deliveries    DECIDING
  *               NOT_MAPPED      wait for the directory      ASLEEP
- *   DECIDING    (at once)       give up, deliver, record,   DELIVERING OWING RECORDING
- *                               report, end or wait         REPORTING ENDING REMOVING ASLEEP
+ *   DECIDING    (at once)       give up, map anew, deliver, MAPPING DELIVERING OWING RECORDING
+ *                               record, report, end or wait REPORTING ENDING REMOVING ASLEEP
  *   DELIVERING  JOB_ENDED       -                           DELIVERING DECIDING
  *               RECORD_DUE      write its news              RECORDING DELIVERING
  *   OWING       RECORD_DUE      write its news              RECORDING OWING ASLEEP
@@ -89,6 +89,10 @@ struct message {
 	size_t units;                  /* of memory (wait/share.h), but for CONTENT's */
 	bool is_mapping;               /* these count as such */
 	struct recording recording;
+	bool is_requeued; /* mapped by an operator's order: whatever blocks a host, it tries */
+	/* those that a new map takes the place of, in the arena of control */
+	const struct queue_delivery *former;
+	size_t former_count;
 	struct report *report; /* while REPORTING */
 	UT_hash_handle hh;     /* by number */
 };
@@ -109,10 +113,13 @@ bool message_is_damage(int error);
 /* Makes a delivery to nowhere of each recipient: it is given up, and who would have it does not
  * matter. So an order is carried out at once, whether or not the directory answers. */
 void message_map_nowhere(struct manager *manager, struct message *message);
-/* Takes over DELIVERIES, which are in its envelope's arena. */
-void message_take_deliveries(struct manager *manager, struct message *message,
-			     struct queue_delivery *deliveries, size_t count);
+/* Takes over DELIVERIES, which are in its envelope's arena and what resolve answered: of one that
+ * was mapped before they are those of remap_envelope(). What is decided is news. */
+void message_take_mapping(struct manager *manager, struct message *message,
+			  struct queue_delivery *deliveries, size_t count);
 bool message_has_news(const struct message *message);
+/* Whether that is a new map, which takes the place of the one on the disk. */
+bool message_has_new_map(const struct message *message);
 /* Keeps CONTENT, all of its data, if there is room for it. */
 void message_keep_content(struct manager *manager, struct message *message, struct str content);
 

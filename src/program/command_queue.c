@@ -44,6 +44,11 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue retry", "[ID ...]", "Tries all deliveries now, whatever they wait for.", ORDER_HELP,
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
+	{"queue requeue", "[ID ...]",
+	 "Looks up anew where mail that is not delivered yet goes, and tries it.",
+	 "Every address in the directory, with its aliases and lists, and its route. Who has the\n"
+	 "message already does not get it again. A hold stays.\n" ORDER_HELP,
+	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue bounce", "[ID ...]", "Gives up what is not done, and reports it to the sender.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue remove", "[ID ...]", "Gives up what is not done, and tells nobody.", ORDER_HELP,

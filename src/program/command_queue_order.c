@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * stagepost queue hold, release, retry, bounce, remove - one command a message to
+ * stagepost queue hold, release, retry, requeue, bounce, remove - one command a message to
  * the manager that runs. Without one, holds are changed on disk.
  */
 #include "os/clock.h"

@@ -27,6 +27,7 @@
  *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored
  *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.mx.example.org 4.4.1 no
  *   delayed: 3 2026-11-20T12:33:12Z
+ *   requeue: 3
  *   quiet: 5
  *   done: 5 2026-11-20T13:10:12Z 2.0.0 mx.example.org said: 250 ok
  *   said: 1 trigger=host.mx.example.org 4.4.1 mx.example.org: connection refused
@@ -39,7 +40,8 @@
  * The last done, wait or fail record of a delivery is its state. A block of map records counts once
  * its mapped record stands and the block is as long as that says; a later block is ignored. The
  * status "-" stands for none. "delayed": the sender was told that it waits. "quiet": whoever wanted
- * to hear of its success does so from somebody else.
+ * to hear of its success does so from somebody else. "requeue": the recipient of a delivery that is
+ * not decided is to be mapped anew; the map that comes of it is written with the whole file.
  *
  * "said: NUMBER [trigger=NAME] STATUS TEXT": what several outcomes have in common, once.
  * An outcome that ends with "said=NUMBER" means the last such record before it; where
@@ -50,11 +52,11 @@
  * How long it gets. The file of a message is written anew when it has become twice as
  * long as what it says needs (queue_control_outgrown()), with the present state alone. The
  * longest such text is 170 MiB: an envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000
- * deliveries (DELIVERIES_MAX of the manager) whose map records have 533 bytes (service 32,
- * server 136, address 320), wait records 783 (trigger 200, status 11, text 479) and delayed records
- * 41; 100,000 recipients that are refused, which have 80 bytes each besides their addresses, which
- * are those of the envelope. An attempt of all appends at most the wait records, 75 MiB. So no file
- * that is written grows beyond QUEUE_CONTROL_MAX.
+ * deliveries (MAPPING_DELIVERIES_MAX) whose map records have 533 bytes (service 32,
+ * server 136, address 320), wait records 783 (trigger 200, status 11, text 479), delayed records
+ * 41 and requeue records 20; 100,000 recipients that are refused, which have 80 bytes each besides
+ * their addresses, which are those of the envelope. An attempt of all appends at most the wait
+ * records, 75 MiB. So no file that is written grows beyond QUEUE_CONTROL_MAX.
  *
  * A power failure may leave holes in what was being appended: after "end:", a
  * record that cannot be read was never written.
@@ -92,6 +94,7 @@ struct queue_delivery {
 	struct str status;  /* of the last record; may be empty */
 	struct str text;
 	bool is_quiet;      /* QUEUE_DONE: its success is not reported from here */
+	bool is_requeued;   /* not decided: its recipient is to be mapped anew */
 	int64_t delayed_us; /* when its delay was reported; 0: it was not */
 };
 
@@ -105,7 +108,8 @@ struct queue_control {
 	uint32_t said;      /* the highest number of a said record; 0: none */
 	uint64_t size;      /* of its file, at least; kept up by queue_update_account() */
 	uint64_t needed;    /* of its file if it were written anew, when that was found out last */
-	bool must_be_whole; /* writing it anew failed: only to do so again makes its name sure */
+	bool must_be_whole; /* its map has changed; or writing it anew failed: only to do so again
+			     * makes its name sure */
 };
 
 /* Letters, digits, and not in front '-' and '_': 1 to QUEUE_SERVICE_MAX bytes. */
@@ -134,6 +138,10 @@ MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_con
 /* Appends the delayed record of a delivery whose delayed_us is set. */
 MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 					   const struct queue_delivery *delivery);
+
+/* Appends the requeue record of a delivery. */
+MUST_CHECK int queue_control_write_requeued(struct buffer *out,
+					    const struct queue_delivery *delivery);
 
 /* Whether the control file of a mapped message at S5, which is to grow by MORE bytes, has to
  * be written anew: because it would be longer than QUEUE_CONTROL_KEPT and twice what it

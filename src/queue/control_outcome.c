@@ -193,7 +193,26 @@ int queue_control_write_delayed(struct buffer *out, const struct queue_delivery 
 	return 0;
 }
 
+int queue_control_write_requeued(struct buffer *out, const struct queue_delivery *delivery)
+{
+	if (delivery->number == 0)
+		return -EINVAL;
+	buffer_append_string(out, "requeue: ");
+	buffer_append_number(out, delivery->number);
+	buffer_append_byte(out, '\n');
+	return 0;
+}
+
 /* --- the whole file --- */
+
+/* What is known of DELIVERY besides its outcome. */
+static int write_marks(struct buffer *out, const struct queue_delivery *delivery)
+{
+	int error = delivery->delayed_us > 0 ? queue_control_write_delayed(out, delivery) : 0;
+
+	return error == 0 && delivery->is_requeued ? queue_control_write_requeued(out, delivery)
+						   : error;
+}
 
 static int write_whole(struct buffer *out, struct queue_control *control)
 {
@@ -205,8 +224,7 @@ static int write_whole(struct buffer *out, struct queue_control *control)
 	if (error == 0)
 		error = write_outcomes(out, control, NULL, control->delivery_count, true);
 	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
-		if (control->deliveries[i].delayed_us > 0)
-			error = queue_control_write_delayed(out, &control->deliveries[i]);
+		error = write_marks(out, &control->deliveries[i]);
 	return error;
 }
 

@@ -253,16 +253,29 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 	*delivery = changed;
 }
 
-static void read_quiet(const struct control_reader *reader, struct str value)
+/* A record that is the number of a delivery and no more; NULL: it is none. */
+static struct queue_delivery *read_mark(const struct control_reader *reader, struct str value)
 {
-	struct queue_delivery *delivery;
 	uint32_t number;
 
-	if (!record_number(&value, &number) || value.length > 0)
-		return;
-	delivery = find_delivery(reader, number);
+	return record_number(&value, &number) && value.length == 0 ? find_delivery(reader, number)
+								   : NULL;
+}
+
+static void read_quiet(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery = read_mark(reader, value);
+
 	if (delivery != NULL)
 		delivery->is_quiet = true;
+}
+
+static void read_requeue(const struct control_reader *reader, struct str value)
+{
+	struct queue_delivery *delivery = read_mark(reader, value);
+
+	if (delivery != NULL)
+		delivery->is_requeued = true;
 }
 
 static void read_delayed(const struct control_reader *reader, struct str value)
@@ -301,6 +314,8 @@ void control_read_progress(struct control_reader *reader, struct str line)
 		read_said(reader, value);
 	else if (str_equal(name, STR("quiet")))
 		read_quiet(reader, value);
+	else if (str_equal(name, STR("requeue")))
+		read_requeue(reader, value);
 	else if (str_equal(name, STR("delayed")))
 		read_delayed(reader, value);
 }

@@ -102,6 +102,16 @@ static int check_bounce(const struct trial *trial, const struct queue_control *c
 	return 0;
 }
 
+static bool is_where_promised(const struct queue_delivery *delivery, const struct promise *promise)
+{
+	bool is_remote = delivery->route == QUEUE_ROUTE_REMOTE;
+
+	if (promise->may_have_moved && is_remote && !delivery->is_requeued)
+		return true;
+	return !promise->has_moved && (promise->may_be_requeued || !delivery->is_requeued) &&
+	       (!promise->is_requeued || delivery->is_requeued);
+}
+
 static int check_outcomes(const struct trial *trial, const struct queue_control *control,
 			  const struct entry *entry)
 {
@@ -112,6 +122,8 @@ static int check_outcomes(const struct trial *trial, const struct queue_control 
 		if (delivery->number > LEDGER_DELIVERIES_MAX)
 			return blame(trial, entry->number, "has a delivery of another");
 		promise = &entry->deliveries[delivery->number];
+		if (!is_where_promised(delivery, promise))
+			return blame(trial, entry->number, "is mapped otherwise than it was");
 		if (delivery->outcome != promise->tried && delivery->outcome != promise->marked &&
 		    !(delivery->outcome == QUEUE_WAIT && promise->may_wait))
 			return blame(trial, entry->number, "lost an outcome or invented one");

@@ -17,6 +17,10 @@ struct promise {                   /* of one delivery */
 	enum queue_outcome marked; /* must be on the disk, or what was tried later */
 	bool may_wait;             /* was noted so without a sync, before what was tried last */
 	bool is_reported;          /* its failure was: in bounce/, or by a bounce */
+	bool may_be_requeued;      /* the order to map it anew may be on the disk */
+	bool is_requeued;          /* it must be, until: */
+	bool may_have_moved;       /* it may be mapped anew, to a remote host */
+	bool has_moved;            /* it must be */
 };
 
 struct entry {           /* of one message */

@@ -504,6 +504,67 @@ static void writing_anew(void)
 	stop();
 }
 
+/* An operator wants the first recipient, who is local, to be mapped anew. */
+static bool requeue(struct entry *entry)
+{
+	struct queue_update change = {
+		.number = entry->number, .born_us = entry->born_us, .control = STR("requeue: 1\n")};
+
+	entry->deliveries[1].may_be_requeued = true;
+	entry->deliveries[1].is_requeued = update(&change);
+	look();
+	return entry->deliveries[1].is_requeued;
+}
+
+/* He is at a remote host now. */
+static void map_anew(struct entry *entry)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct queue_update change = {.number = entry->number,
+				      .born_us = entry->born_us,
+				      .is_whole = true,
+				      .link_remote = true};
+	struct queue_control *control;
+
+	if (queue_update_load(store, NULL, entry->number, &control, NULL) < 0)
+		return;
+	control->deliveries[0].route = QUEUE_ROUTE_REMOTE;
+	control->deliveries[0].is_requeued = false;
+	control->must_be_whole = true;
+	if (!queue_control_outgrown(control, 0, &text))
+		panic("a control file cannot be written anew");
+	queue_control_free(control);
+	change.control = buffer_view(&text);
+	entry->deliveries[1].may_have_moved = true;
+	entry->deliveries[1].has_moved = update(&change);
+	look();
+	if (entry->deliveries[1].has_moved)
+		(void)!queue_update_leave(store, entry->number, "mailbox");
+}
+
+static void mapping_anew(void)
+{
+	struct entry *entry;
+
+	start(false);
+	entry = enqueue_one(120, 3);
+	if (preprocess(entry, 3)) {
+		mark(entry, 2, QUEUE_DONE);
+		if (requeue(entry))
+			map_anew(entry);
+		if (entry->deliveries[1].has_moved) {
+			mark(entry, 1, QUEUE_DONE);
+			mark(entry, 3, QUEUE_DONE);
+			finish(entry);
+		}
+	}
+	settle();
+	entry = enqueue_one(60, 2); /* its number, and the numbers of its files, again */
+	if (preprocess(entry, 2) && requeue(entry))
+		map_anew(entry);
+	stop();
+}
+
 static void short_lives(void)
 {
 	struct entry *entry = NULL;
@@ -614,6 +675,7 @@ const struct scenario scenarios[] = {
 	{"reuse", reuse, 4, false},
 	{"whole life", whole_life, 4, false},
 	{"writing anew", writing_anew, 4, false},
+	{"mapping anew", mapping_anew, 4, false},
 	{"short lives", short_lives, 4, false},
 	{"cleaning", cleaning, 4, false},
 	{"reuse, no spares", reuse, 0, false},

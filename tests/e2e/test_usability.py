@@ -13,7 +13,7 @@ from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """serve reload stop check config manual enqueue mailq trace sendmail completion
-version queue queue/list queue/show queue/hold queue/release queue/retry queue/bounce
+version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/del directory/list directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
@@ -74,7 +74,8 @@ def test_help_and_wrong_options(node, run, command):
 @pytest.mark.parametrize("command, arguments", [
     ("serve", []), ("reload", []), ("stop", []), ("check", []), ("config", []), ("mailq", []),
     ("queue list", []), ("queue show", ["1"]), ("queue hold", ["1"]), ("queue release", ["1"]),
-    ("queue retry", ["1"]), ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
+    ("queue retry", ["1"]), ("queue requeue", ["1"]),
+    ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
     ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
     ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory del", ["a@b"]), ("directory list", []),
@@ -112,7 +113,7 @@ def test_an_empty_queue(node, run):
     assert run(mx, "queue", "list").stdout == b"Mail queue is empty\n"
     assert run(mx, "queue", "list", "--json").stdout == b""
     assert run(mx, "trigger", "list", "--json").stdout == b""
-    for verb in ("hold", "release", "retry", "bounce", "remove"):
+    for verb in ("hold", "release", "retry", "requeue", "bounce", "remove"):
         ended = run(mx, "queue", verb, "--all", "--yes")
         assert (ended.returncode, ended.stdout) == (0, f"{verb}: 0 done, 0 refused\n".encode())
         ended = run(mx, "queue", verb, "1", "x", "1-1", "--yes")
@@ -120,7 +121,7 @@ def test_an_empty_queue(node, run):
         assert f"{verb}: 0 done, 3 refused\n".encode() in ended.stdout
 
 
-@pytest.mark.parametrize("verb", ["retry", "bounce", "remove"])
+@pytest.mark.parametrize("verb", ["retry", "requeue", "bounce", "remove"])
 def test_without_a_daemon(node, run, ground, verb):
     mx = node(start=False)
     fill(ground, mx)

@@ -249,7 +249,7 @@ static void release_waiters(struct str name)
 
 static void give_order(void)
 {
-	static const char *const words[] = {"retry",  "hold",   "release", "bounce",
+	static const char *const words[] = {"retry",  "hold",   "release", "bounce", "requeue",
 					    "remove", "queued", "trigger", "wait"};
 	const char *word = words[model_random(COUNT_OF(words))];
 	struct model_message *m = any_message();

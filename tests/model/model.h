@@ -161,6 +161,8 @@ void model_lose(const char *service);
  * because the directory is away, or for another reason. An address gone@... is not known. */
 enum model_answer { MODEL_KNOWN, MODEL_DOUBLED, MODEL_AWAY, MODEL_LATER };
 void model_resolve(enum model_answer how);
+/* The same, but each recipient leads to all of TARGETS (NULL ends them). */
+void model_resolve_to(const char *const *targets);
 /* How often resolve was asked to say when the directory is back; it says so. */
 unsigned model_asked_back(void);
 void model_directory_is_back(void);

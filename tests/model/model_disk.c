@@ -101,6 +101,8 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 		model_note_read(m);
 	if (model_disk.is_closed || model_once_in(300)) {
 		model_disk.unread++;
+		if (m != NULL)
+			m->is_due = false; /* what cannot be read is not tried */
 		return -EMFILE;
 	}
 	if (m == NULL || (stage != NULL ? !m->is_queued || m->stage != *stage : !m->is_at_s5))

@@ -490,7 +490,8 @@ static void answer(struct pretended *helper, bool peace)
 
 	ipc_job_add_resolved(&body, &head);
 	for (uint32_t i = 0; i < question.count; i++)
-		add_target(&body, question.recipients[i], question.addresses[i],
+		add_target(&body, question.recipients[i],
+			   peace || !model_once_in(20) ? question.addresses[i] : "m@fast9.example",
 			   is_away ? "4.4.3" : NULL);
 	if (!peace && model_once_in(500))
 		buffer_append_string(&body, "garbage");
@@ -572,6 +573,30 @@ void model_resolve(enum model_answer how)
 			add_target(&body, question.recipients[i / copies],
 				   question.addresses[i / copies] + i % copies,
 				   status_of(how, question.addresses[i / copies]));
+		say(resolve, IPC_JOB_RESOLVED, 0, buffer_view(&body));
+		buffer_clear(&body);
+	}
+}
+
+void model_resolve_to(const char *const *targets)
+{
+	struct pretended *resolve = named("resolve");
+	uint32_t copies = 0;
+
+	while (targets[copies] != NULL)
+		copies++;
+	if (resolve->question_count == 0)
+		model_fail("resolve was not asked");
+	while (resolve->question_count > 0) {
+		struct pretended_question question = take_question(resolve);
+		struct ipc_job_resolved head = {question.number, question.question, 0, 1,
+						question.count * copies};
+		struct buffer body = {0};
+
+		ipc_job_add_resolved(&body, &head);
+		for (uint32_t i = 0; i < question.count * copies; i++)
+			add_target(&body, question.recipients[i / copies], targets[i % copies],
+				   status_of(MODEL_KNOWN, targets[i % copies]));
 		say(resolve, IPC_JOB_RESOLVED, 0, buffer_view(&body));
 		buffer_clear(&body);
 	}

@@ -6,6 +6,7 @@
 #include "model.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- new messages --- */
 
@@ -215,6 +216,14 @@ static bool has_hold(const struct model_message *m)
 	return model_has_trigger(name);
 }
 
+/* Its recipient is to be mapped first. */
+static bool is_requeued(const struct model_message *m)
+{
+	static const char mark[] = "\nrequeue: 1\n";
+
+	return memmem(buffer_data(&m->control), m->control.length, mark, strlen(mark)) != NULL;
+}
+
 void model_check_asleep(const struct model_message *m, const struct sleeper *sleeper,
 			bool is_triggered)
 {
@@ -231,7 +240,8 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 	     sleeper->due_us > m->id.born_us + MODEL_LIFETIME_US + late_us))
 		model_fail("message %" PRIu64 " waits for a trigger longer than it may",
 			   m->id.number);
-	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0)
+	if (m->is_due && sleeper->waiters == NULL && m->recipients == 1 && m->decided[1] == 0 &&
+	    !is_requeued(m))
 		model_fail("message %" PRIu64 " was released and is not tried", m->id.number);
 	if (sleeper->due_us == INT64_MAX || m->delays > 0 || !wants_delay(m))
 		return;

@@ -252,26 +252,32 @@ static void notices_are_remembered(void **state)
 	struct queue_delivery delayed = {.number = 1, .delayed_us = 5 * SECOND_US};
 	struct queue_delivery quiet = {
 		.number = 3, .outcome = QUEUE_DONE, .status = STR("2.0.0"), .is_quiet = true};
+	struct queue_delivery requeued = {.number = 1};
 	struct queue_control *control;
 	struct buffer text = {0};
 
 	(void)state;
 	buffer_append_string(&text, ENVELOPE MAP);
 	assert_int_equal(queue_control_write_delayed(&text, &delayed), 0);
+	assert_int_equal(queue_control_write_requeued(&text, &requeued), 0);
 	assert_int_equal(queue_control_write_outcome(&text, &quiet), 0);
 	buffer_append_string(&text, "delayed: 3 yesterday\ndelayed: 99 2026-11-20T08:33:11Z\n"
-				    "quiet: 1 x\nquiet: 99\nquiet: \n");
+				    "quiet: 1 x\nquiet: 99\nquiet: \n"
+				    "requeue: 3 x\nrequeue: 99\nrequeue: \n");
 	assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL), 0);
 	for (size_t i = 0; i < control->delivery_count; i++) {
 		const struct queue_delivery *d = &control->deliveries[i];
 
 		assert_int_equal(d->delayed_us, d->number == 1 ? delayed.delayed_us : 0);
 		assert_int_equal(d->is_quiet, d->number == 3);
+		assert_int_equal(d->is_requeued, d->number == 1);
 		assert_int_equal(d->outcome, d->number == 3 ? QUEUE_DONE : QUEUE_PENDING);
 	}
 	queue_control_free(control);
 	delayed.delayed_us = 0;
 	assert_int_equal(queue_control_write_delayed(&text, &delayed), -EINVAL);
+	requeued.number = 0;
+	assert_int_equal(queue_control_write_requeued(&text, &requeued), -EINVAL);
 	buffer_clear(&text);
 }
 
@@ -281,7 +287,8 @@ static void damage_is_survived(void **state)
 	static const char text[] = ENVELOPE MAP "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n"
 						"wait: 3 2026-11-20T08:33:14Z "
 						"until=2026-11-20T08:40:01Z trigger=x 4.4.1 no\n"
-						"delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\n";
+						"delayed: 3 2026-11-20T12:33:11Z\nquiet: 1\n"
+						"requeue: 3\n";
 	unsigned seed = 1;
 
 	(void)state;

@@ -88,6 +88,7 @@ static void expect_same(const struct queue_control *a, const struct queue_contro
 		assert_int_equal(one->until_us, other->until_us);
 		assert_int_equal(one->delayed_us, other->delayed_us);
 		assert_int_equal(one->is_quiet, other->is_quiet);
+		assert_int_equal(one->is_requeued, other->is_requeued);
 		assert_true(str_equal(one->trigger, other->trigger));
 		assert_true(str_equal(one->status, other->status));
 		assert_true(str_equal(one->text, other->text));
@@ -178,6 +179,8 @@ static void what_is_written_anew_says_the_same(void **state)
 	control->deliveries[1].until_us = control->deliveries[2].until_us = 0;
 	control->deliveries[1].status = control->deliveries[2].status = STR("");
 	assert_int_equal(queue_control_write_outcomes(&text, control, some, 4), 0);
+	control->deliveries[5].is_requeued = true;
+	assert_int_equal(queue_control_write_requeued(&text, &control->deliveries[5]), 0);
 	control->deliveries[3].delayed_us = 77 * SECOND_US;
 	assert_int_equal(queue_control_write_delayed(&text, &control->deliveries[3]), 0);
 	again = parse(&text);

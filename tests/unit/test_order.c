@@ -25,6 +25,7 @@ static void an_order_is_a_line(void **state)
 		{"release 457", ORDER_RELEASE, 457, 0, "", "asked for"},
 		{"bounce 457-1f", ORDER_BOUNCE, 457, 31, "", "asked for"},
 		{"remove 457", ORDER_REMOVE, 457, 0, "", "asked for"},
+		{"requeue 457", ORDER_REQUEUE, 457, 0, "", "asked for"},
 		{"why 457-1f", ORDER_WHY, 457, 31, "", "asked for"},
 	};
 

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one message, besides one for each recipient: what a control file holds, and memory. */
-enum { DELIVERIES_MAX = 100000 };
-
 static struct queue_delivery *add_delivery(struct mapping *mapping)
 {
 	if (mapping->count == mapping->capacity) {
@@ -42,7 +39,7 @@ static bool is_acceptable(const struct mapping *mapping, const struct ipc_job_ta
 						.address = target->address};
 
 	return target->route <= QUEUE_ROUTE_NONE &&
-	       mapping->count < DELIVERIES_MAX + mapping->envelope->recipient_count &&
+	       mapping->count < MAPPING_DELIVERIES_MAX + mapping->envelope->recipient_count &&
 	       (target->route == QUEUE_ROUTE_NONE) == (target->status.length > 0) &&
 	       (target->route == QUEUE_ROUTE_LOCAL) == (target->service.length > 0) &&
 	       queue_delivery_is_writable(&delivery) &&
@@ -81,7 +78,7 @@ bool mapping_add(struct mapping *mapping, const struct ipc_job_target *target, b
 
 	if (!is_acceptable(mapping, target))
 		return false;
-	if (mapping->is_overfull || mapping->count == DELIVERIES_MAX) {
+	if (mapping->is_overfull || mapping->count == MAPPING_DELIVERIES_MAX) {
 		refuse_recipient(mapping, target->recipient, now_us);
 		return true;
 	}

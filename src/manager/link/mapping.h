@@ -9,6 +9,9 @@
 #include "ipc/job.h"
 #include "queue/control.h"
 
+/* Of one message, besides one for each recipient: what a control file holds, and memory. */
+enum { MAPPING_DELIVERIES_MAX = 100000 };
+
 /* Storage of the caller, zeroed at first but for ENVELOPE, whose arena owns all of it. */
 struct mapping {
 	struct mail_envelope *envelope;

@@ -22,7 +22,8 @@ static const struct {
 } words[] = {
 	{"queued", ORDER_QUEUED}, {"trigger", ORDER_TRIGGER}, {"wait", ORDER_WAIT},
 	{"retry", ORDER_RETRY},   {"hold", ORDER_HOLD},       {"release", ORDER_RELEASE},
-	{"bounce", ORDER_BOUNCE}, {"remove", ORDER_REMOVE},   {"why", ORDER_WHY},
+	{"bounce", ORDER_BOUNCE}, {"remove", ORDER_REMOVE},   {"requeue", ORDER_REQUEUE},
+	{"why", ORDER_WHY},
 };
 
 static const char *parse_argument(struct str argument, struct order *order)

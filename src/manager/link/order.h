@@ -12,6 +12,7 @@
  *   release ID        end a hold
  *   bounce ID         give up what is not done: report it to the sender
  *   remove ID         give up what is not done, and say nothing
+ *   requeue ID        look up anew the addresses of what is not done, and try it
  *   why ID            the trigger that all of it waits for: "ok NAME", "ok" where there is none
  *
  * ID is a message's number, or number and birth time.
@@ -35,6 +36,7 @@ enum order_kind {
 	ORDER_RELEASE,
 	ORDER_BOUNCE,
 	ORDER_REMOVE,
+	ORDER_REQUEUE,
 	ORDER_WHY,
 };
 

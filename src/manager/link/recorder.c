@@ -3,10 +3,12 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
+#include "manager/link/places.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "os/clock.h"
 #include "queue/group.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,8 @@ struct record {
 	struct buffer control;
 	struct buffer whole; /* when the control file is written anew */
 	struct buffer bounce;
+	const struct queue_delivery *former; /* of recorder_work */
+	size_t former_count;
 	const char **services; /* owned, as its names are */
 	unsigned char *news;   /* that is in it, for each delivery */
 };
@@ -118,30 +122,41 @@ static int add_news(struct record *record, const unsigned char *news)
 	record->news = memory_alloc(control->delivery_count + 1);
 	memcpy(record->news, news, control->delivery_count);
 	error = add_outcomes(record);
-	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++) {
 		if (news[i] & RECORDER_DELAY)
 			error = queue_control_write_delayed(&record->control,
 							    &control->deliveries[i]);
+		if (error == 0 && news[i] & RECORDER_REQUEUE)
+			error = queue_control_write_requeued(&record->control,
+							     &control->deliveries[i]);
+	}
 	return error;
 }
 
-/* What has outgrown its needs is written anew. */
-static void set_text(struct recorder *recorder, struct record *record)
+static bool has_new_map(const struct record *record)
+{
+	return record->news[0] & RECORDER_MAP;
+}
+
+/* What has outgrown its needs is written anew, and so is a map. */
+static int set_text(struct recorder *recorder, struct record *record)
 {
 	struct queue_update *update = &record->update;
 
+	record->subject->must_be_whole |= has_new_map(record);
 	update->is_whole =
 		!update->is_queued &&
 		queue_control_outgrown(record->subject, record->control.length, &record->whole);
 	if (update->is_whole)
 		add_links(recorder, record);
 	update->control = buffer_view(update->is_whole ? &record->whole : &record->control);
+	return has_new_map(record) && !update->is_whole ? -EINVAL : 0;
 }
 
 bool recorder_only_waits(const struct recorder_work *work)
 {
 	for (size_t i = 0; i < work->control->delivery_count; i++)
-		if (work->news[i] & RECORDER_DELAY ||
+		if (work->news[i] & ~RECORDER_OUTCOME ||
 		    (work->news[i] != 0 && work->control->deliveries[i].outcome != QUEUE_WAIT))
 			return false;
 	return true;
@@ -166,7 +181,8 @@ static int fill(struct recorder *recorder, struct record *record, const struct r
 	}
 	if (error == 0)
 		error = add_news(record, work->news);
-	set_text(recorder, record);
+	if (error == 0)
+		error = set_text(recorder, record);
 	record->update.bounce = buffer_view(&record->bounce);
 	record->update.may_be_lost =
 		!is_s4 && !record->update.is_whole && recorder_only_waits(work);
@@ -181,6 +197,8 @@ int recorder_write(struct recorder *recorder, struct message *message,
 
 	record->message = message;
 	record->subject = work->control;
+	record->former = work->former;
+	record->former_count = work->former_count;
 	error = fill(recorder, record, work);
 	if (error < 0) {
 		record_free(record);
@@ -266,54 +284,13 @@ static void group_work(void *context, void **items, size_t count)
 	free(updates);
 }
 
-static bool is_at(const struct queue_delivery *delivery, const struct queue_delivery *other)
+static void leave_places(struct recorder *recorder, const struct record *record)
 {
-	return delivery->route == other->route && (delivery->route != QUEUE_ROUTE_LOCAL ||
-						   str_equal(delivery->service, other->service));
-}
-
-/* Whether DELIVERY was the last at its place that was open: this record decided it, and no other
- * is. */
-static bool has_left(const struct record *record, const struct queue_delivery *delivery)
-{
-	const struct queue_control *control = record->subject;
-
-	if (outcome_is_open(delivery) || delivery->route == QUEUE_ROUTE_NONE)
-		return false;
-	for (size_t i = 0; i < control->delivery_count; i++)
-		if (is_at(&control->deliveries[i], delivery) &&
-		    outcome_is_open(&control->deliveries[i]))
-			return false;
-	return true;
-}
-
-static void leave(struct recorder *recorder, const struct record *record,
-		  const struct queue_delivery *delivery)
-{
-	char *service = copy_name(delivery->service);
-	int error = queue_update_leave(recorder->store, record->update.number,
-				       delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
-
-	free(service);
-	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_id(record->subject->envelope->id),
-			  log_string("operation", "leave"), log_error(error));
-}
-
-/* The places whose deliveries are all done lose their names. */
-static void leave_finished_places(struct recorder *recorder, const struct record *record)
-{
-	const struct queue_delivery *deliveries = record->subject->deliveries;
-
-	for (size_t i = 0; i < record->subject->delivery_count; i++) {
-		bool is_first = record->news[i] != 0;
-
-		for (size_t j = 0; is_first && j < i; j++)
-			is_first = record->news[j] == 0 || !is_at(&deliveries[j], &deliveries[i]) ||
-				   outcome_is_open(&deliveries[j]);
-		if (is_first && has_left(record, &deliveries[i]))
-			leave(recorder, record, &deliveries[i]);
-	}
+	if (has_new_map(record))
+		places_leave_former(recorder->store, record->subject, record->former,
+				    record->former_count);
+	else
+		places_leave_finished(recorder->store, record->subject, record->news);
 }
 
 static void group_done(void *context, void **items, size_t count)
@@ -326,7 +303,7 @@ static void group_done(void *context, void **items, size_t count)
 		recorder->writing--;
 		queue_update_account(record->subject, &record->update);
 		if (record->update.result == 0)
-			leave_finished_places(recorder, record);
+			leave_places(recorder, record);
 		recorder->handler->recorded(recorder->context, record->message,
 					    record->update.result, record->news);
 		record_free(record);

@@ -18,7 +18,9 @@ struct message;
 /* What is not on the disk yet of a delivery. */
 enum recorder_news {
 	RECORDER_OUTCOME = 1 << 0,
-	RECORDER_DELAY = 1 << 1, /* that its delay was reported */
+	RECORDER_DELAY = 1 << 1,   /* that its delay was reported */
+	RECORDER_REQUEUE = 1 << 2, /* that its recipient is to be mapped anew */
+	RECORDER_MAP = 1 << 3,     /* of the first delivery: all of them are new, mapped anew */
 };
 
 /* A message and its news. In the message; zeroed at first. */
@@ -60,6 +62,9 @@ struct recorder_work {
 	struct message_facts facts;    /* where it is */
 	struct queue_control *control; /* borrowed until it is recorded */
 	unsigned char *news;           /* enum recorder_news, for each delivery */
+	/* With RECORDER_MAP: the deliveries on the disk until then, borrowed so long. */
+	const struct queue_delivery *former;
+	size_t former_count;
 };
 
 /* Writes the news of WORK, as it is now: it is no news any more, and what happens to the same

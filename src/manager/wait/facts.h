@@ -15,7 +15,12 @@ enum message_place {
 };
 
 /* What an operator wants done with what is not delivered yet. */
-enum message_order { MESSAGE_ORDER_NONE, MESSAGE_ORDER_BOUNCE, MESSAGE_ORDER_REMOVE };
+enum message_order {
+	MESSAGE_ORDER_NONE,
+	MESSAGE_ORDER_BOUNCE,
+	MESSAGE_ORDER_REMOVE,
+	MESSAGE_ORDER_REQUEUE, /* its addresses are looked up anew */
+};
 
 struct message_facts {
 	unsigned place : 2;       /* enum message_place */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: ISC
+#include "manager/link/remap.h"
+#include "mail/localpart.h"
+#include "mail/unicode.h"
+#include "manager/link/mapping.h"
+#include "manager/outcome.h"
+#include <stdlib.h>
+
+static bool is_to_be_mapped(const struct queue_delivery *delivery)
+{
+	return delivery->is_requeued && outcome_is_open(delivery);
+}
+
+struct mail_envelope *remap_envelope(const struct queue_control *control)
+{
+	const struct mail_envelope *whole = control->envelope;
+	struct mail_envelope *envelope = NULL;
+
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		uint32_t number = control->deliveries[i].recipient;
+		const struct mail_recipient *recipients;
+
+		if (!is_to_be_mapped(&control->deliveries[i]))
+			continue;
+		if (envelope == NULL) {
+			envelope = arena_alloc(whole->arena, sizeof *envelope);
+			*envelope = *whole;
+			envelope->recipients = arena_alloc(
+				whole->arena, whole->recipient_count * sizeof *whole->recipients);
+			envelope->recipient_count = 0;
+		}
+		recipients = envelope->recipients;
+		if (envelope->recipient_count == 0 ||
+		    recipients[envelope->recipient_count - 1].number != number)
+			envelope->recipients[envelope->recipient_count++] =
+				*mail_envelope_find(whole, number);
+	}
+	return envelope;
+}
+
+/* --- which delivery is which --- */
+
+static bool is_same_address(struct str one, struct str other)
+{
+	const struct mail_parts a = mail_parts_of(one);
+	const struct mail_parts b = mail_parts_of(other);
+	struct mail_domain first;
+	struct mail_domain second;
+
+	if (str_equal(one, other))
+		return true;
+	(void)mail_domain_form(a.domain, &first);
+	(void)mail_domain_form(b.domain, &second);
+	return str_equal(a.local, b.local) &&
+	       str_equal(mail_domain_view(&first), mail_domain_view(&second));
+}
+
+static bool is_same_way(const struct queue_delivery *one, const struct queue_delivery *other)
+{
+	return one->route == other->route && str_equal(one->service, other->service) &&
+	       str_equal(one->server, other->server) &&
+	       is_same_address(one->address, other->address);
+}
+
+/* --- one recipient after the other --- */
+
+struct merge {
+	const struct queue_control *control;
+	struct remap result;
+	uint32_t next; /* the lowest number that was never used */
+	size_t limit;  /* of deliveries in all */
+	int64_t now_us;
+};
+
+/* The deliveries of one recipient. */
+struct share_of {
+	const struct queue_delivery *items;
+	size_t count;
+};
+
+static struct share_of take_recipient(const struct queue_delivery *deliveries, size_t count,
+				      uint32_t recipient)
+{
+	struct share_of share = {deliveries, 0};
+
+	while (share.count < count && deliveries[share.count].recipient == recipient)
+		share.count++;
+	return share;
+}
+
+static void keep(struct merge *merge, const struct queue_delivery *delivery)
+{
+	merge->result.is_new[merge->result.count] = false;
+	merge->result.deliveries[merge->result.count++] = *delivery;
+}
+
+/* The one of OLD that TARGET stands for: a decided one with its address, or an open one that leads
+ * the same way. */
+static const struct queue_delivery *find_same(struct share_of old,
+					      const struct queue_delivery *target)
+{
+	for (size_t i = 0; i < old.count; i++) {
+		const struct queue_delivery *delivery = &old.items[i];
+
+		if (outcome_is_open(delivery)
+			    ? target->outcome == QUEUE_PENDING && is_same_way(delivery, target)
+			    : is_same_address(delivery->address, target->address))
+			return delivery;
+	}
+	return NULL;
+}
+
+static int64_t delay_told_us(struct share_of old)
+{
+	int64_t told_us = 0;
+
+	for (size_t i = 0; i < old.count; i++)
+		if (outcome_is_open(&old.items[i]) && old.items[i].delayed_us > told_us)
+			told_us = old.items[i].delayed_us;
+	return told_us;
+}
+
+/* It is tried at once, and by what its host is today. */
+static void keep_open(struct merge *merge, const struct queue_delivery *old)
+{
+	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
+
+	keep(merge, old);
+	delivery->is_requeued = false;
+	delivery->trigger = STR("");
+	if (delivery->outcome == QUEUE_WAIT)
+		delivery->until_us = merge->now_us;
+}
+
+/* Whether what has been kept since FIRST has it already. */
+static bool has_number(const struct merge *merge, size_t first, uint32_t number)
+{
+	for (size_t i = first; i < merge->result.count; i++)
+		if (merge->result.deliveries[i].number == number)
+			return true;
+	return false;
+}
+
+static void add_new(struct merge *merge, struct share_of old, const struct queue_delivery *target)
+{
+	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
+
+	merge->result.is_new[merge->result.count++] = true;
+	*delivery = *target;
+	delivery->number = 0;
+	delivery->delayed_us = delay_told_us(old);
+}
+
+/* Those since FIRST that are new. */
+static void number_new(struct merge *merge, size_t first)
+{
+	bool is_alone = merge->result.count == first + 1;
+
+	for (size_t i = first; i < merge->result.count; i++)
+		if (merge->result.deliveries[i].number == 0)
+			merge->result.deliveries[i].number =
+				is_alone ? merge->result.deliveries[i].recipient : merge->next++;
+}
+
+static void keep_all(struct merge *merge, struct share_of old)
+{
+	for (size_t i = 0; i < old.count; i++) {
+		struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
+
+		keep(merge, &old.items[i]);
+		delivery->is_requeued = false;
+	}
+}
+
+/* LEFT: how many deliveries have not been looked at, OLD among them. */
+static void merge_recipient(struct merge *merge, struct share_of old, size_t left,
+			    struct share_of fresh)
+{
+	size_t first = merge->result.count;
+
+	if (fresh.count == 0 || first + left + fresh.count > merge->limit) {
+		keep_all(merge, old);
+		return;
+	}
+	for (size_t i = 0; i < old.count; i++)
+		if (!outcome_is_open(&old.items[i]))
+			keep(merge, &old.items[i]);
+	for (size_t i = 0; i < fresh.count; i++) {
+		const struct queue_delivery *same = find_same(old, &fresh.items[i]);
+
+		if (same == NULL)
+			add_new(merge, old, &fresh.items[i]);
+		else if (outcome_is_open(same) && !has_number(merge, first, same->number))
+			keep_open(merge, same);
+	}
+	number_new(merge, first);
+}
+
+static uint32_t first_unused(const struct queue_control *control)
+{
+	const struct mail_envelope *envelope = control->envelope;
+	uint32_t last = envelope->recipients[envelope->recipient_count - 1].number;
+
+	for (size_t i = 0; i < control->delivery_count; i++)
+		if (control->deliveries[i].number > last)
+			last = control->deliveries[i].number;
+	return last + 1;
+}
+
+struct remap remap_merge(const struct queue_control *control, const struct queue_delivery *fresh,
+			 size_t count, int64_t now_us)
+{
+	struct arena *arena = control->envelope->arena;
+	size_t most = control->delivery_count + count;
+	struct merge merge = {
+		.control = control,
+		.result = {arena_alloc(arena, most * sizeof *fresh), arena_alloc(arena, most), 0},
+		.next = first_unused(control),
+		.limit = MAPPING_DELIVERIES_MAX + control->envelope->recipient_count,
+		.now_us = now_us,
+	};
+
+	for (size_t i = 0, k = 0; i < control->delivery_count;) {
+		uint32_t recipient = control->deliveries[i].recipient;
+		size_t left = control->delivery_count - i;
+		const struct share_of old =
+			take_recipient(&control->deliveries[i], left, recipient);
+		const struct share_of new = take_recipient(&fresh[k], count - k, recipient);
+
+		merge_recipient(&merge, old, left, new);
+		i += old.count;
+		k += new.count;
+	}
+	return merge.result;
+}
