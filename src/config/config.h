@@ -303,6 +303,11 @@ const char *config_users_domain(const struct config *config);
 bool config_domain_has(const struct config_domain *domain, struct str local);
 /* Whether the address (IPv4 mapped into ::ffff:0:0/96) may relay. */
 bool config_may_relay(const struct config *config, const struct in6_addr *address);
+/* Whether NETWORK has ADDRESS (IPv4 mapped). */
+bool config_network_has(const struct config_network *network, const struct in6_addr *address);
+/* TEXT as a network, ADDRESS/PREFIX or ADDRESS: NULL, or what is wrong with it. */
+const char *config_network_parse(const struct config *config, struct str text,
+				 struct config_network *network_out);
 /* Whether setting own_addresses has the address. */
 bool config_is_own_address(const struct config *config, const struct in6_addr *address);
 /* Whether a proxy at the address is believed whom it names as its client. */

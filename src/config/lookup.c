@@ -112,22 +112,11 @@ bool config_domain_has(const struct config_domain *domain, struct str local)
 	return false;
 }
 
-static bool is_in(const struct in6_addr *address, const struct config_network *network)
-{
-	unsigned whole = network->prefix / 8;
-	unsigned rest = network->prefix % 8;
-
-	if (memcmp(address, &network->address, whole) != 0)
-		return false;
-	return rest == 0 ||
-	       ((address->s6_addr[whole] ^ network->address.s6_addr[whole]) >> (8 - rest)) == 0;
-}
-
 static bool is_in_any(const struct in6_addr *address, const struct config_network *networks,
 		      size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_in(address, &networks[i]))
+		if (config_network_has(&networks[i], address))
 			return true;
 	return false;
 }
@@ -140,7 +129,7 @@ static bool reaches(const struct config_reach *reach, const struct mail_server *
 	if (reach->port != server->port || server->is_address != (reach->name == NULL))
 		return false;
 	if (server->is_address)
-		return is_in(&server->address, &reach->network);
+		return config_network_has(&reach->network, &server->address);
 	if (reach->is_below) {
 		if (server->host.length < length + 2)
 			return false;

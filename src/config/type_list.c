@@ -163,6 +163,12 @@ static struct config_complaint parse_network(const struct config_setting *settin
 	return config_type_fine;
 }
 
+const char *config_network_parse(const struct config *config, struct str text,
+				 struct config_network *network_out)
+{
+	return parse_network(NULL, config, text, network_out).message;
+}
+
 static void print_network(const struct config_setting *setting, const void *place,
 			  struct buffer *out)
 {

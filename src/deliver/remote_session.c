@@ -4,7 +4,9 @@
 #include "base/timestamp.h"
 #include "deliver/remote_form.h"
 #include "deliver/remote_route.h"
+#include "deliver/remote_tell.h"
 #include "os/clock.h"
+#include "transcript/transcript.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@ struct remote_session {
 	uint64_t position;                     /* in the message, where it has no form */
 	struct remote_form *form;              /* that it is sent in; NULL: as it is */
 	struct mail_verdict failure;
+	struct remote_tell *told;
 
 	void (*ended)(void *context, struct remote_session *session); /* while idle */
 	void *ended_context;
@@ -77,6 +80,17 @@ static void set_deadline(struct remote_session *session, int64_t delay_us)
 	os_timer_start(session->timer, delay_us);
 }
 
+/* The destination is that of the transaction, or of the one before. */
+static void tell_line(void *context, enum smtp_said by, struct str line)
+{
+	struct remote_session *session = context;
+
+	if (session->transaction.done != NULL)
+		remote_tell_destination(session->told,
+					session->transaction.message.recipients[0].address);
+	remote_tell_line(session->told, by, line);
+}
+
 int remote_session_new(const struct remote_session_settings *settings, const char *key,
 		       const struct dns_server *server, struct remote_session **session_out)
 {
@@ -93,8 +107,11 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		.hostname = settings->hostname,
 		.peer = peer,
 		.timeout_us = settings->reply_timeout_us,
+		.watch = {transcript_is_on(), tell_line},
 	};
 	session = memory_alloc_zero(1, sizeof *session);
+	client_settings.watch_context = session;
+	session->told = remote_tell_new(peer, server);
 	session->settings = *settings;
 	session->address = server->address;
 	session->socket = descriptor;
@@ -128,6 +145,7 @@ void remote_session_free(struct remote_session *session)
 	os_watch_free(session->watch);
 	os_socket_close(session->socket);
 	smtp_client_free(session->client);
+	remote_tell_free(session->told);
 	free(session);
 }
 
@@ -323,6 +341,8 @@ static void fail_to_connect(struct remote_session *session, const char *reason)
 
 	memcpy(so_far, session->failure.text, sizeof so_far);
 	mail_verdict_set(&session->failure, "4.4.1", "%s%s", so_far, reason);
+	if (*transcript_is_on())
+		tell_line(session, SMTP_SAID_NOTHING, str_from(session->failure.text));
 	finish(session, REMOTE_UNREACHABLE);
 }
 

@@ -62,7 +62,9 @@ struct intake_session {
 	bool is_pumping;
 	bool is_receiving; /* a message */
 	bool is_at_end;    /* the client closed its side */
-	char address[OS_SOCKET_TEXT_SIZE];
+	uint64_t told;     /* transcript_line() knows it by this */
+	struct in6_addr mapped;
+	char address[OS_SOCKET_TEXT_SIZE]; /* "" on a UNIX socket */
 	struct intake_session *next, *previous;
 };
 
@@ -72,6 +74,9 @@ void intake_session_pump(struct intake_session *session);
 
 /* The client brought a message: it is the last whose place is wanted. */
 void intake_session_was_useful(struct intake_session *session);
+
+/* tell.c: a session that is watched ends. */
+void intake_tell_end(struct intake_session *session);
 
 /* question.c */
 void intake_question_init(struct intake_session *session);

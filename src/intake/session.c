@@ -43,6 +43,7 @@ static void session_free(struct intake_session *session)
 		os_socket_close(session->socket);
 	else
 		os_socket_close_politely(session->socket);
+	intake_tell_end(session);
 	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
 	log_end(session);
@@ -316,15 +317,15 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 			const union os_socket_address *peer, bool has_spoken)
 {
 	struct intake_session *session = memory_alloc_zero(1, sizeof *session);
-	struct in6_addr mapped = os_socket_address_mapped(peer);
 	struct smtp_peer who = {.name = "", .context = session};
 
+	session->mapped = os_socket_address_mapped(peer);
 	os_socket_address_format_host(peer, session->address);
 	who.address = session->address;
 	who.port = os_socket_address_port(peer);
 	session->intake = intake;
 	session->socket = socket;
-	session->may_relay = config_may_relay(intake->config, &mapped);
+	session->may_relay = config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
 	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
@@ -333,8 +334,8 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
-	if (count_client(session, peer, &mapped))
-		greet(session, &mapped, has_spoken);
+	if (count_client(session, peer, &session->mapped))
+		greet(session, &session->mapped, has_spoken);
 	else
 		smtp_server_turn_away(session->server,
 				      "You have too many connections to this server");

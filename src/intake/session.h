@@ -41,6 +41,8 @@ struct intake_session *intake_session_find_idle(struct intake *intake);
 void intake_session_turn_away(struct intake_session *session);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
+/* For struct smtp_watch: a line of the session for who watches it (transcript/transcript.h). */
+void intake_tell_line(void *context, enum smtp_said by, struct str line);
 /* For struct smtp_service: the address that the client has reached, and those of setting
  * own_addresses. */
 bool intake_is_our_address(void *context, const struct in6_addr *address);

@@ -206,6 +206,9 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case CHILD_TOKENS:
 		child_take_tokens(supervised, message);
 		break;
+	case CHILD_TRANSCRIPT:
+		child_take_transcript(supervised, message);
+		break;
 	case CHILD_START:
 		take_over(supervised);
 		break;

@@ -32,6 +32,8 @@ enum child_message {
 	CHILD_PENDING,    /* from the process while it stops: u32 deliveries it waits for */
 	CHILD_TOKENS,     /* (str program, str token)...: its own, and whose it is shown */
 	CHILD_FAILED,     /* from the process: it can never start; body: why, for people */
+	CHILD_TRANSCRIPT, /* filters of who watches sessions, all of them */
+	CHILD_SAID,       /* from the process: a line of such a session (transcript/transcript.h) */
 	CHILD_HURRY,      /* waiting is over: who waits for deliveries, or clients, ends now */
 };
 

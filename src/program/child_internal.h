@@ -40,6 +40,7 @@ void child_fail(struct supervised *supervised, int error, const char *reason);
 void child_take_config(struct supervised *supervised, struct ipc_message *message);
 void child_take_socket(struct supervised *supervised, struct ipc_message *message);
 void child_take_users(struct supervised *supervised, const struct ipc_message *message);
+void child_take_transcript(struct supervised *supervised, const struct ipc_message *message);
 void child_take_tokens(struct supervised *supervised, const struct ipc_message *message);
 
 #endif

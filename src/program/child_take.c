@@ -7,11 +7,12 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "program/child_internal.h"
+#include "transcript/transcript.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CONFIG_SIZE_MAX = 4 << 20 };
+enum { CONFIG_SIZE_MAX = 4 << 20, TRANSCRIPT_BACKLOG_MAX = 1 << 20 };
 
 /* What the supervisor sends it has checked before; a problem here is one of the
  * machine, or of two versions mixed. */
@@ -105,6 +106,23 @@ void child_take_users(struct supervised *supervised, const struct ipc_message *m
 		memcpy(user->program, program.data, program.length);
 		user->program[program.length] = '\0';
 	}
+}
+
+/* While the supervisor does not read, lines are lost, and nothing waits for it. */
+static void say(void *context, struct str said)
+{
+	const struct supervised *supervised = context;
+
+	if (supervised->control != NULL &&
+	    ipc_channel_backlog(supervised->control) < TRANSCRIPT_BACKLOG_MAX)
+		ipc_channel_send(supervised->control, CHILD_SAID, 0, said, NULL, 0);
+}
+
+void child_take_transcript(struct supervised *supervised, const struct ipc_message *message)
+{
+	transcript_say_by(say, supervised);
+	if (!transcript_configure(message->body))
+		child_fail(supervised, -EBADMSG, "who watches was not accepted");
 }
 
 void child_take_tokens(struct supervised *supervised, const struct ipc_message *message)

@@ -212,3 +212,25 @@ int command_config_load(const char *file, struct buffer *text, struct config **c
 	config_problems_clear(&problems);
 	return error;
 }
+
+bool command_parse_time(const char *text, int64_t *time_us_out)
+{
+	static const char letters[] = "smhdw";
+	static const int64_t units[] = {SECOND_US, MINUTE_US, HOUR_US, DAY_US, 7 * DAY_US};
+	struct str number = str_from(text);
+	int64_t unit = SECOND_US;
+	uint64_t count;
+
+	if (number.length > 0) {
+		const char *letter = strchr(letters, number.data[number.length - 1]);
+
+		if (letter != NULL) {
+			unit = units[letter - letters];
+			number.length--;
+		}
+	}
+	if (!str_to_u64(number, &count) || count > (uint64_t)(INT64_MAX / (8 * DAY_US)))
+		return false;
+	*time_us_out = (int64_t)count * unit;
+	return true;
+}

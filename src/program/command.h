@@ -103,6 +103,8 @@ const struct command *command_find(struct str name);
 
 /* Runs the subcommand of COMMAND that argv[1] names. */
 int command_run_sub(const struct command *command, int argc, char **argv);
+/* "90", "30m", "12h", "5d": seconds are meant without a letter. */
+MUST_CHECK bool command_parse_time(const char *text, int64_t *time_us_out);
 /* "stagepost NAME: MESSAGE" and where to find help, on standard error; COMMAND_USAGE. */
 int command_usage(const struct command *command, const char *message);
 /* FILE, or the usual configuration when it is NULL. NULL, and that is said, when FILE
@@ -130,6 +132,9 @@ int command_enqueue(const struct command *command, int argc, char **argv);
 int command_completion(const struct command *command, int argc, char **argv);
 extern const struct command_option command_trace_options[];
 int command_trace(const struct command *command, int argc, char **argv);
+extern const struct command_option command_transcript_options[];
+extern const struct command_exit command_transcript_exits[];
+int command_transcript(const struct command *command, int argc, char **argv);
 int command_reload(const struct command *command, int argc, char **argv);
 int command_stop(const struct command *command, int argc, char **argv);
 int command_sendmail(const struct command *command, int argc, char **argv);

@@ -98,6 +98,14 @@ const struct command commands[] = {
 	 "that had it. What became of its bounce is told as well, and of the new messages that\n"
 	 "a list has made of it. Without a LOGFILE, and for \"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
+	{"transcript", "", "Prints what is said in sessions, as it is said.",
+	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"
+	 "reloaded, nothing of it is in the log, and it ends by itself. Credentials are not "
+	 "shown,\n"
+	 "nor is what messages hold. A domain is that of the recipients, or of the peer's name, "
+	 "or\n"
+	 "what a client says it is called. Of two options both must fit.\n",
+	 command_transcript, command_transcript_options, command_transcript_exits, NULL},
 	{"newaliases", "", "Reads the files of aliases into the address directory.",
 	 "The files are those of setting aliases in section directory, at first /etc/aliases, in\n"
 	 "the language of sendmail's aliases(5). Their addresses are marked as made by\n"

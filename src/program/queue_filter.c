@@ -5,29 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "90", "30m", "12h", "5d": seconds are meant without a letter. */
-static bool parse_age(const char *text, int64_t *age_us_out)
-{
-	static const char letters[] = "smhdw";
-	static const int64_t units[] = {SECOND_US, MINUTE_US, HOUR_US, DAY_US, 7 * DAY_US};
-	struct str number = str_from(text);
-	int64_t unit = SECOND_US;
-	uint64_t count;
-
-	if (number.length > 0) {
-		const char *letter = strchr(letters, number.data[number.length - 1]);
-
-		if (letter != NULL) {
-			unit = units[letter - letters];
-			number.length--;
-		}
-	}
-	if (!str_to_u64(number, &count) || count > (uint64_t)(INT64_MAX / (8 * DAY_US)))
-		return false;
-	*age_us_out = (int64_t)count * unit;
-	return true;
-}
-
 /* When who is as old as TEXT says was born; TEXT may be NULL. */
 static bool parse_birth(const char *text, int64_t *born_us_out)
 {
@@ -35,7 +12,7 @@ static bool parse_birth(const char *text, int64_t *born_us_out)
 
 	if (text == NULL)
 		return true;
-	if (!parse_age(text, &age_us))
+	if (!command_parse_time(text, &age_us))
 		return false;
 	*born_us_out = os_clock_wall_us() - age_us;
 	return true;

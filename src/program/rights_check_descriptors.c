@@ -97,8 +97,8 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 /* What the socket at PATH is called in program/child.h; NULL: it is none of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
-	static const char *const names[] = {"queue",  "send",  "notify",
-					    "launch", "names", "directory"};
+	static const char *const names[] = {"queue", "send",      "notify",    "launch",
+					    "names", "directory", "transcript"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 

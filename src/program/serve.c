@@ -342,6 +342,7 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
 	serve_watch_sockets(&supervisor);
+	serve_watch_transcripts(&supervisor);
 	for (size_t i = 0; i < supervisor.process_count; i++)
 		if (supervisor.processes[i].is_wanted)
 			serve_process_start(&supervisor.processes[i]);

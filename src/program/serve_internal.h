@@ -91,7 +91,8 @@ struct supervisor {
 	bool is_stopping;
 	bool was_ready;
 	int exit_status;
-	struct buffer failure; /* why nothing could begin; "" otherwise */
+	struct buffer failure;           /* why nothing could begin; "" otherwise */
+	struct transcripts *transcripts; /* who watches sessions */
 	struct reload_record reload;
 };
 
@@ -169,6 +170,14 @@ MUST_CHECK int serve_log_open(struct process *process, int *to_out);
 void serve_log_begin(struct process *process, const char *file);
 /* It has ended: what it had written is passed on. */
 void serve_log_end(struct process *process);
+
+/* serve_transcript.c */
+/* Lets operators in who watch sessions. */
+void serve_watch_transcripts(struct supervisor *supervisor);
+/* PROCESS, which starts, is told who watches. */
+void serve_send_transcript(struct process *process);
+/* What PROCESS says of a session goes to those who watch it. */
+void serve_pass_transcript(struct process *process, struct str said);
 
 /* serve_reload.c: on SIGHUP. */
 void serve_reload(void *supervisor);

@@ -82,6 +82,7 @@ void serve_set_up(void *context)
 	}
 	if (strcmp(process->program, "directory") == 0)
 		serve_send_seen(process);
+	serve_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }
 
@@ -162,6 +163,8 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 		os_timer_start(process->again, SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
 		renew(process);
+	if (message->type == CHILD_SAID)
+		serve_pass_transcript(process, message->body);
 	if (message->type == CHILD_PENDING)
 		process->pending = unpack_u32(&(struct unpack){message->body, false});
 }

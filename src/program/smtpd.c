@@ -6,6 +6,7 @@
 #include "log/event.h"
 #include "os/socket.h"
 #include "program/child.h"
+#include "transcript/transcript.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,7 @@ static const struct smtp_service *add_service(struct smtpd *smtpd,
 	service->hostname = memory_copy_string(config->hostname);
 	service->on_refusal = intake_log_refusal;
 	service->is_our_address = intake_is_our_address;
+	service->watch = (struct smtp_watch){transcript_is_on(), intake_tell_line};
 	service->local_domain = memory_copy_string(config_default_domain(config));
 	service->rules = rules_of(config, listen);
 	service->limits = (struct smtp_server_limits){

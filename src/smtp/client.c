@@ -12,6 +12,8 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 	client->hostname = memory_copy_string(settings->hostname);
 	client->peer = memory_copy_string(settings->peer);
 	client->timeout_us = settings->timeout_us;
+	client->watch = settings->watch;
+	client->watch_context = settings->watch_context;
 	client->verdicts = arena_new();
 	client->state = CLIENT_GREETING;
 	return client;
@@ -209,6 +211,7 @@ void smtp_client_input(struct smtp_client *client, struct str input)
 			break;
 		case SMTP_CLIENT_REPLY_COMPLETE:
 			client->reply_count++;
+			client_tell_reply(client);
 			client_on_reply(client);
 			break;
 		case SMTP_CLIENT_REPLY_MALFORMED:
@@ -227,6 +230,7 @@ void smtp_client_lost(struct smtp_client *client, const char *reason)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "connection with %s lost while waiting for %s: %s",
 			 client->peer, client_state_name(client->state), reason);
+	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }
@@ -240,6 +244,7 @@ void smtp_client_timed_out(struct smtp_client *client)
 	verdict = client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "%s took too long: %s", client->peer,
 			 client_state_name(client->state));
+	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 	client->is_stale = false;
@@ -286,8 +291,10 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 		/* The server has seen no end of the data: it must forget the message. */
 		smtp_client_abandon(client, "5.6.11",
 				    "the message holds a CR or LF that stands alone");
-	else if (is_last)
+	else if (is_last) {
+		client_tell_message(client);
 		client_enter(client, CLIENT_FINAL);
+	}
 }
 
 void smtp_client_quit(struct smtp_client *client)
@@ -296,6 +303,7 @@ void smtp_client_quit(struct smtp_client *client)
 		return;
 	client_enter(client, CLIENT_CLOSED);
 	client_emit(client, "QUIT\r\n");
+	client_tell_output(client, 0);
 }
 
 enum smtp_client_status smtp_client_status(const struct smtp_client *client)

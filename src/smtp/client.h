@@ -29,6 +29,7 @@
 #include "base/str.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
+#include "smtp/watch.h"
 
 struct smtp_client;
 
@@ -39,6 +40,8 @@ struct smtp_client_settings {
 	const char *hostname; /* ours, for EHLO */
 	const char *peer;     /* "mx.example.org[192.0.2.7]", for verdicts */
 	int64_t timeout_us;   /* for a reply; twice as long for the last one */
+	struct smtp_watch watch;
+	void *watch_context;
 };
 
 /* What may be done at once for a recipient whose verdict is MAIL_WAIT. */

@@ -37,6 +37,8 @@ static void emit_recipient(struct smtp_client *client, const struct smtp_client_
 
 void client_emit_batch(struct smtp_client *client)
 {
+	size_t before = client->output.length;
+
 	if (client->needs_reset)
 		client_emit(client, "RSET\r\n");
 	emit_mail(client);
@@ -44,13 +46,11 @@ void client_emit_batch(struct smtp_client *client)
 		if (client->message.recipients[i].is_asked)
 			emit_recipient(client, &client->message.recipients[i]);
 	client_emit(client, "DATA\r\n");
+	client_tell_output(client, before);
 }
 
-void client_enter(struct smtp_client *client, enum client_state state)
+static void emit_command(struct smtp_client *client, enum client_state state)
 {
-	client->state = state;
-	if (state == CLIENT_CLOSED)
-		buffer_reset(&client->output);
 	if (state == CLIENT_HELLO)
 		emit_hello(client, client->protocol == SMTP_CLIENT_LMTP ? "LHLO" : "EHLO");
 	if (state == CLIENT_HELO)
@@ -65,4 +65,16 @@ void client_enter(struct smtp_client *client, enum client_state state)
 		emit_recipient(client, &client->message.recipients[client->current]);
 	if (state == CLIENT_DATA)
 		client_emit(client, "DATA\r\n");
+}
+
+void client_enter(struct smtp_client *client, enum client_state state)
+{
+	size_t before;
+
+	client->state = state;
+	if (state == CLIENT_CLOSED)
+		buffer_reset(&client->output);
+	before = client->output.length;
+	emit_command(client, state);
+	client_tell_output(client, before);
 }

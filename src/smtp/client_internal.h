@@ -33,6 +33,8 @@ struct smtp_client {
 	char *hostname;
 	char *peer;
 	int64_t timeout_us;
+	struct smtp_watch watch;
+	void *watch_context;
 	enum client_state state;
 	struct smtp_capabilities capabilities;
 	bool is_greeted;
@@ -79,6 +81,13 @@ void client_enter(struct smtp_client *client, enum client_state state);
 void client_emit(struct smtp_client *client, const char *text);
 /* From RSET or MAIL to DATA in one go. */
 void client_emit_batch(struct smtp_client *client);
+
+/* client_watch.c: the output from FROM on, whole commands; the complete reply; that the message
+ * was sent; why the session ends. */
+void client_tell_output(const struct smtp_client *client, size_t from);
+void client_tell_reply(const struct smtp_client *client);
+void client_tell_message(const struct smtp_client *client);
+void client_tell_end(const struct smtp_client *client, const struct mail_verdict *verdict);
 
 /* client_parameters.c */
 /* UTF-8 without control characters, nothing that ends the path before its '>'. */

@@ -229,6 +229,7 @@ void client_break_session(struct smtp_client *client, const char *reason)
 
 	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
 			 states[client->state].name);
+	client_tell_end(client, verdict);
 	client->is_in_doubt = smtp_client_is_deciding(client);
 	client_fail_session(client, verdict);
 }

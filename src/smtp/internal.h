@@ -140,7 +140,10 @@ bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_o
  * is whole. */
 bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
 
-/* verbs.c: the line in s->line, without its CRLF. */
+/* verbs.c: s->line, without its CRLF, has come: whether it is secret is found out, and it is told.
+ */
+void smtp_command_came(struct smtp_server *s);
+/* Carries it out, as often as questions of it are answered. */
 enum smtp_step smtp_command(struct smtp_server *s);
 /* The reply to a command that may not come in this state. */
 enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail);

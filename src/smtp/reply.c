@@ -14,8 +14,20 @@ static void append_ascii(struct buffer *output, const char *text)
 	buffer_commit(output, length);
 }
 
+/* What is in the output from FROM on. */
+static void tell(const struct smtp_server *s, size_t from)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+
+	if (smtp_watch_is_on(watch))
+		smtp_watch_tell(watch, s->peer.context, SMTP_SAID_BY_SERVER,
+				str_skip(buffer_view(&s->output), from));
+}
+
 static void append_reply(struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
+	size_t before = s->output.length;
+
 	buffer_append_number(&s->output, code);
 	buffer_append_byte(&s->output, ' ');
 	if (status != NULL) {
@@ -24,6 +36,7 @@ static void append_reply(struct smtp_server *s, unsigned code, const char *statu
 	}
 	append_ascii(&s->output, text);
 	buffer_append(&s->output, "\r\n", 2);
+	tell(s, before);
 }
 
 /* A client may be told to wait as often as it likes, but not fill the log with it. */
@@ -121,12 +134,14 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 void smtp_reply_banner(struct smtp_server *s)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+	size_t before = s->output.length;
 
 	buffer_append_format(&s->output, "220 %s %s Stagepost\r\n", s->service->hostname,
 			     is_lmtp ? "LMTP" : "ESMTP");
+	tell(s, before);
 }
 
-enum smtp_step smtp_reply_greeting(struct smtp_server *s)
+static void append_greeting(struct smtp_server *s)
 {
 	static const char extensions[] = "250-PIPELINING\r\n"
 					 "250-8BITMIME\r\n"
@@ -140,9 +155,17 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 	buffer_append_string(&s->output, s->service->hostname);
 	buffer_append(&s->output, "\r\n", 2);
 	if (!s->is_extended)
-		return SMTP_STEP_DONE;
+		return;
 	buffer_append(&s->output, extensions, sizeof extensions - 1);
 	buffer_append_number(&s->output, s->service->limits.message_size);
 	buffer_append(&s->output, "\r\n", 2);
+}
+
+enum smtp_step smtp_reply_greeting(struct smtp_server *s)
+{
+	size_t before = s->output.length;
+
+	append_greeting(s);
+	tell(s, before);
 	return SMTP_STEP_DONE;
 }

@@ -103,12 +103,21 @@ static void end_line(struct smtp_server *s)
 	s->line_is_long = false;
 }
 
+static void tell_message(const struct smtp_server *s)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+
+	if (smtp_watch_is_on(watch))
+		smtp_watch_tell_message(watch, s->peer.context, s->transaction->size);
+}
+
 static size_t take(struct smtp_server *s, const char *data, size_t length)
 {
 	size_t taken;
 
 	if (s->state == SMTP_STATE_DATA) {
 		if (smtp_data_take(s, data, length, &taken)) {
+			tell_message(s);
 			smtp_server_enter(s, SMTP_STATE_END);
 			smtp_message_end(s);
 		}
@@ -119,8 +128,10 @@ static size_t take(struct smtp_server *s, const char *data, size_t length)
 			end_line(s);
 		return taken;
 	}
-	if (smtp_line_take(s, data, length, &taken) && smtp_command(s) == SMTP_STEP_DONE &&
-	    s->state != SMTP_STATE_CHUNK)
+	if (!smtp_line_take(s, data, length, &taken))
+		return taken;
+	smtp_command_came(s);
+	if (smtp_command(s) == SMTP_STEP_DONE && s->state != SMTP_STATE_CHUNK)
 		end_line(s);
 	return taken;
 }

@@ -29,6 +29,7 @@
 #include "mail/address.h"
 #include "mail/envelope.h"
 #include "mail/verdict.h"
+#include "smtp/watch.h"
 
 enum {
 	SMTP_SERVER_BODY_MAX = 65536,   /* nothing is consumed while the body holds this much */
@@ -95,6 +96,7 @@ struct smtp_service {
 	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none is. */
 	bool (*is_our_address)(void *context, const struct in6_addr *address);
 	const char *local_domain; /* of such recipients; NULL only without is_our_address */
+	struct smtp_watch watch;
 };
 
 /* Who is connected. The strings outlive the session. */

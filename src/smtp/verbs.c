@@ -287,15 +287,32 @@ static bool has_control_characters(struct str line)
 	return false;
 }
 
+static struct str name_of(struct str line)
+{
+	ptrdiff_t space = str_find(line, ' ');
+
+	return space < 0 ? line : str_slice(line.data, (size_t)space);
+}
+
+void smtp_command_came(struct smtp_server *s)
+{
+	const struct smtp_watch *watch = &s->service->watch;
+	struct str line = buffer_view(&s->line);
+	bool is_known = find_verb(s, name_of(line)) != NULL;
+
+	s->line_is_secret = has_credentials(line) || (s->line_is_secret && !is_known);
+	if (smtp_watch_is_on(watch))
+		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT,
+			    s->line_is_secret ? STR("(not shown)") : line);
+}
+
 enum smtp_step smtp_command(struct smtp_server *s)
 {
 	struct str line = buffer_view(&s->line);
-	ptrdiff_t space = str_find(line, ' ');
-	struct str name = space < 0 ? line : str_slice(line.data, (size_t)space);
+	struct str name = name_of(line);
 	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
 	const struct verb *verb = find_verb(s, name);
 
-	s->line_is_secret = has_credentials(line) || (s->line_is_secret && verb == NULL);
 	if (is_out_of_step(s, verb, line))
 		return smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
 	if (s->line_is_long)

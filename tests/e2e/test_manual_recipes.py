@@ -35,6 +35,7 @@ OTHERS = {  # block: the test that runs it
     "stagepost-serve.8/0": "test_drop_in",
     "stagepost-serve.8/1": "test_a_node_of_a_user",
     "stagepost-sendmail.8/1": "test_php",
+    "stagepost-transcript.8/0": "test_transcripts",
     "stagepost-directory-postgresql.7/1": "test_sql",
     "stagepost-directory-postgresql.7/2": "test_sql",
     "stagepost-directory-postgresql.7/3": "test_sql",
@@ -312,6 +313,15 @@ def test_php(machine):
         STAGEPOST_CONF=machine.conf)
     assert ended.returncode == 0, ended.stderr
     is_delivered(machine, ended)
+
+
+def test_transcripts(machine):
+    """Each as it is printed, a moment long."""
+    lines = BLOCKS["stagepost-transcript.8/0"].text.splitlines()
+    assert all(line.startswith("$ stagepost transcript ") for line in lines)
+    for line in lines:
+        words = [word for word in shlex.split(line)[2:] if word not in ("--for", "1h")]
+        assert tell(machine, *words, "--for", "1s") == ""
 
 
 def test_sql(ground):

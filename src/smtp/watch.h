@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: ISC
+/*
+ * smtp/watch.h - somebody is told each line of a session, of either side, while he wants to.
+ *
+ * Credentials and the content of messages are never told: in their place stand words in brackets.
+ */
+#ifndef SMTP_WATCH_H
+#define SMTP_WATCH_H
+
+#include "base/str.h"
+
+enum smtp_said {
+	SMTP_SAID_BY_CLIENT,
+	SMTP_SAID_BY_SERVER,
+	SMTP_SAID_NOTHING, /* "(a message of 1234 bytes)" */
+};
+
+/* All zeroes: nobody. */
+struct smtp_watch {
+	const bool *is_on; /* looked at before each line; outlives the sessions */
+	/* LINE has no line end, and any bytes. It must not call the engine. */
+	void (*line)(void *context, enum smtp_said by, struct str line);
+};
+
+static inline bool smtp_watch_is_on(const struct smtp_watch *watch)
+{
+	return watch->is_on != NULL && *watch->is_on;
+}
+
+/* TEXT is whole lines, with their ends: CRLF, or LF where they were kept so. */
+void smtp_watch_tell(const struct smtp_watch *watch, void *context, enum smtp_said by,
+		     struct str text);
+/* That a message of SIZE bytes was sent. */
+void smtp_watch_tell_message(const struct smtp_watch *watch, void *context, uint64_t size);
+
+#endif
