@@ -585,7 +585,7 @@ void model_resolve_to(const char *const *targets)
 
 	while (targets[copies] != NULL)
 		copies++;
-	if (resolve->question_count == 0)
+	if (copies == 0 || resolve->question_count == 0)
 		model_fail("resolve was not asked");
 	while (resolve->question_count > 0) {
 		struct pretended_question question = take_question(resolve);
