@@ -27,11 +27,11 @@ void bounce_header_xtext(struct buffer *out, const char *name, struct str text);
 void bounce_header_prefixed(struct buffer *out, const char *name, const char *prefix,
 			    struct str text);
 
-/* Whether any recipient has failed. (report.c) */
+/* Whether any recipient has failed. (addressing.c) */
 bool bounce_has_failure(const struct bounce_report *report);
-/* Whether it is QSBMF to the letter. (report.c) */
+/* Whether it is QSBMF to the letter. (addressing.c) */
 bool bounce_is_qsbmf(const struct bounce_report *report);
-/* The header of the report, but for what says how the body is made. (report.c) */
+/* The header of the report, but for what says how the body is made. (addressing.c) */
 void bounce_addressing_write(const struct bounce_report *report, bool is_utf8, struct buffer *out);
 
 /* The whole report as QSBMF, of TEXT, the part for people, and the COPY. (qsbmf.c) */

@@ -2,7 +2,8 @@
 /*
  * config/internal.h - how the text of a configuration becomes a struct config.
  *
- *   source.c puts the files that are included into one text
+ *   source.c puts the files that are included into one text; lines.c knows where
+ *            its lines are from
  *   token.c  reads it as a row of tokens
  *   parse.c  makes a struct config_tree of them: every value still text, with
  *            its line
@@ -20,7 +21,7 @@
 #include "config/schema.h"
 #include "config/value.h"
 
-enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_PROBLEMS_MAX = 1000 };
+enum { CONFIG_TEXT_MAX = 4 * 1024 * 1024, CONFIG_FILES_MAX = 1000, CONFIG_PROBLEMS_MAX = 1000 };
 
 /* problem.c; SETTING may be NULL, MESSAGE and ALLOWED (may be NULL) are copied. */
 void config_problem_add(struct config_problems *problems, unsigned line, const char *setting,
@@ -41,7 +42,9 @@ void config_problem_append_line(const struct config_problems *problems, unsigned
 void config_problem_add_repeated(struct config_problems *problems, unsigned line,
 				 const char *setting, struct str found, unsigned first_line);
 
-/* source.c: where the lines of a text of config_read() are from, in ARENA, with views of TEXT;
+/* In front of the line of the file and its name. */
+#define CONFIG_LINES_MARK "#\f"
+/* lines.c: where the lines of a text of config_read() are from, in ARENA, with views of TEXT;
  * NULL: nothing in it is included. */
 const struct config_lines *config_lines_of(struct str text, struct arena *arena);
 /* LINES may be NULL. */

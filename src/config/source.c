@@ -2,9 +2,7 @@
 /*
  * The files of a configuration, as one text.
  *
- * What a file includes is put in the place of its statement, between lines that say from which
- * line of which file the next ones are: "#\f12 /etc/stagepost.conf". They are comments to whoever
- * parses the text, and so it can be handed on to other processes as it is.
+ * What a file includes is put in the place of its statement, between marks of lines.c.
  */
 #include "base/panic.h"
 #include "config/internal.h"
@@ -17,13 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	DEPTH_MAX = 8,
-	FILES_MAX = 1000,
-	MARKS_MAX = 2 * FILES_MAX + 2, /* before and after each */
-};
-
-static const char MARK[] = "#\f";
+enum { DEPTH_MAX = 8 };
 
 /* A file that is being read, and the one that includes it. */
 struct level {
@@ -108,7 +100,7 @@ static void mark(struct source *source, const char *file, unsigned line)
 
 	if (out->length > 0 && buffer_data(out)[out->length - 1] != '\n')
 		buffer_append_byte(source->out, '\n');
-	buffer_append_format(source->out, "%s%u %s\n", MARK, line, file);
+	buffer_append_format(source->out, "%s%u %s\n", CONFIG_LINES_MARK, line, file);
 }
 
 static void take_text(struct source *source, const struct level *level, struct str text);
@@ -133,7 +125,7 @@ static void take_file(struct source *source, const struct include *include, cons
 		report_include(source, &named, strerrordesc_np(-error), NULL);
 	else if (is_being_read(&level))
 		report_include(source, &named, "this file includes itself", NULL);
-	else if (++source->files > FILES_MAX)
+	else if (++source->files > CONFIG_FILES_MAX)
 		report_include(source, &named, "too many files are included", "at most 1000");
 	else if (source->out->length + text.length > CONFIG_TEXT_MAX)
 		report_include(source, &named, "the files are too large", "at most 4 MiB together");
@@ -167,7 +159,8 @@ static void take_pattern(struct source *source, const struct include *include, c
 		panic("out of memory");
 	if (error == GLOB_ABORTED)
 		report_include(source, include, strerrordesc_np(errno), NULL);
-	for (size_t i = 0; error == 0 && i < found.gl_pathc && source->files <= FILES_MAX; i++)
+	for (size_t i = 0; error == 0 && i < found.gl_pathc && source->files <= CONFIG_FILES_MAX;
+	     i++)
 		take_file(source, include, found.gl_pathv[i]);
 	globfree(&found);
 }
@@ -289,66 +282,4 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 	}
 	take_text(&source, &level, buffer_view(&text));
 	return problems->count > 0 ? -EINVAL : 0;
-}
-
-/* --- where a line is from --- */
-
-struct mark { /* a line of the text, and where it is from */
-	unsigned line;
-	struct config_place place;
-};
-
-struct config_lines {
-	struct mark *marks; /* in order */
-	size_t count;
-};
-
-/* "12 FILE" */
-static struct config_place place_of_mark(struct str mark)
-{
-	ptrdiff_t space = str_find(mark, ' ');
-	uint64_t line = 0;
-
-	if (space < 0 || !str_to_u64(str_slice(mark.data, (size_t)space), &line))
-		return (struct config_place){.line = 1};
-	return (struct config_place){str_skip(mark, (size_t)space + 1), (unsigned)line};
-}
-
-const struct config_lines *config_lines_of(struct str text, struct arena *arena)
-{
-	struct config_lines *lines = arena_alloc(arena, sizeof *lines);
-	unsigned line = 1;
-	struct str row;
-
-	if (memmem(text.data, text.length, MARK, sizeof MARK - 1) == NULL)
-		return NULL;
-	lines->marks = arena_alloc(arena, MARKS_MAX * sizeof *lines->marks);
-	while (lines->count < MARKS_MAX && str_split(&text, '\n', &row)) {
-		line++;
-		if (str_starts_with(row, str_from(MARK)))
-			lines->marks[lines->count++] =
-				(struct mark){line, place_of_mark(str_skip(row, sizeof MARK - 1))};
-	}
-	return lines;
-}
-
-struct config_place config_lines_find(const struct config_lines *lines, unsigned line)
-{
-	const struct mark *mark = NULL;
-	size_t below = 0;
-	size_t above = lines != NULL ? lines->count : 0;
-
-	while (below < above) {
-		size_t middle = (below + above) / 2;
-
-		if (lines->marks[middle].line <= line) {
-			mark = &lines->marks[middle];
-			below = middle + 1;
-		} else {
-			above = middle;
-		}
-	}
-	if (mark == NULL || line == 0)
-		return (struct config_place){.line = line};
-	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
 }

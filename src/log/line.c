@@ -62,15 +62,6 @@ static bool take_quoted(struct arena *arena, struct str *text, struct str *value
 	return false;
 }
 
-bool log_value_is_number(struct str value)
-{
-	uint64_t number;
-
-	if (value.length > 1 && value.data[0] == '-')
-		value = str_skip(value, 1);
-	return str_to_u64(value, &number) && (value.length == 1 || value.data[0] != '0');
-}
-
 static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pair)
 {
 	ptrdiff_t equals = str_find(*text, '=');

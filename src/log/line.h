@@ -24,8 +24,6 @@ struct log_line {
  * collector's own stamp) is passed over. False when it is no line of ours. The
  * values are in ARENA or point into TEXT. */
 bool log_line_parse(struct arena *arena, struct str text, struct log_line *line_out);
-/* Whether an unquoted VALUE is a number: a whole one of 64 bits, without zeros in front. */
-bool log_value_is_number(struct str value);
 /* The value of the first field with KEY; empty when there is none. */
 struct str log_line_get(const struct log_line *line, const char *key);
 

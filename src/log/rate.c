@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Lines that somebody else decides how often they come. */
 #include "base/timestamp.h"
-#include "log/event.h"
 #include "log/internal.h"
 #include <time.h>
 
@@ -23,25 +22,25 @@ static int64_t now_us(void)
 	return now.tv_sec * SECOND_US + now.tv_nsec / 1000;
 }
 
-static void tell(enum log_name name, int64_t at_us)
-{
-	log_event(EVENT_LOG_WITHHELD, log_string("of", log_event_name(name)),
-		  log_number("lines", rates[name].withheld));
-	withheld -= rates[name].withheld;
-	rates[name].withheld = 0;
-	rates[name].told_us = at_us;
-}
-
-void log_rate_tell(bool is_end)
+int64_t log_rate_withheld(bool is_end, enum log_name *name_out)
 {
 	int64_t at_us = withheld > 0 ? now_us() : 0;
 
-	for (unsigned name = 0; withheld > 0 && name < EVENT_COUNT; name++)
-		if (rates[name].withheld > 0 && (is_end || at_us - rates[name].told_us >= TELL_US))
-			tell((enum log_name)name, at_us);
+	for (unsigned name = 0; withheld > 0 && name < EVENT_COUNT; name++) {
+		int64_t count = rates[name].withheld;
+
+		if (count == 0 || (!is_end && at_us - rates[name].told_us < TELL_US))
+			continue;
+		withheld -= count;
+		rates[name].withheld = 0;
+		rates[name].told_us = at_us;
+		*name_out = (enum log_name)name;
+		return count;
+	}
+	return 0;
 }
 
-void log_write_rated(enum log_name name, const struct log_field *fields)
+bool log_rate_passes(enum log_name name)
 {
 	int64_t at_us = now_us();
 
@@ -52,9 +51,8 @@ void log_write_rated(enum log_name name, const struct log_field *fields)
 			rates[name].told_us = at_us; /* the first count has its ten seconds, too */
 		rates[name].withheld++;
 		withheld++;
-		log_rate_tell(false);
-		return;
+		return false;
 	}
 	rates[name].full_us += SECOND_US;
-	log_write(name, fields);
+	return true;
 }

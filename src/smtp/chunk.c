@@ -36,7 +36,7 @@ bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, siz
 static enum smtp_step end_skipped(struct smtp_server *s)
 {
 	smtp_server_enter(s, s->state_behind);
-	smtp_command_misplaced(s, false);
+	smtp_reply_misplaced(s, false);
 	if (s->state == SMTP_STATE_FAILED && s->chunk_is_last)
 		smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;

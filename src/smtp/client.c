@@ -31,159 +31,6 @@ void smtp_client_free(struct smtp_client *client)
 	free(client);
 }
 
-struct mail_verdict *client_new_verdict(struct smtp_client *client)
-{
-	return arena_alloc(client->verdicts, sizeof(struct mail_verdict));
-}
-
-struct mail_verdict *client_reply_verdict(struct smtp_client *client)
-{
-	struct mail_verdict *verdict = client_new_verdict(client);
-
-	smtp_client_reply_verdict(&client->reply, client->peer, client_command_name(client),
-				  verdict);
-	return verdict;
-}
-
-void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
-		   const struct mail_verdict *verdict)
-{
-	bool is_open = verdict->class == MAIL_WAIT && !client->is_in_doubt;
-
-	to->verdict = verdict;
-	to->again = is_open ? SMTP_CLIENT_ELSEWHERE : SMTP_CLIENT_LATER;
-}
-
-void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict)
-{
-	for (size_t i = 0; i < client->message.recipient_count; i++)
-		if (client->message.recipients[i].verdict == NULL)
-			client_decide(client, &client->message.recipients[i], verdict);
-}
-
-bool client_next_asked(struct smtp_client *client, size_t from)
-{
-	while (from < client->message.recipient_count && !client->message.recipients[from].is_asked)
-		from++;
-	client->current = from;
-	return from < client->message.recipient_count;
-}
-
-bool client_next_undecided(struct smtp_client *client, size_t from)
-{
-	while (from < client->message.recipient_count &&
-	       client->message.recipients[from].verdict != NULL)
-		from++;
-	client->current = from;
-	return from < client->message.recipient_count;
-}
-
-void client_end_transaction(struct smtp_client *client, enum client_state state)
-{
-	client->message = (struct smtp_client_message){0};
-	client->completed++;
-	client_enter(client, state);
-}
-
-static bool is_undecided(const struct smtp_client *client)
-{
-	for (size_t i = 0; i < client->message.recipient_count; i++)
-		if (client->message.recipients[i].verdict != NULL)
-			return false;
-	return true;
-}
-
-void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict)
-{
-	/* what is lost between transactions takes nothing back */
-	bool is_under_way = client->message.recipient_count > 0;
-
-	client->is_stale = is_under_way && client->completed > 0 && !client->is_answered &&
-			   client->state != CLIENT_CLOSED;
-	client->is_unserved = is_under_way && client->state < CLIENT_BODY && is_undecided(client);
-	client_decide_rest(client, verdict);
-	client_end_transaction(client, CLIENT_CLOSED);
-}
-
-static void check_sender(struct smtp_client *client, struct mail_verdict *verdict)
-{
-	const struct smtp_client_message *message = &client->message;
-
-	verdict->text[0] = '\0';
-	if (!client_is_safe_path(message->sender))
-		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
-	else if (client->capabilities.size > 0 && message->size > client->capabilities.size)
-		mail_verdict_set(verdict, "5.3.4",
-				 "the message has %llu bytes, %s takes at most %llu",
-				 (unsigned long long)message->size, client->peer,
-				 (unsigned long long)client->capabilities.size);
-	else if (message->sender.length > 0 && client_path(client, message->sender).length == 0)
-		mail_verdict_set(verdict, "5.6.7",
-				 "the sender's address needs SMTPUTF8, which %s does not offer",
-				 client->peer);
-	else if (message->needs_utf8 && !client->capabilities.has_utf8)
-		mail_verdict_set(verdict, "5.6.7",
-				 "the message needs SMTPUTF8, which %s does not offer",
-				 client->peer);
-}
-
-/* Decides at once what needs no server. */
-static void check_message(struct smtp_client *client)
-{
-	struct smtp_client_message *message = &client->message;
-	struct mail_verdict *whole = client_new_verdict(client);
-	struct mail_verdict *unsafe = client_new_verdict(client);
-	struct mail_verdict *foreign = client_new_verdict(client);
-
-	check_sender(client, whole);
-	if (whole->text[0] != '\0') {
-		client_decide_rest(client, whole);
-		return;
-	}
-	message->sender = client_path(client, message->sender);
-	mail_verdict_set(unsafe, "5.1.3", "the address cannot be sent");
-	mail_verdict_set(foreign, "5.6.7", "the address needs SMTPUTF8, which %s does not offer",
-			 client->peer);
-	for (size_t i = 0; i < message->recipient_count; i++) {
-		struct smtp_client_recipient *to = &message->recipients[i];
-
-		if (to->address.length == 0 || !client_is_safe_path(to->address))
-			client_decide(client, to, unsafe);
-		else if (client_path(client, to->address).length == 0)
-			client_decide(client, to, foreign);
-		else
-			to->address = client_path(client, to->address);
-		to->is_asked = to->verdict == NULL;
-		to->is_passed_on = to->is_asked && client->capabilities.has_dsn;
-	}
-}
-
-/* SMTPUTF8 is never offered alone (RFC 6531 section 3.1). */
-static bool takes_8bit(const struct smtp_client *client)
-{
-	return client->capabilities.has_8bitmime || client->capabilities.has_utf8;
-}
-
-static void begin_commands(struct smtp_client *client)
-{
-	check_message(client);
-	if (!client_next_undecided(client, 0)) {
-		client_end_transaction(client, CLIENT_READY);
-		return;
-	}
-	if (client->capabilities.has_pipelining)
-		client_emit_batch(client);
-	client_enter(client, client->needs_reset ? CLIENT_RESET : CLIENT_MAIL);
-}
-
-void client_start_transaction(struct smtp_client *client)
-{
-	if (client->message.is_8bit && !takes_8bit(client))
-		client_enter(client, CLIENT_FORM);
-	else
-		begin_commands(client);
-}
-
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message)
 {
 	arena_reset(client->verdicts);
@@ -266,7 +113,7 @@ void smtp_client_form(struct smtp_client *client, uint64_t size)
 	if (client->state != CLIENT_FORM)
 		return;
 	client->message.size = size;
-	begin_commands(client);
+	client_begin_commands(client);
 }
 
 void smtp_client_refuse_form(struct smtp_client *client, const char *status, const char *reason)
@@ -337,11 +184,6 @@ void smtp_client_sent(struct smtp_client *client, size_t count)
 	buffer_consume(&client->output, count);
 	if (count > 0)
 		client->is_unsent = false;
-}
-
-bool smtp_client_is_deciding(const struct smtp_client *client)
-{
-	return client->state == CLIENT_FINAL && client->output.length == 0;
 }
 
 unsigned smtp_client_reply_count(const struct smtp_client *client)

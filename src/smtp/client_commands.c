@@ -2,13 +2,6 @@
 /* The client's commands, and which of them go out together (RFC 2920). */
 #include "smtp/client_internal.h"
 
-void client_emit(struct smtp_client *client, const char *text)
-{
-	if (client->output.length == 0)
-		client->is_unsent = true;
-	buffer_append_string(&client->output, text);
-}
-
 static void emit_hello(struct smtp_client *client, const char *verb)
 {
 	client_emit(client, verb);
@@ -77,4 +70,35 @@ void client_enter(struct smtp_client *client, enum client_state state)
 	before = client->output.length;
 	emit_command(client, state);
 	client_tell_output(client, before);
+}
+
+/* What each state waits for, for people, and the command whose reply it is. */
+static const struct {
+	const char *name;
+	const char *command;
+} names[] = {
+	[CLIENT_GREETING] = {"the greeting", NULL},
+	[CLIENT_HELLO] = {"the reply to EHLO", "EHLO"},
+	[CLIENT_HELO] = {"the reply to HELO", "HELO"},
+	[CLIENT_FORM] = {"the conversion of the message", NULL},
+	[CLIENT_READY] = {"nothing", NULL},
+	[CLIENT_RESET] = {"the reply to RSET", "RSET"},
+	[CLIENT_MAIL] = {"the reply to MAIL", "MAIL"},
+	[CLIENT_RECIPIENT] = {"the reply to RCPT", "RCPT"},
+	[CLIENT_DATA] = {"the reply to DATA", "DATA"},
+	[CLIENT_BODY] = {"room for the message", "the data"},
+	[CLIENT_FINAL] = {"the reply to the message", "the end of the data"},
+	[CLIENT_CLOSED] = {"nothing", NULL},
+};
+
+const char *client_state_name(enum client_state state)
+{
+	return names[state].name;
+}
+
+const char *client_command_name(const struct smtp_client *client)
+{
+	if (client->state == CLIENT_HELLO && client->protocol == SMTP_CLIENT_LMTP)
+		return "LHLO";
+	return names[client->state].command;
 }

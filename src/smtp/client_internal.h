@@ -56,7 +56,15 @@ struct smtp_client {
 	struct arena *verdicts; /* of the transaction */
 };
 
-/* client.c: the course of a transaction */
+/* TEXT goes to the server. */
+static inline void client_emit(struct smtp_client *client, const char *text)
+{
+	if (client->output.length == 0)
+		client->is_unsent = true;
+	buffer_append_string(&client->output, text);
+}
+
+/* client_transaction.c: the course of a transaction */
 struct mail_verdict *client_new_verdict(struct smtp_client *client);
 /* From the reply that came last. */
 struct mail_verdict *client_reply_verdict(struct smtp_client *client);
@@ -70,17 +78,24 @@ bool client_next_asked(struct smtp_client *client, size_t from);
 bool client_next_undecided(struct smtp_client *client, size_t from);
 /* With a message that was given by smtp_client_begin(), in CLIENT_READY. */
 void client_start_transaction(struct smtp_client *client);
+/* The same once the message has a form that the server takes. */
+void client_begin_commands(struct smtp_client *client);
 /* Every recipient is decided; the client keeps nothing of the message. */
 void client_end_transaction(struct smtp_client *client, enum client_state state);
 /* Decides the rest; CLIENT_CLOSED. */
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
+/* The same after a breach of the protocol. */
+void client_break_session(struct smtp_client *client, const char *reason);
 
 /* client_commands.c: the one place where the state changes; sends the command
  * whose reply the state waits for, unless it went out with a batch. */
 void client_enter(struct smtp_client *client, enum client_state state);
-void client_emit(struct smtp_client *client, const char *text);
 /* From RSET or MAIL to DATA in one go. */
 void client_emit_batch(struct smtp_client *client);
+/* What STATE waits for, for people. */
+const char *client_state_name(enum client_state state);
+/* What the reply that is awaited answers: "RCPT"; NULL: no command. */
+const char *client_command_name(const struct smtp_client *client);
 
 /* client_watch.c: the output from FROM on, whole commands; the complete reply; that the message
  * was sent; why the session ends. */
@@ -101,11 +116,5 @@ void client_emit_recipient_parameters(struct smtp_client *client,
 
 /* client_replies.c: acts on the complete reply. */
 void client_on_reply(struct smtp_client *client);
-/* What STATE waits for, for people. */
-const char *client_state_name(enum client_state state);
-/* What the reply that is awaited answers: "RCPT"; NULL: no command. */
-const char *client_command_name(const struct smtp_client *client);
-/* Ends the session after a breach of the protocol. */
-void client_break_session(struct smtp_client *client, const char *reason);
 
 #endif

@@ -194,45 +194,16 @@ static const struct {
 	unsigned success; /* first digit of the reply */
 	void (*succeeded)(struct smtp_client *client);
 	void (*refused)(struct smtp_client *client); /* with 4yz or 5yz */
-	const char *name;
-	const char *command; /* that the reply answers */
 } states[] = {
-	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused, "the greeting"},
-	[CLIENT_HELLO] = {2, on_hello, on_hello_refused, "the reply to EHLO", "EHLO"},
-	[CLIENT_HELO] = {2, be_greeted, on_session_refused, "the reply to HELO", "HELO"},
-	[CLIENT_FORM] = {0, NULL, NULL, "the conversion of the message"},
-	[CLIENT_READY] = {0, NULL, NULL, "nothing"},
-	[CLIENT_RESET] = {2, on_reset, on_reset_refused, "the reply to RSET", "RSET"},
-	[CLIENT_MAIL] = {2, on_mail, on_mail_refused, "the reply to MAIL", "MAIL"},
-	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused, "the reply to RCPT", "RCPT"},
-	[CLIENT_DATA] = {3, on_data, on_data_refused, "the reply to DATA", "DATA"},
-	[CLIENT_BODY] = {0, NULL, NULL, "room for the message", "the data"},
-	[CLIENT_FINAL] = {2, on_final, on_final, "the reply to the message", "the end of the data"},
-	[CLIENT_CLOSED] = {0, NULL, NULL, "nothing"},
+	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused},
+	[CLIENT_HELLO] = {2, on_hello, on_hello_refused},
+	[CLIENT_HELO] = {2, be_greeted, on_session_refused},
+	[CLIENT_RESET] = {2, on_reset, on_reset_refused},
+	[CLIENT_MAIL] = {2, on_mail, on_mail_refused},
+	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused},
+	[CLIENT_DATA] = {3, on_data, on_data_refused},
+	[CLIENT_FINAL] = {2, on_final, on_final},
 };
-
-const char *client_state_name(enum client_state state)
-{
-	return states[state].name;
-}
-
-const char *client_command_name(const struct smtp_client *client)
-{
-	if (client->state == CLIENT_HELLO && client->protocol == SMTP_CLIENT_LMTP)
-		return "LHLO";
-	return states[client->state].command;
-}
-
-void client_break_session(struct smtp_client *client, const char *reason)
-{
-	struct mail_verdict *verdict = client_new_verdict(client);
-
-	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
-			 states[client->state].name);
-	client_tell_end(client, verdict);
-	client->is_in_doubt = smtp_client_is_deciding(client);
-	client_fail_session(client, verdict);
-}
 
 /* Nothing was asked that this reply can be for. During the data a server may
  * refuse early; the session cannot be used after that. */

@@ -124,7 +124,7 @@ bool smtp_recipient_is_known(struct smtp_transaction *t, struct str address);
 /* One was added to the envelope. */
 void smtp_recipient_added(struct smtp_transaction *t);
 
-/* server.c */
+/* transaction.c: the one place where the state changes. */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
@@ -145,8 +145,6 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 void smtp_command_came(struct smtp_server *s);
 /* Carries it out, as often as questions of it are answered. */
 enum smtp_step smtp_command(struct smtp_server *s);
-/* The reply to a command that may not come in this state. */
-enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail);
 
 /* argument.c: false when the argument is wrong, which was replied then. */
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument);
@@ -207,5 +205,7 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s);
 /* 221, 421 or 554 and closed. */
 enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
 			       const char *text);
+/* To a command that may not come in this state. */
+enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail);
 
 #endif

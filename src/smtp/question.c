@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The one question that the engine may have open: asked, answered, and the command gone on with. */
-#include "base/panic.h"
+/* The one question that the engine may have open; server.c takes its answer. */
 #include "smtp/internal.h"
 
 static void ask(struct smtp_server *s, enum smtp_question_type type)
@@ -53,38 +52,4 @@ bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_o
 const struct smtp_question *smtp_server_question(const struct smtp_server *s)
 {
 	return s->is_asking ? &s->question : NULL;
-}
-
-/* The handler that asked runs again, and passes through its question. Behind OPEN
- * a message may be whole already (BDAT 0 LAST). */
-static void run_again(struct smtp_server *s)
-{
-	bool is_open = s->question.type == SMTP_QUESTION_OPEN;
-	enum smtp_step step;
-
-	s->is_asking = false;
-	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
-	if ((step == SMTP_STEP_WAIT && !is_open) || s->answer != NULL || s->has_opened)
-		panic("an SMTP handler asks more than one question");
-	if (s->state != SMTP_STATE_CHUNK)
-		buffer_clear(&s->line);
-	if (s->is_stopping)
-		smtp_server_shutdown(s);
-}
-
-void smtp_server_answer(struct smtp_server *s, const struct mail_verdict *verdict)
-{
-	if (!s->is_asking || (s->question.type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK))
-		panic("an answer to no question of the SMTP server");
-	s->answer = verdict;
-	run_again(s);
-}
-
-void smtp_server_answer_open(struct smtp_server *s, struct mail_id id)
-{
-	if (!s->is_asking || s->question.type != SMTP_QUESTION_OPEN)
-		panic("an answer to no question of the SMTP server");
-	s->opened_id = id;
-	s->has_opened = true;
-	run_again(s);
 }

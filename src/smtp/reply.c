@@ -169,3 +169,21 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 	tell(s, before);
 	return SMTP_STEP_DONE;
 }
+
+enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail)
+{
+	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
+
+	if (s->state == SMTP_STATE_CONNECTED)
+		return smtp_reply(s, 503, "5.5.1", is_lmtp ? "Send LHLO first" : "Send EHLO first");
+	if (s->state == SMTP_STATE_GREETED)
+		return smtp_reply(s, 503, "5.5.1", "Send MAIL first");
+	if (s->state == SMTP_STATE_FAILED)
+		return smtp_reply(s, 503, "5.5.1", "The message was refused, send RSET first");
+	if (is_mail)
+		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
+	if (s->state == SMTP_STATE_BETWEEN)
+		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
+	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
+	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
+}

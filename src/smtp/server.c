@@ -25,50 +25,6 @@ void smtp_server_free(struct smtp_server *s)
 	free(s);
 }
 
-/* The only place where the state changes. */
-void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
-{
-	if (s->state == SMTP_STATE_CLOSED)
-		return;
-	s->state = state;
-	if (state & (SMTP_STATE_CONNECTED | SMTP_STATE_GREETED | SMTP_STATE_CLOSED))
-		smtp_transaction_end(s);
-}
-
-static bool normalizes(const struct smtp_server *s)
-{
-	enum smtp_bare_newline rule = s->service->rules.bare_newline;
-
-	if (rule != SMTP_BARE_NEWLINE_AUTO)
-		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
-	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
-}
-
-void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
-{
-	struct mail_envelope *envelope = mail_envelope_new();
-
-	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
-	s->transaction->envelope = envelope;
-	s->transaction->declared_size = mail->size;
-	s->transaction->is_normalized = normalizes(s);
-	envelope->stage = s->service->stage;
-	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
-	envelope->utf8 = mail->is_utf8;
-	envelope->ret = mail->ret;
-	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
-}
-
-void smtp_transaction_end(struct smtp_server *s)
-{
-	s->message_is_open = false;
-	buffer_clear(&s->body);
-	if (s->transaction == NULL)
-		return;
-	mail_envelope_free(s->transaction->envelope);
-	s->transaction = NULL;
-}
-
 void smtp_server_set_peer_name(struct smtp_server *s, const char *name)
 {
 	s->peer.name = name;
@@ -225,4 +181,40 @@ void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *v
 struct str smtp_server_helo(const struct smtp_server *s)
 {
 	return s->helo != NULL ? str_from(s->helo) : STR("");
+}
+
+/* --- answers --- */
+
+/* The handler that asked runs again, and passes through its question. Behind OPEN
+ * a message may be whole already (BDAT 0 LAST). */
+static void run_again(struct smtp_server *s)
+{
+	bool is_open = s->question.type == SMTP_QUESTION_OPEN;
+	enum smtp_step step;
+
+	s->is_asking = false;
+	step = s->state == SMTP_STATE_END ? smtp_message_end(s) : smtp_command(s);
+	if ((step == SMTP_STEP_WAIT && !is_open) || s->answer != NULL || s->has_opened)
+		panic("an SMTP handler asks more than one question");
+	if (s->state != SMTP_STATE_CHUNK)
+		buffer_clear(&s->line);
+	if (s->is_stopping)
+		smtp_server_shutdown(s);
+}
+
+void smtp_server_answer(struct smtp_server *s, const struct mail_verdict *verdict)
+{
+	if (!s->is_asking || (s->question.type == SMTP_QUESTION_OPEN && verdict->class == MAIL_OK))
+		panic("an answer to no question of the SMTP server");
+	s->answer = verdict;
+	run_again(s);
+}
+
+void smtp_server_answer_open(struct smtp_server *s, struct mail_id id)
+{
+	if (!s->is_asking || s->question.type != SMTP_QUESTION_OPEN)
+		panic("an answer to no question of the SMTP server");
+	s->opened_id = id;
+	s->has_opened = true;
+	run_again(s);
 }

@@ -199,24 +199,6 @@ static const struct verb *find_verb(const struct smtp_server *s, struct str name
 	return NULL;
 }
 
-enum smtp_step smtp_command_misplaced(struct smtp_server *s, bool is_mail)
-{
-	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
-
-	if (s->state == SMTP_STATE_CONNECTED)
-		return smtp_reply(s, 503, "5.5.1", is_lmtp ? "Send LHLO first" : "Send EHLO first");
-	if (s->state == SMTP_STATE_GREETED)
-		return smtp_reply(s, 503, "5.5.1", "Send MAIL first");
-	if (s->state == SMTP_STATE_FAILED)
-		return smtp_reply(s, 503, "5.5.1", "The message was refused, send RSET first");
-	if (is_mail)
-		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
-	if (s->state == SMTP_STATE_BETWEEN)
-		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
-	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
-	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
-}
-
 static bool exceeds_commands(struct smtp_server *s)
 {
 	uint32_t bound = s->service->limits.commands;
@@ -322,7 +304,7 @@ enum smtp_step smtp_command(struct smtp_server *s)
 	if (verb == NULL)
 		return smtp_reply(s, 500, "5.5.1", "Unknown command");
 	if (!(verb->states & s->state))
-		return smtp_command_misplaced(s, verb->states == GREETED);
+		return smtp_reply_misplaced(s, verb->states == GREETED);
 	if (verb->is_idle && exceeds_commands(s))
 		return smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
 	if (!verb->parse(s, &argument))

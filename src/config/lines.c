@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: ISC
+/*
+ * Where the lines of a configuration are from.
+ *
+ * What a file includes stands in the text between lines that say from which line of which file
+ * the next ones are: "#\f12 /etc/stagepost.conf". They are comments to whoever parses the text, and
+ * so it can be handed on to other processes as it is.
+ */
+#include "config/internal.h"
+#include <string.h>
+
+enum { MARKS_MAX = 2 * CONFIG_FILES_MAX + 2 }; /* before and after each */
+
+struct mark { /* a line of the text, and where it is from */
+	unsigned line;
+	struct config_place place;
+};
+
+struct config_lines {
+	struct mark *marks; /* in order */
+	size_t count;
+};
+
+/* "12 FILE" */
+static struct config_place place_of_mark(struct str mark)
+{
+	ptrdiff_t space = str_find(mark, ' ');
+	uint64_t line = 0;
+
+	if (space < 0 || !str_to_u64(str_slice(mark.data, (size_t)space), &line))
+		return (struct config_place){.line = 1};
+	return (struct config_place){str_skip(mark, (size_t)space + 1), (unsigned)line};
+}
+
+const struct config_lines *config_lines_of(struct str text, struct arena *arena)
+{
+	struct config_lines *lines = arena_alloc(arena, sizeof *lines);
+	unsigned line = 1;
+	struct str row;
+
+	if (memmem(text.data, text.length, CONFIG_LINES_MARK, sizeof CONFIG_LINES_MARK - 1) == NULL)
+		return NULL;
+	lines->marks = arena_alloc(arena, MARKS_MAX * sizeof *lines->marks);
+	while (lines->count < MARKS_MAX && str_split(&text, '\n', &row)) {
+		line++;
+		if (str_starts_with(row, STR(CONFIG_LINES_MARK)))
+			lines->marks[lines->count++] = (struct mark){
+				line, place_of_mark(str_skip(row, sizeof CONFIG_LINES_MARK - 1))};
+	}
+	return lines;
+}
+
+struct config_place config_lines_find(const struct config_lines *lines, unsigned line)
+{
+	const struct mark *mark = NULL;
+	size_t below = 0;
+	size_t above = lines != NULL ? lines->count : 0;
+
+	while (below < above) {
+		size_t middle = (below + above) / 2;
+
+		if (lines->marks[middle].line <= line) {
+			mark = &lines->marks[middle];
+			below = middle + 1;
+		} else {
+			above = middle;
+		}
+	}
+	if (mark == NULL || line == 0)
+		return (struct config_place){.line = line};
+	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
+}

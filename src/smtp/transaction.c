@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+/* The state of a session, and the transaction that it has in some of them. */
+#include "smtp/internal.h"
+
+void smtp_transaction_end(struct smtp_server *s)
+{
+	s->message_is_open = false;
+	buffer_clear(&s->body);
+	if (s->transaction == NULL)
+		return;
+	mail_envelope_free(s->transaction->envelope);
+	s->transaction = NULL;
+}
+
+void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
+{
+	if (s->state == SMTP_STATE_CLOSED)
+		return;
+	s->state = state;
+	if (state & (SMTP_STATE_CONNECTED | SMTP_STATE_GREETED | SMTP_STATE_CLOSED))
+		smtp_transaction_end(s);
+}
+
+static bool normalizes(const struct smtp_server *s)
+{
+	enum smtp_bare_newline rule = s->service->rules.bare_newline;
+
+	if (rule != SMTP_BARE_NEWLINE_AUTO)
+		return rule == SMTP_BARE_NEWLINE_NORMALIZE;
+	return s->peer.is_ours || s->service->protocol == SMTP_PROTOCOL_SUBMISSION;
+}
+
+void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+
+	s->transaction = arena_alloc(envelope->arena, sizeof *s->transaction);
+	s->transaction->envelope = envelope;
+	s->transaction->declared_size = mail->size;
+	s->transaction->is_normalized = normalizes(s);
+	envelope->stage = s->service->stage;
+	envelope->sender = arena_copy_str(envelope->arena, mail->address.text);
+	envelope->utf8 = mail->is_utf8;
+	envelope->ret = mail->ret;
+	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
+}
