@@ -36,6 +36,7 @@ enum { INTAKE_REFUSALS_LOGGED = 50 }; /* commands of a session */
 
 struct intake_session {
 	struct intake *intake;
+	void (*pump)(struct intake_session *session); /* when an answer comes */
 	struct smtp_server *server;
 	struct os_watch *watch;
 	struct os_timer *timer;
@@ -71,9 +72,6 @@ struct intake_session {
 /* session.c: lets the engine go on as far as it can, then waits for what it lacks. May
  * free the session. */
 void intake_session_pump(struct intake_session *session);
-
-/* The client brought a message: it is the last whose place is wanted. */
-void intake_session_was_useful(struct intake_session *session);
 
 /* tell.c: a session that is watched ends. */
 void intake_tell_end(struct intake_session *session);

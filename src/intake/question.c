@@ -5,6 +5,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
+#include <utlist.h>
 
 /* What the client is told when the queue cannot take its message. */
 static void queue_verdict(struct mail_verdict *verdict, int error)
@@ -80,7 +81,7 @@ static void on_recipient_known(void *context, const struct directory_result *res
 	smtp_server_answer(session->server, &verdict);
 	session->reason = NULL;
 	if (!session->is_pumping)
-		intake_session_pump(session);
+		session->pump(session);
 }
 
 static void answer_open(struct intake_session *session, int result)
@@ -114,6 +115,14 @@ static void log_accepted(struct intake_session *session, const struct smtp_quest
 		  session->name != NULL ? log_string("name", session->name) : none);
 }
 
+/* The client brought a message: it is the last whose place is wanted. */
+static void keep_place(struct intake_session *session)
+{
+	intake_pace_reset(&session->idle);
+	DL_DELETE2(session->intake->sessions, session, previous, next);
+	DL_APPEND2(session->intake->sessions, session, previous, next);
+}
+
 static void answer_commit(struct intake_session *session, int result)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
@@ -129,7 +138,7 @@ static void answer_commit(struct intake_session *session, int result)
 		queue_verdict(&verdict, result);
 	} else {
 		log_accepted(session, question);
-		intake_session_was_useful(session);
+		keep_place(session);
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}
@@ -162,7 +171,7 @@ static void on_queue_done(void *context, int result)
 	else if (result < 0 && smtp_server_message_is_open(session->server))
 		data_failed(session, result);
 	if (!session->is_pumping)
-		intake_session_pump(session);
+		session->pump(session);
 }
 
 void intake_question_see_to(struct intake_session *session, const struct smtp_question *question)

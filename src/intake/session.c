@@ -2,7 +2,6 @@
 #include "intake/session.h"
 #include "base/panic.h"
 #include "intake/internal.h"
-#include "intake/proxy.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include <errno.h>
@@ -248,13 +247,6 @@ static void on_timer(void *context)
 	intake_session_pump(session);
 }
 
-void intake_session_was_useful(struct intake_session *session)
-{
-	intake_pace_reset(&session->idle);
-	DL_DELETE2(session->intake->sessions, session, previous, next);
-	DL_APPEND2(session->intake->sessions, session, previous, next);
-}
-
 struct intake_session *intake_session_find_idle(struct intake *intake)
 {
 	uint32_t rate = intake->config->smtp_min_rate;
@@ -327,6 +319,7 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 	session->socket = socket;
 	session->may_relay = config_may_relay(intake->config, &session->mapped);
 	who.is_ours = session->may_relay;
+	session->pump = intake_session_pump;
 	intake_question_init(session);
 	session->server = smtp_server_new(service, who);
 	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);
@@ -340,17 +333,4 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 		smtp_server_turn_away(session->server,
 				      "You have too many connections to this server");
 	intake_session_pump(session);
-}
-
-void intake_stop(struct intake *intake)
-{
-	struct intake_session *session;
-	struct intake_session *next;
-
-	intake_proxy_stop(intake);
-	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
-		smtp_server_shutdown(session->server);
-		if (!session->is_asking)
-			intake_session_pump(session);
-	}
 }

@@ -19,6 +19,11 @@ static int get_sets(struct sets *out)
 	return syscall(SYS_capget, &out->header, out->data) != 0 ? -errno : 0;
 }
 
+bool os_process_is_root(void)
+{
+	return geteuid() == 0;
+}
+
 bool os_process_may_change_user(void)
 {
 	const uint32_t identities = 1U << CAP_SETUID | 1U << CAP_SETGID;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "os/connector.h"
-#include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/clock.h"
-#include "os/process.h"
 #include "os/socket.h"
 #include <errno.h>
-#include <grp.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static const int64_t PATIENCE_US = SECOND_US / 2;
 /* Who did not answer is not asked, and waited for, again and again. */
@@ -110,33 +105,4 @@ void os_connector_answer(int socket, const struct os_connector_question *questio
 	const struct answer answer = {question->number, result < 0 ? result : 0};
 
 	(void)!os_socket_send(socket, &answer, sizeof answer, &result, result >= 0 ? 1 : 0);
-}
-
-static bool take_identity(const gid_t *groups, size_t count, gid_t gid, uid_t uid)
-{
-	return setgroups(count, groups) == 0 && setegid(gid) == 0 && seteuid(uid) == 0;
-}
-
-/* The kernel keeps the effective ids of who calls connect(2) for the other side (SO_PEERCRED).
- * The real ids stay root's, so that he whose ids are taken can neither signal nor trace us
- * meanwhile. (Sources: unix(7), kill(2), ptrace(2).) */
-int os_connector_connect_as(const struct os_process_user *user, const char *path, int kind)
-{
-	gid_t groups[NGROUPS_MAX];
-	const gid_t gid = getegid();
-	const uid_t uid = geteuid();
-	int count;
-	int result;
-
-	if (!user->change)
-		return os_socket_connect_unix(path, kind);
-	count = getgroups(NGROUPS_MAX, groups);
-	if (count < 0)
-		return -errno;
-	result = take_identity(user->groups, user->group_count, user->gid, user->uid)
-			 ? os_socket_connect_unix(path, kind)
-			 : -errno;
-	if (seteuid(uid) != 0 || !take_identity(groups, (size_t)count, gid, uid))
-		panic("cannot be root again");
-	return result;
 }

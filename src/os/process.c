@@ -68,11 +68,6 @@ void os_process_change_group_back(const struct os_process_user *user, gid_t befo
 		panic("cannot be of the former group again");
 }
 
-bool os_process_is_root(void)
-{
-	return geteuid() == 0;
-}
-
 /* In the new process: only what is safe after fork(). */
 static _Noreturn void become_program(const char *path, const char *const *arguments,
 				     const struct os_process_user *user, int control, int output)

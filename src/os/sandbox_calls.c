@@ -138,16 +138,6 @@ static const struct {
 
 static const char *const unknown[] = {"clone3", "openat2", "faccessat2", "epoll_create"};
 
-int sandbox_allow(void *filter, const char *name, unsigned count,
-		  const struct scmp_arg_cmp *conditions)
-{
-	int number = seccomp_syscall_resolve_name(name);
-
-	if (number == __NR_SCMP_ERROR)
-		return 0;
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, count, conditions);
-}
-
 static int allow_all(scmp_filter_ctx filter, unsigned calls)
 {
 	int error = 0;

@@ -20,7 +20,8 @@ bool sandbox_has_seccomp(void);
 MUST_CHECK int sandbox_limit_calls(unsigned calls);
 enum { SANDBOX_ALWAYS = 1 << 16 }; /* beside the bits of enum os_sandbox_calls */
 struct scmp_arg_cmp;
-/* Lets the call NAME through FILTER (an scmp_filter_ctx) where all CONDITIONS hold. */
+/* sandbox_sockets.c: lets the call NAME through FILTER (an scmp_filter_ctx) where all CONDITIONS
+ * hold. */
 MUST_CHECK int sandbox_allow(void *filter, const char *name, unsigned count,
 			     const struct scmp_arg_cmp *conditions);
 MUST_CHECK int sandbox_allow_sockets(void *filter, unsigned calls);

@@ -25,6 +25,16 @@ enum {
 	PEERS = NETWORK | OS_SANDBOX_LOCAL,
 };
 
+int sandbox_allow(void *filter, const char *name, unsigned count,
+		  const struct scmp_arg_cmp *conditions)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	if (number == __NR_SCMP_ERROR)
+		return 0;
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, count, conditions);
+}
+
 /* Sockets of FAMILY and TYPE, whatever flags stand beside the type. */
 static int allow_socket(scmp_filter_ctx filter, int family, int type)
 {

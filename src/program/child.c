@@ -72,13 +72,6 @@ static void stop(struct supervised *supervised)
 	supervised->program->stop(&supervised->child);
 }
 
-void child_fail(struct supervised *supervised, int error, const char *reason)
-{
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", reason), log_error(error));
-	supervised->exit_status = 1;
-	os_loop_stop(supervised->child.loop);
-}
-
 static void start(struct supervised *supervised)
 {
 	int error = sandbox_enter(supervised->program->name, supervised->child.config,

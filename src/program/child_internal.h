@@ -31,11 +31,10 @@ struct supervised {
 	int exit_status;
 };
 
-/* child.c */
-/* Ends the process, because of REASON and ERROR (-errno). */
+/* child_take.c: ends the process, because of REASON and ERROR (-errno). */
 void child_fail(struct supervised *supervised, int error, const char *reason);
 
-/* child_take.c: one message of the supervisor each. Where a descriptor did not come with it, that
+/* One message of the supervisor each. Where a descriptor did not come with it, that
  * is remembered; of what cannot be understood the process ends. */
 void child_take_config(struct supervised *supervised, struct ipc_message *message);
 void child_take_socket(struct supervised *supervised, struct ipc_message *message);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: ISC
+/* The end of all sessions. */
+#include "intake/internal.h"
+#include "intake/proxy.h"
+#include <utlist.h>
+
+void intake_stop(struct intake *intake)
+{
+	struct intake_session *session;
+	struct intake_session *next;
+
+	intake_proxy_stop(intake);
+	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
+		smtp_server_shutdown(session->server);
+		if (!session->is_asking)
+			intake_session_pump(session);
+	}
+}
