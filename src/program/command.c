@@ -9,13 +9,6 @@
 const struct command_option command_config_options[] = {COMMAND_OPTION_CONFIG, COMMAND_OPTION_END};
 const struct command_option command_json_options[] = {
 	COMMAND_OPTION_CONFIG, COMMAND_OPTION_JSON("print JSON"), COMMAND_OPTION_END};
-const struct command_exit command_usual_exits[] = {
-	{COMMAND_OK, "it is done"},
-	{COMMAND_FAILED, "it has failed; why is on standard error"},
-	{COMMAND_USAGE, "the command line is wrong"},
-	{0, NULL},
-};
-
 static bool is_help(const char *word)
 {
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
@@ -233,4 +226,16 @@ bool command_parse_time(const char *text, int64_t *time_us_out)
 		return false;
 	*time_us_out = (int64_t)count * unit;
 	return true;
+}
+
+static const struct command *all;
+
+void command_use(const struct command *table)
+{
+	all = table;
+}
+
+const struct command *command_all(void)
+{
+	return all;
 }

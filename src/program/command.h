@@ -47,6 +47,9 @@ struct command {
 
 /* All of them; the last has a NULL name. */
 extern const struct command commands[];
+/* Makes them known to those of them that tell of all: completion. */
+void command_use(const struct command *table);
+const struct command *command_all(void);
 
 /* What was read from a command line. A command with options of its own has a
  * struct that begins with this one. */

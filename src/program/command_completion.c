@@ -80,7 +80,7 @@ static void print_words(const struct command *command)
 static void print_command_words(void)
 {
 	puts("_stagepost_words()\n{\n\tcase $1 in");
-	for (const struct command *one = commands; one->name != NULL; one++) {
+	for (const struct command *one = command_all(); one->name != NULL; one++) {
 		print_words(one);
 		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
 		     sub++)
@@ -101,7 +101,7 @@ static void print_values(const struct command *command)
 static void print_option_values(void)
 {
 	puts("_stagepost_values()\n{\n\tcase $1 in");
-	for (const struct command *one = commands; one->name != NULL; one++) {
+	for (const struct command *one = command_all(); one->name != NULL; one++) {
 		print_values(one);
 		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
 		     sub++)
@@ -120,8 +120,8 @@ int command_completion(const struct command *command, int argc, char **argv)
 	if (options.first + 1 != argc || strcmp(argv[options.first], "bash") != 0)
 		return command_usage(command, "only bash is known");
 	fputs("_stagepost_commands=\"", stdout);
-	for (const struct command *one = commands; one->name != NULL; one++)
-		printf("%s%s", one == commands ? "" : " ", one->name);
+	for (const struct command *one = command_all(); one->name != NULL; one++)
+		printf("%s%s", one == command_all() ? "" : " ", one->name);
 	puts("\"");
 	print_command_words();
 	print_option_values();

@@ -5,6 +5,13 @@
 
 enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, COLUMN = 24, LINE_MAX_LENGTH = 78 };
 
+const struct command_exit command_usual_exits[] = {
+	{COMMAND_OK, "it is done"},
+	{COMMAND_FAILED, "it has failed; why is on standard error"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
 static size_t count_options(const struct command *command)
 {
 	size_t count = 0;

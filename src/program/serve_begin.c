@@ -2,7 +2,6 @@
 /* Whether the whole can begin, has begun, or never will; and who is told: the log, and the service
  * manager that started it. */
 #include "log/event.h"
-#include "os/notify.h"
 #include "program/command.h"
 #include "program/machine_check.h"
 #include "program/serve_internal.h"
@@ -10,16 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-static void notify(const char *text)
-{
-	int error = os_notify(text);
-
-	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR,
-			  log_string("reason", "the service manager cannot be told"),
-			  log_error(error));
-}
 
 static void log_finding(void *context, enum machine_severity severity, const char *line)
 {
@@ -57,13 +46,7 @@ void serve_announce_ready(struct supervisor *supervisor)
 	}
 	supervisor->was_ready = true;
 	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
-	notify("READY=1\nSTATUS=All processes are ready");
-}
-
-void serve_announce_stop(const struct supervisor *supervisor)
-{
-	if (supervisor->failure.length == 0)
-		notify("STOPPING=1\nSTATUS=Finishing what is in flight");
+	serve_notify("READY=1\nSTATUS=All processes are ready");
 }
 
 void serve_give_up(struct supervisor *supervisor, struct str reason)
@@ -76,7 +59,7 @@ void serve_give_up(struct supervisor *supervisor, struct str reason)
 	buffer_append_str(&supervisor->failure, reason);
 	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
 	status[strcspn(status, "\n")] = '\0'; /* another line would be another message */
-	notify(status);
+	serve_notify(status);
 	serve_stop(supervisor);
 }
 

@@ -96,9 +96,18 @@ struct supervisor {
 	struct reload_record reload;
 };
 
-/* serve.c */
+/* serve_stop.c */
+void serve_prepare_stop(struct supervisor *supervisor);
 /* Stops all, as a signal does. */
 void serve_stop(void *supervisor);
+/* Then, after a process has ended: stops those whose turn it is. */
+void serve_stop_next(struct supervisor *supervisor);
+/* Tells the service manager that started it (sd_notify(3)). */
+void serve_notify(const char *text);
+
+/* serve_prepare.c: each makes its directory unless it is there, and logs what is wrong. */
+MUST_CHECK int serve_prepare_run(struct supervisor *supervisor);
+MUST_CHECK int serve_prepare_queue(struct supervisor *supervisor);
 /* Makes the directory of the file of the address directory, for its process alone; not what is
  * above it. */
 MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
@@ -109,7 +118,6 @@ MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
 /* When a process has said that it is ready: are all? */
 void serve_announce_ready(struct supervisor *supervisor);
-void serve_announce_stop(const struct supervisor *supervisor);
 /* Before all were ready: stops, because of REASON no start can succeed. Later: nothing, the process
  * that it is about is started again. */
 void serve_give_up(struct supervisor *supervisor, struct str reason);
@@ -143,19 +151,22 @@ void serve_add_processes(struct supervisor *supervisor);
 void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
+
+/* serve_setup.c */
+#define SERVE_SET_UP_AGAIN_US SECOND_US
 /* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second.
  */
 void serve_set_up(void *process);
 /* Which process works with which socket. */
-bool serve_process_wants(const struct process *process, const char *name);
+bool serve_socket_is_for(const struct process *process, const char *name);
+
+/* serve_token.c, serve_seen.c */
 /* Tells PROCESS, which is about to start or does, the tokens that it needs. */
 void serve_send_tokens(struct process *process);
 /* To the directory: the file of what was seen of its data. */
 void serve_send_seen(struct process *process);
 /* PROCESS gets a new token, and those who believe it are told. */
 void serve_renew_token(struct process *process);
-/* How many run. */
-size_t serve_running(const struct supervisor *supervisor);
 
 /* serve_connect.c */
 /* Makes connections for a process that was just started, until it has ended. */

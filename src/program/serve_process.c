@@ -16,75 +16,11 @@
 static const int64_t RESTART_DELAY_US = SECOND_US / 10;
 static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
 static const int64_t HEALTHY_US = 10 * SECOND_US;
-static const int64_t SET_UP_AGAIN_US = SECOND_US;
-
-bool serve_process_wants(const struct process *process, const char *name)
-{
-	if (strcmp(process->program, "smtpd") == 0)
-		return strncmp(name, "listen ", 7) == 0;
-	if (strcmp(process->program, "queue") == 0)
-		return strcmp(name, "queue") == 0;
-	if (strcmp(process->program, "send") == 0)
-		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
-	if (strcmp(process->program, "launch") == 0 || strcmp(process->program, "names") == 0)
-		return strcmp(name, process->program) == 0;
-	if (strcmp(process->program, "directory") == 0)
-		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
-	return false;
-}
 
 /* At a stop the intake goes first, so that what it has accepted can still be
  * queued; then the manager, while its helpers can finish; then whom they ask, "launch" too; "queue"
  * last. */
 enum turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
-
-static void send_users(struct process *process)
-{
-	const struct supervisor *supervisor = process->supervisor;
-	struct buffer body = {0};
-
-	for (size_t i = 0; i < PROGRAMS; i++) {
-		pack_str(&body, str_from(supervisor->users[i].program));
-		pack_u32(&body, supervisor->users[i].user.uid);
-	}
-	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
-}
-
-void serve_set_up(void *context)
-{
-	struct process *process = context;
-	struct supervisor *supervisor = process->supervisor;
-	int text;
-
-	if (process->control == NULL)
-		return;
-	text = os_process_share_text(buffer_view(&supervisor->text));
-	if (text < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
-			  log_error(text));
-		os_timer_start(process->again, SET_UP_AGAIN_US);
-		return;
-	}
-	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
-	close(text);
-	send_users(process);
-	serve_send_tokens(process);
-	if (process->connector_watch != NULL)
-		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
-				 &process->asker, 1);
-	for (size_t i = 0; i < supervisor->socket_count; i++) {
-		const struct bound_socket *bound = &supervisor->sockets[i];
-
-		if (bound->is_wanted && serve_process_wants(process, bound->name))
-			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
-					 &bound->descriptor, 1);
-	}
-	if (strcmp(process->program, "directory") == 0)
-		serve_send_seen(process);
-	serve_send_transcript(process);
-	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
-}
 
 static bool has_programs(const struct config *config)
 {
@@ -160,7 +96,7 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 	if (message->type == CHILD_FAILED)
 		serve_give_up(process->supervisor, message->body);
 	if (message->type == CHILD_AGAIN)
-		os_timer_start(process->again, SET_UP_AGAIN_US);
+		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
 		renew(process);
 	if (message->type == CHILD_SAID)
@@ -288,15 +224,6 @@ void serve_choose_processes(struct supervisor *supervisor)
 			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
 		}
 	}
-}
-
-size_t serve_running(const struct supervisor *supervisor)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < supervisor->process_count; i++)
-		count += supervisor->processes[i].pid != 0;
-	return count;
 }
 
 void serve_process_ended(struct process *process, int status)

@@ -235,7 +235,7 @@ void serve_mend_sockets(struct process *process)
 	struct supervisor *supervisor = process->supervisor;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		if (serve_process_wants(process, supervisor->sockets[i].name))
+		if (serve_socket_is_for(process, supervisor->sockets[i].name))
 			(void)mend(supervisor, &supervisor->sockets[i]);
 }
 
@@ -244,7 +244,7 @@ static void hand_out(struct supervisor *supervisor, const struct bound_socket *b
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
 
-		if (process->control != NULL && serve_process_wants(process, bound->name))
+		if (process->control != NULL && serve_socket_is_for(process, bound->name))
 			serve_set_up(process);
 	}
 }

@@ -108,6 +108,7 @@ int main(int argc, char **argv)
 
 	os_process_keep_inherited();
 	os_process_ignore_size_signal();
+	command_use(commands);
 	status = argc > 0 ? run_as(argv, argc) : -1;
 	if (status < 0)
 		status = run_by_arguments(argc, argv);

@@ -20,11 +20,6 @@ static int manager = -1; /* where the service manager listens */
 static struct supervisor supervisor;
 static struct config config = {.stop_timeout = 1};
 
-static void nothing(void *context)
-{
-	(void)context;
-}
-
 static int begin(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -37,8 +32,7 @@ static int begin(void **state)
 	memset(&supervisor, 0, sizeof supervisor);
 	supervisor.loop = os_loop_new();
 	supervisor.config = &config;
-	supervisor.patience = os_timer_new(supervisor.loop, nothing, NULL);
-	supervisor.waiting = os_timer_new(supervisor.loop, nothing, NULL);
+	serve_prepare_stop(&supervisor);
 	return bind(manager, (struct sockaddr *)&address, sizeof address);
 }
 
@@ -133,7 +127,7 @@ static void test_never(void **state)
 static void test_a_stop_is_told(void **state)
 {
 	(void)state;
-	serve_announce_stop(&supervisor);
+	serve_stop(&supervisor);
 	check_told("STOPPING=1\nSTATUS=Finishing what is in flight");
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: ISC
+/* The directories of a node, made as their processes need them. */
+#include "log/event.h"
+#include "os/file.h"
+#include "program/serve_internal.h"
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int prepare_directory(struct supervisor *supervisor, const char *path)
+{
+	int error = os_file_make_directory(OS_FILE_HERE, path);
+
+	if (error == -EEXIST)
+		return 0;
+	if (error == 0 && supervisor->user.change &&
+	    lchown(path, supervisor->user.uid, supervisor->user.gid) != 0)
+		error = -errno;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+/* That of the sockets is root's, and the group's to go through: who could change what is in it
+ * could stand for any of them. */
+int serve_prepare_run(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->run;
+	gid_t before;
+	int error = os_process_change_group(&supervisor->user, &before);
+
+	if (error == 0) {
+		error = os_file_make_directory(OS_FILE_HERE, path);
+		os_process_change_group_back(&supervisor->user, before);
+	}
+	if (error == -EEXIST)
+		return 0;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+/* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
+static int close_directory(const char *path, uid_t user)
+{
+	struct stat status;
+	int directory;
+	int error = 0;
+
+	if (stat(path, &status) == 0 && status.st_uid == user && (status.st_mode & 0777) == 0700)
+		return 0; /* then no right to open it is needed */
+	directory = os_file_open_directory(OS_FILE_HERE, path);
+	if (directory < 0)
+		return directory;
+	if (fstat(directory, &status) != 0 || status.st_uid != user)
+		error = -EPERM;
+	else if (fchmod(directory, 0700) != 0)
+		error = -errno;
+	os_file_close(directory);
+	return error;
+}
+
+/* The group is what processes with users of their own have in common with its owner. */
+int serve_prepare_queue(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->queue;
+	int error = prepare_directory(supervisor, path);
+
+	if (error < 0 || !supervisor->user.change || !config_has_process_users(supervisor->config))
+		return error;
+	error = close_directory(path, supervisor->user.uid);
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+	return error;
+}
+
+int serve_prepare_data(struct supervisor *supervisor)
+{
+	const struct config_directory *directory = &supervisor->config->directory;
+	const struct os_process_user *user = &serve_user(supervisor, "directory")->user;
+	struct str path = str_from(directory->path != NULL ? directory->path : "");
+	ptrdiff_t slash = str_find_last(path, '/');
+	char parent[PATH_MAX];
+	int error;
+
+	if ((directory->backend != CONFIG_BACKEND_SQLITE &&
+	     directory->backend != CONFIG_BACKEND_LDAP) ||
+	    slash < 1 || slash >= PATH_MAX)
+		return 0;
+	memcpy(parent, path.data, (size_t)slash);
+	parent[slash] = '\0';
+	error = os_file_make_directory(OS_FILE_HERE, parent);
+	if (error == -EEXIST)
+		return 0;
+	if (error == 0 && user->change && lchown(parent, user->uid, user->gid) != 0)
+		error = -errno;
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
+	return error;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: ISC
+/* What a process is given: the configuration, its sockets, tokens and users. */
+#include "ipc/pack.h"
+#include "log/event.h"
+#include "program/serve_internal.h"
+#include <string.h>
+#include <unistd.h>
+
+bool serve_socket_is_for(const struct process *process, const char *name)
+{
+	if (strcmp(process->program, "smtpd") == 0)
+		return strncmp(name, "listen ", 7) == 0;
+	if (strcmp(process->program, "queue") == 0)
+		return strcmp(name, "queue") == 0;
+	if (strcmp(process->program, "send") == 0)
+		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
+	if (strcmp(process->program, "launch") == 0 || strcmp(process->program, "names") == 0)
+		return strcmp(name, process->program) == 0;
+	if (strcmp(process->program, "directory") == 0)
+		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
+	return false;
+}
+
+static void send_users(struct process *process)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	struct buffer body = {0};
+
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		pack_str(&body, str_from(supervisor->users[i].program));
+		pack_u32(&body, supervisor->users[i].user.uid);
+	}
+	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
+	buffer_clear(&body);
+}
+
+void serve_set_up(void *context)
+{
+	struct process *process = context;
+	struct supervisor *supervisor = process->supervisor;
+	int text;
+
+	if (process->control == NULL)
+		return;
+	text = os_process_share_text(buffer_view(&supervisor->text));
+	if (text < 0) {
+		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
+			  log_error(text));
+		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
+		return;
+	}
+	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
+	close(text);
+	send_users(process);
+	serve_send_tokens(process);
+	if (process->connector_watch != NULL)
+		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("connector"),
+				 &process->asker, 1);
+	for (size_t i = 0; i < supervisor->socket_count; i++) {
+		const struct bound_socket *bound = &supervisor->sockets[i];
+
+		if (bound->is_wanted && serve_socket_is_for(process, bound->name))
+			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
+					 &bound->descriptor, 1);
+	}
+	if (strcmp(process->program, "directory") == 0)
+		serve_send_seen(process);
+	serve_send_transcript(process);
+	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
+}
