@@ -101,6 +101,16 @@ int queue_aside_put(struct queue_intake *intake, const char *path, struct queue_
 	return 0;
 }
 
+void queue_aside_put_spare(struct queue_intake *intake, struct queue_spare spare)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_spare_path(intake, &spare, path);
+	result = queue_aside_put(intake, path, spare);
+	(void)result; /* it stays where it is, as a file that is not used */
+}
+
 /* No message has been written that is newer than what pid/ was changed by. */
 static void doubt(struct queue_intake *intake)
 {
@@ -136,7 +146,9 @@ void queue_aside_after_failure(struct queue_intake *intake)
 	intake->quarantine = (struct queue_spare_list){0};
 	pthread_mutex_unlock(&intake->mutex);
 	doubt(intake);
-	queue_spare_settle(intake, &held, false);
+	for (size_t i = 0; i < held.count; i++)
+		queue_aside_put_spare(intake, held.items[i]);
+	free(held.items);
 }
 
 bool queue_aside_is_doubtful(struct queue_intake *intake, const char *path)

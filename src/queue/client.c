@@ -8,24 +8,9 @@
 #include <string.h>
 #include <utlist.h>
 
-static void set_idle(struct queue_client_message *message)
-{
-	struct queue_client *client = message->client;
-
-	if (message->state == QUEUE_CLIENT_OPENING)
-		DL_DELETE2(client->opening, message, previous, next);
-	else if (message->state == QUEUE_CLIENT_COMMITTING)
-		HASH_DELETE(hh, client->committing, message);
-	else if (message->state != QUEUE_CLIENT_IDLE)
-		DL_DELETE2(client->open, message, previous, next);
-	client_close_file(message);
-	buffer_clear(&message->text);
-	message->state = QUEUE_CLIENT_IDLE;
-}
-
 static void finish(struct queue_client_message *message, int result)
 {
-	set_idle(message);
+	client_set_idle(message);
 	message->done(message->context, result);
 }
 
@@ -260,17 +245,4 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	message->state = QUEUE_CLIENT_OPENING;
 	DL_APPEND2(client->opening, message, previous, next);
 	ask_for_files(client);
-}
-
-void queue_client_abandon(struct queue_client_message *message)
-{
-	bool is_held =
-		(message->state == QUEUE_CLIENT_OPEN || message->state == QUEUE_CLIENT_SHARING) &&
-		message->number != 0;
-
-	if (message->state == QUEUE_CLIENT_IDLE)
-		return;
-	set_idle(message);
-	if (is_held && ipc_client_channel(message->client->ipc) != NULL)
-		client_say_number(message, QUEUE_PROTOCOL_ABANDON);
 }

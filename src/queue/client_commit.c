@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <utlist.h>
 
-void client_close_file(struct queue_client_message *message)
+static void close_file(struct queue_client_message *message)
 {
 	os_file_close(message->file);
 	message->file = -1;
 }
 
-void client_say_number(const struct queue_client_message *message, enum queue_protocol type)
+static void say_number(const struct queue_client_message *message, enum queue_protocol type)
 {
 	char bytes[sizeof message->number];
 	struct buffer body = {.memory = bytes, .capacity = sizeof bytes};
@@ -23,6 +23,34 @@ void client_say_number(const struct queue_client_message *message, enum queue_pr
 	pack_u64(&body, message->number);
 	ipc_channel_send(ipc_client_channel(message->client->ipc), (uint16_t)type, 0,
 			 buffer_view(&body), NULL, 0);
+}
+
+void client_set_idle(struct queue_client_message *message)
+{
+	struct queue_client *client = message->client;
+
+	if (message->state == QUEUE_CLIENT_OPENING)
+		DL_DELETE2(client->opening, message, previous, next);
+	else if (message->state == QUEUE_CLIENT_COMMITTING)
+		HASH_DELETE(hh, client->committing, message);
+	else if (message->state != QUEUE_CLIENT_IDLE)
+		DL_DELETE2(client->open, message, previous, next);
+	close_file(message);
+	buffer_clear(&message->text);
+	message->state = QUEUE_CLIENT_IDLE;
+}
+
+void queue_client_abandon(struct queue_client_message *message)
+{
+	bool is_held =
+		(message->state == QUEUE_CLIENT_OPEN || message->state == QUEUE_CLIENT_SHARING) &&
+		message->number != 0;
+
+	if (message->state == QUEUE_CLIENT_IDLE)
+		return;
+	client_set_idle(message);
+	if (is_held && ipc_client_channel(message->client->ipc) != NULL)
+		say_number(message, QUEUE_PROTOCOL_ABANDON);
 }
 
 /* A packet with the first bytes of REST, as many as fit beside HEAD more. */
@@ -61,7 +89,7 @@ static void send_commit(struct queue_client_message *message, struct str text, s
 /* OPEN to COMMITTING. */
 static void commit(struct queue_client_message *message, struct str text, struct str data)
 {
-	client_close_file(message);
+	close_file(message);
 	DL_DELETE2(message->client->open, message, previous, next);
 	HASH_ADD(hh, message->client->committing, number, sizeof message->number, message);
 	message->state = QUEUE_CLIENT_COMMITTING;
@@ -101,7 +129,7 @@ void queue_client_share(struct queue_client_message *message)
 		return;
 	}
 	message->state = QUEUE_CLIENT_SHARING;
-	client_say_number(message, QUEUE_PROTOCOL_SHARE);
+	say_number(message, QUEUE_PROTOCOL_SHARE);
 }
 
 int queue_client_write(struct queue_client_message *message, struct str bytes)

@@ -21,9 +21,8 @@ struct queue_client {
 };
 
 /* client_commit.c */
-void client_close_file(struct queue_client_message *message);
-/* TYPE with the message's number; there is a connection. */
-void client_say_number(const struct queue_client_message *message, enum queue_protocol type);
+/* It is nobody's any more. */
+void client_set_idle(struct queue_client_message *message);
 /* Gives it up and says why. */
 void client_fail(struct queue_client_message *message, int error);
 /* The file that the commit waited for is there. */

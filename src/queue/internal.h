@@ -170,13 +170,15 @@ void queue_message_discard(struct queue_message *message);
 /* lend.c: MESSAGE's file is nobody's but ours from now on. -ETXTBSY: somebody kept it. */
 MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
-/* spare.c */
+/* spare_list.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
 		      char path[QUEUE_PATH_SIZE]);
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare);
 bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out);
 /* Closes the descriptors; the files stay. */
 void queue_spare_list_clear(struct queue_spare_list *list);
+
+/* spare.c */
 /* Removes the file and closes its descriptor; see queue_intake_remove_stuck(). */
 void queue_spare_remove(struct queue_intake *intake, struct queue_spare spare);
 /* Takes a ready spare off; false when there is none. */
@@ -204,6 +206,8 @@ MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum
  * -errno: it still has the name PATH. */
 MUST_CHECK int queue_aside_put(struct queue_intake *intake, const char *path,
 			       struct queue_spare spare);
+/* The same of a file between two messages; one that cannot go stays, and is not used. */
+void queue_aside_put_spare(struct queue_intake *intake, struct queue_spare spare);
 /* Of what is in pid/ as NAME: whether that is a file which was set aside, by whom ever. */
 bool queue_aside_parse(const struct queue_intake *intake, const char *name, uint64_t *number_out,
 		       bool *is_of_this_boot_out);

@@ -14,18 +14,6 @@
 #include "queue/internal.h"
 #include <errno.h>
 
-int queue_message_lend(struct queue_message *message, int *file_out)
-{
-	int result = queue_message_share(message);
-
-	if (result < 0)
-		return result;
-	message->is_lent = true;
-	*file_out = message->data.file;
-	message->data.file = -1;
-	return 0;
-}
-
 static int open_again(const struct queue_message *message, unsigned flags)
 {
 	const struct queue_intake *intake = message->intake;

@@ -122,6 +122,18 @@ int queue_message_share(struct queue_message *message)
 	return result;
 }
 
+int queue_message_lend(struct queue_message *message, int *file_out)
+{
+	int result = queue_message_share(message);
+
+	if (result < 0)
+		return result;
+	message->is_lent = true;
+	*file_out = message->data.file;
+	message->data.file = -1;
+	return 0;
+}
+
 /* The two records that say which file the envelope is for. */
 static int check_envelope(const struct queue_message *message, struct str text, uint64_t *size_out)
 {

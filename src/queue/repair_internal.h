@@ -33,9 +33,9 @@ struct repair {
 	uint64_t seen;
 };
 
-/* Sets services. */
+/* repair.c: sets services. */
 MUST_CHECK int repair_learn_services(struct repair *repair);
-/* Everything on the filesystem becomes durable. */
+/* repair_message.c: everything on the filesystem becomes durable. */
 MUST_CHECK int repair_barrier(struct repair *repair);
 /* The control file's name in the queue, and in repair/. */
 void repair_control_path(const struct repair *repair, unsigned place, uint64_t number,

@@ -12,23 +12,6 @@ enum { CLIENT_BACKLOG_MAX = 64 * 1024 };
 
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
-void server_client_free(struct server_client *client)
-{
-	buffer_clear(&client->answers);
-	DL_DELETE2(client->server->clients, client, previous, next);
-	free(client);
-}
-
-void server_finish_stop(struct queue_server *server)
-{
-	void (*stopped)(void *context) = server->stopped;
-
-	if (stopped == NULL || !queue_group_is_idle(server->group))
-		return;
-	server->stopped = NULL;
-	stopped(server->stopped_context);
-}
-
 static void client_close(struct server_client *client)
 {
 	struct queue_server *server = client->server;

@@ -18,6 +18,23 @@ void server_held_free(struct server_held *held)
 	free(held);
 }
 
+void server_client_free(struct server_client *client)
+{
+	buffer_clear(&client->answers);
+	DL_DELETE2(client->server->clients, client, previous, next);
+	free(client);
+}
+
+void server_finish_stop(struct queue_server *server)
+{
+	void (*stopped)(void *context) = server->stopped;
+
+	if (stopped == NULL || !queue_group_is_idle(server->group))
+		return;
+	server->stopped = NULL;
+	stopped(server->stopped_context);
+}
+
 void server_commit_begin(struct server_client *client, struct server_held *held)
 {
 	struct queue_server *server = client->server;

@@ -80,8 +80,6 @@ struct queue_server {
 };
 
 /* server_request.c: requests of those who add messages. False ends the connection. */
-/* 0, or -errno when there is too little room for more. */
-int server_check_room(struct queue_server *server);
 bool server_open(struct server_client *client, struct unpack *body);
 bool server_share(struct server_client *client, struct unpack *body);
 bool server_data(struct server_client *client, struct unpack *body);
@@ -106,6 +104,10 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 void server_commit_answer(struct server_client *client, uint64_t number, int result);
 void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);
+/* When it is gone, and the last of its commits is done. */
+void server_client_free(struct server_client *client);
+/* Says that the server has stopped, when it is to and no group is on its way. */
+void server_finish_stop(struct queue_server *server);
 
 /* Data of so many bytes are kept until the manager is told of their message: it need not read
  * them. */
@@ -128,6 +130,8 @@ int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t 
 bool server_found(struct server_client *client, struct unpack *body);
 
 /* server_state.c: when nothing new is taken in, and how that ends. */
+/* 0, or -errno when there is too little room for more. */
+int server_check_room(struct queue_server *server);
 /* 0, or -errno: no data files are handed out. */
 int server_check_intake(struct queue_server *server);
 /* At the start: whether the queue's files have the numbers that their names say. */
@@ -139,9 +143,5 @@ void server_check_syncs(struct queue_server *server);
 /* Says once that nobody knows whether files that were lent are still written to. */
 void server_check_sight(struct queue_server *server);
 void server_prove(void *context);
-
-/* server.c */
-void server_client_free(struct server_client *client);
-void server_finish_stop(struct queue_server *server);
 
 #endif

@@ -16,24 +16,6 @@ static void refuse_open(struct server_client *client, int error)
 	buffer_clear(&body);
 }
 
-int server_check_room(struct queue_server *server)
-{
-	int error = queue_store_has_room(server->store, server->reserve);
-
-	queue_intake_remove_stuck(server->intake);
-	if (error == -ENOSPC) {
-		queue_intake_drop_spares(server->intake);
-		error = queue_store_has_room(server->store, server->reserve);
-	}
-	if (error < 0 && !server->is_full)
-		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
-			  log_error(error));
-	else if (error == 0 && server->is_full)
-		log_event(EVENT_QUEUE_ROOM);
-	server->is_full = error < 0;
-	return error;
-}
-
 /* Their numbers come into NUMBERS; *OPENED_OUT is how many. -errno: why no more. */
 static int open_files(struct server_client *client, size_t count, struct buffer *numbers,
 		      size_t *opened_out)

@@ -12,6 +12,24 @@
 
 static const int64_t PROOF_DELAY_US = SECOND_US;
 
+int server_check_room(struct queue_server *server)
+{
+	int error = queue_store_has_room(server->store, server->reserve);
+
+	queue_intake_remove_stuck(server->intake);
+	if (error == -ENOSPC) {
+		queue_intake_drop_spares(server->intake);
+		error = queue_store_has_room(server->store, server->reserve);
+	}
+	if (error < 0 && !server->is_full)
+		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
+			  log_error(error));
+	else if (error == 0 && server->is_full)
+		log_event(EVENT_QUEUE_ROOM);
+	server->is_full = error < 0;
+	return error;
+}
+
 int server_check_intake(struct queue_server *server)
 {
 	if (server->is_copied)

@@ -26,45 +26,7 @@
 #include "os/file.h"
 #include "queue/internal.h"
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
-		      char path[QUEUE_PATH_SIZE])
-{
-	if (spare->serial != 0)
-		snprintf(path, QUEUE_PATH_SIZE, "pid/n%ld-%" PRIu64, (long)intake->process,
-			 spare->serial);
-	else
-		snprintf(path, QUEUE_PATH_SIZE, "pid/m%" PRIu64, spare->number);
-}
-
-void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
-{
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
-	}
-	list->items[list->count++] = spare;
-}
-
-/* The last one in: its blocks are the warmest. */
-bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out)
-{
-	if (list->count == 0)
-		return false;
-	*spare_out = list->items[--list->count];
-	return true;
-}
-
-void queue_spare_list_clear(struct queue_spare_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		os_file_close(list->items[i].file);
-	free(list->items);
-	*list = (struct queue_spare_list){0};
-}
 
 bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out)
 {
@@ -119,16 +81,6 @@ void queue_intake_remove_stuck(struct queue_intake *intake)
 	queue_spare_list_clear(&stuck);
 }
 
-static void set_aside(struct queue_intake *intake, struct queue_spare spare)
-{
-	char path[QUEUE_PATH_SIZE];
-	int result;
-
-	queue_spare_path(intake, &spare, path);
-	result = queue_aside_put(intake, path, spare);
-	(void)result; /* it stays where it is, as a file that is not used */
-}
-
 /* A large file is emptied, not cut to that size: btrfs keeps all of an extent of which
  * a part is left. */
 static int empty_large(const struct queue_intake *intake, struct queue_spare *spare)
@@ -180,7 +132,7 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, uns
 		queue_spare_list_add(&intake->quarantine, spare);
 	pthread_mutex_unlock(&intake->mutex);
 	if (is_doubtful)
-		set_aside(intake, spare);
+		queue_aside_put_spare(intake, spare);
 }
 
 static void close_list(struct queue_spare_list *list)
@@ -222,7 +174,7 @@ void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *he
 		if (is_safe)
 			queue_spare_give(intake, held->items[i]);
 		else
-			set_aside(intake, held->items[i]);
+			queue_aside_put_spare(intake, held->items[i]);
 	}
 	free(held->items);
 	*held = (struct queue_spare_list){0};
