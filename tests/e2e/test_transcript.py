@@ -49,7 +49,7 @@ class Watch:
     def end(self):
         """The exit status, and what was said on standard error."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(20)
         if hasattr(self, "reader"):
             self.reader.join(20)
