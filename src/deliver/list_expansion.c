@@ -114,22 +114,18 @@ void list_expansion_moved(struct list_expansion *expansion, struct list_message 
 
 /* --- members --- */
 
-/* What a key is in an envelope; false: it is no address. */
-static bool take_member(struct list_expansion *expansion, struct arena *arena, struct str key,
+/* False: it is no address. */
+static bool take_member(struct list_expansion *expansion, struct arena *arena, struct str member,
 			struct str *address_out)
 {
-	struct mail_parts parts = mail_parts_of(key);
-	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct mail_address address;
 
-	mail_address_write(parts.local, parts.domain, &text);
-	if (parts.local.length == 0 ||
-	    mail_address_parse(buffer_view(&text), MAIL_ADDRESS_UTF8, &address) < 0) {
+	if (mail_address_parse(member, MAIL_ADDRESS_UTF8, &address) < 0) {
 		log_event(EVENT_LIST_MEMBER_BAD, log_id(expansion->job->id),
-			  log_str("list", expansion->list), log_str("member", key));
+			  log_str("list", expansion->list), log_str("member", member));
 		return false;
 	}
-	*address_out = arena_copy_str(arena, buffer_view(&text));
+	*address_out = arena_copy_str(arena, member);
 	return true;
 }
 

@@ -192,3 +192,18 @@ struct str mail_sender_told(struct str sender)
 {
 	return mail_sender_is_null(sender) ? STR("") : sender;
 }
+
+ptrdiff_t mail_address_end(struct str text)
+{
+	bool in_quotes = false;
+
+	for (size_t i = 0; i < text.length; i++) {
+		if (text.data[i] == '\\' && in_quotes)
+			i++;
+		else if (text.data[i] == '"')
+			in_quotes = !in_quotes;
+		else if (text.data[i] == ' ' && !in_quotes)
+			return (ptrdiff_t)i;
+	}
+	return in_quotes ? -1 : (ptrdiff_t)text.length;
+}

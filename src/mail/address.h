@@ -41,6 +41,10 @@ struct mail_address {
  * -EINVAL when it is no address, -ENAMETOOLONG when a part is over its bound. */
 MUST_CHECK int mail_address_parse(struct str text, unsigned flags, struct mail_address *out);
 
+/* Where the address at the front of TEXT ends: at the first space outside of quotes, or with TEXT;
+ * -1 when its quotes do not end. */
+ptrdiff_t mail_address_end(struct str text);
+
 /* The address that LITERAL, "[192.0.2.1]" or "[IPv6:2001:db8::1]", stands for, IPv4 mapped
  * into IPv6; false when it is none. RFC 5321 section 4.1.3 without the general form, for
  * which no tag was ever registered. */

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
+#include "directory/wire/route.h"
 #include "exchange/writer.h"
 #include "mail/text.h"
 #include "program/command_directory.h"
@@ -61,97 +62,66 @@ struct exchange {
 
 /* --- what an address becomes, in words --- */
 
-static struct str word(struct str *rest)
+static void say_local(const struct directory_route *route, struct buffer *out)
 {
-	struct str first;
-
-	(void)str_split(rest, ' ', &first);
-	return first;
-}
-
-static void say_local(struct str rest, struct buffer *out)
-{
-	struct str service = word(&rest);
-
 	buffer_append_string(out, "is delivered to ");
-	directory_key_display(rest, out);
-	buffer_append_format(out, " by service " STR_FORMAT, STR_ARGUMENTS(service));
+	directory_key_display(route->address, out);
+	buffer_append_format(out, " by service " STR_FORMAT, STR_ARGUMENTS(route->service));
+	if (route->server.length > 0)
+		buffer_append_format(out, " at " STR_FORMAT, STR_ARGUMENTS(route->server));
 }
 
-static void say_server(struct str rest, struct buffer *out)
-{
-	struct str service = word(&rest);
-	struct str server = word(&rest);
-
-	buffer_append_string(out, "is delivered to ");
-	directory_key_display(rest, out);
-	buffer_append_format(out, " by service " STR_FORMAT " at " STR_FORMAT,
-			     STR_ARGUMENTS(service), STR_ARGUMENTS(server));
-}
-
-static void say_remote(struct str rest, struct buffer *out)
+static void say_remote(const struct directory_route *route, struct buffer *out)
 {
 	buffer_append_string(out, "is sent on to ");
-	directory_key_display(rest, out);
+	directory_key_display(route->address, out);
 }
 
-static void say_list(struct str rest, struct buffer *out)
+static void say_list(const struct directory_route *route, struct buffer *out)
 {
 	buffer_append_string(out, "is sent to the members of ");
-	directory_key_display(word(&rest), out);
-	while (rest.length > 0) {
-		struct str name = word(&rest);
-		struct str value = word(&rest);
-
-		if (str_equal(name, STR("owner"))) {
-			buffer_append_string(out, ", as from ");
-			directory_key_display(value, out);
-		} else if (str_equal(name, STR("verp"))) {
-			buffer_append_string(out, ", a sender for each");
-		}
+	directory_key_display(route->address, out);
+	if (route->owner.length > 0) {
+		buffer_append_string(out, ", as from ");
+		directory_key_display(route->owner, out);
 	}
+	if (route->verp)
+		buffer_append_string(out, ", a sender for each");
 }
 
-static void say_refuse(struct str rest, struct buffer *out)
+static void say_refuse(const struct directory_route *route, struct buffer *out)
 {
-	struct str status = word(&rest);
-	struct str address = word(&rest);
-
-	buffer_append_format(out, "is refused with " STR_FORMAT ": ", STR_ARGUMENTS(status));
-	directory_key_display(address, out);
+	buffer_append_format(out, "is refused with " STR_FORMAT ": ", STR_ARGUMENTS(route->status));
+	directory_key_display(route->address, out);
 	buffer_append_string(out, ": ");
-	buffer_append_str(out, rest);
+	buffer_append_str(out, route->text);
 }
 
-static void say_elsewhere(struct str rest, struct buffer *out)
+static void say_elsewhere(const struct directory_route *route, struct buffer *out)
 {
-	(void)rest;
+	(void)route;
 	buffer_append_string(out, "is sent to the servers of its domain, which is not ours");
 }
 
-static const struct {
-	const char *name;
-	void (*say)(struct str rest, struct buffer *out);
-} results[] = {
-	{"local", say_local},   {"remote", say_remote},       {"list", say_list},
-	{"refuse", say_refuse}, {"elsewhere", say_elsewhere}, {"server", say_server},
+/* A later server's. */
+static void say_other(const struct directory_route *route, struct buffer *out)
+{
+	buffer_append_str(out, route->text);
+}
+
+static void (*const sayings[])(const struct directory_route *route, struct buffer *out) = {
+	[DIRECTORY_ROUTE_LOCAL] = say_local,         [DIRECTORY_ROUTE_REMOTE] = say_remote,
+	[DIRECTORY_ROUTE_LIST] = say_list,           [DIRECTORY_ROUTE_REFUSE] = say_refuse,
+	[DIRECTORY_ROUTE_ELSEWHERE] = say_elsewhere, [DIRECTORY_ROUTE_OTHER] = say_other,
 };
 
-static void print_words(const struct exchange *exchange, struct str result)
+static void print_words(const struct exchange *exchange, const struct directory_route *route)
 {
 	struct buffer text = {0};
 	struct buffer line = {0};
-	struct str rest = result;
-	struct str name = word(&rest);
-	size_t i = 0;
 
-	while (i < COUNT_OF(results) && !str_equal(name, str_from(results[i].name)))
-		i++;
 	buffer_append_format(&text, "%s ", exchange->key);
-	if (i < COUNT_OF(results))
-		results[i].say(rest, &text);
-	else
-		buffer_append_str(&text, result);
+	sayings[route->kind](route, &text);
 	mail_text_append(&line, buffer_view(&text), MAIL_TEXT_8BIT);
 	buffer_append_byte(&line, '\n');
 	command_queue_flush(&line);
@@ -192,10 +162,11 @@ static void print_route(struct exchange *exchange, const struct directory_answer
 	if (exchange->options.common.json)
 		print_route_json(exchange, answer);
 	for (size_t i = 0; i < answer->result_count; i++) {
+		struct directory_route route = directory_route_read(answer->results[i]);
+
 		if (!exchange->options.common.json)
-			print_words(exchange, answer->results[i]);
-		if (answer->result_count == 1 &&
-		    str_starts_with(answer->results[i], STR("refuse ")))
+			print_words(exchange, &route);
+		if (answer->result_count == 1 && route.kind == DIRECTORY_ROUTE_REFUSE)
 			exchange->status = COMMAND_FAILED;
 	}
 }

@@ -2,6 +2,7 @@
 #include "program/directory_dangling.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
+#include "directory/wire/route.h"
 #include <stdlib.h>
 
 enum { LOOKS_MAX = 2 }; /* for a record */
@@ -56,23 +57,14 @@ static bool is_dangling(struct str status)
 	return false;
 }
 
-/* "refuse STATUS ADDRESS TEXT" */
 static void take_result(const struct look *look, struct str result)
 {
-	struct str word = STR("");
-	struct str status = STR("");
-	struct str address;
-	struct str text;
+	struct directory_route route = directory_route_read(result);
 
-	(void)str_split(&result, ' ', &word);
-	if (str_equal(word, STR("elsewhere")) && look->wanted == WANTED_OURS)
+	if (route.kind == DIRECTORY_ROUTE_ELSEWHERE && look->wanted == WANTED_OURS)
 		tell(look->survey, look->key, look->name, STR("its domain is none of ours"));
-	if (!str_equal(word, STR("refuse")))
-		return;
-	(void)str_split(&result, ' ', &status);
-	directory_key_member(result, &address, &text);
-	if (is_dangling(status))
-		tell(look->survey, look->key, address, text);
+	if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
+		tell(look->survey, look->key, route.address, route.text);
 }
 
 static void on_answered(void *context, const struct directory_answer_text *answer)

@@ -175,7 +175,7 @@ static void on_expanded(void *context, int error, const struct directory_expansi
 	if (error < 0)
 		panic("a lookup failed: %s", strerror(-error));
 	bench->results += expansion->count;
-	bench->refused += str_starts_with(expansion->results[0], STR("refuse "));
+	bench->refused += expansion->routes[0].kind == DIRECTORY_ROUTE_REFUSE;
 }
 
 enum kind { MAILBOXES, ALIASES, UNKNOWN, EXTENSIONS, ELSEWHERE };

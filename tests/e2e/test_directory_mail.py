@@ -488,6 +488,16 @@ def test_each_member_has_a_sender_of_its_own(mx, records):
     one.maildir("owner@d.test").wait(2)
 
 
+def test_quoted_names(mx, records):
+    """Of a list and of a member, where quotes are needed."""
+    one = mx()
+    records(one).put("address", '"ann b"@d.test', "kind mailbox", "mailbox ann@d.test")
+    records(one).list('"my list"@d.test', ['"ann b"@d.test', "bob@d.test"], "owner@d.test")
+    deliver(one, '"my list"@d.test', TEXT)
+    assert senders(one, "ann@d.test") == senders(one, "bob@d.test") == ["owner@d.test"]
+    one.wait_empty()
+
+
 def test_nested_lists(mx, records):
     one = mx()
     records(one).list("inner@d.test", ["ann@d.test", "bob@d.test"], "bob@d.test")

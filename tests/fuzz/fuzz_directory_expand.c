@@ -120,33 +120,41 @@ static void fill(struct input *input, struct memory_store *store)
 	}
 }
 
-static void check_result(struct str result)
+static bool is_line_of(struct str text, struct str wanted)
 {
-	static const struct str words[] = {
-		{"local ", 6}, {"remote ", 7}, {"list ", 5}, {"refuse ", 7}, {"on ", 3}};
+	struct str line;
 
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (str_starts_with(result, words[i]))
-			return;
-	if (!str_equal(result, STR("elsewhere")))
-		panic("a result is none: " STR_FORMAT, STR_ARGUMENTS(result));
+	while (str_split(&text, '\n', &line))
+		if (str_equal(line, wanted))
+			return true;
+	return false;
 }
 
+/* Each is read as what was written, and comes once. */
 static void on_expanded(void *context, int error, const struct directory_expansion *expansion)
 {
 	struct buffer *out = context;
 
 	if (error < 0 || expansion->count == 0 || !expansion->may_keep)
-		panic("an expansion of %zu results fails: %d", error < 0 ? 0 : expansion->count,
+		panic("an expansion of %zu routes fails: %d", error < 0 ? 0 : expansion->count,
 		      error);
 	for (size_t i = 0; i < expansion->count; i++) {
-		check_result(expansion->results[i]);
-		for (size_t j = 0; j < i; j++)
-			if (str_equal(expansion->results[i], expansion->results[j]))
-				panic("a result comes twice");
-		if (!str_starts_with(expansion->results[i], STR("on ")))
-			buffer_append_format(out, STR_FORMAT "\n",
-					     STR_ARGUMENTS(expansion->results[i]));
+		size_t start = out->length;
+		struct directory_route route;
+		struct buffer again = {0};
+
+		directory_route_write(&expansion->routes[i], out);
+		route = directory_route_read(str_skip(buffer_view(out), start));
+		if (route.kind != expansion->routes[i].kind)
+			panic("a route is read as one of another kind");
+		directory_route_write(&route, &again);
+		if (!str_equal(buffer_view(&again), str_skip(buffer_view(out), start)))
+			panic("a route is read as another one: " STR_FORMAT,
+			      STR_ARGUMENTS(buffer_view(&again)));
+		if (is_line_of(str_slice(buffer_data(out), start), buffer_view(&again)))
+			panic("a route comes twice");
+		buffer_append_byte(out, '\n');
+		buffer_clear(&again);
 	}
 	buffer_append_byte(out, '.');
 }

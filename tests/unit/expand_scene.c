@@ -53,14 +53,21 @@ void answer_expanded(void *context, int error, const struct directory_expansion 
 	answer->count++;
 	answer->error = error;
 	assert_int_equal(error == 0, expansion != NULL);
-	for (size_t i = 0; error == 0 && i < expansion->count; i++) {
-		struct str result = expansion->results[i];
-		bool is_dependency = str_starts_with(result, STR("on "));
+	if (error == 0)
+		answer->result_count = expansion->count;
+	for (size_t i = 0; error == 0 && i < expansion->count && i < 19; i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
 
-		answer->result_count += !is_dependency;
-		if (is_dependency || answer->result_count < 20)
-			add_text(is_dependency ? &answer->depends : &answer->results,
-				 is_dependency ? str_skip(result, 3) : result);
+		directory_route_write(&expansion->routes[i], &text);
+		add_text(&answer->results, buffer_view(&text));
+	}
+	for (size_t i = 0; error == 0 && i < expansion->dependency_count; i++) {
+		const struct directory_key *key = &expansion->dependencies[i];
+		struct buffer text CLEANUP(buffer_clear) = {0};
+
+		buffer_append_format(&text, "%s " STR_FORMAT, directory_table_name(key->table),
+				     STR_ARGUMENTS(key->name));
+		add_text(&answer->depends, buffer_view(&text));
 	}
 	if (error == 0) {
 		answer->may_keep = expansion->may_keep;

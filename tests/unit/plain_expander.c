@@ -20,19 +20,18 @@ struct asked {
 
 static void answer(const struct asked *asked, int error, bool exists, uint64_t version)
 {
-	struct buffer on = {0};
-	struct buffer what = {0};
-	struct str results[2];
-	struct directory_expansion expansion = {results, 2, true, version};
+	struct str address = str_from(asked->address);
+	const struct directory_route box = {
+		.kind = DIRECTORY_ROUTE_LOCAL, .address = address, .service = STR("box")};
+	const struct directory_route none = {.kind = DIRECTORY_ROUTE_REFUSE,
+					     .address = address,
+					     .status = STR("5.1.1"),
+					     .text = STR("No such user here")};
+	const struct directory_key on = {DIRECTORY_ADDRESS, address};
+	const struct directory_expansion expansion = {
+		exists ? &box : &none, 1, &on, 1, true, version};
 
-	buffer_append_format(&what, exists ? "local box %s" : "refuse 5.1.1 %s No such user here",
-			     asked->address);
-	buffer_append_format(&on, "on address %s", asked->address);
-	results[0] = buffer_view(&what);
-	results[1] = buffer_view(&on);
 	asked->expanded(asked->context, error, error == 0 ? &expansion : NULL);
-	buffer_clear(&what);
-	buffer_clear(&on);
 }
 
 static void got(void *context, int error, const struct directory_record *const *records,

@@ -383,7 +383,8 @@ static void what_is_no_address_is_left_out(void **state)
 		{"@b.test", NULL},
 		{"b@", NULL},
 		{"b\n@b.test", NULL},
-		{"b b@b.test", "\"b b\"@b.test"},
+		{"\"b b\"@b.test", "\"b b\"@b.test"},
+		{"b b@b.test", NULL},
 		{"<b@b.test>", NULL},
 	};
 

@@ -267,6 +267,14 @@ static void listed(void *context, int error, const struct directory_record *reco
 	say("\n");
 }
 
+static void say_route(const struct directory_route *route)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	directory_route_write(route, &text);
+	say(" <" STR_FORMAT ">", STR_ARGUMENTS(buffer_view(&text)));
+}
+
 static void expanded(void *context, int error, const struct directory_expansion *expansion)
 {
 	(void)context;
@@ -275,7 +283,11 @@ static void expanded(void *context, int error, const struct directory_expansion 
 	if (error == 0)
 		say(" %u %s", (unsigned)expansion->version, expansion->may_keep ? "keep" : "once");
 	for (size_t i = 0; error == 0 && i < expansion->count; i++)
-		say(" <" STR_FORMAT ">", STR_ARGUMENTS(expansion->results[i]));
+		say_route(&expansion->routes[i]);
+	for (size_t i = 0; error == 0 && i < expansion->dependency_count; i++)
+		say(" <on %s " STR_FORMAT ">",
+		    directory_table_name(expansion->dependencies[i].table),
+		    STR_ARGUMENTS(expansion->dependencies[i].name));
 	say("\n");
 }
 

@@ -2,6 +2,7 @@
 #include "directory/client/client.h"
 #include "base/panic.h"
 #include "directory/client/internal.h"
+#include "directory/wire/route.h"
 #include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
@@ -141,9 +142,12 @@ static bool is_negative(struct str table, const struct cache_answer *kept)
 {
 	if (!kept->exists || !str_equal(table, STR("route")))
 		return !kept->exists;
-	for (size_t i = 0; i < kept->result_count; i++)
-		if (directory_result_is_negative(kept->results[i]))
+	for (size_t i = 0; i < kept->result_count; i++) {
+		struct directory_route route = directory_route_read(kept->results[i]);
+
+		if (directory_route_is_negative(&route))
 			return true;
+	}
 	return false;
 }
 

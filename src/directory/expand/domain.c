@@ -74,9 +74,10 @@ static void take_foreign(struct expansion *expansion, struct expand_node *node)
 	if (node->is_host)
 		take_host(expansion, node);
 	else if (node == expansion->root)
-		expand_result(expansion, node, "elsewhere", str_slice("", 0));
+		expand_end(node, (struct directory_route){.kind = DIRECTORY_ROUTE_ELSEWHERE});
 	else
-		expand_result(expansion, node, "remote", node->shown);
+		expand_end(node, (struct directory_route){.kind = DIRECTORY_ROUTE_REMOTE,
+							  .address = node->shown});
 }
 
 bool expand_node_configure(struct expansion *expansion, struct expand_node *node)

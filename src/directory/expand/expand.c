@@ -2,7 +2,6 @@
 #include "directory/expand/expand.h"
 #include "base/panic.h"
 #include "directory/expand/internal.h"
-#include "directory/wire/frame.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -263,8 +262,8 @@ static bool is_doubtful(const struct expansion *expansion)
 {
 	bool is_refused = false;
 
-	for (size_t i = 0; i < expansion->result_count; i++)
-		is_refused |= str_starts_with(expansion->results[i], STR("refuse "));
+	for (size_t i = 0; i < expansion->route_count; i++)
+		is_refused |= expansion->routes[i].kind == DIRECTORY_ROUTE_REFUSE;
 	return is_refused && expansion->is_mixed;
 }
 
@@ -275,13 +274,13 @@ static bool is_outdated(const struct expansion *expansion)
 
 	if (store == NULL || store->lost_us == 0 || expansion->dependency_count == 0)
 		return false;
-	for (size_t i = 0; i < expansion->result_count; i++)
-		if (directory_result_is_negative(expansion->results[i]))
+	for (size_t i = 0; i < expansion->route_count; i++)
+		if (directory_route_is_negative(&expansion->routes[i]))
 			return true;
 	return false;
 }
 
-/* True: the results are there, or an error. */
+/* True: the routes are there, or an error. */
 static bool conclude(struct expansion *expansion)
 {
 	if (expansion->error < 0)
@@ -308,10 +307,13 @@ static void finish(struct expansion *expansion)
 	if (expansion->error == 0) {
 		if (expansion->version == UINT64_MAX)
 			expansion->version = expander->store != NULL ? expander->store->version : 0;
-		result = (struct directory_expansion){.results = expansion->results,
-						      .count = expansion->result_count,
+		result = (struct directory_expansion){.routes = expansion->routes,
+						      .count = expansion->route_count,
+						      .dependencies = expansion->dependencies,
 						      .may_keep = expansion->is_kept,
 						      .version = expansion->version};
+		if (expansion->dependency_count <= DIRECTORY_DEPENDENCIES_MAX)
+			result.dependency_count = expansion->dependency_count;
 	}
 	expansion->expanded(expansion->context, expansion->error,
 			    expansion->error == 0 ? &result : NULL);

@@ -9,20 +9,12 @@
  * exists in each local domain (RFC 5321 section 4.5.1) and is then the domain's mailbox of that
  * name. Domains of the configuration come before those of the store.
  *
- * Results, in order and each once:
- *   local SERVICE ADDRESS      mailboxes, programs
- *   server SERVICE HOST:PORT ADDRESS   mailboxes at a server that a record names
- *   remote ADDRESS             not ours
- *   list ADDRESS owner OWNER   to its members, see table "member", as from OWNER; where each
- *                              member has a sender of its own, " verp yes" follows
- *   refuse STATUS ADDRESS TEXT cannot be delivered there; TEXT for people
- *   elsewhere                  the address itself is of a domain that is not ours
- *   on TABLE KEY               it depends on
- * An address that is asked for and does not exist, or whose record refuses, is one "refuse".
- * A loop is "refuse 4.4.6", and the text names it: a@d > b@d > a@d. So is more than
- * DIRECTORY_TARGETS_MAX results, or DIRECTORY_DEPTH_MAX steps: faults of the data defer. What names
- * a user, server or service that there is not, or a server that its service does not list, is
- * "refuse 4.3.5". ADDRESS is as it was asked for where that is plain ASCII, else in canonical form.
+ * Routes come in order and each once. An address that is asked for and does not exist, or whose
+ * record refuses, is one REFUSE. A loop is refused with 4.4.6, and the text names it: a@d > b@d >
+ * a@d. So is more than DIRECTORY_TARGETS_MAX routes, or DIRECTORY_DEPTH_MAX steps: faults of the
+ * data defer. What names a user, server or service that there is not, or a server that its service
+ * does not list, is refused with 4.3.5. Addresses are as they were asked for where that is plain
+ * ASCII, else in canonical form.
  *
  * While data change, an address that exists before and after is never refused: what was
  * seen in part before and in part after is found out again, a few times; then it is -ETIMEDOUT.
@@ -32,6 +24,7 @@
 #define DIRECTORY_EXPAND_EXPAND_H
 
 #include "config/config.h"
+#include "directory/wire/route.h"
 #include "store/store.h"
 
 enum {
@@ -41,8 +34,10 @@ enum {
 };
 
 struct directory_expansion {
-	const struct str *results; /* "WORD REST"; valid during the call */
+	const struct directory_route *routes; /* all is valid during the call */
 	size_t count;
+	const struct directory_key *dependencies; /* that it depends on */
+	size_t dependency_count;
 	bool may_keep;    /* its dependencies are all in it, and none changed meanwhile */
 	uint64_t version; /* all it saw were at least this new */
 };

@@ -48,7 +48,8 @@ struct expand_node {
 	unsigned depth;           /* steps from the root, the fewest */
 	bool is_host; /* postmaster of this host, should its name be no domain of ours */
 	bool is_walked, is_on_path;
-	struct str result; /* empty: its children's */
+	bool is_end; /* it has a route, and no children */
+	struct directory_route route;
 	struct expand_node **children;
 	size_t child_count;
 	struct expand_node *next; /* in a queue */
@@ -81,8 +82,8 @@ struct expansion {
 	uint64_t version;
 	struct directory_key dependencies[DIRECTORY_DEPENDENCIES_MAX];
 	size_t dependency_count; /* over its bound: there are more */
-	struct str *results;
-	size_t result_count;
+	struct directory_route *routes;
+	size_t route_count;
 	directory_expanded *expanded;
 	void *context;
 	struct expansion *prev, *next;
@@ -127,16 +128,15 @@ void expand_node_wish(struct expansion *expansion, struct expand_node *node);
 void expand_node_take(struct expansion *expansion, struct expand_node *node,
 		      const struct directory_record *record);
 
-/* result.c: nodes that end */
+/* route.c: nodes that end; texts must live as long as the expansion */
 
 void expand_refuse(struct expansion *expansion, struct expand_node *node, const char *status,
 		   const char *format, ...) PRINTF_LIKE(4, 5);
-void expand_result(struct expansion *expansion, struct expand_node *node, const char *word,
-		   struct str rest);
-/* "local SERVICE ADDRESS", where there is such a service and the address can be told it. */
+void expand_end(struct expand_node *node, struct directory_route route);
+/* LOCAL, where there is such a service and the address can be told it. */
 void expand_deliver(struct expansion *expansion, struct expand_node *node, struct str service,
 		    struct str address, bool is_program);
-/* "server SERVICE SERVER ADDRESS", where the service may deliver to SERVER as well; where that is
+/* LOCAL at SERVER, where the service may deliver to SERVER as well; where that is
  * empty, as expand_deliver(). */
 void expand_deliver_at(struct expansion *expansion, struct expand_node *node, struct str service,
 		       struct str server, struct str address);
@@ -149,12 +149,12 @@ void expand_free(struct expansion *expansion); /* which has ended */
 
 /* What becomes of ADDRESS, in its one form, is NODE's next child. */
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address);
-/* The next child of NODE, known to nobody else; whoever calls gives it a result. */
+/* The next child of NODE, known to nobody else; whoever calls gives it a route. */
 struct expand_node *expand_add_leaf(struct expansion *expansion, struct expand_node *node);
 
 /* walk.c */
 
-/* Fills results. */
+/* Fills routes. */
 void expand_walk(struct expansion *expansion);
 
 /* cache.c: what domains are, and their catch-alls, as long as that is true */

@@ -46,7 +46,8 @@ static void deliver_by_domain(struct expansion *expansion, struct expand_node *n
 			      struct str address)
 {
 	if (node->facts.kind == EXPAND_RELAY)
-		expand_result(expansion, node, "remote", address);
+		expand_end(node, (struct directory_route){.kind = DIRECTORY_ROUTE_REMOTE,
+							  .address = address});
 	else if (node->facts.service.length == 0)
 		expand_refuse(expansion, node, "4.3.5",
 			      "Domain " STR_FORMAT " names no service for its mailboxes",
@@ -118,14 +119,13 @@ static void take_list(struct expansion *expansion, struct expand_node *node,
 		      const struct directory_record *record)
 {
 	struct str verp = directory_record_field(record, "verp");
-	struct buffer rest = {0};
 
-	buffer_append_format(&rest, STR_FORMAT " owner " STR_FORMAT "%s",
-			     STR_ARGUMENTS(record->key.name),
-			     STR_ARGUMENTS(directory_record_field(record, "owner")),
-			     str_equal(verp, STR("yes")) ? " verp yes" : "");
-	expand_result(expansion, node, "list", buffer_view(&rest));
-	buffer_clear(&rest);
+	expand_end(node, (struct directory_route){
+				 .kind = DIRECTORY_ROUTE_LIST,
+				 .address = copy(expansion, record->key.name),
+				 .owner = copy(expansion, directory_record_field(record, "owner")),
+				 .verp = str_equal(verp, STR("yes")),
+			 });
 }
 
 static void take_refusal(struct expansion *expansion, struct expand_node *node,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
-/* The finished graph, depth first: results in the order of targets, loops found. */
+/* The finished graph, depth first: routes in the order of targets, loops found. */
 #include "directory/expand/internal.h"
 #include <string.h>
 
 enum {
 	LOOP_TEXT_MAX = 300, /* bytes of its addresses; what is between is left out */
-	RESULTS_FIRST = 8,   /* room, a power of two */
+	ROUTES_FIRST = 8,    /* room, a power of two */
 };
 
-struct seen { /* a result */
+struct seen { /* a route, as text */
 	UT_hash_handle hh;
 };
 
@@ -19,45 +19,51 @@ struct walk {
 	bool has_several; /* paths from the root */
 };
 
-/* Room for one more: the array doubles in the arena, so N results cost O(N). */
-static void append(struct expansion *expansion, struct str result)
+/* Room for one more: the array doubles in the arena, so N routes cost O(N). */
+static void append(struct expansion *expansion, const struct directory_route *route)
 {
-	size_t count = expansion->result_count;
-	struct str *grown;
+	size_t count = expansion->route_count;
+	struct directory_route *grown;
 
-	if (count >= RESULTS_FIRST ? (count & (count - 1)) == 0 : count == 0) {
+	if (count >= ROUTES_FIRST ? (count & (count - 1)) == 0 : count == 0) {
 		grown = arena_alloc(expansion->arena,
-				    (count == 0 ? RESULTS_FIRST : 2 * count) * sizeof *grown);
+				    (count == 0 ? ROUTES_FIRST : 2 * count) * sizeof *grown);
 		if (count > 0)
-			memcpy(grown, expansion->results, count * sizeof *grown);
-		expansion->results = grown;
+			memcpy(grown, expansion->routes, count * sizeof *grown);
+		expansion->routes = grown;
 	}
-	expansion->results[expansion->result_count++] = result;
+	expansion->routes[expansion->route_count++] = *route;
 }
 
-static bool is_seen(struct walk *walk, struct str result)
+static bool is_seen(struct walk *walk, const struct directory_route *route)
 {
+	struct expansion *expansion = walk->expansion;
 	struct seen *seen;
+	struct str text;
 
-	HASH_FIND(hh, walk->seen, result.data, result.length, seen);
+	buffer_reset(&expansion->scratch);
+	directory_route_write(route, &expansion->scratch);
+	text = buffer_view(&expansion->scratch);
+	HASH_FIND(hh, walk->seen, text.data, text.length, seen);
 	if (seen != NULL)
 		return true;
-	seen = arena_alloc(walk->expansion->arena, sizeof *seen);
-	HASH_ADD_KEYPTR(hh, walk->seen, result.data, result.length, seen);
+	seen = arena_alloc(expansion->arena, sizeof *seen);
+	text = arena_copy_str(expansion->arena, text);
+	HASH_ADD_KEYPTR(hh, walk->seen, text.data, text.length, seen);
 	return false;
 }
 
-static void emit(struct walk *walk, struct str result)
+static void emit(struct walk *walk, const struct directory_route *route)
 {
 	struct expansion *expansion = walk->expansion;
 
-	/* a chain of aliases has one result, and needs no table */
-	if (walk->has_several && is_seen(walk, result))
+	/* a chain of aliases has one route, and needs no table */
+	if (walk->has_several && is_seen(walk, route))
 		return;
-	if (expansion->result_count == DIRECTORY_TARGETS_MAX)
+	if (expansion->route_count == DIRECTORY_TARGETS_MAX)
 		expansion->is_too_big = true;
 	else
-		append(expansion, result);
+		append(expansion, route);
 }
 
 /* Ends NODE with a fault of the data: whoever keeps them may mend it while the mail waits. */
@@ -66,7 +72,7 @@ static void emit_refusal(struct walk *walk, const struct expand_node *node, cons
 	struct expand_node end = {.shown = node->shown};
 
 	expand_refuse(walk->expansion, &end, "4.4.6", "%s", text);
-	emit(walk, end.result);
+	emit(walk, &end.route);
 }
 
 static void append_step(struct buffer *out, struct str address)
@@ -110,9 +116,9 @@ static void visit(struct walk *walk, struct expand_node *node, size_t length)
 	}
 	if (node->is_walked)
 		return;
-	if (node->result.length > 0) {
+	if (node->is_end) {
 		node->is_walked = true;
-		emit(walk, node->result);
+		emit(walk, &node->route);
 		return;
 	}
 	if (length >= DIRECTORY_DEPTH_MAX) {
@@ -128,39 +134,21 @@ static void visit(struct walk *walk, struct expand_node *node, size_t length)
 	node->is_walked = true;
 }
 
-static void add_dependencies(struct expansion *expansion)
-{
-	for (size_t i = 0; i < expansion->dependency_count; i++) {
-		const struct directory_key *key = &expansion->dependencies[i];
-		const char *table = directory_table_name(key->table);
-		size_t length = strlen(table);
-		char *line = arena_alloc(expansion->arena, 4 + length + key->name.length);
-
-		memcpy(line, "on ", 3);
-		memcpy(line + 3, table, length);
-		line[3 + length] = ' ';
-		memcpy(line + 4 + length, key->name.data, key->name.length);
-		append(expansion, str_slice(line, 4 + length + key->name.length));
-	}
-}
-
 void expand_walk(struct expansion *expansion)
 {
 	struct walk walk = {.expansion = expansion};
 
-	expansion->result_count = 0;
+	expansion->route_count = 0;
 	if (!expansion->is_too_big)
 		visit(&walk, expansion->root, 0);
 	HASH_CLEAR(hh, walk.seen);
 	if (expansion->is_too_big) {
-		expansion->result_count = 0;
+		expansion->route_count = 0;
 		expansion->is_too_big = false;
 		walk.has_several = false;
 		emit_refusal(&walk, expansion->root,
 			     "The address becomes more others than are allowed");
 	}
-	if (expansion->dependency_count <= DIRECTORY_DEPENDENCIES_MAX)
-		add_dependencies(expansion);
-	else
+	if (expansion->dependency_count > DIRECTORY_DEPENDENCIES_MAX)
 		expansion->is_kept = false;
 }

@@ -108,7 +108,6 @@ void directory_list_members(struct directory *directory, struct str list, struct
 			    void (*listed)(void *context, const struct directory_members *members),
 			    void *context, struct directory_members_request *request)
 {
-	struct mail_parts parts = mail_parts_of(list);
 	struct buffer key CLEANUP(buffer_clear) = {0};
 
 	if (request->directory != NULL)
@@ -123,9 +122,7 @@ void directory_list_members(struct directory *directory, struct str list, struct
 		.directory = directory,
 		.question = {.answered = on_page, .context = request},
 	};
-	mail_local_unquote(parts.local, &request->prefix);
-	buffer_append_byte(&request->prefix, '@');
-	buffer_append_str(&request->prefix, parts.domain);
+	buffer_append_str(&request->prefix, list);
 	buffer_append_byte(&request->prefix, ' ');
 	if (after.length > 0) {
 		buffer_append_str(&key, buffer_view(&request->prefix));

@@ -101,8 +101,9 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 
 /* The members of a list, in the order of their keys, DIRECTORY_LIST_MAX at most. */
 struct directory_members {
-	bool is_known;             /* false: no answer now, as VERDICT says */
-	const struct str *members; /* keys (directory/record/key.h): without quotes; not checked */
+	bool is_known; /* false: no answer now, as VERDICT says */
+	const struct str
+		*members; /* addresses in the form of directory/record/key.h; not checked */
 	size_t count;
 	bool is_end; /* none follow */
 	struct mail_verdict verdict;
@@ -116,7 +117,7 @@ struct directory_members_request {
 	struct directory_question question;
 };
 
-/* Those of LIST, an address, that are behind AFTER; empty: from the first. */
+/* Those of LIST, an address in that form, that are behind AFTER; empty: from the first. */
 void directory_list_members(struct directory *directory, struct str list, struct str after,
 			    void (*listed)(void *context, const struct directory_members *members),
 			    void *context, struct directory_members_request *request);

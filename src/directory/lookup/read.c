@@ -14,8 +14,8 @@ enum { SHOWN_MAX = 200 };
 struct reader {
 	const struct config *config;
 	struct directory_result *result;
-	struct str text; /* of the result, whole */
-	size_t refusals; /* targets that are refused */
+	struct directory_route route; /* that is read */
+	size_t refusals;              /* targets that are refused */
 	bool is_elsewhere;
 	struct mail_verdict put_off; /* of a target that has to wait; class OK: none */
 };
@@ -41,24 +41,13 @@ static void log_service(struct str address, const char *text)
 	log_event(EVENT_DIRECTORY_SERVICE, log_str("address", address), log_string("text", text));
 }
 
-/* Quotes are not in the directory's keys (directory/record/key.h). */
-static bool take_address(struct reader *reader, struct str text, struct str *address_out)
+static bool take_address(struct str text, struct str *address_out)
 {
 	struct mail_address parsed;
-	struct mail_parts parts;
-	struct buffer quoted CLEANUP(buffer_clear) = {0};
 
-	if (mail_address_parse(text, MAIL_ADDRESS_UTF8, &parsed) == 0) {
-		*address_out = text;
-		return true;
-	}
-	parts = mail_parts_of(text);
-	if (parts.local.length == 0)
+	if (mail_address_parse(text, MAIL_ADDRESS_UTF8, &parsed) < 0)
 		return false;
-	mail_address_write(parts.local, parts.domain, &quoted);
-	if (mail_address_parse(buffer_view(&quoted), MAIL_ADDRESS_UTF8, &parsed) < 0)
-		return false;
-	*address_out = arena_copy_str(reader->result->arena, buffer_view(&quoted));
+	*address_out = text;
 	return true;
 }
 
@@ -70,35 +59,25 @@ static void put_off_service(struct reader *reader, const struct directory_target
 	log_service(target->address, reader->put_off.text);
 }
 
-static bool take_local(struct reader *reader, struct str rest)
+/* That a directory names a server is no reason to deliver there. */
+static bool take_local(struct reader *reader)
 {
-	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL};
-
-	if (!str_split(&rest, ' ', &target.service) || !take_address(reader, rest, &target.address))
-		return false;
-	if (config_service_find(reader->config, target.service) == NULL)
-		put_off_service(reader, &target);
-	else
-		directory_result_add(reader->result, &target);
-	return true;
-}
-
-/* "SERVICE SERVER ADDRESS". That a directory names a server is no reason to deliver there. */
-static bool take_server(struct reader *reader, struct str rest)
-{
-	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL};
+	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL,
+					  .service = reader->route.service,
+					  .server = reader->route.server};
 	const struct config_service *service;
-	const char *problem;
+	const char *problem = NULL;
 
-	if (!str_split(&rest, ' ', &target.service) || !str_split(&rest, ' ', &target.server) ||
-	    !mail_server_is_in_form(target.server) || !take_address(reader, rest, &target.address))
+	if ((target.server.length > 0 && !mail_server_is_in_form(target.server)) ||
+	    !take_address(reader->route.address, &target.address))
 		return false;
 	service = config_service_find(reader->config, target.service);
 	if (service == NULL) {
 		put_off_service(reader, &target);
 		return true;
 	}
-	problem = config_service_server_problem(service, target.server);
+	if (target.server.length > 0)
+		problem = config_service_server_problem(service, target.server);
 	if (problem == NULL) {
 		directory_result_add(reader->result, &target);
 		return true;
@@ -109,100 +88,70 @@ static bool take_server(struct reader *reader, struct str rest)
 	return true;
 }
 
-static bool take_remote(struct reader *reader, struct str rest)
+static bool take_remote(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_REMOTE};
 
-	if (!take_address(reader, rest, &target.address))
+	if (!take_address(reader->route.address, &target.address))
 		return false;
 	directory_result_add(reader->result, &target);
 	return true;
 }
 
-/* An address without its quotes may have spaces: it ends with the first word that has an @. */
-static bool split_address(struct str *rest, struct str *address_out)
+static bool take_list(struct reader *reader)
 {
-	ptrdiff_t at = str_find(*rest, '@');
-	struct str behind;
-	struct str domain;
+	struct directory_target target = {.kind = DIRECTORY_TARGET_LIST,
+					  .verp = reader->route.verp};
+	struct str owner = reader->route.owner;
 
-	if (at < 0) {
-		*address_out = *rest;
+	if (!take_address(reader->route.address, &target.address) ||
+	    (owner.length > 0 && !take_address(owner, &target.owner)))
 		return false;
-	}
-	behind = str_skip(*rest, (size_t)at);
-	(void)str_split(&behind, ' ', &domain);
-	*address_out = str_slice(rest->data, (size_t)at + domain.length);
-	*rest = behind.data != NULL ? behind : STR("");
-	return true;
-}
-
-/* "ADDRESS owner OWNER", perhaps " verp yes" */
-static bool take_list(struct reader *reader, struct str rest)
-{
-	struct directory_target target = {.kind = DIRECTORY_TARGET_LIST};
-	struct str word = {NULL, 0};
-
-	if (!split_address(&rest, &target.address) ||
-	    !take_address(reader, target.address, &target.address))
-		return false;
-	if (rest.length > 0 && (!str_split(&rest, ' ', &word) || !str_equal(word, STR("owner")) ||
-				!split_address(&rest, &target.owner) ||
-				!take_address(reader, target.owner, &target.owner)))
-		return false;
-	target.verp = str_equal(rest, STR("verp yes"));
 	target.owner = arena_copy_str(reader->result->arena, target.owner);
 	directory_result_add(reader->result, &target);
 	return true;
 }
 
-static bool take_refusal(struct reader *reader, struct str rest)
+static bool take_refusal(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_NONE};
+	struct str code = reader->route.status;
 	char status[MAIL_STATUS_SIZE] = "";
-	struct str word;
 
-	if (!str_split(&rest, ' ', &word) || !mail_status_is_valid(word) || word.data[0] == '2' ||
-	    !split_address(&rest, &target.address))
+	if (!mail_status_is_valid(code) || code.data[0] == '2')
 		return false;
-	memcpy(status, word.data, word.length);
-	mail_verdict_set(&target.verdict, status, STR_FORMAT, STR_ARGUMENTS(rest));
+	memcpy(status, code.data, code.length);
+	mail_verdict_set(&target.verdict, status, STR_FORMAT, STR_ARGUMENTS(reader->route.text));
 	if (target.verdict.class == MAIL_WAIT)
 		reader->put_off = target.verdict;
-	if (str_equal(word, STR("4.3.5")))
-		log_service(target.address, target.verdict.text);
+	if (str_equal(code, STR("4.3.5")))
+		log_service(reader->route.address, target.verdict.text);
 	/* what is no address is told of as the one that was asked for */
-	if (!take_address(reader, target.address, &target.address))
+	if (!take_address(reader->route.address, &target.address))
 		target.address = STR("");
 	reader->refusals++;
 	directory_result_add(reader->result, &target);
 	return true;
 }
 
-static bool take_elsewhere(struct reader *reader, struct str rest)
+static bool take_elsewhere(struct reader *reader)
 {
 	reader->is_elsewhere = true;
-	return rest.length == 0;
+	return true;
 }
 
-static bool read_result(struct reader *reader)
+static bool read_result(struct reader *reader, struct str text)
 {
-	static const struct {
-		const char *word;
-		bool (*take)(struct reader *reader, struct str rest);
-	} kinds[] = {
-		{"local", take_local},    {"remote", take_remote},       {"list", take_list},
-		{"refuse", take_refusal}, {"elsewhere", take_elsewhere}, {"server", take_server},
+	static bool (*const kinds[])(struct reader * reader) = {
+		[DIRECTORY_ROUTE_LOCAL] = take_local,
+		[DIRECTORY_ROUTE_REMOTE] = take_remote,
+		[DIRECTORY_ROUTE_LIST] = take_list,
+		[DIRECTORY_ROUTE_REFUSE] = take_refusal,
+		[DIRECTORY_ROUTE_ELSEWHERE] = take_elsewhere,
 	};
-	struct str rest = reader->text;
-	struct str word;
 
-	if (!str_split(&rest, ' ', &word))
-		rest = STR("");
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		if (str_equal(word, str_from(kinds[i].word)))
-			return kinds[i].take(reader, rest);
-	return false;
+	reader->route = directory_route_read(text);
+	return reader->route.kind != DIRECTORY_ROUTE_OTHER && kinds[reader->route.kind](reader);
 }
 
 /* All results are read. */
@@ -254,10 +203,9 @@ void directory_read_route(const struct config *config, const struct directory_an
 		return;
 	}
 	for (size_t i = 0; i < answer->result_count; i++) {
-		reader.text = answer->results[i];
-		if (read_result(&reader))
+		if (read_result(&reader, answer->results[i]))
 			continue;
-		log_strange(reader.text);
+		log_strange(answer->results[i]);
 		put_off(result, "4.3.0", "The directory's answer makes no sense");
 		return;
 	}

@@ -224,20 +224,11 @@ int directory_key_address(struct str text, struct buffer *out)
 	return 0;
 }
 
-/* Where the address at the front of TEXT ends: at the first space outside of quotes. */
 static size_t address_end(struct str text)
 {
-	bool in_quotes = false;
+	ptrdiff_t end = mail_address_end(text);
 
-	for (size_t i = 0; i < text.length; i++) {
-		if (text.data[i] == '\\' && in_quotes)
-			i++;
-		else if (text.data[i] == '"')
-			in_quotes = !in_quotes;
-		else if (text.data[i] == ' ' && !in_quotes)
-			return i;
-	}
-	return text.length;
+	return end >= 0 ? (size_t)end : text.length;
 }
 
 void directory_key_member(struct str key, struct str *list_out, struct str *member_out)

@@ -47,12 +47,29 @@ void answer_add(struct answer *answer, const char *word, struct str rest)
 	directory_frame_add_result(&frame, word, rest);
 }
 
-void answer_add_str(struct answer *answer, struct str result)
+/* What is in SCRATCH. */
+static void add_scratch(struct answer *answer)
 {
 	struct directory_frame frame = {&answer->words, 0};
 
-	make_room(answer, result.length);
-	directory_frame_add(&frame, result);
+	make_room(answer, answer->scratch.length);
+	directory_frame_add(&frame, buffer_view(&answer->scratch));
+	buffer_reset(&answer->scratch);
+}
+
+void answer_add_route(struct answer *answer, const struct directory_route *route)
+{
+	directory_route_write(route, &answer->scratch);
+	add_scratch(answer);
+}
+
+void answer_add_dependency(struct answer *answer, const struct directory_key *key)
+{
+	buffer_append_string(&answer->scratch, "on ");
+	buffer_append_string(&answer->scratch, directory_table_name(key->table));
+	buffer_append_byte(&answer->scratch, ' ');
+	buffer_append_str(&answer->scratch, key->name);
+	add_scratch(answer);
 }
 
 static void send_part(struct buffer *out, struct str id, struct str words)
@@ -100,6 +117,7 @@ void answer_send_parts(struct answer *answer, struct buffer *out, struct str id)
 void answer_clear(struct answer *answer)
 {
 	buffer_clear(&answer->words);
+	buffer_clear(&answer->scratch);
 	free(answer->cuts);
 	*answer = (struct answer){0};
 }

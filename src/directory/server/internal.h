@@ -52,8 +52,9 @@ uint64_t filter_hash(enum directory_table table, struct str key);
 /* --- answer.c: results, gathered, then sent in as many frames as they need --- */
 
 struct answer {
-	struct buffer words; /* encoded */
-	size_t *cuts;        /* where one frame ends and the next begins */
+	struct buffer words;   /* encoded */
+	struct buffer scratch; /* for one result */
+	size_t *cuts;          /* where one frame ends and the next begins */
 	size_t cut_count;
 	size_t cut_capacity;
 	size_t frame_words; /* since the last cut */
@@ -61,7 +62,9 @@ struct answer {
 
 void answer_reset(struct answer *answer);
 void answer_add(struct answer *answer, const char *word, struct str rest);
-void answer_add_str(struct answer *answer, struct str result);
+void answer_add_route(struct answer *answer, const struct directory_route *route);
+/* "on TABLE KEY": it depends on that record. */
+void answer_add_dependency(struct answer *answer, const struct directory_key *key);
 /* VERB: "val" or "none". */
 void answer_send(struct answer *answer, struct buffer *out, const char *verb, struct str id,
 		 uint64_t ttl_ms, uint64_t version);

@@ -53,18 +53,6 @@ static void add_fields(const struct session *session, const struct directory_rec
 	}
 }
 
-static void add_dependency(struct answer *answer, const struct question *question)
-{
-	char text[16 + DIRECTORY_KEY_MAX];
-	const char *table = directory_table_name(question->table);
-	size_t length = strlen(table);
-
-	memcpy(text, table, length);
-	text[length] = ' ';
-	memcpy(text + length + 1, question->key.data, question->key.length);
-	answer_add(answer, "on", str_slice(text, length + 1 + question->key.length));
-}
-
 void reply_got(void *context, int error, const struct directory_record *const *records,
 	       uint64_t version)
 {
@@ -86,7 +74,8 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 		answer_reset(&server->answer);
 		if (exists)
 			add_fields(question->session, records[0]);
-		add_dependency(&server->answer, question);
+		answer_add_dependency(&server->answer,
+				      &(struct directory_key){question->table, question->key});
 		answer_send(&server->answer, session_output(question->session),
 			    exists ? "val" : "none", id_of(question), ttl_ms, version);
 		server->counts.answers_none += !exists;
@@ -96,28 +85,10 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 	question_free(question);
 }
 
-/* What stands in an "on" result. */
-static void hold(struct session *session, struct str dependency)
-{
-	struct str table;
-
-	if (str_split(&dependency, ' ', &table))
-		push_holds(session, directory_table_find(table), dependency);
-}
-
 /* An address that does not exist or is refused is as a record that does not exist. */
 static bool is_refused(const struct directory_expansion *expansion)
 {
-	size_t count = 0;
-	bool is_refusal = false;
-
-	for (size_t i = 0; i < expansion->count; i++) {
-		if (str_starts_with(expansion->results[i], STR("on ")))
-			continue;
-		count++;
-		is_refusal = str_starts_with(expansion->results[i], STR("refuse "));
-	}
-	return count == 1 && is_refusal;
+	return expansion->count == 1 && expansion->routes[0].kind == DIRECTORY_ROUTE_REFUSE;
 }
 
 void reply_expanded(void *context, int error, const struct directory_expansion *expansion)
@@ -139,10 +110,14 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 		if (!expansion->may_keep)
 			ttl_ms = 0;
 		answer_reset(&server->answer);
-		for (size_t i = 0; i < expansion->count; i++) {
-			answer_add_str(&server->answer, expansion->results[i]);
-			if (ttl_ms > 0 && str_starts_with(expansion->results[i], STR("on ")))
-				hold(question->session, str_skip(expansion->results[i], 3));
+		for (size_t i = 0; i < expansion->count; i++)
+			answer_add_route(&server->answer, &expansion->routes[i]);
+		for (size_t i = 0; i < expansion->dependency_count; i++) {
+			const struct directory_key *key = &expansion->dependencies[i];
+
+			answer_add_dependency(&server->answer, key);
+			if (ttl_ms > 0)
+				push_holds(question->session, key->table, key->name);
 		}
 		answer_send(&server->answer, session_output(question->session), "val",
 			    id_of(question), ttl_ms, expansion->version);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a route (directory/expand/expand.h) has come to. */
-struct route {
+struct socketmap_route {
 	struct buffer addresses; /* with commas between */
 	size_t count;            /* of what can be delivered, and targets that are refused */
 	bool has_itself;         /* the key is among them, not refused */
@@ -22,7 +22,7 @@ struct socketmap_row {
 	const char *name;
 	bool is_domain; /* its keys are domains */
 	/* Of a route that leads somewhere. */
-	void (*answer)(struct socketmap_question *question, const struct route *route);
+	void (*answer)(struct socketmap_question *question, const struct socketmap_route *route);
 	/* Of a domain of that KIND: the answer, or NULL. */
 	const char *(*answer_domain)(struct str kind);
 };
@@ -58,20 +58,9 @@ static struct str first_word(struct str *text)
 	return word;
 }
 
-/* An address at the front of TEXT; a space may stand in its quotes. */
-static struct str first_address(struct str *text)
-{
-	struct str address;
-	struct str rest;
-
-	directory_key_member(*text, &address, &rest);
-	*text = str_skip(*text, address.length + 1);
-	return address;
-}
-
 /* --- routes --- */
 
-static void add(struct route *route, struct str key, struct str address, bool is_refused)
+static void add(struct socketmap_route *route, struct str key, struct str address, bool is_refused)
 {
 	if (route->addresses.length > 0)
 		buffer_append_byte(&route->addresses, ',');
@@ -81,30 +70,27 @@ static void add(struct route *route, struct str key, struct str address, bool is
 		route->has_itself = true;
 }
 
-/* Takes one result in; what it is not concerned with is passed over. */
-static void take_result(struct route *route, struct str key, struct str result)
+/* Takes one in; what it is not concerned with is passed over. */
+static void take_route(struct socketmap_route *to, struct str key,
+		       const struct directory_route *route)
 {
-	struct str word = first_word(&result);
+	bool is_refused = route->kind == DIRECTORY_ROUTE_REFUSE;
 
-	if (str_equal(word, STR("local"))) {
-		route->service = first_word(&result);
-		add(route, key, first_address(&result), false);
-	} else if (str_equal(word, STR("server"))) {
-		route->service = first_word(&result);
-		route->server = first_word(&result);
-		add(route, key, first_address(&result), false);
-	} else if (str_equal(word, STR("remote")) || str_equal(word, STR("list"))) {
-		add(route, key, first_address(&result), false);
-	} else if (str_equal(word, STR("refuse"))) {
-		route->status = first_word(&result);
-		add(route, key, first_address(&result), true);
-		route->text = result;
-		route->refused++;
+	if (route->kind == DIRECTORY_ROUTE_ELSEWHERE || route->kind == DIRECTORY_ROUTE_OTHER)
+		return;
+	add(to, key, route->address, is_refused);
+	if (route->kind == DIRECTORY_ROUTE_LOCAL) {
+		to->service = route->service;
+		to->server = route->server;
+	} else if (is_refused) {
+		to->status = route->status;
+		to->text = route->text;
+		to->refused++;
 	}
 }
 
 /* Nothing can be delivered: does it not exist, or not now, or are the data wrong? */
-static void answer_refused(struct socketmap_question *question, const struct route *route)
+static void answer_refused(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (str_starts_with(route->status, STR("4")))
 		answer(question, "TEMP", route->text);
@@ -115,14 +101,14 @@ static void answer_refused(struct socketmap_question *question, const struct rou
 static void on_route(void *context, int error, const struct directory_expansion *expansion)
 {
 	struct socketmap_question *question = context;
-	struct route route = {.count = 0};
+	struct socketmap_route route = {.count = 0};
 
 	if (error < 0) {
 		answer_error(question, error);
 		return;
 	}
 	for (size_t i = 0; i < expansion->count; i++)
-		take_result(&route, key_of(question), expansion->results[i]);
+		take_route(&route, key_of(question), &expansion->routes[i]);
 	if (route.count == 0)
 		answer_none(question);
 	else if (route.refused == route.count)
@@ -132,12 +118,12 @@ static void on_route(void *context, int error, const struct directory_expansion 
 	buffer_clear(&route.addresses);
 }
 
-static void answer_virtual(struct socketmap_question *question, const struct route *route)
+static void answer_virtual(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	answer(question, "OK", buffer_view(&route->addresses));
 }
 
-static void answer_alias(struct socketmap_question *question, const struct route *route)
+static void answer_alias(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (route->count == 1 && route->has_itself)
 		answer_none(question);
@@ -145,7 +131,7 @@ static void answer_alias(struct socketmap_question *question, const struct route
 		answer(question, "OK", buffer_view(&route->addresses));
 }
 
-static void answer_mailbox(struct socketmap_question *question, const struct route *route)
+static void answer_mailbox(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (route->has_itself && route->service.length > 0)
 		answer(question, "OK", key_of(question));
@@ -153,7 +139,8 @@ static void answer_mailbox(struct socketmap_question *question, const struct rou
 		answer_none(question);
 }
 
-static void answer_transport(struct socketmap_question *question, const struct route *route)
+static void answer_transport(struct socketmap_question *question,
+			     const struct socketmap_route *route)
 {
 	const struct config_service *service = NULL;
 	struct buffer text CLEANUP(buffer_clear) = {0};

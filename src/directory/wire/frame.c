@@ -181,8 +181,3 @@ void directory_frame_end(struct directory_frame *frame)
 	memmove(place + head_length, place + HEAD_MAX, size + 1);
 	buffer_truncate(out, out->length - (HEAD_MAX - head_length));
 }
-
-bool directory_result_is_negative(struct str result)
-{
-	return str_starts_with(result, STR("refuse 5")) || str_equal(result, STR("elsewhere"));
-}

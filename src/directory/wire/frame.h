@@ -37,7 +37,7 @@
  * is "-" while the data were never read.
  *
  * A RESULT is a word, a space and the rest: of a record its fields "NAME VALUE", and of the
- * table that is computed, "route" (KEY: an address), see directory/expand/expand.h. Results
+ * table that is computed, "route" (KEY: an address), see directory/wire/route.h. Results
  * "on TABLE KEY" say on which records an answer depends: "new" of one of these ends it. To a
  * get of a record there is one, with KEY in its one form.
  * Answers come in any order; a "new" comes after all answers that were made before the
@@ -90,9 +90,5 @@ void directory_frame_add_result(struct directory_frame *frame, const char *word,
 /* Bytes of content so far, to know when a part is full. */
 size_t directory_frame_size(const struct directory_frame *frame);
 void directory_frame_end(struct directory_frame *frame);
-
-/* Whether a result of "route" refuses for good: "refuse 5...", or "elsewhere", for which a
- * stranger's mail is refused. Who cannot know whether that is still true must not say it. */
-bool directory_result_is_negative(struct str result);
 
 #endif

@@ -138,23 +138,37 @@ void relay_list(struct directory_store *store, enum directory_table table, struc
 			      &request->question);
 }
 
-/* The results of the answer, and behind them what they depend on, as "on TABLE KEY". */
-static struct str *read_route(struct arena *arena, const struct directory_answer_text *answer)
+static void read_routes(struct arena *arena, const struct directory_answer_text *answer,
+			struct directory_expansion *out)
 {
-	size_t count = answer->result_count;
-	struct str *results =
-		arena_alloc(arena, (count + answer->dependency_count + 1) * sizeof *results);
+	struct directory_route *routes =
+		arena_alloc(arena, (answer->result_count + 1) * sizeof *routes);
 
-	memcpy(results, answer->results, count * sizeof *results);
+	for (size_t i = 0; i < answer->result_count; i++)
+		routes[i] = directory_route_read(answer->results[i]);
+	out->routes = routes;
+	out->count = answer->result_count;
+}
+
+/* What depends on a table that we do not know is not to be kept. */
+static void read_dependencies(struct arena *arena, const struct directory_answer_text *answer,
+			      struct directory_expansion *out)
+{
+	struct directory_key *keys =
+		arena_alloc(arena, (answer->dependency_count + 1) * sizeof *keys);
+
 	for (size_t i = 0; i < answer->dependency_count; i++) {
-		struct str dependency = answer->dependencies[i];
-		char *text = arena_alloc(arena, strlen("on ") + dependency.length);
+		struct str name = answer->dependencies[i];
+		struct str table;
 
-		memcpy(text, "on ", strlen("on "));
-		memcpy(text + strlen("on "), dependency.data, dependency.length);
-		results[count + i] = str_slice(text, strlen("on ") + dependency.length);
+		(void)str_split(&name, ' ', &table);
+		keys[i] = (struct directory_key){directory_table_find(table), name};
+		out->may_keep &= keys[i].table != DIRECTORY_NO_TABLE;
+		out->dependency_count += keys[i].table != DIRECTORY_NO_TABLE;
+		if (keys[i].table == DIRECTORY_NO_TABLE)
+			break;
 	}
-	return results;
+	out->dependencies = keys;
 }
 
 static void on_expanded(void *context, const struct directory_answer_text *answer)
@@ -166,10 +180,10 @@ static void on_expanded(void *context, const struct directory_answer_text *answe
 	relay_request_note(request, answer);
 	if (request->error == 0) {
 		request->arena = arena_new();
-		expansion.results = read_route(request->arena, answer);
-		expansion.count = answer->result_count + answer->dependency_count;
 		expansion.may_keep = answer->ttl_us > 0;
 		expansion.version = request->version;
+		read_dependencies(request->arena, answer, &expansion);
+		read_routes(request->arena, answer, &expansion);
 	}
 	store->until_us = request->until_us;
 	request->done.expanded(request->context, request->error,

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: ISC
-/* The results of an expansion: each once, and bounded. */
+/* The routes in which an expansion ends. */
 #include "directory/expand/internal.h"
 #include "mail/localpart.h"
-#include <string.h>
 
-void expand_result(struct expansion *expansion, struct expand_node *node, const char *word,
-		   struct str rest)
+void expand_end(struct expand_node *node, struct directory_route route)
 {
-	size_t length = strlen(word);
-	char *line = arena_alloc(expansion->arena, length + 1 + rest.length);
-
-	memcpy(line, word, length);
-	line[length] = ' ';
-	memcpy(line + length + 1, rest.data, rest.length);
-	node->result = str_slice(line, length + (rest.length > 0 ? 1 + rest.length : 0));
+	node->route = route;
+	node->is_end = true;
 	node->wish = EXPAND_DONE;
 }
 
 void expand_refuse(struct expansion *expansion, struct expand_node *node, const char *status,
 		   const char *format, ...)
 {
-	struct buffer rest = {0};
+	struct arena *arena = expansion->arena;
 	va_list arguments;
 
-	buffer_append_format(&rest, "%s " STR_FORMAT " ", status, STR_ARGUMENTS(node->shown));
+	buffer_reset(&expansion->scratch);
 	va_start(arguments, format);
-	buffer_append_format_list(&rest, format, arguments);
+	buffer_append_format_list(&expansion->scratch, format, arguments);
 	va_end(arguments);
-	expand_result(expansion, node, "refuse", buffer_view(&rest));
-	buffer_clear(&rest);
+	expand_end(node, (struct directory_route){
+				 .kind = DIRECTORY_ROUTE_REFUSE,
+				 .address = node->shown,
+				 .status = arena_copy_str(arena, str_from(status)),
+				 .text = arena_copy_str(arena, buffer_view(&expansion->scratch)),
+			 });
 }
 
 /* Said at RCPT, the client is told; said by the service, it would be a bounce. */
@@ -63,7 +60,6 @@ void expand_deliver(struct expansion *expansion, struct expand_node *node, struc
 		    struct str address, bool is_program)
 {
 	const struct config_service *found = find_service(expansion, node, service, address);
-	struct buffer rest CLEANUP(buffer_clear) = {0};
 
 	if (found == NULL)
 		return;
@@ -71,15 +67,17 @@ void expand_deliver(struct expansion *expansion, struct expand_node *node, struc
 		expand_refuse(expansion, node, "4.3.5", "Service %s runs no program", found->name);
 		return;
 	}
-	buffer_append_format(&rest, "%s " STR_FORMAT, found->name, STR_ARGUMENTS(address));
-	expand_result(expansion, node, "local", buffer_view(&rest));
+	expand_end(node, (struct directory_route){
+				 .kind = DIRECTORY_ROUTE_LOCAL,
+				 .address = address,
+				 .service = arena_copy_str(expansion->arena, service),
+			 });
 }
 
 void expand_deliver_at(struct expansion *expansion, struct expand_node *node, struct str service,
 		       struct str server, struct str address)
 {
 	const struct config_service *found;
-	struct buffer rest CLEANUP(buffer_clear) = {0};
 	const char *problem;
 
 	if (server.length == 0) {
@@ -95,7 +93,10 @@ void expand_deliver_at(struct expansion *expansion, struct expand_node *node, st
 			      STR_ARGUMENTS(server), found->name, problem);
 		return;
 	}
-	buffer_append_format(&rest, "%s " STR_FORMAT " " STR_FORMAT, found->name,
-			     STR_ARGUMENTS(server), STR_ARGUMENTS(address));
-	expand_result(expansion, node, "server", buffer_view(&rest));
+	expand_end(node, (struct directory_route){
+				 .kind = DIRECTORY_ROUTE_LOCAL,
+				 .address = address,
+				 .service = arena_copy_str(expansion->arena, service),
+				 .server = arena_copy_str(expansion->arena, server),
+			 });
 }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: ISC
+#include "directory/wire/route.h"
+#include "mail/address.h"
+
+static void add(struct buffer *out, const char *before, struct str text)
+{
+	buffer_append_string(out, before);
+	buffer_append_str(out, text);
+}
+
+/* Where the address at the front of TEXT ends. What has quotes that do not end is no address, and
+ * ends at a space. */
+static size_t address_end(struct str text)
+{
+	ptrdiff_t end = mail_address_end(text);
+
+	if (end < 0)
+		end = str_find(text, ' ');
+	return end >= 0 ? (size_t)end : text.length;
+}
+
+static struct str take_address(struct str *rest)
+{
+	struct str address = str_slice(rest->data, address_end(*rest));
+
+	*rest = str_skip(*rest, address.length);
+	if (rest->length > 0)
+		*rest = str_skip(*rest, 1);
+	return address;
+}
+
+static struct str take_word(struct str *rest)
+{
+	struct str word = STR("");
+
+	if (!str_split(rest, ' ', &word) || rest->data == NULL)
+		*rest = STR("");
+	return word;
+}
+
+/* --- each kind, without its word --- */
+
+static void write_local(const struct directory_route *route, struct buffer *out)
+{
+	add(out, " ", route->service);
+	add(out, " ", route->address);
+}
+
+static bool read_local(struct str rest, struct directory_route *out)
+{
+	out->service = take_word(&rest);
+	out->address = rest;
+	return out->service.length > 0 && rest.length > 0;
+}
+
+static void write_server(const struct directory_route *route, struct buffer *out)
+{
+	add(out, " ", route->service);
+	add(out, " ", route->server);
+	add(out, " ", route->address);
+}
+
+static bool read_server(struct str rest, struct directory_route *out)
+{
+	out->service = take_word(&rest);
+	out->server = take_word(&rest);
+	out->address = rest;
+	return out->service.length > 0 && out->server.length > 0 && rest.length > 0;
+}
+
+static void write_remote(const struct directory_route *route, struct buffer *out)
+{
+	add(out, " ", route->address);
+}
+
+static bool read_remote(struct str rest, struct directory_route *out)
+{
+	out->address = rest;
+	return rest.length > 0;
+}
+
+static void write_list(const struct directory_route *route, struct buffer *out)
+{
+	add(out, " ", route->address);
+	if (route->owner.length > 0)
+		add(out, " owner ", route->owner);
+	if (route->verp)
+		buffer_append_string(out, " verp yes");
+}
+
+static bool read_list(struct str rest, struct directory_route *out)
+{
+	out->address = take_address(&rest);
+	if (out->address.length == 0 || rest.length == 0)
+		return out->address.length > 0;
+	if (!str_equal(take_word(&rest), STR("owner")))
+		return false;
+	out->owner = take_address(&rest);
+	out->verp = str_equal(rest, STR("verp yes"));
+	return out->owner.length > 0 && (out->verp || rest.length == 0);
+}
+
+static void write_refuse(const struct directory_route *route, struct buffer *out)
+{
+	bool is_readable = mail_address_end(route->address) == (ptrdiff_t)route->address.length;
+
+	add(out, " ", route->status);
+	add(out, " ", is_readable ? route->address : STR("-"));
+	add(out, " ", route->text);
+}
+
+static bool read_refuse(struct str rest, struct directory_route *out)
+{
+	out->status = take_word(&rest);
+	out->address = take_address(&rest);
+	out->text = rest;
+	return out->status.length > 0 && out->address.length + out->text.length > 0;
+}
+
+static void write_elsewhere(const struct directory_route *route, struct buffer *out)
+{
+	(void)route;
+	(void)out;
+}
+
+static bool read_elsewhere(struct str rest, struct directory_route *out)
+{
+	(void)out;
+	return rest.length == 0;
+}
+
+/* --- all of them --- */
+
+static const struct {
+	const char *word;
+	enum directory_route_kind kind;
+	void (*write)(const struct directory_route *route, struct buffer *out);
+	bool (*read)(struct str rest, struct directory_route *out);
+} rows[] = {
+	{"local", DIRECTORY_ROUTE_LOCAL, write_local, read_local},
+	{"server", DIRECTORY_ROUTE_LOCAL, write_server, read_server},
+	{"remote", DIRECTORY_ROUTE_REMOTE, write_remote, read_remote},
+	{"list", DIRECTORY_ROUTE_LIST, write_list, read_list},
+	{"refuse", DIRECTORY_ROUTE_REFUSE, write_refuse, read_refuse},
+	{"elsewhere", DIRECTORY_ROUTE_ELSEWHERE, write_elsewhere, read_elsewhere},
+};
+
+void directory_route_write(const struct directory_route *route, struct buffer *out)
+{
+	size_t i = 0;
+
+	if (route->kind == DIRECTORY_ROUTE_OTHER) {
+		buffer_append_str(out, route->text);
+		return;
+	}
+	while (rows[i].kind != route->kind)
+		i++;
+	if (route->kind == DIRECTORY_ROUTE_LOCAL && route->server.length > 0)
+		i++;
+	buffer_append_string(out, rows[i].word);
+	rows[i].write(route, out);
+}
+
+struct directory_route directory_route_read(struct str text)
+{
+	struct str rest = text;
+	struct str word = take_word(&rest);
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct directory_route route = {.kind = rows[i].kind};
+
+		if (str_equal(word, str_from(rows[i].word)) && rows[i].read(rest, &route))
+			return route;
+	}
+	return (struct directory_route){.kind = DIRECTORY_ROUTE_OTHER, .text = text};
+}
+
+bool directory_route_is_negative(const struct directory_route *route)
+{
+	return route->kind == DIRECTORY_ROUTE_ELSEWHERE ||
+	       (route->kind == DIRECTORY_ROUTE_REFUSE && str_starts_with(route->status, STR("5")));
+}
