@@ -8,6 +8,10 @@
  * has a sender of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN: for us, the owner's mailbox.
  * What the sender asked for by NOTIFY, RET and ENVID is for this delivery and goes no further.
  *
+ * The lists among its members, and among theirs, are sent on here as well, each as from its own
+ * owner and with its line in front, so that who is a member of several of them has the mail once
+ * (list_graph.h).
+ *
  * A message that has been through the list already fails, and the loop is named. So does one
  * with the null sender: a bounce is not for the members, and what refuses it must not cause
  * another one. (As ezmlm does, source: ezmlm-send(1).)

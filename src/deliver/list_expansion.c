@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * One list: what the directory has about it, then page after page of its members, each a
+ * One list: first the lists that it leads to, then page after page of their members, each a
  * message; and when a group of them is written it is committed.
  */
 #include "base/panic.h"
 #include "deliver/list_copy.h"
 #include "deliver/list_internal.h"
 #include "log/event.h"
-#include "mail/localpart.h"
-#include "mail/verp.h"
+#include "mail/address.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <stdio.h>
@@ -100,7 +99,7 @@ static void commit_all(struct list_expansion *expansion)
 		settle(expansion);
 }
 
-void list_expansion_moved(struct list_expansion *expansion, struct list_message *message)
+static void on_moved(struct list_expansion *expansion, struct list_message *message)
 {
 	if (expansion->committing > 0) {
 		if (--expansion->committing == 0)
@@ -129,6 +128,15 @@ static bool take_member(struct list_expansion *expansion, struct arena *arena, s
 	return true;
 }
 
+/* Lists have nodes of their own, and who is in several of them has the mail from the first. */
+static bool is_wanted(struct list_expansion *expansion, struct str member)
+{
+	const struct list_graph *graph = &expansion->graph;
+
+	return !list_graph_is_list(graph, member) &&
+	       (HASH_COUNT(graph->nodes) == 1 || list_seen_add(&expansion->seen, member));
+}
+
 static void take_page(struct list_expansion *expansion, const struct directory_members *page)
 {
 	struct arena *arena = arena_new();
@@ -136,14 +144,18 @@ static void take_page(struct list_expansion *expansion, const struct directory_m
 	size_t count = 0;
 
 	for (size_t i = 0; i < page->count; i++)
-		count += take_member(expansion, arena, page->members[i], &members[count]);
+		if (is_wanted(expansion, page->members[i]))
+			count += take_member(expansion, arena, page->members[i], &members[count]);
 	if (count > 0)
 		list_message_new(expansion, members, count);
 	expansion->members += count;
-	expansion->is_end = page->is_end;
 	if (page->count > 0) {
 		buffer_reset(&expansion->after);
 		buffer_append_str(&expansion->after, page->members[page->count - 1]);
+	}
+	if (page->is_end) {
+		expansion->node = expansion->node->hh.next;
+		buffer_reset(&expansion->after);
 	}
 	arena_free(arena);
 }
@@ -179,8 +191,8 @@ static void go_on(struct list_expansion *expansion)
 
 	if (message != NULL)
 		list_message_open(message);
-	else if (!expansion->is_end && expansion->message_count < DELIVER_LIST_GROUP)
-		directory_list_members(expansion->directory, expansion->list,
+	else if (expansion->node != NULL && expansion->message_count < DELIVER_LIST_GROUP)
+		directory_list_members(expansion->directory, expansion->node->address,
 				       buffer_view(&expansion->after), on_page, expansion,
 				       &expansion->page);
 	else if (expansion->messages != NULL)
@@ -191,43 +203,16 @@ static void go_on(struct list_expansion *expansion)
 
 /* --- the list --- */
 
-/* The owner, or what becomes the owner and each member's address. */
-static void set_sender(struct list_expansion *expansion, const struct directory_target *target)
-{
-	struct arena *arena = expansion->job->arena;
-	struct mail_parts owner = mail_parts_of(target->owner);
-	struct buffer local CLEANUP(buffer_clear) = {0};
-	struct buffer sender CLEANUP(buffer_clear) = {0};
-
-	expansion->owner = arena_copy_str(arena, target->owner);
-	expansion->sender = expansion->owner;
-	if (!target->verp)
-		return;
-	mail_local_unquote(owner.local, &local);
-	buffer_append_byte(&local, '+');
-	mail_address_write(buffer_view(&local), owner.domain, &sender);
-	buffer_append_string(&sender, "-@[]");
-	if (mail_verp_is(buffer_view(&sender)))
-		expansion->sender = arena_copy_str(arena, buffer_view(&sender));
-}
-
-static void on_route(void *context, const struct directory_result *result)
+static void on_graph(void *context, const struct mail_verdict *verdict, const char *trigger)
 {
 	struct list_expansion *expansion = context;
-	const struct directory_target *target = result->targets;
 
-	if (result->answer == DIRECTORY_UNKNOWN) {
-		put_off(expansion, &result->verdict, result->is_away ? "directory" : NULL);
-	} else if (result->answer != DIRECTORY_FOUND || result->target_count != 1 ||
-		   target->kind != DIRECTORY_TARGET_LIST) {
-		finish(expansion, "5.1.1", "there is no such list any more");
-	} else if (target->owner.length == 0) {
-		finish(expansion, "4.3.5", "the list has no owner");
-	} else {
-		set_sender(expansion, target);
-		list_copy_head(expansion->list, &expansion->head);
-		go_on(expansion);
+	if (verdict != NULL) {
+		put_off(expansion, verdict, trigger);
+		return;
 	}
+	expansion->node = expansion->graph.nodes;
+	go_on(expansion);
 }
 
 static void on_time(void *context)
@@ -244,6 +229,7 @@ void list_expansion_start(struct list_expansion *expansion)
 	struct mail_verdict verdict;
 	int looped;
 
+	expansion->moved = on_moved;
 	if (!directory_is_served(expansion->directory)) {
 		finish(expansion, "4.3.5", "no directory is configured");
 		return;
@@ -263,19 +249,22 @@ void list_expansion_start(struct list_expansion *expansion)
 		end(expansion, &verdict, NULL);
 	} else {
 		expansion->timer = os_timer_new(expansion->loop, on_time, expansion);
-		directory_lookup(expansion->directory, expansion->list, on_route, expansion,
-				 &expansion->route);
+		expansion->graph = (struct list_graph){.directory = expansion->directory,
+						       .job = job,
+						       .done = on_graph,
+						       .context = expansion};
+		list_graph_start(&expansion->graph, expansion->list);
 	}
 }
 
 void list_expansion_clear(struct list_expansion *expansion)
 {
-	directory_request_cancel(&expansion->route);
 	directory_members_cancel(&expansion->page);
 	while (expansion->messages != NULL)
 		list_message_free(expansion->messages);
 	if (expansion->timer != NULL)
 		os_timer_free(expansion->timer);
-	buffer_clear(&expansion->head);
+	list_graph_clear(&expansion->graph);
+	list_seen_clear(&expansion->seen);
 	buffer_clear(&expansion->after);
 }

@@ -4,6 +4,8 @@
 #define DELIVER_LIST_INTERNAL_H
 
 #include "deliver/list.h"
+#include "deliver/list_graph.h"
+#include "deliver/list_seen.h"
 
 /* On its way to members. */
 enum list_message_state {
@@ -17,6 +19,7 @@ enum list_message_state {
 
 struct list_message {
 	struct list_expansion *expansion;
+	const struct list_node *node; /* whose members it is for */
 	enum list_message_state state;
 	struct queue_client_message queue;
 	struct mail_envelope *envelope;
@@ -31,17 +34,17 @@ struct list_expansion {
 	struct queue_client *queue;
 	const struct deliver_helper_job *job;
 	struct str list; /* the address */
-	struct str owner;
-	struct str sender; /* of the new messages */
-	struct buffer head;
-	struct buffer after; /* key of the last member that was listed */
-	bool is_end;         /* none follow */
-	bool is_begun;       /* some message may be in the queue */
+	struct list_graph graph;
+	const struct list_node *node; /* whose members come next; NULL: all are listed */
+	struct list_seen seen;        /* where there are several lists */
+	struct buffer after;          /* the last member that was listed */
+	bool is_begun;                /* some message may be in the queue */
 	size_t members;
 	size_t queued; /* messages */
-	struct directory_request route;
 	struct directory_members_request page;
 	struct list_message *messages;
+	/* MESSAGE's state has changed, perhaps back to NEW: then its error says why. */
+	void (*moved)(struct list_expansion *expansion, struct list_message *message);
 	size_t message_count;
 	size_t committing;
 	struct os_timer *timer;
@@ -63,7 +66,5 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 void list_message_open(struct list_message *message);
 void list_message_commit(struct list_message *message);
 void list_message_free(struct list_message *message);
-/* MESSAGE's state has changed, perhaps back to NEW: then its error says why. */
-void list_expansion_moved(struct list_expansion *expansion, struct list_message *message);
 
 #endif

@@ -17,7 +17,7 @@ static void failed(struct list_message *message, int error)
 	queue_client_abandon(&message->queue);
 	message->state = LIST_MESSAGE_NEW;
 	message->error = error;
-	list_expansion_moved(message->expansion, message);
+	message->expansion->moved(message->expansion, message);
 }
 
 /* 0 or -errno. */
@@ -43,7 +43,7 @@ static int copy_slice(struct list_message *message)
 	int error = 0;
 
 	if (message->copied == 0)
-		error = queue_client_write(&message->queue, buffer_view(&expansion->head));
+		error = queue_client_write(&message->queue, message->node->head);
 	while (error == 0 && message->copied < end)
 		error = copy_block(message);
 	if (error == 0 && message->copied == size)
@@ -65,7 +65,7 @@ static void copy(struct list_expansion *expansion)
 	if (error < 0) {
 		failed(message, error);
 	} else if (message->state == LIST_MESSAGE_WHOLE) {
-		list_expansion_moved(expansion, message);
+		expansion->moved(expansion, message);
 	} else {
 		expansion->timed = copy;
 		os_timer_start(expansion->timer, 0);
@@ -78,7 +78,7 @@ static void log_queued(const struct list_message *message)
 
 	mail_id_format(message->envelope->id, id);
 	log_event(EVENT_LIST_EXPANDED, log_id(message->expansion->job->id),
-		  log_str("list", message->expansion->list), log_string("message", id),
+		  log_str("list", message->node->address), log_string("message", id),
 		  log_str("from", message->envelope->sender),
 		  log_number("recipients", (int64_t)message->envelope->recipient_count));
 }
@@ -88,7 +88,7 @@ static void on_open(struct list_message *message)
 {
 	if (message->envelope->size <= QUEUE_BY_VALUE_MAX) {
 		message->state = LIST_MESSAGE_WHOLE;
-		list_expansion_moved(message->expansion, message);
+		message->expansion->moved(message->expansion, message);
 	} else if (!queue_client_is_shared(&message->queue)) {
 		queue_client_share(&message->queue);
 	} else {
@@ -109,7 +109,7 @@ static void on_queue_done(void *context, int result)
 	} else {
 		message->state = LIST_MESSAGE_DONE;
 		log_queued(message);
-		list_expansion_moved(message->expansion, message);
+		message->expansion->moved(message->expansion, message);
 	}
 }
 
@@ -120,14 +120,15 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	struct mail_envelope *envelope = mail_envelope_new();
 
 	message->expansion = expansion;
+	message->node = expansion->node;
 	message->queue.done = on_queue_done;
 	message->queue.context = message;
 	message->envelope = envelope;
 	envelope->stage = MAIL_STAGE_SUBMIT;
 	envelope->utf8 = expansion->job->utf8;
-	envelope->sender = arena_copy_str(envelope->arena, expansion->sender);
+	envelope->sender = arena_copy_str(envelope->arena, message->node->sender);
 	envelope->received = STR("list");
-	envelope->size = expansion->head.length + expansion->job->content.size;
+	envelope->size = message->node->head.length + expansion->job->content.size;
 	for (size_t i = 0; i < count; i++)
 		mail_envelope_add(envelope, members[i]);
 	DL_APPEND2(expansion->messages, message, previous, next);
@@ -142,14 +143,14 @@ void list_message_open(struct list_message *message)
 }
 
 /* 0 or -errno. */
-static int assemble(const struct list_expansion *expansion, struct buffer *data)
+static int assemble(const struct list_message *message, struct buffer *data)
 {
-	const struct ipc_content *content = &expansion->job->content;
+	const struct ipc_content *content = &message->expansion->job->content;
 	char *space;
 	struct str part;
 	int error;
 
-	buffer_append_str(data, buffer_view(&expansion->head));
+	buffer_append_str(data, message->node->head);
 	space = buffer_reserve(data, content->size);
 	error = ipc_content_read(content, 0, space, content->size, &part);
 	if (error < 0)
@@ -169,7 +170,7 @@ void list_message_commit(struct list_message *message)
 	message->state = LIST_MESSAGE_COMMITTING;
 	message->envelope->id = (struct mail_id){message->queue.number, os_clock_wall_us()};
 	if (!queue_client_is_shared(&message->queue))
-		error = assemble(message->expansion, &data);
+		error = assemble(message, &data);
 	if (error < 0)
 		failed(message, error);
 	else
