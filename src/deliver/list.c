@@ -127,6 +127,17 @@ static void drop_waiting(struct deliver_list *list)
 	}
 }
 
+void deliver_list_drain(struct deliver_list *list)
+{
+	struct entry *entry;
+	struct entry *next;
+
+	drop_waiting(list);
+	DL_FOREACH_SAFE2 (list->active, entry, next, next)
+		if (!entry->expansion.is_begun && entry->expansion.committing == 0)
+			end_active(entry);
+}
+
 void deliver_list_give_up(struct deliver_list *list)
 {
 	drop_waiting(list);

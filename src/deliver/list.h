@@ -43,6 +43,8 @@ void deliver_list_free(struct deliver_list *list);
 
 /* For struct deliver_helper_handler: takes JOB over; finishes every job without a report. */
 void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job);
+/* Gives up what has not begun: nothing of it is in the queue. */
+void deliver_list_drain(struct deliver_list *list);
 void deliver_list_give_up(struct deliver_list *list);
 
 #endif

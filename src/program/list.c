@@ -2,99 +2,93 @@
 /* list - sends mail for lists on to their members. */
 #include "deliver/list.h"
 #include "base/panic.h"
-#include "base/timestamp.h"
 #include "program/child.h"
+#include "program/service.h"
 #include <stdlib.h>
 
-enum { CONCURRENCY = 100, STOCK = 4, STOP_CHECKS_MAX = 200 };
+enum { CONCURRENCY = 100, STOCK = 4 };
 
-static const int64_t STOP_CHECK_US = SECOND_US / 20;
+static const struct child *process;
 
-struct list_program {
-	struct child *child;
+struct list_transport {
 	struct directory *directory;
 	struct queue_client *queue;
 	struct deliver_list *list;
-	struct deliver_helper *helper;
-	struct os_timer *stop_check;
-	unsigned stop_checks;
 };
 
-static void on_job(void *context, struct deliver_helper_job *job)
+static int open_list(struct child *child)
 {
-	struct list_program *program = context;
-
-	deliver_list_start(program->list, job);
-}
-
-static void on_lost(void *context)
-{
-	struct list_program *program = context;
-
-	deliver_list_give_up(program->list);
-}
-
-static const struct deliver_helper_handler handler = {on_job, NULL, on_lost};
-
-/* What is in flight may finish; not for ever. */
-static void check_stop(void *context)
-{
-	struct list_program *program = context;
-
-	if (deliver_helper_job_count(program->helper) > 0 &&
-	    ++program->stop_checks <= STOP_CHECKS_MAX) {
-		os_timer_start(program->stop_check, STOP_CHECK_US);
-		return;
-	}
-	deliver_list_free(program->list);
-	deliver_helper_free(program->helper);
-	queue_client_free(program->queue);
-	directory_free(program->directory);
-	os_loop_stop(program->child->loop);
-}
-
-static int start(struct child *child)
-{
-	struct list_program *program = memory_alloc_zero(1, sizeof *program);
-	char path[108];
-
-	child->state = program;
-	program->child = child;
-	program->stop_check = os_timer_new(child->loop, check_stop, program);
-	child_path(child, "directory", path);
-	program->directory = directory_new(child->loop, child->config, path);
-	child_path(child, "queue", path);
-	program->queue = queue_client_new(child->loop, path, STOCK);
-	program->list = deliver_list_new(child->loop, program->directory, program->queue);
-	child_path(child, "send", path);
-	program->helper =
-		deliver_helper_new(child->loop,
-				   &(struct deliver_helper_call){path, child_token(child, "list"),
-								 CONFIG_LIST_SERVICE, CONCURRENCY},
-				   &handler, program);
-	child_ready(child);
+	process = child;
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void *new_transport(struct os_loop *loop, const struct config *config,
+			   const struct config_service *none)
 {
-	struct list_program *program = child->state;
+	struct list_transport *transport = memory_alloc_zero(1, sizeof *transport);
+	char path[108];
 
-	(void)old;
-	directory_configure(program->directory, child->config);
+	(void)none;
+	child_path(process, "directory", path);
+	transport->directory = directory_new(loop, config, path);
+	child_path(process, "queue", path);
+	transport->queue = queue_client_new(loop, path, STOCK);
+	transport->list = deliver_list_new(loop, transport->directory, transport->queue);
+	return transport;
 }
 
-static void stop(struct child *child)
+static void configure(void *context, const struct config *config, const struct config_service *none)
 {
-	struct list_program *program = child->state;
+	const struct list_transport *transport = context;
 
-	deliver_helper_retire(program->helper);
-	check_stop(program);
+	(void)none;
+	directory_configure(transport->directory, config);
+}
+
+static void deliver(void *context, struct deliver_helper_job *job)
+{
+	const struct list_transport *transport = context;
+
+	deliver_list_start(transport->list, job);
+}
+
+static void drain(void *context)
+{
+	const struct list_transport *transport = context;
+
+	deliver_list_drain(transport->list);
+}
+
+static void lost(void *context)
+{
+	const struct list_transport *transport = context;
+
+	deliver_list_give_up(transport->list);
+}
+
+static void free_transport(void *context)
+{
+	struct list_transport *transport = context;
+
+	deliver_list_free(transport->list);
+	queue_client_free(transport->queue);
+	directory_free(transport->directory);
+	free(transport);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"list", NULL, start, reload, stop};
+	static const struct service_kind kinds[] = {
+		{.name = CONFIG_LIST_SERVICE,
+		 .concurrency = CONCURRENCY,
+		 .new = new_transport,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_transport},
+		{0},
+	};
 
-	return child_main(argc, argv, &program);
+	return service_main(argc, argv, "list", kinds, open_list);
 }

@@ -53,8 +53,14 @@ static void free_transport(void *transport)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_LMTP, CONCURRENCY, new_transport, configure, deliver, drain, lost,
-		 free_transport},
+		{.kind = CONFIG_SERVICE_LMTP,
+		 .concurrency = CONCURRENCY,
+		 .new = new_transport,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_transport},
 		{0},
 	};
 

@@ -71,8 +71,14 @@ static int open_local(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_MAILDIR, CONCURRENCY, new_transport, configure, deliver, drain,
-		 lost, free_transport},
+		{.kind = CONFIG_SERVICE_MAILDIR,
+		 .concurrency = CONCURRENCY,
+		 .new = new_transport,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_transport},
 		{0},
 	};
 

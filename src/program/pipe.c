@@ -102,8 +102,14 @@ static int open_pipe(struct child *child)
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {
-		{CONFIG_SERVICE_PIPE, CONCURRENCY, new_stage, configure, deliver, drain, lost,
-		 free_stage},
+		{.kind = CONFIG_SERVICE_PIPE,
+		 .concurrency = CONCURRENCY,
+		 .new = new_stage,
+		 .configure = configure,
+		 .deliver = deliver,
+		 .drain = drain,
+		 .lost = lost,
+		 .free = free_stage},
 		{0},
 	};
 

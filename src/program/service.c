@@ -54,24 +54,26 @@ static const struct service_kind *find_kind(enum config_service_kind kind)
 {
 	const struct service_kind *known = program.kinds;
 
-	while (known->kind != 0 && known->kind != kind)
+	while (known->new != NULL && (known->name != NULL || known->kind != kind))
 		known++;
-	return known->kind != 0 ? known : NULL;
+	return known->new != NULL ? known : NULL;
 }
 
-static void add_service(const struct config_service *config, const struct service_kind *kind)
+/* NAME: of CONFIG, or of what is always there. */
+static void add_service(const char *name, const struct config_service *config,
+			const struct service_kind *kind)
 {
 	struct service *service = memory_alloc_zero(1, sizeof *service);
 	struct child *child = program.child;
 	char path[108];
 
 	child_path(child, "send", path);
-	service->name = memory_copy_string(config->name);
+	service->name = memory_copy_string(name);
 	service->kind = kind;
 	service->transport = kind->new (child->loop, child->config, config);
 	service->helper = deliver_helper_new(
 		child->loop,
-		&(struct deliver_helper_call){path, child_token(child, program.name), config->name,
+		&(struct deliver_helper_call){path, child_token(child, program.name), name,
 					      kind->concurrency},
 		&handler, service);
 	service->next = program.services;
@@ -106,8 +108,11 @@ static void add_missing_services(void)
 		const struct service_kind *kind = find_kind(config->services[i].kind);
 
 		if (kind != NULL && !has_service(config->services[i].name))
-			add_service(&config->services[i], kind);
+			add_service(config->services[i].name, &config->services[i], kind);
 	}
+	for (const struct service_kind *kind = program.kinds; kind->new != NULL; kind++)
+		if (kind->name != NULL && !has_service(kind->name))
+			add_service(kind->name, NULL, kind);
 }
 
 /* Whether SERVICE goes on with the new configuration. */
@@ -116,7 +121,7 @@ static bool keep_service(struct service *service)
 	const struct config *config = program.child->config;
 	const struct config_service *found = config_service_find(config, str_from(service->name));
 
-	if (found == NULL || found->kind != service->kind->kind)
+	if (service->kind->name == NULL && (found == NULL || found->kind != service->kind->kind))
 		return false;
 	service->kind->configure(service->transport, config, found);
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/service.h - the whole of a program that delivers for services: a transport
- * and a helper for each service of the kinds it knows.
+ * program/service.h - the whole of a program that delivers: a transport and a helper for
+ * each service of the kinds it knows, or for what is always there ("remote", "list").
  */
 #ifndef PROGRAM_SERVICE_H
 #define PROGRAM_SERVICE_H
@@ -10,11 +10,13 @@
 #include "deliver/helper.h"
 #include "os/loop.h"
 
+struct child;
+
 /* What delivers for services of one kind. The functions are those of a transport, for
  * example deliver/lmtp.h. */
-struct child;
 struct service_kind {
 	enum config_service_kind kind;
+	const char *name;     /* of what is always there, and no service: SERVICE is NULL then */
 	uint32_t concurrency; /* jobs at once, at most */
 	void *(*new)(struct os_loop *loop, const struct config *config,
 		     const struct config_service *service);
