@@ -2,24 +2,20 @@
 #include "deliver/local_hand.h"
 #include "base/panic.h"
 #include "os/clock.h"
+#include "os/worker.h"
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct local_hand {
 	struct maildir *maildir;
-	struct os_wakeup *wakeup;
-	pthread_t thread;
+	struct os_worker *worker;
 	pthread_mutex_t mutex; /* for what follows */
-	pthread_cond_t changed;
 	struct local_group group;
 	size_t limit;     /* of the group: what is behind it was taken back */
 	size_t first;     /* of the owner at whom the hand is */
 	size_t end;       /* after his last */
 	int64_t since_us; /* when it began with him */
-	bool is_given;
-	bool is_stopping;
 };
 
 static bool is_same_owner(const struct os_process_user *a, const struct os_process_user *b)
@@ -57,9 +53,12 @@ static bool next_owner(struct local_hand *hand)
 }
 
 /* Owner by owner: this thread's rights over files are theirs meanwhile, so that
- * links in their directories lead nowhere that they could not go. With the mutex held. */
-static void deliver_group(struct local_hand *hand)
+ * links in their directories lead nowhere that they could not go. */
+static void work(void *context)
 {
+	struct local_hand *hand = context;
+
+	pthread_mutex_lock(&hand->mutex);
 	while (next_owner(hand)) {
 		size_t first = hand->first;
 		size_t count = hand->end - first;
@@ -69,44 +68,12 @@ static void deliver_group(struct local_hand *hand)
 			   &hand->group.deliveries[first], count);
 		pthread_mutex_lock(&hand->mutex);
 	}
-}
-
-static void *work(void *context)
-{
-	struct local_hand *hand = context;
-
-	pthread_mutex_lock(&hand->mutex);
-	for (;;) {
-		while (!hand->is_given && !hand->is_stopping)
-			pthread_cond_wait(&hand->changed, &hand->mutex);
-		if (!hand->is_given)
-			break;
-		deliver_group(hand);
-		hand->is_given = false;
-		os_wakeup_send(hand->wakeup);
-	}
 	pthread_mutex_unlock(&hand->mutex);
-	return NULL;
-}
-
-/* Signals are the loop's, not the thread's. */
-static int start_thread(struct local_hand *hand)
-{
-	sigset_t all;
-	sigset_t before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&hand->thread, NULL, work, hand);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
 }
 
 static void destroy(struct local_hand *hand)
 {
 	pthread_mutex_destroy(&hand->mutex);
-	pthread_cond_destroy(&hand->changed);
 	maildir_free(hand->maildir);
 	free(hand);
 }
@@ -116,10 +83,8 @@ int local_hand_new(struct os_wakeup *wakeup, struct local_hand **hand_out)
 	struct local_hand *hand = memory_alloc_zero(1, sizeof *hand);
 	int error;
 
-	hand->wakeup = wakeup;
 	pthread_mutex_init(&hand->mutex, NULL);
-	pthread_cond_init(&hand->changed, NULL);
-	error = start_thread(hand);
+	error = os_worker_new(work, hand, wakeup, &hand->worker);
 	if (error == 0)
 		*hand_out = hand;
 	else
@@ -129,18 +94,13 @@ int local_hand_new(struct os_wakeup *wakeup, struct local_hand **hand_out)
 
 void local_hand_free(struct local_hand *hand)
 {
-	pthread_mutex_lock(&hand->mutex);
-	hand->is_stopping = true;
-	pthread_cond_signal(&hand->changed);
-	pthread_mutex_unlock(&hand->mutex);
-	pthread_join(hand->thread, NULL);
+	os_worker_free(hand->worker);
 	destroy(hand);
 }
 
 void local_hand_give(struct local_hand *hand, struct maildir *maildir,
 		     const struct local_group *group)
 {
-	pthread_mutex_lock(&hand->mutex);
 	if (hand->maildir != maildir)
 		maildir_free(hand->maildir);
 	hand->maildir = maildir;
@@ -149,25 +109,18 @@ void local_hand_give(struct local_hand *hand, struct maildir *maildir,
 	hand->first = 0;
 	hand->end = 0;
 	hand->since_us = os_clock_monotonic_us();
-	hand->is_given = true;
-	pthread_cond_signal(&hand->changed);
-	pthread_mutex_unlock(&hand->mutex);
+	os_worker_start(hand->worker);
 }
 
 bool local_hand_is_done(struct local_hand *hand)
 {
-	bool is_done;
-
-	pthread_mutex_lock(&hand->mutex);
-	is_done = !hand->is_given;
-	pthread_mutex_unlock(&hand->mutex);
-	return is_done;
+	return !os_worker_is_busy(hand->worker);
 }
 
 /* With the mutex held. */
 static bool is_at_owner(const struct local_hand *hand)
 {
-	return hand->is_given && hand->first < hand->end && hand->group.owners[hand->first].change;
+	return hand->first < hand->end && hand->group.owners[hand->first].change;
 }
 
 bool local_hand_owner(struct local_hand *hand, size_t *index_out)

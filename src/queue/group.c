@@ -2,8 +2,7 @@
 #include "queue/group.h"
 #include "base/panic.h"
 #include "os/clock.h"
-#include <pthread.h>
-#include <signal.h>
+#include "os/worker.h"
 #include <stdlib.h>
 
 struct items {
@@ -17,36 +16,20 @@ struct queue_group {
 	const struct queue_group_handler *handler;
 	void *context;
 	struct items gathering;
-	struct items working; /* the thread's while is_working */
+	struct items working; /* the worker's while is_working */
 	bool is_working;
 	int64_t began_us;  /* the work; monotonic */
 	int64_t worked_us; /* in all, but for what is being done */
 	struct os_task start_task;
 	struct os_wakeup *wakeup;
-	pthread_t thread;
-	pthread_mutex_t mutex; /* guards has_work, is_ending */
-	pthread_cond_t changed;
-	bool has_work;
-	bool is_ending;
+	struct os_worker *worker;
 };
 
-static void *thread_main(void *argument)
+static void work(void *context)
 {
-	struct queue_group *group = argument;
+	struct queue_group *group = context;
 
-	for (;;) {
-		pthread_mutex_lock(&group->mutex);
-		while (!group->has_work && !group->is_ending)
-			pthread_cond_wait(&group->changed, &group->mutex);
-		group->has_work = false;
-		if (group->is_ending) {
-			pthread_mutex_unlock(&group->mutex);
-			return NULL;
-		}
-		pthread_mutex_unlock(&group->mutex);
-		group->handler->work(group->context, group->working.items, group->working.count);
-		os_wakeup_send(group->wakeup);
-	}
+	group->handler->work(group->context, group->working.items, group->working.count);
 }
 
 static void start(void *context)
@@ -61,10 +44,7 @@ static void start(void *context)
 	group->gathering.count = 0;
 	group->is_working = true;
 	group->began_us = os_clock_monotonic_us();
-	pthread_mutex_lock(&group->mutex);
-	group->has_work = true;
-	pthread_cond_signal(&group->changed);
-	pthread_mutex_unlock(&group->mutex);
+	os_worker_start(group->worker);
 }
 
 static void on_done(void *context)
@@ -84,8 +64,6 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 				    void *context)
 {
 	struct queue_group *group = memory_alloc_zero(1, sizeof *group);
-	sigset_t all;
-	sigset_t before;
 	int error;
 
 	group->loop = loop;
@@ -93,14 +71,9 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 	group->context = context;
 	group->start_task = (struct os_task){.call = start, .context = group};
 	group->wakeup = os_wakeup_new(loop, on_done, group);
-	pthread_mutex_init(&group->mutex, NULL);
-	pthread_cond_init(&group->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&group->thread, NULL, thread_main, group);
-	if (error != 0)
-		cannot_begin("no thread for the disk", -error);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = os_worker_new(work, group, group->wakeup, &group->worker);
+	if (error < 0)
+		cannot_begin("no thread for the disk", error);
 	return group;
 }
 
@@ -108,13 +81,7 @@ void queue_group_free(struct queue_group *group)
 {
 	if (group == NULL)
 		return;
-	pthread_mutex_lock(&group->mutex);
-	group->is_ending = true;
-	pthread_cond_signal(&group->changed);
-	pthread_mutex_unlock(&group->mutex);
-	pthread_join(group->thread, NULL);
-	pthread_cond_destroy(&group->changed);
-	pthread_mutex_destroy(&group->mutex);
+	os_worker_free(group->worker);
 	os_task_cancel(group->loop, &group->start_task);
 	os_wakeup_free(group->wakeup);
 	free(group->gathering.items);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: ISC
+#include "os/worker.h"
+#include "base/panic.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct os_worker {
+	void (*work)(void *context);
+	void *context;
+	struct os_wakeup *wakeup;
+	pthread_t thread;
+	pthread_mutex_t mutex; /* for what follows */
+	pthread_cond_t changed;
+	bool is_busy;
+	bool is_ending;
+};
+
+static void *thread_main(void *argument)
+{
+	struct os_worker *worker = argument;
+
+	pthread_mutex_lock(&worker->mutex);
+	for (;;) {
+		while (!worker->is_busy && !worker->is_ending)
+			pthread_cond_wait(&worker->changed, &worker->mutex);
+		if (!worker->is_busy)
+			break;
+		pthread_mutex_unlock(&worker->mutex);
+		worker->work(worker->context);
+		pthread_mutex_lock(&worker->mutex);
+		worker->is_busy = false;
+		pthread_mutex_unlock(&worker->mutex);
+		os_wakeup_send(worker->wakeup); /* who is woken asks whether it is busy */
+		pthread_mutex_lock(&worker->mutex);
+	}
+	pthread_mutex_unlock(&worker->mutex);
+	return NULL;
+}
+
+static int start_thread(struct os_worker *worker)
+{
+	sigset_t all;
+	sigset_t before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&worker->thread, NULL, thread_main, worker);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -error;
+}
+
+static void destroy(struct os_worker *worker)
+{
+	pthread_cond_destroy(&worker->changed);
+	pthread_mutex_destroy(&worker->mutex);
+	free(worker);
+}
+
+int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *wakeup,
+		  struct os_worker **worker_out)
+{
+	struct os_worker *worker = memory_alloc_zero(1, sizeof *worker);
+	int error;
+
+	worker->work = work;
+	worker->context = context;
+	worker->wakeup = wakeup;
+	pthread_mutex_init(&worker->mutex, NULL);
+	pthread_cond_init(&worker->changed, NULL);
+	error = start_thread(worker);
+	if (error == 0)
+		*worker_out = worker;
+	else
+		destroy(worker);
+	return error;
+}
+
+void os_worker_start(struct os_worker *worker)
+{
+	pthread_mutex_lock(&worker->mutex);
+	worker->is_busy = true;
+	pthread_cond_signal(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
+}
+
+bool os_worker_is_busy(struct os_worker *worker)
+{
+	bool is_busy;
+
+	pthread_mutex_lock(&worker->mutex);
+	is_busy = worker->is_busy;
+	pthread_mutex_unlock(&worker->mutex);
+	return is_busy;
+}
+
+void os_worker_free(struct os_worker *worker)
+{
+	if (worker == NULL)
+		return;
+	pthread_mutex_lock(&worker->mutex);
+	worker->is_ending = true;
+	pthread_cond_signal(&worker->changed);
+	pthread_mutex_unlock(&worker->mutex);
+	pthread_join(worker->thread, NULL);
+	destroy(worker);
+}

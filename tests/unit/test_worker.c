@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+#include "base/panic.h"
+#include "os/worker.h"
+#include "test.h"
+#include <unistd.h>
+
+enum { ROUNDS = 5000 };
+
+static struct os_loop *loop;
+static struct os_worker *worker;
+static unsigned started, worked, woken;
+
+static void work(void *context)
+{
+	assert_ptr_equal(context, &worker);
+	assert_int_equal(++worked, started);
+}
+
+static void on_done(void *context)
+{
+	(void)context;
+	if (os_worker_is_busy(worker))
+		return; /* of the turn before */
+	assert_int_equal(worked, started);
+	woken++;
+	if (started == ROUNDS) {
+		os_loop_stop(loop);
+		return;
+	}
+	started++;
+	os_worker_start(worker);
+}
+
+static void each_start_is_one_turn(void **state)
+{
+	struct os_wakeup *wakeup;
+
+	(void)state;
+	loop = os_loop_new();
+	wakeup = os_wakeup_new(loop, on_done, NULL);
+	assert_int_equal(os_worker_new(work, &worker, wakeup, &worker), 0);
+	assert_false(os_worker_is_busy(worker));
+	started = 1;
+	os_worker_start(worker);
+	os_loop_run(loop);
+	assert_int_equal(worked, ROUNDS);
+	assert_true(woken >= ROUNDS);
+	os_worker_free(worker);
+	os_wakeup_free(wakeup);
+	os_loop_free(loop);
+}
+
+static void work_slowly(void *context)
+{
+	usleep(50000);
+	*(bool *)context = true;
+}
+
+static void ignore(void *context)
+{
+	(void)context;
+}
+
+/* What was begun is done; what was not asked for is not. */
+static void its_end_waits_for_its_work(void **state)
+{
+	struct os_wakeup *wakeup;
+	bool is_done = false;
+
+	(void)state;
+	loop = os_loop_new();
+	wakeup = os_wakeup_new(loop, ignore, NULL);
+	assert_int_equal(os_worker_new(work_slowly, &is_done, wakeup, &worker), 0);
+	os_worker_free(worker);
+	assert_false(is_done);
+	assert_int_equal(os_worker_new(work_slowly, &is_done, wakeup, &worker), 0);
+	os_worker_start(worker);
+	assert_true(os_worker_is_busy(worker));
+	os_worker_free(worker);
+	assert_true(is_done);
+	os_wakeup_free(wakeup);
+	os_loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_start_is_one_turn),
+		cmocka_unit_test(its_end_waits_for_its_work),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
