@@ -10,7 +10,7 @@
 struct ipc_listener;
 
 /* Calls ACCEPTED with each connection on the socket LISTENING (not owned). When the system
- * has no descriptor for one, that is logged, and the others wait for a moment. */
+ * has no descriptor for one, that is logged (os/listener.h). */
 struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 				      void (*accepted)(void *context, int socket), void *context);
 /* From now on nobody is let in. */

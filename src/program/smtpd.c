@@ -4,7 +4,7 @@
 #include "intake/proxy.h"
 #include "intake/session.h"
 #include "log/event.h"
-#include "os/socket.h"
+#include "os/listener.h"
 #include "program/child.h"
 #include "transcript/transcript.h"
 #include <errno.h>
@@ -12,16 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOCK = 16, ACCEPTS_A_TURN = 16 };
-
-/* Until it is tried again, when there is no place, or at one listener after an error. */
-static const int64_t ACCEPT_PAUSE_US = SECOND_US / 10;
+enum { STOCK = 16, TURNED_AWAY_MAX = 16 };
 
 struct listener {
 	struct smtpd *smtpd;
 	const struct smtp_service *service;
-	struct os_watch *watch;
-	struct os_timer *pause; /* its own, after an error */
+	struct os_listener *taking;
 	int socket;
 	bool is_proxied;
 	struct listener *next;
@@ -40,7 +36,6 @@ struct smtpd {
 	struct intake intake;
 	struct names *names; /* NULL: nobody was to be asked so far */
 	struct listener *listeners;
-	struct os_timer *pause;
 	bool is_full;
 	bool is_stopping;
 };
@@ -52,93 +47,57 @@ static size_t session_limit(const struct smtpd *smtpd)
 	return (config->maxsessions + config->smtpd_workers - 1) / config->smtpd_workers;
 }
 
-static void watch_listeners(struct smtpd *smtpd, unsigned events)
+/* For one session more; perhaps only in place of an idle one. */
+static bool has_room(void *context)
 {
-	for (struct listener *listener = smtpd->listeners; listener != NULL;
-	     listener = listener->next)
-		os_watch_set(listener->watch, events);
-}
-
-static void pause_accepting(struct smtpd *smtpd, int64_t delay_us)
-{
-	watch_listeners(smtpd, OS_WATCH_NONE);
-	os_timer_start(smtpd->pause, delay_us);
-}
-
-static void end_pause(void *context)
-{
-	struct listener *listener = context;
-
-	if (!listener->smtpd->is_full)
-		os_watch_set(listener->watch, OS_WATCH_READ);
-}
-
-static void resume_accepting(void *context)
-{
-	struct smtpd *smtpd = context;
-
-	smtpd->is_full = false;
-	if (!smtpd->is_stopping)
-		watch_listeners(smtpd, OS_WATCH_READ);
-}
-
-/* For one session more; perhaps only in place of *IDLE_OUT. */
-static bool has_room(struct smtpd *smtpd, struct intake_session **idle_out)
-{
-	if (smtpd->intake.session_count < session_limit(smtpd))
-		return true;
-	*idle_out = intake_session_find_idle(&smtpd->intake);
-	return *idle_out != NULL;
-}
-
-/* ERROR was met: perhaps descriptors are lacking, of which messages need some, too. */
-static void make_room(struct smtpd *smtpd, int error)
-{
-	if (error != -EMFILE && error != -ENFILE)
-		return;
-	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
-		struct intake_session *idle = intake_session_find_idle(&smtpd->intake);
-
-		if (idle == NULL)
-			return;
-		intake_session_turn_away(idle);
-	}
-}
-
-static void on_connection(void *context, unsigned events)
-{
-	struct listener *listener = context;
+	const struct listener *listener = context;
 	struct smtpd *smtpd = listener->smtpd;
 
-	(void)events;
-	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
-		struct intake_session *idle = NULL;
-		union os_socket_address peer;
-		int socket;
+	smtpd->is_full = smtpd->intake.session_count >= session_limit(smtpd) &&
+			 intake_session_find_idle(&smtpd->intake) == NULL;
+	return !smtpd->is_full;
+}
 
-		if (!has_room(smtpd, &idle)) {
-			smtpd->is_full = true;
-			pause_accepting(smtpd, ACCEPT_PAUSE_US);
-			return;
-		}
-		socket = os_socket_accept(listener->socket, &peer);
-		if (socket == -EAGAIN)
-			return;
-		if (socket < 0) {
-			log_event(EVENT_SESSION_REFUSED, log_error(socket));
-			make_room(smtpd, socket);
-			/* the others may be better off: this one may have been shut down */
-			os_watch_set(listener->watch, OS_WATCH_NONE);
-			os_timer_start(listener->pause, ACCEPT_PAUSE_US);
-			return;
-		}
-		if (idle != NULL)
-			intake_session_turn_away(idle);
-		if (listener->is_proxied)
-			intake_proxy_new(&smtpd->intake, listener->service, socket, &peer);
-		else
-			intake_session_new(&smtpd->intake, listener->service, socket, &peer, false);
-	}
+static void turn_one_away(struct smtpd *smtpd)
+{
+	struct intake_session *idle = intake_session_find_idle(&smtpd->intake);
+
+	if (idle != NULL)
+		intake_session_turn_away(idle);
+}
+
+/* Perhaps descriptors are lacking, of which messages need some, too. */
+static void on_failed(void *context, int error)
+{
+	const struct listener *listener = context;
+
+	log_event(EVENT_SESSION_REFUSED, log_error(error));
+	if (error != -EMFILE && error != -ENFILE)
+		return;
+	for (unsigned i = 0; i < TURNED_AWAY_MAX; i++)
+		turn_one_away(listener->smtpd);
+}
+
+static void on_accepted(void *context, int socket, const union os_socket_address *peer)
+{
+	const struct listener *listener = context;
+	struct smtpd *smtpd = listener->smtpd;
+
+	if (smtpd->intake.session_count >= session_limit(smtpd))
+		turn_one_away(smtpd);
+	if (listener->is_proxied)
+		intake_proxy_new(&smtpd->intake, listener->service, socket, peer);
+	else
+		intake_session_new(&smtpd->intake, listener->service, socket, peer, false);
+}
+
+static const struct os_listener_handler listener_handler = {on_accepted, on_failed, has_room};
+
+static void go_on_accepting(struct smtpd *smtpd)
+{
+	smtpd->is_full = false;
+	for (struct listener *one = smtpd->listeners; one != NULL; one = one->next)
+		os_listener_go_on(one->taking);
 }
 
 static void on_session_ended(void *context)
@@ -150,7 +109,13 @@ static void on_session_ended(void *context)
 		return;
 	}
 	if (smtpd->is_full)
-		resume_accepting(smtpd);
+		go_on_accepting(smtpd);
+}
+
+static void stop_accepting(struct smtpd *smtpd)
+{
+	for (struct listener *one = smtpd->listeners; one != NULL; one = one->next)
+		os_listener_stop(one->taking);
 }
 
 static struct smtp_server_rules rules_of(const struct config *config,
@@ -208,8 +173,7 @@ static void drop_listeners(struct smtpd *smtpd)
 		struct listener *listener = smtpd->listeners;
 
 		smtpd->listeners = listener->next;
-		os_watch_free(listener->watch);
-		os_timer_free(listener->pause);
+		os_listener_free(listener->taking);
 		free(listener);
 	}
 }
@@ -229,9 +193,8 @@ static void add_listener(struct smtpd *smtpd, const struct smtp_service *service
 		free(listener);
 		return;
 	}
-	listener->pause = os_timer_new(smtpd->child->loop, end_pause, listener);
-	listener->watch = os_watch_new(smtpd->child->loop, listener->socket, OS_WATCH_READ,
-				       on_connection, listener);
+	listener->taking =
+		os_listener_new(smtpd->child->loop, listener->socket, &listener_handler, listener);
 	listener->next = smtpd->listeners;
 	smtpd->listeners = listener;
 }
@@ -295,7 +258,6 @@ static int start(struct child *child)
 	child_path(child, "queue", path);
 	child_path(child, "directory", directory);
 	smtpd->child = child;
-	smtpd->pause = os_timer_new(child->loop, resume_accepting, smtpd);
 	smtpd->intake.loop = child->loop;
 	smtpd->intake.config = child->config;
 	smtpd->intake.queue = queue_client_new(child->loop, path, STOCK);
@@ -319,8 +281,8 @@ static void reload(struct child *child, const struct config *old)
 	drop_listeners(smtpd);
 	add_listeners(smtpd);
 	close_unwanted(smtpd);
-	if (smtpd->is_full || smtpd->is_stopping)
-		watch_listeners(smtpd, OS_WATCH_NONE);
+	if (smtpd->is_stopping)
+		stop_accepting(smtpd);
 }
 
 static void stop(struct child *child)

@@ -6,6 +6,7 @@
 #include "directory/wire/transport_tls.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/listener.h"
 #include "os/socket.h"
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 enum { LINES_MAX = 10 }; /* about who was refused, a second */
 
 static const int64_t HANDSHAKE_US = 10 * SECOND_US;
-static const int64_t PAUSE_US = SECOND_US / 5;
 
 struct handshake {
 	struct directory_acceptor *acceptor;
@@ -29,13 +29,11 @@ struct handshake {
 
 struct directory_acceptor {
 	struct os_loop *loop;
-	int listening;
 	const struct tls_context *tls;
 	const struct config_directory *config;
 	directory_accepted *accepted;
 	void *context;
-	struct os_watch *watch;
-	struct os_timer *pause;
+	struct os_listener *listener;
 	struct handshake *handshakes; /* oldest first */
 	size_t handshake_count;
 	int64_t second; /* in which LINE_COUNT lines were logged */
@@ -143,9 +141,9 @@ static void give_up(void *context)
 	refuse(context, "", "the handshake takes too long");
 }
 
-static void begin(struct directory_acceptor *acceptor, int socket,
-		  const union os_socket_address *peer)
+static void begin(void *context, int socket, const union os_socket_address *peer)
 {
+	struct directory_acceptor *acceptor = context;
 	struct handshake *handshake = memory_alloc_zero(1, sizeof *handshake);
 
 	if (acceptor->handshake_count == DIRECTORY_HANDSHAKES_MAX)
@@ -161,30 +159,13 @@ static void begin(struct directory_acceptor *acceptor, int socket,
 	acceptor->handshake_count++;
 }
 
-static void on_connection(void *context, unsigned events)
+static void on_failed(void *context, int error)
 {
-	struct directory_acceptor *acceptor = context;
-	union os_socket_address peer;
-	int socket = os_socket_accept(acceptor->listening, &peer);
-
-	(void)events;
-	if (socket >= 0) {
-		begin(acceptor, socket, &peer);
-		return;
-	}
-	if (socket == -EAGAIN)
-		return;
-	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(socket));
-	os_watch_set(acceptor->watch, OS_WATCH_NONE);
-	os_timer_start(acceptor->pause, PAUSE_US);
+	(void)context;
+	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(error));
 }
 
-static void end_pause(void *context)
-{
-	struct directory_acceptor *acceptor = context;
-
-	os_watch_set(acceptor->watch, OS_WATCH_READ);
-}
+static const struct os_listener_handler handler = {begin, on_failed, NULL};
 
 struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int listening,
 						  const struct tls_context *tls,
@@ -194,13 +175,11 @@ struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int list
 	struct directory_acceptor *acceptor = memory_alloc_zero(1, sizeof *acceptor);
 
 	acceptor->loop = loop;
-	acceptor->listening = listening;
 	acceptor->tls = tls;
 	acceptor->config = config;
 	acceptor->accepted = accepted;
 	acceptor->context = context;
-	acceptor->pause = os_timer_new(loop, end_pause, acceptor);
-	acceptor->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, acceptor);
+	acceptor->listener = os_listener_new(loop, listening, &handler, acceptor);
 	return acceptor;
 }
 
@@ -224,7 +203,6 @@ void directory_acceptor_free(struct directory_acceptor *acceptor)
 	if (acceptor == NULL)
 		return;
 	give_all_up(acceptor);
-	os_watch_free(acceptor->watch);
-	os_timer_free(acceptor->pause);
+	os_listener_free(acceptor->listener);
 	free(acceptor);
 }

@@ -4,6 +4,7 @@
 #include "directory/socketmap/internal.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/listener.h"
 #include "os/socket.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +12,10 @@
 
 enum {
 	READ_SIZE = 4096,
-	ACCEPTS_A_TURN = 32,
 	REQUESTS_A_TURN = 64, /* of a connection */
 };
 
 #define TICK_US  (30 * SECOND_US)
-#define PAUSE_US (SECOND_US / 5) /* when no descriptor is free */
 
 struct connection {
 	struct socketmap_question question; /* first: answers are found by it */
@@ -38,13 +37,8 @@ struct directory_socketmap {
 	struct directory_store *store;
 	const struct config *config;
 	struct directory_expander *expander;
-	struct listener {
-		struct directory_socketmap *socketmap;
-		int socket;
-		struct os_watch *watch;
-	} listeners[DIRECTORY_SOCKETMAP_SOCKETS];
+	struct os_listener *listeners[DIRECTORY_SOCKETMAP_SOCKETS];
 	size_t listener_count;
-	struct os_timer *pause;
 	struct os_timer *tick;
 	struct connection *connections; /* that are open */
 	size_t connection_count;
@@ -249,10 +243,12 @@ static void make_room(struct directory_socketmap *socketmap)
 		close_connection(one);
 }
 
-static void add_connection(struct directory_socketmap *socketmap, int socket)
+static void add_connection(void *context, int socket, const union os_socket_address *peer)
 {
+	struct directory_socketmap *socketmap = context;
 	struct connection *connection;
 
+	(void)peer;
 	if (socketmap->connection_count >= DIRECTORY_SOCKETMAP_CONNECTIONS)
 		make_room(socketmap);
 	if (socketmap->connection_count >= DIRECTORY_SOCKETMAP_CONNECTIONS) {
@@ -270,38 +266,13 @@ static void add_connection(struct directory_socketmap *socketmap, int socket)
 	socketmap->connection_count++;
 }
 
-static void watch_all(struct directory_socketmap *socketmap, unsigned events)
+static void on_failed(void *context, int error)
 {
-	for (size_t i = 0; i < socketmap->listener_count; i++)
-		os_watch_set(socketmap->listeners[i].watch, events);
+	(void)context;
+	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(error));
 }
 
-static void on_connection(void *context, unsigned events)
-{
-	struct listener *listener = context;
-
-	(void)events;
-	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
-		union os_socket_address peer;
-		int socket = os_socket_accept(listener->socket, &peer);
-
-		if (socket == -EAGAIN)
-			return;
-		if (socket >= 0) {
-			add_connection(listener->socketmap, socket);
-		} else if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS ||
-			   socket == -ENOMEM) {
-			watch_all(listener->socketmap, OS_WATCH_NONE);
-			os_timer_start(listener->socketmap->pause, PAUSE_US);
-			return;
-		}
-	}
-}
-
-static void on_pause(void *context)
-{
-	watch_all(context, OS_WATCH_READ);
-}
+static const struct os_listener_handler listener_handler = {add_connection, on_failed, NULL};
 
 static void on_tick(void *context)
 {
@@ -331,7 +302,6 @@ struct directory_socketmap *directory_socketmap_new(struct os_loop *loop,
 	socketmap->config = config;
 	socketmap->expander = directory_expander_new(is_expanded_here ? store : NULL, config);
 	socketmap->end = (struct os_task){.call = free_all, .context = socketmap};
-	socketmap->pause = os_timer_new(loop, on_pause, socketmap);
 	socketmap->tick = os_timer_new(loop, on_tick, socketmap);
 	os_timer_start(socketmap->tick, TICK_US);
 	return socketmap;
@@ -339,15 +309,10 @@ struct directory_socketmap *directory_socketmap_new(struct os_loop *loop,
 
 bool directory_socketmap_listen(struct directory_socketmap *socketmap, int listening)
 {
-	struct listener *listener = &socketmap->listeners[socketmap->listener_count];
-
 	if (socketmap->listener_count == DIRECTORY_SOCKETMAP_SOCKETS)
 		return false;
-	listener->socketmap = socketmap;
-	listener->socket = listening;
-	listener->watch =
-		os_watch_new(socketmap->loop, listening, OS_WATCH_READ, on_connection, listener);
-	socketmap->listener_count++;
+	socketmap->listeners[socketmap->listener_count++] =
+		os_listener_new(socketmap->loop, listening, &listener_handler, socketmap);
 	return true;
 }
 
@@ -393,8 +358,7 @@ void directory_socketmap_free(struct directory_socketmap *socketmap)
 	DL_FOREACH_SAFE (socketmap->connections, one, next)
 		close_connection(one);
 	for (size_t i = 0; i < socketmap->listener_count; i++)
-		os_watch_free(socketmap->listeners[i].watch);
-	os_timer_free(socketmap->pause);
+		os_listener_free(socketmap->listeners[i]);
 	os_timer_free(socketmap->tick);
 	socketmap->is_freed = true;
 	if (socketmap->orphans == 0)
