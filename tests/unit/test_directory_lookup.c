@@ -112,12 +112,14 @@ static struct config_service services[] = {{.name = "maildir"},
 					    .servers = servers,
 					    .server_count = COUNT_OF(servers)}};
 static struct config_domain domains[] = {{.name = "here.test", .service = &services[0]}};
+static const struct config_domain *domain_index[] = {domains};
 static struct config config = {
 	.hostname = "mx.test",
 	.services = services,
 	.service_count = COUNT_OF(services),
 	.domains = domains,
 	.domain_count = 1,
+	.domain_index = domain_index,
 	.directory = {.backend = CONFIG_BACKEND_SQLITE},
 };
 static struct os_loop *loop;

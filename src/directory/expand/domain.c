@@ -52,26 +52,36 @@ static void take_configured(struct expansion *expansion, struct expand_node *nod
 		node->wish = EXPAND_WANTS_ADDRESS;
 }
 
-/* The postmaster of this host, whose name is no domain of ours. */
+/* A mailbox of DOMAIN is meant instead. */
+static void go_to_domain(struct expansion *expansion, struct expand_node *node, const char *domain)
+{
+	node->domain = form_of(expansion, str_from(domain), directory_key_domain);
+	node->shown = node->local; /* so that the address is shown with its domain */
+	node->wish = EXPAND_WANTS_DOMAIN;
+}
+
+/* The postmaster of this host: of its default domain, or else of the first one. */
 static void take_host(struct expansion *expansion, struct expand_node *node)
 {
 	const struct config *config = expansion->expander->config;
 	const char *domain = config_default_domain(config);
+	bool is_itself = str_equal_nocase(str_from(domain), str_from(config->hostname));
 
-	if (str_equal_nocase(str_from(domain), str_from(config->hostname))) {
+	if (node->host == EXPAND_HOST && !is_itself) {
+		node->host = EXPAND_HOST_DEFAULT;
+		go_to_domain(expansion, node, domain);
+	} else if (config->domain_count > 0) {
+		node->host = EXPAND_NO_HOST;
+		go_to_domain(expansion, node, config->domains[0].name);
+	} else {
 		expand_refuse(expansion, node, "5.1.1",
 			      "There is no postmaster: this host has no local domain");
-		return;
 	}
-	node->domain = form_of(expansion, str_from(domain), directory_key_domain);
-	node->shown = node->local; /* so that the address is shown with its domain */
-	node->is_host = false;
-	node->wish = EXPAND_WANTS_DOMAIN;
 }
 
 static void take_foreign(struct expansion *expansion, struct expand_node *node)
 {
-	if (node->is_host)
+	if (node->host != EXPAND_NO_HOST)
 		take_host(expansion, node);
 	else if (node == expansion->root)
 		expand_end(node, (struct directory_route){.kind = DIRECTORY_ROUTE_ELSEWHERE});
@@ -146,7 +156,8 @@ struct expand_node *expand_node_root(struct expansion *expansion, struct str add
 		parts.domain = str_from(config->hostname);
 	}
 	node->domain = form_of(expansion, parts.domain, directory_key_domain);
-	node->is_host = is_postmaster && str_equal_nocase(parts.domain, str_from(config->hostname));
+	if (is_postmaster && str_equal_nocase(parts.domain, str_from(config->hostname)))
+		node->host = EXPAND_HOST;
 	node->wish = EXPAND_WANTS_DOMAIN;
 	return node;
 }

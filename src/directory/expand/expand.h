@@ -7,7 +7,8 @@
  * the first that exists: the address itself, the address without its extension, @DOMAIN.
  * The extension goes with it: mailbox and alias keep it, forward does not. postmaster
  * exists in each local domain (RFC 5321 section 4.5.1) and is then the domain's mailbox of that
- * name. Domains of the configuration come before those of the store.
+ * name; alone, or at the host's name where that is no domain of ours, it is that of
+ * config_default_domain(). Domains of the configuration come before those of the store.
  *
  * Routes come in order and each once. An address that is asked for and does not exist, or whose
  * record refuses, is one REFUSE. A loop is refused with 4.4.6, and the text names it: a@d > b@d >

@@ -33,6 +33,13 @@ enum expand_wish { /* the record that a node needs next */
 		   EXPAND_WANTS_SERVER,
 };
 
+/* Whether the postmaster of this host is meant, should the domain be none of ours. */
+enum expand_host {
+	EXPAND_NO_HOST,
+	EXPAND_HOST,         /* its name was tried */
+	EXPAND_HOST_DEFAULT, /* its default domain, too */
+};
+
 struct expand_node {
 	struct str address;   /* in its one form, once its domain is known to be ours */
 	struct str shown;     /* as results name it */
@@ -46,7 +53,7 @@ struct expand_node {
 	enum expand_wish wish;
 	struct directory_key key; /* of what it wants */
 	unsigned depth;           /* steps from the root, the fewest */
-	bool is_host; /* postmaster of this host, should its name be no domain of ours */
+	enum expand_host host;
 	bool is_walked, is_on_path;
 	bool is_end; /* it has a route, and no children */
 	struct directory_route route;

@@ -5,11 +5,6 @@
 
 #include "directory/lookup/lookup.h"
 
-/* Answers from the domains of the configuration (static.c). RESULT is empty and
- * has its arena. */
-void directory_static_lookup(const struct config *config, struct str address,
-			     struct directory_result *result);
-
 /* Adds a target, its texts copied; DIRECTORY_UNKNOWN 4.4.6 once there are too
  * many. */
 void directory_result_add(struct directory_result *result, const struct directory_target *target);
@@ -19,6 +14,10 @@ void directory_result_add(struct directory_result *result, const struct director
  * answer UNKNOWN. */
 void directory_read_route(const struct config *config, const struct directory_answer_text *answer,
 			  struct directory_result *result);
+/* The same of what an expander answers. */
+void directory_read_expansion(const struct config *config, int error,
+			      const struct directory_expansion *expansion,
+			      struct directory_result *result);
 /* The page of members in ANSWER, whose keys begin with PREFIX; MEMBERS_OUT has room for as
  * many as it has results. False: it is none. */
 MUST_CHECK bool directory_read_members(const struct directory_answer_text *answer,

@@ -20,6 +20,7 @@ static const int64_t SOON_US = 2 * SECOND_US;
 struct directory {
 	struct os_loop *loop;
 	const struct config *config;
+	struct directory_expander *configured; /* of its domains alone */
 	char *server;
 	struct directory_client *client; /* NULL before there was a section */
 	struct directory_question look;
@@ -48,13 +49,21 @@ static void on_answer(void *context, const struct directory_answer_text *answer)
 	arena_free(result.arena);
 }
 
-static void answer_from_configuration(const struct directory *directory, struct str address,
-				      directory_found *found, void *context)
+/* --- without section directory --- */
+
+struct configured {
+	const struct directory *directory;
+	directory_found *found;
+	void *context;
+};
+
+static void on_configured(void *context, int error, const struct directory_expansion *expansion)
 {
+	const struct configured *question = context;
 	struct directory_result result = {.arena = arena_new()};
 
-	directory_static_lookup(directory->config, address, &result);
-	found(context, &result);
+	directory_read_expansion(question->directory->config, error, expansion, &result);
+	question->found(question->context, &result);
 	arena_free(result.arena);
 }
 
@@ -62,7 +71,8 @@ void directory_lookup(struct directory *directory, struct str address, directory
 		      void *context, struct directory_request *request)
 {
 	if (!directory_is_served(directory)) {
-		answer_from_configuration(directory, address, found, context);
+		directory_expand(directory->configured, address, on_configured,
+				 &(struct configured){directory, found, context});
 		return;
 	}
 	if (request->directory != NULL)
@@ -213,6 +223,7 @@ void directory_configure(struct directory *directory, const struct config *confi
 	const char *servers[] = {directory->server};
 
 	directory->config = config;
+	directory_expander_configure(directory->configured, config);
 	if (directory_is_served(directory) && directory->client == NULL)
 		directory->client = directory_client_new(directory->loop, servers, 1, NULL,
 							 &client_handler, directory);
@@ -230,6 +241,7 @@ struct directory *directory_new(struct os_loop *loop, const struct config *confi
 	directory->look_timer = os_timer_new(loop, look, directory);
 	directory->look_delay_us = LOOK_US;
 	directory->back_at_us = INT64_MIN / 2;
+	directory->configured = directory_expander_new(NULL, config);
 	directory_configure(directory, config);
 	return directory;
 }
@@ -243,6 +255,7 @@ void directory_free(struct directory *directory)
 	if (directory->client != NULL)
 		directory_client_free(directory->client);
 	os_timer_free(directory->look_timer);
+	directory_expander_free(directory->configured);
 	free(directory->server);
 	free(directory);
 }

@@ -77,15 +77,10 @@ struct directory_request {
 };
 
 /* Answers for ADDRESS, LOCAL@DOMAIN or "postmaster" alone, perhaps before it returns.
- * Without section `directory`: a domain of the configuration is compared without case; so
- * is its local part. user+tag is answered as user where user+tag is not listed itself. Where
- * nothing is listed, every local part exists that can name a mailbox. postmaster exists in
- * each of our domains whether it is listed or not (RFC 5321 section 4.5.1); alone, or at our
- * host name, it is that of the host name where that is a domain of ours, or else of
- * config_default_domain(). An address literal is not local. With it: as directory/expand/expand.h
- * has it; a target whose service this configuration lacks, or does not let deliver to its
- * server, makes the answer UNKNOWN, 4.3.5; no
- * answer UNKNOWN, 4.4.3. */
+ * As directory/expand/expand.h has it; without section `directory` from the domains of the
+ * configuration alone, where every local part exists that can name a mailbox unless addresses are
+ * listed. A target whose service this configuration lacks, or does not let deliver to its server,
+ * makes the answer UNKNOWN, 4.3.5; no answer UNKNOWN, 4.4.3. */
 void directory_lookup(struct directory *directory, struct str address, directory_found *found,
 		      void *context, struct directory_request *request);
 /* Nothing is called. Nothing happens where nothing waits. */

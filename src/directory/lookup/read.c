@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a directory server says, read with distrust. */
+/* What a directory says of an address, for those who move mail; a server is read with distrust. */
 #include "base/buffer.h"
 #include "directory/lookup/internal.h"
 #include "log/event.h"
@@ -140,7 +140,7 @@ static bool take_elsewhere(struct reader *reader)
 	return true;
 }
 
-static bool read_result(struct reader *reader, struct str text)
+static bool take(struct reader *reader, const struct directory_route *route)
 {
 	static bool (*const kinds[])(struct reader * reader) = {
 		[DIRECTORY_ROUTE_LOCAL] = take_local,
@@ -150,8 +150,8 @@ static bool read_result(struct reader *reader, struct str text)
 		[DIRECTORY_ROUTE_ELSEWHERE] = take_elsewhere,
 	};
 
-	reader->route = directory_route_read(text);
-	return reader->route.kind != DIRECTORY_ROUTE_OTHER && kinds[reader->route.kind](reader);
+	reader->route = *route;
+	return route->kind != DIRECTORY_ROUTE_OTHER && kinds[route->kind](reader);
 }
 
 /* All results are read. */
@@ -193,6 +193,7 @@ void directory_read_route(const struct config *config, const struct directory_an
 			  struct directory_result *result)
 {
 	struct reader reader = {.config = config, .result = result};
+	bool good = true;
 
 	result->version = answer->version;
 	result->ttl_us = answer->ttl_us;
@@ -202,17 +203,32 @@ void directory_read_route(const struct config *config, const struct directory_an
 		result->is_away = true;
 		return;
 	}
-	for (size_t i = 0; i < answer->result_count; i++) {
-		if (read_result(&reader, answer->results[i]))
-			continue;
-		log_strange(answer->results[i]);
-		put_off(result, "4.3.0", "The directory's answer makes no sense");
-		return;
+	for (size_t i = 0; i < answer->result_count && good; i++) {
+		struct directory_route route = directory_route_read(answer->results[i]);
+
+		good = take(&reader, &route);
+		if (!good)
+			log_strange(answer->results[i]);
 	}
-	if (!conclude(&reader)) {
+	if (good && !conclude(&reader)) {
 		log_strange(STR(""));
-		put_off(result, "4.3.0", "The directory's answer makes no sense");
+		good = false;
 	}
+	if (!good)
+		put_off(result, "4.3.0", "The directory's answer makes no sense");
+}
+
+void directory_read_expansion(const struct config *config, int error,
+			      const struct directory_expansion *expansion,
+			      struct directory_result *result)
+{
+	struct reader reader = {.config = config, .result = result};
+	bool good = error == 0;
+
+	for (size_t i = 0; good && i < expansion->count; i++)
+		good = take(&reader, &expansion->routes[i]);
+	if (!good || !conclude(&reader))
+		put_off(result, "4.3.0", "The address cannot be looked up now");
 }
 
 bool directory_read_members(const struct directory_answer_text *answer, struct str prefix,
