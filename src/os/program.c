@@ -15,11 +15,11 @@
 enum { DESCRIPTORS = 1024 }; /* for programs that use select() */
 
 /* In the new process, as all until exec: only what is safe after fork(). */
-static _Noreturn void fail(int status)
+static _Noreturn void fail(int output, int status)
 {
 	const char *reason = strerrordesc_np(errno);
 
-	if (reason == NULL || write(STDERR_FILENO, reason, strlen(reason)) < 0)
+	if (reason == NULL || write(output, reason, strlen(reason)) < 0)
 		_exit(status);
 	_exit(status);
 }
@@ -50,13 +50,13 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 {
 	if (dup2(output, STDERR_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(input, STDIN_FILENO) < 0)
-		_exit(126);
+		fail(output, 126);
 	reset_signals();
 	limit_descriptors();
 	umask(077);
 	if (setsid() < 0 || syscall(SYS_close_range, 3, UINT_MAX, 0) != 0 || chdir("/") != 0 ||
 	    os_process_become(user) != 0)
-		fail(126);
+		fail(STDERR_FILENO, 126);
 	/* After the change of user, which takes it back. Who starts us and ends before we read
 	 * must not seem to have written all. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,7 +64,7 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 		_exit(126);
 	execve(arguments[0], (char *const *)(uintptr_t)arguments,
 	       (char *const *)(uintptr_t)environment);
-	fail(127);
+	fail(STDERR_FILENO, 127);
 }
 
 /* ENDS is what was opened: the first two are the program's. */

@@ -28,9 +28,9 @@ LATE = 0.8  # seconds; by then a removal is durable and its file a spare
 # depends on a close, what was written is durable before; a line that the log cannot take is
 # counted as log_lost; a file that is not removed is found by the cleaner; clients come and
 # go, at level debug; whoever hung up is named by ipc_lost; what is looked at before it is
-# sent is read again; a child of a fork has no log, but an exit status; and libevent knows other ways to wait.
+# sent is read again; and libevent knows other ways to wait.
 UNNAMED = {"close", "epoll_create1", "write file", "unlinkat", "smtpd recv", "smtpd send", "remote pread64",
-           "lmtp pread64", "pipe dup2", errno.ECONNRESET, errno.EINTR}
+           "lmtp pread64", errno.ECONNRESET, errno.EINTR}
 SAID = {errno.ENOSPC: "full", errno.EDQUOT: "quota"}  # in our own words
 EVENTS = 200  # of the log, for one fault: more is a loop
 TICKS = 50  # hundredths of a second of the processor, for one fault
