@@ -233,7 +233,7 @@ static int change_file(const struct command *command, const struct config *confi
 	}
 	queue_store_close(store);
 	if (error == -ENOENT)
-		return say(command, name, "nothing waits for that");
+		return say(command, name, order_refusal(ORDER_NOTHING_WAITS).text.data);
 	return error < 0 ? say(command, name, strerror(-error)) : COMMAND_OK;
 }
 
