@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The directory's frames, as bytes. */
 #include "base/panic.h"
+#include "chance.h"
 #include "directory/wire/frame.h"
 #include "test.h"
 #include <errno.h>
@@ -232,10 +233,9 @@ static void results_of_any_bytes_come_back(void **state)
 	char rest[40];
 
 	(void)state;
-	srand(1);
 	for (unsigned i = 0; i < 5000; i++) {
-		const char *name = rand() % 2 == 0 ? DIRECTORY_RECORD_BEGINS : "text";
-		struct str value = str_slice(rest, (size_t)rand() % sizeof rest);
+		const char *name = chance(2) == 0 ? DIRECTORY_RECORD_BEGINS : "text";
+		struct str value = str_slice(rest, chance(sizeof rest));
 		struct buffer out CLEANUP(buffer_clear) = {0};
 		struct directory_frame frame;
 		struct str words[2];
@@ -244,7 +244,7 @@ static void results_of_any_bytes_come_back(void **state)
 		size_t length;
 
 		for (size_t j = 0; j < value.length; j++)
-			rest[j] = (char)(rand() % 4 == 0 ? ' ' : rand());
+			rest[j] = (char)(chance(4) == 0 ? ' ' : chance(256));
 		directory_frame_begin(&frame, &out, "val");
 		directory_frame_add_result(&frame, name, value);
 		directory_frame_end(&frame);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
+#include "chance.h"
 #include "manager/order.h"
 #include "test.h"
 #include <errno.h>
-#include <stdlib.h>
 
 static void an_order_is_a_line(void **state)
 {
@@ -95,12 +95,11 @@ static void what_is_answered_is_read(void **state)
 	(void)state;
 	for (int code = ORDER_OK; code < ORDER_OTHER; code++)
 		check_answer((struct order_answer){(enum order_code)code, STR("")});
-	srand(1);
 	for (unsigned i = 0; i < 20000; i++) {
-		size_t length = (size_t)rand() % sizeof told;
+		size_t length = chance(sizeof told);
 
 		for (size_t j = 0; j < length; j++)
-			told[j] = " aok:err."[rand() % 9];
+			told[j] = " aok:err."[chance(9)];
 		check_answer((struct order_answer){ORDER_OK, str_slice(told, length)});
 		if (length > 0)
 			check_answer((struct order_answer){ORDER_OTHER, str_slice(told, length)});
