@@ -108,6 +108,8 @@ static const struct {
 	{"unlinkat", OS_SANDBOX_CHANGE},
 	{"mkdirat", OS_SANDBOX_CHANGE},
 	{"utimensat", OS_SANDBOX_CHANGE},
+	{"inotify_init1", OS_SANDBOX_DATABASE},
+	{"inotify_add_watch", OS_SANDBOX_DATABASE},
 	{"access", OS_SANDBOX_DATABASE},
 	{"faccessat", OS_SANDBOX_DATABASE},
 	{"readlink", OS_SANDBOX_DATABASE},

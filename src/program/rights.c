@@ -129,7 +129,7 @@ static const struct rights table[] = {
 	 {"directory", "socketmap"},
 	 {"smtpd", "resolve", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
-		 RIGHTS_CONFINED,
+		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
 	  {RIGHTS_CERTIFICATES, "", false},
@@ -140,7 +140,7 @@ static const struct rights table[] = {
 	 {"directory", "socketmap"},
 	 {"smtpd", "resolve", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
-		 RIGHTS_CONFINED,
+		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
 	  {RIGHTS_QUEUE, "directory", true},
 	  {RIGHTS_CERTIFICATES, "", false},
@@ -254,6 +254,7 @@ static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
 		     {RIGHTS_ROUTES, "netlink"},
 		     {RIGHTS_OUTSIDE, "UNIX outside"},
 		     {RIGHTS_PIPES, "pipes"},
+		     {RIGHTS_WATCHES, "watches"},
 		     {RIGHTS_CONFINED, "confined"},
 		     {RIGHTS_UNTRACEABLE, "not traceable"},
 		     {RIGHTS_LOG, "log"}};

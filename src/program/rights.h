@@ -29,6 +29,7 @@ enum {
 	RIGHTS_CONFINED = 1U << 6, /* Landlock and seccomp; gains no rights by running programs */
 	RIGHTS_UNTRACEABLE = 1U << 7, /* nor by others of its user */
 	RIGHTS_LOG = 1U << 8, /* writes the log itself; the others have a pipe to the supervisor */
+	RIGHTS_WATCHES = 1U << 9, /* is told who writes to files (inotify) */
 };
 
 enum rights_base {

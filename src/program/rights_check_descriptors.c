@@ -278,7 +278,8 @@ static void check_descriptor(const struct rights_check *check,
 		if (strcmp(target, harmless[i]) == 0)
 			return;
 	if (is_standard(check, descriptor) || strncmp(target, "/memfd:", strlen("/memfd:")) == 0 ||
-	    (may(check, RIGHTS_PIPES) && is_process(target)))
+	    (may(check, RIGHTS_PIPES) && is_process(target)) ||
+	    (may(check, RIGHTS_WATCHES) && strcmp(target, "anon_inode:inotify") == 0))
 		return;
 	if (descriptor->socket != 0)
 		check_socket(check, descriptor);

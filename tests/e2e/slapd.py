@@ -157,10 +157,10 @@ class Slapd:
         wait_until(lambda: listening(self.port), "slapd listens", PATIENCE)
         return self
 
-    def modify(self, text, command=("ldapmodify",)):
+    def modify(self, text, command=("ldapmodify",), timeout=60):
         """Applies LDIF of changes (or adds entries) as the administrator."""
         made = subprocess.run([*command, "-x", "-H", self.url, "-D", ADMIN, "-w", PASSWORD],
-                              input=text, text=True, capture_output=True, timeout=60)
+                              input=text, text=True, capture_output=True, timeout=timeout)
         assert made.returncode == 0, made.stderr
 
     def add(self, text):

@@ -46,6 +46,8 @@ static void test_files(void **state)
 		{"pipe", "anon_inode:[pidfd]", O_RDWR, ""},
 		{"pipe", "pidfd:[7]", O_RDWR, ""},
 		{"remote", "anon_inode:[pidfd]", O_RDWR, "descriptor 5: anon_inode:[pidfd]"},
+		{"directory", "anon_inode:inotify", O_RDONLY, ""},
+		{"smtpd", "anon_inode:inotify", O_RDONLY, "descriptor 5: anon_inode:inotify"},
 		{"remote", "/memfd:content (deleted)", O_RDONLY, ""},
 		{"remote", "socket:[999999999]", O_RDWR, ""}, /* is about to be connected */
 		{"smtpd", "socket:[999999999]", O_RDWR, "descriptor 5: a socket that is not conn"},

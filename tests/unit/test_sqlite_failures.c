@@ -269,7 +269,8 @@ static void others_who_write_are_waited_for(void **state)
 	scene_expect(&scene, "none; none; none; none; none; none; none; none; none; none");
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_close(other), SQLITE_OK);
-	scene_wait(&scene);
+	while (scene.answers < 10) /* the others' change may be told by itself */
+		scene_wait(&scene);
 	assert_int_equal(scene.answers, 10);
 	buffer_append_byte(&scene.heard, '\0');
 	assert_non_null(strstr(buffer_data(&scene.heard),

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* What has changed, by the log that the data themselves keep: our own changes and those
- * that others made by plain SQL. */
+ * that others made by plain SQL.
+ *
+ * Who writes writes into the log (WAL) first, which the kernel tells us of; the commit is there a
+ * moment later, when the writer's sync has ended, and nothing tells of that: so it is looked for
+ * again and again then. Where the kernel tells nothing it is looked for four times a second. */
+#include "os/clock.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +13,12 @@
 
 enum {
 	POLL_US = 250000,
-	PAGE = 1000,         /* changes told at a time */
-	BEHIND_MAX = 100000, /* changes: more of them are a reset */
-	PRUNE_EACH = 1000,   /* versions between two cuts of the log */
+	SOON_FIRST_US = 1000,  /* after somebody has written, */
+	SOON_MOST_US = 16000,  /* doubled up to here, */
+	SOON_FOR_US = 2000000, /* for so long */
+	PAGE = 1000,           /* changes told at a time */
+	BEHIND_MAX = 100000,   /* changes: more of them are a reset */
+	PRUNE_EACH = 1000,     /* versions between two cuts of the log */
 };
 
 int sqlite_meta(struct sqlite_store *store, uint64_t *version_out, struct str *identity_out,
@@ -189,6 +197,7 @@ static void follow_or_say(struct sqlite_store *store)
 void sqlite_follow(struct sqlite_store *store)
 {
 	sqlite_end_reading(store); /* it may be of a state before */
+	os_file_watch_forget(store->watch);
 	follow_or_say(store);
 	prune(store);
 }
@@ -214,6 +223,54 @@ void sqlite_notice(struct sqlite_store *store)
 	follow_or_say(store);
 }
 
+/* Others' changes, if there are any. */
+static void look(struct sqlite_store *store)
+{
+	sqlite_end_reading(store);
+	sqlite_notice(store);
+}
+
+void sqlite_look(void *context)
+{
+	struct sqlite_store *store = context;
+	int64_t before = store->data_version;
+
+	if (store->database == NULL)
+		return;
+	look(store);
+	if (store->data_version != before || os_clock_monotonic_us() >= store->soon_until_us)
+		return;
+	os_timer_start(store->soon, store->soon_us);
+	if (store->soon_us < SOON_MOST_US)
+		store->soon_us *= 2;
+}
+
+static void on_written(void *context)
+{
+	struct sqlite_store *store = context;
+
+	store->soon_us = SOON_FIRST_US;
+	store->soon_until_us = os_clock_monotonic_us() + SOON_FOR_US;
+	sqlite_look(store);
+}
+
+static void watch_log(struct sqlite_store *store)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+
+	if (store->watch != NULL)
+		return;
+	buffer_append_format(&path, "%s-wal%c", store->path, '\0');
+	(void)!os_file_watch_new(store->loop, buffer_data(&path), on_written, store, &store->watch);
+}
+
+void sqlite_unwatch(struct sqlite_store *store)
+{
+	os_timer_stop(store->soon);
+	os_file_watch_free(store->watch);
+	store->watch = NULL;
+}
+
 void sqlite_poll(void *context)
 {
 	struct sqlite_store *store = context;
@@ -223,8 +280,8 @@ void sqlite_poll(void *context)
 	if (store->database == NULL) {
 		sqlite_file_return(store);
 	} else {
-		sqlite_end_reading(store);
-		sqlite_notice(store);
+		watch_log(store);
+		look(store);
 		prune(store);
 	}
 	os_timer_start(store->poll, POLL_US);

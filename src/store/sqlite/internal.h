@@ -3,6 +3,7 @@
 #ifndef STORE_SQLITE_INTERNAL_H
 #define STORE_SQLITE_INTERNAL_H
 
+#include "os/file_watch.h"
 #include "store/sqlite/sqlite.h"
 #include <sqlite3.h>
 
@@ -67,11 +68,15 @@ struct sqlite_store {
 	sqlite3_stmt *rows[DIRECTORY_TABLES][ROW_STATEMENTS];
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
-	int64_t data_version;    /* of the file, when it was followed last */
-	uint64_t pruned_version; /* when the log was cut */
-	bool is_batch;           /* between begin and end */
-	bool is_reading;         /* in a transaction for that */
-	unsigned told_count;     /* bad records that were logged since the last poll */
+	struct os_file_watch *watch; /* of the log: somebody writes; NULL: that is not told */
+	struct os_timer *soon;       /* to look whether that is committed */
+	int64_t soon_us;             /* between two looks */
+	int64_t soon_until_us;       /* monotonic */
+	int64_t data_version;        /* of the file, when it was followed last */
+	uint64_t pruned_version;     /* when the log was cut */
+	bool is_batch;               /* between begin and end */
+	bool is_reading;             /* in a transaction for that */
+	unsigned told_count;         /* bad records that were logged since the last poll */
 	bool has_failed_read, has_failed_change; /* that was logged, and none has succeeded since */
 	struct buffer scratch;
 	struct arena *spare;           /* for one answer at a time; others make their own */
@@ -155,6 +160,10 @@ void sqlite_follow(struct sqlite_store *store);
 /* The same if others have changed something; in the state that is read. */
 void sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
+/* While somebody writes: looks again and again, for a while. */
+void sqlite_look(void *context);
+/* The file is closed: nothing of it is watched. */
+void sqlite_unwatch(struct sqlite_store *store);
 
 /* change.c */
 

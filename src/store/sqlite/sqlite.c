@@ -110,6 +110,7 @@ static void on_first_turn(void *context)
 
 void sqlite_close(struct sqlite_store *store)
 {
+	sqlite_unwatch(store);
 	for (int table = 0; table < DIRECTORY_TABLES; table++) {
 		for (int i = 0; i < ROW_STATEMENTS; i++) {
 			(void)sqlite3_finalize(store->rows[table][i]);
@@ -163,6 +164,7 @@ static void sqlite_free(struct directory_store *base)
 	os_timer_free(store->poll);
 	os_timer_free(store->retry);
 	sqlite_close(store);
+	os_timer_free(store->soon);
 	arena_free(store->spare);
 	buffer_clear(&store->scratch);
 	buffer_clear(&store->away);
@@ -196,6 +198,7 @@ static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
 	store->commit = (struct os_task){.call = sqlite_commit, .context = store};
 	store->poll = os_timer_new(loop, sqlite_poll, store);
 	store->retry = os_timer_new(loop, sqlite_commit, store);
+	store->soon = os_timer_new(loop, sqlite_look, store);
 	return store;
 }
 
