@@ -56,7 +56,7 @@ static int add_trigger(void *context, struct str name)
 	ssize_t length = 0;
 	int file;
 
-	if (!list->shows_holds && str_starts_with(name, STR("hold."))) {
+	if (!list->shows_holds && queue_trigger_kind(name) == QUEUE_TRIGGER_HOLD) {
 		list->holds++;
 		return 0;
 	}
