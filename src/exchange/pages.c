@@ -2,10 +2,10 @@
 #include "exchange/pages.h"
 #include "base/arena.h"
 #include "base/panic.h"
+#include "directory/wire/frame.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct exchange_pages {
 	struct exchange_server *server;
@@ -96,20 +96,8 @@ int exchange_server_errno(const struct exchange_server *server)
 
 void exchange_fields(const struct str *words, size_t count, struct directory_field *fields)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct str rest = words[i];
-
-		fields[i] = (struct directory_field){.value = STR("")};
-		(void)str_split(&rest, ' ', &fields[i].name);
-		if (rest.data != NULL)
-			fields[i].value = rest;
-	}
-}
-
-/* Whether the word begins a record: "= KEY". */
-static bool is_key(struct str word)
-{
-	return str_starts_with(word, STR("= "));
+	for (size_t i = 0; i < count; i++)
+		directory_frame_split_result(words[i], &fields[i].name, &fields[i].value);
 }
 
 static void take_page(struct exchange_pages *pages, const struct str *words, size_t count)
@@ -123,13 +111,17 @@ static void take_page(struct exchange_pages *pages, const struct str *words, siz
 	for (size_t i = 0; i < count;) {
 		struct directory_record *record = &pages->records[pages->count];
 		size_t end = i + 1;
+		struct str next;
+		struct str key;
 
-		while (end < count && !is_key(copies[end]))
+		while (end < count && !directory_frame_begins_record(copies[end], &next))
 			end++;
-		if (is_key(copies[i])) { /* else it is of no record, and no server says that */
+		if (directory_frame_begins_record(
+			    copies[i],
+			    &key)) { /* else it is of no record, and no server says that */
 			exchange_fields(copies + i + 1, end - i - 1, fields + i);
 			*record = (struct directory_record){
-				.key = {pages->table, str_skip(copies[i], 2)},
+				.key = {pages->table, key},
 				.fields = fields + i,
 				.field_count = end - i - 1,
 			};

@@ -214,7 +214,7 @@ static void learn_why(const struct walk *walk, struct listing_entry *entry, stru
 	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
 		return;
 	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
-	if (!str_starts_with(buffer_view(name), STR("hold."))) /* that is known */
+	if (queue_trigger_kind(buffer_view(name)) != QUEUE_TRIGGER_HOLD) /* that is known */
 		entry->waits_for = buffer_view(name);
 }
 

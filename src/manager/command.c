@@ -3,88 +3,96 @@
 #include "manager/internal.h"
 #include "queue/trigger.h"
 
-/* A message that is not done: awake, or else asleep. */
-struct subject {
+/* An order and, where it is about a message, that message: it is not done, and awake or asleep. */
+struct request {
+	struct manager *manager;
+	const struct order *order;
+	struct buffer *told;
 	struct mail_id id;
 	struct message *message;
 	struct sleeper *sleeper;
 };
 
 /* Of one that sleeps the birth is in its control file alone. */
-static bool learn_birth(struct manager *manager, struct subject *subject)
+static bool learn_birth(struct request *request)
 {
-	const struct message_facts facts = subject->sleeper->facts;
+	const struct message_facts facts = request->sleeper->facts;
 	enum mail_stage stage = (enum mail_stage)facts.stage;
 	struct queue_control *control;
 
-	if (queue_update_load(manager->store, message_facts_are_s4(facts) ? &stage : NULL,
-			      subject->id.number, &control, NULL) < 0)
+	if (queue_update_load(request->manager->store, message_facts_are_s4(facts) ? &stage : NULL,
+			      request->id.number, &control, NULL) < 0)
 		return false;
-	subject->id.born_us = control->envelope->id.born_us;
+	request->id.born_us = control->envelope->id.born_us;
 	queue_control_free(control);
 	return true;
 }
 
-static bool find_subject(struct manager *manager, struct mail_id id, struct subject *subject)
+static bool find_subject(struct request *request)
 {
-	*subject = (struct subject){.id.number = id.number};
-	subject->message = message_find(manager, id.number);
-	if (subject->message != NULL)
-		subject->id.born_us = subject->message->id.born_us;
+	struct manager *manager = request->manager;
+	struct mail_id id = request->order->id;
+
+	request->id.number = id.number;
+	request->message = message_find(manager, id.number);
+	if (request->message != NULL)
+		request->id.born_us = request->message->id.born_us;
 	else
-		subject->sleeper = scan_find(manager->scan, id.number);
-	if (subject->sleeper != NULL && !learn_birth(manager, subject))
+		request->sleeper = scan_find(manager->scan, id.number);
+	if (request->sleeper != NULL && !learn_birth(request))
 		return false;
-	return (subject->message != NULL || subject->sleeper != NULL) &&
-	       (id.born_us == 0 || id.born_us == subject->id.born_us);
+	return (request->message != NULL || request->sleeper != NULL) &&
+	       (id.born_us == 0 || id.born_us == request->id.born_us);
 }
 
-/* UNTIL: the trigger with whose release it ends, which is set for that; or empty. */
-static const char *hold(struct manager *manager, const struct subject *subject, struct str until)
+/* The order's name: the trigger with whose release it ends, which is set for that; or empty. */
+static enum order_code hold(const struct request *request)
 {
+	struct triggers *triggers = request->manager->triggers;
+	struct str until = request->order->name;
 	char id[MAIL_ID_SIZE];
 	struct buffer name CLEANUP(buffer_clear) = {0};
 
 	if (until.length > 0 &&
 	    (!queue_trigger_name_is_valid(until) || queue_trigger_name_is_ours(until)))
-		return "that is no name of a trigger to wait for";
-	if (deliver_any_hold_of(manager, subject->id) != NULL)
-		return until.length > 0 ? "it is held" : NULL;
+		return ORDER_NO_UNTIL_NAME;
+	if (deliver_any_hold_of(request->manager, request->id) != NULL)
+		return until.length > 0 ? ORDER_IS_HELD : ORDER_OK;
 	if (until.length > 0 &&
-	    triggers_set(manager->triggers, until, STR("messages are held until it")) == NULL)
-		return "the trigger cannot be set";
-	mail_id_format(subject->id, id);
+	    triggers_set(triggers, until, STR("messages are held until it")) == NULL)
+		return ORDER_TRIGGER_NOT_SET;
+	mail_id_format(request->id, id);
 	buffer_append_format(&name, "hold.%s", id);
-	return triggers_set_until(manager->triggers, buffer_view(&name),
-				  STR("held by the operator"), until) != NULL
-		       ? NULL
-		       : "the hold cannot be recorded";
+	return triggers_set_until(triggers, buffer_view(&name), STR("held by the operator"),
+				  until) != NULL
+		       ? ORDER_OK
+		       : ORDER_HOLD_NOT_RECORDED;
 }
 
-static const char *release(struct manager *manager, const struct subject *subject)
+static enum order_code release(const struct request *request)
 {
-	struct trigger *trigger = deliver_any_hold_of(manager, subject->id);
+	struct trigger *trigger = deliver_any_hold_of(request->manager, request->id);
 
 	if (trigger == NULL)
-		return "it is not held";
-	triggers_release(manager->triggers, trigger);
-	return NULL;
+		return ORDER_NOT_HELD;
+	triggers_release(request->manager->triggers, trigger);
+	return ORDER_OK;
 }
 
-static const char *retry(struct manager *manager, const struct subject *subject)
+static enum order_code retry(const struct request *request)
 {
 	struct trigger *probe;
 
-	if (deliver_hold_of(manager, subject->id) != NULL)
-		return "it is held";
-	if (subject->message != NULL) {
-		subject->message->facts.is_released = true;
-		return NULL;
+	if (deliver_hold_of(request->manager, request->id) != NULL)
+		return ORDER_IS_HELD;
+	if (request->message != NULL) {
+		request->message->facts.is_released = true;
+		return ORDER_OK;
 	}
-	probe = triggers_of_waiters(manager->triggers, subject->sleeper->waiters);
-	subject->sleeper->facts.is_released = true;
-	life_wake(manager, subject->sleeper, false, probe);
-	return NULL;
+	probe = triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
+	request->sleeper->facts.is_released = true;
+	life_wake(request->manager, request->sleeper, false, probe);
+	return ORDER_OK;
 }
 
 /* Whether a message that was woken for an order sleeps on with it, because it cannot be read: then
@@ -102,100 +110,94 @@ static bool take_order_back(struct manager *manager, uint64_t number)
 /* What is not done is given up, or its addresses are looked up anew, when the message has its
  * deliveries in memory and none is in flight. That is news on its way to the disk when this
  * returns; where the disk does not take news, nobody is told that it was accepted. */
-static const char *intervene(struct manager *manager, const struct subject *subject,
-			     enum message_order order)
+static enum order_code intervene(const struct request *request)
 {
-	if (subject->message == NULL) {
-		subject->sleeper->facts.order = order & 3U;
-		life_wake(manager, subject->sleeper, false, NULL);
-		return take_order_back(manager, subject->id.number) ? "it cannot be read; ask again"
-								    : NULL;
+	static const enum message_order orders[] = {[ORDER_BOUNCE] = MESSAGE_ORDER_BOUNCE,
+						    [ORDER_REMOVE] = MESSAGE_ORDER_REMOVE,
+						    [ORDER_REQUEUE] = MESSAGE_ORDER_REQUEUE};
+	enum message_order order = orders[request->order->kind];
+
+	if (request->message == NULL) {
+		request->sleeper->facts.order = order & 3U;
+		life_wake(request->manager, request->sleeper, false, NULL);
+		return take_order_back(request->manager, request->id.number) ? ORDER_UNREADABLE
+									     : ORDER_OK;
 	}
-	if (subject->message->state == MESSAGE_OWING && subject->message->record_failures > 0)
-		return "the disk does not take what became of it; ask again";
-	if (subject->message->state == MESSAGE_OWING) { /* carried out when the disk has it */
-		subject->message->facts.order = order & 3U;
-		return NULL;
+	if (request->message->state == MESSAGE_OWING && request->message->record_failures > 0)
+		return ORDER_NOT_RECORDED;
+	if (request->message->state == MESSAGE_OWING) { /* carried out when the disk has it */
+		request->message->facts.order = order & 3U;
+		return ORDER_OK;
 	}
-	if (subject->message->jobs > 0)
-		return "a delivery is under way; ask again";
-	return "it is being worked on; ask again";
+	if (request->message->jobs > 0)
+		return ORDER_UNDER_WAY;
+	return ORDER_BUSY;
 }
 
 /* Of one that is awake nothing is told: it does not wait, or does so for its turn. */
-static const char *why(const struct manager *manager, const struct subject *subject,
-		       struct buffer *told)
+static enum order_code why(const struct request *request)
 {
 	struct trigger *trigger = NULL;
 
-	if (subject->sleeper != NULL)
-		trigger = triggers_of_waiters(manager->triggers, subject->sleeper->waiters);
+	if (request->sleeper != NULL)
+		trigger =
+			triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
 	if (trigger != NULL)
-		buffer_append_str(told, trigger_name(trigger));
-	return NULL;
+		buffer_append_str(request->told, trigger_name(trigger));
+	return ORDER_OK;
 }
 
-static const char *on_message(struct manager *manager, const struct order *order,
-			      struct buffer *told)
+static enum order_code look_at_queued(const struct request *request)
 {
-	struct subject subject;
-
-	if (!find_subject(manager, order->id, &subject))
-		return "no such message";
-	switch (order->kind) {
-	case ORDER_RETRY:
-		return retry(manager, &subject);
-	case ORDER_HOLD:
-		return hold(manager, &subject, order->name);
-	case ORDER_RELEASE:
-		return release(manager, &subject);
-	case ORDER_BOUNCE:
-		return intervene(manager, &subject, MESSAGE_ORDER_BOUNCE);
-	case ORDER_REMOVE:
-		return intervene(manager, &subject, MESSAGE_ORDER_REMOVE);
-	case ORDER_REQUEUE:
-		return intervene(manager, &subject, MESSAGE_ORDER_REQUEUE);
-	case ORDER_WHY:
-		return why(manager, &subject, told);
-	default:
-		return "unknown command";
-	}
+	os_loop_defer(request->manager->loop, &request->manager->scan_task);
+	return ORDER_OK;
 }
 
-static const char *on_trigger(struct manager *manager, struct str name)
+static enum order_code trigger(const struct request *request)
 {
-	struct trigger *trigger = triggers_find(manager->triggers, name);
+	struct triggers *triggers = request->manager->triggers;
+	struct trigger *named = triggers_find(triggers, request->order->name);
 
-	if (trigger == NULL)
-		return "nothing waits for that";
-	triggers_release(manager->triggers, trigger);
-	return NULL;
+	if (named == NULL)
+		return ORDER_NOTHING_WAITS;
+	triggers_release(triggers, named);
+	return ORDER_OK;
 }
 
-static const char *on_wait(struct manager *manager, const struct order *order)
+static enum order_code wait_for(const struct request *request)
 {
+	const struct order *order = request->order;
+
 	if (!queue_trigger_name_is_valid(order->name))
-		return "that is no name of a trigger";
-	return triggers_set(manager->triggers, order->name, order->reason) != NULL
-		       ? NULL
-		       : "the trigger cannot be set";
+		return ORDER_NO_TRIGGER_NAME;
+	return triggers_set(request->manager->triggers, order->name, order->reason) != NULL
+		       ? ORDER_OK
+		       : ORDER_TRIGGER_NOT_SET;
 }
 
-const char *command_carry_out(void *context, const struct order *order, struct buffer *told)
-{
-	struct manager *manager = context;
+static const struct {
+	bool is_of_message;
+	enum order_code (*carry_out)(const struct request *request);
+} rows[ORDER_KINDS] = {
+	[ORDER_QUEUED] = {false, look_at_queued},
+	[ORDER_TRIGGER] = {false, trigger},
+	[ORDER_WAIT] = {false, wait_for},
+	[ORDER_RETRY] = {true, retry},
+	[ORDER_HOLD] = {true, hold},
+	[ORDER_RELEASE] = {true, release},
+	[ORDER_BOUNCE] = {true, intervene},
+	[ORDER_REMOVE] = {true, intervene},
+	[ORDER_REQUEUE] = {true, intervene},
+	[ORDER_WHY] = {true, why},
+};
 
-	if (!queue_link_is_up(manager->queue))
-		return "the queue is not there yet";
-	switch (order->kind) {
-	case ORDER_QUEUED:
-		os_loop_defer(manager->loop, &manager->scan_task);
-		return NULL;
-	case ORDER_TRIGGER:
-		return on_trigger(manager, order->name);
-	case ORDER_WAIT:
-		return on_wait(manager, order);
-	default:
-		return on_message(manager, order, told);
-	}
+enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)
+{
+	struct request request = {.manager = context, .order = order, .told = told};
+
+	if (!queue_link_is_up(request.manager->queue))
+		return ORDER_NO_QUEUE;
+	if (rows[order->kind].is_of_message && !find_subject(&request))
+		return ORDER_NO_MESSAGE;
+	return rows[order->kind].carry_out(&request);
 }

@@ -254,10 +254,11 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 	if (report->trigger.length > 0) {
 		struct trigger *trigger =
 			triggers_set(manager->triggers, report->trigger, report->text);
+		enum queue_trigger_kind kind = queue_trigger_kind(report->trigger);
 
 		/* a program answered, or else it could not have named one */
-		job->is_unreached = !str_starts_with(report->trigger, STR("pipe."));
-		if (str_equal(report->trigger, STR(TRIGGER_DIRECTORY)))
+		job->is_unreached = kind != QUEUE_TRIGGER_PIPE;
+		if (kind == QUEUE_TRIGGER_DIRECTORY)
 			resolver_await(manager->resolver);
 		if (trigger != NULL)
 			block(manager, job, trigger);
@@ -300,9 +301,9 @@ static bool may_name(struct manager *manager, const struct job *job, struct str 
 	if (trigger.length == 0)
 		return true;
 	if (transport_is_remote(transport))
-		return str_starts_with(trigger, STR("host."));
+		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_HOST;
 	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
-		return str_equal(trigger, STR(TRIGGER_DIRECTORY));
+		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_DIRECTORY;
 	if (service != NULL && service->kind == CONFIG_SERVICE_PIPE)
 		return is_beneath(transport, trigger, STR("pipe."));
 	return service != NULL && service->kind == CONFIG_SERVICE_LMTP &&

@@ -12,7 +12,8 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 
 	transports_unblock(manager->transports, trigger);
 	/* what waits for the directory has not been tried yet: it is new mail */
-	if (waiters->count <= FEW || str_equal(trigger_name(trigger), STR(TRIGGER_DIRECTORY)))
+	if (waiters->count <= FEW ||
+	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)
 		wake_waiters(manager->wake, waiters, waiters->count, false);
 	wake_schedule(manager->wake);
 	os_loop_defer(manager->loop, &manager->dispatch_task);

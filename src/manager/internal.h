@@ -28,7 +28,7 @@
 
 #include "manager/link/cleaning.h"
 #include "manager/link/helper.h"
-#include "manager/link/order.h"
+#include "manager/link/orders.h"
 #include "manager/link/queue_link.h"
 #include "manager/link/resolver.h"
 #include "manager/manager.h"
@@ -145,8 +145,8 @@ void dispatch_drop_retired(struct manager *manager);
 
 /* --- command.c --- */
 
-/* An order is carried out: NULL, or the reason why not. */
-const char *command_carry_out(void *context, const struct order *order, struct buffer *told);
+/* An order is carried out: ORDER_OK, or why not. */
+enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told);
 
 /* --- stop.c --- */
 

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "directory/record/key.h"
 #include "directory/record/password.h"
+#include "directory/wire/frame.h"
 #include "os/stream.h"
 #include "os/terminal.h"
 #include "program/command_directory.h"
@@ -157,10 +158,15 @@ static int take_password(struct job *job)
 /* What the user has besides stays. */
 static void keep_fields(struct job *job, const struct directory_answer_text *answer)
 {
-	for (size_t i = 0; i < answer->result_count && job->field_count < FIELDS_MAX; i++)
-		if (!str_starts_with(answer->results[i], STR("password ")))
+	for (size_t i = 0; i < answer->result_count && job->field_count < FIELDS_MAX; i++) {
+		struct str name;
+		struct str value;
+
+		directory_frame_split_result(answer->results[i], &name, &value);
+		if (!str_equal(name, STR("password")))
 			job->fields[job->field_count++] =
 				arena_copy_str(job->arena, answer->results[i]);
+	}
 }
 
 static void on_user(void *context, const struct directory_answer_text *answer)

@@ -2,6 +2,7 @@
 /* stagepost directory watch, stats */
 #include "base/json.h"
 #include "base/panic.h"
+#include "directory/wire/frame.h"
 #include "mail/text.h"
 #include "program/command_directory.h"
 #include "program/command_queue.h"
@@ -157,11 +158,11 @@ static void on_stats(void *context, const struct directory_answer_text *answer)
 
 	stats->has_failed = exchange_server_has_failed(&stats->directory.server, answer);
 	for (size_t i = 0; i < answer->result_count; i++) {
-		struct str rest = answer->results[i];
 		struct str name;
+		struct str value;
 
-		(void)str_split(&rest, ' ', &name);
-		add(stats, name, rest);
+		directory_frame_split_result(answer->results[i], &name, &value);
+		add(stats, name, value);
 	}
 	exchange_server_stop(&stats->directory.server);
 }

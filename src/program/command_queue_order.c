@@ -3,6 +3,7 @@
  * stagepost queue hold, release, retry, requeue, bounce, remove - one command a message to
  * the manager that runs. Without one, holds are changed on disk.
  */
+#include "base/panic.h"
 #include "os/clock.h"
 #include "program/queue_filter.h"
 #include "program/queue_order.h"
@@ -53,7 +54,7 @@ static bool confirm(const struct queue_order *order, char **names,
 
 static bool works_on_disk(const struct queue_order *order)
 {
-	return strcmp(order->verb, "hold") == 0 || strcmp(order->verb, "release") == 0;
+	return order->kind == ORDER_HOLD || order->kind == ORDER_RELEASE;
 }
 
 /* The way to the manager, or to the disk where nothing runs. */
@@ -152,7 +153,6 @@ const struct command_option command_queue_order_options[] = {
 int command_queue_order(const struct command *command, int argc, char **argv)
 {
 	struct queue_order order = {.command = command, .verb = strchr(command->name, ' ') + 1};
-	bool gives_up = strcmp(order.verb, "bounce") == 0 || strcmp(order.verb, "remove") == 0;
 	bool is_terminal = isatty(STDIN_FILENO);
 	struct order_options options = {.all = false, .until = ""};
 	struct listing_filter filter;
@@ -161,6 +161,8 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 
 	if (!command_parse(command, argc, argv, &options.common, &status))
 		return status;
+	if (!order_kind_find(str_from(order.verb), &order.kind))
+		panic("\"%s\" is the name of no order", command->name);
 	order.json = options.common.json;
 	if ((options.common.first < argc) + queue_filter_is_given(&options.filter) + options.all !=
 	    1)
@@ -171,7 +173,8 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 					 queue_trigger_name_is_ours(str_from(options.until))))
 		return command_usage(command, "--until needs a name of a trigger to wait for");
 	order.until = options.until;
-	if (!options.yes && !is_terminal && gives_up)
+	if (!options.yes && !is_terminal &&
+	    (order.kind == ORDER_BOUNCE || order.kind == ORDER_REMOVE))
 		return command_usage(command, "without a terminal to ask at, --yes is needed");
 	leave_out_later(&filter);
 	return begin(&order, options.common.config_file, argv + options.common.first, &filter,

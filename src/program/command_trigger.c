@@ -56,7 +56,7 @@ static int add_trigger(void *context, struct str name)
 	ssize_t length = 0;
 	int file;
 
-	if (!list->shows_holds && str_starts_with(name, STR("hold."))) {
+	if (!list->shows_holds && queue_trigger_kind(name) == QUEUE_TRIGGER_HOLD) {
 		list->holds++;
 		return 0;
 	}
@@ -233,7 +233,7 @@ static int change_file(const struct command *command, const struct config *confi
 	}
 	queue_store_close(store);
 	if (error == -ENOENT)
-		return say(command, name, "nothing waits for that");
+		return say(command, name, order_refusal(ORDER_NOTHING_WAITS).text.data);
 	return error < 0 ? say(command, name, strerror(-error)) : COMMAND_OK;
 }
 

@@ -9,7 +9,7 @@
 
 /* The kernel keeps 10 datagrams for who is slow to read (net.unix.max_dgram_qlen),
  * and drops answers beyond. */
-enum { OUTSTANDING_MAX = 8, ANSWER_MAX = 256, PATH_SIZE = 4096 };
+enum { OUTSTANDING_MAX = 8, ANSWER_MAX = ORDER_ANSWER_MAX + 8, PATH_SIZE = 4096 };
 
 struct manager_talk {
 	int socket;
@@ -65,28 +65,20 @@ static int gone(ssize_t error)
 										    : (int)error;
 }
 
-/* An answer: 0 and what is behind "ok", or 1 and why it was refused, a view of TEXT. -EAGAIN. */
-static int receive(const struct manager_talk *talk, char text[ANSWER_MAX], struct str *answer_out)
+/* An answer, with views of TEXT. -EAGAIN. */
+static int receive(const struct manager_talk *talk, char text[ANSWER_MAX],
+		   struct order_answer *answer_out)
 {
 	ssize_t length = os_socket_read(talk->socket, text, ANSWER_MAX);
 
-	if (length < 0)
-		return gone(length);
-	*answer_out = str_slice(text, (size_t)length);
-	if (str_starts_with(*answer_out, STR("err "))) {
-		*answer_out = str_skip(*answer_out, 4);
-		return 1;
-	}
-	if (!str_starts_with(*answer_out, STR("ok")))
-		return -EPROTO;
-	*answer_out = str_trim(str_skip(*answer_out, 2));
-	return 0;
+	return length < 0 ? gone(length)
+			  : order_answer_read(str_slice(text, (size_t)length), answer_out);
 }
 
 static int take_answer(struct manager_talk *talk)
 {
 	char text[ANSWER_MAX];
-	struct str answer;
+	struct order_answer answer;
 	int result = receive(talk, text, &answer);
 	struct mail_id id = talk->outstanding[talk->first];
 
@@ -99,7 +91,7 @@ static int take_answer(struct manager_talk *talk)
 		return result;
 	talk->first = (talk->first + 1) % OUTSTANDING_MAX;
 	talk->count--;
-	talk->answered(talk->context, id, result > 0 ? answer : STR(""));
+	talk->answered(talk->context, id, &answer);
 	return 0;
 }
 
@@ -136,15 +128,15 @@ int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str c
 int manager_talk_question(struct manager_talk *talk, struct str question, struct buffer *told)
 {
 	char text[ANSWER_MAX];
-	struct str answer;
+	struct order_answer answer;
 	int result = write_command(talk, question);
 
 	while (result == 0) {
 		result = receive(talk, text, &answer);
-		if (result == 0)
-			buffer_append_str(told, answer);
+		if (result == 0 && answer.code == ORDER_OK)
+			buffer_append_str(told, answer.text);
 		if (result != -EAGAIN)
-			return result;
+			return result == 0 ? answer.code != ORDER_OK : result;
 		result = os_socket_wait(talk->socket, false, MANAGER_TALK_SECONDS * SECOND_US);
 	}
 	return result;
@@ -159,10 +151,11 @@ int manager_talk_finish(struct manager_talk *talk)
 	return error;
 }
 
-static void keep_reason(void *context, struct mail_id id, struct str reason)
+static void keep_reason(void *context, struct mail_id id, const struct order_answer *answer)
 {
 	(void)id;
-	buffer_append_str(context, reason);
+	if (answer->code != ORDER_OK)
+		buffer_append_str(context, answer->text);
 }
 
 int manager_talk_ask(const char *run, struct str command, struct buffer *reason)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * program/manager_talk.h - commands to the manager that runs (manager/operator.c).
+ * program/manager_talk.h - commands to the manager that runs (manager/order.h).
  *
  * A few are under way at a time: no more than the kernel keeps answers for.
  */
@@ -10,14 +10,15 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "mail/envelope.h"
+#include "manager/order.h"
 
 enum { MANAGER_TALK_SECONDS = 10, MANAGER_TALK_COMMAND_MAX = 1000 };
 
 struct manager_talk;
 
-/* Told of each command, in order: REASON is empty, or why it was refused. ID is
- * what was given with it. */
-typedef void manager_talk_answered(void *context, struct mail_id id, struct str reason);
+/* Told of each command, in order. ID is what was given with it. */
+typedef void manager_talk_answered(void *context, struct mail_id id,
+				   const struct order_answer *answer);
 
 /* -ESRCH when no manager runs with the directory RUN; -EACCES. */
 MUST_CHECK int manager_talk_open(const char *run, manager_talk_answered *answered, void *context,

@@ -9,11 +9,11 @@ void manager_why_clear(struct manager_why *why)
 	why->talk = NULL;
 }
 
-static void nobody_asks(void *context, struct mail_id id, struct str reason)
+static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
 {
 	(void)context;
 	(void)id;
-	(void)reason;
+	(void)answer;
 }
 
 void manager_why_ask(void *context, struct mail_id id, struct buffer *name)

@@ -16,7 +16,8 @@ enum {
 
 struct queue_order {
 	const struct command *command;
-	const char *verb;  /* "hold" */
+	enum order_kind kind;
+	const char *verb;  /* its word: "hold" */
 	const char *until; /* of a hold: the trigger that ends it; "": it has none */
 	struct config *config;
 	struct queue_store *store;
@@ -43,9 +44,8 @@ struct queue_order {
  * asked for. (queue_order_give.c) */
 MUST_CHECK int queue_order_give(struct queue_order *order, char **names,
 				const struct listing_filter *filter);
-/* The manager's answer about the message ID; REASON is empty or why it was refused.
- * Called by manager_talk. */
-void queue_order_answered(void *context, struct mail_id id, struct str reason);
+/* The manager's answer about the message ID. Called by manager_talk. */
+void queue_order_answered(void *context, struct mail_id id, const struct order_answer *answer);
 
 /* Tells on standard error, now and then, how far it is. (queue_order_result.c) */
 void queue_order_progress(struct queue_order *order);

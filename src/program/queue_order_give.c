@@ -16,13 +16,6 @@ enum {
 	AGAIN_MS = 250,
 };
 
-/* Busy for the moment: a delivery under way ends soon. */
-static bool is_passing(struct str reason)
-{
-	return str_ends_with_nocase(reason, STR("ask again")) ||
-	       str_equal(reason, STR("the queue is not there yet"));
-}
-
 static void ask_later(struct queue_order *order, struct mail_id id)
 {
 	if (order->again_count == order->again_capacity) {
@@ -33,20 +26,21 @@ static void ask_later(struct queue_order *order, struct mail_id id)
 	order->again[order->again_count++] = id;
 }
 
-void queue_order_answered(void *context, struct mail_id id, struct str reason)
+void queue_order_answered(void *context, struct mail_id id, const struct order_answer *answer)
 {
 	struct queue_order *order = context;
 	char name[MAIL_ID_SIZE];
 
-	if (reason.length == 0) {
+	if (answer->code == ORDER_OK) {
 		order->done++;
-	} else if (order->is_chosen && str_equal(reason, STR("no such message"))) {
+	} else if (order->is_chosen && answer->code == ORDER_NO_MESSAGE) {
 		/* it has ended since it was chosen */
-	} else if (!order->is_last_round && is_passing(reason) && order->again_count < AGAIN_MAX) {
+	} else if (!order->is_last_round && order_code_is_passing(answer->code) &&
+		   order->again_count < AGAIN_MAX) {
 		ask_later(order, id);
 	} else {
 		mail_id_format(id, name);
-		queue_order_refuse(order, name, reason);
+		queue_order_refuse(order, name, answer->text);
 	}
 	queue_order_progress(order);
 }
@@ -76,15 +70,19 @@ static int release_on_disk(struct queue_order *order, struct mail_id id)
 
 static int give_on_disk(struct queue_order *order, struct mail_id id, bool is_held)
 {
-	bool is_hold = strcmp(order->verb, "hold") == 0;
-	int error;
+	struct order_answer answer = {.code = ORDER_OK};
+	bool is_hold = order->kind == ORDER_HOLD;
+	int error = 0;
 
-	if (!is_hold && !is_held) {
-		queue_order_answered(order, id, STR("it is not held"));
-		return 0;
-	}
-	error = is_hold ? hold_on_disk(order, id) : release_on_disk(order, id);
-	queue_order_answered(order, id, error < 0 ? str_from(strerror(-error)) : STR(""));
+	if (is_hold)
+		error = hold_on_disk(order, id);
+	else if (is_held)
+		error = release_on_disk(order, id);
+	else
+		answer = order_refusal(ORDER_NOT_HELD);
+	if (error < 0)
+		answer = (struct order_answer){ORDER_OTHER, str_from(strerror(-error))};
+	queue_order_answered(order, id, &answer);
 	return 0;
 }
 
@@ -120,7 +118,7 @@ static int give_chosen(void *context, const struct listing_entry *entry)
 {
 	const struct queue_order *order = context;
 
-	if (!entry->is_held && strcmp(order->verb, "release") == 0)
+	if (!entry->is_held && order->kind == ORDER_RELEASE)
 		return 0;
 	return give(context, entry);
 }
@@ -136,7 +134,7 @@ static int give_named(struct queue_order *order, char **names)
 		if (found < 0) {
 			queue_order_refuse(order, *names,
 					   found == -EINVAL   ? STR("that is no message id")
-					   : found == -ENOENT ? STR("no such message")
+					   : found == -ENOENT ? order_refusal(ORDER_NO_MESSAGE).text
 							      : str_from(strerror(-found)));
 			continue;
 		}

@@ -16,8 +16,19 @@ enum { QUEUE_TRIGGER_MAX = 200 }; /* bytes of a name */
 /* 1 to QUEUE_TRIGGER_MAX lower-case letters, digits and "-_.:[]", not in front '.'. */
 bool queue_trigger_name_is_valid(struct str name);
 
-/* Whether the mail system makes triggers of such names by itself: "host.", "service.", "hold." and
- * "pipe." in front, and "directory". Nobody may let a message wait for one of them. */
+/* What a trigger is for, which its name says. */
+enum queue_trigger_kind {
+	QUEUE_TRIGGER_OTHER,     /* operators and other programs release it */
+	QUEUE_TRIGGER_HOST,      /* host.NAME: until that host answers */
+	QUEUE_TRIGGER_SERVICE,   /* service.NAME, service.NAME.SERVER: until that answers */
+	QUEUE_TRIGGER_HOLD,      /* hold.ID: an operator holds this message */
+	QUEUE_TRIGGER_PIPE,      /* pipe.SERVICE.NAME: a program of ours has named it */
+	QUEUE_TRIGGER_DIRECTORY, /* directory: until it answers */
+};
+
+enum queue_trigger_kind queue_trigger_kind(struct str name);
+/* Whether the mail system makes triggers of such names by itself: all kinds but OTHER. Nobody may
+ * let a message wait for one of them. */
 bool queue_trigger_name_is_ours(struct str name);
 
 /* Makes the file; no error when it is there. -EINVAL for a bad name. */

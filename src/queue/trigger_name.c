@@ -17,13 +17,25 @@ bool queue_trigger_name_is_valid(struct str name)
 	return true;
 }
 
+enum queue_trigger_kind queue_trigger_kind(struct str name)
+{
+	static const struct {
+		struct str start;
+		enum queue_trigger_kind kind;
+	} rows[] = {
+		{STR("host."), QUEUE_TRIGGER_HOST},
+		{STR("service."), QUEUE_TRIGGER_SERVICE},
+		{STR("hold."), QUEUE_TRIGGER_HOLD},
+		{STR("pipe."), QUEUE_TRIGGER_PIPE},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (str_starts_with(name, rows[i].start))
+			return rows[i].kind;
+	return str_equal(name, STR("directory")) ? QUEUE_TRIGGER_DIRECTORY : QUEUE_TRIGGER_OTHER;
+}
+
 bool queue_trigger_name_is_ours(struct str name)
 {
-	static const struct str starts[] = {STR("host."), STR("service."), STR("hold."),
-					    STR("pipe.")};
-
-	for (size_t i = 0; i < COUNT_OF(starts); i++)
-		if (str_starts_with(name, starts[i]))
-			return true;
-	return str_equal(name, STR("directory"));
+	return queue_trigger_kind(name) != QUEUE_TRIGGER_OTHER;
 }

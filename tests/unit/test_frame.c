@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* The directory's frames, as bytes. */
 #include "base/panic.h"
+#include "chance.h"
 #include "directory/wire/frame.h"
 #include "test.h"
 #include <errno.h>
@@ -188,6 +189,75 @@ static void the_largest_frame_can_be_written_and_read(void **state)
 	free(large);
 }
 
+static void results_come_back(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *word;
+		const char *rest;
+		const char *key; /* NULL: it begins no record */
+	} cases[] = {
+		{"kind list", "kind", "list", NULL},
+		{"kind ", "kind", "", NULL},
+		{"kind", "kind", "", NULL},
+		{"", "", "", NULL},
+		{" x", "", "x", NULL},
+		{"text two  words ", "text", "two  words ", NULL},
+		{"= a@d", "=", "a@d", "a@d"},
+		{"= \"a b\"@d", "=", "\"a b\"@d", "\"a b\"@d"},
+		{"= ", "=", "", ""},
+		{"=", "=", "", NULL},
+		{"=a@d", "=a@d", "", NULL},
+		{"== a@d", "==", "a@d", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct str text = str_from(cases[i].text);
+		struct str key = STR("untouched");
+		struct str word;
+		struct str rest;
+
+		directory_frame_split_result(text, &word, &rest);
+		assert_true(str_equal(word, str_from(cases[i].word)));
+		assert_true(str_equal(rest, str_from(cases[i].rest)));
+		assert_int_equal(directory_frame_begins_record(text, &key), cases[i].key != NULL);
+		assert_true(str_equal(key, cases[i].key != NULL ? str_from(cases[i].key)
+								: STR("untouched")));
+	}
+}
+
+/* Words have no spaces; what follows may be anything. */
+static void results_of_any_bytes_come_back(void **state)
+{
+	char rest[40];
+
+	(void)state;
+	for (unsigned i = 0; i < 5000; i++) {
+		const char *name = chance(2) == 0 ? DIRECTORY_RECORD_BEGINS : "text";
+		struct str value = str_slice(rest, chance(sizeof rest));
+		struct buffer out CLEANUP(buffer_clear) = {0};
+		struct directory_frame frame;
+		struct str words[2];
+		struct str content;
+		struct str word;
+		size_t length;
+
+		for (size_t j = 0; j < value.length; j++)
+			rest[j] = (char)(chance(4) == 0 ? ' ' : chance(256));
+		directory_frame_begin(&frame, &out, "val");
+		directory_frame_add_result(&frame, name, value);
+		directory_frame_end(&frame);
+		assert_int_equal(directory_frame_take(&out, &content, &length), 1);
+		assert_int_equal(directory_frame_words(content, words, 2), 2);
+		directory_frame_split_result(words[1], &word, &content);
+		assert_true(str_equal(word, str_from(name)) && str_equal(content, value));
+		assert_int_equal(directory_frame_begins_record(words[1], &content),
+				 *name == *DIRECTORY_RECORD_BEGINS);
+		assert_true(str_equal(content, value));
+	}
+}
+
 static void errors_have_names(void **state)
 {
 	(void)state;
@@ -206,6 +276,8 @@ int main(void)
 		cmocka_unit_test(words_are_read_or_refused),
 		cmocka_unit_test(words_of_any_bytes_come_back),
 		cmocka_unit_test(the_largest_frame_can_be_written_and_read),
+		cmocka_unit_test(results_come_back),
+		cmocka_unit_test(results_of_any_bytes_come_back),
 		cmocka_unit_test(errors_have_names),
 	};
 

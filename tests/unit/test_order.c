@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
-#include "base/panic.h"
-#include "manager/link/order.h"
+#include "chance.h"
+#include "manager/order.h"
 #include "test.h"
+#include <errno.h>
 
 static void an_order_is_a_line(void **state)
 {
@@ -33,7 +34,7 @@ static void an_order_is_a_line(void **state)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct order order;
 
-		assert_null(order_parse(str_from(cases[i].text), &order));
+		assert_int_equal(order_read(str_from(cases[i].text), &order), ORDER_OK);
 		assert_int_equal(order.kind, cases[i].kind);
 		assert_int_equal(order.id.number, cases[i].number);
 		assert_int_equal(order.id.born_us, cases[i].born_us);
@@ -46,27 +47,103 @@ static void what_is_no_order_is_refused(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *problem;
+		enum order_code code;
 	} cases[] = {
-		{"", "unknown command"},
-		{"Retry 457", "unknown command"},
-		{"retry457", "unknown command"},
-		{"removed 457", "unknown command"},
-		{"retry", "no message id"},
-		{"retry ", "no message id"},
-		{"remove all", "no message id"},
-		{"bounce 457 458", "no message id"},
-		{"hold 457-", "no message id"},
-		{"release -1", "no message id"},
-		{"remove 457-1g", "no message id"},
+		{"", ORDER_UNKNOWN},
+		{"Retry 457", ORDER_UNKNOWN},
+		{"retry457", ORDER_UNKNOWN},
+		{"removed 457", ORDER_UNKNOWN},
+		{"retry", ORDER_NO_ID},
+		{"retry ", ORDER_NO_ID},
+		{"remove all", ORDER_NO_ID},
+		{"bounce 457 458", ORDER_NO_ID},
+		{"hold 457-", ORDER_NO_ID},
+		{"release -1", ORDER_NO_ID},
+		{"remove 457-1g", ORDER_NO_ID},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct order order = {.kind = ORDER_HOLD};
 
-		assert_string_equal(order_parse(str_from(cases[i].text), &order), cases[i].problem);
+		assert_int_equal(order_read(str_from(cases[i].text), &order), cases[i].code);
 		assert_int_equal(order.kind, ORDER_HOLD); /* untouched */
+	}
+}
+
+static void check_answer(struct order_answer answer)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct order_answer read;
+
+	order_answer_write(&answer, &text);
+	assert_true(text.length <= ORDER_ANSWER_MAX);
+	assert_int_equal(order_answer_read(buffer_view(&text), &read), 0);
+	assert_int_equal(read.code, answer.code);
+	if (answer.code == ORDER_OK || answer.code == ORDER_OTHER)
+		assert_true(str_starts_with(answer.text, read.text) &&
+			    (read.text.length == answer.text.length ||
+			     text.length == ORDER_ANSWER_MAX));
+	else
+		assert_true(str_equal(read.text, order_refusal(answer.code).text));
+}
+
+static void what_is_answered_is_read(void **state)
+{
+	char told[2 * ORDER_ANSWER_MAX];
+
+	(void)state;
+	for (int code = ORDER_OK; code < ORDER_OTHER; code++)
+		check_answer((struct order_answer){(enum order_code)code, STR("")});
+	for (unsigned i = 0; i < 20000; i++) {
+		size_t length = chance(sizeof told);
+
+		for (size_t j = 0; j < length; j++)
+			told[j] = " aok:err."[chance(9)];
+		check_answer((struct order_answer){ORDER_OK, str_slice(told, length)});
+		if (length > 0)
+			check_answer((struct order_answer){ORDER_OTHER, str_slice(told, length)});
+	}
+}
+
+/* As managers before this have said it, and those after it may. */
+static void answers_keep_their_words(void **state)
+{
+	static const struct {
+		const char *text;
+		enum order_code code;
+		bool is_passing;
+	} cases[] = {
+		{"ok", ORDER_OK, false},
+		{"ok host.dead", ORDER_OK, false},
+		{"err no such message", ORDER_NO_MESSAGE, false},
+		{"err it is not held", ORDER_NOT_HELD, false},
+		{"err the queue is not there yet", ORDER_NO_QUEUE, true},
+		{"err it cannot be read; ask again", ORDER_UNREADABLE, true},
+		{"err the disk does not take what became of it; ask again", ORDER_NOT_RECORDED,
+		 true},
+		{"err a delivery is under way; ask again", ORDER_UNDER_WAY, true},
+		{"err it is being worked on; ask again", ORDER_BUSY, true},
+		{"err it is on its way to the moon", ORDER_OTHER, false},
+		{"err no such message here", ORDER_OTHER, false},
+	};
+	static const char *const none[] = {"", "err", "err ", "okay", "error x", "no"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct order_answer answer;
+		struct str text = str_from(cases[i].text);
+
+		assert_int_equal(order_answer_read(text, &answer), 0);
+		assert_int_equal(answer.code, cases[i].code);
+		assert_int_equal(order_code_is_passing(answer.code), cases[i].is_passing);
+		if (answer.code != ORDER_OK)
+			assert_true(str_equal(answer.text, str_skip(text, 4)));
+	}
+	for (size_t i = 0; i < COUNT_OF(none); i++) {
+		struct order_answer answer;
+
+		assert_int_equal(order_answer_read(str_from(none[i]), &answer), -EPROTO);
 	}
 }
 
@@ -75,6 +152,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_order_is_a_line),
 		cmocka_unit_test(what_is_no_order_is_refused),
+		cmocka_unit_test(what_is_answered_is_read),
+		cmocka_unit_test(answers_keep_their_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

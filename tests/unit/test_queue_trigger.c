@@ -119,6 +119,29 @@ static void our_names_are_not_for_others(void **state)
 	assert_false(queue_trigger_name_is_ours(STR("directory.x")));
 }
 
+static void a_name_says_what_it_is_for(void **state)
+{
+	static const struct {
+		struct str name;
+		enum queue_trigger_kind kind;
+	} cases[] = {
+		{STR("host.mx.example.org"), QUEUE_TRIGGER_HOST},
+		{STR("host."), QUEUE_TRIGGER_HOST},
+		{STR("service.lmtp.box:24"), QUEUE_TRIGGER_SERVICE},
+		{STR("hold.457-1f"), QUEUE_TRIGGER_HOLD},
+		{STR("pipe.scan.moon"), QUEUE_TRIGGER_PIPE},
+		{STR("directory"), QUEUE_TRIGGER_DIRECTORY},
+		{STR("directory.x"), QUEUE_TRIGGER_OTHER},
+		{STR("host"), QUEUE_TRIGGER_OTHER},
+		{STR("ahost.x"), QUEUE_TRIGGER_OTHER},
+		{STR(""), QUEUE_TRIGGER_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(queue_trigger_kind(cases[i].name), cases[i].kind);
+}
+
 static void a_reason_stays_one_line(void **state)
 {
 	(void)state;
@@ -161,6 +184,7 @@ static void other_files_are_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_says_what_it_is_for),
 		cmocka_unit_test_setup_teardown(an_event_is_waited_for_until_it_happens, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_hold_may_end_with_another_trigger, set_up,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
+#include "chance.h"
 #include "directory/wire/route.h"
 #include "test.h"
-#include <stdlib.h>
 
 static const char *const words[] = {"maildir", "4.3.5", "h.example:24", "-", "5.1.1"};
 static const char *const addresses[] = {"a@d.example", "\"a b\"@d.example",
@@ -12,22 +12,22 @@ static const char *const texts[] = {"", "No such user here", "no \"bob\", \"ann"
 
 static struct str any(const char *const *list, size_t count)
 {
-	return str_from(list[(size_t)rand() % count]);
+	return str_from(list[chance(count)]);
 }
 
 static struct directory_route any_route(void)
 {
-	struct directory_route route = {.kind = (enum directory_route_kind)(rand() % 5)};
+	struct directory_route route = {.kind = (enum directory_route_kind)(chance(5))};
 
 	if (route.kind != DIRECTORY_ROUTE_ELSEWHERE)
 		route.address = any(addresses, COUNT_OF(addresses));
 	if (route.kind == DIRECTORY_ROUTE_LOCAL) {
 		route.service = any(words, COUNT_OF(words));
-		if (rand() % 2 == 0)
+		if (chance(2) == 0)
 			route.server = any(words, COUNT_OF(words));
 	} else if (route.kind == DIRECTORY_ROUTE_LIST) {
 		route.owner = any(addresses, COUNT_OF(addresses));
-		route.verp = rand() % 2 == 0;
+		route.verp = chance(2) == 0;
 	} else if (route.kind == DIRECTORY_ROUTE_REFUSE) {
 		route.status = any(words, COUNT_OF(words));
 		route.text = any(texts, COUNT_OF(texts));
@@ -50,7 +50,6 @@ static void check_equal(const struct directory_route *one, const struct director
 static void what_is_written_is_read(void **state)
 {
 	(void)state;
-	srand(1);
 	for (unsigned i = 0; i < 20000; i++) {
 		struct directory_route route = any_route();
 		struct buffer text CLEANUP(buffer_clear) = {0};

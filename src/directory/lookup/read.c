@@ -237,11 +237,10 @@ bool directory_read_members(const struct directory_answer_text *answer, struct s
 	size_t count = 0;
 
 	for (size_t i = 0; i < answer->result_count; i++) {
-		struct str key = answer->results[i];
+		struct str key;
 
-		if (!str_starts_with(key, STR("= ")))
+		if (!directory_frame_begins_record(answer->results[i], &key))
 			continue; /* a field */
-		key = str_skip(key, 2);
 		if (!str_starts_with(key, prefix)) {
 			log_strange(key);
 			return false;

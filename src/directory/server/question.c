@@ -130,13 +130,8 @@ static void on_list(struct session *session, const struct words *words)
 /* "NAME VALUE" as a field; false when it is none. */
 static bool take_field(struct str word, struct directory_field *field)
 {
-	struct str rest = word;
-
-	if (str_find(word, ' ') < 1)
-		return false;
-	(void)str_split(&rest, ' ', &field->name);
-	field->value = rest;
-	return true;
+	directory_frame_split_result(word, &field->name, &field->value);
+	return str_find(word, ' ') >= 1;
 }
 
 static void on_put(struct session *session, const struct words *words)

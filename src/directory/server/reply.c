@@ -134,7 +134,7 @@ static bool answer_portion(struct question *question, const struct directory_rec
 
 	answer_reset(answer);
 	for (size_t i = 0; i < count; i++) {
-		answer_add(answer, "=", records[i].key.name);
+		answer_add(answer, DIRECTORY_RECORD_BEGINS, records[i].key.name);
 		add_fields(question->session, &records[i]);
 	}
 	last = list_take(question, records, count, answer->words.length, &version);

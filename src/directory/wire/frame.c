@@ -155,6 +155,25 @@ void directory_frame_add_result(struct directory_frame *frame, const char *word,
 	buffer_append_byte(frame->out, ',');
 }
 
+void directory_frame_split_result(struct str result, struct str *word_out, struct str *rest_out)
+{
+	struct str word = STR("");
+
+	(void)str_split(&result, ' ', &word);
+	*word_out = word;
+	*rest_out = result.data != NULL ? result : STR("");
+}
+
+bool directory_frame_begins_record(struct str result, struct str *key_out)
+{
+	struct str begin = STR(DIRECTORY_RECORD_BEGINS " ");
+
+	if (!str_starts_with(result, begin))
+		return false;
+	*key_out = str_skip(result, begin.length);
+	return true;
+}
+
 size_t directory_frame_size(const struct directory_frame *frame)
 {
 	return frame->out->length - frame->start;

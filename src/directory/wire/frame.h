@@ -49,6 +49,9 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
+/* The word before the key of a list's record; no field has that name. */
+#define DIRECTORY_RECORD_BEGINS "="
+
 enum {
 	DIRECTORY_PROTOCOL = 1,
 	DIRECTORY_FRAME_MAX = 64 * 1024, /* bytes of its content */
@@ -87,6 +90,10 @@ void directory_frame_add(struct directory_frame *frame, struct str word);
 void directory_frame_add_number(struct directory_frame *frame, uint64_t number);
 /* "WORD REST" as one word: results, fields. */
 void directory_frame_add_result(struct directory_frame *frame, const char *word, struct str rest);
+/* WORD and REST of such a RESULT; without a space it is all WORD. */
+void directory_frame_split_result(struct str result, struct str *word_out, struct str *rest_out);
+/* Whether RESULT begins the next record of a list, "= KEY"; then its key. */
+MUST_CHECK bool directory_frame_begins_record(struct str result, struct str *key_out);
 /* Bytes of content so far, to know when a part is full. */
 size_t directory_frame_size(const struct directory_frame *frame);
 void directory_frame_end(struct directory_frame *frame);

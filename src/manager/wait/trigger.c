@@ -71,13 +71,15 @@ static void probe_in(struct triggers *triggers, struct trigger *trigger, int64_t
 /* Whether it is for a server, which a message finds back. */
 static bool is_probed(struct str name)
 {
-	return str_starts_with(name, STR("host.")) || str_starts_with(name, STR("service.")) ||
-	       str_equal(name, STR(TRIGGER_DIRECTORY));
+	enum queue_trigger_kind kind = queue_trigger_kind(name);
+
+	return kind == QUEUE_TRIGGER_HOST || kind == QUEUE_TRIGGER_SERVICE ||
+	       kind == QUEUE_TRIGGER_DIRECTORY;
 }
 
 bool trigger_is_of_program(struct str name)
 {
-	return str_starts_with(name, STR("pipe."));
+	return queue_trigger_kind(name) == QUEUE_TRIGGER_PIPE;
 }
 
 char *trigger_copy(struct str text)

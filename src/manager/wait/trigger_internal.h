@@ -48,7 +48,7 @@ void trigger_drop(struct triggers *triggers, struct trigger *trigger);
 /* Whoever is awake and wants one asks for it; at most once a second. */
 void trigger_search(struct triggers *triggers);
 
-/* A program has named it: "pipe." */
+/* A program has named it. */
 bool trigger_is_of_program(struct str name);
 /* TEXT with a NUL after it, for the caller to free. */
 char *trigger_copy(struct str text);

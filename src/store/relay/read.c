@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* Records, lists and routes, asked of the servers through the client. */
 #include "directory/expand/expand.h"
+#include "directory/wire/frame.h"
 #include "store/relay/internal.h"
-#include <string.h>
 
 static void tell_got(struct request *request)
 {
@@ -24,10 +24,8 @@ static const struct directory_record *read_record(struct arena *arena, struct di
 	struct directory_field *fields = arena_alloc(arena, (count + 1) * sizeof *fields);
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
 
-	for (size_t i = 0; i < count; i++) {
-		fields[i].value = results[i];
-		(void)str_split(&fields[i].value, ' ', &fields[i].name);
-	}
+	for (size_t i = 0; i < count; i++)
+		directory_frame_split_result(results[i], &fields[i].name, &fields[i].value);
 	*record = (struct directory_record){key, fields, count};
 	return record;
 }
@@ -81,9 +79,10 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 static size_t count_records(const struct directory_answer_text *answer)
 {
 	size_t count = 0;
+	struct str key;
 
 	for (size_t i = 0; i < answer->result_count; i++)
-		count += str_starts_with(answer->results[i], STR("= "));
+		count += directory_frame_begins_record(answer->results[i], &key);
 	return count;
 }
 
@@ -95,13 +94,14 @@ static void read_records(struct arena *arena, enum directory_table table,
 	size_t next;
 
 	for (size_t i = 0; i < answer->result_count; i = next) {
-		struct str name = str_skip(answer->results[i], strlen("= "));
+		struct str following;
+		struct str name;
 
 		next = i + 1;
-		if (!str_starts_with(answer->results[i], STR("= ")))
+		if (!directory_frame_begins_record(answer->results[i], &name))
 			continue;
 		while (next < answer->result_count &&
-		       !str_starts_with(answer->results[next], STR("= ")))
+		       !directory_frame_begins_record(answer->results[next], &following))
 			next++;
 		records[count++] = *read_record(arena, (struct directory_key){table, name},
 						answer->results + i + 1, next - i - 1);
