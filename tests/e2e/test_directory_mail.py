@@ -463,6 +463,37 @@ def test_all_domains_are_in_the_directory(mx, records):
     wait_for_reply(one, "hostmaster@d.test", "250")
 
 
+def test_extensions_begin_where_the_configuration_says(mx, records):
+    """user-x is user until it has a record of its own, and both are live; a service is told user+x,
+    so a name that has a record is not cut."""
+    one = mx('recipient_delimiter = "-"\n')
+    data = records(one)
+    data.put("address", "@d.test", "kind forward", "target bob@d.test")
+    deliver(one, "ann-x@d.test", TEXT)
+    one.maildir("ann@d.test").wait(1)
+    data.put("address", "ann-x@d.test", "kind refused", "text Not this one")
+    wait_for_reply(one, "ann-x@d.test", "550 5.7.1")
+    data.put("address", "ann-x@d.test", "kind mailbox")
+    wait_for_reply(one, "ann-x@d.test", "250")
+    deliver(one, "ann-x@d.test", TEXT)
+    one.maildir("ann-x@d.test").wait(1)
+    data.remove("address", "ann-x@d.test")
+    data.remove("address", "@d.test")
+    wait_for_reply(one, "dora-x@d.test", "550 5.1.1")
+    data.put("address", "dora@d.test", "kind mailbox")
+    wait_for_reply(one, "dora-x@d.test", "250")
+    data.remove("address", "dora@d.test")
+    wait_for_reply(one, "dora-x@d.test", "550 5.1.1")
+    assert reply(one, "ann+x@d.test").startswith("550 5.1.1")
+    one.settings = one.settings.replace('= "-"', '= "+"')
+    one.write_configuration()
+    one.reload()
+    wait_for_reply(one, "ann+x@d.test", "250")
+    wait_for_reply(one, "ann-x@d.test", "550 5.1.1")
+    deliver(one, "ann+x@d.test", TEXT)
+    one.maildir("ann@d.test").wait(2)
+
+
 def test_list_of_five_thousand(mx, records):
     one = mx()
     records(one).put("address", "@d.test", "kind forward", "target ann@d.test")
