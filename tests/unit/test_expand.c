@@ -189,6 +189,7 @@ static const struct {
 	{"-", "bob-x@example.org", "local maildir bob+x@example.org"},
 	{"-", "sales-x@listed.example", "local other sales+x@listed.example"},
 	{"-", "PostMaster-x@d.example", "local maildir postmaster+x@d.example"},
+	{"-", "-any@all.example", "local maildir -any@all.example"},
 	{"-", "bob-x@relay.example", "remote bob-x@relay.example"},
 	{"-", "rel-x@relay.example", "remote rel-x@relay.example"},
 	{"+-", "ann-a+b@d.example", "local maildir ann+a+b@d.example"},

@@ -153,8 +153,7 @@ static bool is_plausible(struct session *session, size_t count)
 {
 	struct buffer why = {0};
 
-	if (count > 0 &&
-	    (session->entries_before < FOLLOW_ENTRIES_FEW || count >= session->entries_before / 2))
+	if (count > 0 && 2 * (uint64_t)count >= session->entries_before)
 		return true;
 	buffer_append_format(&why,
 			     "it shows only %zu of %llu entries below the base; may the account "

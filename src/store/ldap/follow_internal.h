@@ -19,7 +19,6 @@ enum {
 	FOLLOW_DELAY_US = 1000000,     /* when no server can be followed; doubles */
 	FOLLOW_DELAY_MAX_US = 8000000,
 	FOLLOW_TURN_MAX = 1000,       /* messages between commits, once all is loaded */
-	FOLLOW_ENTRIES_FEW = 20,      /* of these more than half may go in one load */
 	FOLLOW_ENTRIES_BAD_MAX = 100, /* entries that are named in the log, of one load */
 	FOLLOW_NOTES_MAX = 1000,      /* lines that wait for the log; more are dropped */
 };
