@@ -31,7 +31,7 @@ MUST_CHECK int exchange_csv_next(struct exchange_reader *reader, struct exchange
 MUST_CHECK int exchange_aliases_next(struct exchange_reader *reader, struct exchange_entry *entry);
 MUST_CHECK int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry *entry);
 
-/* Makes ENTRY one of a wrong line; -EBADMSG. */
+/* entry.c: makes ENTRY one of a wrong line; -EBADMSG. */
 int exchange_problem(struct exchange_reader *reader, struct exchange_entry *entry,
 		     const char *format, ...) PRINTF_LIKE(3, 4);
 /* There is no TABLE of that name. */

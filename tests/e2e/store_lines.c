@@ -294,7 +294,10 @@ static void do_line(struct str line)
 		       store->is_up ? "up" : "down", store->identity,
 		       (unsigned long long)store->version,
 		       (long long)(os_clock_monotonic_us() - store->fresh_us));
-	else if (other_line == NULL || !other_line(words, count))
+	else if (count == 2 && str_equal(words[1], STR("accept"))) {
+		store->operations->accept(store);
+		printf(STR_FORMAT "\n", STR_ARGUMENTS(words[0]));
+	} else if (other_line == NULL || !other_line(words, count))
 		panic("what?");
 	fflush(stdout);
 }

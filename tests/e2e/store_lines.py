@@ -89,6 +89,9 @@ class Store:
         """up or down, identity, version, microseconds since the data were fresh."""
         return self.receive(self.send("state")).split("\t")[1:]
 
+    def accept(self):
+        self.receive(self.send("accept"))
+
     def bench(self, table, pattern, keys, seconds, depth):
         return int(self.receive(self.send("bench", table, pattern, keys, seconds, depth),
                                 seconds + PATIENCE).split("\t")[1])

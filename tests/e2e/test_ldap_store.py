@@ -19,6 +19,7 @@ MANY = 20000
 PEOPLE = f"ou=people,{BASE}"
 GROUPS = f"ou=groups,{BASE}"
 ANN = "ann@example.org|kind mailbox|user ann"
+OTHERS = START.count("\ndn: ") + START.startswith("dn: ")  # entries beside people
 SOON = 1  # seconds from the change in LDAP to the push
 
 
@@ -375,6 +376,34 @@ def test_half_is_left(server, store):
     copy = store(one, map="list.verp='no'")  # all is to be read again
     copy.log.wait("ldap_followed", load="full", entries="4")
     wait_record(copy, "address", "p0@example.org", "-")
+
+
+def load_again(server, store, people, shown, name):
+    """A server with so many PEOPLE, of whom a store that knew all is SHOWN some with its next load:
+    the store."""
+    one = server(name, START + "".join(person(f"p{i}") for i in range(people)))
+    path = f"{name}.db"
+    store(one, path=path).close()
+    one.delete(*(f"uid=p{i},{PEOPLE}" for i in range(shown, people)))
+    return store(one, path=path, wait=False, map="list.verp='no'")  # all is to be read again
+
+
+@pytest.mark.parametrize("people", [5, 17, 40])
+def test_few_are_guarded_too(server, store, people):
+    """More than half of the entries, however few they are, do not go in one load, until the operator
+    says that it is meant."""
+    half = (people + OTHERS + 1) // 2 - OTHERS  # with them half of all
+    copy = load_again(server, store, people, half, "half")
+    copy.log.wait("ldap_followed", load="full", entries=str(half + OTHERS))
+    copy.close()
+    copy = load_again(server, store, people, half - 1, "fewer")
+    reason = copy.log.wait("ldap_lost")["reason"]
+    assert reason.startswith(f"it shows only {half + OTHERS - 1} of {people + OTHERS} entries below the base")
+    assert copy.get("address", f"p{people - 1}@example.org").records == [
+        f"p{people - 1}@example.org|kind mailbox|user p{people - 1}"]
+    copy.accept()
+    copy.log.wait("ldap_followed", load="full", entries=str(half + OTHERS - 1))
+    wait_record(copy, "address", f"p{people - 1}@example.org", "-")
 
 
 # --- several servers ---

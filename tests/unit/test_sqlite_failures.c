@@ -6,6 +6,7 @@
 #include "store/sqlite/sqlite.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,14 @@
 
 static unsigned syncs;
 static int sync_error; /* that the next syncs fail with; 0: none */
+static _Thread_local unsigned sync_takes_us;
 
 /* In the place of the C library's: SQLite calls no other. */
 int fdatasync(int file)
 {
 	syncs++;
+	if (sync_takes_us > 0)
+		usleep(sync_takes_us);
 	if (sync_error != 0) {
 		errno = sync_error;
 		return -1;
@@ -279,6 +283,52 @@ static void others_who_write_are_waited_for(void **state)
 	scene_close(&scene);
 }
 
+struct writer {
+	struct sqlite_scene *scene;
+	unsigned number;
+	_Atomic int64_t ended_us;
+};
+
+static void *write_slowly(void *context)
+{
+	struct writer *writer = context;
+	sqlite3 *database;
+	char sql[100];
+
+	assert_int_equal(sqlite3_open(writer->scene->path, &database), SQLITE_OK);
+	snprintf(sql, sizeof sql, "INSERT INTO \"user\"(name) VALUES('u%u')", writer->number);
+	sync_takes_us = 120000;
+	assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+	sync_takes_us = 0;
+	writer->ended_us = os_clock_monotonic_us();
+	assert_int_equal(sqlite3_close(database), SQLITE_OK);
+	return NULL;
+}
+
+/* What the kernel tells of is its write, long before its commit. */
+static void a_commit_is_looked_for_until_it_is_there(void **state)
+{
+	struct sqlite_scene scene;
+	unsigned soon = 0;
+
+	(void)state;
+	scene_open(&scene);
+	for (unsigned i = 0; i < 20; i++) {
+		struct writer writer = {.scene = &scene, .number = i};
+		pthread_t thread;
+		int64_t heard_us;
+
+		assert_int_equal(pthread_create(&thread, NULL, write_slowly, &writer), 0);
+		scene_wait(&scene);
+		heard_us = os_clock_monotonic_us();
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		buffer_reset(&scene.heard);
+		soon += heard_us - writer.ended_us < 40000;
+	}
+	assert_in_range(soon, 15, 20); /* four times a second it would be looked by chance */
+	scene_close(&scene);
+}
+
 /* At the end, who still waits is answered. */
 static void who_waits_at_the_end_is_told(void **state)
 {
@@ -316,6 +366,7 @@ int main(void)
 		cmocka_unit_test(a_failed_sync_is_no_change),
 		cmocka_unit_test(changes_of_a_turn_share_a_sync),
 		cmocka_unit_test(others_who_write_are_waited_for),
+		cmocka_unit_test(a_commit_is_looked_for_until_it_is_there),
 		cmocka_unit_test(who_waits_at_the_end_is_told),
 	};
 

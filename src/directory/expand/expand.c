@@ -11,29 +11,6 @@ enum {
 	ATTEMPTS_MAX = 10, /* while the data change under it */
 };
 
-static void queue_empty(struct expand_queue *queue)
-{
-	queue->first = NULL;
-	queue->end = &queue->first;
-}
-
-static void queue_append(struct expand_queue *queue, struct expand_node *node)
-{
-	node->next = NULL;
-	*queue->end = node;
-	queue->end = &node->next;
-}
-
-static struct expand_node *queue_take(struct expand_queue *queue)
-{
-	struct expand_node *node = queue->first;
-
-	queue->first = node->next;
-	if (queue->first == NULL)
-		queue->end = &queue->first;
-	return node;
-}
-
 static bool key_equal(const struct directory_key *a, const struct directory_key *b)
 {
 	return a->table == b->table && str_equal(a->name, b->name);
@@ -99,72 +76,26 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 		if (expansion->expander->store != NULL)
 			add_dependency(expansion, &node->key);
 		if (!recall(expansion, node)) {
-			queue_append(&expansion->pending, node);
+			expand_queue_append(&expansion->pending, node);
 			return;
 		}
 	}
 }
 
-static void attach(struct expansion *expansion, struct expand_node *node, struct expand_node *child)
+/* NODE, and what it leads to by what is known already. */
+static void go_on_from(struct expansion *expansion, struct expand_node *node)
 {
-	size_t count = node->child_count;
-
-	if ((count & (count - 1)) == 0) {
-		struct expand_node **grown = arena_alloc(
-			expansion->arena, (count == 0 ? 1 : 2 * count) * sizeof(void *));
-
-		for (size_t i = 0; i < count; i++)
-			grown[i] = node->children[i];
-		node->children = grown;
-	}
-	node->children[node->child_count++] = child;
-}
-
-struct expand_node *expand_add_leaf(struct expansion *expansion, struct expand_node *node)
-{
-	struct expand_node *leaf = arena_alloc(expansion->arena, sizeof *leaf);
-
-	expansion->node_count++;
-	attach(expansion, node, leaf);
-	return leaf;
-}
-
-static void remember(struct expansion *expansion, struct expand_node *node)
-{
-	HASH_ADD_KEYPTR(hh, expansion->nodes, node->address.data, node->address.length, node);
-}
-
-void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address)
-{
-	struct expand_node *child;
-
-	if (expansion->nodes == NULL)
-		remember(expansion, expansion->root);
-	HASH_FIND(hh, expansion->nodes, address.data, address.length, child);
-	if (child != NULL) {
-		attach(expansion, node, child);
-		return;
-	}
-	if (expansion->node_count >= EXPAND_NODES_MAX) {
-		expansion->is_too_big = true;
-		return;
-	}
-	child = expand_add_leaf(expansion, node);
-	child->address = child->shown = address;
-	child->domain = str_skip(address, (size_t)str_find_last(address, '@') + 1);
-	child->depth = node->depth + 1;
-	child->wish = EXPAND_WANTS_DOMAIN;
-	remember(expansion, child);
-	if (child->depth > DIRECTORY_DEPTH_MAX)
-		child->wish = EXPAND_DONE; /* the walk does not come here */
-	go_on(expansion, child);
+	go_on(expansion, node);
+	while (expansion->fresh.first != NULL)
+		go_on(expansion, expand_queue_take(&expansion->fresh));
 }
 
 static void begin(struct expansion *expansion)
 {
 	HASH_CLEAR(hh, expansion->nodes);
-	queue_empty(&expansion->pending);
-	queue_empty(&expansion->asked);
+	expand_queue_empty(&expansion->pending);
+	expand_queue_empty(&expansion->asked);
+	expand_queue_empty(&expansion->fresh);
 	expansion->is_stale = false;
 	expansion->is_too_big = false;
 	expansion->is_kept = true;
@@ -173,7 +104,7 @@ static void begin(struct expansion *expansion)
 	expansion->dependency_count = 0;
 	expansion->node_count = 1;
 	expansion->root = expand_node_root(expansion, expansion->address);
-	go_on(expansion, expansion->root);
+	go_on_from(expansion, expansion->root);
 }
 
 static void take_records(struct expansion *expansion, const struct directory_record *const *records)
@@ -181,12 +112,12 @@ static void take_records(struct expansion *expansion, const struct directory_rec
 	struct directory_expander *expander = expansion->expander;
 
 	for (; expansion->asked.first != NULL; records++) {
-		struct expand_node *node = queue_take(&expansion->asked);
+		struct expand_node *node = expand_queue_take(&expansion->asked);
 
 		if (is_cached(expander->store, &node->key))
 			expand_cache_keep(expander->cache, &node->key, *records);
 		expand_node_take(expansion, node, *records);
-		go_on(expansion, node);
+		go_on_from(expansion, node);
 	}
 }
 
@@ -225,10 +156,10 @@ static void ask(struct expansion *expansion)
 	if (count > 1)
 		keys = arena_alloc(expansion->arena, count * sizeof *keys);
 	for (size_t i = 0; i < count; i++) {
-		struct expand_node *node = queue_take(&expansion->pending);
+		struct expand_node *node = expand_queue_take(&expansion->pending);
 
 		keys[i] = node->key;
-		queue_append(&expansion->asked, node);
+		expand_queue_append(&expansion->asked, node);
 	}
 	expansion->is_waiting = true;
 	store->operations->get(store, keys, count, on_got, expansion);

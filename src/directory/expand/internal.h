@@ -76,6 +76,7 @@ struct expansion {
 	struct expand_node *root;
 	struct expand_node *nodes; /* by address, once there is more than the root */
 	size_t node_count;
+	struct expand_queue fresh;   /* nothing was found out of them yet */
 	struct expand_queue pending; /* they wait for records */
 	struct expand_queue asked;   /* they were asked for, in that order */
 	bool is_waiting;             /* the store was asked */
@@ -162,6 +163,12 @@ void expand_deliver_at(struct expansion *expansion, struct expand_node *node, st
 bool expand_depends(const struct expansion *expansion, const struct directory_key *key);
 void expand_free(struct expansion *expansion); /* which has ended */
 
+/* graph.c */
+
+void expand_queue_empty(struct expand_queue *queue);
+void expand_queue_append(struct expand_queue *queue, struct expand_node *node);
+/* The first; there is one. */
+struct expand_node *expand_queue_take(struct expand_queue *queue);
 /* What becomes of ADDRESS, in its one form, is NODE's next child. */
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address);
 /* The next child of NODE, known to nobody else; whoever calls gives it a route. */

@@ -5,14 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct guard_get {
-	struct guard *guard;
-	directory_got *got;
-	void *context;
-	size_t count;
-	struct guard_get *next; /* of the unused ones */
-};
-
 struct guard_change {
 	struct guard *guard;
 	directory_changed *changed;
@@ -20,13 +12,6 @@ struct guard_change {
 	size_t count;
 	bool is_removal[]; /* of a domain or an address */
 };
-
-void guard_answered(struct guard *guard)
-{
-	guard->under_way--;
-	if (guard->is_freed && guard->under_way == 0)
-		guard_free_now(guard);
-}
 
 static struct guard *of(struct directory_store *base)
 {
@@ -59,8 +44,8 @@ static void got(void *context, int error, const struct directory_record *const *
 	guard_answered(guard);
 }
 
-static void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
-		      directory_got *answered, void *context)
+void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
+	       directory_got *answered, void *context)
 {
 	struct guard *guard = of(base);
 	struct guard_get *get = guard->unused;
@@ -79,8 +64,8 @@ static void guard_get(struct directory_store *base, const struct directory_key *
 }
 
 /* What a list lacks nobody is refused for; but an export of a ghost is none. */
-static void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
-		       struct str after, size_t limit, directory_listed *listed, void *context)
+void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
+		struct str after, size_t limit, directory_listed *listed, void *context)
 {
 	struct guard *guard = of(base);
 
@@ -110,8 +95,8 @@ static bool is_counted(enum directory_table table)
 	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
 }
 
-static void guard_change(struct directory_store *base, const struct directory_change *changes,
-			 size_t count, directory_changed *answered, void *context)
+void guard_change(struct directory_store *base, const struct directory_change *changes,
+		  size_t count, directory_changed *answered, void *context)
 {
 	struct guard *guard = of(base);
 	struct guard_change *change;
@@ -134,8 +119,8 @@ static void guard_change(struct directory_store *base, const struct directory_ch
 	guard->inner->operations->change(guard->inner, changes, count, changed, change);
 }
 
-static void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
-			 directory_missed *missed, void *context)
+void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
+		  directory_missed *missed, void *context)
 {
 	struct guard *guard = of(base);
 
@@ -145,7 +130,7 @@ static void guard_missed(struct directory_store *base, uint64_t version, size_t 
 		guard->inner->operations->missed(guard->inner, version, limit, missed, context);
 }
 
-static void guard_begin(struct directory_store *base)
+void guard_begin(struct directory_store *base)
 {
 	struct directory_store *inner = of(base)->inner;
 
@@ -153,7 +138,7 @@ static void guard_begin(struct directory_store *base)
 		inner->operations->begin(inner);
 }
 
-static void guard_end(struct directory_store *base)
+void guard_end(struct directory_store *base)
 {
 	struct directory_store *inner = of(base)->inner;
 
@@ -161,7 +146,7 @@ static void guard_end(struct directory_store *base)
 		inner->operations->end(inner);
 }
 
-static const char *guard_followed(struct directory_store *base)
+const char *guard_followed(struct directory_store *base)
 {
 	struct guard *guard = of(base);
 	const char *(*followed)(struct directory_store * store) =
@@ -169,28 +154,4 @@ static const char *guard_followed(struct directory_store *base)
 
 	guard_mirror(guard);
 	return followed != NULL ? followed(guard->inner) : NULL;
-}
-
-const struct directory_store_operations guard_operations = {
-	.get = guard_get,
-	.list = guard_list,
-	.change = guard_change,
-	.missed = guard_missed,
-	.begin = guard_begin,
-	.end = guard_end,
-	.free = guard_free,
-	.accept = guard_accept,
-	.followed = guard_followed,
-};
-
-void guard_free_now(struct guard *guard)
-{
-	while (guard->unused != NULL) {
-		struct guard_get *get = guard->unused;
-
-		guard->unused = get->next;
-		free(get);
-	}
-	free(guard->place);
-	free(guard);
 }

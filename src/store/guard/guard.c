@@ -12,29 +12,6 @@
 static const int64_t COUNT_US = 600 * SECOND_US;
 static const int64_t RETRY_US = SECOND_US;
 
-void guard_mirror(struct guard *guard)
-{
-	const struct directory_store *inner = guard->inner;
-
-	if (guard->seen.epoch == 0 || inner->identity[0] == '\0')
-		memcpy(guard->base.identity, inner->identity, sizeof guard->base.identity);
-	else
-		snprintf(guard->base.identity, sizeof guard->base.identity, "%.50s.%u",
-			 inner->identity, (unsigned)guard->seen.epoch);
-	guard->base.version = inner->version;
-	guard->base.fresh_us = inner->fresh_us;
-	guard->base.until_us = inner->until_us;
-	guard->base.lost_us = inner->lost_us;
-	guard->base.servers = inner->servers;
-	guard->base.server_count = inner->server_count;
-	guard->base.change_max = inner->change_max;
-}
-
-bool guard_is_certain(const struct guard *guard)
-{
-	return guard->seen.count == 0 || (guard->was_counted && !guard->is_counting);
-}
-
 /* ---- held or not ---- */
 
 static void tell_state(struct guard *guard, bool is_up)
@@ -260,7 +237,7 @@ static const struct directory_store_handler guard_handler = {on_changed, on_rese
 
 /* ---- the whole ---- */
 
-void guard_accept(struct directory_store *base)
+static void guard_accept(struct directory_store *base)
 {
 	struct guard *guard = CONTAINER_OF(base, struct guard, base);
 
@@ -280,7 +257,7 @@ void guard_accept(struct directory_store *base)
 	}
 }
 
-void guard_free(struct directory_store *base)
+static void guard_free(struct directory_store *base)
 {
 	struct guard *guard = CONTAINER_OF(base, struct guard, base);
 
@@ -291,12 +268,24 @@ void guard_free(struct directory_store *base)
 	guard_answered(guard);
 }
 
+static const struct directory_store_operations operations = {
+	.get = guard_get,
+	.list = guard_list,
+	.change = guard_change,
+	.missed = guard_missed,
+	.begin = guard_begin,
+	.end = guard_end,
+	.free = guard_free,
+	.accept = guard_accept,
+	.followed = guard_followed,
+};
+
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,
 					int file, const char *place)
 {
 	struct guard *guard = memory_alloc_zero(1, sizeof *guard);
 
-	guard->base.operations = &guard_operations;
+	guard->base.operations = &operations;
 	guard->inner = inner;
 	guard->loop = loop;
 	guard->file = file;

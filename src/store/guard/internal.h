@@ -5,7 +5,14 @@
 
 #include "store/guard/guard.h"
 
-struct guard_get;
+/* A get that is under way. */
+struct guard_get {
+	struct guard *guard;
+	directory_got *got;
+	void *context;
+	size_t count;
+	struct guard_get *next; /* of the unused ones */
+};
 
 struct guard {
 	struct directory_store base;
@@ -34,18 +41,26 @@ struct guard {
 /* memory.c: writes what GUARD has seen. */
 void guard_remember(struct guard *guard);
 
-/* ask.c: the operations of a store. */
-extern const struct directory_store_operations guard_operations;
+/* ask.c: operations of a store. */
+void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
+	       directory_got *got, void *context);
+void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
+		struct str after, size_t limit, directory_listed *listed, void *context);
+void guard_change(struct directory_store *base, const struct directory_change *changes,
+		  size_t count, directory_changed *changed, void *context);
+void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
+		  directory_missed *missed, void *context);
+void guard_begin(struct directory_store *base);
+void guard_end(struct directory_store *base);
+const char *guard_followed(struct directory_store *base);
+
+/* state.c */
 /* Something that was under way is answered. */
 void guard_answered(struct guard *guard);
-
-/* guard.c */
 /* INNER's fields as its own. */
 void guard_mirror(struct guard *guard);
 /* Whether "there is none" may be said. */
 bool guard_is_certain(const struct guard *guard);
-void guard_accept(struct directory_store *base);
-void guard_free(struct directory_store *base);
 void guard_free_now(struct guard *guard);
 
 #endif

@@ -153,13 +153,13 @@ static bool is_plausible(struct session *session, size_t count)
 {
 	struct buffer why = {0};
 
-	if (count > 0 && 2 * (uint64_t)count >= session->entries_before)
+	if ((count > 0 && 2 * (uint64_t)count >= session->entries_before) ||
+	    session->follower->is_accepted)
 		return true;
 	buffer_append_format(&why,
 			     "it shows only %zu of %llu entries below the base; may the account "
-			     "read them? If all is well, stop the node and remove %s%c",
-			     count, (unsigned long long)session->entries_before,
-			     session->follower->settings.path, '\0');
+			     "read them? If all is well: stagepost directory accept%c",
+			     count, (unsigned long long)session->entries_before, '\0');
 	session_end_lost(session, buffer_data(&why));
 	buffer_clear(&why);
 	return false;
@@ -207,6 +207,7 @@ static void finish_load(struct session *session)
 		return;
 	session->is_loaded = true;
 	session->follower->is_reload = false;
+	session->follower->is_accepted = false;
 	note_loaded(session);
 	session_set_fresh(session, session->asked_us);
 }

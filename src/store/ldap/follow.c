@@ -314,6 +314,11 @@ int follower_new(struct os_loop *loop, const struct follower_settings *settings,
 	return 0;
 }
 
+void follower_accept(struct follower *follower)
+{
+	follower->is_accepted = true;
+}
+
 void follower_start(struct follower *follower)
 {
 	sigset_t all;

@@ -38,6 +38,8 @@ int64_t follower_lost_us(struct follower *follower);
 const char *follower_server(struct follower *follower);
 /* By os_clock_monotonic_us(): all that the server had then is in the copy; INT64_MIN: never yet. */
 int64_t follower_fresh_us(struct follower *follower);
+/* The operator means what the next load shows, however little it is. */
+void follower_accept(struct follower *follower);
 /* Waits for the thread. False when that does not end in FOLLOWER_PATIENCE_S, because it waits for a
  * name server: then nothing is freed, what is in the settings must stay, and the process has to
  * end. */

@@ -42,7 +42,8 @@ struct follower {
 	pthread_t thread;
 	bool is_started;
 	atomic_bool is_stopping;
-	pthread_mutex_t mutex; /* for the next six, and the condition */
+	atomic_bool is_accepted; /* the next load, however little it shows */
+	pthread_mutex_t mutex;   /* for the next six, and the condition */
 	int64_t fresh_us;
 	int64_t lost_us; /* 0: a server is followed */
 	size_t number;   /* of that server, or of the last that was tried */

@@ -176,6 +176,11 @@ static void end(struct directory_store *store)
 		copy->operations->end(copy);
 }
 
+static void accept(struct directory_store *store)
+{
+	follower_accept(of(store)->follower);
+}
+
 static const char *followed(struct directory_store *store)
 {
 	return follower_server(of(store)->follower);
@@ -218,6 +223,7 @@ static const struct directory_store_operations operations = {
 	.begin = begin,
 	.end = end,
 	.followed = followed,
+	.accept = accept,
 	.free = free_store,
 };
 

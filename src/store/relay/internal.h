@@ -62,11 +62,10 @@ struct part {
 
 struct relay *relay_of(struct directory_store *store);
 
+/* request.c */
 /* All that the servers have told up to store.version is known. An answer may be newer, or a
  * change while others before it are still to come. */
 void relay_catch_up(struct relay *relay);
-
-/* request.c */
 struct request *relay_request_new(struct relay *relay, void *context);
 void relay_request_free(struct request *request);
 /* Without an answer. */

@@ -15,12 +15,6 @@ enum {
 	RELAY_DATA_MAX = 46, /* bytes: room for a '+' and a digest of 16 behind it */
 };
 
-void relay_catch_up(struct relay *relay)
-{
-	if (!directory_client_is_syncing(relay->client) && relay->heard > relay->store.version)
-		relay->store.version = relay->heard;
-}
-
 static void relay_missed(struct directory_store *store, uint64_t version, size_t limit,
 			 directory_missed *missed, void *context)
 {

@@ -6,6 +6,12 @@
 #include <errno.h>
 #include <utlist.h>
 
+void relay_catch_up(struct relay *relay)
+{
+	if (!directory_client_is_syncing(relay->client) && relay->heard > relay->store.version)
+		relay->store.version = relay->heard;
+}
+
 struct relay *relay_of(struct directory_store *store)
 {
 	return CONTAINER_OF(store, struct relay, store);

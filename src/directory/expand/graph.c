@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: ISC
+/* The graph of an expansion, as it grows. */
+#include "directory/expand/internal.h"
+
+void expand_queue_empty(struct expand_queue *queue)
+{
+	queue->first = NULL;
+	queue->end = &queue->first;
+}
+
+void expand_queue_append(struct expand_queue *queue, struct expand_node *node)
+{
+	node->next = NULL;
+	*queue->end = node;
+	queue->end = &node->next;
+}
+
+struct expand_node *expand_queue_take(struct expand_queue *queue)
+{
+	struct expand_node *node = queue->first;
+
+	queue->first = node->next;
+	if (queue->first == NULL)
+		queue->end = &queue->first;
+	return node;
+}
+
+static void attach(struct expansion *expansion, struct expand_node *node, struct expand_node *child)
+{
+	size_t count = node->child_count;
+
+	if ((count & (count - 1)) == 0) {
+		struct expand_node **grown = arena_alloc(
+			expansion->arena, (count == 0 ? 1 : 2 * count) * sizeof(void *));
+
+		for (size_t i = 0; i < count; i++)
+			grown[i] = node->children[i];
+		node->children = grown;
+	}
+	node->children[node->child_count++] = child;
+}
+
+struct expand_node *expand_add_leaf(struct expansion *expansion, struct expand_node *node)
+{
+	struct expand_node *leaf = arena_alloc(expansion->arena, sizeof *leaf);
+
+	expansion->node_count++;
+	attach(expansion, node, leaf);
+	return leaf;
+}
+
+static void remember(struct expansion *expansion, struct expand_node *node)
+{
+	HASH_ADD_KEYPTR(hh, expansion->nodes, node->address.data, node->address.length, node);
+}
+
+void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address)
+{
+	struct expand_node *child;
+
+	if (expansion->nodes == NULL)
+		remember(expansion, expansion->root);
+	HASH_FIND(hh, expansion->nodes, address.data, address.length, child);
+	if (child != NULL) {
+		attach(expansion, node, child);
+		return;
+	}
+	if (expansion->node_count >= EXPAND_NODES_MAX) {
+		expansion->is_too_big = true;
+		return;
+	}
+	child = expand_add_leaf(expansion, node);
+	child->address = child->shown = address;
+	child->domain = str_skip(address, (size_t)str_find_last(address, '@') + 1);
+	child->depth = node->depth + 1;
+	child->wish = EXPAND_WANTS_DOMAIN;
+	remember(expansion, child);
+	if (child->depth > DIRECTORY_DEPTH_MAX)
+		child->wish = EXPAND_DONE; /* the walk does not come here */
+	expand_queue_append(&expansion->fresh, child);
+}
