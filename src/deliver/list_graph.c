@@ -9,7 +9,7 @@
 struct list_graph_member {
 	struct list_graph *graph;
 	struct directory_request request;
-	struct str address; /* in the graph's arena */
+	struct str address; /* in the page's arena */
 };
 
 struct list_graph_name {
@@ -161,6 +161,7 @@ static void end_page(struct list_graph *graph)
 	free(graph->members);
 	graph->members = NULL;
 	graph->member_count = 0;
+	arena_reset(graph->page_arena);
 	if (graph->is_last) {
 		graph->node = graph->node->hh.next;
 		buffer_reset(&graph->after);
@@ -209,7 +210,7 @@ static void on_page(void *context, const struct directory_members *page)
 		if (!has(graph->foreign, domain))
 			graph->members[graph->member_count++] = (struct list_graph_member){
 				.graph = graph,
-				.address = arena_copy_str(graph->arena, page->members[i])};
+				.address = arena_copy_str(graph->page_arena, page->members[i])};
 	}
 	graph->pending = graph->member_count + 1; /* answers may come while we ask */
 	for (size_t i = 0; i < graph->member_count; i++)
@@ -253,6 +254,7 @@ static void on_route(void *context, const struct directory_result *result)
 void list_graph_start(struct list_graph *graph, struct str list)
 {
 	graph->arena = arena_new();
+	graph->page_arena = arena_new();
 	directory_lookup(graph->directory, list, on_route, graph, &graph->route);
 }
 
@@ -267,5 +269,6 @@ void list_graph_clear(struct list_graph *graph)
 	HASH_CLEAR(hh, graph->nested);
 	HASH_CLEAR(hh, graph->foreign);
 	buffer_clear(&graph->after);
+	arena_free(graph->page_arena);
 	arena_free(graph->arena);
 }

@@ -15,7 +15,7 @@ enum {
 	REQUESTS_A_TURN = 64, /* of a connection */
 };
 
-#define TICK_US  (30 * SECOND_US)
+#define TICK_US (30 * SECOND_US)
 
 struct connection {
 	struct socketmap_question question; /* first: answers are found by it */
