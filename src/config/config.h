@@ -197,11 +197,12 @@ struct config {
 	int64_t probe_delay_us;  /* of a host that could not be reached */
 	uint64_t bouncemaxbytes; /* of a whole bounce; 0: no bound */
 	enum config_bounce bounceformat;
-	int64_t delaynotice_us;     /* 0: only for those who ask */
-	const char *bouncefrom;     /* local part, default MAILER-DAEMON */
-	const char *doublebounceto; /* LOCAL@DOMAIN; "" drops double bounces */
-	bool client_names;          /* are asked of the DNS */
-	const char *dns_server;     /* "" : the system's; otherwise ADDRESS@PORT for all queries */
+	int64_t delaynotice_us;          /* 0: only for those who ask */
+	const char *recipient_delimiter; /* bytes, each of which ends a user's name; may be "" */
+	const char *bouncefrom;          /* local part, default MAILER-DAEMON */
+	const char *doublebounceto;      /* LOCAL@DOMAIN; "" drops double bounces */
+	bool client_names;               /* are asked of the DNS */
+	const char *dns_server; /* "" : the system's; otherwise ADDRESS@PORT for all queries */
 	const char *log_level;
 	enum config_log_format log_format;
 	enum config_log_target log_target;

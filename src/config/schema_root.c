@@ -30,6 +30,14 @@ const struct config_setting config_schema_root[] = {
 			"this machine write, which have hostname otherwise. To be set where all "
 			"domains are in the directory. Empty: hostname, if a section domain names "
 			"it or there is no such section; otherwise the first of them.")),
+	SETTING(ROOT, "recipient_delimiter", delimiter, AT(config, recipient_delimiter),
+		INITIAL("+"),
+		MEANING("Each of these characters begins the extension of a local part: where "
+			"user+extension has no record of its own, it is mail for user, and before "
+			"the catch-all. The first one in an address counts, but not in front. "
+			"Services always get the extension behind a +, whichever it was. Senders "
+			"of lists with verp have a +, too. Empty: addresses have no extensions. "
+			"Of several nodes, the one that has the data decides.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
 		RANGE(1, 4000),
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "

@@ -153,6 +153,27 @@ const struct config_type config_type_local_part = {
 	.parse = parse_local_part,
 	.print = config_type_print_text};
 
+/* What an address of letters and digits may have without quotes, and no '.': those who have their
+ * full name for an address would be cut off behind the first one. */
+static struct config_complaint parse_delimiter(const struct config_setting *setting,
+					       const struct config *config, struct str text,
+					       void *place)
+{
+	(void)setting;
+	for (size_t i = 0; i < text.length; i++)
+		if (str_find(STR("+-=_#/"), text.data[i]) < 0)
+			return config_type_complain("not a delimiter");
+	if (text.length > 6)
+		return config_type_complain("too long");
+	return config_type_keep(config, text, place);
+}
+
+const struct config_type config_type_delimiter = {.name = "delimiters",
+						  .allowed = "any of + - = _ # /, or empty",
+						  .size = sizeof(char *),
+						  .parse = parse_delimiter,
+						  .print = config_type_print_text};
+
 static struct config_complaint parse_address(const struct config_setting *setting,
 					     const struct config *config, struct str text,
 					     void *place)

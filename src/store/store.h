@@ -43,8 +43,8 @@ typedef void directory_got(void *context, int error, const struct directory_reco
 /* COUNT records in the order of their keys. */
 typedef void directory_listed(void *context, int error, const struct directory_record *records,
 			      size_t count, uint64_t version);
-/* All COUNT changes are durable as one, or none: ERROR 0, -ENOSPC, -EIO, -EROFS (not through
- * this backend), -EACCES (not by this server), -EPERM (its
+/* All COUNT changes are durable as one, or none: ERROR 0, -ENOSPC, -EIO, -EOPNOTSUPP (not through
+ * this backend), -EROFS (they are read-only), -EACCES (not by this server), -EPERM (its
  * account may not), -EBUSY (the store is held: store/guard/guard.h),
  * -ENOTCONN (unknown whether). EXISTED[i]: there was such a record. VERSION is that of the last
  * one. */
@@ -76,8 +76,8 @@ struct directory_store_operations {
 	 * most LIMIT. */
 	void (*list)(struct directory_store *store, enum directory_table table, struct str prefix,
 		     struct str after, size_t limit, directory_listed *listed, void *context);
-	/* -EROFS where others keep the data (LDAP). Keys within a call may come again; the last
-	 * counts. */
+	/* -EOPNOTSUPP where others keep the data (LDAP). Keys within a call may come again; the
+	 * last counts. */
 	void (*change)(struct directory_store *store, const struct directory_change *changes,
 		       size_t count, directory_changed *changed, void *context);
 	/* At most LIMIT: more of them is -ESTALE. */

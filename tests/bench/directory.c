@@ -24,8 +24,10 @@
 enum { DOMAINS = 100, BATCH = 64, PAGE = 1000, NAME_SIZE = 64 };
 
 static struct config_service service = {.name = "maildir", .kind = CONFIG_SERVICE_MAILDIR};
-static const struct config config = {
-	.hostname = "mx1.example.org", .services = &service, .service_count = 1};
+static const struct config config = {.hostname = "mx1.example.org",
+				     .recipient_delimiter = "+",
+				     .services = &service,
+				     .service_count = 1};
 
 struct bench {
 	struct os_loop *loop;

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from records import Records
+from records import Records, Refused, netstring
 from smtp import Client, deliver
 from stagepost import as_user, split_trace, wait_until
 
@@ -150,6 +150,32 @@ def test_forward_to_many(mx, records):
     assert not one.log.find("ipc_refused") and not one.log.find("failed")
     (stored,) = one.maildir(targets[998]).messages()
     split_trace(stored, STORED)
+
+
+def test_fields_of_a_record_have_a_bound(mx, records):
+    """1000 of them: 998 targets beside kind and source."""
+    data = records(mx())
+    most = ["kind forward", "source s", *(f"target t{i}@d.test" for i in range(998))]
+    data.put("address", "x@d.test", *most)
+    with pytest.raises(Refused, match="^bad A record has at most 1000 fields$"):
+        data.put("address", "x@d.test", *most, "target more@d.test")
+
+
+def test_bytes_of_a_record_have_a_bound(mx, records):
+    """64 KiB with all that is said of it: more, and the client is cut off."""
+    data = records(mx())
+    words = [b"put", b"1", b"address", b"y@d.test", b"kind forward"]
+    words += [b"target %s%03d@%s.test" % (b"t" * 40, i, b"d" * 55) for i in range(560)]
+    spoken = b"".join(netstring(word) for word in words)
+    left = 65536 - len(spoken)
+    assert 110 < left < 1000  # the last word has three digits
+    spoken += netstring(b"text ".ljust(left - len("123:,"), b"x"))
+    assert len(spoken) == 65536
+    data.socket.sendall(netstring(spoken))
+    assert data.hear()[:3] == [b"err", b"1", b"bad"]  # a forward has no text: it was read whole
+    data.socket.sendall(netstring(spoken + b"0:,"))
+    assert data.hear() == [b"err", b"0", b"bad", b"The frame is too long"]
+    assert data.file.read() == b""
 
 
 def test_loop_is_named(mx, records):
@@ -461,6 +487,37 @@ def test_all_domains_are_in_the_directory(mx, records):
         as_user() + [f"{one.programs}/stagepost", "newaliases", "-c", one.conf], check=True,
         capture_output=True, text=True, timeout=60).stdout
     wait_for_reply(one, "hostmaster@d.test", "250")
+
+
+def test_extensions_begin_where_the_configuration_says(mx, records):
+    """user-x is user until it has a record of its own, and both are live; a service is told user+x,
+    so a name that has a record is not cut."""
+    one = mx('recipient_delimiter = "-"\n')
+    data = records(one)
+    data.put("address", "@d.test", "kind forward", "target bob@d.test")
+    deliver(one, "ann-x@d.test", TEXT)
+    one.maildir("ann@d.test").wait(1)
+    data.put("address", "ann-x@d.test", "kind refused", "text Not this one")
+    wait_for_reply(one, "ann-x@d.test", "550 5.7.1")
+    data.put("address", "ann-x@d.test", "kind mailbox")
+    wait_for_reply(one, "ann-x@d.test", "250")
+    deliver(one, "ann-x@d.test", TEXT)
+    one.maildir("ann-x@d.test").wait(1)
+    data.remove("address", "ann-x@d.test")
+    data.remove("address", "@d.test")
+    wait_for_reply(one, "dora-x@d.test", "550 5.1.1")
+    data.put("address", "dora@d.test", "kind mailbox")
+    wait_for_reply(one, "dora-x@d.test", "250")
+    data.remove("address", "dora@d.test")
+    wait_for_reply(one, "dora-x@d.test", "550 5.1.1")
+    assert reply(one, "ann+x@d.test").startswith("550 5.1.1")
+    one.settings = one.settings.replace('= "-"', '= "+"')
+    one.write_configuration()
+    one.reload()
+    wait_for_reply(one, "ann+x@d.test", "250")
+    wait_for_reply(one, "ann-x@d.test", "550 5.1.1")
+    deliver(one, "ann+x@d.test", TEXT)
+    one.maildir("ann@d.test").wait(2)
 
 
 def test_list_of_five_thousand(mx, records):

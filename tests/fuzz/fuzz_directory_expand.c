@@ -23,6 +23,7 @@ static struct config_domain domains[] = {
 	{.name = "some.example", .service = &services[0], .addresses = listed, .address_count = 2}};
 static const struct config_domain *domain_index[] = {&domains[0], &domains[1]};
 static const struct config config = {.hostname = "mx1.example",
+				     .recipient_delimiter = "+",
 				     .domains = domains,
 				     .domain_count = 2,
 				     .domain_index = domain_index,

@@ -159,7 +159,8 @@ static size_t split_lines(struct str text, struct str *results)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct config_service services[] = {{.name = "maildir"}};
-	static const struct config config = {.services = services,
+	static const struct config config = {.recipient_delimiter = "+",
+					     .services = services,
 					     .service_count = 1,
 					     .directory = {.backend = CONFIG_BACKEND_SQLITE}};
 	static struct str results[RESULTS_MAX];

@@ -21,15 +21,19 @@ static struct config_domain domains[] = {
 };
 static const struct config_domain *domain_index[] = {&domains[0], &domains[1]};
 const struct config expand_config = {.hostname = "mx1.example.org",
+				     .recipient_delimiter = "+",
 				     .domains = domains,
 				     .domain_count = COUNT_OF(domains),
 				     .domain_index = domain_index,
 				     .services = services,
 				     .service_count = COUNT_OF(services)};
-const struct config expand_no_domains = {
-	.hostname = "mx1.example.org", .services = services, .service_count = COUNT_OF(services)};
+const struct config expand_no_domains = {.hostname = "mx1.example.org",
+					 .recipient_delimiter = "+",
+					 .services = services,
+					 .service_count = COUNT_OF(services)};
 
 const struct config expand_default_domain = {.hostname = "mx1.example.org",
+					     .recipient_delimiter = "+",
 					     .default_domain = "alias.example",
 					     .services = services,
 					     .service_count = COUNT_OF(services)};

@@ -18,6 +18,7 @@ static void defaults_are_complete(void **state)
 	assert_string_equal(c->user, "stagepost");
 	assert_string_equal(c->dns_server, "");
 	assert_string_equal(c->log_level, "info");
+	assert_string_equal(c->recipient_delimiter, "+");
 	assert_string_equal(c->bouncefrom, "MAILER-DAEMON");
 	assert_string_equal(c->doublebounceto, "postmaster@mx.example.org");
 	assert_int_equal(c->split, 23);

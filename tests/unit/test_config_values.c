@@ -65,6 +65,12 @@ static const struct refusal values_cases[] = {
 				    "auto, files, filesystem, ordered\n"},
 	{HOST "log_level = loud",
 	 "t:2: log_level: unknown word: found \"loud\"; allowed: debug, info, warning, error\n"},
+	{HOST "recipient_delimiter = \".\"",
+	 "t:2: recipient_delimiter: not a delimiter: found \".\"; allowed: any of + - = _ # /, or "
+	 "empty\n"},
+	{HOST "recipient_delimiter = \"+-=_#/+\"",
+	 "t:2: recipient_delimiter: too long: found \"+-=_#/+\"; allowed: any of + - = _ # /, or "
+	 "empty\n"},
 	{HOST "bouncefrom = \"a b\"", "t:2: bouncefrom: not a local part: found \"a b\"; allowed: "
 				      "the part of a mail address before its @\n"},
 	{HOST "bouncefrom = a@b", "t:2: bouncefrom: not a local part: found \"a@b\"; allowed: the "

@@ -19,6 +19,7 @@ static struct config_domain domains[] = {
 static const struct config_domain *domain_index[] = {&domains[0], &domains[1],
 						     &domains[2]}; /* by name */
 static const struct config config = {.hostname = "mx1.example.org",
+				     .recipient_delimiter = "+",
 				     .domains = domains,
 				     .domain_count = COUNT_OF(domains),
 				     .domain_index = domain_index,
@@ -153,12 +154,15 @@ static void relaying_is_for_clients_that_may(void **state)
 
 static void without_domains_there_is_no_postmaster(void **state)
 {
-	static const struct config empty = {.hostname = "mx1.example.org"};
+	static const struct config empty = {.hostname = "mx1.example.org",
+					    .recipient_delimiter = "+"};
 	struct config other = config;
 
 	(void)state;
 	/* a domain that is not configured is none of ours: without a directory nobody has it */
-	look_up(&(struct config){.hostname = "mx1.example.org", .default_domain = "d.test"},
+	look_up(&(struct config){.hostname = "mx1.example.org",
+				 .recipient_delimiter = "+",
+				 .default_domain = "d.test"},
 		"postmaster");
 	assert_string_equal(last.verdict.status, "5.1.1");
 	look_up(&empty, "postmaster");

@@ -115,6 +115,7 @@ static struct config_domain domains[] = {{.name = "here.test", .service = &servi
 static const struct config_domain *domain_index[] = {domains};
 static struct config config = {
 	.hostname = "mx.test",
+	.recipient_delimiter = "+",
 	.services = services,
 	.service_count = COUNT_OF(services),
 	.domains = domains,

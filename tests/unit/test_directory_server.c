@@ -8,6 +8,7 @@
 #include "os/process.h"
 #include "os/socket.h"
 #include "test.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,34 @@ static void wrong_records_are_refused_with_the_reason(void **state)
 	assert_non_null(strstr(answer, "color"));
 	directory_peer_free(peer);
 	end(&scene);
+}
+
+static void changes_that_fail_are_answered_with_the_reason(void **state)
+{
+	static const struct {
+		int error;
+		const char *answer;
+	} cases[] = {
+		{-EOPNOTSUPP, "err|3|storage|These data are kept in LDAP, and changed there"},
+		{-EROFS, "err|3|storage|The data are read-only here"},
+		{-EPERM, "err|3|storage|The database denies this server that change"},
+		{-ENOSPC, "err|3|storage|The disk is full"},
+		{-EACCES, "err|3|denied|This server may not change that itself"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct directory_peer *peer;
+		struct scene scene;
+
+		begin(&scene, false);
+		peer = client(&scene, ALL);
+		scene.store->error = cases[i].error;
+		directory_peer_say(peer, "put|3|address|b@example.org|kind mailbox");
+		assert_string_equal(directory_peer_hear(peer), cases[i].answer);
+		directory_peer_free(peer);
+		end(&scene);
+	}
 }
 
 static void bytes_that_are_no_frames_end_the_connection(void **state)
@@ -646,6 +675,7 @@ int main(void)
 		cmocka_unit_test(a_client_is_greeted),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(wrong_records_are_refused_with_the_reason),
+		cmocka_unit_test(changes_that_fail_are_answered_with_the_reason),
 		cmocka_unit_test(bytes_that_are_no_frames_end_the_connection),
 		cmocka_unit_test(who_may_hold_a_key_hears_that_it_changed),
 		cmocka_unit_test(an_answer_that_is_late_comes_before_the_news),

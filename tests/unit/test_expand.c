@@ -163,6 +163,60 @@ static void addresses_become(void **state)
 	}
 }
 
+static const struct {
+	const char *delimiters;
+	const char *address;
+	const char *results;
+} delimited[] = {
+	{"-", "ann-Tag@d.example", "local maildir ann+tag@d.example"},
+	{"-", "ann-a-b@d.example", "local maildir ann+a-b@d.example"},
+	{"-", "ann+Tag@d.example", "refuse 5.1.1 ann+Tag@d.example No such user here"},
+	{"-", "ann+own@d.example", "local other ann+own@d.example"},
+	{"-", "alias-tag@d.example", "local maildir ann+tag@d.example"},
+	{"-", "fwd-x@d.example",
+	 "local maildir fwd@d.example; local maildir ann@d.example; "
+	 "remote x@nowhere.example"},
+	{"-", "out-tag@d.example", "remote x-tag@nowhere.example"},
+	{"-", "told-x@d.example", "local other t.old+x@e.example"},
+	{"-", "user-x@d.example", "local other user+x@d.example"},
+	{"-", "Prog-x@d.example", "local filter prog+x@d.example"},
+	{"-", "list-x@d.example", "list list@d.example owner owner@d.example"},
+	{"-", "gone-x@d.example", "refuse 5.1.1 gone-x@d.example No such user here"},
+	{"-", "-ann@d.example", "refuse 5.1.1 -ann@d.example No such user here"},
+	{"-", "\"a b-c\"@d.example", "local maildir \"a b+c\"@d.example"},
+	{"-", "any-x@all.example", "local maildir any+x@all.example"},
+	{"-", "ann-x@all.example", "refuse 5.1.6 ann-x@all.example Ann has left"},
+	{"-", "bob-x@example.org", "local maildir bob+x@example.org"},
+	{"-", "sales-x@listed.example", "local other sales+x@listed.example"},
+	{"-", "PostMaster-x@d.example", "local maildir postmaster+x@d.example"},
+	{"-", "-any@all.example", "local maildir -any@all.example"},
+	{"-", "bob-x@relay.example", "remote bob-x@relay.example"},
+	{"-", "rel-x@relay.example", "remote rel-x@relay.example"},
+	{"+-", "ann-a+b@d.example", "local maildir ann+a+b@d.example"},
+	{"+-", "ann+a-b@d.example", "local maildir ann+a-b@d.example"},
+	{"", "ann@d.example", "local maildir ann@d.example"},
+	{"", "ann+Tag@d.example", "refuse 5.1.1 ann+Tag@d.example No such user here"},
+	{"", "ann+own@d.example", "local other ann+own@d.example"},
+};
+
+static void delimiters_are_those_of_the_configuration(void **state)
+{
+	struct config config = expand_config;
+	struct scene scene;
+
+	(void)state;
+	scene_open(&scene, false);
+	directory_expander_configure(scene.expander, &config);
+	for (size_t i = 0; i < COUNT_OF(delimited); i++) {
+		config.recipient_delimiter = delimited[i].delimiters;
+		scene_ask(&scene, delimited[i].address);
+		if (strcmp(scene.answer.results, delimited[i].results) != 0)
+			fail_msg("\"%s\" %s: %s", delimited[i].delimiters, delimited[i].address,
+				 scene.answer.results);
+	}
+	scene_close(&scene);
+}
+
 /* All questions at once, each answer alone: none disturbs another. */
 static void many_are_under_way(void **state)
 {
@@ -308,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_become),
+		cmocka_unit_test(delimiters_are_those_of_the_configuration),
 		cmocka_unit_test(many_are_under_way),
 		cmocka_unit_test(without_a_store_the_configuration_answers),
 		cmocka_unit_test(answers_say_on_what_they_depend),

@@ -33,21 +33,30 @@ static struct str requote(struct arena *arena, struct str text)
 	return result;
 }
 
-void expand_address_split(struct arena *arena, struct expand_node *node)
+/* Bytes of TEXT in front of its extension: all of it, where it has none. */
+static size_t user_length(struct str text, struct str delimiters)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (str_find(delimiters, text.data[i]) >= 0)
+			return i > 0 ? i : text.length;
+	return text.length;
+}
+
+void expand_address_split(struct arena *arena, const char *delimiters, struct expand_node *node)
 {
 	ptrdiff_t at = str_find_last(node->address, '@');
 	struct str text;
-	ptrdiff_t plus;
+	size_t length;
 
 	node->local = str_slice(node->address.data, (size_t)at);
 	node->user = node->local;
 	node->extension = str_slice("", 0);
 	text = inside(node->local);
-	plus = str_find(text, '+');
-	if (plus <= 0)
+	length = user_length(text, str_from(delimiters));
+	if (length == text.length)
 		return;
-	node->extension = str_skip(text, (size_t)plus);
-	node->user = str_slice(text.data, (size_t)plus);
+	node->extension = str_skip(text, length);
+	node->user = str_slice(text.data, length);
 	if (is_quoted(node->local))
 		node->user = requote(arena, node->user);
 }
@@ -77,6 +86,27 @@ struct str expand_address_extend(struct arena *arena, struct str address, struct
 	memcpy(longer + text.length, extension.data, extension.length);
 	local = requote(arena, str_slice(longer, text.length + extension.length));
 	return local.length > 0 ? expand_address_join(arena, local, domain) : local;
+}
+
+struct str expand_address_plus(struct arena *arena, struct str extension)
+{
+	char *form;
+
+	if (extension.length == 0 || extension.data[0] == '+')
+		return extension;
+	form = arena_alloc(arena, extension.length);
+	memcpy(form, extension.data, extension.length);
+	form[0] = '+';
+	return str_slice(form, extension.length);
+}
+
+struct str expand_address_told(struct arena *arena, const struct expand_node *node,
+			       struct str extension)
+{
+	if (extension.length == 0 || extension.data[0] == '+')
+		return node->shown;
+	return expand_address_extend(arena, expand_address_join(arena, node->user, node->domain),
+				     expand_address_plus(arena, extension));
 }
 
 bool expand_is_postmaster(struct str user)

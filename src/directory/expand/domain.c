@@ -38,7 +38,8 @@ static bool understand(struct expansion *expansion, struct expand_node *node)
 		if (!is_ascii(node->shown) || str_find(node->shown, '@') < 0)
 			node->shown = node->address;
 	}
-	expand_address_split(expansion->arena, node);
+	expand_address_split(expansion->arena, expansion->expander->config->recipient_delimiter,
+			     node);
 	return true;
 }
 

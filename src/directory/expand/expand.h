@@ -5,7 +5,8 @@
  * Follows domains, aliases, forwards, user+extension, catch-alls and user-to-server maps
  * in a store, and stops at lists: those are sent on as messages of their own. In order,
  * the first that exists: the address itself, the address without its extension, @DOMAIN.
- * The extension goes with it: mailbox and alias keep it, forward does not. postmaster
+ * The extension, which begins with one of recipient_delimiter, goes with it: mailbox and alias
+ * keep it, forward does not. Services get it behind a '+'. postmaster
  * exists in each local domain (RFC 5321 section 4.5.1) and is then the domain's mailbox of that
  * name; alone, or at the host's name where that is no domain of ours, it is that of
  * config_default_domain(). Domains of the configuration come before those of the store.

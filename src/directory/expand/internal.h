@@ -45,7 +45,7 @@ struct expand_node {
 	struct str shown;     /* as results name it */
 	struct str local;     /* of address */
 	struct str user;      /* local without extension */
-	struct str extension; /* from the '+' on; empty: none */
+	struct str extension; /* from the delimiter on; empty: none */
 	struct str domain;    /* in its one form; empty: it has none */
 	struct str told;      /* what the service is told, while user and server are asked for */
 	struct str wanted;    /* name of that user or server */
@@ -110,8 +110,16 @@ struct directory_expander {
 
 /* address.c: parts of an address that is in its one form */
 
-/* Fills local, user, extension from address. */
-void expand_address_split(struct arena *arena, struct expand_node *node);
+/* Fills local, user, extension from address. An extension begins with the first of DELIMITERS,
+ * which is not in front. */
+void expand_address_split(struct arena *arena, const char *delimiters, struct expand_node *node);
+/* EXTENSION as services get it: with a '+' in front, whatever its delimiter was. They cut an
+ * address there, and what they cut is never part of a name that has a record. */
+struct str expand_address_plus(struct arena *arena, struct str extension);
+/* NODE's address as its service gets it, when it was found without EXTENSION; which may be empty.
+ */
+struct str expand_address_told(struct arena *arena, const struct expand_node *node,
+			       struct str extension);
 /* ADDRESS with EXTENSION, which may be empty; empty when that is no address. */
 struct str expand_address_extend(struct arena *arena, struct str address, struct str extension);
 /* LOCAL@DOMAIN */

@@ -56,6 +56,12 @@ static void deliver_by_domain(struct expansion *expansion, struct expand_node *n
 		expand_deliver(expansion, node, node->facts.service, address, false);
 }
 
+/* To another host, which has delimiters of its own. */
+static bool goes_elsewhere(const struct expand_node *node, struct str service)
+{
+	return node->facts.kind == EXPAND_RELAY && service.length == 0;
+}
+
 /* With EXTENSION where the record is not of the address itself. */
 static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 			 const struct directory_record *record, struct str extension)
@@ -63,10 +69,18 @@ static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 	struct str service = directory_record_field(record, "service");
 	struct str user = directory_record_field(record, "user");
 	struct str mailbox = directory_record_field(record, "mailbox");
-	struct str told = node->shown;
+	struct str told;
 
 	if (mailbox.length > 0)
-		told = expand_address_extend(expansion->arena, copy(expansion, mailbox), extension);
+		told = expand_address_extend(
+			expansion->arena, copy(expansion, mailbox),
+			goes_elsewhere(node, service)
+				? extension
+				: expand_address_plus(expansion->arena, extension));
+	else if (goes_elsewhere(node, service))
+		told = node->shown;
+	else
+		told = expand_address_told(expansion->arena, node, extension);
 	if (told.length == 0) {
 		expand_refuse(expansion, node, "5.1.3", "The address is too long");
 	} else if (service.length > 0) {
@@ -157,7 +171,7 @@ static void take_record(struct expansion *expansion, struct expand_node *node,
 		take_list(expansion, node, record);
 	else if (str_equal(kind, STR("program")))
 		expand_deliver(expansion, node, directory_record_field(record, "service"),
-			       node->shown, true);
+			       expand_address_told(expansion->arena, node, extension), true);
 	else
 		take_refusal(expansion, node, record);
 }
@@ -192,7 +206,8 @@ static void take_users_address(struct expansion *expansion, struct expand_node *
 	if (record != NULL)
 		take_record(expansion, node, record, node->extension);
 	else if (is_configured(node, node->user))
-		deliver_by_domain(expansion, node, node->shown);
+		deliver_by_domain(expansion, node,
+				  expand_address_told(expansion->arena, node, node->extension));
 	else
 		node->wish = EXPAND_WANTS_CATCH_ALL;
 }
@@ -208,7 +223,11 @@ static void take_catch_all(struct expansion *expansion, struct expand_node *node
 		take_record(expansion, node, record, node->extension);
 	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
 		 (configured != NULL && configured->address_count == 0))
-		deliver_by_domain(expansion, node, node->shown);
+		deliver_by_domain(
+			expansion, node,
+			node->facts.kind == EXPAND_RELAY
+				? node->shown
+				: expand_address_told(expansion->arena, node, node->extension));
 	else
 		expand_refuse(expansion, node, "5.1.1", "No such user here");
 }

@@ -67,7 +67,9 @@ static void answer_failure(struct question *question, int error)
 		 "The data cannot be reached now; whether this was changed is not known"},
 		{-ETIMEDOUT, DIRECTORY_ERROR_LATER,
 		 "No answer in time; whether this was changed is not known"},
-		{-EROFS, DIRECTORY_ERROR_STORAGE, "These data are kept in LDAP, and changed there"},
+		{-EOPNOTSUPP, DIRECTORY_ERROR_STORAGE,
+		 "These data are kept in LDAP, and changed there"},
+		{-EROFS, DIRECTORY_ERROR_STORAGE, "The data are read-only here"},
 		{-EBUSY, DIRECTORY_ERROR_STORAGE,
 		 "These data are not those that were seen before: restore them, or accept them "
 		 "(stagepost directory accept)"},

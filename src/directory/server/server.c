@@ -27,6 +27,7 @@ static void set_digest(struct directory_server *server)
 	uint64_t hash = digest_text(UINT64_C(14695981039346656037), config->hostname);
 
 	hash = digest_text(hash, config_default_domain(config));
+	hash = digest_text(hash, config->recipient_delimiter);
 	for (size_t i = 0; i < config->service_count; i++) {
 		hash = digest_text(hash, config->services[i].name);
 		hash ^= (uint64_t)config->services[i].kind;

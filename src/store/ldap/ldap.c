@@ -149,7 +149,7 @@ static void change(struct directory_store *store, const struct directory_change 
 {
 	(void)changes;
 	(void)count;
-	changed(context, -EROFS, NULL, store->version);
+	changed(context, -EOPNOTSUPP, NULL, store->version);
 }
 
 static void missed(struct directory_store *store, uint64_t version, size_t limit,
