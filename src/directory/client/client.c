@@ -9,60 +9,7 @@
 
 enum { CAPACITY = 100000 };
 
-static const int64_t PATIENCE_STEP_US = SECOND_US / 10;
-static const int64_t PING_US = 30 * SECOND_US;
-
 /* --- questions --- */
-
-static void add(struct directory_client *client, struct directory_question_private *pending)
-{
-	pending->previous = client->last;
-	*(client->last != NULL ? &client->last->next : &client->first) = pending;
-	client->last = pending;
-	HASH_ADD(hh, client->by_id, id, sizeof pending->id, pending);
-}
-
-static void remove_private(struct directory_client *client,
-			   struct directory_question_private *pending)
-{
-	HASH_DEL(client->by_id, pending);
-	*(pending->previous != NULL ? &pending->previous->next : &client->first) = pending->next;
-	*(pending->next != NULL ? &pending->next->previous : &client->last) = pending->previous;
-	if (pending->question != NULL)
-		pending->question->private = NULL;
-	buffer_clear(&pending->parts);
-	free(pending);
-}
-
-struct directory_question_private *client_find(struct directory_client *client, struct str id)
-{
-	struct directory_question_private *pending = NULL;
-	uint64_t number;
-
-	if (str_to_u64(id, &number))
-		HASH_FIND(hh, client->by_id, &number, sizeof number, pending);
-	return pending;
-}
-
-void client_answer(struct directory_client *client, struct directory_question_private *pending,
-		   const struct directory_answer_text *answer)
-{
-	struct directory_question *question = pending->question;
-
-	remove_private(client, pending);
-	if (question != NULL && answer != NULL)
-		question->answered(question->context, answer);
-}
-
-void client_answer_error(struct directory_client *client,
-			 struct directory_question_private *pending, enum directory_error error,
-			 const char *text)
-{
-	const struct directory_answer_text answer = {
-		.error = error, .error_text = text, .version = client->version};
-
-	client_answer(client, pending, &answer);
-}
 
 static void answer_later(struct directory_client *client, const struct directory_question *question,
 			 const char *text)
@@ -113,7 +60,7 @@ static void ask(struct directory_client *client, enum client_kind kind, struct s
 	pending->question = question;
 	if (question != NULL)
 		question->private = pending;
-	add(client, pending);
+	client_add(client, pending);
 	client_send(client, pending);
 	if (is_first)
 		client_arm_patience(client);
@@ -201,7 +148,7 @@ void directory_client_get(struct directory_client *client, const char *table, st
 void directory_question_cancel(struct directory_client *client, struct directory_question *question)
 {
 	if (question->private != NULL)
-		remove_private(client, question->private);
+		client_remove(client, question->private);
 	question->private = NULL;
 }
 
@@ -287,7 +234,8 @@ void directory_client_accept(struct directory_client *client, struct directory_q
 	ask_long(client, CLIENT_CHANGE, &frame, question);
 }
 
-void client_ping(struct directory_client *client)
+/* A question of our own, to know that the server lives. */
+static void ping(struct directory_client *client)
 {
 	struct directory_frame frame;
 	struct buffer out = {0};
@@ -299,14 +247,6 @@ void client_ping(struct directory_client *client)
 }
 
 /* --- patience --- */
-
-void client_arm_patience(struct directory_client *client)
-{
-	bool is_waiting = client->first != NULL || client->state == CLIENT_CONNECTING ||
-			  client->unheard_us != 0;
-
-	os_timer_start(client->patience, is_waiting ? PATIENCE_STEP_US : PING_US);
-}
 
 /* Nothing was heard for so long after a question, which nobody may wait for any more. */
 static bool is_mute(const struct directory_client *client, int64_t now_us)
@@ -341,8 +281,8 @@ static void on_patience(void *context)
 		 now_us - client->begun_us >= DIRECTORY_PATIENCE_US)
 		client_lose(client, "it does not greet");
 	else if (client->state == CLIENT_GREETED && client->first == NULL &&
-		 now_us - client->heard_us >= PING_US)
-		client_ping(client);
+		 now_us - client->heard_us >= CLIENT_PING_US)
+		ping(client);
 	client_tell_state(client);
 	answer_late_ones(client, now_us);
 	client_arm_patience(client);
@@ -369,6 +309,7 @@ struct directory_client *directory_client_new(struct os_loop *loop, const char *
 	client->cache = cache_new(CAPACITY);
 	client->next_id = 1;
 	client->patience = os_timer_new(loop, on_patience, client);
+	client->hear = client_hear;
 	client_link_init(client);
 	return client;
 }
@@ -396,7 +337,7 @@ void directory_client_free(struct directory_client *client)
 	if (client == NULL)
 		return;
 	while (client->first != NULL)
-		remove_private(client, client->first);
+		client_remove(client, client->first);
 	client_disconnect(client);
 	os_task_cancel(client->loop, &client->task);
 	os_timer_free(client->retry);

@@ -23,6 +23,8 @@ enum {
 		128 * 1024 * 1024, /* bytes of all parts: a page of a thousand records */
 };
 
+#define CLIENT_PING_US (30 * SECOND_US) /* of silence */
+
 enum client_link_state {
 	CLIENT_WAITING,    /* for the time to try again */
 	CLIENT_CONNECTING, /* dialing, or not greeted yet */
@@ -89,6 +91,7 @@ struct directory_client {
 	int64_t unheard_us; /* since when nothing was heard after a question; 0: none went out */
 	struct buffer input;
 	struct buffer output;
+	void (*hear)(struct directory_client *client); /* when some input came */
 
 	/* the data */
 	char identity[CLIENT_IDENTITY_SIZE]; /* of the server; "" before the first */
@@ -98,7 +101,10 @@ struct directory_client {
 	bool is_down;                        /* the server cannot read its data */
 };
 
-/* client.c */
+/* questions.c */
+void client_add(struct directory_client *client, struct directory_question_private *pending);
+/* Nobody is called. */
+void client_remove(struct directory_client *client, struct directory_question_private *pending);
 /* Answers with nothing but an error, at once. */
 void client_answer_error(struct directory_client *client,
 			 struct directory_question_private *pending, enum directory_error error,
@@ -107,8 +113,6 @@ void client_answer_error(struct directory_client *client,
 void client_answer(struct directory_client *client, struct directory_question_private *pending,
 		   const struct directory_answer_text *answer);
 struct directory_question_private *client_find(struct directory_client *client, struct str id);
-/* A question of our own, to know that the server lives. */
-void client_ping(struct directory_client *client);
 void client_arm_patience(struct directory_client *client);
 
 /* link.c */

@@ -176,7 +176,7 @@ static void read_all(struct directory_client *client)
 		if (count > 0) {
 			buffer_commit(&client->input, (size_t)count);
 			client->heard_us = os_clock_monotonic_us();
-			client_hear(client);
+			client->hear(client);
 			client->unheard_us = client->first != NULL ? client->heard_us : 0;
 		} else if (count != -EAGAIN) {
 			lose_by(client, (int)count);

@@ -167,26 +167,6 @@ static int apply_all(struct sqlite_store *store, struct sqlite_change *calls)
 	return sqlite_run(set_version);
 }
 
-int sqlite_begin_write(struct sqlite_store *store)
-{
-	int error;
-
-	/* the loop does not stand still while others write */
-	(void)sqlite3_busy_timeout(store->database, 0);
-	error = sqlite_run(store->data[DATA_BEGIN_WRITE]);
-	(void)sqlite3_busy_timeout(store->database, SQLITE_STORE_BUSY_MS);
-	return error;
-}
-
-void sqlite_roll_back(struct sqlite_store *store)
-{
-	/* some errors have done it already */
-	if (sqlite3_get_autocommit(store->database))
-		return;
-	(void)sqlite3_step(store->data[DATA_ROLLBACK]);
-	(void)sqlite3_reset(store->data[DATA_ROLLBACK]);
-}
-
 static void answer(struct sqlite_change *calls, int error)
 {
 	struct sqlite_change *call;

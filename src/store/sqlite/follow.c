@@ -21,23 +21,6 @@ enum {
 	PRUNE_EACH = 1000,     /* versions between two cuts of the log */
 };
 
-int sqlite_meta(struct sqlite_store *store, uint64_t *version_out, struct str *identity_out,
-		struct arena *arena)
-{
-	sqlite3_stmt *statement = store->data[DATA_META];
-	int error = sqlite3_step(statement);
-
-	if (error == SQLITE_ROW) {
-		*version_out = (uint64_t)sqlite3_column_int64(statement, 0);
-		*identity_out = arena_copy_str(arena, sqlite_column(statement, 1));
-		error = SQLITE_OK;
-	} else if (error == SQLITE_DONE) {
-		error = SQLITE_CORRUPT; /* there is one row */
-	}
-	(void)sqlite3_reset(statement);
-	return error;
-}
-
 struct page {
 	struct directory_key keys[PAGE];
 	uint64_t versions[PAGE];
@@ -262,13 +245,6 @@ static void watch_log(struct sqlite_store *store)
 		return;
 	buffer_append_format(&path, "%s-wal%c", store->path, '\0');
 	(void)!os_file_watch_new(store->loop, buffer_data(&path), on_written, store, &store->watch);
-}
-
-void sqlite_unwatch(struct sqlite_store *store)
-{
-	os_timer_stop(store->soon);
-	os_file_watch_free(store->watch);
-	store->watch = NULL;
 }
 
 void sqlite_poll(void *context)

@@ -90,22 +90,32 @@ struct sqlite_store {
 /* schema.c: makes the schema where there is none, else checks whose it is. */
 MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
 
-/* sqlite.c: the file, which is made where that is allowed, and all that is prepared on it. 0; or as
+/* open.c: the file, which is made where that is allowed, and all that is prepared on it. 0; or as
  * store_sqlite_open(), and then nothing is open. */
 MUST_CHECK int sqlite_open(struct sqlite_store *store, struct buffer *why);
 void sqlite_close(struct sqlite_store *store);
 
-/* file.c */
+/* place.c */
 
+/* Of the file at PATH; zeroed: there is none. */
+struct sqlite_place sqlite_place_of(const char *path);
+bool sqlite_place_is_same(const struct sqlite_place *a, const struct sqlite_place *b);
+/* Of the log; PATH is where. */
+struct sqlite_place sqlite_place_of_log(const struct sqlite_store *store, struct buffer *path);
+/* Of a file that is not the one of before: SQLite would take it for that of this one. */
+void sqlite_place_remove_log(const struct sqlite_store *store);
 /* Why there is no file to open that has data, or may be made. */
 MUST_CHECK int sqlite_file_check(const struct sqlite_store *store, struct buffer *why);
 /* It is open: remembers which it is. */
 void sqlite_file_opened(struct sqlite_store *store);
+/* Logs, once, why the file cannot be opened. */
+void sqlite_file_away(struct sqlite_store *store, const struct buffer *why);
+
+/* file.c */
+
 /* Whether the open file has lost its name, or what was in it; then it is closed and the handler
  * told. */
 bool sqlite_file_leave(struct sqlite_store *store);
-/* Logs, once, why the file cannot be opened. */
-void sqlite_file_away(struct sqlite_store *store, const struct buffer *why);
 /* Opens what is at the path now, if anything is. */
 void sqlite_file_return(struct sqlite_store *store);
 
@@ -133,6 +143,22 @@ MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *state
 				 enum directory_table table, struct arena *arena,
 				 const struct directory_record **record_out, struct str *key_out);
 
+/* transaction.c */
+
+/* Begins a transaction that writes, or SQLITE_BUSY at once. */
+MUST_CHECK int sqlite_begin_write(struct sqlite_store *store);
+void sqlite_roll_back(struct sqlite_store *store);
+/* Ends the transaction of reading, which begins again where it is needed. */
+void sqlite_end_reading(struct sqlite_store *store);
+/* For one answer. */
+struct arena *sqlite_take_arena(struct sqlite_store *store);
+void sqlite_give_arena(struct sqlite_store *store, struct arena *arena);
+/* Version and identity as they stand in the file: SQLITE_OK or an error. */
+MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
+			   struct str *identity_out, struct arena *arena);
+/* The file is closed: nothing of it is watched. */
+void sqlite_unwatch(struct sqlite_store *store);
+
 /* read.c */
 
 void sqlite_get(struct directory_store *base, const struct directory_key *keys, size_t count,
@@ -142,19 +168,11 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 void sqlite_begin(struct directory_store *base);
 void sqlite_end(struct directory_store *base);
 void sqlite_count(struct directory_store *base, directory_counted *counted, void *context);
-/* Ends the transaction of reading, which begins again where it is needed. */
-void sqlite_end_reading(struct sqlite_store *store);
-/* For one answer. */
-struct arena *sqlite_take_arena(struct sqlite_store *store);
-void sqlite_give_arena(struct sqlite_store *store, struct arena *arena);
 
 /* follow.c */
 
 void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 		   directory_missed *missed, void *context);
-/* Version and identity as they stand in the file: SQLITE_OK or an error. */
-MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
-			   struct str *identity_out, struct arena *arena);
 /* Tells of all changes since base.version, up to now. */
 void sqlite_follow(struct sqlite_store *store);
 /* The same if others have changed something; in the state that is read. */
@@ -162,16 +180,11 @@ void sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
 /* While somebody writes: looks again and again, for a while. */
 void sqlite_look(void *context);
-/* The file is closed: nothing of it is watched. */
-void sqlite_unwatch(struct sqlite_store *store);
 
 /* change.c */
 
 void sqlite_change(struct directory_store *base, const struct directory_change *changes,
 		   size_t count, directory_changed *changed, void *context);
 void sqlite_commit(void *context);
-/* Begins a transaction that writes, or SQLITE_BUSY at once. */
-MUST_CHECK int sqlite_begin_write(struct sqlite_store *store);
-void sqlite_roll_back(struct sqlite_store *store);
 
 #endif

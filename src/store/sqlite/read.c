@@ -5,36 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-struct arena *sqlite_take_arena(struct sqlite_store *store)
-{
-	struct arena *arena = store->spare;
-
-	store->spare = NULL;
-	return arena != NULL ? arena : arena_new();
-}
-
-void sqlite_give_arena(struct sqlite_store *store, struct arena *arena)
-{
-	if (store->spare != NULL) {
-		arena_free(arena);
-		return;
-	}
-	arena_reset(arena);
-	store->spare = arena;
-}
-
 void sqlite_begin(struct directory_store *base)
 {
 	CONTAINER_OF(base, struct sqlite_store, base)->is_batch = true;
-}
-
-void sqlite_end_reading(struct sqlite_store *store)
-{
-	if (store->is_reading) {
-		(void)sqlite3_step(store->data[DATA_COMMIT]);
-		(void)sqlite3_reset(store->data[DATA_COMMIT]);
-	}
-	store->is_reading = false;
 }
 
 void sqlite_end(struct directory_store *base)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: ISC
+/* The database on its file: opened with all that is prepared on it, and closed. */
+#include "base/panic.h"
+#include "os/file.h"
+#include "store/sqlite/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Pages of the file are read where the kernel has them; what is in the log of writes, and
+ * what a change needs, is in the cache. */
+static const char SETTINGS[] = "PRAGMA synchronous = FULL;"
+			       "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;"
+			       "PRAGMA cache_size = -8192;";
+
+/* An empty file, where there is none, that only its owner may read: SQLite would make
+ * one that everybody may, and it has passwords. */
+static int make_file(const char *path)
+{
+	int file =
+		os_file_open(OS_FILE_HERE, path, OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
+
+	os_file_close(file);
+	return file < 0 && file != -EEXIST ? file : 0;
+}
+
+static int fail(struct sqlite_store *store, int error, struct buffer *why)
+{
+	int system = sqlite3_system_errno(store->database);
+
+	if ((error & 0xff) == SQLITE_NOTADB) {
+		buffer_append_format(why, "%s: this is no SQLite database", store->path);
+		return -EINVAL;
+	}
+	buffer_append_format(why, "%s: %s", store->path, sqlite3_errmsg(store->database));
+	if (system > 0)
+		buffer_append_format(why, " (%s)", strerror(system));
+	return sqlite_errno(store, error);
+}
+
+static int open_database(struct sqlite_store *store, struct buffer *why)
+{
+	int error = sqlite3_open_v2(
+		store->path, &store->database,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+
+	if (store->database == NULL)
+		panic("no memory for SQLite");
+	if (error == SQLITE_OK)
+		error = sqlite3_busy_timeout(store->database, SQLITE_STORE_BUSY_MS);
+	if (error == SQLITE_OK)
+		error = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_schema", NULL,
+				     NULL, NULL);
+	return error == SQLITE_OK ? 0 : fail(store, error, why);
+}
+
+/* Some filesystems have no memory that processes share. */
+static int take_log(void *is_wal, int columns, char **texts, char **names)
+{
+	(void)columns;
+	(void)names;
+	*(bool *)is_wal = strcmp(texts[0], "wal") == 0;
+	return 0;
+}
+
+static int set_up(struct sqlite_store *store, struct buffer *why)
+{
+	bool is_wal = false;
+	int error =
+		sqlite3_exec(store->database, "PRAGMA journal_mode = WAL", take_log, &is_wal, NULL);
+
+	if (error == SQLITE_OK && !is_wal) {
+		buffer_append_format(why, "%s: the filesystem allows SQLite no log of writes (WAL)",
+				     store->path);
+		return -EINVAL;
+	}
+	if (error == SQLITE_OK)
+		error = sqlite3_exec(store->database, SETTINGS, NULL, NULL, NULL);
+	return error == SQLITE_OK ? 0 : fail(store, error, why);
+}
+
+static int prepare(struct sqlite_store *store, struct buffer *why)
+{
+	struct arena *arena = arena_new();
+	struct str identity;
+	int error = SQLITE_OK;
+
+	/* our own changes are numbered without them */
+	if (error == SQLITE_OK)
+		error = sqlite3_db_config(store->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	if (error == SQLITE_OK)
+		error = sqlite_table_prepare(store);
+	if (error == SQLITE_OK)
+		error = sqlite_meta(store, &store->base.version, &identity, arena);
+	if (error == SQLITE_OK)
+		snprintf(store->base.identity, sizeof store->base.identity, STR_FORMAT,
+			 STR_ARGUMENTS(identity));
+	arena_free(arena);
+	return error == SQLITE_OK ? 0 : fail(store, error, why);
+}
+
+void sqlite_close(struct sqlite_store *store)
+{
+	sqlite_unwatch(store);
+	for (int table = 0; table < DIRECTORY_TABLES; table++) {
+		for (int i = 0; i < ROW_STATEMENTS; i++) {
+			(void)sqlite3_finalize(store->rows[table][i]);
+			store->rows[table][i] = NULL;
+		}
+	}
+	for (int i = 0; i < DATA_STATEMENTS; i++) {
+		(void)sqlite3_finalize(store->data[i]);
+		store->data[i] = NULL;
+	}
+	(void)sqlite3_close(store->database);
+	store->database = NULL;
+	store->is_reading = false;
+}
+
+int sqlite_open(struct sqlite_store *store, struct buffer *why)
+{
+	int error = sqlite_file_check(store, why);
+
+	if (error == 0 && !store->base.is_known) {
+		error = make_file(store->path);
+		if (error < 0)
+			buffer_append_format(why, "%s: %s", store->path, strerror(-error));
+	}
+	if (error == 0)
+		error = open_database(store, why);
+	if (error == 0)
+		error = sqlite_schema_prepare(store, why);
+	if (error == 0)
+		error = set_up(store, why);
+	if (error == 0)
+		error = prepare(store, why);
+	if (error < 0)
+		sqlite_close(store);
+	else
+		sqlite_file_opened(store);
+	return error;
+}
