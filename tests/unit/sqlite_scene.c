@@ -264,6 +264,31 @@ void scene_sql(struct sqlite_scene *scene, const char *sql)
 	assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
+void scene_refuses_sql(struct sqlite_scene *scene, const char *sql, const char *reason)
+{
+	sqlite3 *database;
+
+	assert_int_equal(sqlite3_open(scene->path, &database), SQLITE_OK);
+	if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_CONSTRAINT ||
+	    strncmp(sqlite3_errmsg(database), reason, strlen(reason)) != 0)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+	assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+void scene_drop_checks(struct sqlite_scene *scene)
+{
+	static const char *const tables[] = {"domain", "address",  "target", "member",
+					     "user",   "password", "server"};
+	char sql[120];
+
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
+		snprintf(sql, sizeof sql,
+			 "DROP TRIGGER %s_check_insert; DROP TRIGGER %s_check_update", tables[i],
+			 tables[i]);
+		scene_sql(scene, sql);
+	}
+}
+
 int scene_count(struct sqlite_scene *scene, const char *sql)
 {
 	sqlite3 *database;

@@ -56,6 +56,10 @@ void scene_wait(struct sqlite_scene *scene);
 
 /* By another connection to the same file. */
 void scene_sql(struct sqlite_scene *scene, const char *sql);
+/* A constraint refuses it, for a reason that begins so. */
+void scene_refuses_sql(struct sqlite_scene *scene, const char *sql, const char *reason);
+/* From now on nothing is refused. */
+void scene_drop_checks(struct sqlite_scene *scene);
 int scene_count(struct sqlite_scene *scene, const char *sql);
 
 /* Fails unless HEARD, or anything where that is NULL, was heard; forgets it. */

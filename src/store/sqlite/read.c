@@ -37,7 +37,7 @@ static int begin_reading(struct sqlite_store *store)
 static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
 		   const struct directory_record **record_out, bool *is_bad_out)
 {
-	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
+	sqlite3_stmt *statement = store->rows[key->table][SQLITE_STATEMENT_GET];
 	int error;
 
 	(void)sqlite_bind_key(statement, 1, key);
@@ -138,7 +138,7 @@ static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table 
 			       struct arena *arena, struct str prefix, struct str from,
 			       size_t limit)
 {
-	sqlite3_stmt *statement = store->rows[table][ROW_LIST];
+	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_LIST];
 	struct directory_key key = {table, from};
 	struct str list;
 	struct str member;
