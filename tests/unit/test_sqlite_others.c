@@ -104,9 +104,10 @@ static void bad_records_are_not_absent(void **state)
 			  "('f2@d.example', 'mailbox'), ('f3@d.example', 'none'),"
 			  "('f4@d.example', 'mailbox')");
 	scene_list(&scene, DIRECTORY_ADDRESS, "", "", 4, ' ');
-	scene_expect(&scene, "@d.example f2@d.example f4@d.example f@d.example");
+	scene_expect(&scene, "@d.example f2@d.example f4@d.example f@d.example !F@d.example"
+			     " !a@d.example !b@d.example !c@d.example");
 	scene_list(&scene, DIRECTORY_ADDRESS, "f", "f2@d.example", 2, ' ');
-	scene_expect(&scene, "f4@d.example f@d.example");
+	scene_expect(&scene, "f4@d.example f@d.example !f3@d.example");
 	scene_close(&scene);
 }
 

@@ -192,7 +192,8 @@ static void give_columns(struct writer *writer, const struct directory_schema *s
 
 static void give_keys(struct writer *writer, const struct directory_schema *schema)
 {
-	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL; i++) {
+	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL;
+	     i++) {
 		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
 		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
 		give(writer, schema->key_columns[i], "key");
@@ -220,9 +221,9 @@ static void give_child(struct writer *writer, const struct directory_schema *sch
 }
 
 void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,
-				 void (*each)(void *context,
-					      const struct directory_constraint *constraint),
-				 void *context)
+				  void (*each)(void *context,
+					       const struct directory_constraint *constraint),
+				  void *context)
 {
 	struct directory_schema schema = directory_schema_of(table);
 	struct writer writer = {.table = table, .before = before, .each = each, .context = context};

@@ -71,6 +71,21 @@ struct directory_record {
 	size_t field_count;
 };
 
+/* What stands in the data and is no record. */
+struct directory_malformed {
+	struct str key; /* as it stands there, but cut at DIRECTORY_KEY_MAX */
+	struct str reason;
+};
+
+/* What was listed: records in the order of their keys, and what is malformed before the last of
+ * them, or, when they are fewer than were asked for, before the end; of that as many at most. */
+struct directory_page {
+	const struct directory_record *records;
+	size_t count;
+	const struct directory_malformed *malformed;
+	size_t malformed_count;
+};
+
 const char *directory_table_name(enum directory_table table);
 /* DIRECTORY_NO_TABLE when there is none of that NAME. */
 enum directory_table directory_table_find(struct str name);
