@@ -340,6 +340,11 @@ MALFORMED = {  # rows of an address, and what mends it
                                  "INSERT INTO target VALUES ('eve@d.test', 0, 'ann@d.test')")}
 
 
+# what takes the constraints away, so that rows are as in data that are older than they are
+SQLITE_UNCHECKED = "".join(f"DROP TRIGGER {table}_check_insert; DROP TRIGGER {table}_check_update;"
+                           for table in ("address", "target"))
+
+
 def is_malformed(one, data, rows, mending):
     """Mail for an address waits for its record to be mended: it is not refused, and is not the
     catch-all's. Those beside it are as before."""
@@ -357,11 +362,46 @@ def is_malformed(one, data, rows, mending):
 @pytest.mark.parametrize("name", MALFORMED)
 def test_sqlite_malformed(sqlite, name):
     one, file = sqlite()
+    file.sql(SQLITE_UNCHECKED)
     is_malformed(one, file, *MALFORMED[name])
 
 
-@pytest.mark.parametrize("name", [name for name in MALFORMED if "kind" not in name])
+@pytest.mark.parametrize("name", MALFORMED)
 def test_postgresql_malformed(postgresql, name):
-    """Its schema knows the kinds."""
     one, server = postgresql()
-    is_malformed(one, server, *MALFORMED[name])
+    with server.unchecked():
+        is_malformed(one, server, *MALFORMED[name])
+
+
+REFUSED = [  # the constraint that refuses it, and the statement
+    ("address_kind_value", "INSERT INTO address (address, kind) VALUES ('eve@d.test', 'mailbx')"),
+    ("address_kind_value", "INSERT INTO address (address) VALUES ('eve@d.test')"),
+    ("address_address_key", "INSERT INTO address (address, kind) VALUES ('Eve@d.test', 'mailbox')"),
+    ("address_owner_required", "INSERT INTO address (address, kind) VALUES ('eve@d.test', 'list')"),
+    ("address_owner_kind", "UPDATE address SET owner = 'bob@d.test' WHERE address = 'ann@d.test'"),
+    ("address_status_value", "INSERT INTO address (address, kind, text, status)"
+                             " VALUES ('eve@d.test', 'refused', 'gone', '2.0.0')"),
+    ("target_target_value", "INSERT INTO target VALUES ('eve@d.test', 0, 'no address')"),
+    ("member_member_other", "INSERT INTO member VALUES ('l@d.test', 'l@d.test')"),
+    ("password_password_value", "INSERT INTO password (name, password) VALUES ('ann', 'secret')"),
+    ("user_name_key", 'INSERT INTO "user" (name) VALUES (\'Ann\')'),
+    ("server_service_required", "INSERT INTO server (name) VALUES ('s1')"),
+    ("domain_service_kind", "INSERT INTO domain (name, kind, service) VALUES ('x', 'relay', 'box')")]
+
+
+def refuses_rows(one, sql, error):
+    """Each statement fails, and says which constraint; an address is as it was."""
+    for constraint, statement in REFUSED:
+        with pytest.raises(error, match=constraint):
+            sql(statement)
+    assert one.reply("ann") == 250
+
+
+def test_sqlite_refuses_malformed_rows(sqlite):
+    one, file = sqlite()
+    refuses_rows(one, file.sql, sqlite3.IntegrityError)
+
+
+def test_postgresql_refuses_malformed_rows(postgresql):
+    one, server = postgresql()
+    refuses_rows(one, server.sql, AssertionError)

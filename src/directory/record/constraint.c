@@ -2,7 +2,7 @@
 /* What SQL can say of the rules. '?' stands for the column, or, of what is about a whole row, for
  * what comes before the names of columns. An empty text counts as none, as in a record. */
 #include "directory/record/rules.h"
-#include "directory/record/shape.h"
+#include "directory/record/schema.h"
 #include <string.h>
 
 static const char *const VALUES[] = {
@@ -62,7 +62,7 @@ static void write_condition(struct writer *writer, const char *condition, const 
 	for (; *condition != '\0'; condition++)
 		if (*condition == '?')
 			buffer_append_format(&writer->condition, "%s%s", writer->before,
-					     directory_shape_sql(name));
+					     directory_schema_sql(name));
 		else
 			buffer_append_byte(&writer->condition, *condition);
 }
@@ -132,7 +132,7 @@ static void give_value(struct writer *writer, const struct directory_column *col
 		       enum directory_value value)
 {
 	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR (", writer->before,
-			     directory_shape_sql(column->name));
+			     directory_schema_sql(column->name));
 	write_condition(writer, VALUES[value], column->name);
 	buffer_append_byte(&writer->condition, ')');
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
@@ -147,7 +147,7 @@ static void give_kinds(struct writer *writer, const struct directory_column *col
 	if (write_kinds(writer, column->field, 0, &kinds) == 0)
 		return;
 	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR %skind IN (",
-			     writer->before, directory_shape_sql(column->name), writer->before);
+			     writer->before, directory_schema_sql(column->name), writer->before);
 	buffer_append_str(&writer->condition, buffer_view(&kinds));
 	buffer_append_byte(&writer->condition, ')');
 	buffer_append_string(&writer->meaning, "only with kind ");
@@ -164,7 +164,7 @@ static void give_required(struct writer *writer, const struct directory_column *
 	if (!has_kinds && (rule->kind != NULL || !(rule->flags & DIRECTORY_RULE_REQUIRED)))
 		return;
 	buffer_append_format(&writer->condition, "coalesce(%s%s, '') <> ''", writer->before,
-			     directory_shape_sql(column->name));
+			     directory_schema_sql(column->name));
 	if (has_kinds) {
 		buffer_append_format(&writer->condition, " OR %skind NOT IN (", writer->before);
 		buffer_append_str(&writer->condition, buffer_view(&kinds));
@@ -174,10 +174,10 @@ static void give_required(struct writer *writer, const struct directory_column *
 	give(writer, column->field, "required");
 }
 
-static void give_columns(struct writer *writer, const struct directory_shape *shape)
+static void give_columns(struct writer *writer, const struct directory_schema *schema)
 {
-	for (size_t i = 0; shape->columns[i].field != NULL; i++) {
-		const struct directory_column *column = &shape->columns[i];
+	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
+		const struct directory_column *column = &schema->columns[i];
 		enum directory_value value = first_rule(writer, column->field)->value;
 
 		if (value == DIRECTORY_VALUE_KIND) {
@@ -190,12 +190,12 @@ static void give_columns(struct writer *writer, const struct directory_shape *sh
 	}
 }
 
-static void give_keys(struct writer *writer, const struct directory_shape *shape)
+static void give_keys(struct writer *writer, const struct directory_schema *schema)
 {
-	for (size_t i = 0; i < COUNT_OF(shape->key_columns) && shape->key_columns[i] != NULL; i++) {
-		write_condition(writer, KEYS[writer->table].condition, shape->key_columns[i]);
+	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL; i++) {
+		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
 		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
-		give(writer, shape->key_columns[i], "key");
+		give(writer, schema->key_columns[i], "key");
 	}
 }
 
@@ -210,28 +210,28 @@ static void give_whole(struct writer *writer)
 	}
 }
 
-static void give_child(struct writer *writer, const struct directory_shape *shape)
+static void give_child(struct writer *writer, const struct directory_schema *schema)
 {
-	enum directory_value value = first_rule(writer, shape->child)->value;
+	enum directory_value value = first_rule(writer, schema->child)->value;
 
-	write_condition(writer, VALUES[value], shape->child);
+	write_condition(writer, VALUES[value], schema->child);
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
-	give(writer, shape->child, "value");
+	give(writer, schema->child, "value");
 }
 
-void directory_shape_constraints(enum directory_table table, bool is_child, const char *before,
+void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,
 				 void (*each)(void *context,
 					      const struct directory_constraint *constraint),
 				 void *context)
 {
-	struct directory_shape shape = directory_shape_of(table);
+	struct directory_schema schema = directory_schema_of(table);
 	struct writer writer = {.table = table, .before = before, .each = each, .context = context};
 
-	give_keys(&writer, &shape);
+	give_keys(&writer, &schema);
 	if (is_child) {
-		give_child(&writer, &shape);
+		give_child(&writer, &schema);
 	} else {
-		give_columns(&writer, &shape);
+		give_columns(&writer, &schema);
 		give_whole(&writer);
 	}
 	buffer_clear(&writer.condition);

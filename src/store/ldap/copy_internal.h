@@ -38,7 +38,7 @@ enum copy_statement {
 struct copy {
 	sqlite3 *database;
 	sqlite3_stmt *statements[COPY_STATEMENTS];
-	struct directory_shape shapes[DIRECTORY_TABLES];
+	struct directory_schema schemas[DIRECTORY_TABLES];
 	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* row.c's; or NULL */
 	copy_conflict *conflict;
 	void *context;

@@ -9,7 +9,7 @@ static int prepare(struct copy *copy, int table, enum sqlite_statement which)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
-	if (!sqlite_statement_write(which, &copy->shapes[table], &sql))
+	if (!sqlite_statement_write(which, &copy->schemas[table], &sql))
 		return SQLITE_OK;
 	return sqlite3_prepare_v3(copy->database, buffer_data(&sql), (int)sql.length,
 				  SQLITE_PREPARE_PERSISTENT, &copy->rows[table][which], NULL);
@@ -20,7 +20,7 @@ int copy_row_prepare(struct copy *copy)
 	int error = SQLITE_OK;
 
 	for (int table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
-		copy->shapes[table] = directory_shape_of((enum directory_table)table);
+		copy->schemas[table] = directory_schema_of((enum directory_table)table);
 		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
 			error = prepare(copy, table, i);
 	}
@@ -47,23 +47,23 @@ static sqlite3_stmt *begin(struct copy *copy, int table, enum sqlite_statement w
 /* Whether the row of RECORD is there and says the same in its columns. */
 static bool has_columns(struct copy *copy, const struct directory_record *record)
 {
-	const struct directory_shape *shape = &copy->shapes[record->key.table];
+	const struct directory_schema *schema = &copy->schemas[record->key.table];
 	sqlite3_stmt *statement =
 		begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET, record->key.name);
 	bool is_same = true;
 
 	if (!copy_step(copy, statement))
 		return false;
-	for (int i = 0; shape->columns[i].field != NULL && is_same; i++)
+	for (int i = 0; schema->columns[i].field != NULL && is_same; i++)
 		is_same = str_equal(copy_column(statement, i),
-				    directory_record_field(record, shape->columns[i].field));
+				    directory_record_field(record, schema->columns[i].field));
 	copy_reset(statement);
 	return is_same;
 }
 
 static bool is_child(struct copy *copy, const struct directory_record *record, size_t i)
 {
-	return str_equal(record->fields[i].name, str_from(copy->shapes[record->key.table].child));
+	return str_equal(record->fields[i].name, str_from(copy->schemas[record->key.table].child));
 }
 
 /* The same of the field that may come more than once. */
@@ -72,7 +72,7 @@ static bool has_children(struct copy *copy, const struct directory_record *recor
 	sqlite3_stmt *statement;
 	bool is_same = true;
 
-	if (copy->shapes[record->key.table].child == NULL)
+	if (copy->schemas[record->key.table].child == NULL)
 		return true;
 	statement = begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET_CHILDREN,
 			  record->key.name);
@@ -91,7 +91,7 @@ static void write_children(struct copy *copy, const struct directory_record *rec
 	int table = (int)record->key.table;
 	int position = 0;
 
-	if (copy->shapes[table].child == NULL)
+	if (copy->schemas[table].child == NULL)
 		return;
 	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, record->key.name));
 	for (size_t i = 0; i < record->field_count; i++) {
@@ -110,12 +110,12 @@ static void write_children(struct copy *copy, const struct directory_record *rec
 static bool write_columns(struct copy *copy, const struct directory_record *record,
 			  enum sqlite_statement which)
 {
-	const struct directory_shape *shape = &copy->shapes[record->key.table];
+	const struct directory_schema *schema = &copy->schemas[record->key.table];
 	sqlite3_stmt *statement = begin(copy, (int)record->key.table, which, record->key.name);
-	int place = shape->key_columns[1] != NULL ? 3 : 2;
+	int place = schema->key_columns[1] != NULL ? 3 : 2;
 
-	for (int i = 0; shape->columns[i].field != NULL; i++) {
-		struct str value = directory_record_field(record, shape->columns[i].field);
+	for (int i = 0; schema->columns[i].field != NULL; i++) {
+		struct str value = directory_record_field(record, schema->columns[i].field);
 
 		if (value.length > 0)
 			copy_bind(statement, place + i, value);
@@ -145,7 +145,7 @@ void copy_row_remove(struct copy *copy, int table, struct str key)
 	if (!copy_step(copy, statement))
 		return;
 	copy_reset(statement);
-	if (copy->shapes[table].child != NULL)
+	if (copy->schemas[table].child != NULL)
 		copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, key));
 	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE, key));
 	copy->counts.records++;

@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
+#include "directory/record/schema.h"
 #include "dns/search.h"
 #include "os/loop.h"
 #include "store/postgresql/postgresql.h"
@@ -149,7 +150,8 @@ struct postgresql_setup {
 	bool was_missed; /* that was logged */
 	bool has_tables;
 	bool is_complete; /* they have their triggers */
-	char shape[120];  /* POSTGRESQL_SHAPE */
+	const struct directory_schema *schemas;
+	char shape[120]; /* what POSTGRESQL_SHAPE_STATEMENT tells */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
@@ -165,19 +167,14 @@ void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_li
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 2 };
+enum { POSTGRESQL_SCHEMA = 3 };
 
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
 
-/* Which tables these are: others that come in their place have other numbers, even if they have the
- * same rows. SQL. */
-#define POSTGRESQL_SHAPE                                                                         \
-	"concat_ws(' ', to_regclass('domain')::oid, to_regclass('address')::oid,"                \
-	" to_regclass('target')::oid, to_regclass('member')::oid, to_regclass('\"user\"')::oid," \
-	" to_regclass('password')::oid, to_regclass('server')::oid,"                             \
-	" to_regclass('directory_data')::oid, to_regclass('change')::oid)"
+/* The statement that tells which tables these are: others that come in their place have other
+ * numbers, even if they have the same rows. */
 #define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */
@@ -192,33 +189,22 @@ enum postgresql_statement {
 	POSTGRESQL_STATEMENTS,
 };
 
-enum { POSTGRESQL_COLUMNS_MAX = 12 };
-
-struct postgresql_table {
-	const char *name;
-	const char *key; /* expression */
-	const char *key_columns[2];
-	struct {
-		const char *field;
-		const char *name; /* in SQL, quoted where it has to be */
-	} columns[POSTGRESQL_COLUMNS_MAX];
-	const char *child; /* table of a field that may come more than once; NULL: none */
-	const char *child_key;
-	const char *child_when; /* the row has it; NULL: each */
-	const char *child_field, *child_column;
-};
-
-const struct postgresql_table *postgresql_table(enum directory_table table);
 /* How many columns the rows of its records have. */
-int postgresql_table_width(enum directory_table table);
+int postgresql_table_width(const struct directory_schema *schema);
 /* "get_address" */
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40]);
-/* False when TABLE has no such statement. */
-bool postgresql_statement_sql(enum postgresql_statement statement, enum directory_table table,
-			      struct buffer *out);
+/* False when SCHEMA's table has no such statement. */
+bool postgresql_statement_sql(enum postgresql_statement statement,
+			      const struct directory_schema *schema, struct buffer *out);
+/* Appends the numbers of the tables as expressions, with commas between them, those of children
+ * behind their records': for an array or a call. */
+void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TABLES],
+			     struct buffer *out);
+/* The triggers that postgresql_schema puts on them. */
+unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES]);
 /* The record at *ROW, which is moved behind it. False: it was bad, and is logged. In ARENA. */
-bool postgresql_record_take(enum directory_table table, const PGresult *result, int *row,
+bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
 			    struct arena *arena, struct directory_record *record_out);
 
 /* A text[] in PostgreSQL's binary form; an element without DATA is NULL. */
@@ -291,6 +277,7 @@ struct postgresql_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	int64_t ttl_us;
+	struct directory_schema schemas[DIRECTORY_TABLES];
 	struct postgresql_databases databases;
 	struct postgresql_reader reader;
 	struct postgresql_follower follower;

@@ -85,9 +85,9 @@ static void add_keys(struct postgresql_round *round, const struct postgresql_rea
 
 /* Who believed an answer to something else would take those whom it lacks for unknown. */
 static bool is_of_table(struct postgresql_request *request, const PGresult *result,
-			enum directory_table table)
+			const struct directory_schema *schema)
 {
-	if (PQnfields(result) == postgresql_table_width(table))
+	if (PQnfields(result) == postgresql_table_width(schema))
 		return true;
 	postgresql_link_doubt(request, "an answer with other columns than were asked for");
 	return false;
@@ -131,7 +131,7 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 		return;
 	}
 	table = round->tables[statement];
-	if (!is_of_table(request, result, table))
+	if (!is_of_table(request, result, &round->store->schemas[table]))
 		return;
 	for (int row = 0; row < PQntuples(result);) {
 		struct postgresql_slot *slot = find_slot(round, table, result, row);
@@ -142,7 +142,8 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 			postgresql_link_doubt(request, "an answer about what was not asked for");
 			return;
 		}
-		if (!postgresql_record_take(table, result, &row, round->arena, &taken)) {
+		if (!postgresql_record_take(&round->store->schemas[table], result, &row,
+					    round->arena, &taken)) {
 			slot->is_bad = true;
 			continue;
 		}
@@ -213,6 +214,7 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 {
 	struct postgresql_round *round = request->context;
 	struct postgresql_read *read = round->reads;
+	const struct directory_schema *schema = &round->store->schemas[read->table];
 	size_t wanted = list_wanted(read);
 	size_t seen = 0;
 
@@ -221,7 +223,7 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 		read->arena = arena_new();
 		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
 	}
-	if (!is_of_table(request, result, read->table))
+	if (!is_of_table(request, result, schema))
 		return;
 	for (int row = 0; row < PQntuples(result); seen++) {
 		struct directory_record taken;
@@ -230,7 +232,7 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 			postgresql_link_doubt(request, "an answer of more records than asked for");
 			return;
 		}
-		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
+		if (postgresql_record_take(schema, result, &row, round->arena, &taken))
 			read->records[read->record_count++] =
 				directory_record_copy(read->arena, &taken);
 	}

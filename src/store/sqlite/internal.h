@@ -44,7 +44,7 @@ struct sqlite_store {
 	bool is_followed;                     /* file.c */
 	struct sqlite_place place, log_place; /* of the file and its log, when they were open */
 	struct buffer away;                   /* why, as it was logged */
-	struct directory_shape shapes[DIRECTORY_TABLES];
+	struct directory_schema schemas[DIRECTORY_TABLES];
 	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;

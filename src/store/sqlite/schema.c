@@ -84,15 +84,15 @@ static int make(struct sqlite_store *store)
 static void write_missing(struct sqlite_store *store, enum directory_table table,
 			  struct buffer *sql)
 {
-	const struct directory_shape *shape = &store->shapes[table];
+	const struct directory_schema *schema = &store->schemas[table];
 
-	for (size_t i = 0; shape->columns[i].field != NULL; i++)
-		if (sqlite3_table_column_metadata(store->database, NULL, shape->name,
-						  shape->columns[i].name, NULL, NULL, NULL, NULL,
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
+		if (sqlite3_table_column_metadata(store->database, NULL, schema->name,
+						  schema->columns[i].name, NULL, NULL, NULL, NULL,
 						  NULL) != SQLITE_OK)
 			buffer_append_format(sql, "ALTER TABLE %s ADD COLUMN %s TEXT;\n",
-					     directory_shape_sql(shape->name),
-					     directory_shape_sql(shape->columns[i].name));
+					     directory_schema_sql(schema->name),
+					     directory_schema_sql(schema->columns[i].name));
 }
 
 /* What an earlier version made gets the columns that it lacks, and the triggers of this one. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The schema as SQL, made of the shapes of the tables. Triggers are for others who write: this
+/* The schema as SQL, made of the schemas of the tables. Triggers are for others who write: this
  * process's connection has them off. */
 #include "store/sqlite/internal.h"
 #include <string.h>
@@ -8,42 +8,42 @@ struct table {
 	enum directory_table record; /* whose rows these are */
 	bool is_child;
 	const char *name;
-	const struct directory_shape *shape;
+	const struct directory_schema *schema;
 };
 
 static void write_create(const struct table *table, struct buffer *out)
 {
-	const struct directory_shape *shape = table->shape;
-	const char *key = shape->key_columns[0];
+	const struct directory_schema *schema = table->schema;
+	const char *key = schema->key_columns[0];
 
 	if (table->is_child) {
 		buffer_append_format(out,
 				     "CREATE TABLE %s(%s TEXT NOT NULL, position INTEGER NOT NULL"
 				     " DEFAULT 0, %s TEXT NOT NULL, PRIMARY KEY(%s, position))"
 				     " WITHOUT ROWID;\n",
-				     shape->child, key, shape->child, key);
+				     schema->child, key, schema->child, key);
 		return;
 	}
 	buffer_append_format(out, "CREATE TABLE %s(%s TEXT NOT NULL",
-			     directory_shape_sql(shape->name), key);
-	if (shape->key_columns[1] != NULL)
-		buffer_append_format(out, ", %s TEXT NOT NULL", shape->key_columns[1]);
-	for (size_t i = 0; shape->columns[i].field != NULL; i++)
-		buffer_append_format(out, ", %s TEXT", directory_shape_sql(shape->columns[i].name));
+			     directory_schema_sql(schema->name), key);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, ", %s TEXT NOT NULL", schema->key_columns[1]);
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
+		buffer_append_format(out, ", %s TEXT", directory_schema_sql(schema->columns[i].name));
 	buffer_append_format(out, ", PRIMARY KEY(%s", key);
-	if (shape->key_columns[1] != NULL)
-		buffer_append_format(out, ", %s", shape->key_columns[1]);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, ", %s", schema->key_columns[1]);
 	buffer_append_string(out, ")) WITHOUT ROWID;\n");
 }
 
 /* The key of the record that the row OLD or NEW belongs to. */
 static void write_key(const struct table *table, const char *row, struct buffer *out)
 {
-	const struct directory_shape *shape = table->shape;
+	const struct directory_schema *schema = table->schema;
 
-	buffer_append_format(out, "%s.%s", row, shape->key_columns[0]);
-	if (shape->key_columns[1] != NULL)
-		buffer_append_format(out, " || ' ' || %s.%s", row, shape->key_columns[1]);
+	buffer_append_format(out, "%s.%s", row, schema->key_columns[0]);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, " || ' ' || %s.%s", row, schema->key_columns[1]);
 }
 
 static void write_note(const struct table *table, const char *row, struct buffer *out)
@@ -63,15 +63,15 @@ static void begin_trigger(const struct table *table, const char *word, const cha
 			     "DROP TRIGGER IF EXISTS %s_%s;\n"
 			     "CREATE TRIGGER %s_%s %s ON %s BEGIN",
 			     table->name, word, table->name, word, when,
-			     directory_shape_sql(table->name));
+			     directory_schema_sql(table->name));
 }
 
 /* What is changed gets a number. Children go where their record goes. */
 static void write_notes(const struct table *table, struct buffer *out)
 {
-	const struct directory_shape *shape = table->shape;
-	const char *child = table->is_child ? NULL : shape->child;
-	const char *key = shape->key_columns[0];
+	const struct directory_schema *schema = table->schema;
+	const char *child = table->is_child ? NULL : schema->child;
+	const char *key = schema->key_columns[0];
 
 	begin_trigger(table, "inserted", "AFTER INSERT", out);
 	write_note(table, "NEW", out);
@@ -131,7 +131,7 @@ static void write_checks(const struct table *table, struct buffer *out)
 		struct constraints constraints = {table, out};
 
 		begin_trigger(table, events[i].word, events[i].when, out);
-		directory_shape_constraints(table->record, table->is_child, "NEW.",
+		directory_schema_constraints(table->record, table->is_child, "NEW.",
 					    write_constraint, &constraints);
 		buffer_append_string(out, " END;\n");
 	}
@@ -142,11 +142,11 @@ static void each_table(const struct sqlite_store *store,
 		       struct buffer *out)
 {
 	for (unsigned record = DIRECTORY_NO_TABLE + 1; record < DIRECTORY_TABLES; record++) {
-		const struct directory_shape *shape = &store->shapes[record];
+		const struct directory_schema *schema = &store->schemas[record];
 
-		write(&(struct table){record, false, shape->name, shape}, out);
-		if (shape->child != NULL)
-			write(&(struct table){record, true, shape->child, shape}, out);
+		write(&(struct table){record, false, schema->name, schema}, out);
+		if (schema->child != NULL)
+			write(&(struct table){record, true, schema->child, schema}, out);
 	}
 }
 

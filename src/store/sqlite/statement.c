@@ -1,94 +1,94 @@
 // SPDX-License-Identifier: ISC
 #include "store/sqlite/statement.h"
 
-static int key_count(const struct directory_shape *shape)
+static int key_count(const struct directory_schema *schema)
 {
-	return shape->key_columns[1] != NULL ? 2 : 1;
+	return schema->key_columns[1] != NULL ? 2 : 1;
 }
 
-static void write_keys(const struct directory_shape *shape, struct buffer *out)
+static void write_keys(const struct directory_schema *schema, struct buffer *out)
 {
-	buffer_append_string(out, shape->key_columns[0]);
-	if (shape->key_columns[1] != NULL)
-		buffer_append_format(out, ", %s", shape->key_columns[1]);
+	buffer_append_string(out, schema->key_columns[0]);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, ", %s", schema->key_columns[1]);
 }
 
-static void write_where(const struct directory_shape *shape, struct buffer *out)
+static void write_where(const struct directory_schema *schema, struct buffer *out)
 {
-	buffer_append_format(out, " WHERE %s = ?1", shape->key_columns[0]);
-	if (shape->key_columns[1] != NULL)
-		buffer_append_format(out, " AND %s = ?2", shape->key_columns[1]);
+	buffer_append_format(out, " WHERE %s = ?1", schema->key_columns[0]);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, " AND %s = ?2", schema->key_columns[1]);
 }
 
 /* Their names, each with SEPARATOR before it, but for the first of all. */
-static void write_columns(const struct directory_shape *shape, bool is_first, struct buffer *out)
+static void write_columns(const struct directory_schema *schema, bool is_first, struct buffer *out)
 {
-	for (size_t i = 0; shape->columns[i].field != NULL; i++) {
+	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
 		buffer_append_format(out, "%s%s", is_first ? "" : ", ",
-				     directory_shape_sql(shape->columns[i].name));
+				     directory_schema_sql(schema->columns[i].name));
 		is_first = false;
 	}
 }
 
-static void write_get(const struct directory_shape *shape, struct buffer *out)
+static void write_get(const struct directory_schema *schema, struct buffer *out)
 {
 	buffer_append_string(out, "SELECT ");
-	if (shape->columns[0].field == NULL)
+	if (schema->columns[0].field == NULL)
 		buffer_append_byte(out, '1');
-	write_columns(shape, true, out);
-	buffer_append_format(out, " FROM %s", directory_shape_sql(shape->name));
-	write_where(shape, out);
+	write_columns(schema, true, out);
+	buffer_append_format(out, " FROM %s", directory_schema_sql(schema->name));
+	write_where(schema, out);
 }
 
-static void write_list(const struct directory_shape *shape, struct buffer *out)
+static void write_list(const struct directory_schema *schema, struct buffer *out)
 {
-	int place = key_count(shape);
+	int place = key_count(schema);
 
 	buffer_append_string(out, "SELECT ");
-	write_keys(shape, out);
-	write_columns(shape, false, out);
-	buffer_append_format(out, " FROM %s WHERE (", directory_shape_sql(shape->name));
-	write_keys(shape, out);
+	write_keys(schema, out);
+	write_columns(schema, false, out);
+	buffer_append_format(out, " FROM %s WHERE (", directory_schema_sql(schema->name));
+	write_keys(schema, out);
 	buffer_append_format(out, ") >= (%s) AND %s < ?%d ORDER BY ", place > 1 ? "?1, ?2" : "?1",
-			     shape->key_columns[0], place + 1);
-	write_keys(shape, out);
+			     schema->key_columns[0], place + 1);
+	write_keys(schema, out);
 	buffer_append_format(out, " LIMIT ?%d", place + 2);
 }
 
-static void write_update(const struct directory_shape *shape, struct buffer *out)
+static void write_update(const struct directory_schema *schema, struct buffer *out)
 {
-	int place = key_count(shape);
+	int place = key_count(schema);
 
-	buffer_append_format(out, "UPDATE %s SET ", directory_shape_sql(shape->name));
+	buffer_append_format(out, "UPDATE %s SET ", directory_schema_sql(schema->name));
 	/* so that it says whether there is such a row */
-	if (shape->columns[0].field == NULL)
-		buffer_append_format(out, "%s = ?1", shape->key_columns[0]);
-	for (int i = 0; shape->columns[i].field != NULL; i++)
+	if (schema->columns[0].field == NULL)
+		buffer_append_format(out, "%s = ?1", schema->key_columns[0]);
+	for (int i = 0; schema->columns[i].field != NULL; i++)
 		buffer_append_format(out, "%s%s = ?%d", i > 0 ? ", " : "",
-				     directory_shape_sql(shape->columns[i].name), place + 1 + i);
-	write_where(shape, out);
+				     directory_schema_sql(schema->columns[i].name), place + 1 + i);
+	write_where(schema, out);
 }
 
-static void write_insert(const struct directory_shape *shape, struct buffer *out)
+static void write_insert(const struct directory_schema *schema, struct buffer *out)
 {
-	int count = key_count(shape);
+	int count = key_count(schema);
 
-	buffer_append_format(out, "INSERT INTO %s(", directory_shape_sql(shape->name));
-	write_keys(shape, out);
-	write_columns(shape, false, out);
+	buffer_append_format(out, "INSERT INTO %s(", directory_schema_sql(schema->name));
+	write_keys(schema, out);
+	write_columns(schema, false, out);
 	buffer_append_string(out, ") VALUES(");
-	for (size_t i = 0; shape->columns[i].field != NULL; i++)
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
 		count++;
 	for (int i = 1; i <= count; i++)
 		buffer_append_format(out, "%s?%d", i > 1 ? ", " : "", i);
 	buffer_append_byte(out, ')');
 }
 
-static bool write_child(enum sqlite_statement statement, const struct directory_shape *shape,
+static bool write_child(enum sqlite_statement statement, const struct directory_schema *schema,
 			struct buffer *out)
 {
-	const char *child = shape->child;
-	const char *key = shape->key_columns[0];
+	const char *child = schema->child;
+	const char *key = schema->key_columns[0];
 
 	if (child == NULL)
 		return false;
@@ -103,27 +103,27 @@ static bool write_child(enum sqlite_statement statement, const struct directory_
 	return true;
 }
 
-bool sqlite_statement_write(enum sqlite_statement statement, const struct directory_shape *shape,
+bool sqlite_statement_write(enum sqlite_statement statement, const struct directory_schema *schema,
 			    struct buffer *out)
 {
 	switch (statement) {
 	case SQLITE_STATEMENT_GET:
-		write_get(shape, out);
+		write_get(schema, out);
 		return true;
 	case SQLITE_STATEMENT_LIST:
-		write_list(shape, out);
+		write_list(schema, out);
 		return true;
 	case SQLITE_STATEMENT_UPDATE:
-		write_update(shape, out);
+		write_update(schema, out);
 		return true;
 	case SQLITE_STATEMENT_INSERT:
-		write_insert(shape, out);
+		write_insert(schema, out);
 		return true;
 	case SQLITE_STATEMENT_REMOVE:
-		buffer_append_format(out, "DELETE FROM %s", directory_shape_sql(shape->name));
-		write_where(shape, out);
+		buffer_append_format(out, "DELETE FROM %s", directory_schema_sql(schema->name));
+		write_where(schema, out);
 		return true;
 	default:
-		return write_child(statement, shape, out);
+		return write_child(statement, schema, out);
 	}
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* store/sqlite/statement.h - the statements about one record, made of its table's shape. */
+/* store/sqlite/statement.h - the statements about one record, made of its table's schema. */
 #ifndef STORE_SQLITE_STATEMENT_H
 #define STORE_SQLITE_STATEMENT_H
 
-#include "directory/record/shape.h"
+#include "directory/record/schema.h"
 
 /* Parameters: key columns first, then what is named here. */
 enum sqlite_statement {
@@ -18,8 +18,8 @@ enum sqlite_statement {
 	SQLITE_STATEMENTS,
 };
 
-/* Appends its SQL to OUT: false where SHAPE has no children, and nothing is appended. */
-bool sqlite_statement_write(enum sqlite_statement statement, const struct directory_shape *shape,
+/* Appends its SQL to OUT: false where SCHEMA has no children, and nothing is appended. */
+bool sqlite_statement_write(enum sqlite_statement statement, const struct directory_schema *schema,
 			    struct buffer *out);
 
 #endif

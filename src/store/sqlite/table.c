@@ -42,7 +42,7 @@ static int prepare_row(struct sqlite_store *store, enum directory_table table,
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
-	if (!sqlite_statement_write(which, &store->shapes[table], &sql))
+	if (!sqlite_statement_write(which, &store->schemas[table], &sql))
 		return SQLITE_OK;
 	buffer_append_byte(&sql, '\0');
 	return prepare(store, buffer_data(&sql), &store->rows[table][which]);
@@ -161,7 +161,7 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 			struct arena *arena, struct row *row)
 {
 	sqlite3_stmt *statement = store->rows[key->table][SQLITE_STATEMENT_GET_CHILDREN];
-	struct str name = str_from(store->shapes[key->table].child);
+	struct str name = str_from(store->schemas[key->table].child);
 	int error;
 
 	sqlite_bind(statement, 1, key->name);
@@ -174,9 +174,9 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 }
 
 /* KIND stands in the first column of tables that have kinds. */
-static bool has_children(const struct directory_shape *shape, const struct row *row)
+static bool has_children(const struct directory_schema *schema, const struct row *row)
 {
-	return directory_shape_has_child(shape, row->count > 0 ? row->fields[0].value : STR(""));
+	return directory_schema_has_child(schema, row->count > 0 ? row->fields[0].value : STR(""));
 }
 
 static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
@@ -215,19 +215,19 @@ static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int col
 		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
 		    const struct directory_record **record_out)
 {
-	const struct directory_shape *shape = &store->shapes[key->table];
+	const struct directory_schema *schema = &store->schemas[key->table];
 	struct row row;
 	int error = SQLITE_OK;
 
 	row.count = 0;
-	for (int i = 0; shape->columns[i].field != NULL; i++) {
+	for (int i = 0; schema->columns[i].field != NULL; i++) {
 		struct str value = sqlite_column(statement, column + i);
 
 		if (value.length > 0)
 			row.fields[row.count++] = (struct directory_field){
-				str_from(shape->columns[i].field), arena_copy_str(arena, value)};
+				str_from(schema->columns[i].field), arena_copy_str(arena, value)};
 	}
-	if (has_children(shape, &row))
+	if (has_children(schema, &row))
 		error = add_children(store, key, arena, &row);
 	if (error == SQLITE_OK)
 		*record_out = check(store, key, arena, &row, is_key_in_form);
@@ -245,7 +245,7 @@ int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 		      const struct directory_record **record_out, struct str *key_out)
 {
 	struct directory_key key = {table, key_of(statement, table, arena)};
-	int key_columns = store->shapes[table].key_columns[1] != NULL ? 2 : 1;
+	int key_columns = store->schemas[table].key_columns[1] != NULL ? 2 : 1;
 
 	*key_out = key.name;
 	return read_row(store, statement, key_columns, &key, false, arena, record_out);

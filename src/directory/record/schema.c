@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "directory/record/shape.h"
+#include "directory/record/schema.h"
 #include "base/panic.h"
 #include "directory/record/rules.h"
 #include <string.h>
@@ -15,7 +15,7 @@ static const struct {
 	[DIRECTORY_SERVER] = {"name", {"name"}},
 };
 
-const char *directory_shape_sql(const char *name)
+const char *directory_schema_sql(const char *name)
 {
 	return strcmp(name, "user") == 0 ? "\"user\"" : name;
 }
@@ -45,9 +45,10 @@ static void find_child_kinds(enum directory_table table, const char *field, cons
 	}
 }
 
-struct directory_shape directory_shape_of(enum directory_table table)
+struct directory_schema directory_schema_of(enum directory_table table)
 {
-	struct directory_shape shape = {
+	struct directory_schema schema = {
+		.table = table,
 		.name = directory_table_name(table),
 		.key = KEYS[table].key,
 		.key_columns = {KEYS[table].key_columns[0], KEYS[table].key_columns[1]},
@@ -57,26 +58,26 @@ struct directory_shape directory_shape_of(enum directory_table table)
 	bool is_many;
 
 	for (size_t i = 0; (field = directory_table_field(table, i, &is_many)) != NULL; i++) {
-		if (is_many && shape.child != NULL)
-			panic("two fields of table %s may come more than once", shape.name);
+		if (is_many && schema.child != NULL)
+			panic("two fields of table %s may come more than once", schema.name);
 		if (is_many) {
-			shape.child = field;
-			find_child_kinds(table, field, shape.child_kinds);
+			schema.child = field;
+			find_child_kinds(table, field, schema.child_kinds);
 			continue;
 		}
 		if (count == DIRECTORY_COLUMNS_MAX)
-			panic("table %s has too many fields", shape.name);
-		shape.columns[count++] = (struct directory_column){field, column_of(table, field)};
+			panic("table %s has too many fields", schema.name);
+		schema.columns[count++] = (struct directory_column){field, column_of(table, field)};
 	}
-	return shape;
+	return schema;
 }
 
-bool directory_shape_has_child(const struct directory_shape *shape, struct str kind)
+bool directory_schema_has_child(const struct directory_schema *schema, struct str kind)
 {
-	if (shape->child == NULL || shape->child_kinds[0] == NULL)
-		return shape->child != NULL;
-	for (size_t i = 0; shape->child_kinds[i] != NULL; i++)
-		if (str_equal(str_from(shape->child_kinds[i]), kind))
+	if (schema->child == NULL || schema->child_kinds[0] == NULL)
+		return schema->child != NULL;
+	for (size_t i = 0; schema->child_kinds[i] != NULL; i++)
+		if (str_equal(str_from(schema->child_kinds[i]), kind))
 			return true;
 	return false;
 }
