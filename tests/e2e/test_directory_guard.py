@@ -130,14 +130,9 @@ class File:
 
 
 @pytest.fixture
-def sqlite(mx, tmp_path_factory):
+def sqlite(mx, ground):
     def make():
-        path = os.path.join(str(tmp_path_factory.mktemp("data")), "directory.db")
-        os.chmod(os.path.dirname(path), 0o755)
-        give_to_user(os.path.dirname(path))
-        parent = os.path.dirname(os.path.dirname(path))
-        os.chmod(parent, 0o755)
-        os.chmod(os.path.dirname(parent), 0o755)
+        path = os.path.join(ground.directory("data"), "directory.db")
         return mx(f'path = "{path}"').fill(), File(path)
 
     return make
