@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory get, put, del, list */
+#include "mail/text.h"
 #include "program/command_directory.h"
 #include "program/command_directory_print.h"
 #include <stdio.h>
