@@ -126,6 +126,7 @@ def test_reload(mx):
     """A wrong map is refused, and all goes on; another one is taken, and all is read again."""
     made = mx()
     wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    made.log.wait("ldap_followed")  # later: lines of the log come by way of the supervisor
     settings = made.settings
     made.settings = settings.replace("domain.service", "domain.servant")
     made.write_configuration()

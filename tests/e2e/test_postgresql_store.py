@@ -472,6 +472,8 @@ def test_lost_notification(empty, shared):
     since = empty.mark()
     for i in range(30):
         if i % 10 == 5:
+            # one that is not there yet cannot be lost
+            empty.log.wait("store_connected", role="read", count=i // 10 + 1)
             shared.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
                        " application_name = 'stagepost-directory'")
         session.run(f"INSERT INTO domain VALUES ('n{i}.org', 'local')")
