@@ -8,9 +8,9 @@
 #include "log/event.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
+#include "os/process.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
@@ -347,7 +347,7 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 {
 	struct deliver_local *local = memory_alloc_zero(1, sizeof *local);
 
-	umask(077);
+	os_process_private_mask();
 	local->config = config;
 	local->service = service;
 	local->loop = loop;

@@ -8,7 +8,6 @@
 #include "program/child.h"
 #include "program/service.h"
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { CONCURRENCY = 1000 };
 
@@ -85,7 +84,7 @@ static void free_transport(void *context)
  * that is not us, mail waits for it. */
 static void make_bases(const struct config *config)
 {
-	umask(077);
+	os_process_private_mask();
 	for (size_t i = 0; i < config->service_count; i++)
 		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR &&
 		    *config->services[i].user == '\0')
