@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory get, put, del, list */
+#include "mail/text.h"
 #include "program/command_directory.h"
 #include "program/command_directory_print.h"
 #include <stdio.h>
@@ -213,6 +214,21 @@ int command_directory_accept(const struct command *command, int argc, char **arg
 	return end(&exchange);
 }
 
+static void on_malformed(void *context, enum directory_table table,
+			 const struct directory_malformed *malformed)
+{
+	struct exchange *exchange = context;
+	struct buffer line CLEANUP(buffer_clear) = {0};
+
+	exchange->status = COMMAND_FAILED;
+	buffer_append_format(&line, "malformed: %s ", directory_table_name(table));
+	mail_text_append(&line, malformed->key, MAIL_TEXT_8BIT);
+	buffer_append_string(&line, ": ");
+	mail_text_append(&line, malformed->reason, MAIL_TEXT_8BIT);
+	buffer_append_byte(&line, '\n');
+	fwrite(buffer_data(&line), 1, line.length, stderr);
+}
+
 int command_directory_list(const struct command *command, int argc, char **argv)
 {
 	struct exchange exchange = {.command = command, .options.table = "address"};
@@ -234,6 +250,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	pages = exchange_pages_new(&exchange.directory.server,
 				   directory_table_find(str_from(exchange.options.table)),
 				   str_from(prefix));
+	exchange_pages_hear_malformed(pages, on_malformed, &exchange);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
 			command_directory_print_record(&records[i], exchange.options.common.json);

@@ -2,6 +2,7 @@
 """Data that vanish, are made anew, or are others: nobody who existed is refused for that, and no
 change is said to be durable that is not, until somebody says that it is meant."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -301,6 +302,8 @@ def test_postgresql_an_older_dump_is_restored(postgresql):
     restore(server, kept, "-1")
     one.made.log.wait("store_held")
     wait_until(lambda: one.reply("nobody") == 451, "it is not read")
+    assert one.command("put", "evil@d.test", "kind=mailbox")[0] != 0, "nor written"
+    assert server.sql("SELECT count(*) FROM address WHERE address = 'evil@d.test'") == "0"
     one.made.kill_and_wait("directory")
     one.made.log.wait("store_held", count=2)
     assert one.reply("nobody") == 451
@@ -400,3 +403,41 @@ def test_sqlite_refuses_malformed_rows(sqlite):
 def test_postgresql_refuses_malformed_rows(postgresql):
     one, server = postgresql()
     refuses_rows(one, server.sql, AssertionError)
+
+
+def names_malformed_rows(one, sql):
+    """What cannot be exported is said, by name, and the export fails; so do list and check, and
+    all that is well-formed is printed all the same."""
+    sql("INSERT INTO address (address, kind) VALUES ('eve@d.test', 'mailbx'),"
+        " ('Fay@d.test', 'mailbox'); INSERT INTO member VALUES ('l@d.test', 'nobody')")
+    wait_until(lambda: one.reply("eve") == 451, "it is there")
+    status, printed = one.command("export")
+    assert status == 1
+    assert [json.loads(line)["key"] for line in printed.splitlines() if line.startswith("{")] == [
+        "d.test", "ann@d.test", "bob@d.test", "carl@d.test"]
+    for line in ("left out: address eve@d.test is malformed: field kind is \"mailbx\"",
+                 "left out: address Fay@d.test is malformed: the key",
+                 "left out: member l@d.test nobody is malformed: "):
+        assert printed.count(line) == 1, (line, printed)
+    status, printed = one.command("list")
+    assert status == 1 and "malformed: address eve@d.test: field kind" in printed
+    assert "carl@d.test" in printed
+    status, printed = one.command("check", "--json")
+    assert status == 1
+    assert {(found["table"], found["key"]) for found in map(json.loads, printed.splitlines())} == {
+        ("address", "eve@d.test"), ("address", "Fay@d.test"), ("member", "l@d.test nobody")}
+    sql("DELETE FROM address WHERE address IN ('eve@d.test', 'Fay@d.test'); DELETE FROM member")
+    wait_until(lambda: one.command("export")[0] == 0, "nothing is left out")
+    assert one.command("check") == (0, "")
+
+
+def test_sqlite_names_malformed_rows(sqlite):
+    one, file = sqlite()
+    file.sql(SQLITE_UNCHECKED + "DROP TRIGGER member_check_insert")
+    names_malformed_rows(one, file.sql)
+
+
+def test_postgresql_names_malformed_rows(postgresql):
+    one, server = postgresql()
+    with server.unchecked():
+        names_malformed_rows(one, server.sql)

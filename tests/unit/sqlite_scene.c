@@ -172,8 +172,7 @@ void scene_get(struct sqlite_scene *scene, const char *table_and_key)
 	arena_free(arena);
 }
 
-static void listed(void *context, int error, const struct directory_record *records, size_t count,
-		   uint64_t version)
+static void listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	struct sqlite_scene *scene = context;
 	struct buffer text = {0};
@@ -181,11 +180,14 @@ static void listed(void *context, int error, const struct directory_record *reco
 	(void)version;
 	if (error < 0)
 		buffer_append_format(&text, "%d", error);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < page->count; i++) {
 		if (i > 0)
 			buffer_append_byte(&text, scene->separator);
-		buffer_append_str(&text, records[i].key.name);
+		buffer_append_str(&text, page->records[i].key.name);
 	}
+	for (size_t i = 0; i < page->malformed_count; i++)
+		buffer_append_format(&text, "%s!" STR_FORMAT, text.length > 0 ? " " : "",
+				     STR_ARGUMENTS(page->malformed[i].key));
 	hear(scene, STR_FORMAT, STR_ARGUMENTS(buffer_view(&text)));
 	buffer_clear(&text);
 }

@@ -4,8 +4,9 @@
  * writes down what it says.
  *
  * Records are texts as in memory_store.h. What was heard since scene_expect() is joined by "; ":
- * a record that was got, or "none"; "new VERSION TABLE KEY"; "changed ERROR EXISTED VERSION";
- * "reset", "up", "down"; an error's number.
+ * a record that was got, or "none"; keys that were listed, those of malformed ones behind them with
+ * a "!"; "new VERSION TABLE KEY"; "changed ERROR EXISTED VERSION"; "reset", "up", "down"; an
+ * error's number.
  */
 #ifndef TESTS_UNIT_SQLITE_SCENE_H
 #define TESTS_UNIT_SQLITE_SCENE_H

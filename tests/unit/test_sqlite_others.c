@@ -104,9 +104,10 @@ static void bad_records_are_not_absent(void **state)
 			  "('f2@d.example', 'mailbox'), ('f3@d.example', 'none'),"
 			  "('f4@d.example', 'mailbox')");
 	scene_list(&scene, DIRECTORY_ADDRESS, "", "", 4, ' ');
-	scene_expect(&scene, "@d.example f2@d.example f4@d.example f@d.example");
+	scene_expect(&scene, "@d.example f2@d.example f4@d.example f@d.example !F@d.example"
+			     " !a@d.example !b@d.example !c@d.example");
 	scene_list(&scene, DIRECTORY_ADDRESS, "f", "f2@d.example", 2, ' ');
-	scene_expect(&scene, "f4@d.example f@d.example");
+	scene_expect(&scene, "f4@d.example f@d.example !f3@d.example");
 	scene_close(&scene);
 }
 
@@ -141,6 +142,8 @@ static void bad_rows_are_refused(void **state)
 		{"INSERT INTO address(address, kind, service, \"user\")"
 		 " VALUES('n@d.example', 'mailbox', 'box', 'ann')",
 		 "address_service_user"},
+		{"UPDATE address SET quota = 'much' WHERE address = 'a@d.example'",
+		 "address_quota_value"},
 		{"INSERT INTO address(address, kind) VALUES('n@d.example', 'refused')",
 		 "address_text_required"},
 		{"INSERT INTO address(address, kind, text, status)"
@@ -197,6 +200,8 @@ static const char *random_text(uint64_t *seed)
 					    "h.example:24",
 					    "[::1]:24",
 					    "ann",
+					    "1024K,5",
+					    "none",
 					    "list@d.example a@b.example",
 					    "\"x y\"@l.example A@B.example"};
 

@@ -17,6 +17,7 @@ static const char *const VALUES[] = {
 		"? LIKE '$_%$%' OR ? LIKE 'SCRAM-SHA-256$%' OR ? LIKE 'SCRAM-SHA-1$%'",
 	[DIRECTORY_VALUE_SOURCE] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
 	[DIRECTORY_VALUE_SERVER] = "? LIKE '%_:_%'",
+	[DIRECTORY_VALUE_QUOTA] = "? NOT LIKE '% %' AND (? = 'none' OR ? BETWEEN '0' AND '9z')",
 };
 
 static const struct {
@@ -192,7 +193,8 @@ static void give_columns(struct writer *writer, const struct directory_schema *s
 
 static void give_keys(struct writer *writer, const struct directory_schema *schema)
 {
-	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL; i++) {
+	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL;
+	     i++) {
 		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
 		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
 		give(writer, schema->key_columns[i], "key");
@@ -220,9 +222,9 @@ static void give_child(struct writer *writer, const struct directory_schema *sch
 }
 
 void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,
-				 void (*each)(void *context,
-					      const struct directory_constraint *constraint),
-				 void *context)
+				  void (*each)(void *context,
+					       const struct directory_constraint *constraint),
+				  void *context)
 {
 	struct directory_schema schema = directory_schema_of(table);
 	struct writer writer = {.table = table, .before = before, .each = each, .context = context};

@@ -49,8 +49,8 @@ struct directory_constraint {
  * for directory_record_check(), not sufficient, in words that PostgreSQL and SQLite share. BEFORE
  * stands before the names of columns: "NEW.". Strings are valid during the call. */
 void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,
-				 void (*each)(void *context,
-					      const struct directory_constraint *constraint),
-				 void *context);
+				  void (*each)(void *context,
+					       const struct directory_constraint *constraint),
+				  void *context);
 
 #endif

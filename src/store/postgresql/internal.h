@@ -163,6 +163,11 @@ struct postgresql_setup {
 /* For STORE on LINK. SEEN: the version to tell the mark of. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    const struct postgresql_store *store, uint64_t seen);
+/* Refuses the link where ABOUT is of an older copy of the data that STORE has seen: whether it was
+ * one. */
+bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
+				    const struct postgresql_store *store,
+				    const struct postgresql_about *about);
 
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];
@@ -203,9 +208,11 @@ void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TAB
 			     struct buffer *out);
 /* The triggers that postgresql_schema puts on them. */
 unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES]);
-/* The record at *ROW, which is moved behind it. False: it was bad, and is logged. In ARENA. */
+/* The record at *ROW, which is moved behind it. False: it is malformed, which is logged, and has a
+ * key only; *REASON_OUT says why. In ARENA, or the result's. */
 bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
-			    struct arena *arena, struct directory_record *record_out);
+			    struct arena *arena, struct directory_record *record_out,
+			    const char **reason_out);
 
 /* A text[] in PostgreSQL's binary form; an element without DATA is NULL. */
 struct postgresql_array {

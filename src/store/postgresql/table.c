@@ -250,14 +250,14 @@ static void log_bad(const struct directory_record *record, const char *reason)
 }
 
 bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
-			    struct arena *arena, struct directory_record *record_out)
+			    struct arena *arena, struct directory_record *record_out,
+			    const char **reason_out)
 {
 	int first = *row;
 	int rows = count_rows(result, first);
 	struct directory_field *fields =
 		arena_alloc(arena, (DIRECTORY_COLUMNS_MAX + (size_t)rows) * sizeof *fields);
 	struct directory_record raw = {{schema->table, value_at(result, first, 0)}, fields, 0};
-	const char *reason = "the key is not in its one form (lower case, no quotes)";
 	int column = 1;
 
 	*row += rows;
@@ -266,9 +266,11 @@ bool postgresql_record_take(const struct directory_schema *schema, const PGresul
 			  value_at(result, first, column));
 	for (int i = first; schema->child != NULL && i < first + rows; i++)
 		add_field(&raw, fields, schema->child, value_at(result, i, column));
-	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, &reason) == 0)
+	*reason_out = "the key is not in its one form (lower case, no quotes)";
+	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, reason_out) == 0)
 		return true;
-	log_bad(&raw, reason);
+	log_bad(&raw, *reason_out);
+	*record_out = (struct directory_record){.key = raw.key};
 	return false;
 }
 

@@ -121,14 +121,15 @@ struct str sqlite_column(sqlite3_stmt *statement, int column);
 MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
 /* The record of KEY, that was asked for, in the row where STATEMENT stands: its children with
  * it, in memory of ARENA, but KEY's name, which is not copied. SQLITE_OK and *RECORD_OUT, or
- * NULL: it is bad, and was told of; or an error. */
+ * NULL: it is malformed, and was logged; or an error. */
 MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
 			  const struct directory_key *key, struct arena *arena,
 			  const struct directory_record **record_out);
-/* The same of a row whose first columns are the key, *KEY_OUT. */
+/* The same of a row whose first columns are the key, *FOUND_OUT's, with the reason for NULL. */
 MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 				 enum directory_table table, struct arena *arena,
-				 const struct directory_record **record_out, struct str *key_out);
+				 const struct directory_record **record_out,
+				 struct directory_malformed *found_out);
 
 /* transaction.c */
 

@@ -29,7 +29,8 @@ static void write_create(const struct table *table, struct buffer *out)
 	if (schema->key_columns[1] != NULL)
 		buffer_append_format(out, ", %s TEXT NOT NULL", schema->key_columns[1]);
 	for (size_t i = 0; schema->columns[i].field != NULL; i++)
-		buffer_append_format(out, ", %s TEXT", directory_schema_sql(schema->columns[i].name));
+		buffer_append_format(out, ", %s TEXT",
+				     directory_schema_sql(schema->columns[i].name));
 	buffer_append_format(out, ", PRIMARY KEY(%s", key);
 	if (schema->key_columns[1] != NULL)
 		buffer_append_format(out, ", %s", schema->key_columns[1]);
@@ -132,7 +133,7 @@ static void write_checks(const struct table *table, struct buffer *out)
 
 		begin_trigger(table, events[i].word, events[i].when, out);
 		directory_schema_constraints(table->record, table->is_child, "NEW.",
-					    write_constraint, &constraints);
+					     write_constraint, &constraints);
 		buffer_append_string(out, " END;\n");
 	}
 }

@@ -188,10 +188,11 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 			  log_str("key", key->name), log_string("reason", reason));
 }
 
-/* The row's record as it has to be, or NULL. */
+/* The row's record as it has to be, or NULL and *REASON_OUT. */
 static const struct directory_record *check(struct sqlite_store *store,
 					    const struct directory_key *key, struct arena *arena,
-					    const struct row *row, bool is_key_in_form)
+					    const struct row *row, bool is_key_in_form,
+					    struct str *reason_out)
 {
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
 	struct directory_record input = {*key, row->fields, row->count};
@@ -208,12 +209,13 @@ static const struct directory_record *check(struct sqlite_store *store,
 	    str_equal(record->key.name, key->name))
 		return record;
 	tell_bad(store, key, reason);
+	*reason_out = str_from(reason);
 	return NULL;
 }
 
 static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
 		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
-		    const struct directory_record **record_out)
+		    const struct directory_record **record_out, struct str *reason_out)
 {
 	const struct directory_schema *schema = &store->schemas[key->table];
 	struct row row;
@@ -230,23 +232,27 @@ static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int col
 	if (has_children(schema, &row))
 		error = add_children(store, key, arena, &row);
 	if (error == SQLITE_OK)
-		*record_out = check(store, key, arena, &row, is_key_in_form);
+		*record_out = check(store, key, arena, &row, is_key_in_form, reason_out);
 	return error;
 }
 
 int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct directory_key *key,
 	       struct arena *arena, const struct directory_record **record_out)
 {
-	return read_row(store, statement, 0, key, true, arena, record_out);
+	struct str reason;
+
+	return read_row(store, statement, 0, key, true, arena, record_out, &reason);
 }
 
 int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 		      enum directory_table table, struct arena *arena,
-		      const struct directory_record **record_out, struct str *key_out)
+		      const struct directory_record **record_out,
+		      struct directory_malformed *found_out)
 {
 	struct directory_key key = {table, key_of(statement, table, arena)};
 	int key_columns = store->schemas[table].key_columns[1] != NULL ? 2 : 1;
 
-	*key_out = key.name;
-	return read_row(store, statement, key_columns, &key, false, arena, record_out);
+	found_out->key = key.name;
+	return read_row(store, statement, key_columns, &key, false, arena, record_out,
+			&found_out->reason);
 }
