@@ -234,9 +234,19 @@ int os_file_make_directory(int directory, const char *path)
 
 int os_file_make_pipe(int directory, const char *path)
 {
-	(void)directory;
-	(void)path;
-	return -EPERM;
+	struct inode *parent;
+	const char *name;
+	struct inode *inode;
+	int error = files_walk(directory, path, &parent, &name);
+
+	if (error == 0 && directory_find(parent, name) != NULL)
+		error = -EEXIST;
+	if (error < 0)
+		return error;
+	inode = inode_new(kernel_process()->machine->files, false);
+	inode->is_pipe = true;
+	directory_add(parent, name, inode);
+	return 0;
 }
 
 /* --- what is known of them --- */

@@ -309,11 +309,28 @@ static ssize_t write_file(struct description *description, const void *data, siz
 const struct description_kind file_description = {"file",    NULL,       close_file,
 						  read_file, write_file, S_IFREG};
 
+static unsigned poll_pipe(struct description *description)
+{
+	(void)description;
+	return OS_WATCH_WRITE;
+}
+
+static ssize_t read_pipe(struct description *description, void *data, size_t size)
+{
+	(void)description;
+	(void)data;
+	(void)size;
+	return -EAGAIN;
+}
+
+const struct description_kind named_pipe_description = {"pipe",    poll_pipe,  close_file,
+							read_pipe, write_file, S_IFIFO};
+
 int open_file_add(struct inode *inode, unsigned flags)
 {
 	struct open_file *file = check(calloc(1, sizeof *file));
 
-	description_init(&file->description, &file_description);
+	description_init(&file->description, inode->is_pipe ? &named_pipe_description : &file_description);
 	file->description.inode = inode->number;
 	file->inode = inode;
 	file->flags = flags;

@@ -13,6 +13,7 @@ struct inode {
 	uint64_t links;
 	size_t open_count;
 	bool is_directory;
+	bool is_pipe; /* a named one, in which nobody writes */
 	int64_t modified_us;
 	char *data;
 	size_t size;
@@ -42,6 +43,7 @@ struct open_file {
 };
 
 extern const struct description_kind file_description;
+extern const struct description_kind named_pipe_description;
 
 struct files *files_new(void);
 void files_free(struct files *files);

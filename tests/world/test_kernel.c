@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { PORT = 25, BYTES = 100000 };
+enum { PORT = 25, BYTES = 1000000 };
 
 static const int64_t SECOND = 1000000;
 
