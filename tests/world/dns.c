@@ -23,7 +23,7 @@ static void close_context(struct description *description)
 }
 
 static const struct description_kind context_description = {"names", poll_nothing, close_context,
-							    NULL,    NULL,	   S_IFIFO};
+							    NULL,    NULL,         S_IFIFO};
 
 struct ub_ctx *ub_ctx_create(void)
 {

@@ -76,7 +76,10 @@ int os_file_write(int file, const void *data, size_t size, uint64_t offset)
 int os_file_append(int file, const void *data, size_t size)
 {
 	struct open_file *open = find(file);
+	struct description *pipe = table_of_kind(file, &named_pipe_description);
 
+	if (pipe != NULL)
+		return pipe->kind->write(pipe, data, size) < 0 ? -EAGAIN : 0;
 	if (open == NULL)
 		return -EBADF;
 	inode_write(open->inode, data, size, open->inode->size);

@@ -13,6 +13,8 @@ static void *check(void *block)
 	return block;
 }
 
+enum { PIPE_SIZE = 65536 };
+
 /* --- inodes --- */
 
 struct inode *inode_new(struct files *files, bool is_directory)
@@ -90,6 +92,8 @@ void directory_add(struct inode *directory, const char *name, struct inode *inod
 	directory->entries[place] = (struct entry){check(strdup(name)), inode};
 	directory->entry_count++;
 	directory->modified_us = kernel_now_us();
+	if (inode->is_directory)
+		inode->parent = directory;
 	inode->links++;
 }
 
@@ -137,6 +141,19 @@ void files_free(struct files *files)
 	free(files);
 }
 
+/* What is called NAME in DIRECTORY; NULL: nothing. */
+static struct inode *child(struct inode *directory, const char *name)
+{
+	const struct entry *entry;
+
+	if (name[0] == '\0' || strcmp(name, ".") == 0)
+		return directory;
+	if (strcmp(name, "..") == 0)
+		return directory->parent != NULL ? directory->parent : directory;
+	entry = directory_find(directory, name);
+	return entry != NULL ? entry->inode : NULL;
+}
+
 /* NAME_OUT stands in PATH, which ends with it; "" when that is the place itself. */
 static int walk(struct inode *inode, const char *path, struct inode **parent_out,
 		const char **name_out)
@@ -145,7 +162,6 @@ static int walk(struct inode *inode, const char *path, struct inode **parent_out
 
 	for (;;) {
 		size_t length;
-		const struct entry *entry;
 
 		while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0')))
 			path++;
@@ -158,10 +174,9 @@ static int walk(struct inode *inode, const char *path, struct inode **parent_out
 			return -ENAMETOOLONG;
 		memcpy(part, path, length);
 		part[length] = '\0';
-		entry = directory_find(inode, part);
-		if (entry == NULL)
+		inode = child(inode, part);
+		if (inode == NULL)
 			return -ENOENT;
-		inode = entry->inode;
 		path += length;
 	}
 	*parent_out = inode;
@@ -172,22 +187,18 @@ static int walk(struct inode *inode, const char *path, struct inode **parent_out
 static int look(struct inode *from, const char *path, struct inode **inode_out)
 {
 	struct inode *parent;
+	struct inode *found;
 	const char *name;
-	const struct entry *entry;
 	char part[256];
 	int error = walk(from, path, &parent, &name);
 
 	if (error < 0)
 		return error;
 	snprintf(part, sizeof part, "%.*s", (int)strcspn(name, "/"), name);
-	if (part[0] == '\0') {
-		*inode_out = parent;
-		return 0;
-	}
-	entry = directory_find(parent, part);
-	if (entry == NULL)
+	found = child(parent, part);
+	if (found == NULL)
 		return -ENOENT;
-	*inode_out = entry->inode;
+	*inode_out = found;
 	return 0;
 }
 
@@ -309,31 +320,68 @@ static ssize_t write_file(struct description *description, const void *data, siz
 const struct description_kind file_description = {"file",    NULL,       close_file,
 						  read_file, write_file, S_IFREG};
 
+/* --- named pipes --- */
+
 static unsigned poll_pipe(struct description *description)
 {
-	(void)description;
-	return OS_WATCH_WRITE;
+	const struct open_file *file = (void *)description;
+
+	return file->inode->size > 0 ? OS_WATCH_READ | OS_WATCH_WRITE : OS_WATCH_WRITE;
 }
 
 static ssize_t read_pipe(struct description *description, void *data, size_t size)
 {
-	(void)description;
-	(void)data;
-	(void)size;
-	return -EAGAIN;
+	struct inode *inode = ((struct open_file *)description)->inode;
+
+	if (inode->size == 0)
+		return -EAGAIN;
+	if (size > inode->size)
+		size = inode->size;
+	memcpy(data, inode->data, size);
+	inode->size -= size;
+	memmove(inode->data, inode->data + size, inode->size);
+	return (ssize_t)size;
 }
 
-const struct description_kind named_pipe_description = {"pipe",    poll_pipe,  close_file,
-							read_pipe, write_file, S_IFIFO};
+static ssize_t write_pipe(struct description *description, const void *data, size_t size)
+{
+	struct inode *inode = ((struct open_file *)description)->inode;
+
+	if (inode->size + size > PIPE_SIZE)
+		return -EAGAIN;
+	inode_write(inode, data, size, inode->size);
+	for (struct open_file *open = inode->opens; open != NULL; open = open->next_of_pipe)
+		description_changed(&open->description);
+	return (ssize_t)size;
+}
+
+static void close_pipe(struct description *description)
+{
+	struct open_file *file = (void *)description;
+	struct open_file **place = &file->inode->opens;
+
+	while (*place != file)
+		place = &(*place)->next_of_pipe;
+	*place = file->next_of_pipe;
+	close_file(description);
+}
+
+const struct description_kind named_pipe_description = {"pipe",    poll_pipe,  close_pipe,
+							read_pipe, write_pipe, S_IFIFO};
 
 int open_file_add(struct inode *inode, unsigned flags)
 {
 	struct open_file *file = check(calloc(1, sizeof *file));
 
-	description_init(&file->description, inode->is_pipe ? &named_pipe_description : &file_description);
+	description_init(&file->description,
+			 inode->is_pipe ? &named_pipe_description : &file_description);
 	file->description.inode = inode->number;
 	file->inode = inode;
 	file->flags = flags;
+	if (inode->is_pipe) {
+		file->next_of_pipe = inode->opens;
+		inode->opens = file;
+	}
 	inode->open_count++;
 	return table_add(&file->description);
 }

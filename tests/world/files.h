@@ -13,7 +13,9 @@ struct inode {
 	uint64_t links;
 	size_t open_count;
 	bool is_directory;
-	bool is_pipe; /* a named one, in which nobody writes */
+	bool is_pipe;            /* a named one: what was written and not read is its data */
+	struct inode *parent;    /* of a directory; NULL: the root, or not linked yet */
+	struct open_file *opens; /* of a pipe */
 	int64_t modified_us;
 	char *data;
 	size_t size;
@@ -40,6 +42,7 @@ struct open_file {
 	struct inode *inode;
 	unsigned flags; /* as of os_file_open() */
 	uint64_t position;
+	struct open_file *next_of_pipe;
 };
 
 extern const struct description_kind file_description;

@@ -23,13 +23,12 @@ int world_main_launch(int argc, char **argv);
 int world_main_stagepost(int argc, char **argv);
 
 static const struct world_program programs[] = {
-	{"queue", world_main_queue, true},	  {"send", world_main_send, true},
+	{"queue", world_main_queue, true},     {"send", world_main_send, true},
 	{"resolve", world_main_resolve, true}, {"remote", world_main_remote, true},
-	{"lmtp", world_main_lmtp, true},	  {"local", world_main_local, true},
-	{"pipe", world_main_pipe, true},	  {"list", world_main_list, true},
-	{"names", world_main_names, true},
-	{"launch", world_main_launch, true},
-	{"smtpd", world_main_smtpd, true},	  {"stagepost", world_main_stagepost, true},
+	{"lmtp", world_main_lmtp, true},       {"local", world_main_local, true},
+	{"pipe", world_main_pipe, true},       {"list", world_main_list, true},
+	{"names", world_main_names, true},     {"launch", world_main_launch, true},
+	{"smtpd", world_main_smtpd, true},     {"stagepost", world_main_stagepost, true},
 };
 
 void node_add_programs(void)
@@ -69,7 +68,7 @@ static ssize_t write_output(struct description *description, const void *data, s
 	return (ssize_t)size;
 }
 
-static const struct description_kind output_description = {"output", NULL,	    close_output,
+static const struct description_kind output_description = {"output", NULL,         close_output,
 							   NULL,     write_output, S_IFREG};
 
 /* --- the machine --- */
