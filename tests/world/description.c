@@ -139,11 +139,6 @@ void table_close_all(struct process *process)
 
 /* --- waiting --- */
 
-static void wake(void *context)
-{
-	task_wake(context);
-}
-
 int table_wait(int descriptor, unsigned events, int64_t timeout_us)
 {
 	struct description *description = table_find(descriptor);
@@ -157,16 +152,13 @@ int table_wait(int descriptor, unsigned events, int64_t timeout_us)
 	*watch = (struct os_watch){.task = kernel_task(), .events = events};
 	watch_link(watch, description);
 	for (;;) {
-		struct event *timer = NULL;
-
 		is_ready = (description_poll(description) & events) != 0;
 		if (is_ready || (timeout_us >= 0 && kernel_now_us() >= until_us))
 			break;
 		if (timeout_us >= 0)
-			timer = kernel_at(until_us, wake, kernel_task());
-		task_wait();
-		if (timeout_us < 0 || kernel_now_us() < until_us)
-			kernel_cancel(timer);
+			task_wait_until(until_us);
+		else
+			task_wait();
 	}
 	watch_unlink(watch);
 	world_free(watch);

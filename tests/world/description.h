@@ -84,4 +84,7 @@ bool loop_signal(struct process *process, int number);
 void kernel_drop_tasks(struct process *process);
 void process_end_all(void);
 
+/* --- listen.c, for kernel.c: connections that are not decided are no more. */
+void listen_end(void);
+
 #endif

@@ -243,21 +243,29 @@ void task_wait(void)
 	fiber_switch(kernel.running->fiber, kernel.fiber);
 }
 
-static void wake(void *context)
+static void ring(void *context)
 {
-	task_wake(context);
+	struct task *task = context;
+
+	task->alarm = NULL;
+	task_wake(task);
 }
 
-/* Somebody else may have woken it meanwhile, a thaw for instance. */
+void task_wait_until(int64_t when_us)
+{
+	struct task *task = kernel.running;
+
+	task->alarm = kernel_at(when_us, ring, task);
+	task_wait();
+	kernel_cancel(task->alarm);
+	task->alarm = NULL;
+}
+
+/* Somebody else may wake it before, a thaw for instance. */
 void task_sleep_until(int64_t when_us)
 {
-	while (kernel.now_us < when_us) {
-		struct event *event = kernel_at(when_us, wake, kernel.running);
-
-		task_wait();
-		if (kernel.now_us < when_us)
-			kernel_cancel(event);
-	}
+	while (kernel.now_us < when_us)
+		task_wait_until(when_us);
 }
 
 static void drop_task(struct task *task)
@@ -267,6 +275,7 @@ static void drop_task(struct task *task)
 	while (*place != task)
 		place = &(*place)->next;
 	*place = task->next;
+	kernel_cancel(task->alarm);
 	fiber_free(task->fiber);
 	free(task);
 }
@@ -364,6 +373,7 @@ void world_run(int64_t when_us)
 void world_end(void)
 {
 	process_end_all();
+	listen_end();
 	for (size_t i = 0; i < kernel.event_count; i++)
 		free(kernel.events[i]);
 	free(kernel.events);

@@ -116,6 +116,7 @@ struct task {
 	void *context;
 	size_t place; /* among those that can run; SIZE_MAX: it waits */
 	bool has_ended;
+	struct event *alarm; /* of task_wait_until() */
 	struct task *next;
 };
 
@@ -127,6 +128,8 @@ struct task *task_new(struct process *process, void (*call)(void *context), void
 void task_wake(struct task *task);
 /* The running task waits until somebody wakes it. */
 void task_wait(void);
+/* The same, or until WHEN_US. */
+void task_wait_until(int64_t when_us);
 /* The running task lets others run, and goes on at WHEN_US. */
 void task_sleep_until(int64_t when_us);
 

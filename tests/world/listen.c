@@ -171,10 +171,30 @@ static int offer(struct listener *listener, struct endpoint *endpoint)
 /* --- to connect --- */
 
 struct attempt {
+	struct attempt *next;
 	struct endpoint *client;
 	struct machine *from;
 	int64_t delay_us;
 };
+
+static struct attempt *attempts;
+
+static void end_attempt(struct attempt *attempt)
+{
+	struct attempt **place = &attempts;
+
+	while (*place != attempt)
+		place = &(*place)->next;
+	*place = attempt->next;
+	description_drop(&attempt->client->description);
+	free(attempt);
+}
+
+void listen_end(void)
+{
+	while (attempts != NULL)
+		end_attempt(attempts);
+}
 
 static void decide(void *context)
 {
@@ -198,8 +218,7 @@ static void decide(void *context)
 	}
 	kernel_mix_number(listener != NULL);
 	description_changed(&client->description);
-	description_drop(&client->description);
-	free(attempt);
+	end_attempt(attempt);
 }
 
 static int connect_tcp(const union os_socket_address *address)
@@ -222,7 +241,8 @@ static int connect_tcp(const union os_socket_address *address)
 									   : machine->address);
 	client->is_connecting = true;
 	client->description.references++;
-	*attempt = (struct attempt){client, machine, delay_us};
+	*attempt = (struct attempt){attempts, client, machine, delay_us};
+	attempts = attempt;
 	kernel_at(kernel_now_us() + 2 * delay_us, decide, attempt);
 	return table_add(&client->description);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Machines and processes: how they begin, hear signals and end. */
 #include "description.h"
+#include "files.h"
 #include <err.h>
 #include <errno.h>
 #include <signal.h>
@@ -190,6 +191,8 @@ static void free_machines(void)
 		struct machine *machine = all.machines;
 
 		all.machines = machine->next;
+		if (machine->files != NULL)
+			files_free(machine->files);
 		free(machine);
 	}
 }
