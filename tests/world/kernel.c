@@ -28,6 +28,7 @@ static struct {
 	struct task *running;
 	struct fiber *fiber;
 	FILE *log;
+	const char *until;
 	bool is_stopping;
 } kernel;
 
@@ -95,6 +96,9 @@ void world_log_text(const char *who, const char *text, size_t length)
 	int64_t now = kernel.now_us;
 
 	kernel_mix(text, length);
+	if (kernel.until != NULL &&
+	    memmem(text, length, kernel.until, strlen(kernel.until)) != NULL)
+		kernel.is_stopping = true;
 	if (kernel.log == NULL)
 		return;
 	fprintf(kernel.log, "%03lld:%02lld:%02lld.%06lld %s: ", (long long)(now / 3600000000),
@@ -353,9 +357,18 @@ void world_stop(void)
 	kernel.is_stopping = true;
 }
 
+void world_stop_at(const char *text)
+{
+	kernel.until = text;
+}
+
+bool world_has_stopped(void)
+{
+	return kernel.is_stopping;
+}
+
 void world_run(int64_t when_us)
 {
-	kernel.is_stopping = false;
 	while (!kernel.is_stopping) {
 		run_events();
 		if (kernel.ready_count > 0 && kernel.now_us < when_us) {

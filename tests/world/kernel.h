@@ -59,7 +59,7 @@ struct process {
 	const struct world_program *program;
 	struct task *tasks;
 	char **arguments;
-	char *image; /* the product's variables while others run */
+	size_t image; /* where the product's variables are while others run */
 	struct memory *memory;
 	struct description **descriptors;
 	size_t descriptor_count; /* of which the table has room */
@@ -83,6 +83,9 @@ void world_begin(uint64_t seed, FILE *log);
 void world_run(int64_t when_us);
 /* Ends the call of world_run() soon. */
 void world_stop(void);
+/* world_run() ends at the first line of the log that has TEXT in it, borrowed; NULL: none. */
+void world_stop_at(const char *text);
+bool world_has_stopped(void);
 /* Every process is gone, and all that they had. */
 void world_end(void);
 uint64_t world_fingerprint(void);
@@ -169,10 +172,10 @@ char *world_strdup(const char *text);
 
 /* Before any code of the product has run. */
 void image_begin(void);
-char *image_new(void);
+size_t image_new(void);
 /* PROCESS's variables are in their place; another's are put away. */
-void image_enter(struct process *process);
-void image_free(struct process *process);
+void image_enter(const struct process *process);
+void image_free(const struct process *process);
 void image_end(void);
 
 #endif

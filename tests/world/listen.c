@@ -277,7 +277,7 @@ static int connect_unix(const char *path, int kind)
 
 static bool asks(void)
 {
-	return kernel_process()->image != NULL && os_connector_is_used != NULL &&
+	return kernel_process()->program->has_image && os_connector_is_used != NULL &&
 	       os_connector_is_used();
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] [--quiet]
+ * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]
  *
  * One node, a client that gives it mail for mailboxes and for a next hop that is not always good,
- * and somebody who kills, freezes and restarts. At the end all calm down, and the ledger must be
- * even. The exit status is 0 only then.
+ * and somebody who kills, freezes, stops, reloads and starts. For the second half of the time all
+ * are good, and the ledger must be even. The exit status is 0 only then. --until stops at the first
+ * line of the log with TEXT in it, and judges nothing.
  */
 #include "mail.h"
 #include "node.h"
@@ -31,6 +32,7 @@ struct world_options {
 	uint64_t seed;
 	int64_t hours;
 	uint64_t messages;
+	const char *until;
 	FILE *log;
 };
 
@@ -54,6 +56,15 @@ static void strike(struct machine *node)
 
 	if (process == NULL || process->is_frozen)
 		return;
+	if (kernel_one_in(4)) {
+		bool is_reload = kernel_one_in(2);
+
+		process = node_supervisor(node);
+		world_log("fate", "%s %s", is_reload ? "reloads" : "stops", node->name);
+		if (process != NULL)
+			process_signal(process, is_reload ? SIGHUP : SIGTERM);
+		return; /* which excuses nothing */
+	}
 	ledger_excuse();
 	if (kernel_one_in(3)) {
 		world_log("fate", "freezes %s %d", process->program->name, process->pid);
@@ -118,11 +129,15 @@ static bool live(const struct world_options *options)
 	hop_start(machine_new("hop", 0x0a000003), &hop);
 	client_start(machine_new("client", 0x0a000002), &client);
 	mind(&fate);
-	while (kernel_now_us() < end_us && !(client.is_done && ledger_is_done()))
+	world_stop_at(options->until);
+	while (kernel_now_us() < end_us && !world_has_stopped() &&
+	       !(client.is_done && ledger_is_done()))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
-	world_run(kernel_now_us() + 600 * SECOND);
-	is_good = judge(options, &client);
+	if (!world_has_stopped())
+		world_run(kernel_now_us() + 600 * SECOND);
+	mailboxes_read(fate.node, "/var/mail");
+	is_good = world_has_stopped() || judge(options, &client);
 	world_end();
 	ledger_end();
 	return is_good;
@@ -130,7 +145,8 @@ static bool live(const struct world_options *options)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--log=FILE]\n");
+	fprintf(stderr,
+		"usage: world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]\n");
 	exit(2);
 }
 
@@ -138,6 +154,7 @@ int main(int argc, char **argv)
 {
 	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
 					      {"messages", required_argument, NULL, 'm'},
+					      {"until", required_argument, NULL, 'u'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
 	struct world_options options = {.hours = 24 * 7, .messages = 300};
@@ -149,6 +166,8 @@ int main(int argc, char **argv)
 			options.hours = atoll(optarg);
 		else if (option == 'm')
 			options.messages = strtoull(optarg, NULL, 10);
+		else if (option == 'u')
+			options.until = optarg;
 		else if (option == 'l')
 			options.log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
 		else
