@@ -71,6 +71,7 @@ struct entry *directory_find(const struct inode *directory, const char *name);
 void directory_add(struct inode *directory, const char *name, struct inode *inode);
 void directory_remove(struct inode *directory, const char *name);
 void inode_write(struct inode *inode, const void *data, size_t size, uint64_t offset);
+void inode_fill_info(const struct inode *inode, struct os_file_info *out);
 int open_file_add(struct inode *inode, unsigned flags);
 
 #endif

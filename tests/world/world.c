@@ -2,7 +2,7 @@
 /*
  * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]
  *
- * One node, a client that gives it mail for mailboxes and for a next hop that is not always good,
+ * One node, clients that give it mail for mailboxes and for a next hop that is not always good,
  * and somebody who kills, freezes, stops, reloads and starts. For the second half of the time all
  * are good, and the ledger must be even. The exit status is 0 only then. --until stops at the first
  * line of the log with TEXT in it, and judges nothing.
@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLIENTS = 5 };
+
 static const int64_t SECOND = 1000000;
+static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t HOUR = 3600 * INT64_C(1000000);
 
 static const char config[] = "hostname = \"mx.one.example\"\n"
@@ -39,6 +42,7 @@ struct world_options {
 struct fate {
 	struct machine *node;
 	int64_t calm_from_us;
+	int64_t storm_until_us;
 };
 
 static void thaw(void *context)
@@ -77,6 +81,17 @@ static void strike(struct machine *node)
 	process_end(process, SIGKILL);
 }
 
+/* Faults come alone, and in storms. */
+static int64_t next_look(struct fate *fate)
+{
+	if (kernel_now_us() >= fate->calm_from_us || kernel_now_us() >= fate->storm_until_us) {
+		if (kernel_one_in(50))
+			fate->storm_until_us = kernel_now_us() + STORM;
+		return 5 * SECOND + (int64_t)kernel_below(20 * (uint64_t)SECOND);
+	}
+	return (int64_t)kernel_below((uint64_t)SECOND);
+}
+
 /* A machine whose supervisor is gone starts it again, as a service manager does. */
 static void mind(void *context)
 {
@@ -89,11 +104,10 @@ static void mind(void *context)
 		strike(fate->node);
 	}
 	mailboxes_read(fate->node, "/var/mail");
-	kernel_at(kernel_now_us() + 5 * SECOND + (int64_t)kernel_below(20 * (uint64_t)SECOND), mind,
-		  fate);
+	kernel_at(kernel_now_us() + next_look(fate), mind, fate);
 }
 
-static bool judge(const struct world_options *options, const struct client *client)
+static bool judge(const struct world_options *options, bool is_given)
 {
 	struct ledger_sums sums;
 
@@ -105,19 +119,41 @@ static bool judge(const struct world_options *options, const struct client *clie
 	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
 	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
 	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
-	       (unsigned long long)sums.unexcused, client->is_done ? "" : "; the client waits");
-	return client->is_done && sums.promised >= options->messages && sums.lost == 0 &&
+	       (unsigned long long)sums.unexcused, is_given ? "" : "; a client waits still");
+	return is_given && sums.promised >= options->messages && sums.lost == 0 &&
 	       sums.changed == 0 && sums.unexcused == 0;
+}
+
+static bool is_given(const struct client clients[CLIENTS])
+{
+	bool all = true;
+
+	for (size_t i = 0; i < CLIENTS; i++)
+		all = all && clients[i].is_done;
+	return all;
+}
+
+/* They are done after a small part of the time, each in a rhythm of its own. */
+static void start_clients(struct machine *machine, const struct world_options *options,
+			  struct client clients[CLIENTS])
+{
+	static const char *const domains[] = {"one.example", "two.example", NULL};
+	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
+	const int64_t mean_us = 1 + options->hours * HOUR / 64 / (int64_t)(each + 1);
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){.address = 0x0a000001,
+					     .count = each,
+					     .pause_us = mean_us << kernel_below(5),
+					     .domains = domains};
+		client_start(machine, &clients[i]);
+	}
 }
 
 static bool live(const struct world_options *options)
 {
-	static const char *const domains[] = {"one.example", "two.example", NULL};
 	const int64_t end_us = options->hours * HOUR;
-	struct client client = {.address = 0x0a000001,
-				.count = options->messages,
-				.pause_us = 1 + end_us / 8 / (int64_t)(options->messages + 1),
-				.domains = domains};
+	struct client clients[CLIENTS];
 	struct hop hop = {.earnest_from_us = end_us / 2};
 	struct fate fate = {.calm_from_us = end_us / 2};
 	bool is_good;
@@ -127,17 +163,17 @@ static bool live(const struct world_options *options)
 	node_add_programs();
 	fate.node = node_new("one", 0x0a000001, config);
 	hop_start(machine_new("hop", 0x0a000003), &hop);
-	client_start(machine_new("client", 0x0a000002), &client);
+	start_clients(machine_new("client", 0x0a000002), options, clients);
 	mind(&fate);
 	world_stop_at(options->until);
 	while (kernel_now_us() < end_us && !world_has_stopped() &&
-	       !(client.is_done && ledger_is_done()))
+	       !(is_given(clients) && ledger_is_done()))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
 	mailboxes_read(fate.node, "/var/mail");
-	is_good = world_has_stopped() || judge(options, &client);
+	is_good = world_has_stopped() || judge(options, is_given(clients));
 	world_end();
 	ledger_end();
 	return is_good;
@@ -157,7 +193,7 @@ int main(int argc, char **argv)
 					      {"until", required_argument, NULL, 'u'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
-	struct world_options options = {.hours = 24 * 7, .messages = 300};
+	struct world_options options = {.hours = 24, .messages = 500};
 	int option;
 	bool is_good;
 
