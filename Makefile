@@ -14,7 +14,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash kill freeze faults smuggle hostile \
-	partition mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition world mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -105,6 +105,9 @@ partition: tree ## part directories, databases and mail machines 200 times under
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run
+
+world: tree ## simulated worlds with new seeds for T seconds, each twice; SEED=N: that one, with its log
+	@tests/world/run build/tests/world/world $(if $(SEED),--seed=$(SEED),--seconds=$(T)) -- $(WORLD)
 
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run

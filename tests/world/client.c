@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: ISC
+/* Who gives mail to a node, and looks into its mailboxes. */
+#include "files.h"
+#include "mail.h"
+#include "os/socket.h"
+#include "talk.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORT = 25, USERS = 20, ON_ONE_CONNECTION = 10 };
+
+static const int64_t CONNECT_US = 60 * INT64_C(1000000);
+static const int64_t AGAIN_US = 10 * INT64_C(1000000);
+
+static int open_connection(uint32_t host)
+{
+	union os_socket_address address = {0};
+	int socket;
+
+	address.v4.sin_family = AF_INET;
+	address.v4.sin_port = htons(PORT);
+	address.v4.sin_addr.s_addr = htonl(host);
+	socket = os_socket_connect(&address);
+	if (socket < 0)
+		return -1;
+	if (os_socket_wait(socket, true, CONNECT_US) == 0 && os_socket_error(socket) == 0)
+		return socket;
+	os_socket_close(socket);
+	return -1;
+}
+
+static bool ask(struct talk *talk, const char *text, int code)
+{
+	return talk_say(talk, text) && talk_reply(talk) == code;
+}
+
+static bool give(struct talk *talk, uint64_t number, const char *recipient)
+{
+	char line[128];
+	char *text;
+	size_t size;
+	bool is_given;
+
+	snprintf(line, sizeof line, "RCPT TO:<%s>\r\n", recipient);
+	if (!ask(talk, "MAIL FROM:<world@client.example>\r\n", 250) || !ask(talk, line, 250) ||
+	    !ask(talk, "DATA\r\n", 354))
+		return false;
+	size = ledger_text(number, &text);
+	is_given = talk_write(talk, text, size) && talk_reply(talk) == 250;
+	free(text);
+	if (is_given)
+		ledger_promise(number);
+	return is_given;
+}
+
+static bool greet(struct talk *talk)
+{
+	return talk_reply(talk) == 220 && ask(talk, "EHLO client.example\r\n", 250);
+}
+
+static void choose_recipient(const struct client *client, char *out, size_t size)
+{
+	size_t count = 0;
+
+	while (client->domains[count] != NULL)
+		count++;
+	snprintf(out, size, "user%d@%s", (int)kernel_below(USERS),
+		 client->domains[kernel_below(count)]);
+}
+
+/* One that was refused, or whose reply was lost, is another message. */
+static uint64_t give_some(struct client *client, uint64_t left)
+{
+	struct talk talk = {.socket = open_connection(client->address)};
+	uint64_t given = 0;
+	uint64_t wanted = 1 + kernel_below(ON_ONE_CONNECTION);
+	char recipient[64];
+
+	if (talk.socket < 0)
+		return 0;
+	if (greet(&talk)) {
+		while (given < wanted && given < left) {
+			choose_recipient(client, recipient, sizeof recipient);
+			if (!give(&talk, ledger_new(recipient), recipient))
+				break;
+			given++;
+		}
+		if (!kernel_one_in(4) && talk_say(&talk, "QUIT\r\n"))
+			(void)talk_reply(&talk);
+	}
+	os_socket_close(talk.socket);
+	return given;
+}
+
+static int run_client(int argc, char **argv)
+{
+	struct client *client = kernel_process()->context;
+	uint64_t left = client->count;
+
+	(void)argc;
+	(void)argv;
+	while (left > 0) {
+		uint64_t given = give_some(client, left);
+
+		left -= given;
+		task_sleep_until(kernel_now_us() +
+				 (given == 0
+					  ? AGAIN_US
+					  : (int64_t)kernel_below(2 * (uint64_t)client->pause_us)));
+	}
+	client->is_done = true;
+	return 0;
+}
+
+void client_start(struct machine *machine, struct client *client)
+{
+	static const struct world_program program = {"client", run_client, false};
+	static const char *const arguments[] = {"client", NULL};
+
+	process_new(machine, NULL, &program, arguments, client);
+}
+
+/* --- mailboxes --- */
+
+struct place {
+	struct machine *machine;
+	char path[512];
+	char domain[64];
+	char recipient[128];
+	struct inode *box;
+};
+
+static int read_message(void *context, const char *name, struct inode *inode)
+{
+	struct place *place = context;
+	char *text = malloc(inode->size + 1);
+
+	(void)name;
+	if (text == NULL)
+		abort();
+	memcpy(text, inode->data, inode->size);
+	text[inode->size] = '\0';
+	ledger_deliver(place->recipient, text, inode->size);
+	free(text);
+	return 0;
+}
+
+static int read_user(void *context, const char *name, struct inode *inode)
+{
+	struct place *place = context;
+	char path[1024];
+	struct inode *box;
+
+	(void)inode;
+	snprintf(path, sizeof path, "%s/%s/%s/new", place->path, place->domain, name);
+	snprintf(place->recipient, sizeof place->recipient, "%s@%s", name, place->domain);
+	files_each(place->machine, path, read_message, place);
+	box = files_find(place->machine, path);
+	while (box != NULL && box->entry_count > 0)
+		directory_remove(box, box->entries[0].name);
+	return 0;
+}
+
+static int read_domain(void *context, const char *name, struct inode *inode)
+{
+	struct place *place = context;
+	char path[1024];
+
+	(void)inode;
+	snprintf(place->domain, sizeof place->domain, "%s", name);
+	snprintf(path, sizeof path, "%s/%s", place->path, name);
+	return files_each(place->machine, path, read_user, place);
+}
+
+void mailboxes_read(struct machine *machine, const char *path)
+{
+	struct place place = {.machine = machine};
+
+	snprintf(place.path, sizeof place.path, "%s", path);
+	files_each(machine, path, read_domain, &place);
+}

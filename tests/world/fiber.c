@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: ISC
+#include "fiber.h"
+#include <err.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+/* Only the pages that are touched cost memory. */
+enum { STACK_SIZE = 1 << 20, GUARD_SIZE = 1 << 16, SPARES_MAX = 64 };
+
+struct fiber {
+	ucontext_t context;
+	char *area; /* the guard, and the stack above it; NULL: the caller's own */
+	const void *bottom;
+	size_t size;
+	void *shadow; /* the sanitizer's, while another one runs */
+	void (*main)(void *argument);
+	void *argument;
+	struct fiber *next;
+};
+
+static struct fiber *came_from;
+static struct fiber *running;
+static struct {
+	char *areas[SPARES_MAX];
+	size_t count;
+} spares;
+
+static void begin_switch(struct fiber *from, struct fiber *to, bool is_last)
+{
+	came_from = from;
+	running = to;
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_start_switch_fiber(is_last ? NULL : &from->shadow, to->bottom, to->size);
+#else
+	(void)is_last;
+#endif
+}
+
+static void end_switch(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	const void *bottom;
+	size_t size;
+
+	__sanitizer_finish_switch_fiber(running->shadow, &bottom, &size);
+	if (came_from->bottom == NULL) {
+		came_from->bottom = bottom;
+		came_from->size = size;
+	}
+#endif
+}
+
+static void begin(void)
+{
+	end_switch();
+	running->main(running->argument);
+	abort();
+}
+
+static char *take_area(void)
+{
+	char *area;
+
+	if (spares.count > 0)
+		return spares.areas[--spares.count];
+	area = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (area == MAP_FAILED || mprotect(area, GUARD_SIZE, PROT_NONE) != 0)
+		err(1, "no stack");
+	return area;
+}
+
+struct fiber *fiber_new(void (*main)(void *argument), void *argument)
+{
+	struct fiber *fiber = calloc(1, sizeof *fiber);
+
+	if (fiber == NULL)
+		err(1, "no fiber");
+	fiber->main = main;
+	fiber->argument = argument;
+	if (main == NULL)
+		return fiber;
+	fiber->area = take_area();
+	fiber->bottom = fiber->area + GUARD_SIZE;
+	fiber->size = STACK_SIZE;
+	if (getcontext(&fiber->context) != 0)
+		err(1, "getcontext");
+	fiber->context.uc_stack.ss_sp = fiber->area + GUARD_SIZE;
+	fiber->context.uc_stack.ss_size = STACK_SIZE;
+	makecontext(&fiber->context, begin, 0);
+	return fiber;
+}
+
+void fiber_free(struct fiber *fiber)
+{
+	if (fiber->area != NULL) {
+#ifdef __SANITIZE_ADDRESS__
+		__asan_unpoison_memory_region(fiber->bottom, fiber->size);
+#endif
+		if (spares.count < SPARES_MAX)
+			spares.areas[spares.count++] = fiber->area;
+		else
+			munmap(fiber->area, GUARD_SIZE + STACK_SIZE);
+	}
+	free(fiber);
+}
+
+void fiber_switch(struct fiber *from, struct fiber *to)
+{
+	begin_switch(from, to, false);
+	if (swapcontext(&from->context, &to->context) != 0)
+		err(1, "swapcontext");
+	end_switch();
+}
+
+void fiber_leave(struct fiber *from, struct fiber *to)
+{
+	begin_switch(from, to, true);
+	setcontext(&to->context);
+	err(1, "setcontext");
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: ISC
+/* A next hop that is not always good. */
+#include "mail.h"
+#include "os/process.h"
+#include "os/socket.h"
+#include "talk.h"
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORT = 25, BACKLOG = 64, ODDITY = 40 };
+
+static const int64_t HOUR_US = INT64_C(3600000000);
+static const int64_t IDLE_US = 300 * INT64_C(1000000);
+static const int64_t SLOW_US = 30 * INT64_C(1000000);
+
+struct transaction {
+	char recipients[100][64];
+	size_t count;
+};
+
+/* Whether something goes wrong now. */
+static bool is_odd(const struct hop *hop)
+{
+	return kernel_now_us() < hop->earnest_from_us && kernel_one_in(ODDITY);
+}
+
+static void add_recipient(struct transaction *transaction, const char *line)
+{
+	const char *begin = strchr(line, '<');
+
+	if (begin == NULL || transaction->count == 100)
+		return;
+	snprintf(transaction->recipients[transaction->count++], 64, "%.*s",
+		 (int)strcspn(begin + 1, ">"), begin + 1);
+}
+
+/* The text up to its "." line, unstuffed; NULL when the client has gone. */
+static char *hear_text(struct talk *talk, size_t *size_out)
+{
+	char *text = NULL;
+	size_t used = 0;
+
+	for (;;) {
+		const char *line = talk->line;
+		size_t length;
+
+		if (!talk_hear(talk, IDLE_US)) {
+			free(text);
+			return NULL;
+		}
+		if (strcmp(line, ".") == 0)
+			break;
+		line += line[0] == '.';
+		length = strlen(line);
+		text = realloc(text, used + length + 2);
+		if (text == NULL)
+			err(1, "no memory");
+		memcpy(text + used, line, length);
+		text[used + length] = '\n';
+		used += length + 1;
+	}
+	if (text == NULL)
+		text = calloc(1, 1);
+	else
+		text = realloc(text, used + 1);
+	if (text == NULL)
+		err(1, "no memory");
+	text[used] = '\0';
+	*size_out = used;
+	return text;
+}
+
+/* What is accepted counts, even when the reply to it is lost: the sender has an excuse. */
+static bool take_message(const struct hop *hop, struct talk *talk, struct transaction *transaction)
+{
+	size_t size;
+	char *text;
+
+	if (!talk_say(talk, "354 go on\r\n"))
+		return false;
+	text = hear_text(talk, &size);
+	if (text == NULL)
+		return false;
+	if (is_odd(hop)) {
+		free(text);
+		return kernel_one_in(2) && talk_say(talk, "451 not now\r\n");
+	}
+	for (size_t i = 0; i < transaction->count; i++)
+		ledger_deliver(transaction->recipients[i], text, size);
+	free(text);
+	transaction->count = 0;
+	return talk_say(talk, "250 taken\r\n");
+}
+
+static bool answer(const struct hop *hop, struct talk *talk, struct transaction *transaction)
+{
+	const char *line = talk->line;
+
+	if (is_odd(hop)) {
+		if (kernel_one_in(3))
+			return false;
+		if (kernel_one_in(2))
+			return talk_say(talk, "421 gone\r\n") && false;
+		task_sleep_until(kernel_now_us() + (int64_t)kernel_below((uint64_t)SLOW_US));
+	}
+	if (strncasecmp(line, "DATA", 4) == 0)
+		return take_message(hop, talk, transaction);
+	if (strncasecmp(line, "QUIT", 4) == 0)
+		return talk_say(talk, "221 bye\r\n") && false;
+	if (strncasecmp(line, "MAIL", 4) == 0 || strncasecmp(line, "RSET", 4) == 0)
+		transaction->count = 0;
+	if (strncasecmp(line, "RCPT", 4) == 0) {
+		if (is_odd(hop))
+			return talk_say(talk, "450 greylisted\r\n");
+		add_recipient(transaction, line);
+	}
+	if (strncasecmp(line, "EHLO", 4) == 0)
+		return talk_say(talk, "250-hop.example\r\n250-PIPELINING\r\n250 8BITMIME\r\n");
+	return talk_say(talk, "250 yes\r\n");
+}
+
+struct visit {
+	const struct hop *hop;
+	int socket;
+};
+
+static void serve_visit(void *context)
+{
+	struct visit *visit = context;
+	struct transaction transaction = {0};
+	struct talk talk = {.socket = visit->socket};
+
+	if (talk_say(&talk, "220 hop.example ESMTP\r\n"))
+		while (talk_hear(&talk, IDLE_US) && answer(visit->hop, &talk, &transaction))
+			;
+	os_socket_close(visit->socket);
+	free(visit);
+}
+
+static int run_hop(int argc, char **argv)
+{
+	struct hop *hop = kernel_process()->context;
+	union os_socket_address address = {0};
+	union os_socket_address peer;
+	int listening;
+
+	(void)argc;
+	(void)argv;
+	address.v4.sin_family = AF_INET;
+	address.v4.sin_port = htons(PORT);
+	address.v4.sin_addr.s_addr = htonl(kernel_process()->machine->address);
+	listening = os_socket_listen(&address, BACKLOG);
+	for (;;) {
+		int socket;
+
+		while (os_socket_wait(listening, false, HOUR_US) < 0)
+			;
+		socket = os_socket_accept(listening, &peer);
+		if (socket >= 0) {
+			struct visit *visit = malloc(sizeof *visit);
+
+			if (visit == NULL)
+				err(1, "no memory");
+			*visit = (struct visit){hop, socket};
+			(void)task_new(kernel_process(), serve_visit, visit);
+		}
+	}
+}
+
+void hop_start(struct machine *machine, struct hop *hop)
+{
+	static const struct world_program program = {"hop", run_hop, false};
+	static const char *const arguments[] = {"hop", NULL};
+
+	process_new(machine, NULL, &program, arguments, hop);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/kernel.h - the simulated kernel: time, chance, processes, descriptors.
+ *
+ * One world lives in a host process, in one thread. A simulated process is one or more tasks, each
+ * on a stack of its own, of which one runs at a time; which is next is decided by the seed. A task
+ * runs until it waits: in its event loop, for a socket, for a time. Time stands still while
+ * somebody can run, but for a few microseconds for each turn, and jumps to the next event else.
+ *
+ * Everything that is decided or moved is mixed into a fingerprint: two runs with the same seed
+ * have the same one.
+ */
+#ifndef WORLD_KERNEL_H
+#define WORLD_KERNEL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { WORLD_NAME_SIZE = 32, WORLD_DESCRIPTORS_MAX = 4096, WORLD_SIGNALS = 65 };
+
+struct description;
+struct event;
+struct files;
+struct memory;
+struct os_loop;
+struct os_signal_watch;
+struct os_timer;
+struct os_watch;
+struct process;
+struct task;
+
+/* A program that can be run: its main(), or what main() would be. IMAGE: it is one of the
+ * product's, so that the product's variables are its own. */
+struct world_program {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	bool has_image;
+};
+
+/* A machine: what its processes share. */
+struct machine {
+	char name[WORLD_NAME_SIZE];
+	struct files *files;
+	int64_t wall_offset_us; /* of its wall clock from the world's time */
+	uint32_t address;       /* IPv4, in host order */
+	uint64_t boots;
+	size_t descriptors; /* what a process may have open */
+	struct machine *next;
+};
+
+struct process {
+	pid_t pid;
+	struct process *parent; /* NULL: nobody waits for its end */
+	struct machine *machine;
+	const struct world_program *program;
+	struct task *tasks;
+	char **arguments;
+	size_t image; /* where the product's variables are while others run */
+	struct memory *memory;
+	struct description **descriptors;
+	size_t descriptor_count; /* of which the table has room */
+	size_t open_count;
+	struct os_watch *watches;
+	struct os_timer *timers;
+	struct os_signal_watch *signals;
+	bool ignored[WORLD_SIGNALS];
+	bool is_frozen;
+	bool has_ended;
+	int status;    /* as of waitpid() */
+	void *context; /* of who started it: inhabitants */
+	struct process *next;
+};
+
+/* --- a world --- */
+
+void world_begin(uint64_t seed, FILE *log);
+/* Until WHEN_US, or until nothing can happen any more; what was still to happen then happens in
+ * the next call. */
+void world_run(int64_t when_us);
+/* Ends the call of world_run() soon. */
+void world_stop(void);
+/* world_run() ends at the first line of the log that has TEXT in it, borrowed; NULL: none. */
+void world_stop_at(const char *text);
+bool world_has_stopped(void);
+/* Every process is gone, and all that they had. */
+void world_end(void);
+uint64_t world_fingerprint(void);
+/* A line of the log: the time, who, TEXT. */
+__attribute__((format(printf, 2, 3))) void world_log(const char *who, const char *format, ...);
+void world_log_text(const char *who, const char *text, size_t length);
+
+/* --- time and chance --- */
+
+int64_t kernel_now_us(void);
+uint64_t kernel_random(void);
+/* 0 to BOUND - 1. */
+uint64_t kernel_below(uint64_t bound);
+/* Once in N. */
+bool kernel_one_in(uint64_t n);
+void kernel_mix(const void *data, size_t size);
+void kernel_mix_number(uint64_t number);
+
+/* CALL comes at WHEN_US, in nobody's name. Whoever may cancel it keeps what is returned until
+ * then; after the call it is gone. */
+struct event *kernel_at(int64_t when_us, void (*call)(void *context), void *context);
+/* NULL is allowed. */
+void kernel_cancel(struct event *event);
+
+/* --- tasks --- */
+
+struct task {
+	struct process *process;
+	struct fiber *fiber;
+	void (*call)(void *context);
+	void *context;
+	size_t place; /* among those that can run; SIZE_MAX: it waits */
+	bool has_ended;
+	struct event *alarm; /* of task_wait_until() */
+	struct task *next;
+};
+
+/* The one that runs; NULL: the kernel, or an event. */
+struct task *kernel_task(void);
+struct process *kernel_process(void);
+struct task *task_new(struct process *process, void (*call)(void *context), void *context);
+/* TASK can go on. */
+void task_wake(struct task *task);
+/* The running task waits until somebody wakes it. */
+void task_wait(void);
+/* The same, or until WHEN_US. */
+void task_wait_until(int64_t when_us);
+/* The running task lets others run, and goes on at WHEN_US. */
+void task_sleep_until(int64_t when_us);
+
+/* --- processes --- */
+
+void world_add_program(const struct world_program *program);
+const struct world_program *world_find_program(const char *name);
+struct machine *machine_new(const char *name, uint32_t address);
+/* Starts PROGRAM; ARGUMENTS end with NULL. */
+struct process *process_new(struct machine *machine, struct process *parent,
+			    const struct world_program *program, const char *const *arguments,
+			    void *context);
+struct process *process_find(pid_t pid);
+/* The processes, also those that have ended and are waited for. */
+struct process *process_first(void);
+void process_signal(struct process *process, int number);
+/* Ends it as of now; a task that runs must not return to it. */
+void process_end(struct process *process, int status);
+/* Forgets one that has ended. */
+void process_forget(struct process *process);
+/* Ends the running process: exit(), abort(). */
+_Noreturn void process_leave(int status);
+void process_freeze(struct process *process, bool is_frozen);
+
+/* --- memory of a process --- */
+
+struct memory *memory_new(void);
+void memory_free_all(struct memory *memory);
+/* What the running process has allocated goes with it. */
+void *world_malloc(size_t size);
+void *world_calloc(size_t count, size_t size);
+void *world_realloc(void *old, size_t size);
+void world_free(void *block);
+char *world_strdup(const char *text);
+
+/* --- the product's variables --- */
+
+/* Before any code of the product has run. */
+void image_begin(void);
+size_t image_new(void);
+/* PROCESS's variables are in their place; another's are put away. */
+void image_enter(const struct process *process);
+void image_free(const struct process *process);
+void image_end(void);
+
+#endif

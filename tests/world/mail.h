@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/mail.h - who sends and who receives in a world, and the ledger of it.
+ *
+ * Each message has a number, which stands in its header and in its text. The ledger knows how far
+ * each has come: offered, promised (the node has said 250), delivered (how often, where).
+ */
+#ifndef WORLD_MAIL_H
+#define WORLD_MAIL_H
+
+#include "kernel.h"
+
+/* --- the ledger --- */
+
+struct ledger_sums {
+	uint64_t promised;
+	uint64_t delivered; /* different ones */
+	uint64_t lost;      /* promised, and not delivered */
+	uint64_t changed;   /* arrived in another form, or at somebody else's */
+	uint64_t twice;     /* copies that are too many */
+	uint64_t unexcused; /* of these, without an interruption while it was on its way */
+};
+
+void ledger_begin(void);
+void ledger_end(void);
+/* The number of a message for RECIPIENT. */
+uint64_t ledger_new(const char *recipient);
+/* The node has answered 250 to it. */
+void ledger_promise(uint64_t number);
+/* TEXT, with CR or without, came for RECIPIENT. */
+void ledger_deliver(const char *recipient, const char *text, size_t size);
+/* Something was killed: a message that is on its way may come twice. */
+void ledger_excuse(void);
+/* Whether each that was promised is delivered. */
+bool ledger_is_done(void);
+void ledger_sum(struct ledger_sums *out);
+/* What is wrong, a line for each of the first. */
+void ledger_tell(void);
+/* Appends the text of message NUMBER, with CRLF and its last "." line, to *TEXT_OUT, which the
+ * caller frees. */
+size_t ledger_text(uint64_t number, char **text_out);
+
+/* --- inhabitants --- */
+
+/* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
+ * again until it is promised, with pauses of PAUSE_US in the mean. */
+struct client {
+	uint32_t address;
+	uint64_t count;
+	int64_t pause_us;
+	const char *const *domains; /* ends with NULL: of the recipients */
+	bool is_done;
+};
+void client_start(struct machine *machine, struct client *client);
+
+/* A server that takes mail on port 25 of MACHINE: sometimes it is slow, refuses for now, or closes
+ * without a word; never after EARNEST_FROM_US. */
+struct hop {
+	int64_t earnest_from_us;
+};
+void hop_start(struct machine *machine, struct hop *hop);
+/* What came to mailboxes below PATH (DOMAIN/USER/new/...) of MACHINE since the last call is entered
+ * into the ledger. */
+void mailboxes_read(struct machine *machine, const char *path);
+
+#endif

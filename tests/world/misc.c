@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: ISC
+/* The small parts of os/: time, chance, streams, and what a simulated machine does not have. */
+#include "description.h"
+#include "os/capability.h"
+#include "os/clock.h"
+#include "os/file_watch.h"
+#include "os/inspect.h"
+#include "os/inspect_sockets.h"
+#include "os/interface.h"
+#include "os/load.h"
+#include "os/mounts.h"
+#include "os/notify.h"
+#include "os/program.h"
+#include "os/random.h"
+#include "os/sandbox.h"
+#include "os/stream.h"
+#include "os/terminal.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- time and chance --- */
+
+/* Who asks for the time works: it goes on a little, so that nobody waits for it in vain. */
+int64_t os_clock_monotonic_us(void)
+{
+	return kernel_now_us() + 1;
+}
+
+int64_t os_clock_boot_us(void)
+{
+	return kernel_now_us() + 1;
+}
+
+int64_t os_clock_wall_us(void)
+{
+	return kernel_now_us() + kernel_process()->machine->wall_offset_us;
+}
+
+uint64_t os_random_u64(void)
+{
+	return kernel_random();
+}
+
+uint64_t os_random_below(uint64_t bound)
+{
+	return kernel_below(bound);
+}
+
+/* --- streams --- */
+
+ssize_t os_stream_read(int descriptor, void *data, size_t size)
+{
+	struct description *description = table_find(descriptor);
+
+	if (description == NULL)
+		return -EBADF;
+	return description->kind->read != NULL ? description->kind->read(description, data, size)
+					       : -EINVAL;
+}
+
+ssize_t os_stream_write(int descriptor, const void *data, size_t size)
+{
+	struct description *description = table_find(descriptor);
+
+	if (description == NULL)
+		return -EBADF;
+	return description->kind->write != NULL ? description->kind->write(description, data, size)
+						: -EINVAL;
+}
+
+int os_stream_copy(int descriptor)
+{
+	return table_copy(descriptor, STDERR_FILENO + 1);
+}
+
+int os_stream_rewind(int descriptor)
+{
+	(void)descriptor;
+	return -ESPIPE;
+}
+
+/* --- what there is none of --- */
+
+int os_notify(const char *text)
+{
+	(void)text;
+	return 0;
+}
+
+void os_load_open(struct os_load *load)
+{
+	load->file = -1;
+}
+
+void os_load_close(struct os_load *load)
+{
+	(void)load;
+}
+
+unsigned os_load_processors(struct os_load *load)
+{
+	(void)load;
+	return 0;
+}
+
+int os_mounts_open(void)
+{
+	return -ENOENT;
+}
+
+uint64_t os_mounts_find(struct str path)
+{
+	(void)path;
+	return 0;
+}
+
+uint64_t os_mounts_find_in(struct str text, struct str path)
+{
+	(void)text;
+	(void)path;
+	return 0;
+}
+
+int os_capability_keep(uint64_t kept, bool by_programs)
+{
+	(void)kept;
+	(void)by_programs;
+	return 0;
+}
+
+unsigned os_sandbox_lacks(void)
+{
+	return 0;
+}
+
+int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
+{
+	(void)sandbox;
+	*lacks_out = 0;
+	return 0;
+}
+
+int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
+{
+	(void)path;
+	*place_out = (struct os_sandbox_place){0};
+	return 0;
+}
+
+int os_interface_addresses(struct in6_addr *list, size_t size)
+{
+	if (size < 1)
+		return 0;
+	list[0] = (struct in6_addr){0};
+	list[0].s6_addr[10] = 0xff;
+	list[0].s6_addr[11] = 0xff;
+	for (size_t i = 0; i < 4; i++)
+		list[0].s6_addr[12 + i] =
+			(uint8_t)(kernel_process()->machine->address >> (24 - 8 * i));
+	return 1;
+}
+
+int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
+{
+	(void)prompt;
+	(void)max;
+	(void)out;
+	return -ENOTTY;
+}
+
+int os_file_watch_new(struct os_loop *loop, const char *path, void (*call)(void *context),
+		      void *context, struct os_file_watch **watch_out)
+{
+	(void)loop;
+	(void)path;
+	(void)call;
+	(void)context;
+	(void)watch_out;
+	return -ENOSPC;
+}
+
+void os_file_watch_forget(struct os_file_watch *watch)
+{
+	(void)watch;
+}
+
+void os_file_watch_free(struct os_file_watch *watch)
+{
+	(void)watch;
+}
+
+/* --- programs of others --- */
+
+int os_program_start(const char *const *arguments, const char *const *environment,
+		     const struct os_process_user *user, struct os_program *out)
+{
+	(void)arguments;
+	(void)environment;
+	(void)user;
+	(void)out;
+	return -EAGAIN;
+}
+
+bool os_program_has_ended(const struct os_program *program, bool waiting, int *status_out)
+{
+	(void)program;
+	(void)waiting;
+	(void)status_out;
+	return false;
+}
+
+void os_program_kill(const struct os_program *program)
+{
+	(void)program;
+}
+
+void os_program_close_input(struct os_program *program)
+{
+	(void)program;
+}
+
+void os_program_close_output(struct os_program *program)
+{
+	(void)program;
+}
+
+void os_program_close(struct os_program *program)
+{
+	(void)program;
+}
+
+/* --- looking into others --- */
+
+int os_inspect_status(pid_t pid, struct os_inspect_status *out)
+{
+	(void)pid;
+	(void)out;
+	return -ESRCH;
+}
+
+bool os_inspect_may_change_user(const struct os_inspect_status *status)
+{
+	(void)status;
+	return false;
+}
+
+int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE])
+{
+	(void)pid;
+	(void)path_out;
+	return -ESRCH;
+}
+
+int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context)
+{
+	(void)pid;
+	(void)each;
+	(void)context;
+	return -ESRCH;
+}
+
+int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent), void *context)
+{
+	(void)each;
+	(void)context;
+	return -EOPNOTSUPP;
+}
+
+int os_inspect_sockets_new(pid_t pid, struct os_inspect_sockets **out)
+{
+	(void)pid;
+	(void)out;
+	return -EOPNOTSUPP;
+}
+
+void os_inspect_sockets_free(struct os_inspect_sockets *sockets)
+{
+	(void)sockets;
+}
+
+const struct os_inspect_socket *os_inspect_sockets_find(const struct os_inspect_sockets *sockets,
+							uint64_t number)
+{
+	(void)sockets;
+	(void)number;
+	return NULL;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]
+ *
+ * One node, clients that give it mail for mailboxes and for a next hop that is not always good,
+ * and somebody who kills, freezes, stops, reloads and starts. For the second half of the time all
+ * are good, and the ledger must be even. The exit status is 0 only then. --until stops at the first
+ * line of the log with TEXT in it, and judges nothing.
+ */
+#include "mail.h"
+#include "node.h"
+#include <err.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLIENTS = 5 };
+
+static const int64_t SECOND = 1000000;
+static const int64_t STORM = 60 * INT64_C(1000000);
+static const int64_t HOUR = 3600 * INT64_C(1000000);
+
+static const char config[] = "hostname = \"mx.one.example\"\n"
+			     "queue = \"/var/queue\"\n"
+			     "run = \"/run/stagepost\"\n"
+			     "client_names = no\n"
+			     "relay_from = { \"10.0.0.2/32\" }\n"
+			     "smtproutes = { \"two.example:10.0.0.3\" }\n"
+			     "listen smtp { address = { \"10.0.0.1:25\" } }\n"
+			     "service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"
+			     "domain \"one.example\" { service = maildir }\n";
+
+struct world_options {
+	uint64_t seed;
+	int64_t hours;
+	uint64_t messages;
+	const char *until;
+	FILE *log;
+};
+
+struct fate {
+	struct machine *node;
+	int64_t calm_from_us;
+	int64_t storm_until_us;
+};
+
+static void thaw(void *context)
+{
+	pid_t pid = (pid_t)(intptr_t)context;
+	struct process *process = process_find(pid);
+
+	if (process != NULL)
+		process_freeze(process, false);
+}
+
+static void strike(struct machine *node)
+{
+	struct process *process = node_process(node, NULL);
+
+	if (process == NULL || process->is_frozen)
+		return;
+	if (kernel_one_in(4)) {
+		bool is_reload = kernel_one_in(2);
+
+		process = node_supervisor(node);
+		world_log("fate", "%s %s", is_reload ? "reloads" : "stops", node->name);
+		if (process != NULL)
+			process_signal(process, is_reload ? SIGHUP : SIGTERM);
+		return; /* which excuses nothing */
+	}
+	ledger_excuse();
+	if (kernel_one_in(3)) {
+		world_log("fate", "freezes %s %d", process->program->name, process->pid);
+		process_freeze(process, true);
+		kernel_at(kernel_now_us() + (int64_t)kernel_below(120 * (uint64_t)SECOND), thaw,
+			  (void *)(intptr_t)process->pid);
+		return;
+	}
+	world_log("fate", "kills %s %d", process->program->name, process->pid);
+	process_end(process, SIGKILL);
+}
+
+/* Faults come alone, and in storms. */
+static int64_t next_look(struct fate *fate)
+{
+	if (kernel_now_us() >= fate->calm_from_us || kernel_now_us() >= fate->storm_until_us) {
+		if (kernel_one_in(50))
+			fate->storm_until_us = kernel_now_us() + STORM;
+		return 5 * SECOND + (int64_t)kernel_below(20 * (uint64_t)SECOND);
+	}
+	return (int64_t)kernel_below((uint64_t)SECOND);
+}
+
+/* A machine whose supervisor is gone starts it again, as a service manager does. */
+static void mind(void *context)
+{
+	struct fate *fate = context;
+
+	if (node_supervisor(fate->node) == NULL) {
+		world_log("fate", "starts %s", fate->node->name);
+		node_start(fate->node);
+	} else if (kernel_now_us() < fate->calm_from_us && kernel_one_in(4)) {
+		strike(fate->node);
+	}
+	mailboxes_read(fate->node, "/var/mail");
+	kernel_at(kernel_now_us() + next_look(fate), mind, fate);
+}
+
+static bool judge(const struct world_options *options, bool is_given)
+{
+	struct ledger_sums sums;
+
+	ledger_sum(&sums);
+	ledger_tell();
+	printf("seed %llu: fingerprint %016llx, %lld simulated seconds, %llu promised, %llu "
+	       "delivered, %llu lost, %llu changed, %llu twice, %llu of them without an excuse%s\n",
+	       (unsigned long long)options->seed, (unsigned long long)world_fingerprint(),
+	       (long long)(kernel_now_us() / SECOND), (unsigned long long)sums.promised,
+	       (unsigned long long)sums.delivered, (unsigned long long)sums.lost,
+	       (unsigned long long)sums.changed, (unsigned long long)sums.twice,
+	       (unsigned long long)sums.unexcused, is_given ? "" : "; a client waits still");
+	return is_given && sums.promised >= options->messages && sums.lost == 0 &&
+	       sums.changed == 0 && sums.unexcused == 0;
+}
+
+static bool is_given(const struct client clients[CLIENTS])
+{
+	bool all = true;
+
+	for (size_t i = 0; i < CLIENTS; i++)
+		all = all && clients[i].is_done;
+	return all;
+}
+
+/* They are done after a small part of the time, each in a rhythm of its own. */
+static void start_clients(struct machine *machine, const struct world_options *options,
+			  struct client clients[CLIENTS])
+{
+	static const char *const domains[] = {"one.example", "two.example", NULL};
+	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
+	const int64_t mean_us = 1 + options->hours * HOUR / 64 / (int64_t)(each + 1);
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){.address = 0x0a000001,
+					     .count = each,
+					     .pause_us = mean_us << kernel_below(5),
+					     .domains = domains};
+		client_start(machine, &clients[i]);
+	}
+}
+
+static bool live(const struct world_options *options)
+{
+	const int64_t end_us = options->hours * HOUR;
+	struct client clients[CLIENTS];
+	struct hop hop = {.earnest_from_us = end_us / 2};
+	struct fate fate = {.calm_from_us = end_us / 2};
+	bool is_good;
+
+	world_begin(options->seed, options->log);
+	ledger_begin();
+	node_add_programs();
+	fate.node = node_new("one", 0x0a000001, config);
+	hop_start(machine_new("hop", 0x0a000003), &hop);
+	start_clients(machine_new("client", 0x0a000002), options, clients);
+	mind(&fate);
+	world_stop_at(options->until);
+	while (kernel_now_us() < end_us && !world_has_stopped() &&
+	       !(is_given(clients) && ledger_is_done()))
+		world_run(kernel_now_us() + 60 * SECOND);
+	/* what else comes is too much */
+	if (!world_has_stopped())
+		world_run(kernel_now_us() + 600 * SECOND);
+	mailboxes_read(fate.node, "/var/mail");
+	is_good = world_has_stopped() || judge(options, is_given(clients));
+	world_end();
+	ledger_end();
+	return is_good;
+}
+
+static void usage(void)
+{
+	fprintf(stderr,
+		"usage: world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]\n");
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
+					      {"messages", required_argument, NULL, 'm'},
+					      {"until", required_argument, NULL, 'u'},
+					      {"log", required_argument, NULL, 'l'},
+					      {0}};
+	struct world_options options = {.hours = 24, .messages = 500};
+	int option;
+	bool is_good;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == 'h')
+			options.hours = atoll(optarg);
+		else if (option == 'm')
+			options.messages = strtoull(optarg, NULL, 10);
+		else if (option == 'u')
+			options.until = optarg;
+		else if (option == 'l')
+			options.log = strcmp(optarg, "-") == 0 ? stdout : fopen(optarg, "w");
+		else
+			usage();
+		if (option == 'l' && options.log == NULL)
+			err(2, "%s", optarg);
+	}
+	if (optind + 1 != argc)
+		usage();
+	options.seed = strtoull(argv[optind], NULL, 10);
+	is_good = live(&options);
+	if (options.log != NULL && options.log != stdout)
+		fclose(options.log);
+	return is_good ? 0 : 1;
+}
