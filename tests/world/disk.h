@@ -53,7 +53,8 @@ struct disk_options {
 	/* 0 to BOUND - 1: the source of all that is left to chance */
 	uint64_t (*below)(void *context, uint64_t bound);
 	/* NULL, or asked at each call: 0, or the -errno that it fails with. INODE: 0 where there is
-	 * none yet. A write that fails has written half. */
+	 * none yet. A write that fails has written half, a sync that fails loses what it was about;
+	 * but -ENODEV, the device is gone: nothing is done. */
 	int (*fault)(void *context, enum disk_call call, uint64_t inode);
 	void *context; /* of both */
 };

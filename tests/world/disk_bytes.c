@@ -209,8 +209,11 @@ static int write_at(struct disk_file *file, const void *data, size_t size, uint6
 {
 	struct disk_node *node = file->node;
 	int fault = disk_fault(node->disk, DISK_WRITE, node->inode);
-	int error = write_bytes(node, data, fault < 0 ? size / 2 : size, offset);
+	int error;
 
+	if (fault == -ENODEV)
+		return fault;
+	error = write_bytes(node, data, fault < 0 ? size / 2 : size, offset);
 	return fault < 0 ? fault : error;
 }
 

@@ -61,6 +61,9 @@ struct disk_node {
 	bool is_number_free; /* another may have it, until the power is cut */
 	bool is_reached;     /* while the power is cut */
 	struct disk_file *locked_by;
+	struct disk_file *files; /* open */
+	void **shared;           /* disk_sqlite_share() */
+	size_t shared_count;
 	struct disk_item *first, *last;
 	size_t item_count;
 	/* a file */
@@ -83,6 +86,10 @@ struct disk_file {
 	unsigned references;
 	unsigned flags;
 	uint64_t position;
+	struct disk_file *next; /* of the node's */
+	int level;              /* of SQLite's locks */
+	unsigned exclusive;     /* of its shared memory */
+	unsigned common;
 };
 
 struct disk {
@@ -130,6 +137,9 @@ void disk_node_drop(struct disk_node *node);
 void disk_node_check_left(struct disk_node *node);
 void disk_node_free(struct disk_node *node);
 void disk_inode_give_back(struct disk *disk, uint64_t inode);
+
+/* disk_sqlite.c: nobody has it open any more */
+void disk_sqlite_forget(struct disk_node *node);
 
 /* disk_names.c */
 struct disk_entry *disk_entry_find(const struct disk_node *directory, const char *name);

@@ -10,7 +10,9 @@ static struct disk_file *file_new(struct disk_node *node, unsigned flags)
 {
 	struct disk_file *file = disk_alloc(sizeof *file);
 
-	*file = (struct disk_file){.node = node, .references = 1, .flags = flags};
+	*file = (struct disk_file){
+		.node = node, .references = 1, .flags = flags, .next = node->files};
+	node->files = file;
 	*((flags & OS_FILE_WRITE) != 0 ? &node->writers : &node->readers) += 1;
 	node->disk->open_count++;
 	disk_node_hold(node);
@@ -83,9 +85,15 @@ void disk_share(struct disk_file *file)
 void disk_close(struct disk_file *file)
 {
 	struct disk_node *node = file->node;
+	struct disk_file **place = &node->files;
 
 	if (--file->references > 0)
 		return;
+	while (*place != file)
+		place = &(*place)->next;
+	*place = file->next;
+	if (node->files == NULL)
+		disk_sqlite_forget(node);
 	if (node->locked_by == file)
 		node->locked_by = NULL;
 	*((file->flags & OS_FILE_WRITE) != 0 ? &node->writers : &node->readers) -= 1;

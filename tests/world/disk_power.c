@@ -61,7 +61,8 @@ int disk_sync(struct disk_file *file)
 		return -EINVAL;
 	error = disk_fault(node->disk, DISK_SYNC, node->inode);
 	if (error < 0) {
-		lose_pages(node);
+		if (error != -ENODEV)
+			lose_pages(node);
 		return error;
 	}
 	if (node->is_left || (node->first == NULL && node->dirty_count == 0 &&
@@ -81,7 +82,7 @@ int disk_write_out(struct disk_file *file)
 	if (!S_ISREG(node->mode) && !S_ISDIR(node->mode))
 		return -ESPIPE;
 	error = disk_fault(node->disk, DISK_WRITE_OUT, node->inode);
-	if (error < 0)
+	if (error < 0 && error != -ENODEV)
 		lose_pages(node);
 	if (error < 0 || !node->disk->options.keeps_order ||
 	    (node->dirty_count == 0 && node->seen.size <= node->durable.size))
@@ -119,6 +120,8 @@ int disk_sync_names(struct disk_file *file)
 	if (!S_ISDIR(directory->mode))
 		return -EINVAL;
 	error = disk_fault(disk, DISK_SYNC_NAMES, directory->inode);
+	if (error == -ENODEV)
+		return error;
 	if (error < 0)
 		lose_names(directory);
 	else if (disk->options.keeps_order)
@@ -133,6 +136,8 @@ int disk_sync_all(struct disk *disk)
 {
 	int error = disk_fault(disk, DISK_SYNC_ALL, 0);
 
+	if (error == -ENODEV)
+		return error;
 	if (error < 0) {
 		disk->is_broken = true;
 		while (disk->first != NULL)

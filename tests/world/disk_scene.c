@@ -15,6 +15,7 @@ static struct {
 	int failing; /* enum disk_call, or NEVER */
 	int error;
 	unsigned failures;
+	uint64_t calls_left; /* UINT64_MAX: no end */
 } scene;
 
 /* splitmix64 */
@@ -41,6 +42,10 @@ static int fault(void *context, enum disk_call call, uint64_t inode)
 {
 	(void)context;
 	(void)inode;
+	if (scene.calls_left == 0)
+		return scene.error;
+	if (scene.calls_left != UINT64_MAX)
+		scene.calls_left--;
 	if ((int)call != scene.failing || scene.failures == 0)
 		return 0;
 	scene.failures--;
@@ -54,6 +59,12 @@ void disk_scene_fail(enum disk_call call, int error, unsigned count)
 	scene.failures = count;
 }
 
+void disk_scene_fail_after(uint64_t calls, int error)
+{
+	scene.calls_left = calls;
+	scene.error = error;
+}
+
 void disk_scene_begin(uint64_t seed, const struct disk_options *plan)
 {
 	struct disk_options options = {0};
@@ -64,6 +75,7 @@ void disk_scene_begin(uint64_t seed, const struct disk_options *plan)
 	scene.state = seed;
 	scene.disk_state = ~seed;
 	scene.failing = NEVER;
+	scene.calls_left = UINT64_MAX;
 	options.below = below;
 	options.fault = fault;
 	options.context = &scene.disk_state;
@@ -79,6 +91,7 @@ static void kill_process(void)
 void disk_scene_cut_power(void)
 {
 	kill_process();
+	scene.calls_left = UINT64_MAX;
 	disk_cut_power(scene.disk);
 }
 

@@ -19,5 +19,7 @@ struct disk *disk_scene_disk(void);
 uint64_t disk_scene_below(uint64_t bound);
 /* The next calls of that kind fail with ERROR, COUNT of them. */
 void disk_scene_fail(enum disk_call call, int error, unsigned count);
+/* After CALLS more every call fails with ERROR, until disk_scene_cut_power(). */
+void disk_scene_fail_after(uint64_t calls, int error);
 
 #endif

@@ -378,8 +378,8 @@ static uint64_t play(uint64_t seed)
 			on->close(file);
 		sum = sum * 31 + disk_undecided(disk_scene_disk());
 	}
-	for (char name = 'a'; name <= 'h'; name++) {
-		snprintf(path, sizeof path, "%c", name);
+	for (unsigned i = 0; i < 8; i++) {
+		snprintf(path, sizeof path, "%c", (int)('a' + i));
 		(void)!on->unlink(HERE, path);
 	}
 	assert_int_equal(on->sync_directory(HERE, "."), 0);
