@@ -19,12 +19,16 @@ static const int64_t OPEN_AGAIN_US = SECOND_US / 10;
 static const int64_t PENDING_EVERY_US = SECOND_US;
 static const int64_t FIT_CHECK_US = 10 * SECOND_US;
 
+/* What comes behind it, in the same turn, finds nothing that it could configure or stop. */
 static void hurry(struct supervised *supervised)
 {
-	if (!supervised->is_started)
-		os_loop_stop(supervised->child.loop);
-	else if (supervised->program->hurry != NULL)
+	if (supervised->is_started && supervised->program->hurry == NULL)
+		return;
+	supervised->is_stopping = true;
+	if (supervised->is_started)
 		supervised->program->hurry(&supervised->child);
+	else
+		os_loop_stop(supervised->child.loop);
 }
 
 static void lose_patience(void *context)
