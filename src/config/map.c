@@ -14,7 +14,7 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 		"where its mail is sent instead; its own address: into the mailbox, too"},
 	[CONFIG_MAP_ADDRESS_USER] = {"address.user", "uid", "the user whose mailbox it is"},
 	[CONFIG_MAP_ADDRESS_MAILBOX] = {"address.mailbox", "",
-		"the address that the service is told, where it is another"},
+		"the address that the service gets, where it is another"},
 	[CONFIG_MAP_ADDRESS_SERVICE] = {"address.service", "",
 		"the service that delivers; then the user's server does not count"},
 	[CONFIG_MAP_ADDRESS_QUOTA] = {"address.quota", "mailQuota",
