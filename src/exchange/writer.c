@@ -286,9 +286,18 @@ static const char *write_mailbox(const struct directory_record *record,
 	return NULL;
 }
 
+/* Maps and aliases cannot say that an address is off: wherever they are read it would take mail. */
+static bool can_say(enum exchange_format format, const struct directory_record *record)
+{
+	return format == EXCHANGE_JSON || format == EXCHANGE_CSV ||
+	       directory_record_state(record) == DIRECTORY_ACTIVE;
+}
+
 const char *exchange_write(enum exchange_format format, const struct directory_record *record,
 			   const struct exchange_settings *settings, struct buffer *out)
 {
+	if (!can_say(format, record))
+		return "is not active";
 	switch (format) {
 	case EXCHANGE_JSON:
 		exchange_json_append(record, out);

@@ -137,6 +137,28 @@ def test_refused_is_told_at_once(mx, records):
     assert reply(one, "y@d.test") == "450 4.2.1 Moves house"
 
 
+def test_addresses_and_users_that_are_off(mx, records):
+    """Both are told at RCPT, the catch-all has none of it, and who is on again has the mail."""
+    one = mx()
+    opened = records(one)
+    opened.put("address", "@d.test", "kind mailbox", "mailbox carl@d.test")
+    opened.put("user", "dora", "state deferred")
+    opened.put("address", "dora@d.test", "kind mailbox", "user dora")
+    opened.put("address", "ann@d.test", "kind mailbox", "state disabled")
+    for address in "ann@d.test", "Ann+x@D.test":
+        assert reply(one, address) == "550 5.2.1 This address is disabled"
+    assert reply(one, "dora@d.test") == "450 4.2.1 This address takes no mail for now"
+    opened.list("list@d.test", ["ann@d.test", "bob@d.test"], "owner@d.test")
+    deliver(one, "list@d.test", TEXT)
+    assert one.log.wait("failed", to="ann@d.test")["status"] == "5.2.1"
+    one.maildir("bob@d.test").wait(1)
+    opened.put("user", "dora", "state active")
+    wait_for_reply(one, "dora@d.test", "250", limit=30)
+    deliver(one, "dora@d.test", TEXT)
+    one.maildir("dora@d.test").wait(1)
+    assert not one.maildir("ann@d.test").files() and not one.maildir("carl@d.test").files()
+
+
 def test_forward_to_many(mx, records):
     """More than one packet of addresses to "send"."""
     one = mx()

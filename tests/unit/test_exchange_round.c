@@ -94,6 +94,8 @@ static void add_kind(struct making *making, struct str owner)
 		add(making, "status", STR("4.7.1"));
 	if (pick(2))
 		add(making, "source", STR("tests"));
+	if (pick(8) == 0)
+		add(making, "state", pick(2) ? STR("disabled") : STR("deferred"));
 }
 
 static struct str join(struct arena *arena, const char *first, struct str rest)

@@ -42,9 +42,12 @@ const struct directory_rule directory_rules[] = {
 	{DIRECTORY_ADDRESS, "refused", "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
 	{DIRECTORY_ADDRESS, NULL, "source", VALUE(SOURCE), 0,
 	 "what made the record and may remove it again"},
+	{DIRECTORY_ADDRESS, NULL, "state", VALUE(STATE), 0, "whether it takes mail"},
 	{DIRECTORY_USER, NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
 	{DIRECTORY_USER, NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
 	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
+	{DIRECTORY_USER, NULL, "state", VALUE(STATE), 0,
+	 "whether the user's mailboxes take mail, and the passwords count"},
 	{DIRECTORY_SERVER, NULL, "service", VALUE(SERVICE), REQUIRED,
 	 "of the configuration, that delivers to the server"},
 	{DIRECTORY_SERVER, NULL, "address", VALUE(SERVER), 0,
@@ -80,6 +83,13 @@ static int name(struct str text, struct buffer *out)
 static int flag(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("yes")) || str_equal(text, STR("no")), text, out);
+}
+
+static int state(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("active")) || str_equal(text, STR("deferred")) ||
+			       str_equal(text, STR("disabled")),
+		       text, out);
 }
 
 static int status(struct str text, struct buffer *out)
@@ -143,6 +153,7 @@ static const struct {
 	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
 	[VALUE(SERVER)] = {mail_server_normalize, "HOST:PORT, with a name or an IPv4 address, or "
 						  "[IPV6]:PORT"},
+	[VALUE(STATE)] = {state, "active, deferred, disabled"},
 };
 
 const char *directory_value_allowed(enum directory_value value)
