@@ -39,6 +39,7 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 	[CONFIG_MAP_LIST_OWNER] = {"list.owner", "owner",
 		"who hears of failures, as the name of an entry or an address; else postmaster of the domain"},
 	[CONFIG_MAP_LIST_VERP] = {"list.verp", "", "yes or no"},
+	[CONFIG_MAP_LIST_POST] = {"list.post", "", "anyone, members or owners: who may post to it"},
 	[CONFIG_MAP_DOMAIN_CLASS] = {"domain.class", "domainRelatedObject",
 		"object classes: entries that have one of these, and domain.key, are domains of ours"},
 	[CONFIG_MAP_DOMAIN_KEY] = {"domain.key", "associatedDomain",

@@ -194,6 +194,13 @@ static bool has_usual_owner(const struct directory_record *record)
 	       str_equal(buffer_view(&owner), directory_record_field(record, "owner"));
 }
 
+static bool is_closed(const struct directory_record *record)
+{
+	struct str post = directory_record_field(record, "post");
+
+	return post.length > 0 && !str_equal(post, STR("anyone"));
+}
+
 static const char *write_alias(const struct directory_record *record,
 			       const struct exchange_settings *settings, struct buffer *out)
 {
@@ -208,6 +215,8 @@ static const char *write_alias(const struct directory_record *record,
 		return "is a list whose owner is not owner-NAME";
 	if (str_equal(directory_record_field(record, "verp"), STR("yes")))
 		return "is a list with VERP";
+	if (is_closed(record))
+		return "is a list to which not everybody may post";
 	if (!is_forwarded(record) && !is_kind(record, "list"))
 		return "is no forward, alias or list";
 	append_address(&name, record->key.name);

@@ -647,6 +647,35 @@ def test_bounces_are_not_for_members(mx, records):
     assert not one.maildir("ann@d.test").files()
 
 
+def test_who_may_post_to_a_list(mx, records):
+    """Told at RCPT; behind a forward to more, and to those who bring mail otherwise, by a bounce."""
+    one = mx()
+    opened = records(one)
+    opened.list("inner@d.test", ["far@client.test"], "owner@d.test")
+    opened.list("list@d.test", ["ann@d.test", "inner@d.test"], "owner@d.test", post="members")
+    opened.put("address", "all@d.test", "kind alias", "target list@d.test")
+    opened.put("address", "many@d.test", "kind forward", "target list@d.test", "target bob@d.test")
+    refused = "550 5.7.2 This list takes no mail from this sender"
+    for sender in "stranger@client.test", "ann+x@d.test", "":
+        assert reply(one, "list@d.test", sender) == reply(one, "all@d.test", sender) == refused
+    for sender in "Ann@D.test", "far@client.test", "owner@d.test":
+        assert reply(one, "list@d.test", sender).startswith("250"), sender
+    # what is known of one sender says nothing about another, nor about tomorrow
+    opened.put("member", "list@d.test stranger@client.test")
+    wait_until(lambda: reply(one, "list@d.test", "stranger@client.test").startswith("250"),
+               "a new member may post")
+    opened.put("address", "list@d.test", "kind list", "owner owner@d.test", "post owners")
+    wait_until(lambda: reply(one, "list@d.test", "ann@d.test") == refused, "members may not post")
+    assert reply(one, "list@d.test", "owner@d.test").startswith("250")
+    deliver(one, "many@d.test", TEXT, sender="carl@d.test")
+    assert one.log.wait("failed", to="list@d.test")["status"] == "5.7.2"
+    (bounce,) = one.maildir("carl@d.test").wait(1)
+    assert b"5.7.2" in bounce
+    one.maildir("bob@d.test").wait(1)
+    deliver(one, "list@d.test", TEXT, sender="owner@d.test")
+    one.maildir("ann@d.test").wait(1)
+
+
 def test_list_waits_for_the_directory(mx, records):
     one = mx('transport list { paused = yes }\n')
     records(one).list("list@d.test", [f"member-{i}@d.test" for i in range(2500)] + ["ann@d.test"],

@@ -61,6 +61,8 @@ static void records_have_one_form(void **state)
 		 "cher",
 		 NULL},
 		{"address a@d.example|kind refused|text Later|status 4.2.1", NULL},
+		{"address a@d.example|kind list|post members|owner o@d.example",
+		 "address a@d.example|kind list|owner o@d.example|post members"},
 		{"address a@d.example|state disabled|kind forward|target b@d.example|source x",
 		 "address a@d.example|kind forward|target b@d.example|source x|state disabled"},
 		{"user ann|state deferred|name Ann", "user ann|name Ann|state deferred"},
@@ -147,6 +149,12 @@ static void what_is_wrong_is_named(void **state)
 		 "field text is \"a??b\"; allowed: a line of text, at most 400 bytes"},
 		{"address a@d.example|kind refused|text ",
 		 "field text is \"\"; allowed: a line of text, at most 400 bytes"},
+		{"address a@d.example|kind list|owner o@d.example|post all",
+		 "field post is \"all\"; allowed: anyone, members, owners"},
+		{"address a@d.example|kind mailbox|post members",
+		 "there is no field \"post\" of kind mailbox; allowed: kind, service, user, "
+		 "mailbox, "
+		 "source, state"},
 		{"address a@d.example|kind mailbox|state off",
 		 "field state is \"off\"; allowed: active, deferred, disabled"},
 		{"user ann|state Disabled",
@@ -252,9 +260,10 @@ static void tables_have_fields(void **state)
 	for (size_t i = 0; (name = directory_table_field(DIRECTORY_ADDRESS, i, &is_many)) != NULL;
 	     i++)
 		buffer_append_format(&names, "%s%s ", name, is_many ? "+" : "");
-	assert_true(str_equal(buffer_view(&names),
-			      STR("kind service user mailbox target+ owner verp text status source "
-				  "state ")));
+	assert_true(str_equal(
+		buffer_view(&names),
+		STR("kind service user mailbox target+ owner verp post text status source "
+		    "state ")));
 	assert_null(directory_table_field(DIRECTORY_MEMBER, 0, NULL));
 	assert_true(directory_table_field_is_many(DIRECTORY_USER, STR("password")));
 	assert_false(directory_table_field_is_many(DIRECTORY_USER, STR("target")));

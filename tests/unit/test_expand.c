@@ -134,6 +134,9 @@ static const struct {
 	/* domains of the configuration come first, records of their addresses, too */
 	{"bob@example.org", "local maildir bob@example.org"},
 	{"ann@example.org", "refuse 5.7.1 ann@example.org Gone"},
+	{"members@d.example", "list members@d.example owner owner@d.example verp yes post members"},
+	{"owners+x@d.example", "list owners@d.example owner owner@d.example post owners"},
+	{"open@d.example", "list open@d.example owner owner@d.example"},
 	/* states */
 	{"on@d.example", "local maildir on@d.example"},
 	{"off@d.example", "refuse 5.2.1 off@d.example This address is disabled"},

@@ -130,6 +130,14 @@ static const struct {
 	{"list.class=maillist|list.verp='yes'|list.owner=",
 	 "cn=v,dc=x\nobjectClass: mailList\nmail: v@x.org\nowner: dc=x\n",
 	 "address v@x.org kind=list owner=postmaster@x.org verp=yes\n"},
+	{"list.post=mailAllowed",
+	 "cn=p,dc=x\nobjectClass: mailGroup\nmail: p@x.org\nmailAllowed: Members\n",
+	 "address p@x.org kind=list owner=postmaster@x.org post=members\n"},
+	{"list.post=mailAllowed|list.verp='yes'",
+	 "cn=p,dc=x\nobjectClass: mailGroup\nmail: p@x.org\nmailAllowed: staff\n",
+	 "address p@x.org kind=list owner=postmaster@x.org verp=yes post=owners\n"
+	 "! cn=p,dc=x: post \"staff\": is not anyone, members or owners, and is taken for "
+	 "owners\n"},
 	/* states */
 	{"address.state=accountStatus|user.state=accountStatus",
 	 "uid=g,dc=x\nuid: g\nmail: g@x.org\naccountStatus: Disabled\n",
@@ -214,7 +222,8 @@ static void test_wrong_maps(void **state)
 		 "user.key, "
 		 "user.server, user.name, user.password, user.state, list.class, list.key, "
 		 "list.alias, "
-		 "list.member, list.text, list.owner, list.verp, domain.class, domain.key, "
+		 "list.member, list.text, list.owner, list.verp, list.post, domain.class, "
+		 "domain.key, "
 		 "domain.service, server.key, server.service, server.address"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},

@@ -134,12 +134,14 @@ static void take_list(struct expansion *expansion, struct expand_node *node,
 {
 	struct str verp = directory_record_field(record, "verp");
 
-	expand_end(node, (struct directory_route){
-				 .kind = DIRECTORY_ROUTE_LIST,
-				 .address = copy(expansion, record->key.name),
-				 .owner = copy(expansion, directory_record_field(record, "owner")),
-				 .verp = str_equal(verp, STR("yes")),
-			 });
+	expand_end(node,
+		   (struct directory_route){
+			   .kind = DIRECTORY_ROUTE_LIST,
+			   .address = copy(expansion, record->key.name),
+			   .owner = copy(expansion, directory_record_field(record, "owner")),
+			   .verp = str_equal(verp, STR("yes")),
+			   .post = directory_post_find(directory_record_field(record, "post")),
+		   });
 }
 
 static void take_refusal(struct expansion *expansion, struct expand_node *node,

@@ -17,7 +17,7 @@
  *                mailbox: the address that the service is told
  *       forward: target*+, addresses; its own: its mailbox, too
  *       alias:   target*, one address of ours
- *       list:    owner*, an address; verp = yes | no
+ *       list:    owner*, an address; verp = yes | no; post = anyone | members | owners
  *       program: service*, of kind pipe
  *       refused: text*; status, 5.x.x or 4.x.x, 5.7.1 at first
  *       all: source, a word of a-z, 0-9 and '-', at most 32: what made the record and

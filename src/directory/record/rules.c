@@ -36,6 +36,7 @@ const struct directory_rule directory_rules[] = {
 	{DIRECTORY_ADDRESS, "list", "owner", VALUE(ADDRESS), REQUIRED, "who hears of failures"},
 	{DIRECTORY_ADDRESS, "list", "verp", VALUE(FLAG), 0,
 	 "whether mail to each member has a sender of its own"},
+	{DIRECTORY_ADDRESS, "list", "post", VALUE(POST), 0, "who may post to it"},
 	{DIRECTORY_ADDRESS, "program", "service", VALUE(SERVICE), REQUIRED,
 	 "a service of kind pipe"},
 	{DIRECTORY_ADDRESS, "refused", "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
@@ -89,6 +90,13 @@ static int state(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("active")) || str_equal(text, STR("deferred")) ||
 			       str_equal(text, STR("disabled")),
+		       text, out);
+}
+
+static int post(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("anyone")) || str_equal(text, STR("members")) ||
+			       str_equal(text, STR("owners")),
 		       text, out);
 }
 
@@ -153,6 +161,7 @@ static const struct {
 	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
 	[VALUE(SERVER)] = {mail_server_normalize, "HOST:PORT, with a name or an IPv4 address, or "
 						  "[IPV6]:PORT"},
+	[VALUE(POST)] = {post, "anyone, members, owners"},
 	[VALUE(STATE)] = {state, "active, deferred, disabled"},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* An entry of LDAP to what it claims. */
 #include "directory/record/key.h"
+#include "directory/wire/route.h"
 #include "store/ldap/claim.h"
 #include "store/ldap/dn.h"
 
@@ -89,6 +90,21 @@ static void add_state(struct work *work, enum config_map_field field,
 		report(work, "state", values[0],
 		       "is not active, deferred or disabled, and is taken for deferred");
 	fields[(*count)++] = (struct directory_field){STR("state"), state};
+}
+
+/* The same of who may post: what is no such word keeps everybody out but the owner. */
+static void add_post(struct work *work, struct directory_field *fields, size_t *count)
+{
+	const struct str *values;
+	const char *name;
+
+	if (values_of(work, CONFIG_MAP_LIST_POST, &values) == 0)
+		return;
+	name = directory_post_name(directory_post_find(values[0]));
+	if (!str_equal_nocase(values[0], str_from(name)))
+		report(work, "post", values[0],
+		       "is not anyone, members or owners, and is taken for owners");
+	fields[(*count)++] = (struct directory_field){STR("post"), str_from(name)};
 }
 
 /* TEXT as an address in its one form, in the arena; empty when it is none, which is reported
@@ -269,13 +285,14 @@ static bool claim_name(struct work *work, int kind, struct str name)
 
 static void claim_list(struct work *work)
 {
-	struct directory_field fields[3] = {{STR("kind"), STR("list")},
+	struct directory_field fields[4] = {{STR("kind"), STR("list")},
 					    {STR("owner"), postmaster_of(work)}};
 	const struct str *owners;
 	size_t owner_count = values_of(work, CONFIG_MAP_LIST_OWNER, &owners);
 	size_t count = 2;
 
 	add_field(work, CONFIG_MAP_LIST_VERP, "verp", fields, &count);
+	add_post(work, fields, &count);
 	for (size_t i = 0; i < owner_count; i++) {
 		struct str owner;
 
