@@ -302,6 +302,8 @@ def test_postgresql_an_older_dump_is_restored(postgresql):
     restore(server, kept, "-1")
     one.made.log.wait("store_held")
     wait_until(lambda: one.reply("nobody") == 451, "it is not read")
+    assert one.command("put", "evil@d.test", "kind=mailbox")[0] != 0, "nor written"
+    assert server.sql("SELECT count(*) FROM address WHERE address = 'evil@d.test'") == "0"
     one.made.kill_and_wait("directory")
     one.made.log.wait("store_held", count=2)
     assert one.reply("nobody") == 451

@@ -144,6 +144,8 @@ static void bad_rows_are_refused(void **state)
 		{"INSERT INTO address(address, kind, service, \"user\")"
 		 " VALUES('n@d.example', 'mailbox', 'box', 'ann')",
 		 "address_service_user"},
+		{"UPDATE address SET quota = 'much' WHERE address = 'a@d.example'",
+		 "address_quota_value"},
 		{"INSERT INTO address(address, kind) VALUES('n@d.example', 'refused')",
 		 "address_text_required"},
 		{"INSERT INTO address(address, kind, text, status)"
@@ -207,6 +209,8 @@ static const char *random_text(uint64_t *seed)
 					    "h.example:24",
 					    "[::1]:24",
 					    "ann",
+					    "1024K,5",
+					    "none",
 					    "list@d.example a@b.example",
 					    "\"x y\"@l.example A@B.example"};
 

@@ -14,7 +14,7 @@
  *   address  LOCAL@DOMAIN; or @DOMAIN, for all that have no record of their own
  *       kind* = mailbox | forward | alias | list | program | refused
  *       mailbox: service; or user, whose server then says; or neither: the domain's.
- *                mailbox: the address that the service is told
+ *                mailbox: the address that the service is told; quota: mail/quota.h
  *       forward: target*+, addresses; its own: its mailbox, too
  *       alias:   target*, one address of ours
  *       list:    owner*, an address; verp = yes | no; post = anyone | members | owners

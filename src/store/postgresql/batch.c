@@ -143,11 +143,26 @@ static void say_query(struct postgresql_batch *batch, const char *sql)
 	postgresql_link_query(batch->store->writer.link, sql, NULL, 0);
 }
 
+/* That the data are not an older copy of those that were seen. */
+static void say_expected(struct postgresql_batch *batch)
+{
+	const struct directory_store *seen = &batch->store->base;
+	char version[24];
+	const struct postgresql_parameter parameters[] = {{.text = seen->identity},
+							  {.text = version}};
+
+	snprintf(version, sizeof version, "%llu", (unsigned long long)seen->version);
+	batch->tables[batch->statements++] = DIRECTORY_NO_TABLE;
+	postgresql_link_query(batch->store->writer.link, "SELECT directory_expect($1, $2::bigint)",
+			      parameters, COUNT_OF(parameters));
+}
+
 void postgresql_batch_send(struct postgresql_batch *batch)
 {
 	batch->tables =
-		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 3) * sizeof *batch->tables);
+		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 4) * sizeof *batch->tables);
 	say_query(batch, "BEGIN");
+	say_expected(batch);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		say_removal(batch, POSTGRESQL_REMOVE, table, true);
 		if (batch->store->schemas[table].child != NULL)

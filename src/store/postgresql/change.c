@@ -276,6 +276,8 @@ static void ready(void *context, const struct postgresql_about *about)
 {
 	struct postgresql_store *store = context;
 
+	if (postgresql_setup_refuses_older(&store->writer.setup, store, about))
+		return;
 	store->writer.version = about->version;
 	store->writer.is_ready = true;
 	postgresql_link_accept(store->writer.link);

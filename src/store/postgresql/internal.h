@@ -163,6 +163,11 @@ struct postgresql_setup {
 /* For STORE on LINK. SEEN: the version to tell the mark of. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    const struct postgresql_store *store, uint64_t seen);
+/* Refuses the link where ABOUT is of an older copy of the data that STORE has seen: whether it was
+ * one. */
+bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
+				    const struct postgresql_store *store,
+				    const struct postgresql_about *about);
 
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];

@@ -285,3 +285,19 @@ void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_li
 	postgresql_link_query(link, buffer_data(&about), NULL, 0);
 	postgresql_link_end(link, &setup->request);
 }
+
+bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
+				    const struct postgresql_store *store,
+				    const struct postgresql_about *about)
+{
+	char reason[120];
+
+	if (strcmp(store->base.identity, about->identity) != 0 ||
+	    about->version >= store->base.version)
+		return false;
+	snprintf(reason, sizeof reason,
+		 "its data are older than what was seen: version %llu, not %llu",
+		 (unsigned long long)about->version, (unsigned long long)store->base.version);
+	postgresql_link_refuse(setup->link, reason);
+	return true;
+}
