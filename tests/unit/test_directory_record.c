@@ -153,8 +153,7 @@ static void what_is_wrong_is_named(void **state)
 		 "field post is \"all\"; allowed: anyone, members, owners"},
 		{"address a@d.example|kind mailbox|post members",
 		 "there is no field \"post\" of kind mailbox; allowed: kind, service, user, "
-		 "mailbox, "
-		 "source, state"},
+		 "mailbox, quota, source, state"},
 		{"address a@d.example|kind mailbox|state off",
 		 "field state is \"off\"; allowed: active, deferred, disabled"},
 		{"user ann|state Disabled",
@@ -262,7 +261,7 @@ static void tables_have_fields(void **state)
 		buffer_append_format(&names, "%s%s ", name, is_many ? "+" : "");
 	assert_true(str_equal(
 		buffer_view(&names),
-		STR("kind service user mailbox target+ owner verp post text status source "
+		STR("kind service user mailbox quota target+ owner verp post text status source "
 		    "state ")));
 	assert_null(directory_table_field(DIRECTORY_MEMBER, 0, NULL));
 	assert_true(directory_table_field_is_many(DIRECTORY_USER, STR("password")));
