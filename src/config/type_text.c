@@ -2,6 +2,7 @@
 /* The types of settings that are kept as text. */
 #include "config/type.h"
 #include "config/value.h"
+#include "mail/host.h"
 #include "mail/quota.h"
 #include <string.h>
 
@@ -204,7 +205,7 @@ static struct config_complaint parse_address(const struct config_setting *settin
 
 	(void)setting;
 	if (text.length > 0 && (!config_text_is_local_part(local) ||
-				(at >= 0 && !config_text_is_host(str_skip(text, (size_t)at + 1)))))
+				(at >= 0 && !mail_host_is_name(str_skip(text, (size_t)at + 1)))))
 		return config_type_complain("not a mail address");
 	return config_type_keep(config, text, place);
 }

@@ -235,9 +235,10 @@ struct postgresql_reader {
 	struct postgresql_read *waiting; /* in the order they were asked */
 	struct postgresql_read *again;   /* were under way on a connection that was lost */
 	unsigned under_way;
-	bool is_ready;   /* to ask */
-	bool has_failed; /* that was logged, and nothing was read since */
-	bool is_older;   /* what was found last has fewer changes than were seen */
+	bool is_ready;         /* to ask */
+	bool has_failed;       /* that was logged, and nothing was read since */
+	bool has_failed_count; /* the same of counts */
+	bool is_older;         /* what was found last has fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };
@@ -274,10 +275,12 @@ struct postgresql_writer {
 	struct postgresql_request beat;
 	bool is_beating, is_ready;
 	unsigned failures; /* of the transaction that is first */
-	unsigned alone;    /* so many are not to share one */
-	uint64_t version;  /* of the primary, when it was asked last */
-	int64_t asked_us;  /* when that was */
-	int64_t beat_us;   /* when what is under way was asked */
+	bool has_failed;   /* that was logged, and none has succeeded since; */
+	char failed_state[6];
+	unsigned alone;   /* so many are not to share one */
+	uint64_t version; /* of the primary, when it was asked last */
+	int64_t asked_us; /* when that was */
+	int64_t beat_us;  /* when what is under way was asked */
 };
 
 struct postgresql_store {
