@@ -323,7 +323,7 @@ static const struct reading csv_readings[] = {
 	 "2! no table is named here, nor by --table; there are: " TABLES},
 	{"table,key,kind,server\naddress,a@a.example,mailbox,s\n",
 	 "2! there is no field \"server\" of kind mailbox; allowed: kind, service, user, mailbox, "
-	 "source\n"},
+	 "quota, source, state\n"},
 };
 
 static const struct reading json_readings[] = {
