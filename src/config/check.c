@@ -3,9 +3,9 @@
 #include "base/panic.h"
 #include "config/internal.h"
 #include "mail/host.h"
+#include "os/process.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void set_hostname(struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems)
@@ -14,7 +14,7 @@ static void set_hostname(struct config *config, const struct config_tree *tree,
 
 	if (config->hostname != NULL || config_tree_use(&tree->root, "hostname")->line != 0)
 		return;
-	if (gethostname(name, sizeof name - 1) == 0 && strchr(name, '.') != NULL &&
+	if (os_host_name(name, sizeof name) == 0 && strchr(name, '.') != NULL &&
 	    mail_host_is_name(str_from(name))) {
 		config->hostname = config_copy_lower(config->arena, str_from(name));
 		return;

@@ -6,12 +6,12 @@
 #include "mailbox/quota.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* HOST with what cannot be in a name as its octal code, the Maildir way. */
 static char *safe_host(const char *host)
@@ -65,7 +65,7 @@ static void name_tmp(struct maildir *maildir, struct maildir_work *work)
 
 	snprintf(work->tmp_name, sizeof work->tmp_name,
 		 "%" PRId64 ".M%" PRId64 "P%ldQ%" PRIu64 ".%s", now_us / SECOND_US,
-		 now_us % SECOND_US, (long)getpid(), ++maildir->count, maildir->host);
+		 now_us % SECOND_US, (long)os_process_id(), ++maildir->count, maildir->host);
 }
 
 static void name_new(struct maildir *maildir, struct maildir_work *work)

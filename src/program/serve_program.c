@@ -132,7 +132,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "local",
 	 .turn = TURN_HELPERS,
 	 .becomes_others = has_mailbox_owners,
-	 .targets = {"send"},
+	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN},
 	{.name = "pipe", .turn = TURN_HELPERS, .targets = {"send", "launch"}, .pace = &ONES_OWN},
 	{.name = "list",
