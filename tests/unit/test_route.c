@@ -132,6 +132,17 @@ static void what_refuses_for_good(void **state)
 	check_negative("5 refuse", false);
 }
 
+/* Somebody meant to keep others out. */
+static void what_is_no_word_keeps_all_out_but_owners(void **state)
+{
+	(void)state;
+	assert_int_equal(directory_post_find(STR("")), DIRECTORY_POST_ANYONE);
+	assert_int_equal(directory_post_find(STR("Anyone")), DIRECTORY_POST_ANYONE);
+	assert_int_equal(directory_post_find(STR("members")), DIRECTORY_POST_MEMBERS);
+	assert_int_equal(directory_post_find(STR("owners")), DIRECTORY_POST_OWNERS);
+	assert_int_equal(directory_post_find(STR("staff")), DIRECTORY_POST_OWNERS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +150,7 @@ int main(void)
 		cmocka_unit_test(what_is_none_is_passed_on),
 		cmocka_unit_test(a_refused_address_may_be_none),
 		cmocka_unit_test(what_refuses_for_good),
+		cmocka_unit_test(what_is_no_word_keeps_all_out_but_owners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
