@@ -2,9 +2,10 @@
 /* What concerns more than one setting. */
 #include "base/panic.h"
 #include "config/internal.h"
+#include "mail/host.h"
+#include "os/process.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void set_hostname(struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems)
@@ -13,8 +14,8 @@ static void set_hostname(struct config *config, const struct config_tree *tree,
 
 	if (config->hostname != NULL || config_tree_use(&tree->root, "hostname")->line != 0)
 		return;
-	if (gethostname(name, sizeof name - 1) == 0 && strchr(name, '.') != NULL &&
-	    config_text_is_host(str_from(name))) {
+	if (os_host_name(name, sizeof name) == 0 && strchr(name, '.') != NULL &&
+	    mail_host_is_name(str_from(name))) {
 		config->hostname = config_copy_lower(config->arena, str_from(name));
 		return;
 	}

@@ -66,11 +66,15 @@ struct config_reach {
 /* The service that is always there: it sends on to the members of lists. */
 #define CONFIG_LIST_SERVICE "list"
 
+enum config_over_quota { CONFIG_OVER_QUOTA_DEFER, CONFIG_OVER_QUOTA_REFUSE };
+
 struct config_service {
 	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; a directory name in the
 			   * queue */
 	enum config_service_kind kind;
-	const char *path;               /* maildir: with %d (domain), %u (local part), %% */
+	const char *path;  /* maildir: with %d (domain), %u (local part), %% */
+	const char *quota; /* maildir: as of mail/quota.h; "": nothing is counted */
+	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
 	struct config_reach *servers;   /* lmtp: those that the directory may name */
 	size_t server_count;

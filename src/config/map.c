@@ -17,6 +17,8 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 		"the address that the service is told, where it is another"},
 	[CONFIG_MAP_ADDRESS_SERVICE] = {"address.service", "",
 		"the service that delivers; then the user's server does not count"},
+	[CONFIG_MAP_ADDRESS_QUOTA] = {"address.quota", "mailQuota",
+		"what the mailbox may hold, as in the table address"},
 	[CONFIG_MAP_USER_KEY] = {"user.key", "uid", "the name of a user"},
 	[CONFIG_MAP_USER_SERVER] = {"user.server", "mailHost", "the server that has the user's mailboxes"},
 	[CONFIG_MAP_USER_NAME] = {"user.name", "displayName cn", "the user's name for people"},

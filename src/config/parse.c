@@ -31,27 +31,15 @@ static bool is_text(const struct config_token *token)
 	return token->kind == TOKEN_WORD || token->kind == TOKEN_STRING;
 }
 
-/* FORMAT has one %.*s, for SUBJECT. Always false. */
-static bool refuse(struct parser *s, unsigned line, const char *format, struct str subject)
+/* The token is not one that may stand here: SETTING (may be NULL) has MESSAGE about it. Always
+ * false. */
+static bool refuse_token(struct parser *s, const char *setting, const char *message,
+			 const char *allowed)
 {
-	struct buffer message CLEANUP(buffer_clear) = {0};
-
-	if (s->in.token.kind == TOKEN_BAD) /* reported */
-		return false;
-	buffer_append_format(&message, format, (int)subject.length, subject.data);
-	buffer_append_byte(&message, '\0');
-	config_problem_add(s->in.problems, line, NULL, STR(""), buffer_data(&message), NULL);
+	if (s->in.token.kind != TOKEN_BAD) /* else it is reported */
+		config_problem_add(s->in.problems, s->in.token.line, setting,
+				   config_token_text(&s->in, &s->in.token), message, allowed);
 	return false;
-}
-
-static bool refuse_token(struct parser *s)
-{
-	if (s->in.token.kind == TOKEN_END)
-		return refuse(s, s->in.token.line, "premature end of file%.*s", STR(""));
-	if (s->in.token.kind == TOKEN_CLOSE && s->section->kind == CONFIG_SECTION_ROOT)
-		return refuse(s, s->in.token.line, "unexpected closing brace%.*s", STR(""));
-	return refuse(s, s->in.token.line, "unexpected token '%.*s'",
-		      config_token_text(&s->in, &s->in.token));
 }
 
 /* What follows NAME makes neither a setting nor a section of it. */
@@ -59,12 +47,19 @@ static bool refuse_statement(struct parser *s, const struct config_token *name)
 {
 	struct str text = config_token_text(&s->in, name);
 
+	if (s->in.token.kind == TOKEN_BAD) /* reported */
+		return false;
 	if (config_setting_find(s->section->kind, text) != NULL)
-		return refuse(s, name->line, "missing equal sign after option '%.*s'", text);
-	if (s->section->kind != CONFIG_SECTION_ROOT ||
-	    config_section_find(text) == CONFIG_SECTION_COUNT)
-		return refuse(s, name->line, "no such option '%.*s'", text);
-	return refuse(s, name->line, "missing opening brace for section '%.*s'", text);
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "an '=' is missing", "= VALUE");
+	else if (s->section->kind == CONFIG_SECTION_ROOT &&
+		 config_section_find(text) != CONFIG_SECTION_COUNT)
+		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+				   "a section without its opening brace", "{");
+	else
+		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
+			       text, false);
+	return false;
 }
 
 /* NAME = or NAME += is read; USE is NULL where NAME does not exist. */
@@ -106,8 +101,12 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 					   STR(""), "the list that begins here has no end", "}");
 			s->in.token.kind = TOKEN_BAD;
 		}
-		if (is_value_next ? !is_text(&s->in.token) : s->in.token.kind != TOKEN_COMMA)
-			return refuse_token(s);
+		if (is_value_next && !is_text(&s->in.token))
+			return refuse_token(s, name_text(s, assignment->name),
+					    "no value of the list", "a value or }");
+		if (!is_value_next && s->in.token.kind != TOKEN_COMMA)
+			return refuse_token(s, name_text(s, assignment->name),
+					    "values of a list have a comma between them", ", or }");
 		if (is_value_next)
 			add_value(s, assignment);
 		is_value_next = !is_value_next;
@@ -147,12 +146,18 @@ static bool parse_assignment(struct parser *s, const struct config_token *name)
 	} else if (is_text(&s->in.token)) {
 		add_value(s, &assignment);
 	} else {
-		return refuse_token(s);
+		return refuse_token(s, name_text(s, name),
+				    s->in.token.kind == TOKEN_END ? "the file ends before the value"
+								  : "no value",
+				    "a value or { VALUE, ... }");
 	}
 	if (assignment.use == NULL)
 		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
 			       text, false);
 	config_reader_next(&s->in);
+	if (s->in.token.kind == TOKEN_COMMA)
+		return refuse_token(s, name_text(s, name), "several values without braces",
+				    "{ VALUE, ... }");
 	return true;
 }
 
@@ -259,8 +264,11 @@ static bool parse_statements(struct parser *s)
 					   "a value without a setting", NULL);
 			s->in.token.kind = TOKEN_BAD;
 		}
+		if (s->in.token.kind == TOKEN_CLOSE)
+			return refuse_token(s, NULL, "a closing brace, and none is open", NULL);
 		if (s->in.token.kind != TOKEN_WORD)
-			return refuse_token(s);
+			return refuse_token(s, NULL, "neither a setting nor a section begins so",
+					    "NAME = VALUE or NAME { ... }");
 		config_reader_next(&s->in);
 		if (s->in.token.kind == TOKEN_ASSIGN)
 			is_read = parse_assignment(s, &name);

@@ -104,6 +104,7 @@ extern const struct config_type config_type_log_level;
 extern const struct config_type config_type_host;
 extern const struct config_type config_type_path;
 extern const struct config_type config_type_delimiter;
+extern const struct config_type config_type_quota;
 extern const struct config_type config_type_optional_path;
 extern const struct config_type config_type_mailbox_path;
 extern const struct config_type config_type_text;

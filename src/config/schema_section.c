@@ -14,6 +14,8 @@ static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILD
 						{"lmtp", CONFIG_SERVICE_LMTP},
 						{"pipe", CONFIG_SERVICE_PIPE},
 						{NULL, 0}};
+static const struct config_word over_quota_words[] = {
+	{"defer", CONFIG_OVER_QUOTA_DEFER}, {"refuse", CONFIG_OVER_QUOTA_REFUSE}, {NULL, 0}};
 static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
 						   {"postgresql", CONFIG_BACKEND_POSTGRESQL},
 						   {"ldap", CONFIG_BACKEND_LDAP},
@@ -46,6 +48,20 @@ const struct config_setting config_schema_section[] = {
 			"percent sign. All that the process that delivers may touch is beneath "
 			"the directory that the path names before its first %: a symbolic link "
 			"that leads elsewhere is not followed, and mail waits.")),
+	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
+		KINDS(KIND(MAILDIR)),
+		MEANING("How much a mailbox may hold: bytes, or of K, M, G or T; behind a comma "
+			"messages: 1G, 500M,10000. A record of the directory may have another "
+			"one in its field quota. none: only mailboxes whose record has one. "
+			"Empty: nothing is counted. It is counted in the mailbox's file "
+			"maildirsize, with all of its folders, as Maildir++ says; Dovecot's quota "
+			"backend maildir keeps the same file. While the directory does not "
+			"answer, mail is delivered without a look at quotas.")),
+	SETTING(SERVICE, "over_quota", word, AT(config_service, over_quota), INITIAL("defer"),
+		WORDS(over_quota_words), KINDS(KIND(MAILDIR)),
+		MEANING("What becomes of mail for which a mailbox has no room: defer tries again "
+			"later (4.2.2), refuse bounces it (5.2.2). A message that is larger than "
+			"the quota is bounced in any case (5.2.3).")),
 	SETTING(SERVICE, "address", endpoint, AT(config_service, address), KINDS(KIND(LMTP)),
 		MEANING("The LMTP server (RFC 2033).")),
 	SETTING(SERVICE, "servers", reaches, LIST(config_service, servers, server_count),

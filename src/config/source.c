@@ -7,13 +7,12 @@
 #include "base/panic.h"
 #include "config/internal.h"
 #include "config/token.h"
+#include "os/file.h"
+#include "os/stream.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { DEPTH_MAX = 8 };
 
@@ -21,8 +20,8 @@ enum { DEPTH_MAX = 8 };
 struct level {
 	const char *file;
 	const struct level *above;
-	dev_t device;
-	ino_t number;
+	uint64_t device;
+	uint64_t number;
 	unsigned depth;
 };
 
@@ -59,12 +58,10 @@ static void report_include(struct source *source, const struct include *include,
 static int read_all(int descriptor, struct buffer *text)
 {
 	while (text->length <= CONFIG_TEXT_MAX) {
-		ssize_t count = read(descriptor, buffer_reserve(text, 65536), 65536);
+		ssize_t count = os_stream_read(descriptor, buffer_reserve(text, 65536), 65536);
 
-		if (count < 0 && errno == EINTR)
-			continue;
 		if (count < 0)
-			return -errno;
+			return (int)count;
 		if (count == 0)
 			return 0;
 		buffer_commit(text, (size_t)count);
@@ -74,20 +71,19 @@ static int read_all(int descriptor, struct buffer *text)
 
 static int read_file(struct level *level, struct buffer *text)
 {
-	struct stat status;
-	int descriptor;
+	struct os_file_info info;
+	int descriptor = os_file_open(OS_FILE_HERE, level->file, OS_FILE_READ);
 	int result;
 
-	do
-		descriptor = open(level->file, O_RDONLY | O_CLOEXEC);
-	while (descriptor < 0 && errno == EINTR);
 	if (descriptor < 0)
-		return -errno;
-	result = fstat(descriptor, &status) < 0 ? -errno : read_all(descriptor, text);
-	close(descriptor);
+		return descriptor;
+	result = os_file_info(descriptor, &info);
+	if (result == 0)
+		result = read_all(descriptor, text);
+	os_file_close(descriptor);
 	if (result == 0) {
-		level->device = status.st_dev;
-		level->number = status.st_ino;
+		level->device = info.device;
+		level->number = info.inode;
 	}
 	return result;
 }

@@ -3,6 +3,7 @@
 #include "config/map.h"
 #include "config/type.h"
 #include "config/value.h"
+#include "mail/host.h"
 #include <string.h>
 
 enum { TEXT_MAX = 4096 };
@@ -104,7 +105,7 @@ static bool is_host_or_address(struct str host)
 
 	if (config_text_to_address(host, &address, &is_ipv4))
 		return is_ipv4 != is_bracketed;
-	return !is_bracketed && config_text_is_host(host);
+	return !is_bracketed && mail_host_is_name(host);
 }
 
 static struct config_complaint parse_server(const struct config_setting *setting,

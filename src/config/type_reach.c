@@ -2,6 +2,7 @@
 /* The type of setting servers of a service: which servers the directory may name. */
 #include "config/type.h"
 #include "config/value.h"
+#include "mail/host.h"
 #include "mail/server.h"
 #include <string.h>
 
@@ -31,7 +32,7 @@ static bool is_network(struct str text)
 		if (text.data[i] == '[' || text.data[i] == '/')
 			return true;
 	return text.length > 0 && text.data[text.length - 1] >= '0' &&
-	       text.data[text.length - 1] <= '9' && !config_text_is_host(text);
+	       text.data[text.length - 1] <= '9' && !mail_host_is_name(text);
 }
 
 /* "lmtp.example.org", "*.example.org" for all below. */

@@ -2,6 +2,8 @@
 /* The types of settings that are kept as text. */
 #include "config/type.h"
 #include "config/value.h"
+#include "mail/host.h"
+#include "mail/quota.h"
 #include <string.h>
 
 static struct config_complaint parse_log_level(const struct config_setting *setting,
@@ -174,6 +176,26 @@ const struct config_type config_type_delimiter = {.name = "delimiters",
 						  .parse = parse_delimiter,
 						  .print = config_type_print_text};
 
+static struct config_complaint parse_quota(const struct config_setting *setting,
+					   const struct config *config, struct str text,
+					   void *place)
+{
+	struct mail_quota quota;
+
+	(void)setting;
+	if (text.length > 0 && mail_quota_parse(text, &quota) < 0)
+		return config_type_complain("not a quota");
+	return config_type_keep(config, text, place);
+}
+
+const struct config_type config_type_quota = {
+	.name = "quota",
+	.allowed = "bytes, or of K, M, G or T, and perhaps a comma and a number of messages; "
+		   "none; or empty",
+	.size = sizeof(char *),
+	.parse = parse_quota,
+	.print = config_type_print_text};
+
 static struct config_complaint parse_address(const struct config_setting *setting,
 					     const struct config *config, struct str text,
 					     void *place)
@@ -183,7 +205,7 @@ static struct config_complaint parse_address(const struct config_setting *settin
 
 	(void)setting;
 	if (text.length > 0 && (!config_text_is_local_part(local) ||
-				(at >= 0 && !config_text_is_host(str_skip(text, (size_t)at + 1)))))
+				(at >= 0 && !mail_host_is_name(str_skip(text, (size_t)at + 1)))))
 		return config_type_complain("not a mail address");
 	return config_type_keep(config, text, place);
 }

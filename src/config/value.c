@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: ISC
 #include "config/value.h"
+#include "mail/host.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { HOST_MAX = 255, LABEL_MAX = 63, LOCAL_MAX = 64 };
+enum { LOCAL_MAX = 64 };
 
 static bool is_digit(char c)
 {
@@ -17,34 +18,11 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool config_text_is_host(struct str text)
-{
-	struct str label = {NULL, 0};
-	bool has_letter = false;
-
-	if (text.length == 0 || text.length > HOST_MAX)
-		return false;
-	while (str_split(&text, '.', &label)) {
-		if (label.length == 0 || label.length > LABEL_MAX || label.data[0] == '-' ||
-		    label.data[label.length - 1] == '-')
-			return false;
-		has_letter = false;
-		for (size_t i = 0; i < label.length; i++) {
-			char c = label.data[i];
-
-			if (!is_digit(c) && !is_letter(c) && c != '-' && c != '_')
-				return false;
-			has_letter = has_letter || !is_digit(c);
-		}
-	}
-	return has_letter;
-}
-
 const char *config_text_to_host(struct arena *arena, struct str text)
 {
 	struct mail_domain form;
 
-	if (!mail_domain_form(text, &form) || !config_text_is_host(mail_domain_view(&form)))
+	if (!mail_domain_form(text, &form) || !mail_host_is_name(mail_domain_view(&form)))
 		return NULL;
 	return arena_copy(arena, mail_domain_view(&form));
 }

@@ -9,9 +9,6 @@
 #include "base/attributes.h"
 #include <netinet/in.h>
 
-/* A host name: labels of 1 to 63, 255 in all; not all digits at the end, so
- * that it is never taken for an IPv4 address. */
-bool config_text_is_host(struct str text);
 /* The canonical form of the host or domain TEXT, which may be in U-labels (mail/unicode.h); NULL
  * when it is none. */
 const char *config_text_to_host(struct arena *arena, struct str text);

@@ -3,13 +3,14 @@
 #include "base/panic.h"
 #include "deliver/local_devices.h"
 #include "deliver/local_group.h"
+#include "deliver/local_quota.h"
 #include "deliver/owner.h"
 #include "log/event.h"
 #include "mailbox/maildir.h"
 #include "os/clock.h"
+#include "os/process.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
@@ -41,8 +42,10 @@ struct deliver_local {
 	unsigned generation; /* of both */
 	struct os_loop *loop;
 	struct os_wakeup *wakeup;
-	struct os_timer *watch; /* while a hand is busy that is not stuck */
-	struct os_task start;   /* at the end of the turn: what came in it goes together */
+	struct os_timer *watch;      /* while a hand is busy that is not stuck */
+	struct os_task start;        /* at the end of the turn: what came in it goes together */
+	struct directory *directory; /* NULL: none */
+	struct local_quotas *quotas;
 	struct local_list waiting;
 	struct local_batch
 		rest; /* taken back from a hand that is stuck: next; or without targets */
@@ -330,12 +333,21 @@ static void on_wakeup(void *context)
 	start(local);
 }
 
+static void take(void *context, struct local_entry *entry)
+{
+	struct deliver_local *local = context;
+
+	local_list_append(&local->waiting, entry);
+	os_loop_defer(local->loop, &local->start);
+}
+
 struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
-					const struct config_service *service)
+					const struct config_service *service,
+					struct directory *directory)
 {
 	struct deliver_local *local = memory_alloc_zero(1, sizeof *local);
 
-	umask(077);
+	os_process_private_mask();
 	local->config = config;
 	local->service = service;
 	local->loop = loop;
@@ -343,15 +355,18 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->watch = os_timer_new(loop, watch, local);
 	local->start = (struct os_task){.call = start, .context = local};
 	local->devices = local_devices_new();
+	local->directory = directory;
+	local->quotas = local_quotas_new(take, local);
 	(void)find_place(local); /* while threads can be had, or not at all */
 	return local;
 }
 
 void deliver_local_configure(struct deliver_local *local, const struct config *config,
-			     const struct config_service *service)
+			     const struct config_service *service, struct directory *directory)
 {
 	local->config = config;
 	local->service = service;
+	local->directory = directory;
 	local->generation++;
 }
 
@@ -359,6 +374,7 @@ static void give_up_waiting(struct deliver_local *local)
 {
 	struct local_entry *entry;
 
+	local_quotas_give_up(local->quotas);
 	while ((entry = local_list_take(&local->waiting)) != NULL)
 		deliver_helper_finish(entry->job);
 	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
@@ -377,6 +393,7 @@ void deliver_local_free(struct deliver_local *local)
 			come_back(local, &local->places[i]);
 	}
 	give_up_waiting(local);
+	local_quotas_free(local->quotas);
 	os_wakeup_free(local->wakeup);
 	local_devices_free(local->devices);
 	free(local);
@@ -386,9 +403,11 @@ void deliver_local_start(struct deliver_local *local, struct deliver_helper_job 
 {
 	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
 
-	entry->job = job;
-	local_list_append(&local->waiting, entry);
-	os_loop_defer(local->loop, &local->start);
+	*entry = (struct local_entry){
+		.job = job,
+		.refuses_over_quota = local->service->over_quota == CONFIG_OVER_QUOTA_REFUSE,
+	};
+	local_quotas_find(local->quotas, local->directory, local->service, entry);
 }
 
 void deliver_local_drain(struct deliver_local *local)

@@ -14,18 +14,21 @@
 
 #include "config/config.h"
 #include "deliver/helper.h"
+#include "directory/lookup/lookup.h"
 #include "os/loop.h"
 
 struct deliver_local;
 
-/* CONFIG and SERVICE (one of its services) are borrowed. Sets the process's
+/* CONFIG and SERVICE (one of its services) are borrowed, as is DIRECTORY, which is asked for the
+ * quotas of mailboxes where SERVICE counts them; NULL: there is none. Sets the process's
  * umask to 077: what is made from now on is private to its user. */
 struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
-					const struct config_service *service);
-/* From now on deliveries are made as CONFIG and SERVICE say; those at the disk, and who
- * waits for them, do not notice. */
+					const struct config_service *service,
+					struct directory *directory);
+/* From now on deliveries are made as CONFIG and SERVICE say, and DIRECTORY is asked; those at the
+ * disk, and who waits for them, do not notice. */
 void deliver_local_configure(struct deliver_local *local, const struct config *config,
-			     const struct config_service *service);
+			     const struct config_service *service, struct directory *directory);
 /* Waits for what is at the disk; every job is finished, those that did not
  * come to be delivered without a report. Before deliver_helper_free(). */
 void deliver_local_free(struct deliver_local *local);

@@ -63,7 +63,10 @@ void local_batch_fill(struct local_batch *batch)
 	batch->group.owners = memory_alloc_zero(count + 1, sizeof(struct os_process_user));
 	for (size_t i = 0; i < count; i++) {
 		const struct local_target *target = &batch->targets[i];
-		const struct deliver_helper_job *job = target->entry->job;
+		const struct local_entry *entry = target->entry;
+		const struct deliver_helper_job *job = entry->job;
+		const struct local_quota *quota =
+			entry->quotas != NULL ? &entry->quotas[target->index] : NULL;
 
 		batch->group.owners[i] = target->owner;
 		batch->group.deliveries[i] = (struct maildir_delivery){
@@ -71,6 +74,8 @@ void local_batch_fill(struct local_batch *batch)
 			.sender = job->sender,
 			.recipient = job->recipients[target->index].address,
 			.content = job->content,
+			.quota = quota != NULL && quota->is_counted ? &quota->quota : NULL,
+			.refuses_over_quota = entry->refuses_over_quota,
 		};
 	}
 }

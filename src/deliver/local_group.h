@@ -7,13 +7,21 @@
 
 #include "deliver/helper.h"
 #include "deliver/local_hand.h"
+#include "mail/quota.h"
+
+struct local_quota {
+	struct mail_quota quota;
+	bool is_counted; /* else nothing is */
+};
 
 /* A job in the list of those that wait, or with deliveries to be made; lives in the job's
  * arena. */
 struct local_entry {
 	struct deliver_helper_job *job;
 	struct local_entry *next;
-	size_t left; /* recipients that are neither reported nor given up */
+	size_t left;                /* recipients that are neither reported nor given up */
+	struct local_quota *quotas; /* of the recipients; NULL: nothing is counted */
+	bool refuses_over_quota;
 };
 
 struct local_list {

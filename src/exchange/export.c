@@ -87,6 +87,18 @@ static int write_record(struct export *export, const struct directory_record *re
 	return 0;
 }
 
+static void on_malformed(void *context, enum directory_table table,
+			 const struct directory_malformed *malformed)
+{
+	const struct exchange_export_settings *settings = context;
+	struct directory_key key = {table, malformed->key};
+	struct buffer why CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&why, "is malformed: " STR_FORMAT, STR_ARGUMENTS(malformed->reason));
+	buffer_append_byte(&why, '\0');
+	settings->left_out((void *)settings->context, &key, buffer_data(&why));
+}
+
 static int export_table(struct export *export, enum directory_table table)
 {
 	struct exchange_pages *pages = exchange_pages_new(export->server, table, STR(""));
@@ -94,6 +106,7 @@ static int export_table(struct export *export, enum directory_table table)
 	size_t count;
 	int result;
 
+	exchange_pages_hear_malformed(pages, on_malformed, (void *)export->settings);
 	while ((result = exchange_pages_next(pages, &records, &count)) > 0) {
 		for (size_t i = 0; result >= 0 && i < count; i++)
 			result = write_record(export, &records[i]);

@@ -14,7 +14,8 @@ struct exchange_export_settings {
 	enum directory_table table;             /* this one alone; DIRECTORY_NO_TABLE: all */
 	/* What was written, in pieces: 0; or -errno, which ends the export. */
 	int (*write)(void *context, struct str text);
-	/* The format has no place for this record: WHY, "is a list". */
+	/* This record is not written: WHY, "is a list", for which the format has no place, or "is
+	 * malformed: ...". */
 	void (*left_out)(void *context, const struct directory_key *key, const char *why);
 	void *context;
 };

@@ -14,8 +14,9 @@ struct exchange_pages {
 	struct buffer after; /* the last key that was seen */
 	struct directory_question question;
 	struct arena *arena; /* of the page */
-	struct directory_record *records;
-	size_t count;
+	struct directory_page page;
+	exchange_malformed *malformed; /* NULL: nobody wants to know */
+	void *context;
 	bool at_end;
 	bool has_failed;
 };
@@ -100,44 +101,13 @@ void exchange_fields(const struct str *words, size_t count, struct directory_fie
 		directory_frame_split_result(words[i], &fields[i].name, &fields[i].value);
 }
 
-static void take_page(struct exchange_pages *pages, const struct str *words, size_t count)
-{
-	struct directory_field *fields = arena_alloc(pages->arena, (count + 1) * sizeof *fields);
-	struct str *copies = arena_alloc(pages->arena, (count + 1) * sizeof *copies);
-
-	pages->records = arena_alloc(pages->arena, (count + 1) * sizeof *pages->records);
-	for (size_t i = 0; i < count; i++)
-		copies[i] = arena_copy_str(pages->arena, words[i]);
-	for (size_t i = 0; i < count;) {
-		struct directory_record *record = &pages->records[pages->count];
-		size_t end = i + 1;
-		struct str next;
-		struct str key;
-
-		while (end < count && !directory_frame_begins_record(copies[end], &next))
-			end++;
-		if (directory_frame_begins_record(
-			    copies[i],
-			    &key)) { /* else it is of no record, and no server says that */
-			exchange_fields(copies + i + 1, end - i - 1, fields + i);
-			*record = (struct directory_record){
-				.key = {pages->table, key},
-				.fields = fields + i,
-				.field_count = end - i - 1,
-			};
-			pages->count++;
-		}
-		i = end;
-	}
-}
-
 static void on_page(void *context, const struct directory_answer_text *answer)
 {
 	struct exchange_pages *pages = context;
 
 	pages->has_failed = exchange_server_has_failed(pages->server, answer);
 	if (!pages->has_failed)
-		take_page(pages, answer->results, answer->result_count);
+		pages->page = directory_client_page(answer, pages->table, pages->arena);
 	exchange_server_stop(pages->server);
 }
 
@@ -157,24 +127,35 @@ struct exchange_pages *exchange_pages_new(struct exchange_server *server,
 int exchange_pages_next(struct exchange_pages *pages, const struct directory_record **records_out,
 			size_t *count_out)
 {
+	const struct directory_page *page = &pages->page;
+
 	if (pages->at_end)
 		return 0;
 	arena_reset(pages->arena);
-	pages->count = 0;
+	pages->page = (struct directory_page){0};
 	directory_client_list(pages->server->client, directory_table_name(pages->table),
 			      buffer_view(&pages->prefix), buffer_view(&pages->after),
 			      DIRECTORY_LIST_MAX, &pages->question);
 	exchange_server_wait(pages->server, &pages->question);
 	if (pages->has_failed)
 		return exchange_server_errno(pages->server);
-	pages->at_end = pages->count < DIRECTORY_LIST_MAX;
-	if (pages->count == 0)
+	for (size_t i = 0; pages->malformed != NULL && i < page->malformed_count; i++)
+		pages->malformed(pages->context, pages->table, &page->malformed[i]);
+	pages->at_end = page->count < DIRECTORY_LIST_MAX;
+	if (page->count == 0)
 		return 0;
 	buffer_reset(&pages->after);
-	buffer_append_str(&pages->after, pages->records[pages->count - 1].key.name);
-	*records_out = pages->records;
-	*count_out = pages->count;
+	buffer_append_str(&pages->after, page->records[page->count - 1].key.name);
+	*records_out = page->records;
+	*count_out = page->count;
 	return 1;
+}
+
+void exchange_pages_hear_malformed(struct exchange_pages *pages, exchange_malformed *malformed,
+				   void *context)
+{
+	pages->malformed = malformed;
+	pages->context = context;
 }
 
 void exchange_pages_free(struct exchange_pages *pages)

@@ -42,6 +42,11 @@ struct exchange_pages *exchange_pages_new(struct exchange_server *server,
  * exchange_server_errno(). */
 MUST_CHECK int exchange_pages_next(struct exchange_pages *pages,
 				   const struct directory_record **records_out, size_t *count_out);
+/* What is no record is told while the page that it is on is asked for; otherwise it is left out. */
+typedef void exchange_malformed(void *context, enum directory_table table,
+				const struct directory_malformed *malformed);
+void exchange_pages_hear_malformed(struct exchange_pages *pages, exchange_malformed *malformed,
+				   void *context);
 void exchange_pages_free(struct exchange_pages *pages);
 
 #endif

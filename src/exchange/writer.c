@@ -273,8 +273,9 @@ static const char *write_mailbox(const struct directory_record *record,
 	if (record->key.table != DIRECTORY_ADDRESS || !is_kind(record, "mailbox"))
 		return "is no mailbox";
 	if (directory_record_field(record, "user").length > 0 ||
-	    directory_record_field(record, "mailbox").length > 0)
-		return "has a user or another mailbox";
+	    directory_record_field(record, "mailbox").length > 0 ||
+	    directory_record_field(record, "quota").length > 0)
+		return "has a user, a quota or another mailbox";
 	if (!has_usual_service(record, settings))
 		return "has another service than --service";
 	append_address(out, record->key.name);

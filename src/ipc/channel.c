@@ -3,9 +3,9 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/socket.h"
+#include "os/stream.h"
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,10 +223,10 @@ static void keep(struct ipc_channel *channel, const char *packet, size_t size,
 	waiting->next = NULL;
 	waiting->descriptor_count = 0;
 	for (size_t i = 0; i < descriptor_count; i++) {
-		int copy = fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3);
+		int copy = os_stream_copy(descriptors[i]);
 
 		if (copy < 0) {
-			fail(channel, "keep", -errno);
+			fail(channel, "keep", copy);
 			close_all(waiting->descriptors, waiting->descriptor_count);
 			free(waiting);
 			return;

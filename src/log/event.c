@@ -6,10 +6,11 @@
 #include "log/internal.h"
 #include "log/pass.h"
 #include "log/sink.h"
+#include "os/clock.h"
+#include "os/error_stream.h"
+#include "os/process.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
 	GATHER_MAX = 32 * 1024,    /* lines up to here are written together */
@@ -31,10 +32,8 @@ static void append_line(struct buffer *lines, enum log_name name, const struct l
 {
 	static struct timestamp_cache cache;
 	struct log_stamp stamp = {.process = buffer_view(&logger.process)};
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	stamp.time = timestamp_format_cached(now.tv_sec * SECOND_US + now.tv_nsec / 1000, &cache);
+	stamp.time = timestamp_format_cached(os_clock_wall_us(), &cache);
 	if (logger.is_journal)
 		buffer_append_format(lines, "<%d>", log_sink_priority(log_event_severity(name)));
 	log_format_line(lines, logger.format, &stamp, name, fields);
@@ -109,12 +108,12 @@ void log_open(const char *process, enum log_level lowest)
 	buffer_reset(&logger.process);
 	log_format_value(&logger.process, str_from(process));
 	buffer_append_byte(&logger.process, '[');
-	buffer_append_number(&logger.process, (uint64_t)getpid());
+	buffer_append_number(&logger.process, (uint64_t)os_process_id());
 	buffer_append_byte(&logger.process, ']');
 	logger.lowest = lowest;
 	logger.is_open = true;
-	log_sink_open();
-	logger.is_journal = logger.target == LOG_TARGET_STDERR && log_sink_is_journal();
+	os_error_stream_open();
+	logger.is_journal = logger.target == LOG_TARGET_STDERR && os_error_stream_is_journal();
 	if (!is_registered)
 		atexit(flush_at_exit);
 	cannot_begin_by(tell_end);
@@ -126,7 +125,7 @@ void log_configure(enum log_format format, enum log_target target)
 	log_flush();
 	logger.format = format;
 	logger.target = target;
-	logger.is_journal = target == LOG_TARGET_STDERR && log_sink_is_journal();
+	logger.is_journal = target == LOG_TARGET_STDERR && os_error_stream_is_journal();
 }
 
 void log_write(enum log_name name, const struct log_field *fields)

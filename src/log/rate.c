@@ -2,7 +2,7 @@
 /* Lines that somebody else decides how often they come. */
 #include "base/timestamp.h"
 #include "log/internal.h"
-#include <time.h>
+#include "os/clock.h"
 
 static const int64_t TELL_US = 10 * SECOND_US;
 
@@ -14,17 +14,9 @@ static struct {
 
 static int64_t withheld; /* of all */
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SECOND_US + now.tv_nsec / 1000;
-}
-
 int64_t log_rate_withheld(bool is_end, enum log_name *name_out)
 {
-	int64_t at_us = withheld > 0 ? now_us() : 0;
+	int64_t at_us = withheld > 0 ? os_clock_monotonic_us() : 0;
 
 	for (unsigned name = 0; withheld > 0 && name < EVENT_COUNT; name++) {
 		int64_t count = rates[name].withheld;
@@ -42,7 +34,7 @@ int64_t log_rate_withheld(bool is_end, enum log_name *name_out)
 
 bool log_rate_passes(enum log_name name)
 {
-	int64_t at_us = now_us();
+	int64_t at_us = os_clock_monotonic_us();
 
 	if (rates[name].full_us < at_us)
 		rates[name].full_us = at_us;

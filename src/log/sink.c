@@ -1,93 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "log/sink.h"
-#include "base/descriptor.h"
+#include "os/error_stream.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } kind;
-
-/* A pipe that cannot block and does not kill, as the supervisor gives each process one of its
- * own. */
-static bool is_own_pipe(void)
-{
-	struct sigaction broken;
-	int flags = fcntl(STDERR_FILENO, F_GETFL);
-
-	return flags >= 0 && (flags & O_NONBLOCK) != 0 && sigaction(SIGPIPE, NULL, &broken) == 0 &&
-	       broken.sa_handler == SIG_IGN;
-}
-
-void log_sink_open(void)
-{
-	struct stat status;
-
-	kind = SINK_PIPE;
-	if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		kind = SINK_FILE;
-	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
-		kind = SINK_SOCKET;
-	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode) &&
-		 is_own_pipe())
-		kind = SINK_OWN;
-}
-
-/* Whole lines, as many as are written in one piece. A pipe that is ready takes
- * PIPE_BUF bytes without blocking, and does not mix them with those of others. */
-static size_t piece_length(struct str lines)
-{
-	ptrdiff_t end;
-
-	if (kind == SINK_FILE || kind == SINK_OWN || lines.length <= PIPE_BUF)
-		return lines.length;
-	end = str_find_last(str_slice(lines.data, PIPE_BUF), '\n');
-	return end < 0 ? PIPE_BUF : (size_t)end + 1;
-}
-
-/* write(2) without the signal of a broken pipe, whatever the process made of it. */
-static ssize_t write_quietly(const char *data, size_t length)
-{
-	static const struct timespec now = {0, 0};
-	sigset_t broken;
-	sigset_t before;
-	ssize_t result;
-	int error;
-
-	sigemptyset(&broken);
-	sigaddset(&broken, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &broken, &before);
-	result = write(STDERR_FILENO, data, length);
-	error = errno;
-	if (result < 0 && error == EPIPE && sigismember(&before, SIGPIPE) == 0)
-		sigtimedwait(&broken, NULL, &now);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = error;
-	return result;
-}
-
-static ssize_t write_piece(struct str piece, int wait_ms)
-{
-	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-	if (kind == SINK_FILE || (kind == SINK_OWN && wait_ms == 0))
-		return write(STDERR_FILENO, piece.data, piece.length);
-	if (poll(&ready, 1, wait_ms) == 0) {
-		errno = EAGAIN;
-		return -1;
-	}
-	if (kind == SINK_OWN)
-		return write(STDERR_FILENO, piece.data, piece.length);
-	if (kind == SINK_SOCKET)
-		return send(STDERR_FILENO, piece.data, piece.length, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return write_quietly(piece.data, piece.length);
-}
 
 static uint64_t drop(struct buffer *lines)
 {
@@ -107,13 +21,13 @@ uint64_t log_sink_write(struct buffer *lines, int wait_ms)
 
 	while (lines->length > 0) {
 		struct str view = buffer_view(lines);
-		ssize_t count = write_piece(str_slice(view.data, piece_length(view)), wait_ms);
+		ssize_t count = os_error_stream_write(view, wait_ms);
 
 		if (count >= 0)
 			buffer_consume(lines, (size_t)count);
-		else if (errno == EAGAIN)
+		else if (count == -EAGAIN)
 			break;
-		else if (errno != EINTR)
+		else if (count != -EINTR)
 			lost += drop(lines);
 	}
 	errno = before;

@@ -1,44 +1,10 @@
 // SPDX-License-Identifier: ISC
 #include "mail/server.h"
+#include "mail/host.h"
 #include "mail/unicode.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-
-enum { LABEL_MAX = 63 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_of_name(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-	       c == '_';
-}
-
-/* The last label is not all digits, so that no name is taken for an address. */
-static bool is_name(struct str text)
-{
-	struct str label = {NULL, 0};
-	bool has_letter = false;
-
-	if (text.length == 0 || text.length > MAIL_SERVER_HOST_MAX)
-		return false;
-	while (str_split(&text, '.', &label)) {
-		if (label.length == 0 || label.length > LABEL_MAX || label.data[0] == '-' ||
-		    label.data[label.length - 1] == '-')
-			return false;
-		has_letter = false;
-		for (size_t i = 0; i < label.length; i++) {
-			if (!is_of_name(label.data[i]))
-				return false;
-			has_letter |= !is_digit(label.data[i]);
-		}
-	}
-	return has_letter;
-}
 
 static bool parse_address(struct str text, int family, struct in6_addr *address_out)
 {
@@ -79,7 +45,8 @@ static bool parse_host(struct str host, struct mail_server *server)
 		parse_address(host, is_bracketed ? AF_INET6 : AF_INET, &server->address);
 	if (is_bracketed)
 		return server->is_address && !IN6_IS_ADDR_V4MAPPED(&server->address);
-	return server->is_address || is_name(host);
+	return server->is_address ||
+	       (host.length <= MAIL_SERVER_HOST_MAX && mail_host_is_name(host));
 }
 
 int mail_server_parse(struct str text, struct mail_server *server_out)

@@ -48,6 +48,7 @@ struct maildir_work {
 	enum maildir_sync sync; /* how it is made durable, by all on its device alike */
 	bool is_durable;        /* MAILDIR_SYNC_ORDERED: whether its name is, or will never be */
 	bool is_loop;
+	bool is_counted;    /* in the quota */
 	bool lacks_mailbox; /* tmp/ was not there */
 	uint64_t inode;
 	uint64_t device;

@@ -3,14 +3,15 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "mailbox/internal.h"
+#include "mailbox/quota.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* HOST with what cannot be in a name as its octal code, the Maildir way. */
 static char *safe_host(const char *host)
@@ -64,7 +65,7 @@ static void name_tmp(struct maildir *maildir, struct maildir_work *work)
 
 	snprintf(work->tmp_name, sizeof work->tmp_name,
 		 "%" PRId64 ".M%" PRId64 "P%ldQ%" PRIu64 ".%s", now_us / SECOND_US,
-		 now_us % SECOND_US, (long)getpid(), ++maildir->count, maildir->host);
+		 now_us % SECOND_US, (long)os_process_id(), ++maildir->count, maildir->host);
 }
 
 static void name_new(struct maildir *maildir, struct maildir_work *work)
@@ -102,6 +103,17 @@ static void write_file(struct maildir *maildir, struct maildir_work *work)
 	}
 }
 
+static void take_quota(struct maildir_work *work)
+{
+	const struct maildir_delivery *delivery = work->delivery;
+
+	if (delivery->quota == NULL || work->error != 0)
+		return;
+	maildir_work_fail(work, "count the message",
+			  maildir_quota_take(delivery->path, delivery->quota, work->size));
+	work->is_counted = work->error == 0;
+}
+
 static void begin(struct maildir *maildir, struct maildir_work *work)
 {
 	bool may_lack = !work->lacks_mailbox; /* but not twice */
@@ -114,6 +126,7 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 	maildir_work_fail(work, "open a file in the mailbox", work->file);
 	if (work->error == 0)
 		write_file(maildir, work);
+	take_quota(work);
 }
 
 /* Makes what mailboxes are missing, all names before the first wait for the
@@ -165,8 +178,12 @@ static void set_error(struct maildir_work *work)
 				 "Mail loop: the message was delivered to this address before");
 	else if (work->error == -ENAMETOOLONG)
 		mail_verdict_set(verdict, "5.1.3", "No mailbox can have such a name");
+	else if (work->error == -EMSGSIZE)
+		mail_verdict_set(verdict, "5.2.3",
+				 "The message is larger than the mailbox's quota");
 	else if (work->error == -EDQUOT)
-		mail_verdict_set(verdict, "4.2.2", "The mailbox is over its quota");
+		mail_verdict_set(verdict, work->delivery->refuses_over_quota ? "5.2.2" : "4.2.2",
+				 "The mailbox is over its quota");
 	else if (work->error == -ENOSPC)
 		mail_verdict_set(verdict, "4.3.1", "The disk of the mailbox is full");
 	else
@@ -199,6 +216,8 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 	}
 	if (work->file >= 0)
 		remove_file(work);
+	if (work->is_counted)
+		maildir_quota_give_back(work->delivery->path, work->size);
 	set_error(work);
 }
 

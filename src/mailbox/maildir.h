@@ -23,6 +23,7 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "ipc/content.h"
+#include "mail/quota.h"
 #include "mail/verdict.h"
 #include <stdint.h>
 
@@ -37,12 +38,14 @@ enum maildir_sync {
 enum { MAILDIR_FILESYSTEM_FROM = 8 }; /* deliveries on one filesystem */
 
 struct maildir_delivery {
-	struct str path;             /* of the Maildir, from maildir_path_expand() */
-	struct str sender;           /* "" : the null sender */
-	struct str recipient;        /* LOCAL@DOMAIN */
-	struct ipc_content content;  /* the message, CRLF lines */
-	struct mail_verdict verdict; /* out */
-	uint64_t device;             /* out: the filesystem it was stored on; 0: it was not */
+	struct str path;                /* of the Maildir, from maildir_path_expand() */
+	struct str sender;              /* "" : the null sender */
+	struct str recipient;           /* LOCAL@DOMAIN */
+	struct ipc_content content;     /* the message, CRLF lines */
+	const struct mail_quota *quota; /* NULL: nothing is counted */
+	bool refuses_over_quota;        /* what has no room fails, and does not wait */
+	struct mail_verdict verdict;    /* out */
+	uint64_t device;                /* out: the filesystem it was stored on; 0: it was not */
 };
 
 struct maildir;
@@ -57,7 +60,8 @@ MUST_CHECK int maildir_make_base(struct str base);
 
 /* Delivers all of them, each to its end: 2.0.0 stored; FAIL 5.4.6 when the
  * header has a Delivered-To of the same recipient already (a loop), 5.1.3 when
- * the path is too long; WAIT 4.2.2 (over quota), 4.3.1 (disk full) or 4.3.0
+ * the path is too long, 5.2.3 when it is larger than the quota; WAIT 4.2.2 (over quota; or FAIL
+ * 5.2.2), 4.3.1 (disk full) or 4.3.0
  * (anything else, with the system's words). Missing Maildirs are made, and made
  * durable. Blocks for the disk: for a thread of its own. */
 void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *deliveries,

@@ -14,4 +14,7 @@ int64_t os_clock_monotonic_us(void);
 /* The same, and it goes on while the machine sleeps, as the wall clock does. */
 int64_t os_clock_boot_us(void);
 
+/* Does nothing for so long, or until a signal comes: for commands. (pause.c) */
+void os_clock_pause_ms(unsigned milliseconds);
+
 #endif

@@ -38,6 +38,8 @@ struct os_file_info {
 	uint64_t size;
 	int64_t modified_us;
 	bool is_directory;
+	mode_t mode; /* what it is, and who may do what: st_mode of stat(2) */
+	uid_t owner;
 };
 
 struct os_file_space {

@@ -49,6 +49,8 @@ MUST_CHECK int os_process_become(const struct os_process_user *user);
 /* What is made from now on has the group of USER, who is a change; then back to *BEFORE_OUT. */
 MUST_CHECK int os_process_change_group(const struct os_process_user *user, gid_t *before_out);
 void os_process_change_group_back(const struct os_process_user *user, gid_t before);
+/* This process's number. */
+pid_t os_process_id(void);
 bool os_process_is_root(void);
 /* Whether this process may become others: root, or who has the capabilities for it. */
 bool os_process_may_change_user(void);
@@ -80,6 +82,8 @@ bool os_process_is_privileged(void);
 bool os_process_was_started_by_owner(unsigned long *caller_out);
 /* Files get the modes that this program wants, whatever its caller set. */
 void os_process_own_mask(void);
+/* What this process makes from now on is its user's alone. */
+void os_process_private_mask(void);
 /* Ends the process with STATUS after SECONDS, whatever it does. */
 MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 
@@ -134,6 +138,8 @@ void os_process_ignore_pipe_signal(void);
  * sent to the whole process group. */
 void os_process_ignore_stop_signals(void);
 
+/* What the machine calls itself (gethostname(2)), cut to SIZE - 1 bytes; 0 or -errno. */
+MUST_CHECK int os_host_name(char *name, size_t size);
 enum { OS_BOOT_SIZE = 17 };
 /* Another text each time that the machine starts; "" where the kernel does not tell. */
 void os_boot(char text_out[OS_BOOT_SIZE]);

@@ -16,6 +16,9 @@ MUST_CHECK ssize_t os_stream_read(int descriptor, void *data, size_t size);
 /* Back to the start of a file; -ESPIPE for what is none. */
 MUST_CHECK int os_stream_rewind(int descriptor);
 
+/* Another descriptor of the same open file, close-on-exec and above standard error; or -errno. */
+MUST_CHECK int os_stream_copy(int descriptor);
+
 /* What a pipe takes of SIZE bytes, -EAGAIN, or -errno; SIGPIPE is ignored. */
 MUST_CHECK ssize_t os_stream_write(int descriptor, const void *data, size_t size);
 

@@ -87,6 +87,11 @@ void os_process_own_mask(void)
 	umask(0);
 }
 
+void os_process_private_mask(void)
+{
+	umask(077);
+}
+
 static void end_process(int signal)
 {
 	(void)signal;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost check - the configuration, and with --running the node that works by it. */
 #include "base/json.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "program/command.h"
 #include "program/machine_check.h"
@@ -9,12 +10,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* What is there for a moment only (a connection that is being made, a process that is about to
  * enter its sandbox) is not seen in all of the looks. */
 enum { LOOKS = 4 };
-static const struct timespec PAUSE = {.tv_nsec = 250000000};
+enum { PAUSE_MS = 250 };
 
 struct check_options {
 	struct command_options common;
@@ -72,7 +72,7 @@ static int look_often(pid_t pid, const struct rights_expected *expected,
 	for (unsigned i = 1; error == 0 && i < LOOKS && findings->count > 0; i++) {
 		struct rights_findings again;
 
-		nanosleep(&PAUSE, NULL);
+		os_clock_pause_ms(PAUSE_MS);
 		error = look(pid, expected, &again, unseen_out, count_out);
 		if (error < 0) {
 			rights_findings_clear(findings);

@@ -28,8 +28,8 @@ static const struct command_exit accept_exits[] = {
 };
 
 static const struct command_exit check_exits[] = {
-	{COMMAND_OK, "all that records name is there"},
-	{COMMAND_FAILED, "some of it is not; or the configuration is wrong"},
+	{COMMAND_OK, "no record is malformed, and all that they name is there"},
+	{COMMAND_FAILED, "some are, or some of it is not; or the configuration is wrong"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer"},
 	{0, NULL},
@@ -37,7 +37,8 @@ static const struct command_exit check_exits[] = {
 
 static const struct command_exit list_exits[] = {
 	{COMMAND_OK, "all is printed"},
-	{COMMAND_FAILED, "the configuration is wrong"},
+	{COMMAND_FAILED,
+	 "some records are malformed, which are named; or the configuration is wrong"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer"},
 	{0, NULL},
@@ -52,7 +53,8 @@ static const struct command_exit import_exits[] = {
 
 static const struct command_exit export_exits[] = {
 	{COMMAND_OK, "all records were written"},
-	{COMMAND_FAILED, "some have no place in this format, or the export has failed"},
+	{COMMAND_FAILED, "some are malformed or have no place in this format, and were named; or "
+			 "the export failed"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory get, put, del, list */
-#include "base/json.h"
-#include "base/panic.h"
-#include "directory/record/key.h"
-#include "directory/wire/route.h"
-#include "exchange/writer.h"
 #include "mail/text.h"
 #include "program/command_directory.h"
-#include "program/command_queue.h"
+#include "program/command_directory_print.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_WORDS "domain|address|member|user|server"
@@ -60,154 +54,6 @@ struct exchange {
 	int status;
 };
 
-/* --- what an address becomes, in words --- */
-
-static void say_local(const struct directory_route *route, struct buffer *out)
-{
-	buffer_append_string(out, "is delivered to ");
-	directory_key_display(route->address, out);
-	buffer_append_format(out, " by service " STR_FORMAT, STR_ARGUMENTS(route->service));
-	if (route->server.length > 0)
-		buffer_append_format(out, " at " STR_FORMAT, STR_ARGUMENTS(route->server));
-}
-
-static void say_remote(const struct directory_route *route, struct buffer *out)
-{
-	buffer_append_string(out, "is sent on to ");
-	directory_key_display(route->address, out);
-}
-
-static void say_list(const struct directory_route *route, struct buffer *out)
-{
-	buffer_append_string(out, "is sent to the members of ");
-	directory_key_display(route->address, out);
-	if (route->owner.length > 0) {
-		buffer_append_string(out, ", as from ");
-		directory_key_display(route->owner, out);
-	}
-	if (route->verp)
-		buffer_append_string(out, ", a sender for each");
-}
-
-static void say_refuse(const struct directory_route *route, struct buffer *out)
-{
-	buffer_append_format(out, "is refused with " STR_FORMAT ": ", STR_ARGUMENTS(route->status));
-	directory_key_display(route->address, out);
-	buffer_append_string(out, ": ");
-	buffer_append_str(out, route->text);
-}
-
-static void say_elsewhere(const struct directory_route *route, struct buffer *out)
-{
-	(void)route;
-	buffer_append_string(out, "is sent to the servers of its domain, which is not ours");
-}
-
-/* A later server's. */
-static void say_other(const struct directory_route *route, struct buffer *out)
-{
-	buffer_append_str(out, route->text);
-}
-
-static void (*const sayings[])(const struct directory_route *route, struct buffer *out) = {
-	[DIRECTORY_ROUTE_LOCAL] = say_local,         [DIRECTORY_ROUTE_REMOTE] = say_remote,
-	[DIRECTORY_ROUTE_LIST] = say_list,           [DIRECTORY_ROUTE_REFUSE] = say_refuse,
-	[DIRECTORY_ROUTE_ELSEWHERE] = say_elsewhere, [DIRECTORY_ROUTE_OTHER] = say_other,
-};
-
-static void print_words(const struct exchange *exchange, const struct directory_route *route)
-{
-	struct buffer text = {0};
-	struct buffer line = {0};
-
-	buffer_append_format(&text, "%s ", exchange->key);
-	sayings[route->kind](route, &text);
-	mail_text_append(&line, buffer_view(&text), MAIL_TEXT_8BIT);
-	buffer_append_byte(&line, '\n');
-	command_queue_flush(&line);
-	buffer_clear(&line);
-	buffer_clear(&text);
-}
-
-static void json_list(struct buffer *out, const char *name, const struct str *texts, size_t count)
-{
-	json_field(out, name);
-	buffer_append_byte(out, '[');
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0)
-			buffer_append_byte(out, ',');
-		json_append_text(out, texts[i]);
-	}
-	buffer_append_byte(out, ']');
-}
-
-static void print_route_json(const struct exchange *exchange,
-			     const struct directory_answer_text *answer)
-{
-	struct buffer out = {0};
-
-	buffer_append_byte(&out, '{');
-	json_field_text(&out, "address", str_from(exchange->key));
-	json_field_number(&out, "version", answer->version);
-	json_field_number(&out, "ttl_ms", (uint64_t)(answer->ttl_us / 1000));
-	json_list(&out, "results", answer->results, answer->result_count);
-	json_list(&out, "depends_on", answer->dependencies, answer->dependency_count);
-	buffer_append_string(&out, "}\n");
-	command_queue_flush(&out);
-	buffer_clear(&out);
-}
-
-static void print_route(struct exchange *exchange, const struct directory_answer_text *answer)
-{
-	if (exchange->options.common.json)
-		print_route_json(exchange, answer);
-	for (size_t i = 0; i < answer->result_count; i++) {
-		struct directory_route route = directory_route_read(answer->results[i]);
-
-		if (!exchange->options.common.json)
-			print_words(exchange, &route);
-		if (answer->result_count == 1 && route.kind == DIRECTORY_ROUTE_REFUSE)
-			exchange->status = COMMAND_FAILED;
-	}
-}
-
-/* --- records --- */
-
-static void print_record(const struct exchange *exchange, const struct directory_record *record)
-{
-	struct buffer out = {0};
-
-	if (exchange->options.common.json) {
-		exchange_json_append(record, &out);
-	} else {
-		buffer_append_format(&out, "%s ", directory_table_name(record->key.table));
-		directory_key_display(record->key.name, &out);
-		for (size_t i = 0; i < record->field_count; i++) {
-			buffer_append_format(&out, " " STR_FORMAT "=",
-					     STR_ARGUMENTS(record->fields[i].name));
-			mail_text_append(&out, record->fields[i].value, MAIL_TEXT_8BIT);
-		}
-	}
-	buffer_append_byte(&out, '\n');
-	command_queue_flush(&out);
-	buffer_clear(&out);
-}
-
-static void print_answer(const struct exchange *exchange,
-			 const struct directory_answer_text *answer)
-{
-	struct directory_field *fields =
-		memory_alloc_zero(answer->result_count + 1, sizeof *fields);
-	const struct directory_record record = {
-		{directory_table_find(str_from(exchange->options.table)), str_from(exchange->key)},
-		fields,
-		answer->result_count};
-
-	exchange_fields(answer->results, answer->result_count, fields);
-	print_record(exchange, &record);
-	free(fields);
-}
-
 /* --- asking --- */
 
 /* Reads the command line; false: EXCHANGE's status is all there is to do. */
@@ -253,10 +99,12 @@ static void on_got(void *context, const struct directory_answer_text *answer)
 	on_changed(context, answer);
 	if (exchange->status != COMMAND_OK)
 		return;
-	if (strcmp(exchange->options.table, "route") == 0)
-		print_route(exchange, answer);
-	else
-		print_answer(exchange, answer);
+	if (strcmp(exchange->options.table, "route") != 0)
+		command_directory_print_fields(exchange->options.table, exchange->key,
+					       exchange->options.common.json, answer);
+	else if (!command_directory_print_route(exchange->key, exchange->options.common.json,
+						answer))
+		exchange->status = COMMAND_FAILED;
 }
 
 static bool begin(struct exchange *exchange, directory_answered *answered)
@@ -366,6 +214,21 @@ int command_directory_accept(const struct command *command, int argc, char **arg
 	return end(&exchange);
 }
 
+static void on_malformed(void *context, enum directory_table table,
+			 const struct directory_malformed *malformed)
+{
+	struct exchange *exchange = context;
+	struct buffer line CLEANUP(buffer_clear) = {0};
+
+	exchange->status = COMMAND_FAILED;
+	buffer_append_format(&line, "malformed: %s ", directory_table_name(table));
+	mail_text_append(&line, malformed->key, MAIL_TEXT_8BIT);
+	buffer_append_string(&line, ": ");
+	mail_text_append(&line, malformed->reason, MAIL_TEXT_8BIT);
+	buffer_append_byte(&line, '\n');
+	fwrite(buffer_data(&line), 1, line.length, stderr);
+}
+
 int command_directory_list(const struct command *command, int argc, char **argv)
 {
 	struct exchange exchange = {.command = command, .options.table = "address"};
@@ -387,9 +250,10 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	pages = exchange_pages_new(&exchange.directory.server,
 				   directory_table_find(str_from(exchange.options.table)),
 				   str_from(prefix));
+	exchange_pages_hear_malformed(pages, on_malformed, &exchange);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
-			print_record(&exchange, &records[i]);
+			command_directory_print_record(&records[i], exchange.options.common.json);
 	if (result < 0) {
 		(void)command_directory_failed(command, &exchange.directory);
 		exchange.status = COMMAND_DIRECTORY_UNANSWERED;

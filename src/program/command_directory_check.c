@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory check */
+#include "base/json.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
 #include "directory/record/password.h"
@@ -12,27 +13,45 @@
 
 const struct command_option command_directory_check_options[] = {
 	COMMAND_OPTION_CONFIG,
+	COMMAND_OPTION_JSON("print an object of JSON for each finding"),
 	COMMAND_OPTION_END,
 };
 
 struct check {
 	struct command_directory directory;
+	bool is_json;
 	uint64_t found;
 	struct buffer line;
 };
 
-static void on_dangling(void *context, const struct directory_key *key, struct str why)
+static void write_json(struct buffer *line, const char *table, struct str key, struct str why)
 {
-	struct check *check = context;
+	buffer_append_format(line, "{\"table\":\"%s\",\"key\":", table);
+	json_append_text(line, key);
+	buffer_append_string(line, ",\"problem\":");
+	json_append_text(line, why);
+	buffer_append_string(line, "}\n");
+}
+
+static void write_text(struct buffer *line, const char *table, struct str key, struct str why)
+{
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 
+	directory_key_display(key, &shown);
+	buffer_append_format(line, "%s ", table);
+	mail_text_append(line, buffer_view(&shown), MAIL_TEXT_8BIT);
+	buffer_append_string(line, ": ");
+	mail_text_append(line, why, MAIL_TEXT_8BIT);
+	buffer_append_byte(line, '\n');
+}
+
+static void on_problem(void *context, const struct directory_key *key, struct str why)
+{
+	struct check *check = context;
+
 	check->found++;
-	directory_key_display(key->name, &shown);
-	buffer_append_format(&check->line, "%s ", directory_table_name(key->table));
-	mail_text_append(&check->line, buffer_view(&shown), MAIL_TEXT_8BIT);
-	buffer_append_string(&check->line, ": ");
-	mail_text_append(&check->line, why, MAIL_TEXT_8BIT);
-	buffer_append_byte(&check->line, '\n');
+	(check->is_json ? write_json : write_text)(&check->line, directory_table_name(key->table),
+						   key->name, why);
 	fwrite(buffer_data(&check->line), 1, check->line.length, stdout);
 	buffer_reset(&check->line);
 }
@@ -44,8 +63,19 @@ static void check_passwords(struct check *check, const struct directory_record *
 		const char *problem = directory_password_problem(&records[i]);
 
 		if (problem != NULL)
-			on_dangling(check, &records[i].key, str_from(problem));
+			on_problem(check, &records[i].key, str_from(problem));
 	}
+}
+
+static void on_malformed(void *context, enum directory_table table,
+			 const struct directory_malformed *malformed)
+{
+	struct directory_key key = {table, malformed->key};
+	struct buffer why CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&why, "malformed, its mail waits: " STR_FORMAT,
+			     STR_ARGUMENTS(malformed->reason));
+	on_problem(context, &key, buffer_view(&why));
 }
 
 static int check_table(struct check *check, enum directory_table table)
@@ -56,10 +86,11 @@ static int check_table(struct check *check, enum directory_table table)
 	size_t count;
 	int result;
 
+	exchange_pages_hear_malformed(pages, on_malformed, check);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1) {
 		check_passwords(check, records, count);
 		result = directory_dangling(server, check->directory.config, records, count,
-					    on_dangling, check);
+					    on_problem, check);
 		if (result < 0)
 			break;
 	}
@@ -76,6 +107,7 @@ int command_directory_check(const struct command *command, int argc, char **argv
 
 	if (!command_parse_plain(command, argc, argv, &options, &status))
 		return status;
+	check.is_json = options.json;
 	if (!command_directory_open(options.config_file, &check.directory))
 		return COMMAND_FAILED;
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; error == 0 && i < DIRECTORY_TABLES; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost reload, stagepost stop - a word to the supervisor that runs. */
+#include "os/clock.h"
 #include "os/process.h"
 #include "program/command.h"
 #include "program/pid_file.h"
@@ -8,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* The supervisor itself loses patience a minute after stop_timeout. */
 enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20, RELOAD_SECONDS = 60 };
@@ -75,7 +75,6 @@ static int tell_outcome(const struct command *command, const struct reload_recor
 static int wait_for_reload(const struct command *command, const struct config *config,
 			   uint64_t before)
 {
-	const struct timespec pause = {0, 1000000000 / LOOKS_A_SECOND};
 
 	for (unsigned i = 0; i < RELOAD_SECONDS * LOOKS_A_SECOND; i++) {
 		struct reload_record record CLEANUP(reload_record_clear) = {0};
@@ -87,7 +86,7 @@ static int wait_for_reload(const struct command *command, const struct config *c
 		}
 		if (reload_record_read(config->run, owner, &record) == 0 && record.ended > before)
 			return tell_outcome(command, &record);
-		nanosleep(&pause, NULL);
+		os_clock_pause_ms(1000 / LOOKS_A_SECOND);
 	}
 	fprintf(stderr, "stagepost %s: no answer in %u seconds; the log may tell more\n",
 		command->name, RELOAD_SECONDS);
@@ -121,14 +120,13 @@ int command_reload(const struct command *command, int argc, char **argv)
 /* Until its lock on the file is gone: then all its processes have ended. */
 static int wait_for_end(const struct command *command, const struct config *config)
 {
-	const struct timespec pause = {0, 1000000000 / LOOKS_A_SECOND};
 	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;
 	uid_t owner;
 
 	for (uint32_t i = 0; i < seconds * LOOKS_A_SECOND; i++) {
 		if (pid_file_read(config->run, &owner) <= 0)
 			return COMMAND_OK;
-		nanosleep(&pause, NULL);
+		os_clock_pause_ms(1000 / LOOKS_A_SECOND);
 	}
 	fprintf(stderr, "stagepost %s: it has not ended in %u seconds\n", command->name, seconds);
 	return COMMAND_FAILED;

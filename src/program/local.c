@@ -1,52 +1,90 @@
 // SPDX-License-Identifier: ISC
 /* local - delivers into mailboxes: one helper for each maildir service. */
 #include "deliver/local.h"
+#include "base/panic.h"
 #include "mailbox/maildir.h"
 #include "os/mounts.h"
 #include "os/process.h"
 #include "program/child.h"
 #include "program/service.h"
-#include <sys/stat.h>
+#include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };
+
+static const struct child *process;
+
+struct local_transport {
+	struct directory *directory; /* NULL: no quota was counted yet */
+	struct deliver_local *local;
+};
+
+static void configure_directory(struct local_transport *transport, struct os_loop *loop,
+				const struct config *config, const struct config_service *service)
+{
+	char path[108];
+
+	if (transport->directory != NULL) {
+		directory_configure(transport->directory, config);
+	} else if (*service->quota != '\0') {
+		child_path(process, "directory", path);
+		transport->directory = directory_new(loop, config, path);
+	}
+}
 
 static void *new_transport(struct os_loop *loop, const struct config *config,
 			   const struct config_service *service)
 {
-	return deliver_local_new(loop, config, service);
+	struct local_transport *transport = memory_alloc_zero(1, sizeof *transport);
+
+	configure_directory(transport, loop, config, service);
+	transport->local = deliver_local_new(loop, config, service, transport->directory);
+	return transport;
 }
 
-static void configure(void *transport, const struct config *config,
+static void configure(void *context, const struct config *config,
 		      const struct config_service *service)
 {
-	deliver_local_configure(transport, config, service);
+	struct local_transport *transport = context;
+
+	configure_directory(transport, process->loop, config, service);
+	deliver_local_configure(transport->local, config, service, transport->directory);
 }
 
-static void deliver(void *transport, struct deliver_helper_job *job)
+static void deliver(void *context, struct deliver_helper_job *job)
 {
-	deliver_local_start(transport, job);
+	struct local_transport *transport = context;
+
+	deliver_local_start(transport->local, job);
 }
 
-static void drain(void *transport)
+static void drain(void *context)
 {
-	deliver_local_drain(transport);
+	struct local_transport *transport = context;
+
+	deliver_local_drain(transport->local);
 }
 
-static void lost(void *transport)
+static void lost(void *context)
 {
-	deliver_local_lost(transport);
+	struct local_transport *transport = context;
+
+	deliver_local_lost(transport->local);
 }
 
-static void free_transport(void *transport)
+static void free_transport(void *context)
 {
-	deliver_local_free(transport);
+	struct local_transport *transport = context;
+
+	deliver_local_free(transport->local);
+	directory_free(transport->directory);
+	free(transport);
 }
 
 /* What mailboxes are in must be there to be let in; whoever may make it, does. Where
  * that is not us, mail waits for it. */
 static void make_bases(const struct config *config)
 {
-	umask(077);
+	os_process_private_mask();
 	for (size_t i = 0; i < config->service_count; i++)
 		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR &&
 		    *config->services[i].user == '\0')
@@ -59,6 +97,7 @@ static int open_local(struct child *child)
 	struct os_process_user user = {0};
 	int error = 0;
 
+	process = child;
 	make_bases(config);
 	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
 		return 0;

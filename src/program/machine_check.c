@@ -2,6 +2,7 @@
 #include "program/machine_check.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
+#include "os/file_rights.h"
 #include "os/process.h"
 #include "queue/store.h"
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { NAME_SIZE = 96 };
 
@@ -83,13 +83,15 @@ static void check_program(struct check *check, const struct config_service *serv
 {
 	const char *path = service->command[0];
 	char setting[NAME_SIZE];
-	struct stat status;
+	struct os_file_info info;
+	int error;
 
 	snprintf(setting, sizeof setting, "service %s.command", service->name);
-	if (stat(path, &status) != 0) {
-		if (errno != EACCES)
-			report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(errno));
-	} else if (!S_ISREG(status.st_mode) || (status.st_mode & 0111) == 0) {
+	error = os_file_info_behind(path, &info);
+	if (error < 0) {
+		if (error != -EACCES)
+			report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(-error));
+	} else if (!S_ISREG(info.mode) || (info.mode & 0111) == 0) {
 		report(check, MACHINE_FAULT, setting, "%s cannot be run: no executable file", path);
 	}
 }
@@ -137,24 +139,29 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 static void check_directory(struct check *check, const char *setting, const char *path)
 {
 	char parent[PATH_MAX];
-	struct stat status;
+	struct os_file_info info;
+	int error;
 
-	if (stat(path, &status) == 0) {
-		if (!S_ISDIR(status.st_mode))
+	error = os_file_info_behind(path, &info);
+	if (error == 0) {
+		if (!info.is_directory)
 			report(check, MACHINE_FATAL, setting, "%s is no directory", path);
-		else if (access(path, W_OK) != 0 && errno == EROFS)
+		else if (os_file_may_write(path) == -EROFS)
 			report(check, MACHINE_FATAL, setting, "%s: %s", path, strerror(EROFS));
 		return;
 	}
-	if (errno != ENOENT)
+	if (error != -ENOENT)
 		return;
 	parent_of(path, parent);
-	if (stat(parent, &status) != 0 && errno == ENOENT)
+	if (os_file_info_behind(parent, &info) == -ENOENT) {
 		report(check, MACHINE_FATAL, setting, "%s cannot be made: there is no %s", path,
 		       parent);
-	else if (access(parent, W_OK) != 0)
+		return;
+	}
+	error = os_file_may_write(parent);
+	if (error < 0)
 		report(check, MACHINE_FATAL, setting, "%s cannot be made in %s: %s", path, parent,
-		       strerror(errno));
+		       strerror(-error));
 }
 
 static void check_queue_place(struct check *check)
@@ -195,12 +202,14 @@ static void check_places(struct check *check)
 
 static void check_file(struct check *check, const char *setting, const char *path)
 {
-	struct stat status;
+	struct os_file_info info;
+	int error;
 
 	if (path == NULL || *path == '\0')
 		return;
-	if (stat(path, &status) != 0 && errno != EACCES)
-		report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(errno));
+	error = os_file_info_behind(path, &info);
+	if (error < 0 && error != -EACCES)
+		report(check, MACHINE_FAULT, setting, "%s: %s", path, strerror(-error));
 }
 
 static void check_directory_files(struct check *check)

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { TEXT_SIZE = 24, LOCK_MS = 500 /* whoever reads the file has the lock for a moment */ };
 
@@ -24,12 +23,13 @@ static int open_file(const char *run, unsigned flags)
  * in a file of its own. */
 static int check_file(int file, uid_t *owner_out)
 {
-	struct stat status;
+	struct os_file_info info;
+	int error = os_file_info(file, &info);
 
-	if (fstat(file, &status) != 0)
-		return -errno;
-	*owner_out = status.st_uid;
-	return S_ISREG(status.st_mode) && status.st_nlink == 1 ? 0 : -EBADF;
+	if (error < 0)
+		return error;
+	*owner_out = info.owner;
+	return S_ISREG(info.mode) && info.links == 1 ? 0 : -EBADF;
 }
 
 /* What somebody else has left there goes, unless he has it locked. */
@@ -44,15 +44,15 @@ static int replace(const char *run, int file)
 	error = error == 0 ? os_file_lock_within(file, LOCK_MS) : 0;
 	os_file_close(file);
 	snprintf(path, sizeof path, "%s/" PID_FILE_NAME, run);
-	if (error == 0 && unlink(path) != 0)
-		error = -errno;
+	if (error == 0)
+		error = os_file_unlink(OS_FILE_HERE, path);
 	return error < 0 ? error : open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 }
 
 int pid_file_write(const char *run)
 {
 	char text[TEXT_SIZE];
-	int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+	int length = snprintf(text, sizeof text, "%ld\n", (long)os_process_id());
 	int file = open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 	int error;
 

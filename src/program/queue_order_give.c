@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	AGAIN_MAX = 100000, /* messages that are asked for again */
@@ -147,7 +146,6 @@ static int give_named(struct queue_order *order, char **names)
 /* Those that were busy, until they are not or it has been tried long enough. */
 static int give_again(struct queue_order *order)
 {
-	const struct timespec pause = {0, AGAIN_MS * 1000000};
 	int error = 0;
 
 	for (unsigned round = 1; error == 0 && order->again_count > 0; round++) {
@@ -157,7 +155,7 @@ static int give_again(struct queue_order *order)
 		order->again = NULL;
 		order->again_count = order->again_capacity = 0;
 		order->is_last_round = round == AGAIN_ROUNDS;
-		nanosleep(&pause, NULL);
+		os_clock_pause_ms(AGAIN_MS);
 		for (size_t i = 0; error == 0 && i < count; i++)
 			error = send_command(order, again[i]);
 		if (error == 0)

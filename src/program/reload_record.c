@@ -89,7 +89,7 @@ int reload_record_read(const char *run, uid_t owner, struct reload_record *recor
 {
 	char path[PATH_MAX];
 	struct buffer text = {0};
-	struct stat status;
+	struct os_file_info info;
 	int error = path_of(run, "", path);
 	int file;
 
@@ -100,11 +100,10 @@ int reload_record_read(const char *run, uid_t owner, struct reload_record *recor
 			    OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	if (file < 0)
 		return file == -ENOENT ? 0 : file;
-	if (fstat(file, &status) != 0)
-		error = -errno;
-	else if (status.st_uid != owner || !S_ISREG(status.st_mode))
+	error = os_file_info(file, &info);
+	if (error == 0 && (info.owner != owner || !S_ISREG(info.mode)))
 		error = -EPERM;
-	else
+	if (error == 0)
 		error = read_all(file, &text);
 	os_file_close(file);
 	if (error == 0)

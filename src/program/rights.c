@@ -102,7 +102,7 @@ static const struct rights table[] = {
 	 "process",
 	 IDENTITIES | FILES,
 	 {NULL},
-	 {"send"},
+	 {"send", "directory"},
 	 RIGHTS_CONFINED,
 	 {CONTENT_TO_READ,
 	  {RIGHTS_MAILBOXES, "", true},
@@ -127,7 +127,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "list"},
+	 {"smtpd", "resolve", "local", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -138,7 +138,7 @@ static const struct rights table[] = {
 	 "process",
 	 FILES,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "list"},
+	 {"smtpd", "resolve", "local", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -154,7 +154,7 @@ static const struct rights table[] = {
 	 "process",
 	 0,
 	 {"directory", "socketmap"},
-	 {"smtpd", "resolve", "list"},
+	 {"smtpd", "resolve", "local", "list"},
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_QUEUE, "directory", true}, {RIGHTS_CERTIFICATES, "", false}}},

@@ -3,7 +3,7 @@
 #include "log/event.h"
 #include "os/capability.h"
 #include "os/clock.h"
-#include "os/file.h"
+#include "os/file_rights.h"
 #include "os/sandbox.h"
 #include "os/signal_watch.h"
 #include "program/command.h"
@@ -128,7 +128,7 @@ static void find_programs(struct supervisor *supervisor)
 		size_t length = strlen(directory);
 
 		snprintf(path, sizeof path, "%s/%s/send", directory, places[i]);
-		if (access(path, X_OK) != 0)
+		if (os_file_may_run(path) != 0)
 			continue;
 		snprintf(directory + length, OS_PROCESS_PATH_SIZE - length, "/%s", places[i]);
 		return;

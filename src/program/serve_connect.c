@@ -33,7 +33,7 @@ static const struct row {
 	{"send", {"queue"}},
 	{"resolve", {"send", "directory"}},
 	{"list", {"send", "queue", "directory"}},
-	{"local", {"send"}},
+	{"local", {"send", "directory"}},
 	{"pipe", {"send", "launch"}},
 	{"lmtp", {"send"}},
 	{"remote", {"send"}},

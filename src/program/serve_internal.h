@@ -14,6 +14,10 @@
 enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
 
 struct supervisor;
+struct process;
+
+/* What PROCESS says, of enum child_message. */
+typedef void serve_said(struct process *process, const struct ipc_message *message);
 
 /* What a process writes to its standard output and error. */
 struct serve_log {
@@ -32,6 +36,10 @@ struct process {
 	unsigned turn;       /* to be stopped: when none of a lower one runs */
 	pid_t pid;           /* 0: not running */
 	struct ipc_channel *control;
+	serve_said *on_said; /* at it */
+	struct os_timer *control_pause;
+	int64_t control_credit_from; /* monotonic: what it said is paid for by then */
+	bool is_control_flood;
 	struct ipc_token token; /* of the one that runs */
 	struct os_timer *restart;
 	int connector; /* at which it asks for connections; */
@@ -151,6 +159,11 @@ void serve_add_processes(struct supervisor *supervisor);
 void serve_choose_processes(struct supervisor *supervisor);
 void serve_process_start(void *process);
 void serve_process_ended(struct process *process, int status);
+
+/* serve_control.c */
+/* SAID gets what PROCESS says at SOCKET, which is taken over. */
+void serve_control_begin(struct process *process, int socket, serve_said *said);
+void serve_control_end(struct process *process);
 
 /* serve_setup.c */
 #define SERVE_SET_UP_AGAIN_US SECOND_US

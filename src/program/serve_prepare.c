@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* The directories of a node, made as their processes need them. */
 #include "log/event.h"
-#include "os/file.h"
+#include "os/file_rights.h"
 #include "program/serve_internal.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int prepare_directory(struct supervisor *supervisor, const char *path)
 {
@@ -15,9 +14,8 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 
 	if (error == -EEXIST)
 		return 0;
-	if (error == 0 && supervisor->user.change &&
-	    lchown(path, supervisor->user.uid, supervisor->user.gid) != 0)
-		error = -errno;
+	if (error == 0 && supervisor->user.change)
+		error = os_file_set_owner(path, supervisor->user.uid, supervisor->user.gid);
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
 	return error;
@@ -45,19 +43,20 @@ int serve_prepare_run(struct supervisor *supervisor)
 /* Nobody but USER gets in. A link to a directory is followed, but not to one of somebody else's. */
 static int close_directory(const char *path, uid_t user)
 {
-	struct stat status;
+	struct os_file_info info;
 	int directory;
 	int error = 0;
 
-	if (stat(path, &status) == 0 && status.st_uid == user && (status.st_mode & 0777) == 0700)
+	if (os_file_info_behind(path, &info) == 0 && info.owner == user &&
+	    (info.mode & 0777) == 0700)
 		return 0; /* then no right to open it is needed */
 	directory = os_file_open_directory(OS_FILE_HERE, path);
 	if (directory < 0)
 		return directory;
-	if (fstat(directory, &status) != 0 || status.st_uid != user)
+	if (os_file_info(directory, &info) != 0 || info.owner != user)
 		error = -EPERM;
-	else if (fchmod(directory, 0700) != 0)
-		error = -errno;
+	else
+		error = os_file_set_mode(directory, 0700);
 	os_file_close(directory);
 	return error;
 }
@@ -94,8 +93,8 @@ int serve_prepare_data(struct supervisor *supervisor)
 	error = os_file_make_directory(OS_FILE_HERE, parent);
 	if (error == -EEXIST)
 		return 0;
-	if (error == 0 && user->change && lchown(parent, user->uid, user->gid) != 0)
-		error = -errno;
+	if (error == 0 && user->change)
+		error = os_file_set_owner(parent, user->uid, user->gid);
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
 	return error;

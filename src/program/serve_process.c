@@ -58,7 +58,22 @@ static struct process *add_process(struct supervisor *supervisor, const char *pr
 	return process;
 }
 
-/* A helper may finish what it has beside its successor; of the others there is one only. */
+/* The longer, the more often it has ended soon. */
+static void start_later(struct process *process)
+{
+	os_timer_start(process->restart, process->delay_us);
+	process->delay_us *= 2;
+	if (process->delay_us > RESTART_DELAY_MAX_US)
+		process->delay_us = RESTART_DELAY_MAX_US;
+}
+
+static bool was_healthy(const struct process *process)
+{
+	return os_clock_monotonic_us() - process->started_us > HEALTHY_US;
+}
+
+/* A helper may finish what it has beside its successor; of the others there is one only. Who asks
+ * for one soon after its start waits as long as who has ended then. */
 static void renew(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
@@ -80,15 +95,15 @@ static void renew(struct process *process)
 	successor->is_wanted = true;
 	process->is_retired = true;
 	process->is_wanted = false;
-	serve_process_start(successor);
+	successor->delay_us = was_healthy(process) ? RESTART_DELAY_US : process->delay_us;
+	if (was_healthy(process))
+		serve_process_start(successor);
+	else
+		start_later(successor);
 }
 
-static void on_control_message(void *context, struct ipc_channel *channel,
-			       struct ipc_message *message)
+static void on_said(struct process *process, const struct ipc_message *message)
 {
-	struct process *process = context;
-
-	(void)channel;
 	if (message->type == CHILD_READY) {
 		process->is_ready = true;
 		serve_announce_ready(process->supervisor);
@@ -104,16 +119,6 @@ static void on_control_message(void *context, struct ipc_channel *channel,
 	if (message->type == CHILD_PENDING)
 		process->pending = unpack_u32(&(struct unpack){message->body, false});
 }
-
-static void on_control_lost(void *context, struct ipc_channel *channel)
-{
-	struct process *process = context;
-
-	ipc_channel_close(channel);
-	process->control = NULL;
-}
-
-static const struct ipc_channel_handler control_handler = {on_control_message, on_control_lost};
 
 /* That of the directory depends on what keeps the data: who needs no library of a database
  * does not load it. */
@@ -171,8 +176,7 @@ void serve_process_start(void *context)
 	}
 	process->started_us = os_clock_monotonic_us();
 	serve_log_begin(process, program_file(process));
-	process->control =
-		ipc_channel_new(process->supervisor->loop, sockets[0], &control_handler, process);
+	serve_control_begin(process, sockets[0], on_said);
 	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
 		  log_number("pid", process->pid));
 	error = serve_start_connecting(process);
@@ -229,8 +233,8 @@ void serve_choose_processes(struct supervisor *supervisor)
 void serve_process_ended(struct process *process, int status)
 {
 	struct supervisor *supervisor = process->supervisor;
-	int64_t lived_us = os_clock_monotonic_us() - process->started_us;
 	bool is_expected;
+	bool is_at_once;
 	char text[32];
 
 	serve_log_end(process);
@@ -239,25 +243,23 @@ void serve_process_ended(struct process *process, int status)
 	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
 		  log_string("program", process->program), log_number("pid", process->pid),
 		  log_string("status", text));
+	/* who asks for it again and again would have us do nothing else */
+	is_at_once = process->is_stopped || (process->is_renewed && was_healthy(process));
 	process->pid = 0;
 	process->pending = 0;
 	process->is_ready = false;
 	process->is_stopped = false;
 	process->is_renewed = false;
-	ipc_channel_close(process->control);
-	process->control = NULL;
+	serve_control_end(process);
 	serve_stop_connecting(process);
 	serve_judge_end(supervisor, process->program, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
-	if (is_expected) { /* perhaps wanted again meanwhile */
+	if (is_at_once) { /* perhaps wanted again meanwhile */
 		serve_process_start(process);
 		return;
 	}
-	if (lived_us > HEALTHY_US)
+	if (was_healthy(process))
 		process->delay_us = RESTART_DELAY_US;
-	os_timer_start(process->restart, process->delay_us);
-	process->delay_us *= 2;
-	if (process->delay_us > RESTART_DELAY_MAX_US)
-		process->delay_us = RESTART_DELAY_MAX_US;
+	start_later(process);
 }

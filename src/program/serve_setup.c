@@ -2,9 +2,9 @@
 /* What a process is given: the configuration, its sockets, tokens and users. */
 #include "ipc/pack.h"
 #include "log/event.h"
+#include "os/file.h"
 #include "program/serve_internal.h"
 #include <string.h>
-#include <unistd.h>
 
 bool serve_socket_is_for(const struct process *process, const char *name)
 {
@@ -50,7 +50,7 @@ void serve_set_up(void *context)
 		return;
 	}
 	ipc_channel_send(process->control, CHILD_CONFIG, 0, str_from(supervisor->file), &text, 1);
-	close(text);
+	os_file_close(text);
 	send_users(process);
 	serve_send_tokens(process);
 	if (process->connector_watch != NULL)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* As the kernel allows: a burst of clients beyond it would each wait a second for their
@@ -77,16 +76,17 @@ static int bind_socket(const struct supervisor *supervisor, const struct bound_s
 	return os_socket_listen(&address, LISTEN_BACKLOG);
 }
 
+enum { BIND_PAUSE_MS = 50 };
+
 static int bind_until(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
-	static const struct timespec pause = {.tv_nsec = 50000000};
 	int descriptor = bind_socket(supervisor, bound);
 
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
 		log_event(EVENT_LISTEN_WAITS, log_string("address", address_of(bound)),
 			  log_error(descriptor));
 	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us) {
-		nanosleep(&pause, NULL);
+		os_clock_pause_ms(BIND_PAUSE_MS);
 		descriptor = bind_socket(supervisor, bound);
 	}
 	return descriptor;

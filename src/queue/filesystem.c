@@ -2,6 +2,7 @@
 /* Whether a filesystem can carry a queue. */
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 enum { OVERLAY_MAGIC = 0x794c7630, MOUNTINFO_MAX = 4 << 20, PROBE_TRIES = 100 };
 
@@ -117,9 +117,9 @@ static int probe_begin(struct probe *probe)
 
 	for (unsigned i = 0; file == -EEXIST && i < PROBE_TRIES; i++) {
 		snprintf(probe->first, sizeof probe->first, "pid/%s%ld-%u", probe_name,
-			 (long)getpid(), i);
+			 (long)os_process_id(), i);
 		snprintf(probe->moved, sizeof probe->moved, "lock/%s%ld-%u", probe_name,
-			 (long)getpid(), i);
+			 (long)os_process_id(), i);
 		file = os_file_open(probe->directory, probe->first, OS_FILE_WRITE | OS_FILE_CREATE);
 	}
 	return file;

@@ -3,12 +3,12 @@
  * removed. */
 #include "base/panic.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NAME_MAX_LENGTH = 63 };
 
@@ -121,7 +121,7 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 
 	intake->store = store;
 	intake->options = *options;
-	intake->process = getpid();
+	intake->process = os_process_id();
 	intake->next_serial = 1;
 	intake->is_unknown = true;
 	intake->dirty = memory_alloc_zero((size_t)QUEUE_DIRTY_COUNT * store->split, sizeof(bool));

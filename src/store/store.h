@@ -9,7 +9,7 @@
  * asked afterwards sees it. Keys are in canonical form; what a backend finds in its data that
  * is not, or that directory_record_check() refuses, it logs (store_record_bad), with
  * the reason: whoever asks for it is told that (-EBADMSG), for it may be somebody's address, and
- * lists leave it out.
+ * lists name it apart from the records.
  *
  * Other directory servers are a store too (store/relay/relay.h). That one's answers come in any
  * order, but in order with changed(); it computes "route" by asking, too; and what it kept
@@ -40,9 +40,15 @@ struct directory_change {
  * up to it have been seen. */
 typedef void directory_got(void *context, int error, const struct directory_record *const *records,
 			   uint64_t version);
-/* COUNT records in the order of their keys. */
-typedef void directory_listed(void *context, int error, const struct directory_record *records,
-			      size_t count, uint64_t version);
+/* PAGE: not NULL, valid during the call; empty after an error. */
+typedef void directory_listed(void *context, int error, const struct directory_page *page,
+			      uint64_t version);
+/* LISTED is told of ERROR. */
+static inline void directory_list_fail(directory_listed *listed, void *context, int error,
+				       uint64_t version)
+{
+	listed(context, error, &(struct directory_page){0}, version);
+}
 /* All COUNT changes are durable as one, or none: ERROR 0, -ENOSPC, -EIO, -EOPNOTSUPP (not through
  * this backend), -EROFS (they are read-only), -EACCES (not by this server), -EPERM (its
  * account may not), -EBUSY (the store is held: store/guard/guard.h),

@@ -233,18 +233,17 @@ static void ask(struct bench *bench, enum kind kind, const char *what)
 	printf("%s %.0f lookups/s\n", what, (double)count / spent);
 }
 
-static void on_listed(void *context, int error, const struct directory_record *records,
-		      size_t count, uint64_t version)
+static void on_listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	struct bench *bench = context;
 
 	(void)version;
 	if (error < 0)
 		panic("a page failed: %s", strerror(-error));
-	bench->page = count;
+	bench->page = page->count;
 	buffer_reset(&bench->last);
-	if (count > 0)
-		buffer_append_str(&bench->last, records[count - 1].key.name);
+	if (page->count > 0)
+		buffer_append_str(&bench->last, page->records[page->count - 1].key.name);
 }
 
 static void list_members(struct bench *bench)

@@ -58,6 +58,8 @@ class Ground:
 
 def pytest_configure(config):
     config.stagepost_ground = Ground()
+    # all runs share pytest's own, and each that begins makes it unreadable to other users
+    config.option.basetemp = os.path.join(config.stagepost_ground.base, "tmp")
 
 
 def pytest_unconfigure(config):

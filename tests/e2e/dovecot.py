@@ -58,9 +58,9 @@ service lmtp {{
 
 class Dovecot:
     """Its LMTP server on a UNIX socket and its IMAP server on a port, for USERS, whose
-    Maildirs are at MAIL, in its own words: %u, or %n at %d."""
+    Maildirs are at MAIL, in its own words: %u, or %n at %d; SETTINGS are more of its own."""
 
-    def __init__(self, users, mail=None):
+    def __init__(self, users, mail=None, settings=""):
         self.base = base = tempfile.mkdtemp(prefix="dovecot-")  # its path is short
         os.chmod(base, 0o755)
         self.path = os.path.join(base, "lmtp")
@@ -76,7 +76,7 @@ class Dovecot:
             else grp.getgrgid(os.getegid()).gr_name,
             login="dovenull" if is_root() else ours)
         with open(os.path.join(base, "dovecot.conf"), "w", encoding="ascii") as conf:
-            conf.write(text)
+            conf.write(text + settings)
         with open(os.path.join(base, "users"), "w", encoding="ascii") as file:
             for user in users:
                 file.write(f"{user}:{{PLAIN}}{PASSWORD}:{owner}:{group}::{base}/mail::\n")

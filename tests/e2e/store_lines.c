@@ -104,14 +104,13 @@ static void do_get(const struct str *words, size_t count)
 	free(keys);
 }
 
-static void on_listed(void *context, int error, const struct directory_record *records,
-		      size_t count, uint64_t version)
+static void on_listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	struct question *question = context;
 
 	begin_answer(question, error, version);
-	for (size_t i = 0; i < count; i++)
-		print_record(&records[i]);
+	for (size_t i = 0; i < page->count; i++)
+		print_record(&page->records[i]);
 	end_answer(question);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The directory process on one machine: its protocol, roles, bounds and life."""
 
+import contextlib
 import grp
 import os
 import pwd
@@ -8,12 +9,14 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
 
 import directory
 import pytest
+from outage import is_told_once
 from stagepost import PATIENCE, USER, as_user, give_to_user, is_root, wait_until
 
 SETTINGS = 'directory {{ path = "{path}/data/directory.db" {more} }}\n'
@@ -72,6 +75,13 @@ def test_a_push_comes_within_a_second(server, client):
     assert changer.ask("put", "address", "bob@example.org", "kind mailbox")[0] == "ok"
     assert watcher.receive()[2:] == ["address", "bob@example.org"]
     assert time.monotonic() - began < 1
+
+
+def test_an_outage_is_told_once(server, client):
+    mx = server()
+    with contextlib.closing(sqlite3.connect(f"{mx.directory}/data/directory.db")) as data:
+        is_told_once(client(mx), mx.log, lambda: data.execute("ALTER TABLE address RENAME TO away"),
+                     lambda: data.execute("ALTER TABLE away RENAME TO address"), "operation")
 
 
 def test_it_is_there_before_and_after_all_others(server):

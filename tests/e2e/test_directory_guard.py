@@ -2,6 +2,7 @@
 """Data that vanish, are made anew, or are others: nobody who existed is refused for that, and no
 change is said to be durable that is not, until somebody says that it is meant."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -129,14 +130,9 @@ class File:
 
 
 @pytest.fixture
-def sqlite(mx, tmp_path_factory):
+def sqlite(mx, ground):
     def make():
-        path = os.path.join(str(tmp_path_factory.mktemp("data")), "directory.db")
-        os.chmod(os.path.dirname(path), 0o755)
-        give_to_user(os.path.dirname(path))
-        parent = os.path.dirname(os.path.dirname(path))
-        os.chmod(parent, 0o755)
-        os.chmod(os.path.dirname(parent), 0o755)
+        path = os.path.join(ground.directory("data"), "directory.db")
         return mx(f'path = "{path}"').fill(), File(path)
 
     return make
@@ -306,6 +302,8 @@ def test_postgresql_an_older_dump_is_restored(postgresql):
     restore(server, kept, "-1")
     one.made.log.wait("store_held")
     wait_until(lambda: one.reply("nobody") == 451, "it is not read")
+    assert one.command("put", "evil@d.test", "kind=mailbox")[0] != 0, "nor written"
+    assert server.sql("SELECT count(*) FROM address WHERE address = 'evil@d.test'") == "0"
     one.made.kill_and_wait("directory")
     one.made.log.wait("store_held", count=2)
     assert one.reply("nobody") == 451
@@ -340,6 +338,11 @@ MALFORMED = {  # rows of an address, and what mends it
                                  "INSERT INTO target VALUES ('eve@d.test', 0, 'ann@d.test')")}
 
 
+# what takes the constraints away, so that rows are as in data that are older than they are
+SQLITE_UNCHECKED = "".join(f"DROP TRIGGER {table}_check_insert; DROP TRIGGER {table}_check_update;"
+                           for table in ("address", "target"))
+
+
 def is_malformed(one, data, rows, mending):
     """Mail for an address waits for its record to be mended: it is not refused, and is not the
     catch-all's. Those beside it are as before."""
@@ -357,11 +360,84 @@ def is_malformed(one, data, rows, mending):
 @pytest.mark.parametrize("name", MALFORMED)
 def test_sqlite_malformed(sqlite, name):
     one, file = sqlite()
+    file.sql(SQLITE_UNCHECKED)
     is_malformed(one, file, *MALFORMED[name])
 
 
-@pytest.mark.parametrize("name", [name for name in MALFORMED if "kind" not in name])
+@pytest.mark.parametrize("name", MALFORMED)
 def test_postgresql_malformed(postgresql, name):
-    """Its schema knows the kinds."""
     one, server = postgresql()
-    is_malformed(one, server, *MALFORMED[name])
+    with server.unchecked():
+        is_malformed(one, server, *MALFORMED[name])
+
+
+REFUSED = [  # the constraint that refuses it, and the statement
+    ("address_kind_value", "INSERT INTO address (address, kind) VALUES ('eve@d.test', 'mailbx')"),
+    ("address_kind_value", "INSERT INTO address (address) VALUES ('eve@d.test')"),
+    ("address_address_key", "INSERT INTO address (address, kind) VALUES ('Eve@d.test', 'mailbox')"),
+    ("address_owner_required", "INSERT INTO address (address, kind) VALUES ('eve@d.test', 'list')"),
+    ("address_owner_kind", "UPDATE address SET owner = 'bob@d.test' WHERE address = 'ann@d.test'"),
+    ("address_status_value", "INSERT INTO address (address, kind, text, status)"
+                             " VALUES ('eve@d.test', 'refused', 'gone', '2.0.0')"),
+    ("target_target_value", "INSERT INTO target VALUES ('eve@d.test', 0, 'no address')"),
+    ("member_member_other", "INSERT INTO member VALUES ('l@d.test', 'l@d.test')"),
+    ("password_password_value", "INSERT INTO password (name, password) VALUES ('ann', 'secret')"),
+    ("user_name_key", 'INSERT INTO "user" (name) VALUES (\'Ann\')'),
+    ("server_service_required", "INSERT INTO server (name) VALUES ('s1')"),
+    ("domain_service_kind", "INSERT INTO domain (name, kind, service) VALUES ('x', 'relay', 'box')")]
+
+
+def refuses_rows(one, sql, error):
+    """Each statement fails, and says which constraint; an address is as it was."""
+    for constraint, statement in REFUSED:
+        with pytest.raises(error, match=constraint):
+            sql(statement)
+    assert one.reply("ann") == 250
+
+
+def test_sqlite_refuses_malformed_rows(sqlite):
+    one, file = sqlite()
+    refuses_rows(one, file.sql, sqlite3.IntegrityError)
+
+
+def test_postgresql_refuses_malformed_rows(postgresql):
+    one, server = postgresql()
+    refuses_rows(one, server.sql, AssertionError)
+
+
+def names_malformed_rows(one, sql):
+    """What cannot be exported is said, by name, and the export fails; so do list and check, and
+    all that is well-formed is printed all the same."""
+    sql("INSERT INTO address (address, kind) VALUES ('eve@d.test', 'mailbx'),"
+        " ('Fay@d.test', 'mailbox'); INSERT INTO member VALUES ('l@d.test', 'nobody')")
+    wait_until(lambda: one.reply("eve") == 451, "it is there")
+    status, printed = one.command("export")
+    assert status == 1
+    assert [json.loads(line)["key"] for line in printed.splitlines() if line.startswith("{")] == [
+        "d.test", "ann@d.test", "bob@d.test", "carl@d.test"]
+    for line in ("left out: address eve@d.test is malformed: field kind is \"mailbx\"",
+                 "left out: address Fay@d.test is malformed: the key",
+                 "left out: member l@d.test nobody is malformed: "):
+        assert printed.count(line) == 1, (line, printed)
+    status, printed = one.command("list")
+    assert status == 1 and "malformed: address eve@d.test: field kind" in printed
+    assert "carl@d.test" in printed
+    status, printed = one.command("check", "--json")
+    assert status == 1
+    assert {(found["table"], found["key"]) for found in map(json.loads, printed.splitlines())} == {
+        ("address", "eve@d.test"), ("address", "Fay@d.test"), ("member", "l@d.test nobody")}
+    sql("DELETE FROM address WHERE address IN ('eve@d.test', 'Fay@d.test'); DELETE FROM member")
+    wait_until(lambda: one.command("export")[0] == 0, "nothing is left out")
+    assert one.command("check") == (0, "")
+
+
+def test_sqlite_names_malformed_rows(sqlite):
+    one, file = sqlite()
+    file.sql(SQLITE_UNCHECKED + "DROP TRIGGER member_check_insert")
+    names_malformed_rows(one, file.sql)
+
+
+def test_postgresql_names_malformed_rows(postgresql):
+    one, server = postgresql()
+    with server.unchecked():
+        names_malformed_rows(one, server.sql)

@@ -122,10 +122,31 @@ def test_a_lost_link_refuses_nobody(mx, server):
     assert answer(made, "never-asked@example.org") == 550
 
 
+def test_an_outage_is_told_once(mx, server):
+    """That the server was lost, and why it cannot be reached: not what was asked meanwhile."""
+    made = mx()
+    wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    made.log.wait("ldap_followed")
+    for outage in range(1, 3):
+        server.stop()
+        made.log.wait("ldap_lost", count=2 * outage)
+        mark = made.log.mark()
+        for number in range(30):
+            assert answer(made, f"u{number}@example.org") == 451
+        made.log.wait("command_refused", mark, count=30)
+        lost = [event["reason"] for event in made.log.find("ldap_lost")]
+        assert len(lost) == 2 * outage and len(set(lost)) == 2, lost
+        server.start()
+        made.log.wait("ldap_followed", mark)
+        wait_until(lambda: answer(made, "nobody@example.org") == 550, "it is followed again")
+    assert not made.log.find("store_error") and not made.log.find("directory_error")
+
+
 def test_reload(mx):
     """A wrong map is refused, and all goes on; another one is taken, and all is read again."""
     made = mx()
     wait_until(lambda: answer(made, "ann@example.org") == 250, "ann is known")
+    made.log.wait("ldap_followed")  # later: lines of the log come by way of the supervisor
     settings = made.settings
     made.settings = settings.replace("domain.service", "domain.servant")
     made.write_configuration()

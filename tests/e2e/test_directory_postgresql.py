@@ -12,6 +12,7 @@ import time
 import directory
 import pytest
 from inside import NEEDS, inside, status_of
+from outage import is_told_once
 from postgresql import OWNER, SCHEMA, several
 from smtp import Client, deliver
 from stagepost import PATIENCE, give_to_user, wait_until
@@ -87,6 +88,13 @@ def test_protocol(servers, mx, client):
     assert one.ask("del", "address", "ann@example.org")[0] == "ok"
     assert one.ask("get", "address", "ann@example.org")[0] == "none"
     assert server.sql("SELECT count(*) FROM target") == "0"
+
+
+def test_an_outage_is_told_once(servers, mx, client):
+    server = servers("a")
+    made = mx(server.conninfo())
+    is_told_once(client(made), made.log, lambda: server.sql("ALTER TABLE address RENAME TO away"),
+                 lambda: server.sql("ALTER TABLE away RENAME TO address"), "role")
 
 
 def test_commit_to_push(servers, mx, client):

@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import struct
+import time
 
 import pytest
 from inside import PROCESSES, USERS
@@ -510,17 +511,19 @@ def test_all_sessions_have_room(own_users):
 def test_a_flood_of_refusals_does_not_fill_the_log(node, name):
     mx = node()
     size = os.path.getsize(mx.log.path)
+    begin = time.monotonic()
     for _ in range(3000):
         with Peer(mx, name) as peer:
             try_to_say(peer, 99, b"")
     deliver(mx, "anna@a.test", TEXT)
     mx.maildir("anna@a.test").wait()
     mx.stop()
-    assert os.path.getsize(mx.log.path) - size < 40000
+    most = 50 + time.monotonic() - begin  # LOG_RATE_BURST, and one a second
+    assert os.path.getsize(mx.log.path) - size < 20000 + 400 * most
     told = len(mx.log.find("ipc_refused"))
     withheld = sum(int(event["lines"]) for event in mx.log.find("log_withheld", of="ipc_refused"))
     # at "send" who has not been heard yet makes room for the next one
-    assert 50 <= told < 100 and told + withheld >= (3000 if name == "queue" else 1000)
+    assert 50 <= told <= most and told + withheld >= (3000 if name == "queue" else 1000)
 
 
 # --- descriptors that are kept ---

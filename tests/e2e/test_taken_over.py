@@ -37,7 +37,8 @@ PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd names remote lmtp local pipe
                           "send queue launch").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
-              "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood")
+              "directory_refused", "directory_lost", "directory_strange", "process_said", "log_flood",
+              "control_flood")
 COMPLAINTS_A_SECOND = 10  # one of each name in each process that he talks to
 COMPLAINTS_AT_ONCE = 250
 JOBS, SESSIONS = 8, 40  # concurrency of a service, maxsessions

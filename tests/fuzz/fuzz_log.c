@@ -13,6 +13,7 @@
 #include "log/event.h"
 #include "log/line.h"
 #include "log/sink.h"
+#include "os/error_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,7 +21,7 @@ enum { VALUE_MAX = 1000 };
 
 static struct buffer written;
 
-void log_sink_open(void)
+void os_error_stream_open(void)
 {
 }
 
@@ -32,7 +33,7 @@ uint64_t log_sink_write(struct buffer *lines, int wait_ms)
 	return 0;
 }
 
-bool log_sink_is_journal(void)
+bool os_error_stream_is_journal(void)
 {
 	return false;
 }

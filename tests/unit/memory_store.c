@@ -84,8 +84,10 @@ static void answer_list(struct memory_store *store, struct waiting *waiting)
 			records[count++] = *record;
 	}
 	store->listed += count;
-	waiting->listed(waiting->context, store->error, store->error != 0 ? NULL : records,
-			store->error != 0 ? 0 : count, store->base.version);
+	waiting->listed(waiting->context, store->error,
+			store->error != 0 ? &(struct directory_page){0}
+					  : &(struct directory_page){records, count, NULL, 0},
+			store->base.version);
 	free(records);
 }
 

@@ -172,8 +172,7 @@ void scene_get(struct sqlite_scene *scene, const char *table_and_key)
 	arena_free(arena);
 }
 
-static void listed(void *context, int error, const struct directory_record *records, size_t count,
-		   uint64_t version)
+static void listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	struct sqlite_scene *scene = context;
 	struct buffer text = {0};
@@ -181,11 +180,14 @@ static void listed(void *context, int error, const struct directory_record *reco
 	(void)version;
 	if (error < 0)
 		buffer_append_format(&text, "%d", error);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < page->count; i++) {
 		if (i > 0)
 			buffer_append_byte(&text, scene->separator);
-		buffer_append_str(&text, records[i].key.name);
+		buffer_append_str(&text, page->records[i].key.name);
 	}
+	for (size_t i = 0; i < page->malformed_count; i++)
+		buffer_append_format(&text, "%s!" STR_FORMAT, text.length > 0 ? " " : "",
+				     STR_ARGUMENTS(page->malformed[i].key));
 	hear(scene, STR_FORMAT, STR_ARGUMENTS(buffer_view(&text)));
 	buffer_clear(&text);
 }
@@ -262,6 +264,31 @@ void scene_sql(struct sqlite_scene *scene, const char *sql)
 	if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(database));
 	assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+void scene_refuses_sql(struct sqlite_scene *scene, const char *sql, const char *reason)
+{
+	sqlite3 *database;
+
+	assert_int_equal(sqlite3_open(scene->path, &database), SQLITE_OK);
+	if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_CONSTRAINT ||
+	    strncmp(sqlite3_errmsg(database), reason, strlen(reason)) != 0)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+	assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+void scene_drop_checks(struct sqlite_scene *scene)
+{
+	static const char *const tables[] = {"domain", "address",  "target", "member",
+					     "user",   "password", "server"};
+	char sql[120];
+
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
+		snprintf(sql, sizeof sql,
+			 "DROP TRIGGER %s_check_insert; DROP TRIGGER %s_check_update", tables[i],
+			 tables[i]);
+		scene_sql(scene, sql);
+	}
 }
 
 int scene_count(struct sqlite_scene *scene, const char *sql)

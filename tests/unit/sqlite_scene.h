@@ -4,8 +4,9 @@
  * writes down what it says.
  *
  * Records are texts as in memory_store.h. What was heard since scene_expect() is joined by "; ":
- * a record that was got, or "none"; "new VERSION TABLE KEY"; "changed ERROR EXISTED VERSION";
- * "reset", "up", "down"; an error's number.
+ * a record that was got, or "none"; keys that were listed, those of malformed ones behind them with
+ * a "!"; "new VERSION TABLE KEY"; "changed ERROR EXISTED VERSION"; "reset", "up", "down"; an
+ * error's number.
  */
 #ifndef TESTS_UNIT_SQLITE_SCENE_H
 #define TESTS_UNIT_SQLITE_SCENE_H
@@ -56,6 +57,10 @@ void scene_wait(struct sqlite_scene *scene);
 
 /* By another connection to the same file. */
 void scene_sql(struct sqlite_scene *scene, const char *sql);
+/* A constraint refuses it, for a reason that begins so. */
+void scene_refuses_sql(struct sqlite_scene *scene, const char *sql, const char *reason);
+/* From now on nothing is refused. */
+void scene_drop_checks(struct sqlite_scene *scene);
 int scene_count(struct sqlite_scene *scene, const char *sql);
 
 /* Fails unless HEARD, or anything where that is NULL, was heard; forgets it. */

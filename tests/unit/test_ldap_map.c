@@ -66,7 +66,8 @@ static const struct {
 	{NULL, "uid=b,dc=x\nuid: b\nmail: b@x.org\nmail: c@x.org\nmail: B@x.org\n",
 	 "address b@x.org kind=mailbox user=b\naddress c@x.org kind=alias target=b@x.org\nuser "
 	 "b\n"},
-	{NULL, "cn=c,dc=x\nMAIL;x-old: c@x.org\n", "address c@x.org kind=mailbox\n"},
+	{NULL, "cn=c,dc=x\nMAIL;x-old: c@x.org\nmailQuota: 1024m\n",
+	 "address c@x.org kind=mailbox quota=1G\n"},
 	{NULL, "cn=container,dc=x\nobjectClass: organizationalUnit\ncn: container\n", ""},
 	/* forwards */
 	{NULL,
@@ -198,7 +199,8 @@ static void test_wrong_maps(void **state)
 		{"mail", "\"mail\" is not FIELD=ATTRIBUTE"},
 		{"address.mail=mail",
 		 "there is no field \"address.mail\"; there are address.key, address.alias, "
-		 "address.target, address.user, address.mailbox, address.service, user.key, "
+		 "address.target, address.user, address.mailbox, address.service, "
+		 "address.quota, user.key, "
 		 "user.server, user.name, user.password, list.class, list.key, list.alias, "
 		 "list.member, list.text, list.owner, list.verp, domain.class, domain.key, "
 		 "domain.service, server.key, server.service, server.address"},
@@ -230,7 +232,8 @@ static void test_attributes(void **state)
 		buffer_append_format(&found, "%s\n", *name);
 	assert_text(&found,
 		    "objectClass\nmail\nmailAlternateAddress\nmailLocalAddress\n"
-		    "mailForwardingAddress\nmailRoutingAddress\nuid\nmailHost\ndisplayName\ncn\n"
+		    "mailForwardingAddress\nmailRoutingAddress\nuid\nmailQuota\nmailHost\ndisplayNa"
+		    "me\ncn\n"
 		    "userPassword\nmember\nuniqueMember\nrfc822MailMember\nmgrpRFC822MailMember\n"
 		    "owner\nassociatedDomain\n",
 		    "attributes");

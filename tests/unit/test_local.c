@@ -91,7 +91,7 @@ static struct deliver_local *set_up(void)
 	play.loop = os_loop_new();
 	play.expected = JOBS;
 	play.config = new_config();
-	return deliver_local_new(play.loop, play.config, &play.config->services[0]);
+	return deliver_local_new(play.loop, play.config, &play.config->services[0], NULL);
 }
 
 static void tear_down(struct deliver_local *local)

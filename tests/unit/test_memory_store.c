@@ -31,12 +31,11 @@ static void got(void *context, int error, const struct directory_record *const *
 	     (int)version);
 }
 
-static void listed(void *context, int error, const struct directory_record *records, size_t count,
-		   uint64_t version)
+static void listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	hear(context, "listed %d", error);
-	for (size_t i = 0; i < count; i++)
-		hear(context, " " STR_FORMAT, STR_ARGUMENTS(records[i].key.name));
+	for (size_t i = 0; i < page->count; i++)
+		hear(context, " " STR_FORMAT, STR_ARGUMENTS(page->records[i].key.name));
 	hear(context, " %d; ", (int)version);
 }
 

@@ -257,13 +257,15 @@ static void got(void *context, int error, const struct directory_record *const *
 	say("\n");
 }
 
-static void listed(void *context, int error, const struct directory_record *records, size_t count,
-		   uint64_t version)
+static void listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	(void)context;
 	say("listed %d %u", error, (unsigned)version);
-	for (size_t i = 0; i < count; i++)
-		say_record(&records[i]);
+	for (size_t i = 0; i < page->count; i++)
+		say_record(&page->records[i]);
+	for (size_t i = 0; i < page->malformed_count; i++)
+		say(" !" STR_FORMAT "(" STR_FORMAT ")", STR_ARGUMENTS(page->malformed[i].key),
+		    STR_ARGUMENTS(page->malformed[i].reason));
 	say("\n");
 }
 
@@ -478,17 +480,19 @@ static void routes_are_not_looked_into(void **state)
 
 static void pages_are_read(void **state)
 {
-	static const struct str results[] = {{"= ann", 5},  {"password x", 10}, {"name A N", 8},
-					     {"= ben", 5},  {"= cleo", 6},      {"name C", 6},
-					     {"newword", 7}};
+	static const struct str results[] = {
+		{"! Abe", 5},    {"reason it is so", 15}, {"= ann", 5}, {"password x", 10},
+		{"name A N", 8}, {"! an\nn", 6},          {"= ben", 5}, {"= cleo", 6},
+		{"name C", 6},   {"newword", 7}};
 	const struct directory_answer_text given = {
-		.exists = true, .results = results, .result_count = 7, .version = 103};
+		.exists = true, .results = results, .result_count = 10, .version = 103};
 	const struct directory_answer_text empty = {.exists = true, .version = 103};
 
 	(void)state;
 	store->operations->list(store, DIRECTORY_USER, STR("a"), STR("aa"), 3, listed, NULL);
 	answer("list user a aa 3", &given);
-	assert_said("listed 0 100 ann{password=x,name=A N} ben{} cleo{name=C,newword=}\n");
+	assert_said("listed 0 100 ann{password=x,name=A N} ben{} cleo{name=C,newword=}"
+		    " !Abe(it is so) !an\nn()\n");
 	store->operations->list(store, DIRECTORY_USER, STR("z"), STR(""), 3, listed, NULL);
 	answer("list user z  3", &empty);
 	assert_said("listed 0 100\n");

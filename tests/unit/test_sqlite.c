@@ -51,7 +51,7 @@ static void the_file_is_private_and_has_an_identity(void **state)
 	scene_close(&scene);
 }
 
-/* A file of version 1 is one whose servers had no addresses. */
+/* A file of version 1 is one whose servers had no addresses, and nothing but notes. */
 static void an_old_file_becomes_a_new_one(void **state)
 {
 	struct sqlite_scene scene;
@@ -61,6 +61,7 @@ static void an_old_file_becomes_a_new_one(void **state)
 	scene_put(&scene, "server s1|service box");
 	scene_expect_turn(&scene, "new 1 server s1; changed 0 0 1");
 	scene.store->operations->free(scene.store);
+	scene_drop_checks(&scene);
 	scene_sql(&scene, "ALTER TABLE server DROP COLUMN address; UPDATE meta SET schema = 1;"
 			  " PRAGMA user_version = 1");
 	for (unsigned i = 0; i < 2; i++) {
@@ -72,6 +73,8 @@ static void an_old_file_becomes_a_new_one(void **state)
 	scene_put(&scene, "server s1|service box|address s.example:24");
 	scene_expect_turn(&scene, "new 2 server s1; changed 0 1 2");
 	scene_expect_got(&scene, "server s1", "server s1|service box|address s.example:24");
+	assert_int_equal(scene_count(&scene, "SELECT schema FROM meta"), 3);
+	scene_refuses_sql(&scene, "UPDATE server SET address = 'nowhere'", "server_address_value");
 	scene_close(&scene);
 }
 

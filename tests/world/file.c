@@ -2,10 +2,12 @@
 /* os/file.h: what is written is there, and whole. */
 #include "os/file.h"
 #include "files.h"
+#include "os/process.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct open_file *find(int file)
 {
@@ -275,7 +277,9 @@ void inode_fill_info(const struct inode *inode, struct os_file_info *out)
 				     .size = inode->size,
 				     .modified_us = inode->modified_us +
 						    kernel_process()->machine->wall_offset_us,
-				     .is_directory = inode->is_directory};
+				     .is_directory = inode->is_directory,
+				     .mode = inode->is_directory ? S_IFDIR | 0700 : S_IFREG | 0640,
+				     .owner = os_process_effective_user()};
 }
 
 int os_file_info(int file, struct os_file_info *info_out)

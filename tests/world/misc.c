@@ -18,6 +18,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- time and chance --- */
 
@@ -67,6 +68,11 @@ ssize_t os_stream_write(int descriptor, const void *data, size_t size)
 		return -EBADF;
 	return description->kind->write != NULL ? description->kind->write(description, data, size)
 						: -EINVAL;
+}
+
+int os_stream_copy(int descriptor)
+{
+	return table_copy(descriptor, STDERR_FILENO + 1);
 }
 
 int os_stream_rewind(int descriptor)

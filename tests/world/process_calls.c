@@ -13,6 +13,10 @@
 
 enum { OWN_USER = 1000 };
 
+void os_process_private_mask(void)
+{
+}
+
 pid_t os_process_start(const char *path, const char *const *arguments,
 		       const struct os_process_user *user, int control, int output)
 {

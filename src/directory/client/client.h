@@ -14,6 +14,7 @@
 #ifndef DIRECTORY_CLIENT_CLIENT_H
 #define DIRECTORY_CLIENT_CLIENT_H
 
+#include "directory/record/record.h"
 #include "directory/wire/frame.h"
 #include "directory/wire/transport.h"
 #include "os/loop.h"
@@ -75,9 +76,13 @@ void directory_client_put(struct directory_client *client, const char *table, st
 			  struct directory_question *question);
 void directory_client_remove(struct directory_client *client, const char *table, struct str key,
 			     struct directory_question *question);
-/* Results: "= KEY", then its fields, for each. */
+/* Results: see directory_client_page(). */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
+/* What ANSWER lists of TABLE, in ARENA with all its texts; what is of no record is left out. Fields
+ * are passed on as they are: a later server may know some that we do not. */
+struct directory_page directory_client_page(const struct directory_answer_text *answer,
+					    enum directory_table table, struct arena *arena);
 /* What the server says of itself: results "NAME VALUE", for people. */
 void directory_client_stats(struct directory_client *client, struct directory_question *question);
 /* What the server's data are now is meant (store/guard/guard.h). */

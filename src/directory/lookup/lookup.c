@@ -4,8 +4,11 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/lookup/internal.h"
+#include "directory/record/key.h"
+#include "directory/wire/frame.h"
 #include "mail/localpart.h"
 #include "os/clock.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +152,79 @@ void directory_members_cancel(struct directory_members_request *request)
 	directory_question_cancel(request->directory->client, &request->question);
 	request->directory = NULL;
 	buffer_clear(&request->prefix);
+}
+
+/* --- quotas --- */
+
+static enum directory_quota_answer read_quota(const struct directory_answer_text *answer,
+					      struct mail_quota *quota)
+{
+	*quota = (struct mail_quota){0};
+	if (answer->error != DIRECTORY_ERROR_NONE)
+		return DIRECTORY_QUOTA_UNKNOWN;
+	for (size_t i = 0; i < answer->result_count; i++) {
+		struct str name;
+		struct str value;
+
+		directory_frame_split_result(answer->results[i], &name, &value);
+		if (str_equal(name, STR("quota")))
+			return mail_quota_parse(value, quota) == 0 ? DIRECTORY_QUOTA_FOUND
+								   : DIRECTORY_QUOTA_UNKNOWN;
+	}
+	return DIRECTORY_QUOTA_NONE;
+}
+
+static void on_quota(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_quota_request *request = context;
+	struct mail_quota quota;
+	enum directory_quota_answer kind = read_quota(answer, &quota);
+
+	request->directory = NULL;
+	request->found(request->context, kind, &quota);
+}
+
+/* ADDRESS without its extension, as the record's key is. */
+static int append_mailbox(struct str address, struct buffer *out)
+{
+	struct mail_parts parts = mail_parts_of(address);
+	struct mail_localpart local;
+	struct buffer plain CLEANUP(buffer_clear) = {0};
+
+	if (mail_localpart_parse(parts.local, &local) < 0)
+		return -EINVAL;
+	mail_address_write(mail_localpart_user(&local), parts.domain, &plain);
+	return directory_key_address(buffer_view(&plain), out);
+}
+
+void directory_find_quota(struct directory *directory, struct str address,
+			  directory_quota_found *found, void *context,
+			  struct directory_quota_request *request)
+{
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	if (request->directory != NULL)
+		panic("a directory request is made twice");
+	if (append_mailbox(address, &key) < 0) {
+		found(context, DIRECTORY_QUOTA_NONE, &(struct mail_quota){0});
+		return;
+	}
+	*request = (struct directory_quota_request){
+		.found = found,
+		.context = context,
+		.directory = directory,
+		.question = {.answered = on_quota, .context = request},
+	};
+	directory_client_get(directory->client, "address", buffer_view(&key), PATIENCE_US,
+			     &request->question);
+}
+
+void directory_quota_cancel(struct directory_quota_request *request)
+{
+	if (request->directory == NULL)
+		return;
+	directory_question_cancel(request->directory->client, &request->question);
+	request->directory = NULL;
 }
 
 /* --- whether it answers --- */

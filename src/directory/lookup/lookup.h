@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "directory/client/client.h"
 #include "directory/expand/expand.h"
+#include "mail/quota.h"
 #include "mail/verdict.h"
 
 enum directory_answer {
@@ -117,6 +118,30 @@ void directory_list_members(struct directory *directory, struct str list, struct
 			    void (*listed)(void *context, const struct directory_members *members),
 			    void *context, struct directory_members_request *request);
 void directory_members_cancel(struct directory_members_request *request);
+
+enum directory_quota_answer {
+	DIRECTORY_QUOTA_FOUND,   /* the record of the mailbox has one */
+	DIRECTORY_QUOTA_NONE,    /* it has none, or there is no record */
+	DIRECTORY_QUOTA_UNKNOWN, /* no answer now, or the record is malformed */
+};
+
+/* QUOTA: not NULL, of FOUND. */
+typedef void directory_quota_found(void *context, enum directory_quota_answer answer,
+				   const struct mail_quota *quota);
+
+struct directory_quota_request {
+	directory_quota_found *found;
+	void *context;
+	struct directory *directory; /* NULL: nothing waits */
+	struct directory_question question;
+};
+
+/* What the mailbox ADDRESS may hold, as a service is told it: LOCAL+EXTENSION@DOMAIN. Answers at
+ * once where the answer is kept. Where directory_is_served(). */
+void directory_find_quota(struct directory *directory, struct str address,
+			  directory_quota_found *found, void *context,
+			  struct directory_quota_request *request);
+void directory_quota_cancel(struct directory_quota_request *request);
 
 /* Calls BACK once, as soon as the directory answers: a fraction of a second after it does.
  * Again before that: nothing more happens. */

@@ -14,7 +14,7 @@
  *   address  LOCAL@DOMAIN; or @DOMAIN, for all that have no record of their own
  *       kind* = mailbox | forward | alias | list | program | refused
  *       mailbox: service; or user, whose server then says; or neither: the domain's.
- *                mailbox: the address that the service is told
+ *                mailbox: the address that the service is told; quota: mail/quota.h
  *       forward: target*+, addresses; its own: its mailbox, too
  *       alias:   target*, one address of ours
  *       list:    owner*, an address; verp = yes | no
@@ -69,6 +69,21 @@ struct directory_record {
 	struct directory_key key;
 	const struct directory_field *fields; /* in the order of the table; equal names together */
 	size_t field_count;
+};
+
+/* What stands in the data and is no record. */
+struct directory_malformed {
+	struct str key; /* as it stands there, but cut at DIRECTORY_KEY_MAX */
+	struct str reason;
+};
+
+/* What was listed: records in the order of their keys, and what is malformed before the last of
+ * them, or, when they are fewer than were asked for, before the end; of that as many at most. */
+struct directory_page {
+	const struct directory_record *records;
+	size_t count;
+	const struct directory_malformed *malformed;
+	size_t malformed_count;
 };
 
 const char *directory_table_name(enum directory_table table);

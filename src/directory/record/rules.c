@@ -2,6 +2,7 @@
 #include "directory/record/rules.h"
 #include "base/utf8.h"
 #include "directory/record/key.h"
+#include "mail/quota.h"
 #include "mail/server.h"
 #include "mail/verdict.h"
 #include <errno.h>
@@ -29,6 +30,8 @@ const struct directory_rule directory_rules[] = {
 	{DIRECTORY_ADDRESS, "mailbox", "user", VALUE(NAME), 0, "whose mailbox it is"},
 	{DIRECTORY_ADDRESS, "mailbox", "mailbox", VALUE(ADDRESS), 0,
 	 "the address that the service is told, where it is another"},
+	{DIRECTORY_ADDRESS, "mailbox", "quota", VALUE(QUOTA), 0,
+	 "what the mailbox may hold; else the service says"},
 	{DIRECTORY_ADDRESS, "forward", "target", VALUE(ADDRESS), REQUIRED | SEVERAL,
 	 "to whom; its own address: into its mailbox, too"},
 	{DIRECTORY_ADDRESS, "alias", "target", VALUE(ADDRESS), REQUIRED,
@@ -143,6 +146,10 @@ static const struct {
 	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
 	[VALUE(SERVER)] = {mail_server_normalize, "HOST:PORT, with a name or an IPv4 address, or "
 						  "[IPV6]:PORT"},
+	[VALUE(QUOTA)] =
+		{mail_quota_normalize,
+		 "bytes, or of K, M, G or T, and perhaps a comma and a number of messages; "
+		 "or none"},
 };
 
 const char *directory_value_allowed(enum directory_value value)

@@ -125,19 +125,31 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 	question_free(question);
 }
 
+static void add_page(const struct session *session, const struct directory_page *page, size_t count)
+{
+	struct answer *answer = &session->server->answer;
+
+	for (size_t i = 0; i < page->malformed_count; i++) {
+		answer_add(answer, DIRECTORY_MALFORMED_BEGINS, page->malformed[i].key);
+		answer_add(answer, "reason", page->malformed[i].reason);
+	}
+	for (size_t i = 0; i < count; i++) {
+		answer_add(answer, DIRECTORY_RECORD_BEGINS, page->records[i].key.name);
+		add_fields(session, &page->records[i]);
+	}
+}
+
 /* As parts, until the last portion is there. */
-static bool answer_portion(struct question *question, const struct directory_record *records,
-			   size_t count, uint64_t version)
+static bool answer_portion(struct question *question, const struct directory_page *page,
+			   uint64_t version)
 {
 	struct answer *answer = &question->server->answer;
+	size_t count = list_portion(question, page->count);
 	int last;
 
 	answer_reset(answer);
-	for (size_t i = 0; i < count; i++) {
-		answer_add(answer, DIRECTORY_RECORD_BEGINS, records[i].key.name);
-		add_fields(question->session, &records[i]);
-	}
-	last = list_take(question, records, count, answer->words.length, &version);
+	add_page(question->session, page, count);
+	last = list_take(question, page->records, count, answer->words.length, &version);
 	if (last < 0)
 		answer_error(question, last);
 	else if (last > 0)
@@ -148,15 +160,13 @@ static bool answer_portion(struct question *question, const struct directory_rec
 	return last != 0;
 }
 
-void reply_listed(void *context, int error, const struct directory_record *records, size_t count,
-		  uint64_t version)
+void reply_listed(void *context, int error, const struct directory_page *page, uint64_t version)
 {
 	struct question *question = context;
 
 	if (is_wanted(question) && error != 0) {
 		answer_error(question, error);
-	} else if (is_wanted(question) &&
-		   !answer_portion(question, records, list_portion(question, count), version)) {
+	} else if (is_wanted(question) && !answer_portion(question, page, version)) {
 		pause_question(question);
 		return;
 	}

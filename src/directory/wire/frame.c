@@ -164,14 +164,22 @@ void directory_frame_split_result(struct str result, struct str *word_out, struc
 	*rest_out = result.data != NULL ? result : STR("");
 }
 
-bool directory_frame_begins_record(struct str result, struct str *key_out)
+static bool begins(struct str result, struct str begin, struct str *key_out)
 {
-	struct str begin = STR(DIRECTORY_RECORD_BEGINS " ");
-
 	if (!str_starts_with(result, begin))
 		return false;
 	*key_out = str_skip(result, begin.length);
 	return true;
+}
+
+bool directory_frame_begins_record(struct str result, struct str *key_out)
+{
+	return begins(result, STR(DIRECTORY_RECORD_BEGINS " "), key_out);
+}
+
+bool directory_frame_begins_malformed(struct str result, struct str *key_out)
+{
+	return begins(result, STR(DIRECTORY_MALFORMED_BEGINS " "), key_out);
 }
 
 size_t directory_frame_size(const struct directory_frame *frame)

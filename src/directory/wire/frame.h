@@ -20,7 +20,9 @@
  *   server            ok ID VERSION, durable; none ID 0 VERSION (del: there was none); err
  *   client            list ID TABLE PREFIX AFTER LIMIT    records in the order of keys
  *   server            part..., val ID 0 VERSION RESULT... "= KEY", then its fields; fewer
- *                                                         than LIMIT: it was the last
+ *                                                         than LIMIT: it was the last. "! KEY",
+ *                                                         "reason TEXT": a malformed one, which
+ *                                                         does not count
  *   client            ping ID        server: ok ID VERSION
  *                     stats ID       server: val ID 0 VERSION RESULT... "NAME VALUE", for people
  *   client            watch          from now on every change is pushed, whatever the client
@@ -51,6 +53,8 @@
 
 /* The word before the key of a list's record; no field has that name. */
 #define DIRECTORY_RECORD_BEGINS "="
+/* The same before that of one that is malformed; the result after it says why. */
+#define DIRECTORY_MALFORMED_BEGINS "!"
 
 enum {
 	DIRECTORY_PROTOCOL = 1,
@@ -94,6 +98,8 @@ void directory_frame_add_result(struct directory_frame *frame, const char *word,
 void directory_frame_split_result(struct str result, struct str *word_out, struct str *rest_out);
 /* Whether RESULT begins the next record of a list, "= KEY"; then its key. */
 MUST_CHECK bool directory_frame_begins_record(struct str result, struct str *key_out);
+/* The same of one that is malformed, "! KEY". */
+MUST_CHECK bool directory_frame_begins_malformed(struct str result, struct str *key_out);
 /* Bytes of content so far, to know when a part is full. */
 size_t directory_frame_size(const struct directory_frame *frame);
 void directory_frame_end(struct directory_frame *frame);

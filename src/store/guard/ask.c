@@ -70,7 +70,7 @@ void guard_list(struct directory_store *base, enum directory_table table, struct
 	struct guard *guard = of(base);
 
 	if (guard->is_held)
-		listed(context, -ENOTCONN, NULL, 0, base->version);
+		directory_list_fail(listed, context, -ENOTCONN, base->version);
 	else
 		guard->inner->operations->list(guard->inner, table, prefix, after, limit, listed,
 					       context);

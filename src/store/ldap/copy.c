@@ -249,7 +249,7 @@ void copy_close(struct copy *copy)
 	for (int i = 0; i < COPY_STATEMENTS; i++)
 		(void)sqlite3_finalize(copy->statements[i]);
 	for (int table = 0; table < DIRECTORY_TABLES; table++)
-		for (int i = 0; i < COPY_ROW_STATEMENTS; i++)
+		for (int i = 0; i < SQLITE_STATEMENTS; i++)
 			(void)sqlite3_finalize(copy->rows[table][i]);
 	(void)sqlite3_close(copy->database);
 	arena_free(copy->arena);

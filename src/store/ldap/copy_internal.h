@@ -4,6 +4,7 @@
 #define STORE_LDAP_COPY_INTERNAL_H
 
 #include "store/ldap/copy.h"
+#include "store/sqlite/statement.h"
 #include <sqlite3.h>
 
 enum copy_statement {
@@ -34,20 +35,11 @@ enum copy_statement {
 	COPY_STATEMENTS,
 };
 
-enum copy_row_statement {
-	COPY_ROW_GET,
-	COPY_ROW_PUT,
-	COPY_ROW_REMOVE,
-	COPY_ROW_LIST, /* of a field that comes several times */
-	COPY_ROW_LIST_ADD,
-	COPY_ROW_LIST_REMOVE,
-	COPY_ROW_STATEMENTS,
-};
-
 struct copy {
 	sqlite3 *database;
 	sqlite3_stmt *statements[COPY_STATEMENTS];
-	sqlite3_stmt *rows[DIRECTORY_TABLES][COPY_ROW_STATEMENTS]; /* row.c's; or NULL */
+	struct directory_schema schemas[DIRECTORY_TABLES];
+	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* row.c's; or NULL */
 	copy_conflict *conflict;
 	void *context;
 	struct arena *arena;       /* of one record, one entry */

@@ -101,13 +101,14 @@ static void claim_aliases(struct work *work, enum config_map_field field, size_t
 
 static void claim_mailbox(struct work *work)
 {
-	struct directory_field fields[3] = {{STR("kind"), STR("mailbox")}};
+	struct directory_field fields[4] = {{STR("kind"), STR("mailbox")}};
 	size_t count = 1;
 
 	add_field(work, CONFIG_MAP_ADDRESS_SERVICE, "service", fields, &count);
 	if (count == 1) /* a service stands for itself */
 		add_field(work, CONFIG_MAP_ADDRESS_USER, "user", fields, &count);
 	add_field(work, CONFIG_MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
+	add_field(work, CONFIG_MAP_ADDRESS_QUOTA, "quota", fields, &count);
 	work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 }
 

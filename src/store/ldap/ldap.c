@@ -141,7 +141,7 @@ static void list(struct directory_store *store, enum directory_table table, stru
 	if (is_readable(of(store)))
 		copy->operations->list(copy, table, prefix, after, limit, listed, context);
 	else
-		listed(context, -ENOTCONN, NULL, 0, store->version);
+		directory_list_fail(listed, context, -ENOTCONN, store->version);
 }
 
 static void change(struct directory_store *store, const struct directory_change *changes,

@@ -5,71 +5,29 @@
 #include "store/ldap/claim.h"
 #include "store/ldap/copy_internal.h"
 
-enum { COLUMNS_MAX = 8 };
+static int prepare(struct copy *copy, int table, enum sqlite_statement which)
+{
+	struct buffer sql CLEANUP(buffer_clear) = {0};
 
-static const char PUT_USER[] = "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)"
-			       " ON CONFLICT(name) DO UPDATE SET server = ?2, fullname = ?3";
-
-static const struct shape {
-	const char *fields[COLUMNS_MAX + 1]; /* of the columns, NULL behind the last */
-	const char *several;                 /* the field that has a table of its own; or NULL */
-	const char *sql[COPY_ROW_STATEMENTS];
-} shapes[DIRECTORY_TABLES] = {
-	[DIRECTORY_DOMAIN] = {{"kind", "target", "service"},
-			      NULL,
-			      {"SELECT kind, target, service FROM domain WHERE name = ?1",
-			       "INSERT INTO domain(name, kind, target, service)"
-			       " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(name) DO UPDATE SET"
-			       " kind = ?2, target = ?3, service = ?4",
-			       "DELETE FROM domain WHERE name = ?1"}},
-	[DIRECTORY_ADDRESS] =
-		{{"kind", "service", "user", "mailbox", "owner", "verp", "text", "status"},
-		 "target",
-		 {"SELECT kind, service, \"user\", mailbox, owner, verp, text, status"
-		  " FROM address WHERE address = ?1",
-		  "INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp, "
-		  "text,"
-		  " status) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-		  " ON CONFLICT(address) DO UPDATE SET kind = ?2, service = ?3, \"user\" = ?4,"
-		  " mailbox = ?5, owner = ?6, verp = ?7, text = ?8, status = ?9",
-		  "DELETE FROM address WHERE address = ?1",
-		  "SELECT target FROM target WHERE address = ?1 ORDER BY position",
-		  "INSERT INTO target(address, position, target) VALUES(?1, ?2, ?3)",
-		  "DELETE FROM target WHERE address = ?1"}},
-	[DIRECTORY_MEMBER] = {{NULL},
-			      NULL,
-			      {"SELECT 1 FROM member WHERE list = ?1 AND member = ?2",
-			       "INSERT INTO member(list, member) VALUES(?1, ?2)",
-			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
-	[DIRECTORY_USER] = {{"server", "name"},
-			    "password",
-			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1", PUT_USER,
-			     "DELETE FROM \"user\" WHERE name = ?1",
-			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
-			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",
-			     "DELETE FROM password WHERE name = ?1"}},
-	[DIRECTORY_SERVER] = {{"service", "address"},
-			      NULL,
-			      {"SELECT service, address FROM server WHERE name = ?1",
-			       "INSERT INTO server(name, service, address) VALUES(?1, ?2, ?3)"
-			       " ON CONFLICT(name) DO UPDATE SET service = ?2, address = ?3",
-			       "DELETE FROM server WHERE name = ?1"}},
-};
+	if (!sqlite_statement_write(which, &copy->schemas[table], &sql))
+		return SQLITE_OK;
+	return sqlite3_prepare_v3(copy->database, buffer_data(&sql), (int)sql.length,
+				  SQLITE_PREPARE_PERSISTENT, &copy->rows[table][which], NULL);
+}
 
 int copy_row_prepare(struct copy *copy)
 {
 	int error = SQLITE_OK;
 
-	for (int table = 0; table < DIRECTORY_TABLES; table++)
-		for (int i = 0; i < COPY_ROW_STATEMENTS && error == SQLITE_OK; i++)
-			if (shapes[table].sql[i] != NULL)
-				error = sqlite3_prepare_v3(copy->database, shapes[table].sql[i], -1,
-							   SQLITE_PREPARE_PERSISTENT,
-							   &copy->rows[table][i], NULL);
+	for (int table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+		copy->schemas[table] = directory_schema_of((enum directory_table)table);
+		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
+			error = prepare(copy, table, i);
+	}
 	return error;
 }
 
-static sqlite3_stmt *begin(struct copy *copy, int table, enum copy_row_statement which,
+static sqlite3_stmt *begin(struct copy *copy, int table, enum sqlite_statement which,
 			   struct str key)
 {
 	sqlite3_stmt *statement = copy->rows[table][which];
@@ -89,36 +47,37 @@ static sqlite3_stmt *begin(struct copy *copy, int table, enum copy_row_statement
 /* Whether the row of RECORD is there and says the same in its columns. */
 static bool has_columns(struct copy *copy, const struct directory_record *record)
 {
-	const struct shape *shape = &shapes[record->key.table];
+	const struct directory_schema *schema = &copy->schemas[record->key.table];
 	sqlite3_stmt *statement =
-		begin(copy, (int)record->key.table, COPY_ROW_GET, record->key.name);
+		begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET, record->key.name);
 	bool is_same = true;
 
 	if (!copy_step(copy, statement))
 		return false;
-	for (int i = 0; shape->fields[i] != NULL && is_same; i++)
+	for (int i = 0; schema->columns[i].field != NULL && is_same; i++)
 		is_same = str_equal(copy_column(statement, i),
-				    directory_record_field(record, shape->fields[i]));
+				    directory_record_field(record, schema->columns[i].field));
 	copy_reset(statement);
 	return is_same;
 }
 
-static bool is_several(const struct directory_record *record, size_t i)
+static bool is_child(struct copy *copy, const struct directory_record *record, size_t i)
 {
-	return str_equal(record->fields[i].name, str_from(shapes[record->key.table].several));
+	return str_equal(record->fields[i].name, str_from(copy->schemas[record->key.table].child));
 }
 
-/* The same of the field that comes several times. */
-static bool has_list(struct copy *copy, const struct directory_record *record)
+/* The same of the field that may come more than once. */
+static bool has_children(struct copy *copy, const struct directory_record *record)
 {
 	sqlite3_stmt *statement;
 	bool is_same = true;
 
-	if (shapes[record->key.table].several == NULL)
+	if (copy->schemas[record->key.table].child == NULL)
 		return true;
-	statement = begin(copy, (int)record->key.table, COPY_ROW_LIST, record->key.name);
+	statement = begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET_CHILDREN,
+			  record->key.name);
 	for (size_t i = 0; i < record->field_count && is_same; i++)
-		if (is_several(record, i))
+		if (is_child(copy, record, i))
 			is_same = copy_step(copy, statement) &&
 				  str_equal(copy_column(statement, 0), record->fields[i].value);
 	if (is_same)
@@ -127,39 +86,42 @@ static bool has_list(struct copy *copy, const struct directory_record *record)
 	return is_same;
 }
 
-static void write_list(struct copy *copy, const struct directory_record *record)
+static void write_children(struct copy *copy, const struct directory_record *record)
 {
 	int table = (int)record->key.table;
 	int position = 0;
 
-	if (shapes[table].several == NULL)
+	if (copy->schemas[table].child == NULL)
 		return;
-	copy_run(copy, begin(copy, table, COPY_ROW_LIST_REMOVE, record->key.name));
+	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, record->key.name));
 	for (size_t i = 0; i < record->field_count; i++) {
 		sqlite3_stmt *statement;
 
-		if (!is_several(record, i))
+		if (!is_child(copy, record, i))
 			continue;
-		statement = begin(copy, table, COPY_ROW_LIST_ADD, record->key.name);
+		statement = begin(copy, table, SQLITE_STATEMENT_INSERT_CHILD, record->key.name);
 		(void)sqlite3_bind_int(statement, 2, position++);
 		copy_bind(statement, 3, record->fields[i].value);
 		copy_run(copy, statement);
 	}
 }
 
-static void write_columns(struct copy *copy, const struct directory_record *record)
+/* Whether STATEMENT, which updates or inserts, has found or made the row of RECORD. */
+static bool write_columns(struct copy *copy, const struct directory_record *record,
+			  enum sqlite_statement which)
 {
-	const struct shape *shape = &shapes[record->key.table];
-	sqlite3_stmt *statement =
-		begin(copy, (int)record->key.table, COPY_ROW_PUT, record->key.name);
+	const struct directory_schema *schema = &copy->schemas[record->key.table];
+	sqlite3_stmt *statement = begin(copy, (int)record->key.table, which, record->key.name);
+	int place = schema->key_columns[1] != NULL ? 3 : 2;
 
-	for (int i = 0; shape->fields[i] != NULL; i++) {
-		struct str value = directory_record_field(record, shape->fields[i]);
+	for (int i = 0; schema->columns[i].field != NULL; i++) {
+		struct str value = directory_record_field(record, schema->columns[i].field);
 
 		if (value.length > 0)
-			copy_bind(statement, i + 2, value);
+			copy_bind(statement, place + i, value);
 	}
 	copy_run(copy, statement);
+	return sqlite3_changes(copy->database) > 0;
 }
 
 void copy_row_put(struct copy *copy, int table, struct str key, struct str fields)
@@ -168,22 +130,23 @@ void copy_row_put(struct copy *copy, int table, struct str key, struct str field
 		.key = {.table = (enum directory_table)table, .name = key}};
 
 	claim_fields(fields, copy->arena, &record.fields, &record.field_count);
-	if (has_columns(copy, &record) && has_list(copy, &record))
+	if (has_columns(copy, &record) && has_children(copy, &record))
 		return;
-	write_columns(copy, &record);
-	write_list(copy, &record);
+	if (!write_columns(copy, &record, SQLITE_STATEMENT_UPDATE))
+		(void)write_columns(copy, &record, SQLITE_STATEMENT_INSERT);
+	write_children(copy, &record);
 	copy->counts.records++;
 }
 
 void copy_row_remove(struct copy *copy, int table, struct str key)
 {
-	sqlite3_stmt *statement = begin(copy, table, COPY_ROW_GET, key);
+	sqlite3_stmt *statement = begin(copy, table, SQLITE_STATEMENT_GET, key);
 
 	if (!copy_step(copy, statement))
 		return;
 	copy_reset(statement);
-	if (shapes[table].several != NULL)
-		copy_run(copy, begin(copy, table, COPY_ROW_LIST_REMOVE, key));
-	copy_run(copy, begin(copy, table, COPY_ROW_REMOVE, key));
+	if (copy->schemas[table].child != NULL)
+		copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, key));
+	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE, key));
 	copy->counts.records++;
 }

@@ -36,7 +36,7 @@ static void batch_result(struct postgresql_request *request, unsigned statement,
 static void say(struct postgresql_batch *batch, enum postgresql_statement statement,
 		enum directory_table table, struct postgresql_array *arrays, size_t count)
 {
-	struct postgresql_parameter parameters[POSTGRESQL_COLUMNS_MAX + 2];
+	struct postgresql_parameter parameters[DIRECTORY_COLUMNS_MAX + 2];
 	char name[40];
 
 	for (size_t i = 0; i < count; i++)
@@ -70,20 +70,20 @@ static void say_removal(struct postgresql_batch *batch, enum postgresql_statemen
 	postgresql_array_clear(&keys);
 }
 
-static size_t add_row(const struct postgresql_table *table, const struct directory_record *record,
+static size_t add_row(const struct directory_schema *schema, const struct directory_record *record,
 		      struct postgresql_array *arrays)
 {
 	struct str list = record->key.name;
 	struct str member = {0};
 	size_t count = 0;
 
-	if (table->key_columns[1] != NULL)
+	if (schema->key_columns[1] != NULL)
 		directory_key_member(record->key.name, &list, &member);
 	postgresql_array_add(&arrays[count++], list);
-	if (table->key_columns[1] != NULL)
+	if (schema->key_columns[1] != NULL)
 		postgresql_array_add(&arrays[count++], member);
-	for (size_t i = 0; table->columns[i].field != NULL; i++) {
-		struct str value = directory_record_field(record, table->columns[i].field);
+	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
+		struct str value = directory_record_field(record, schema->columns[i].field);
 
 		if (value.length == 0)
 			value.data = NULL;
@@ -94,19 +94,20 @@ static size_t add_row(const struct postgresql_table *table, const struct directo
 
 static void say_puts(struct postgresql_batch *batch, enum directory_table table)
 {
-	struct postgresql_array arrays[POSTGRESQL_COLUMNS_MAX + 2] = {0};
+	struct postgresql_array arrays[DIRECTORY_COLUMNS_MAX + 2] = {0};
 	struct postgresql_item *item, *next;
 	size_t count = 0;
 
 	HASH_ITER (hh, batch->items[table], item, next)
 		if (!item->change->is_removal)
-			count = add_row(postgresql_table(table), &item->change->record, arrays);
+			count = add_row(&batch->store->schemas[table], &item->change->record,
+					arrays);
 	if (count > 0)
 		say(batch, POSTGRESQL_PUT, table, arrays, count);
 	clear_arrays(arrays, count);
 }
 
-static void add_children(const struct postgresql_table *table,
+static void add_children(const struct directory_schema *schema,
 			 const struct directory_record *record, struct postgresql_array arrays[3])
 {
 	size_t position = 0;
@@ -114,7 +115,7 @@ static void add_children(const struct postgresql_table *table,
 	for (size_t i = 0; i < record->field_count; i++) {
 		char text[24];
 
-		if (!str_equal(record->fields[i].name, str_from(table->child_field)))
+		if (!str_equal(record->fields[i].name, str_from(schema->child)))
 			continue;
 		snprintf(text, sizeof text, "%zu", position++);
 		postgresql_array_add(&arrays[0], record->key.name);
@@ -130,7 +131,7 @@ static void say_children(struct postgresql_batch *batch, enum directory_table ta
 
 	HASH_ITER (hh, batch->items[table], item, next)
 		if (!item->change->is_removal)
-			add_children(postgresql_table(table), &item->change->record, arrays);
+			add_children(&batch->store->schemas[table], &item->change->record, arrays);
 	if (arrays[0].count > 0)
 		say(batch, POSTGRESQL_PUT_CHILDREN, table, arrays, COUNT_OF(arrays));
 	clear_arrays(arrays, COUNT_OF(arrays));
@@ -142,17 +143,32 @@ static void say_query(struct postgresql_batch *batch, const char *sql)
 	postgresql_link_query(batch->store->writer.link, sql, NULL, 0);
 }
 
+/* That the data are not an older copy of those that were seen. */
+static void say_expected(struct postgresql_batch *batch)
+{
+	const struct directory_store *seen = &batch->store->base;
+	char version[24];
+	const struct postgresql_parameter parameters[] = {{.text = seen->identity},
+							  {.text = version}};
+
+	snprintf(version, sizeof version, "%llu", (unsigned long long)seen->version);
+	batch->tables[batch->statements++] = DIRECTORY_NO_TABLE;
+	postgresql_link_query(batch->store->writer.link, "SELECT directory_expect($1, $2::bigint)",
+			      parameters, COUNT_OF(parameters));
+}
+
 void postgresql_batch_send(struct postgresql_batch *batch)
 {
 	batch->tables =
-		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 3) * sizeof *batch->tables);
+		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 4) * sizeof *batch->tables);
 	say_query(batch, "BEGIN");
+	say_expected(batch);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		say_removal(batch, POSTGRESQL_REMOVE, table, true);
-		if (postgresql_table(table)->child != NULL)
+		if (batch->store->schemas[table].child != NULL)
 			say_removal(batch, POSTGRESQL_REMOVE_CHILDREN, table, false);
 		say_puts(batch, table);
-		if (postgresql_table(table)->child != NULL)
+		if (batch->store->schemas[table].child != NULL)
 			say_children(batch, table);
 	}
 	say_query(batch, "SELECT version FROM meta");

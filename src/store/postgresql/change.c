@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "store/postgresql/batch.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -47,6 +48,7 @@ static void batch_succeeded(struct postgresql_batch *batch)
 		DL_APPEND(store->writer.unseen, edit);
 	}
 	store->writer.failures = 0;
+	store->writer.has_failed = false;
 	if (batch->version > store->writer.version)
 		store->writer.version = batch->version;
 	postgresql_writer_seen(store);
@@ -74,6 +76,17 @@ static int told_error(const struct postgresql_failure *failure)
 	}
 }
 
+/* Once, and again when it is something else or a change has succeeded meanwhile. */
+static void log_failure(struct postgresql_writer *writer, const struct postgresql_failure *failure)
+{
+	if (writer->has_failed && strcmp(writer->failed_state, failure->state) == 0)
+		return;
+	writer->has_failed = true;
+	snprintf(writer->failed_state, sizeof writer->failed_state, "%s", failure->state);
+	log_event(EVENT_STORE_ERROR, log_string("role", "change"),
+		  log_string("state", failure->state), log_string("reason", failure->text));
+}
+
 static void batch_failed(struct postgresql_batch *batch, const struct postgresql_failure *failure)
 {
 	struct postgresql_writer *writer = &batch->store->writer;
@@ -94,8 +107,7 @@ static void batch_failed(struct postgresql_batch *batch, const struct postgresql
 		return;
 	}
 	writer->failures = 0;
-	log_event(EVENT_STORE_ERROR, log_string("role", "change"),
-		  log_string("state", failure->state), log_string("reason", failure->text));
+	log_failure(writer, failure);
 	while (batch->edits != NULL) {
 		struct postgresql_edit *edit = batch->edits;
 
@@ -276,6 +288,8 @@ static void ready(void *context, const struct postgresql_about *about)
 {
 	struct postgresql_store *store = context;
 
+	if (postgresql_setup_refuses_older(&store->writer.setup, store, about))
+		return;
 	store->writer.version = about->version;
 	store->writer.is_ready = true;
 	postgresql_link_accept(store->writer.link);

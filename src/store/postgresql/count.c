@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 struct postgresql_counting {
+	struct postgresql_store *store;
 	struct postgresql_request request;
 	directory_counted *counted;
 	void *context;
@@ -28,10 +29,13 @@ static void on_result(struct postgresql_request *request, unsigned statement,
 static void done(struct postgresql_request *request, const struct postgresql_failure *failure)
 {
 	struct postgresql_counting *counting = request->context;
+	struct postgresql_reader *reader = &counting->store->reader;
 
-	if (failure != NULL && !failure->is_lost)
+	if (failure != NULL && !failure->is_lost && !reader->has_failed_count)
 		log_event(EVENT_STORE_ERROR, log_string("role", "count"),
 			  log_string("state", failure->state), log_string("reason", failure->text));
+	if (failure == NULL || !failure->is_lost)
+		reader->has_failed_count = failure != NULL;
 	counting->counted(counting->context, failure != NULL ? -EIO : 0, counting->count);
 	free(counting);
 }
@@ -46,6 +50,7 @@ void postgresql_count(struct directory_store *base, directory_counted *counted, 
 		return;
 	}
 	counting = memory_alloc_zero(1, sizeof *counting);
+	counting->store = store;
 	counting->counted = counted;
 	counting->context = context;
 	counting->request =

@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
+#include "directory/record/schema.h"
 #include "dns/search.h"
 #include "os/loop.h"
 #include "store/postgresql/postgresql.h"
@@ -149,7 +150,8 @@ struct postgresql_setup {
 	bool was_missed; /* that was logged */
 	bool has_tables;
 	bool is_complete; /* they have their triggers */
-	char shape[120];  /* POSTGRESQL_SHAPE */
+	const struct directory_schema *schemas;
+	char shape[120]; /* what POSTGRESQL_SHAPE_STATEMENT tells */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
@@ -161,23 +163,23 @@ struct postgresql_setup {
 /* For STORE on LINK. SEEN: the version to tell the mark of. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    const struct postgresql_store *store, uint64_t seen);
+/* Refuses the link where ABOUT is of an older copy of the data that STORE has seen: whether it was
+ * one. */
+bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
+				    const struct postgresql_store *store,
+				    const struct postgresql_about *about);
 
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 2 };
+enum { POSTGRESQL_SCHEMA = 3 };
 
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
 
-/* Which tables these are: others that come in their place have other numbers, even if they have the
- * same rows. SQL. */
-#define POSTGRESQL_SHAPE                                                                         \
-	"concat_ws(' ', to_regclass('domain')::oid, to_regclass('address')::oid,"                \
-	" to_regclass('target')::oid, to_regclass('member')::oid, to_regclass('\"user\"')::oid," \
-	" to_regclass('password')::oid, to_regclass('server')::oid,"                             \
-	" to_regclass('directory_data')::oid, to_regclass('change')::oid)"
+/* The statement that tells which tables these are: others that come in their place have other
+ * numbers, even if they have the same rows. */
 #define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */
@@ -192,34 +194,25 @@ enum postgresql_statement {
 	POSTGRESQL_STATEMENTS,
 };
 
-enum { POSTGRESQL_COLUMNS_MAX = 12 };
-
-struct postgresql_table {
-	const char *name;
-	const char *key; /* expression */
-	const char *key_columns[2];
-	struct {
-		const char *field;
-		const char *name; /* in SQL, quoted where it has to be */
-	} columns[POSTGRESQL_COLUMNS_MAX];
-	const char *child; /* table of a field that may come more than once; NULL: none */
-	const char *child_key;
-	const char *child_when; /* the row has it; NULL: each */
-	const char *child_field, *child_column;
-};
-
-const struct postgresql_table *postgresql_table(enum directory_table table);
 /* How many columns the rows of its records have. */
-int postgresql_table_width(enum directory_table table);
+int postgresql_table_width(const struct directory_schema *schema);
 /* "get_address" */
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40]);
-/* False when TABLE has no such statement. */
-bool postgresql_statement_sql(enum postgresql_statement statement, enum directory_table table,
-			      struct buffer *out);
-/* The record at *ROW, which is moved behind it. False: it was bad, and is logged. In ARENA. */
-bool postgresql_record_take(enum directory_table table, const PGresult *result, int *row,
-			    struct arena *arena, struct directory_record *record_out);
+/* False when SCHEMA's table has no such statement. */
+bool postgresql_statement_sql(enum postgresql_statement statement,
+			      const struct directory_schema *schema, struct buffer *out);
+/* Appends the numbers of the tables as expressions, with commas between them, those of children
+ * behind their records': for an array or a call. */
+void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TABLES],
+			     struct buffer *out);
+/* The triggers that postgresql_schema puts on them. */
+unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES]);
+/* The record at *ROW, which is moved behind it. False: it is malformed, which is logged, and has a
+ * key only; *REASON_OUT says why. In ARENA, or the result's. */
+bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
+			    struct arena *arena, struct directory_record *record_out,
+			    const char **reason_out);
 
 /* A text[] in PostgreSQL's binary form; an element without DATA is NULL. */
 struct postgresql_array {
@@ -242,9 +235,10 @@ struct postgresql_reader {
 	struct postgresql_read *waiting; /* in the order they were asked */
 	struct postgresql_read *again;   /* were under way on a connection that was lost */
 	unsigned under_way;
-	bool is_ready;   /* to ask */
-	bool has_failed; /* that was logged, and nothing was read since */
-	bool is_older;   /* what was found last has fewer changes than were seen */
+	bool is_ready;         /* to ask */
+	bool has_failed;       /* that was logged, and nothing was read since */
+	bool has_failed_count; /* the same of counts */
+	bool is_older;         /* what was found last has fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };
@@ -281,16 +275,19 @@ struct postgresql_writer {
 	struct postgresql_request beat;
 	bool is_beating, is_ready;
 	unsigned failures; /* of the transaction that is first */
-	unsigned alone;    /* so many are not to share one */
-	uint64_t version;  /* of the primary, when it was asked last */
-	int64_t asked_us;  /* when that was */
-	int64_t beat_us;   /* when what is under way was asked */
+	bool has_failed;   /* that was logged, and none has succeeded since; */
+	char failed_state[6];
+	unsigned alone;   /* so many are not to share one */
+	uint64_t version; /* of the primary, when it was asked last */
+	int64_t asked_us; /* when that was */
+	int64_t beat_us;  /* when what is under way was asked */
 };
 
 struct postgresql_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	int64_t ttl_us;
+	struct directory_schema schemas[DIRECTORY_TABLES];
 	struct postgresql_databases databases;
 	struct postgresql_reader reader;
 	struct postgresql_follower follower;

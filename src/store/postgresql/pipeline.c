@@ -17,7 +17,7 @@
 
 enum {
 	OID_TEXT_ARRAY = 1009,
-	PARAMETERS_MAX = POSTGRESQL_COLUMNS_MAX + 2,
+	PARAMETERS_MAX = DIRECTORY_COLUMNS_MAX + 2,
 	/* bytes; libpq keeps what a server says until all of a statement's rows are there */
 	ANSWER_MAX = 127 << 20,
 	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */

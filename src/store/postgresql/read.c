@@ -174,19 +174,10 @@ void postgresql_missed(struct directory_store *base, uint64_t version, size_t li
 static void ready(void *context, const struct postgresql_about *about)
 {
 	struct postgresql_store *store = context;
-	char reason[120];
 
-	if (strcmp(store->base.identity, about->identity) == 0 &&
-	    about->version < store->base.version) {
-		snprintf(reason, sizeof reason,
-			 "its data are older than what was seen: version %llu, not %llu",
-			 (unsigned long long)about->version,
-			 (unsigned long long)store->base.version);
-		store->reader.is_older = true;
-		postgresql_link_refuse(store->reader.link, reason);
+	store->reader.is_older = postgresql_setup_refuses_older(&store->reader.setup, store, about);
+	if (store->reader.is_older)
 		return;
-	}
-	store->reader.is_older = false;
 	postgresql_link_accept(store->reader.link);
 	postgresql_follow_start(store, about);
 }

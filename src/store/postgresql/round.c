@@ -13,7 +13,7 @@ void postgresql_read_fail(struct postgresql_read *read, int error)
 	if (read->kind == POSTGRESQL_READ_GET)
 		read->answer.got(read->context, error, NULL, 0);
 	else if (read->kind == POSTGRESQL_READ_LIST)
-		read->answer.listed(read->context, error, NULL, 0, 0);
+		directory_list_fail(read->answer.listed, read->context, error, 0);
 	else
 		read->answer.missed(read->context, error, NULL, NULL, 0);
 }
@@ -43,7 +43,10 @@ void postgresql_round_answer(struct postgresql_round *round, struct postgresql_r
 	else if (read->kind == POSTGRESQL_READ_GET)
 		answer_get(round, read);
 	else if (read->kind == POSTGRESQL_READ_LIST)
-		read->answer.listed(read->context, 0, read->records, read->record_count,
+		read->answer.listed(read->context, 0,
+				    &(struct directory_page){read->records, read->record_count,
+							     read->malformed,
+							     read->malformed_count},
 				    round->store->base.version);
 	else if (round->is_stale || round->count > read->limit)
 		postgresql_read_fail(read, -ESTALE);
@@ -85,9 +88,9 @@ static void add_keys(struct postgresql_round *round, const struct postgresql_rea
 
 /* Who believed an answer to something else would take those whom it lacks for unknown. */
 static bool is_of_table(struct postgresql_request *request, const PGresult *result,
-			enum directory_table table)
+			const struct directory_schema *schema)
 {
-	if (PQnfields(result) == postgresql_table_width(table))
+	if (PQnfields(result) == postgresql_table_width(schema))
 		return true;
 	postgresql_link_doubt(request, "an answer with other columns than were asked for");
 	return false;
@@ -131,18 +134,20 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 		return;
 	}
 	table = round->tables[statement];
-	if (!is_of_table(request, result, table))
+	if (!is_of_table(request, result, &round->store->schemas[table]))
 		return;
 	for (int row = 0; row < PQntuples(result);) {
 		struct postgresql_slot *slot = find_slot(round, table, result, row);
 		struct directory_record taken;
 		struct directory_record *record;
+		const char *reason;
 
 		if (slot == NULL) {
 			postgresql_link_doubt(request, "an answer about what was not asked for");
 			return;
 		}
-		if (!postgresql_record_take(table, result, &row, round->arena, &taken)) {
+		if (!postgresql_record_take(&round->store->schemas[table], result, &row,
+					    round->arena, &taken, &reason)) {
 			slot->is_bad = true;
 			continue;
 		}
@@ -206,6 +211,19 @@ static size_t list_wanted(const struct postgresql_read *read)
 	return left < POSTGRESQL_RECORDS_MAX ? left : POSTGRESQL_RECORDS_MAX;
 }
 
+static void add_malformed(struct postgresql_read *read, struct str key, const char *reason)
+{
+	struct directory_malformed *malformed = &read->malformed[read->malformed_count];
+
+	if (read->malformed_count == read->limit)
+		return;
+	if (key.length > DIRECTORY_KEY_MAX)
+		key.length = DIRECTORY_KEY_MAX;
+	malformed->key = arena_copy_str(read->arena, key);
+	malformed->reason = arena_copy_str(read->arena, str_from(reason));
+	read->malformed_count++;
+}
+
 /* What is beyond POSTGRESQL_RECORDS_MAX, or was left out because it is bad, is made up for by a
  * further round: fewer than the limit would say that it was the last. */
 static void list_result(struct postgresql_request *request, unsigned statement,
@@ -213,6 +231,7 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 {
 	struct postgresql_round *round = request->context;
 	struct postgresql_read *read = round->reads;
+	const struct directory_schema *schema = &round->store->schemas[read->table];
 	size_t wanted = list_wanted(read);
 	size_t seen = 0;
 
@@ -220,19 +239,23 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 	if (read->arena == NULL) {
 		read->arena = arena_new();
 		read->records = arena_alloc(read->arena, (read->limit + 1) * sizeof *read->records);
+		read->malformed = arena_alloc(read->arena, read->limit * sizeof *read->malformed);
 	}
-	if (!is_of_table(request, result, read->table))
+	if (!is_of_table(request, result, schema))
 		return;
 	for (int row = 0; row < PQntuples(result); seen++) {
 		struct directory_record taken;
+		const char *reason;
 
 		if (seen == wanted) {
 			postgresql_link_doubt(request, "an answer of more records than asked for");
 			return;
 		}
-		if (postgresql_record_take(read->table, result, &row, round->arena, &taken))
+		if (postgresql_record_take(schema, result, &row, round->arena, &taken, &reason))
 			read->records[read->record_count++] =
 				directory_record_copy(read->arena, &taken);
+		else
+			add_malformed(read, taken.key.name, reason);
 	}
 	round->is_short = seen == wanted && read->record_count < read->limit;
 	if (round->is_short)

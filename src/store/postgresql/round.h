@@ -27,6 +27,8 @@ struct postgresql_read {
 	struct arena *arena; /* of what was listed so far; NULL: nothing */
 	struct directory_record *records;
 	size_t record_count;
+	struct directory_malformed *malformed;
+	size_t malformed_count;
 	uint64_t version; /* missed */
 	struct postgresql_read *next, *prev;
 	size_t count; /* get */

@@ -9,7 +9,7 @@
 /* Statements are short here; what hangs is ended by the server, too. Its planner knows
  * little of tables that have just been filled, and of a list of keys nothing: an index is
  * always right. To it what is off costs so much that it would compile it. */
-static const char about_sql[] =
+static const char about_begin[] =
 	"SELECT set_config('statement_timeout', '4000', false),"
 	" set_config('lock_timeout', '4000', false),"
 	" set_config('idle_in_transaction_session_timeout', '10000', false),"
@@ -24,12 +24,7 @@ static const char about_sql[] =
 	" current_setting('server_version_num')::integer >= 130000,"
 	" (SELECT pg_encoding_to_char(encoding) = 'UTF8' FROM pg_database"
 	"  WHERE datname = current_database()),"
-	" current_setting('default_transaction_read_only') = 'on'," POSTGRESQL_SHAPE ","
-	" (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY (tables)) >= 41"
-	"  OR EXISTS (SELECT FROM pg_class WHERE oid = ANY (tables) AND relkind <> 'r')"
-	" FROM (SELECT ARRAY[to_regclass('domain'), to_regclass('address'), to_regclass('target'),"
-	"  to_regclass('member'), to_regclass('\"user\"'), to_regclass('password'),"
-	"  to_regclass('server')]::oid[] AS tables) AS ours";
+	" current_setting('default_transaction_read_only') = 'on', ";
 enum {
 	ABOUT_STANDBY = 10,
 	ABOUT_TABLES,
@@ -46,6 +41,28 @@ static const char version_sql[] =
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = $1::bigint)"
 	" FROM meta";
+
+static void write_shape(const struct directory_schema *schemas, struct buffer *out)
+{
+	buffer_append_string(out, "concat_ws(' ', ");
+	postgresql_tables_write(schemas, out);
+	buffer_append_string(out,
+			     ", to_regclass('directory_data')::oid, to_regclass('change')::oid)");
+}
+
+static void write_about(const struct directory_schema *schemas, struct buffer *out)
+{
+	buffer_append_string(out, about_begin);
+	write_shape(schemas, out);
+	buffer_append_format(out,
+			     ", (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
+			     " AND tgrelid = ANY (tables)) >= %u OR EXISTS (SELECT FROM pg_class"
+			     " WHERE oid = ANY (tables) AND relkind <> 'r') FROM (SELECT ARRAY[",
+			     postgresql_trigger_count(schemas));
+	postgresql_tables_write(schemas, out);
+	buffer_append_string(out, "] AS tables) AS ours");
+	buffer_append_byte(out, '\0');
+}
 
 static bool is_true(const PGresult *result, int column)
 {
@@ -132,18 +149,26 @@ static void prepare_all(struct postgresql_setup *setup)
 
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		for (unsigned statement = 0; statement < POSTGRESQL_STATEMENTS; statement++) {
-			struct buffer sql = {0};
+			struct buffer sql CLEANUP(buffer_clear) = {0};
 			char name[40];
 
 			if (setup->may_change == (statement > reading) &&
-			    postgresql_statement_sql(statement, table, &sql))
+			    postgresql_statement_sql(statement, &setup->schemas[table], &sql))
 				postgresql_link_prepare(
 					setup->link,
 					str_from(postgresql_statement_name(statement, table, name)),
 					buffer_view(&sql));
-			buffer_clear(&sql);
 		}
 	}
+}
+
+static void prepare_shape(struct postgresql_setup *setup)
+{
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+
+	buffer_append_string(&sql, "SELECT ");
+	write_shape(setup->schemas, &sql);
+	postgresql_link_prepare(setup->link, STR(POSTGRESQL_SHAPE_STATEMENT), buffer_view(&sql));
 }
 
 static void ask_version(struct postgresql_setup *setup)
@@ -158,8 +183,7 @@ static void ask_version(struct postgresql_setup *setup)
 	postgresql_link_query(setup->link, version_sql, &parameter, 1);
 	prepare_all(setup);
 	if (!setup->may_change)
-		postgresql_link_prepare(setup->link, STR(POSTGRESQL_SHAPE_STATEMENT),
-					STR("SELECT " POSTGRESQL_SHAPE));
+		prepare_shape(setup);
 	postgresql_link_end(setup->link, &setup->request);
 }
 
@@ -247,13 +271,33 @@ static void about_done(struct postgresql_request *request, const struct postgres
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    const struct postgresql_store *store, uint64_t seen)
 {
+	struct buffer about CLEANUP(buffer_clear) = {0};
+
 	setup->must_find = store->base.is_known;
+	setup->schemas = store->schemas;
 	setup->link = link;
 	setup->seen = seen;
 	setup->schema = 0;
 	setup->about = (struct postgresql_about){0};
 	setup->request = (struct postgresql_request){
 		.result = on_about, .done = about_done, .context = setup};
-	postgresql_link_query(link, about_sql, NULL, 0);
+	write_about(store->schemas, &about);
+	postgresql_link_query(link, buffer_data(&about), NULL, 0);
 	postgresql_link_end(link, &setup->request);
+}
+
+bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
+				    const struct postgresql_store *store,
+				    const struct postgresql_about *about)
+{
+	char reason[120];
+
+	if (strcmp(store->base.identity, about->identity) != 0 ||
+	    about->version >= store->base.version)
+		return false;
+	snprintf(reason, sizeof reason,
+		 "its data are older than what was seen: version %llu, not %llu",
+		 (unsigned long long)about->version, (unsigned long long)store->base.version);
+	postgresql_link_refuse(setup->link, reason);
+	return true;
 }

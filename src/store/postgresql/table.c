@@ -1,56 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* Records as rows of tables, and the statements that come of that. */
+/* Records as rows of tables, as their schema has it, and the statements that come of that. */
 #include "directory/record/key.h"
 #include "log/event.h"
 #include "store/postgresql/internal.h"
 #include <arpa/inet.h>
 #include <string.h>
-
-static const struct postgresql_table tables[DIRECTORY_TABLES] = {
-	[DIRECTORY_DOMAIN] = {.name = "domain",
-			      .key = "name",
-			      .key_columns = {"name"},
-			      .columns = {{"kind", "kind"},
-					  {"target", "target"},
-					  {"service", "service"}}},
-	[DIRECTORY_ADDRESS] = {.name = "address",
-			       .key = "address",
-			       .key_columns = {"address"},
-			       .columns = {{"kind", "kind"},
-					   {"service", "service"},
-					   {"user", "\"user\""},
-					   {"mailbox", "mailbox"},
-					   {"owner", "owner"},
-					   {"verp", "verp"},
-					   {"status", "status"},
-					   {"text", "text"},
-					   {"source", "source"}},
-			       .child = "target",
-			       .child_key = "address",
-			       .child_when = "r.kind IN ('forward', 'alias')",
-			       .child_field = "target",
-			       .child_column = "target"},
-	[DIRECTORY_MEMBER] = {.name = "member",
-			      .key = "(list || ' ' || member)",
-			      .key_columns = {"list", "member"}},
-	[DIRECTORY_USER] = {.name = "\"user\"",
-			    .key = "name",
-			    .key_columns = {"name"},
-			    .columns = {{"server", "server"}, {"name", "fullname"}},
-			    .child = "password",
-			    .child_key = "name",
-			    .child_field = "password",
-			    .child_column = "password"},
-	[DIRECTORY_SERVER] = {.name = "server",
-			      .key = "name",
-			      .key_columns = {"name"},
-			      .columns = {{"service", "service"}, {"address", "address"}}},
-};
-
-const struct postgresql_table *postgresql_table(enum directory_table table)
-{
-	return &tables[table];
-}
 
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40])
@@ -64,155 +18,191 @@ const char *postgresql_statement_name(enum postgresql_statement statement,
 
 /* ---- statements ---- */
 
-/* Key, columns, and the child's value of the rows of SOURCE. */
-static void select_from(const struct postgresql_table *table, const char *source,
+/* The kinds whose records have children, of rows that are called r. */
+static void write_kinds(const struct directory_schema *schema, struct buffer *out)
+{
+	if (schema->child_kinds[0] == NULL) {
+		buffer_append_string(out, "true");
+		return;
+	}
+	for (size_t i = 0; schema->child_kinds[i] != NULL; i++)
+		buffer_append_format(out, "%s'%s'", i > 0 ? ", " : "r.kind IN (",
+				     schema->child_kinds[i]);
+	buffer_append_byte(out, ')');
+}
+
+/* KEY, columns, and the child's value of the rows of SOURCE. */
+static void select_from(const struct directory_schema *schema, const char *key, const char *source,
 			struct buffer *out)
 {
-	buffer_append_format(out, "SELECT %s AS record_key", table->key);
-	for (size_t i = 0; table->columns[i].field != NULL; i++)
-		buffer_append_format(out, ", r.%s", table->columns[i].name);
-	if (table->child != NULL)
-		buffer_append_format(out, ", c.%s", table->child_column);
+	buffer_append_format(out, "SELECT %s AS record_key", key);
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
+		buffer_append_format(out, ", r.%s", directory_schema_sql(schema->columns[i].name));
+	if (schema->child != NULL)
+		buffer_append_format(out, ", c.%s", schema->child);
 	buffer_append_format(out, " FROM %s AS r", source);
+	if (schema->child == NULL)
+		return;
 	/* the index is not even looked into for NULL */
-	if (table->child != NULL)
-		buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN %s THEN r.%s END",
-				     table->child, table->child_key,
-				     table->child_when != NULL ? table->child_when : "true",
-				     table->key_columns[0]);
+	buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN ", schema->child,
+			     schema->key_columns[0]);
+	write_kinds(schema, out);
+	buffer_append_format(out, " THEN r.%s END", schema->key_columns[0]);
 }
 
 /* The key as an expression in what has the child beside it. */
-static const char *outer_key(const struct postgresql_table *table, char text[40])
+static const char *outer_key(const struct directory_schema *schema, char text[40])
 {
-	if (table->child == NULL)
-		return table->key;
-	snprintf(text, 40, "r.%s", table->key_columns[0]);
+	if (schema->child == NULL)
+		return schema->key;
+	snprintf(text, 40, "r.%s", schema->key_columns[0]);
 	return text;
 }
 
-static void get_sql(const struct postgresql_table *table, struct buffer *out)
+static void get_sql(const struct directory_schema *schema, struct buffer *out)
 {
-	struct postgresql_table outer = *table;
-	char key[40];
+	char text[40];
+	const char *key = outer_key(schema, text);
 
-	outer.key = outer_key(table, key);
-	select_from(&outer, table->name, out);
-	buffer_append_format(out, " WHERE %s = ANY($1::text[])", outer.key);
-	if (table->child != NULL)
+	select_from(schema, key, directory_schema_sql(schema->name), out);
+	buffer_append_format(out, " WHERE %s = ANY($1::text[])", key);
+	if (schema->child != NULL)
 		buffer_append_string(out, " ORDER BY 1, c.position");
 }
 
-static void list_sql(const struct postgresql_table *table, struct buffer *out)
+static void list_sql(const struct directory_schema *schema, struct buffer *out)
 {
-	struct postgresql_table outer = *table;
-	struct buffer source = {0};
-	char key[40];
+	struct buffer source CLEANUP(buffer_clear) = {0};
+	const char *key = schema->key;
+	char text[40];
 
 	buffer_append_format(&source,
 			     "(SELECT * FROM %s WHERE %s >= $1 AND %s < $1 || U&'\\+10FFFF'"
 			     " AND %s > $2 ORDER BY %s LIMIT $3::bigint)",
-			     table->name, table->key, table->key, table->key, table->key);
+			     directory_schema_sql(schema->name), key, key, key, key);
 	buffer_append_byte(&source, '\0');
-	outer.key = outer_key(table, key);
-	select_from(&outer, buffer_data(&source), out);
+	select_from(schema, outer_key(schema, text), buffer_data(&source), out);
 	buffer_append_string(out, " ORDER BY 1");
-	if (table->child != NULL)
+	if (schema->child != NULL)
 		buffer_append_string(out, ", c.position");
-	buffer_clear(&source);
 }
 
 /* In RETURNING, where a key that is called like its table would be both. */
-static const char *inserted_key(const struct postgresql_table *table, char text[40])
+static const char *inserted_key(const struct directory_schema *schema, char text[40])
 {
-	if (table->key_columns[1] != NULL)
-		return table->key;
-	snprintf(text, 40, "%s.%s", table->name, table->key_columns[0]);
+	if (schema->key_columns[1] != NULL)
+		return schema->key;
+	snprintf(text, 40, "%s.%s", directory_schema_sql(schema->name), schema->key_columns[0]);
 	return text;
 }
 
-static void put_sql(const struct postgresql_table *table, struct buffer *out)
+static void put_sql(const struct directory_schema *schema, struct buffer *out)
 {
-	struct buffer names = {0};
-	struct buffer arrays = {0};
-	struct buffer updates = {0};
+	struct buffer names CLEANUP(buffer_clear) = {0};
+	struct buffer arrays CLEANUP(buffer_clear) = {0};
+	struct buffer updates CLEANUP(buffer_clear) = {0};
 	unsigned count = 0;
 	char key[40];
 
-	for (size_t i = 0; i < 2 && table->key_columns[i] != NULL; i++) {
-		buffer_append_format(&names, "%s%s", count > 0 ? ", " : "", table->key_columns[i]);
+	for (size_t i = 0; i < 2 && schema->key_columns[i] != NULL; i++) {
+		buffer_append_format(&names, "%s%s", count > 0 ? ", " : "", schema->key_columns[i]);
 		buffer_append_format(&arrays, "%s$%u::text[]", count > 0 ? ", " : "", count + 1);
 		count++;
 	}
-	for (size_t i = 0; table->columns[i].field != NULL; i++) {
-		const char *name = table->columns[i].name;
+	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
+		const char *name = directory_schema_sql(schema->columns[i].name);
 
 		buffer_append_format(&names, ", %s", name);
 		buffer_append_format(&arrays, ", $%u::text[]", ++count);
 		buffer_append_format(&updates, "%s%s = excluded.%s", i > 0 ? ", " : "", name, name);
 	}
-	if (table->columns[0].field == NULL)
-		buffer_append_format(&updates, "%s = excluded.%s", table->key_columns[0],
-				     table->key_columns[0]);
+	if (schema->columns[0].field == NULL)
+		buffer_append_format(&updates, "%s = excluded.%s", schema->key_columns[0],
+				     schema->key_columns[0]);
 	buffer_append_format(out,
 			     "INSERT INTO %s (" STR_FORMAT ") SELECT * FROM unnest(" STR_FORMAT
 			     ") ON CONFLICT (%s) DO UPDATE SET " STR_FORMAT
 			     " RETURNING %s, xmax <> 0",
-			     table->name, STR_ARGUMENTS(buffer_view(&names)),
-			     STR_ARGUMENTS(buffer_view(&arrays)), table->key,
-			     STR_ARGUMENTS(buffer_view(&updates)), inserted_key(table, key));
-	buffer_clear(&names);
-	buffer_clear(&arrays);
-	buffer_clear(&updates);
+			     directory_schema_sql(schema->name), STR_ARGUMENTS(buffer_view(&names)),
+			     STR_ARGUMENTS(buffer_view(&arrays)), schema->key,
+			     STR_ARGUMENTS(buffer_view(&updates)), inserted_key(schema, key));
 }
 
-bool postgresql_statement_sql(enum postgresql_statement statement, enum directory_table table,
-			      struct buffer *out)
+static bool child_sql(enum postgresql_statement statement, const struct directory_schema *schema,
+		      struct buffer *out)
 {
-	const struct postgresql_table *t = &tables[table];
+	if (schema->child == NULL)
+		return false;
+	if (statement == POSTGRESQL_REMOVE_CHILDREN)
+		buffer_append_format(out, "DELETE FROM %s WHERE %s = ANY($1::text[])",
+				     schema->child, schema->key_columns[0]);
+	else
+		buffer_append_format(
+			out,
+			"INSERT INTO %s (%s, position, %s)"
+			" SELECT k, p::integer, v FROM"
+			" unnest($1::text[], $2::text[], $3::text[]) AS rows (k, p, v)",
+			schema->child, schema->key_columns[0], schema->child);
+	return true;
+}
 
+bool postgresql_statement_sql(enum postgresql_statement statement,
+			      const struct directory_schema *schema, struct buffer *out)
+{
 	switch (statement) {
 	case POSTGRESQL_GET:
-		get_sql(t, out);
+		get_sql(schema, out);
 		return true;
 	case POSTGRESQL_LIST:
-		list_sql(t, out);
+		list_sql(schema, out);
 		return true;
 	case POSTGRESQL_REMOVE:
 		buffer_append_format(out,
 				     "DELETE FROM %s WHERE %s = ANY($1::text[]) RETURNING %s, true",
-				     t->name, t->key, t->key);
+				     directory_schema_sql(schema->name), schema->key, schema->key);
 		return true;
 	case POSTGRESQL_PUT:
-		put_sql(t, out);
+		put_sql(schema, out);
 		return true;
-	case POSTGRESQL_REMOVE_CHILDREN:
-		if (t->child != NULL)
-			buffer_append_format(out, "DELETE FROM %s WHERE %s = ANY($1::text[])",
-					     t->child, t->child_key);
-		return t->child != NULL;
-	case POSTGRESQL_PUT_CHILDREN:
-		if (t->child != NULL)
-			buffer_append_format(out,
-					     "INSERT INTO %s (%s, position, %s)"
-					     " SELECT k, p::integer, v FROM"
-					     " unnest($1::text[], $2::text[], $3::text[])"
-					     " AS rows (k, p, v)",
-					     t->child, t->child_key, t->child_column);
-		return t->child != NULL;
 	default:
-		return false;
+		return child_sql(statement, schema, out);
 	}
+}
+
+void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TABLES],
+			     struct buffer *out)
+{
+	const char *separator = "";
+
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+		buffer_append_format(out, "%sto_regclass('%s')::oid", separator,
+				     directory_schema_sql(schemas[table].name));
+		separator = ", ";
+		if (schemas[table].child != NULL)
+			buffer_append_format(out, ", to_regclass('%s')::oid", schemas[table].child);
+	}
+}
+
+unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES])
+{
+	enum { OF_EACH_TABLE = 5, OF_CHILDREN = 3 };
+	unsigned count = 0;
+
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+		count += OF_EACH_TABLE;
+		if (schemas[table].child != NULL)
+			count += OF_EACH_TABLE + OF_CHILDREN;
+	}
+	return count;
 }
 
 /* ---- rows ---- */
 
-int postgresql_table_width(enum directory_table table)
+int postgresql_table_width(const struct directory_schema *schema)
 {
-	const struct postgresql_table *t = &tables[table];
-	int width = 1 + (t->child != NULL);
+	int width = 1 + (schema->child != NULL);
 
-	for (size_t i = 0; t->columns[i].field != NULL; i++)
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
 		width++;
 	return width;
 }
@@ -259,27 +249,28 @@ static void log_bad(const struct directory_record *record, const char *reason)
 		  log_str("key", record->key.name), log_string("reason", reason));
 }
 
-bool postgresql_record_take(enum directory_table table, const PGresult *result, int *row,
-			    struct arena *arena, struct directory_record *record_out)
+bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
+			    struct arena *arena, struct directory_record *record_out,
+			    const char **reason_out)
 {
-	const struct postgresql_table *t = &tables[table];
 	int first = *row;
 	int rows = count_rows(result, first);
 	struct directory_field *fields =
-		arena_alloc(arena, (POSTGRESQL_COLUMNS_MAX + (size_t)rows) * sizeof *fields);
-	struct directory_record raw = {{table, value_at(result, first, 0)}, fields, 0};
-	const char *reason = "the key is not in its one form (lower case, no quotes)";
+		arena_alloc(arena, (DIRECTORY_COLUMNS_MAX + (size_t)rows) * sizeof *fields);
+	struct directory_record raw = {{schema->table, value_at(result, first, 0)}, fields, 0};
 	int column = 1;
 
 	*row += rows;
-	for (; t->columns[column - 1].field != NULL; column++)
-		add_field(&raw, fields, t->columns[column - 1].field,
+	for (; schema->columns[column - 1].field != NULL; column++)
+		add_field(&raw, fields, schema->columns[column - 1].field,
 			  value_at(result, first, column));
-	for (int i = first; t->child != NULL && i < first + rows; i++)
-		add_field(&raw, fields, t->child_field, value_at(result, i, column));
-	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, &reason) == 0)
+	for (int i = first; schema->child != NULL && i < first + rows; i++)
+		add_field(&raw, fields, schema->child, value_at(result, i, column));
+	*reason_out = "the key is not in its one form (lower case, no quotes)";
+	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, reason_out) == 0)
 		return true;
-	log_bad(&raw, reason);
+	log_bad(&raw, *reason_out);
+	*record_out = (struct directory_record){.key = raw.key};
 	return false;
 }
 

@@ -76,52 +76,16 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 		tell_got(request);
 }
 
-static size_t count_records(const struct directory_answer_text *answer)
-{
-	size_t count = 0;
-	struct str key;
-
-	for (size_t i = 0; i < answer->result_count; i++)
-		count += directory_frame_begins_record(answer->results[i], &key);
-	return count;
-}
-
-static void read_records(struct arena *arena, enum directory_table table,
-			 const struct directory_answer_text *answer,
-			 struct directory_record *records)
-{
-	size_t count = 0;
-	size_t next;
-
-	for (size_t i = 0; i < answer->result_count; i = next) {
-		struct str following;
-		struct str name;
-
-		next = i + 1;
-		if (!directory_frame_begins_record(answer->results[i], &name))
-			continue;
-		while (next < answer->result_count &&
-		       !directory_frame_begins_record(answer->results[next], &following))
-			next++;
-		records[count++] = *read_record(arena, (struct directory_key){table, name},
-						answer->results + i + 1, next - i - 1);
-	}
-}
-
 static void on_listed(void *context, const struct directory_answer_text *answer)
 {
 	struct request *request = context;
-	struct directory_record *records = NULL;
-	size_t count = 0;
+	struct directory_page page = {0};
 
 	relay_request_note(request, answer);
 	request->arena = arena_new();
-	if (request->error == 0) {
-		count = count_records(answer);
-		records = arena_alloc(request->arena, (count + 1) * sizeof *records);
-		read_records(request->arena, request->table, answer, records);
-	}
-	request->done.listed(request->context, request->error, records, count, request->version);
+	if (request->error == 0)
+		page = directory_client_page(answer, request->table, request->arena);
+	request->done.listed(request->context, request->error, &page, request->version);
 	relay_request_free(request);
 }
 

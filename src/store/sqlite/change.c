@@ -46,12 +46,11 @@ void sqlite_change(struct directory_store *base, const struct directory_change *
 		os_loop_defer(store->loop, &store->commit);
 }
 
-static void bind_columns(sqlite3_stmt *statement, int place, const struct directory_record *record)
+static void bind_columns(const struct directory_schema *schema, sqlite3_stmt *statement, int place,
+			 const struct directory_record *record)
 {
-	const struct sqlite_table *shape = &sqlite_tables[record->key.table];
-
-	for (int i = 0; shape->fields[i] != NULL; i++) {
-		struct str value = directory_record_field(record, shape->fields[i]);
+	for (int i = 0; schema->columns[i].field != NULL; i++) {
+		struct str value = directory_record_field(record, schema->columns[i].field);
 
 		if (value.length > 0)
 			sqlite_bind(statement, place + i, value);
@@ -62,8 +61,8 @@ static void bind_columns(sqlite3_stmt *statement, int place, const struct direct
 
 static int write_children(struct sqlite_store *store, const struct directory_record *record)
 {
-	sqlite3_stmt *statement = store->rows[record->key.table][ROW_INSERT_CHILD];
-	struct str name = str_from(sqlite_tables[record->key.table].child);
+	sqlite3_stmt *statement = store->rows[record->key.table][SQLITE_STATEMENT_INSERT_CHILD];
+	struct str name = str_from(store->schemas[record->key.table].child);
 	int position = 0;
 	int error = SQLITE_OK;
 
@@ -86,7 +85,7 @@ static int run_about(struct sqlite_store *store, sqlite3_stmt *statement,
 	int error;
 
 	if (has_columns)
-		bind_columns(statement, place, record);
+		bind_columns(&store->schemas[record->key.table], statement, place, record);
 	error = sqlite_run(statement);
 	*is_row_out = error == SQLITE_OK && sqlite3_changes(store->database) > 0;
 	return error;
@@ -95,14 +94,16 @@ static int run_about(struct sqlite_store *store, sqlite3_stmt *statement,
 static int put(struct sqlite_store *store, const struct directory_record *record, bool *existed)
 {
 	sqlite3_stmt **statements = store->rows[record->key.table];
-	bool is_child_table = sqlite_tables[record->key.table].child != NULL;
+	bool is_child_table = store->schemas[record->key.table].child != NULL;
 	bool is_row;
-	int error = run_about(store, statements[ROW_UPDATE], record, true, existed);
+	int error = run_about(store, statements[SQLITE_STATEMENT_UPDATE], record, true, existed);
 
 	if (error == SQLITE_OK && !*existed)
-		error = run_about(store, statements[ROW_INSERT], record, true, &is_row);
+		error = run_about(store, statements[SQLITE_STATEMENT_INSERT], record, true,
+				  &is_row);
 	if (error == SQLITE_OK && is_child_table)
-		error = run_about(store, statements[ROW_REMOVE_CHILDREN], record, false, &is_row);
+		error = run_about(store, statements[SQLITE_STATEMENT_REMOVE_CHILDREN], record,
+				  false, &is_row);
 	if (error == SQLITE_OK && is_child_table)
 		error = write_children(store, record);
 	return error;
@@ -113,10 +114,11 @@ static int take_away(struct sqlite_store *store, const struct directory_record *
 {
 	sqlite3_stmt **statements = store->rows[record->key.table];
 	bool is_row;
-	int error = run_about(store, statements[ROW_REMOVE], record, false, existed);
+	int error = run_about(store, statements[SQLITE_STATEMENT_REMOVE], record, false, existed);
 
-	if (error == SQLITE_OK && sqlite_tables[record->key.table].child != NULL)
-		error = run_about(store, statements[ROW_REMOVE_CHILDREN], record, false, &is_row);
+	if (error == SQLITE_OK && store->schemas[record->key.table].child != NULL)
+		error = run_about(store, statements[SQLITE_STATEMENT_REMOVE_CHILDREN], record,
+				  false, &is_row);
 	return error;
 }
 

@@ -5,23 +5,12 @@
 
 #include "os/file_watch.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/statement.h"
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 2,
+	SQLITE_STORE_SCHEMA = 3,
 	SQLITE_STORE_BUSY_MS = 100, /* that a read waits where another process recovers the log */
-};
-
-enum row_statement { /* of each table */
-		     ROW_GET,
-		     ROW_LIST,
-		     ROW_UPDATE,
-		     ROW_INSERT,
-		     ROW_REMOVE,
-		     ROW_GET_CHILDREN,
-		     ROW_INSERT_CHILD,
-		     ROW_REMOVE_CHILDREN,
-		     ROW_STATEMENTS,
 };
 
 enum data_statement {
@@ -41,16 +30,6 @@ enum data_statement {
 	DATA_STATEMENTS,
 };
 
-enum { ROW_COLUMNS_MAX = 10 };
-
-struct sqlite_table {
-	const char *fields[ROW_COLUMNS_MAX]; /* of the columns behind the key's; NULL: the end */
-	const char *child;                   /* the field that has a table of its own */
-	int key_columns;
-	const char *sql[ROW_STATEMENTS];
-};
-extern const struct sqlite_table sqlite_tables[DIRECTORY_TABLES];
-
 struct sqlite_change;
 
 struct sqlite_place {
@@ -65,7 +44,8 @@ struct sqlite_store {
 	bool is_followed;                     /* file.c */
 	struct sqlite_place place, log_place; /* of the file and its log, when they were open */
 	struct buffer away;                   /* why, as it was logged */
-	sqlite3_stmt *rows[DIRECTORY_TABLES][ROW_STATEMENTS];
+	struct directory_schema schemas[DIRECTORY_TABLES];
+	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
 	struct os_file_watch *watch; /* of the log: somebody writes; NULL: that is not told */
@@ -89,6 +69,13 @@ struct sqlite_store {
 
 /* schema.c: makes the schema where there is none, else checks whose it is. */
 MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
+
+/* schema_write.c */
+
+/* Of a new file. */
+void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer *out);
+/* In place of those that an earlier version made. */
+void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffer *out);
 
 /* open.c: the file, which is made where that is allowed, and all that is prepared on it. 0; or as
  * store_sqlite_open(), and then nothing is open. */
@@ -134,14 +121,15 @@ struct str sqlite_column(sqlite3_stmt *statement, int column);
 MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
 /* The record of KEY, that was asked for, in the row where STATEMENT stands: its children with
  * it, in memory of ARENA, but KEY's name, which is not copied. SQLITE_OK and *RECORD_OUT, or
- * NULL: it is bad, and was told of; or an error. */
+ * NULL: it is malformed, and was logged; or an error. */
 MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
 			  const struct directory_key *key, struct arena *arena,
 			  const struct directory_record **record_out);
-/* The same of a row whose first columns are the key, *KEY_OUT. */
+/* The same of a row whose first columns are the key, *FOUND_OUT's, with the reason for NULL. */
 MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 				 enum directory_table table, struct arena *arena,
-				 const struct directory_record **record_out, struct str *key_out);
+				 const struct directory_record **record_out,
+				 struct directory_malformed *found_out);
 
 /* transaction.c */
 

@@ -103,7 +103,7 @@ void sqlite_close(struct sqlite_store *store)
 {
 	sqlite_unwatch(store);
 	for (int table = 0; table < DIRECTORY_TABLES; table++) {
-		for (int i = 0; i < ROW_STATEMENTS; i++) {
+		for (int i = 0; i < SQLITE_STATEMENTS; i++) {
 			(void)sqlite3_finalize(store->rows[table][i]);
 			store->rows[table][i] = NULL;
 		}

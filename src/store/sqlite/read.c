@@ -37,7 +37,7 @@ static int begin_reading(struct sqlite_store *store)
 static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
 		   const struct directory_record **record_out, bool *is_bad_out)
 {
-	sqlite3_stmt *statement = store->rows[key->table][ROW_GET];
+	sqlite3_stmt *statement = store->rows[key->table][SQLITE_STATEMENT_GET];
 	int error;
 
 	(void)sqlite_bind_key(statement, 1, key);
@@ -138,7 +138,7 @@ static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table 
 			       struct arena *arena, struct str prefix, struct str from,
 			       size_t limit)
 {
-	sqlite3_stmt *statement = store->rows[table][ROW_LIST];
+	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_LIST];
 	struct directory_key key = {table, from};
 	struct str list;
 	struct str member;
@@ -153,60 +153,97 @@ static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table 
 	return statement;
 }
 
-struct page {
+struct listing {
 	struct directory_record *records;
 	size_t count;
-	size_t rows; /* bad ones, too */
+	struct directory_malformed *malformed;
+	size_t malformed_count;
+	size_t limit; /* of both */
+	size_t rows;  /* that were read last */
 	struct str last;
 };
 
-static int read_page(struct sqlite_store *store, sqlite3_stmt *statement,
-		     enum directory_table table, struct arena *arena, struct page *page)
+static void add_malformed(struct listing *listing, const struct directory_malformed *found)
+{
+	struct directory_malformed *malformed = &listing->malformed[listing->malformed_count];
+
+	if (listing->malformed_count == listing->limit)
+		return;
+	*malformed = *found;
+	if (malformed->key.length > DIRECTORY_KEY_MAX)
+		malformed->key.length = DIRECTORY_KEY_MAX;
+	listing->malformed_count++;
+}
+
+static int read_rows(struct sqlite_store *store, sqlite3_stmt *statement,
+		     enum directory_table table, struct arena *arena, struct listing *listing)
 {
 	int error;
 
-	page->rows = 0;
+	listing->rows = 0;
 	while ((error = sqlite3_step(statement)) == SQLITE_ROW) {
 		const struct directory_record *record = NULL;
+		struct directory_malformed found;
 
-		error = sqlite_listed_row(store, statement, table, arena, &record, &page->last);
+		error = sqlite_listed_row(store, statement, table, arena, &record, &found);
 		if (error != SQLITE_OK)
 			break;
-		page->rows++;
+		listing->rows++;
+		listing->last = found.key;
 		if (record != NULL)
-			page->records[page->count++] = *record;
+			listing->records[listing->count++] = *record;
+		else
+			add_malformed(listing, &found);
 	}
 	(void)sqlite3_reset(statement);
 	return error == SQLITE_DONE ? SQLITE_OK : error;
+}
+
+static int read_page(struct sqlite_store *store, enum directory_table table, struct arena *arena,
+		     struct str prefix, struct str from, struct listing *listing)
+{
+	size_t wanted = listing->limit;
+	int error = begin_reading(store);
+
+	/* a page that is not full is the last: so malformed rows are made up for */
+	while (wanted > 0 && error == SQLITE_OK) {
+		error = read_rows(store, bind_list(store, table, arena, prefix, from, wanted),
+				  table, arena, listing);
+		if (listing->rows < wanted)
+			break;
+		from = after_of(arena, listing->last);
+		wanted = listing->limit - listing->count;
+	}
+	return error;
 }
 
 void sqlite_list(struct directory_store *base, enum directory_table table, struct str prefix,
 		 struct str after, size_t limit, directory_listed *listed, void *context)
 {
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
-	struct arena *arena = sqlite_take_arena(store);
-	struct page page = {.records = arena_alloc(arena, limit * sizeof *page.records)};
-	struct str from = after.length > 0 ? after_of(arena, after) : prefix;
-	int error = begin_reading(store);
-	size_t wanted = store->database != NULL ? limit : 0;
+	struct listing listing = {.limit = limit};
+	struct str from;
+	struct arena *arena;
+	int error;
 
-	if (is_less(from, prefix))
-		from = prefix;
-	/* a page that is not full is the last: so bad rows are made up for */
-	while (wanted > 0 && error == SQLITE_OK) {
-		error = read_page(store, bind_list(store, table, arena, prefix, from, wanted),
-				  table, arena, &page);
-		if (page.rows < wanted)
-			break;
-		from = after_of(arena, page.last);
-		wanted = limit - page.count;
+	if (store->database == NULL) {
+		directory_list_fail(listed, context, -ENOTCONN, base->version);
+		return;
 	}
-	if (store->database == NULL)
-		listed(context, -ENOTCONN, NULL, 0, base->version);
-	else if (error != SQLITE_OK)
-		listed(context, sqlite_failed(store, error, "list"), NULL, 0, base->version);
+	arena = sqlite_take_arena(store);
+	from = after.length > 0 ? after_of(arena, after) : prefix;
+	listing.records = arena_alloc(arena, limit * sizeof *listing.records);
+	listing.malformed = arena_alloc(arena, limit * sizeof *listing.malformed);
+	error = read_page(store, table, arena, prefix, is_less(from, prefix) ? prefix : from,
+			  &listing);
+	if (error != SQLITE_OK)
+		directory_list_fail(listed, context, sqlite_failed(store, error, "list"),
+				    base->version);
 	else
-		listed(context, 0, page.records, page.count, base->version);
+		listed(context, 0,
+		       &(struct directory_page){listing.records, listing.count, listing.malformed,
+						listing.malformed_count},
+		       base->version);
 	sqlite_give_arena(store, arena);
 }
 

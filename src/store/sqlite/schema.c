@@ -7,63 +7,6 @@
 
 enum { APPLICATION = 0x53746744 }; /* "StgD": file(1) and we know the file by it */
 
-/* What the triggers do when a row with KEY of TABLE changes. */
-#define NOTE(table, key)                                \
-	" UPDATE meta SET version = version + 1;"       \
-	" INSERT INTO change(version, table_name, key)" \
-	" SELECT version, '" table "', " key " FROM meta;"
-
-/* Triggers of the table NAME, whose rows belong to the record KEY of TABLE; REMOVED and RENAMED
- * are more that is done then. */
-#define TRIGGERS(name, table, key_old, key_new, removed, renamed)                                 \
-	"CREATE TRIGGER " name "_inserted AFTER INSERT ON \"" name                                \
-	"\" BEGIN" NOTE(table, key_new) " END;"                                                   \
-					"CREATE TRIGGER " name "_removed AFTER DELETE ON \"" name \
-					"\" BEGIN" removed                                        \
-					NOTE(table, key_old) " END;"                              \
-							     "CREATE TRIGGER " name               \
-							     "_updated AFTER UPDATE ON \"" name   \
-							     "\" BEGIN" renamed                   \
-							     NOTE(table, key_old)                 \
-								     NOTE(table, key_new) " END;"
-
-static const char SCHEMA[] =
-	"CREATE TABLE meta(version INTEGER NOT NULL, identity TEXT NOT NULL,"
-	" schema INTEGER NOT NULL);"
-	"CREATE TABLE change(version INTEGER PRIMARY KEY, table_name TEXT NOT NULL,"
-	" key TEXT NOT NULL, at INTEGER NOT NULL"
-	" DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)));"
-	"CREATE TABLE domain(name TEXT PRIMARY KEY NOT NULL, kind TEXT NOT NULL, target TEXT,"
-	" service TEXT) WITHOUT ROWID;"
-	"CREATE TABLE address(address TEXT PRIMARY KEY NOT NULL, kind TEXT NOT NULL,"
-	" service TEXT, \"user\" TEXT, mailbox TEXT, owner TEXT, verp TEXT, text TEXT,"
-	" status TEXT, source TEXT) WITHOUT ROWID;"
-	"CREATE TABLE target(address TEXT NOT NULL, position INTEGER NOT NULL DEFAULT 0,"
-	" target TEXT NOT NULL, PRIMARY KEY(address, position)) WITHOUT ROWID;"
-	"CREATE TABLE member(list TEXT NOT NULL, member TEXT NOT NULL,"
-	" PRIMARY KEY(list, member)) WITHOUT ROWID;"
-	"CREATE TABLE \"user\"(name TEXT PRIMARY KEY NOT NULL, server TEXT, fullname TEXT)"
-	" WITHOUT ROWID;"
-	"CREATE TABLE password(name TEXT NOT NULL, position INTEGER NOT NULL DEFAULT 0,"
-	" password TEXT NOT NULL, PRIMARY KEY(name, position)) WITHOUT ROWID;"
-	"CREATE TABLE server(name TEXT PRIMARY KEY NOT NULL, service TEXT NOT NULL, address TEXT)"
-	" WITHOUT ROWID;"
-	/* targets and passwords go where their record goes */
-	TRIGGERS("domain", "domain", "OLD.name", "NEW.name", "",
-		 "") TRIGGERS("address", "address", "OLD.address", "NEW.address",
-			      " DELETE FROM target WHERE address = OLD.address;",
-			      " UPDATE target SET address = NEW.address WHERE address = OLD.address"
-			      " AND NEW.address <> OLD.address;")
-		TRIGGERS("target", "address", "OLD.address", "NEW.address", "", "") TRIGGERS(
-			"member", "member", "OLD.list || ' ' || OLD.member",
-			"NEW.list || ' ' || NEW.member", "",
-			"") TRIGGERS("user", "user", "OLD.name", "NEW.name",
-				     " DELETE FROM password WHERE name = OLD.name;",
-				     " UPDATE password SET name = NEW.name WHERE name = OLD.name"
-				     " AND NEW.name <> OLD.name;")
-			TRIGGERS("password", "user", "OLD.name", "NEW.name", "", "")
-				TRIGGERS("server", "server", "OLD.name", "NEW.name", "", "");
-
 static int execute(struct sqlite_store *store, const char *sql)
 {
 	return sqlite3_exec(store->database, sql, NULL, NULL, NULL);
@@ -116,52 +59,79 @@ static void make_identity(char identity[40])
 		 (unsigned long long)(low & 0xffffffffffff));
 }
 
-/* Within a transaction, and again a look at what is there: somebody may have been faster. */
-static int make(struct sqlite_store *store, struct file_marks *marks)
+static int execute_all(struct sqlite_store *store, struct buffer *sql)
 {
-	char identity[40];
-	char sql[200];
-	int error = execute(store, "BEGIN IMMEDIATE");
-
-	if (error != SQLITE_OK)
-		return error;
-	error = read_marks(store, marks);
-	if (error == SQLITE_OK && marks->objects == 0) {
-		make_identity(identity);
-		error = execute(store, SCHEMA);
-		snprintf(sql, sizeof sql,
-			 "INSERT INTO meta VALUES(0, '%s', %d); PRAGMA application_id = %d;"
-			 "PRAGMA user_version = %d",
-			 identity, SQLITE_STORE_SCHEMA, APPLICATION, SQLITE_STORE_SCHEMA);
-		if (error == SQLITE_OK)
-			error = execute(store, sql);
-		marks->application = APPLICATION;
-		marks->schema = SQLITE_STORE_SCHEMA;
-	}
-	if (error == SQLITE_OK)
-		error = execute(store, "COMMIT");
-	if (error != SQLITE_OK)
-		(void)execute(store, "ROLLBACK");
-	return error;
+	buffer_append_byte(sql, '\0');
+	return execute(store, buffer_data(sql));
 }
 
-/* Of version 1: its table server had no addresses. */
-static int upgrade(struct sqlite_store *store, struct file_marks *marks)
+static int make(struct sqlite_store *store)
 {
-	char sql[200];
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+	char identity[40];
+
+	make_identity(identity);
+	sqlite_schema_write_tables(store, &sql);
+	sqlite_schema_write_triggers(store, &sql);
+	buffer_append_format(&sql,
+			     "INSERT INTO meta VALUES(0, '%s', %d); PRAGMA application_id = %d;"
+			     "PRAGMA user_version = %d",
+			     identity, SQLITE_STORE_SCHEMA, APPLICATION, SQLITE_STORE_SCHEMA);
+	return execute_all(store, &sql);
+}
+
+/* Columns that TABLE lacks. */
+static void write_missing(struct sqlite_store *store, enum directory_table table,
+			  struct buffer *sql)
+{
+	const struct directory_schema *schema = &store->schemas[table];
+
+	for (size_t i = 0; schema->columns[i].field != NULL; i++)
+		if (sqlite3_table_column_metadata(store->database, NULL, schema->name,
+						  schema->columns[i].name, NULL, NULL, NULL, NULL,
+						  NULL) != SQLITE_OK)
+			buffer_append_format(sql, "ALTER TABLE %s ADD COLUMN %s TEXT;\n",
+					     directory_schema_sql(schema->name),
+					     directory_schema_sql(schema->columns[i].name));
+}
+
+/* What an earlier version made gets the columns that it lacks, and the triggers of this one. */
+static int upgrade(struct sqlite_store *store)
+{
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+
+	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
+		write_missing(store, i, &sql);
+	sqlite_schema_write_triggers(store, &sql);
+	buffer_append_format(&sql, "UPDATE meta SET schema = %d; PRAGMA user_version = %d",
+			     SQLITE_STORE_SCHEMA, SQLITE_STORE_SCHEMA);
+	return execute_all(store, &sql);
+}
+
+static bool is_old(const struct file_marks *marks)
+{
+	return marks->application == APPLICATION && marks->schema < SQLITE_STORE_SCHEMA;
+}
+
+static bool is_empty(const struct file_marks *marks)
+{
+	return marks->objects == 0 && marks->application == 0;
+}
+
+/* Within a transaction, and again a look at what is there: somebody may have been faster. */
+static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
+{
 	int error = execute(store, "BEGIN IMMEDIATE");
 
 	if (error != SQLITE_OK)
 		return error;
 	error = read_marks(store, marks);
-	if (error == SQLITE_OK && marks->schema == 1) {
-		snprintf(sql, sizeof sql,
-			 "ALTER TABLE server ADD COLUMN address TEXT;"
-			 "UPDATE meta SET schema = %d; PRAGMA user_version = %d",
-			 SQLITE_STORE_SCHEMA, SQLITE_STORE_SCHEMA);
-		error = execute(store, sql);
-		marks->schema = SQLITE_STORE_SCHEMA;
-	}
+	if (error == SQLITE_OK && is_empty(marks))
+		error = make(store);
+	else if (error == SQLITE_OK && is_old(marks))
+		error = upgrade(store);
+	if (error == SQLITE_OK)
+		error = read_marks(store, marks);
 	if (error == SQLITE_OK)
 		error = execute(store, "COMMIT");
 	if (error != SQLITE_OK)
@@ -182,10 +152,8 @@ int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why)
 	struct file_marks marks = {0};
 	int error = read_marks(store, &marks);
 
-	if (error == SQLITE_OK && marks.objects == 0 && marks.application == 0)
-		error = make(store, &marks);
-	if (error == SQLITE_OK && marks.application == APPLICATION && marks.schema == 1)
-		error = upgrade(store, &marks);
+	if (error == SQLITE_OK && (is_empty(&marks) || is_old(&marks)))
+		error = make_or_upgrade(store, &marks);
 	if (error != SQLITE_OK)
 		return say(store, error, why);
 	if (marks.application != APPLICATION) {

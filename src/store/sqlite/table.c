@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Records as rows, and every statement there is. */
+/* Records as rows, and every statement that is not about one record. */
 #include "directory/record/key.h"
 #include "log/event.h"
 #include "store/sqlite/internal.h"
@@ -7,69 +7,6 @@
 #include <string.h>
 
 enum { TOLD_MAX = 20 }; /* between two polls: a broken import or disk is no flood of the log */
-
-const struct sqlite_table sqlite_tables[DIRECTORY_TABLES] = {
-	[DIRECTORY_DOMAIN] = {{"kind", "service", "target"},
-			      NULL,
-			      1,
-			      {"SELECT kind, service, target FROM domain WHERE name = ?1",
-			       ("SELECT name, kind, service, target FROM domain"
-				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
-			       ("UPDATE domain SET kind = ?2, service = ?3, target = ?4"
-				" WHERE name = ?1"),
-			       ("INSERT INTO domain(name, kind, service, target)"
-				" VALUES(?1, ?2, ?3, ?4)"),
-			       "DELETE FROM domain WHERE name = ?1"}},
-	[DIRECTORY_ADDRESS] =
-		{{"kind", "service", "user", "mailbox", "owner", "verp", "text", "status",
-		  "source"},
-		 "target",
-		 1,
-		 {("SELECT kind, service, \"user\", mailbox, owner, verp, text, status, source"
-		   " FROM address WHERE address = ?1"),
-		  ("SELECT address, kind, service, \"user\", mailbox, owner, verp, text, status,"
-		   " source FROM address WHERE address >= ?1 AND address < ?2"
-		   " ORDER BY address LIMIT ?3"),
-		  ("UPDATE address SET kind = ?2, service = ?3, \"user\" = ?4, mailbox = ?5,"
-		   " owner = ?6, verp = ?7, text = ?8, status = ?9, source = ?10"
-		   " WHERE address = ?1"),
-		  ("INSERT INTO address(address, kind, service, \"user\", mailbox, owner, verp,"
-		   " text, status, source) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
-		  "DELETE FROM address WHERE address = ?1",
-		  "SELECT target FROM target WHERE address = ?1 ORDER BY position",
-		  "INSERT INTO target(address, position, target) VALUES(?1, ?2, ?3)",
-		  "DELETE FROM target WHERE address = ?1"}},
-	[DIRECTORY_MEMBER] = {{NULL},
-			      NULL,
-			      2,
-			      {"SELECT 1 FROM member WHERE list = ?1 AND member = ?2",
-			       ("SELECT list, member FROM member WHERE (list, member) >= (?1, ?2)"
-				" AND list < ?3 ORDER BY list, member LIMIT ?4"),
-			       "UPDATE member SET member = ?2 WHERE list = ?1 AND member = ?2",
-			       "INSERT INTO member(list, member) VALUES(?1, ?2)",
-			       "DELETE FROM member WHERE list = ?1 AND member = ?2"}},
-	[DIRECTORY_USER] = {{"server", "name"},
-			    "password",
-			    1,
-			    {"SELECT server, fullname FROM \"user\" WHERE name = ?1",
-			     ("SELECT name, server, fullname FROM \"user\""
-			      " WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
-			     "UPDATE \"user\" SET server = ?2, fullname = ?3 WHERE name = ?1",
-			     "INSERT INTO \"user\"(name, server, fullname) VALUES(?1, ?2, ?3)",
-			     "DELETE FROM \"user\" WHERE name = ?1",
-			     "SELECT password FROM password WHERE name = ?1 ORDER BY position",
-			     "INSERT INTO password(name, position, password) VALUES(?1, ?2, ?3)",
-			     "DELETE FROM password WHERE name = ?1"}},
-	[DIRECTORY_SERVER] = {{"service", "address"},
-			      NULL,
-			      1,
-			      {"SELECT service, address FROM server WHERE name = ?1",
-			       ("SELECT name, service, address FROM server"
-				" WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3"),
-			       "UPDATE server SET service = ?2, address = ?3 WHERE name = ?1",
-			       "INSERT INTO server(name, service, address) VALUES(?1, ?2, ?3)",
-			       "DELETE FROM server WHERE name = ?1"}},
-};
 
 static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_BEGIN] = "BEGIN",
@@ -100,15 +37,24 @@ static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **s
 				  NULL);
 }
 
+static int prepare_row(struct sqlite_store *store, enum directory_table table,
+		       enum sqlite_statement which)
+{
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+
+	if (!sqlite_statement_write(which, &store->schemas[table], &sql))
+		return SQLITE_OK;
+	buffer_append_byte(&sql, '\0');
+	return prepare(store, buffer_data(&sql), &store->rows[table][which]);
+}
+
 int sqlite_table_prepare(struct sqlite_store *store)
 {
 	int error = SQLITE_OK;
 
-	for (int table = DIRECTORY_DOMAIN; table < DIRECTORY_TABLES; table++)
-		for (int i = 0; i < ROW_STATEMENTS && error == SQLITE_OK; i++)
-			if (sqlite_tables[table].sql[i] != NULL)
-				error = prepare(store, sqlite_tables[table].sql[i],
-						&store->rows[table][i]);
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
+			error = prepare_row(store, table, i);
 	for (int i = 0; i < DATA_STATEMENTS && error == SQLITE_OK; i++)
 		error = prepare(store, DATA[i], &store->data[i]);
 	return error;
@@ -207,15 +153,15 @@ static struct str key_of(sqlite3_stmt *statement, enum directory_table table, st
 }
 
 struct row {
-	struct directory_field fields[DIRECTORY_FIELDS_MAX + ROW_COLUMNS_MAX];
+	struct directory_field fields[DIRECTORY_FIELDS_MAX + DIRECTORY_COLUMNS_MAX];
 	size_t count;
 };
 
 static int add_children(struct sqlite_store *store, const struct directory_key *key,
 			struct arena *arena, struct row *row)
 {
-	sqlite3_stmt *statement = store->rows[key->table][ROW_GET_CHILDREN];
-	struct str name = str_from(sqlite_tables[key->table].child);
+	sqlite3_stmt *statement = store->rows[key->table][SQLITE_STATEMENT_GET_CHILDREN];
+	struct str name = str_from(store->schemas[key->table].child);
 	int error;
 
 	sqlite_bind(statement, 1, key->name);
@@ -227,12 +173,10 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-static bool has_children(enum directory_table table, const struct row *row)
+/* KIND stands in the first column of tables that have kinds. */
+static bool has_children(const struct directory_schema *schema, const struct row *row)
 {
-	if (table != DIRECTORY_ADDRESS)
-		return sqlite_tables[table].child != NULL;
-	return row->count > 0 && (str_equal(row->fields[0].value, STR("alias")) ||
-				  str_equal(row->fields[0].value, STR("forward")));
+	return directory_schema_has_child(schema, row->count > 0 ? row->fields[0].value : STR(""));
 }
 
 static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
@@ -244,10 +188,11 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 			  log_str("key", key->name), log_string("reason", reason));
 }
 
-/* The row's record as it has to be, or NULL. */
+/* The row's record as it has to be, or NULL and *REASON_OUT. */
 static const struct directory_record *check(struct sqlite_store *store,
 					    const struct directory_key *key, struct arena *arena,
-					    const struct row *row, bool is_key_in_form)
+					    const struct row *row, bool is_key_in_form,
+					    struct str *reason_out)
 {
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
 	struct directory_record input = {*key, row->fields, row->count};
@@ -264,45 +209,50 @@ static const struct directory_record *check(struct sqlite_store *store,
 	    str_equal(record->key.name, key->name))
 		return record;
 	tell_bad(store, key, reason);
+	*reason_out = str_from(reason);
 	return NULL;
 }
 
 static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
 		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
-		    const struct directory_record **record_out)
+		    const struct directory_record **record_out, struct str *reason_out)
 {
-	const struct sqlite_table *shape = &sqlite_tables[key->table];
+	const struct directory_schema *schema = &store->schemas[key->table];
 	struct row row;
 	int error = SQLITE_OK;
 
 	row.count = 0;
-	for (int i = 0; shape->fields[i] != NULL; i++) {
+	for (int i = 0; schema->columns[i].field != NULL; i++) {
 		struct str value = sqlite_column(statement, column + i);
 
 		if (value.length > 0)
 			row.fields[row.count++] = (struct directory_field){
-				str_from(shape->fields[i]), arena_copy_str(arena, value)};
+				str_from(schema->columns[i].field), arena_copy_str(arena, value)};
 	}
-	if (has_children(key->table, &row))
+	if (has_children(schema, &row))
 		error = add_children(store, key, arena, &row);
 	if (error == SQLITE_OK)
-		*record_out = check(store, key, arena, &row, is_key_in_form);
+		*record_out = check(store, key, arena, &row, is_key_in_form, reason_out);
 	return error;
 }
 
 int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct directory_key *key,
 	       struct arena *arena, const struct directory_record **record_out)
 {
-	return read_row(store, statement, 0, key, true, arena, record_out);
+	struct str reason;
+
+	return read_row(store, statement, 0, key, true, arena, record_out, &reason);
 }
 
 int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 		      enum directory_table table, struct arena *arena,
-		      const struct directory_record **record_out, struct str *key_out)
+		      const struct directory_record **record_out,
+		      struct directory_malformed *found_out)
 {
 	struct directory_key key = {table, key_of(statement, table, arena)};
+	int key_columns = store->schemas[table].key_columns[1] != NULL ? 2 : 1;
 
-	*key_out = key.name;
-	return read_row(store, statement, sqlite_tables[table].key_columns, &key, false, arena,
-			record_out);
+	found_out->key = key.name;
+	return read_row(store, statement, key_columns, &key, false, arena, record_out,
+			&found_out->reason);
 }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: ISC
+/* What SQL can say of the rules. '?' stands for the column, or, of what is about a whole row, for
+ * what comes before the names of columns. An empty text counts as none, as in a record. */
+#include "directory/record/rules.h"
+#include "directory/record/schema.h"
+#include <string.h>
+
+static const char *const VALUES[] = {
+	[DIRECTORY_VALUE_DOMAIN] = "? NOT LIKE '%@%' AND ? NOT LIKE '% %'",
+	[DIRECTORY_VALUE_ADDRESS] = "? LIKE '%_@_%'",
+	[DIRECTORY_VALUE_SERVICE] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
+	[DIRECTORY_VALUE_NAME] = "? NOT LIKE '%@'",
+	[DIRECTORY_VALUE_FLAG] = "? IN ('yes', 'no')",
+	[DIRECTORY_VALUE_STATUS] = "? LIKE '4._%._%' OR ? LIKE '5._%._%'",
+	[DIRECTORY_VALUE_TEXT] = "length(?) <= 400",
+	[DIRECTORY_VALUE_PASSWORD] =
+		"? LIKE '$_%$%' OR ? LIKE 'SCRAM-SHA-256$%' OR ? LIKE 'SCRAM-SHA-1$%'",
+	[DIRECTORY_VALUE_SOURCE] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
+	[DIRECTORY_VALUE_SERVER] = "? LIKE '%_:_%'",
+	[DIRECTORY_VALUE_QUOTA] = "? NOT LIKE '% %' AND (? = 'none' OR ? BETWEEN '0' AND '9z')",
+};
+
+static const struct {
+	const char *condition;
+	const char *meaning;
+} KEYS[DIRECTORY_TABLES] = {
+	[DIRECTORY_DOMAIN] = {"? <> '' AND ? = lower(?) AND ? NOT LIKE '%@%'",
+			      "a domain in lower case"},
+	[DIRECTORY_ADDRESS] = {"? = lower(?) AND ? LIKE '%@_%'",
+			       "LOCAL@DOMAIN or @DOMAIN, in lower case"},
+	[DIRECTORY_MEMBER] = {"? = lower(?) AND ? LIKE '%_@_%'", "an address in lower case"},
+	[DIRECTORY_USER] = {"? <> '' AND ? = lower(?)", "a name in lower case"},
+	[DIRECTORY_SERVER] = {"? <> '' AND ? = lower(?)", "a name in lower case"},
+};
+
+static const struct {
+	enum directory_table table;
+	const char *column;
+	const char *word;
+	const char *condition;
+	const char *meaning;
+} WHOLE[] = {
+	{DIRECTORY_ADDRESS, "kind", "key", "?kind <> 'list' OR ?address NOT LIKE '@%'",
+	 "a list has an address of its own"},
+	{DIRECTORY_ADDRESS, "service", "user",
+	 "coalesce(?service, '') = '' OR coalesce(?\"user\", '') = ''",
+	 "one of service and user, not both"},
+	{DIRECTORY_MEMBER, "member", "other", "?list <> ?member", "no list is its own member"},
+};
+
+struct writer {
+	enum directory_table table;
+	const char *before;
+	void (*each)(void *context, const struct directory_constraint *constraint);
+	void *context;
+	struct buffer condition;
+	struct buffer meaning;
+};
+
+/* CONDITION with NAME, or nothing, in the place of '?'. */
+static void write_condition(struct writer *writer, const char *condition, const char *name)
+{
+	for (; *condition != '\0'; condition++)
+		if (*condition == '?')
+			buffer_append_format(&writer->condition, "%s%s", writer->before,
+					     directory_schema_sql(name));
+		else
+			buffer_append_byte(&writer->condition, *condition);
+}
+
+static void give(struct writer *writer, const char *column, const char *word)
+{
+	writer->each(writer->context,
+		     &(struct directory_constraint){column, word, buffer_view(&writer->condition),
+						    buffer_view(&writer->meaning)});
+	buffer_reset(&writer->condition);
+	buffer_reset(&writer->meaning);
+}
+
+static bool is_rule_of(const struct writer *writer, const struct directory_rule *rule,
+		       const char *field)
+{
+	return rule->table == writer->table && rule->name != NULL && strcmp(rule->name, field) == 0;
+}
+
+/* The kinds of the rules for FIELD with all FLAGS, as SQL's list: how many. */
+static size_t write_kinds(struct writer *writer, const char *field, unsigned flags,
+			  struct buffer *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const struct directory_rule *rule = &directory_rules[i];
+
+		if (is_rule_of(writer, rule, field) && (rule->flags & flags) == flags &&
+		    rule->kind != NULL)
+			buffer_append_format(out, "%s'%s'", count++ > 0 ? ", " : "", rule->kind);
+	}
+	return count;
+}
+
+static const struct directory_rule *first_rule(const struct writer *writer, const char *field)
+{
+	for (size_t i = 0; i < directory_rule_count; i++)
+		if (is_rule_of(writer, &directory_rules[i], field))
+			return &directory_rules[i];
+	return NULL;
+}
+
+/* All kinds that the table has. */
+static void give_kind(struct writer *writer)
+{
+	const char *last = "";
+	const char *separator = "";
+
+	buffer_append_format(&writer->condition, "coalesce(%skind, '') IN (", writer->before);
+	for (size_t i = 0; i < directory_rule_count; i++) {
+		const char *kind = directory_rules[i].kind;
+
+		if (directory_rules[i].table != writer->table || kind == NULL ||
+		    strcmp(kind, last) == 0)
+			continue;
+		buffer_append_format(&writer->condition, "%s'%s'", separator, kind);
+		buffer_append_format(&writer->meaning, "%s%s", separator, kind);
+		separator = ", ";
+		last = kind;
+	}
+	buffer_append_byte(&writer->condition, ')');
+	give(writer, "kind", "value");
+}
+
+static void give_value(struct writer *writer, const struct directory_column *column,
+		       enum directory_value value)
+{
+	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR (", writer->before,
+			     directory_schema_sql(column->name));
+	write_condition(writer, VALUES[value], column->name);
+	buffer_append_byte(&writer->condition, ')');
+	buffer_append_string(&writer->meaning, directory_value_allowed(value));
+	give(writer, column->field, "value");
+}
+
+/* Only records of some kinds may have it. */
+static void give_kinds(struct writer *writer, const struct directory_column *column)
+{
+	struct buffer kinds CLEANUP(buffer_clear) = {0};
+
+	if (write_kinds(writer, column->field, 0, &kinds) == 0)
+		return;
+	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR %skind IN (",
+			     writer->before, directory_schema_sql(column->name), writer->before);
+	buffer_append_str(&writer->condition, buffer_view(&kinds));
+	buffer_append_byte(&writer->condition, ')');
+	buffer_append_string(&writer->meaning, "only with kind ");
+	buffer_append_str(&writer->meaning, buffer_view(&kinds));
+	give(writer, column->field, "kind");
+}
+
+static void give_required(struct writer *writer, const struct directory_column *column)
+{
+	const struct directory_rule *rule = first_rule(writer, column->field);
+	struct buffer kinds CLEANUP(buffer_clear) = {0};
+	bool has_kinds = write_kinds(writer, column->field, DIRECTORY_RULE_REQUIRED, &kinds) > 0;
+
+	if (!has_kinds && (rule->kind != NULL || !(rule->flags & DIRECTORY_RULE_REQUIRED)))
+		return;
+	buffer_append_format(&writer->condition, "coalesce(%s%s, '') <> ''", writer->before,
+			     directory_schema_sql(column->name));
+	if (has_kinds) {
+		buffer_append_format(&writer->condition, " OR %skind NOT IN (", writer->before);
+		buffer_append_str(&writer->condition, buffer_view(&kinds));
+		buffer_append_byte(&writer->condition, ')');
+	}
+	buffer_append_string(&writer->meaning, "is missing");
+	give(writer, column->field, "required");
+}
+
+static void give_columns(struct writer *writer, const struct directory_schema *schema)
+{
+	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
+		const struct directory_column *column = &schema->columns[i];
+		enum directory_value value = first_rule(writer, column->field)->value;
+
+		if (value == DIRECTORY_VALUE_KIND) {
+			give_kind(writer);
+			continue;
+		}
+		give_value(writer, column, value);
+		give_kinds(writer, column);
+		give_required(writer, column);
+	}
+}
+
+static void give_keys(struct writer *writer, const struct directory_schema *schema)
+{
+	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL;
+	     i++) {
+		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
+		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
+		give(writer, schema->key_columns[i], "key");
+	}
+}
+
+static void give_whole(struct writer *writer)
+{
+	for (size_t i = 0; i < COUNT_OF(WHOLE); i++) {
+		if (WHOLE[i].table != writer->table)
+			continue;
+		write_condition(writer, WHOLE[i].condition, "");
+		buffer_append_string(&writer->meaning, WHOLE[i].meaning);
+		give(writer, WHOLE[i].column, WHOLE[i].word);
+	}
+}
+
+static void give_child(struct writer *writer, const struct directory_schema *schema)
+{
+	enum directory_value value = first_rule(writer, schema->child)->value;
+
+	write_condition(writer, VALUES[value], schema->child);
+	buffer_append_string(&writer->meaning, directory_value_allowed(value));
+	give(writer, schema->child, "value");
+}
+
+void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,
+				  void (*each)(void *context,
+					       const struct directory_constraint *constraint),
+				  void *context)
+{
+	struct directory_schema schema = directory_schema_of(table);
+	struct writer writer = {.table = table, .before = before, .each = each, .context = context};
+
+	give_keys(&writer, &schema);
+	if (is_child) {
+		give_child(&writer, &schema);
+	} else {
+		give_columns(&writer, &schema);
+		give_whole(&writer);
+	}
+	buffer_clear(&writer.condition);
+	buffer_clear(&writer.meaning);
+}
