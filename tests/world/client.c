@@ -114,7 +114,7 @@ static int run_client(int argc, char **argv)
 
 void client_start(struct machine *machine, struct client *client)
 {
-	static const struct world_program program = {"client", run_client, false};
+	static const struct world_program program = {"client", run_client, NULL};
 	static const char *const arguments[] = {"client", NULL};
 
 	process_new(machine, NULL, &program, arguments, client);

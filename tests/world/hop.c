@@ -170,7 +170,7 @@ static int run_hop(int argc, char **argv)
 
 void hop_start(struct machine *machine, struct hop *hop)
 {
-	static const struct world_program program = {"hop", run_hop, false};
+	static const struct world_program program = {"hop", run_hop, NULL};
 	static const char *const arguments[] = {"hop", NULL};
 
 	process_new(machine, NULL, &program, arguments, hop);

@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "description.h"
 #include "fiber.h"
+#include "image.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,7 +350,6 @@ void world_begin(uint64_t seed, FILE *log)
 	kernel.numbers = 0;
 	kernel.log = log;
 	kernel.fiber = fiber_new(NULL, NULL);
-	image_begin();
 }
 
 void world_stop(void)

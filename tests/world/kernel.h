@@ -32,13 +32,14 @@ struct os_timer;
 struct os_watch;
 struct process;
 struct task;
+struct world_image;
 
-/* A program that can be run: its main(), or what main() would be. IMAGE: it is one of the
- * product's, so that the product's variables are its own. */
+/* A program that can be run: its main(), or what main() would be. IMAGE: of one of the
+ * product's, whose variables it has for itself (image.h); NULL: of another one. */
 struct world_program {
 	const char *name;
 	int (*main)(int argc, char **argv);
-	bool has_image;
+	struct world_image *image;
 };
 
 /* A machine: what its processes share. */
@@ -59,7 +60,7 @@ struct process {
 	const struct world_program *program;
 	struct task *tasks;
 	char **arguments;
-	size_t image; /* where the product's variables are while others run */
+	size_t image; /* where its variables are, of a program that has an image */
 	struct memory *memory;
 	struct description **descriptors;
 	size_t descriptor_count; /* of which the table has room */
@@ -167,15 +168,5 @@ void *world_calloc(size_t count, size_t size);
 void *world_realloc(void *old, size_t size);
 void world_free(void *block);
 char *world_strdup(const char *text);
-
-/* --- the product's variables --- */
-
-/* Before any code of the product has run. */
-void image_begin(void);
-size_t image_new(void);
-/* PROCESS's variables are in their place; another's are put away. */
-void image_enter(const struct process *process);
-void image_free(const struct process *process);
-void image_end(void);
 
 #endif

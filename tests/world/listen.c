@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Sockets that listen, and such that connect. */
 #include "endpoint.h"
+#include "image.h"
 #include "os/connector.h"
 #include "os/process.h"
 #include <arpa/inet.h>
@@ -11,10 +12,6 @@
 #include <sys/stat.h>
 
 enum { DELAY_MIN_US = 50, DELAY_MAX_US = 60000, BACKLOG_MAX = 4096, LOOPBACK = 127 };
-
-/* Where the product is linked: os/connector.c is the real one. */
-__attribute__((weak)) bool os_connector_is_used(void);
-__attribute__((weak)) int os_connector_connect(const char *path, int kind);
 
 static struct listener *listeners;
 
@@ -275,10 +272,12 @@ static int connect_unix(const char *path, int kind)
 	return table_add(&client->description);
 }
 
-static bool asks(void)
+/* The connector of the running process; NULL: it connects by itself. */
+static int (*connector(void))(const char *path, int kind)
 {
-	return kernel_process()->program->has_image && os_connector_is_used != NULL &&
-	       os_connector_is_used();
+	const struct world_image *image = kernel_process()->program->image;
+
+	return image != NULL && image->asks() ? image->connect : NULL;
 }
 
 int os_socket_connect(const union os_socket_address *address)
@@ -287,16 +286,14 @@ int os_socket_connect(const union os_socket_address *address)
 		return connect_tcp(address);
 	if (address->any.sa_family != AF_UNIX)
 		return -ENETUNREACH;
-	if (asks())
-		return os_connector_connect(address->local.sun_path, SOCK_STREAM);
-	return connect_unix(address->local.sun_path, SOCK_STREAM);
+	return os_socket_connect_unix(address->local.sun_path, SOCK_STREAM);
 }
 
 int os_socket_connect_unix(const char *path, int kind)
 {
-	if (asks())
-		return os_connector_connect(path, kind);
-	return connect_unix(path, kind);
+	int (*connect)(const char *, int) = connector();
+
+	return connect != NULL ? connect(path, kind) : connect_unix(path, kind);
 }
 
 int os_connector_connect_as(const struct os_process_user *user, const char *path, int kind)

@@ -2,6 +2,7 @@
 #include "node.h"
 #include "description.h"
 #include "files.h"
+#include "image.h"
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,27 +10,34 @@
 
 #define CONFIG "/etc/stagepost.conf"
 
-int world_main_queue(int argc, char **argv);
-int world_main_send(int argc, char **argv);
-int world_main_resolve(int argc, char **argv);
-int world_main_remote(int argc, char **argv);
-int world_main_lmtp(int argc, char **argv);
-int world_main_local(int argc, char **argv);
-int world_main_pipe(int argc, char **argv);
-int world_main_list(int argc, char **argv);
-int world_main_smtpd(int argc, char **argv);
-int world_main_names(int argc, char **argv);
-int world_main_launch(int argc, char **argv);
-int world_main_stagepost(int argc, char **argv);
+#define PROGRAMS(X) \
+	X(queue)    \
+	X(send)     \
+	X(resolve)  \
+	X(remote)   \
+	X(lmtp)     \
+	X(local)    \
+	X(pipe)     \
+	X(list)     \
+	X(names)    \
+	X(launch)   \
+	X(smtpd)    \
+	X(stagepost)
 
-static const struct world_program programs[] = {
-	{"queue", world_main_queue, true},     {"send", world_main_send, true},
-	{"resolve", world_main_resolve, true}, {"remote", world_main_remote, true},
-	{"lmtp", world_main_lmtp, true},       {"local", world_main_local, true},
-	{"pipe", world_main_pipe, true},       {"list", world_main_list, true},
-	{"names", world_main_names, true},     {"launch", world_main_launch, true},
-	{"smtpd", world_main_smtpd, true},     {"stagepost", world_main_stagepost, true},
-};
+/* The names that make_product gives them. */
+#define DECLARE(name)                                                   \
+	int world_main_##name(int argc, char **argv);                   \
+	bool world_connector_is_used_##name(void);                      \
+	int world_connector_connect_##name(const char *path, int kind); \
+	extern char __start_world_state_##name[];                       \
+	extern char __stop_world_state_##name[];                        \
+	static struct world_image image_##name = {                      \
+		__start_world_state_##name, __stop_world_state_##name,  \
+		world_connector_is_used_##name, world_connector_connect_##name};
+PROGRAMS(DECLARE)
+
+#define ROW(name) {#name, world_main_##name, &image_##name},
+static const struct world_program programs[] = {PROGRAMS(ROW)};
 
 void node_add_programs(void)
 {
@@ -111,7 +119,7 @@ struct process *node_process(const struct machine *machine, const char *program)
 
 	for (struct process *process = process_first(); process != NULL; process = process->next) {
 		if (process->machine != machine || process->has_ended ||
-		    !process->program->has_image ||
+		    process->program->image == NULL ||
 		    (program != NULL && strcmp(process->program->name, program) != 0))
 			continue;
 		if (kernel_one_in(++count))

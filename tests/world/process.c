@@ -2,6 +2,7 @@
 /* Machines and processes: how they begin, hear signals and end. */
 #include "description.h"
 #include "files.h"
+#include "image.h"
 #include <err.h>
 #include <errno.h>
 #include <signal.h>
@@ -90,8 +91,8 @@ struct process *process_new(struct machine *machine, struct process *parent,
 	process->arguments = copy_arguments(arguments);
 	process->memory = memory_new();
 	process->context = context;
-	if (program->has_image)
-		process->image = image_new();
+	if (program->image != NULL)
+		process->image = image_new(program->image);
 	while (*place != NULL)
 		place = &(*place)->next;
 	*place = process;

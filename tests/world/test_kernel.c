@@ -97,8 +97,8 @@ static int run_client(int argc, char **argv)
 	return 0;
 }
 
-static const struct world_program server = {"server", run_server, false};
-static const struct world_program client = {"client", run_client, false};
+static const struct world_program server = {"server", run_server, NULL};
+static const struct world_program client = {"client", run_client, NULL};
 static const char *const no_arguments[] = {"program", NULL};
 
 static struct machine *begin(uint64_t seed)
@@ -204,7 +204,7 @@ static int run_taker(int argc, char **argv)
 											      : 2;
 }
 
-static const struct world_program taker = {"taker", run_taker, false};
+static const struct world_program taker = {"taker", run_taker, NULL};
 static int taker_status;
 
 static int run_giver(int argc, char **argv)
@@ -230,7 +230,7 @@ static int run_giver(int argc, char **argv)
 	return 0;
 }
 
-static const struct world_program giver = {"giver", run_giver, false};
+static const struct world_program giver = {"giver", run_giver, NULL};
 
 static void passed_descriptor_is_the_same(void **state)
 {
@@ -260,7 +260,7 @@ static int run_hoarder(int argc, char **argv)
 	return os_process_socket_pair(pair) == -EMFILE ? 0 : 1;
 }
 
-static const struct world_program hoarder = {"hoarder", run_hoarder, false};
+static const struct world_program hoarder = {"hoarder", run_hoarder, NULL};
 
 static void table_has_a_limit(void **state)
 {
@@ -308,7 +308,7 @@ static int run_bell(int argc, char **argv)
 	return 0;
 }
 
-static const struct world_program bell_program = {"bell", run_bell, false};
+static const struct world_program bell_program = {"bell", run_bell, NULL};
 
 static void time_jumps_to_the_next_event(void **state)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]
+ * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] [--calm] [--whole]
  *
  * One node, clients that give it mail for mailboxes and for a next hop that is not always good,
  * and somebody who kills, freezes, stops, reloads and starts. For the second half of the time all
  * are good, and the ledger must be even. The exit status is 0 only then. --until stops at the first
- * line of the log with TEXT in it, and judges nothing.
+ * line of the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through
+ * all hours, also when there is nothing left to be done.
  */
 #include "mail.h"
 #include "node.h"
@@ -37,6 +38,8 @@ struct world_options {
 	uint64_t messages;
 	const char *until;
 	FILE *log;
+	bool is_calm;
+	bool is_whole;
 };
 
 struct fate {
@@ -154,8 +157,9 @@ static bool live(const struct world_options *options)
 {
 	const int64_t end_us = options->hours * HOUR;
 	struct client clients[CLIENTS];
-	struct hop hop = {.earnest_from_us = end_us / 2};
-	struct fate fate = {.calm_from_us = end_us / 2};
+	const int64_t calm_from_us = options->is_calm ? 0 : end_us / 2;
+	struct hop hop = {.earnest_from_us = calm_from_us};
+	struct fate fate = {.calm_from_us = calm_from_us};
 	bool is_good;
 
 	world_begin(options->seed, options->log);
@@ -167,7 +171,7 @@ static bool live(const struct world_options *options)
 	mind(&fate);
 	world_stop_at(options->until);
 	while (kernel_now_us() < end_us && !world_has_stopped() &&
-	       !(is_given(clients) && ledger_is_done()))
+	       (options->is_whole || !(is_given(clients) && ledger_is_done())))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
 	if (!world_has_stopped())
@@ -181,8 +185,8 @@ static bool live(const struct world_options *options)
 
 static void usage(void)
 {
-	fprintf(stderr,
-		"usage: world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE]\n");
+	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] "
+			"[--calm] [--whole]\n");
 	exit(2);
 }
 
@@ -191,6 +195,8 @@ int main(int argc, char **argv)
 	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
 					      {"messages", required_argument, NULL, 'm'},
 					      {"until", required_argument, NULL, 'u'},
+					      {"calm", no_argument, NULL, 'c'},
+					      {"whole", no_argument, NULL, 'w'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500};
@@ -202,6 +208,10 @@ int main(int argc, char **argv)
 			options.hours = atoll(optarg);
 		else if (option == 'm')
 			options.messages = strtoull(optarg, NULL, 10);
+		else if (option == 'c')
+			options.is_calm = true;
+		else if (option == 'w')
+			options.is_whole = true;
 		else if (option == 'u')
 			options.until = optarg;
 		else if (option == 'l')

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: ISC
+/*
+ * world/image.h - the variables of the product's programs.
+ *
+ * Each program with all of the product that it uses is one object, all of whose variables stand in
+ * one section (make_product): a number of whole pages. Each process of it has pages of its own for
+ * that, in a file in memory; those of the one that runs are mapped there.
+ */
+#ifndef WORLD_IMAGE_H
+#define WORLD_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct process;
+
+enum { WORLD_SLOTS_MAX = 512 };
+
+struct world_image {
+	/* of the section */
+	char *start;
+	char *stop;
+	/* its os/connector.h, which is the real one */
+	bool (*asks)(void);
+	int (*connect)(const char *path, int kind);
+	/* the rest is image.c's; 0 at first */
+	char *pristine;
+	int file;
+	bool is_taken[WORLD_SLOTS_MAX];
+	const struct process *inside;
+	struct world_image *next;
+};
+
+/* Pages as the program begins with: their number. */
+size_t image_new(struct world_image *image);
+/* PROCESS's variables are in their place; another's of the same program are put away. */
+void image_enter(const struct process *process);
+void image_free(const struct process *process);
+/* All are as before the first image_new(). */
+void image_end(void);
+
+#endif
