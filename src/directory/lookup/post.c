@@ -256,6 +256,8 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 			struct directory_post_request *request)
 {
 	struct directory_posting *post = memory_alloc_zero(1, sizeof *post);
+	bool is_address;
+	bool is_owner;
 
 	if (request->post != NULL)
 		panic("a sender is asked about twice");
@@ -268,15 +270,13 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 	request->post = post;
 	add(post, &post->lists, list->address);
 	post->list = post->lists;
-	if (list->post == DIRECTORY_POST_ANYONE)
+	is_address = take_sender(post, sender);
+	is_owner = is_address && str_equal(post->sender, list->owner);
+	if (list->post == DIRECTORY_POST_ANYONE || is_owner)
 		grant(post);
 	else if (!directory_is_served(directory)) /* any more */
 		say(post, "4.3.5", "no directory is configured");
-	else if (!take_sender(post, sender))
-		refuse(post);
-	else if (str_equal(post->sender, list->owner))
-		grant(post);
-	else if (list->post == DIRECTORY_POST_OWNERS)
+	else if (list->post == DIRECTORY_POST_OWNERS || !is_address)
 		refuse(post);
 	else
 		ask_list(post);
