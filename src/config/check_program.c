@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALLOWED "a user as whom no process of Stagepost runs, or %u"
+#define ALLOWED "a user that no process of Stagepost runs as, or %u"
 
 /* What is run does not depend on the message. */
 static void check_command(const struct config_service *service,

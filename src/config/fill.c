@@ -69,7 +69,7 @@ static void read_use(const struct fill *fill, const struct config_setting *setti
 		read_value(fill, setting, use->first, base + setting->offset);
 	else
 		report(fill, setting, use->line, STR(""),
-		       (struct config_complaint){"one value is wanted, not a list", NULL});
+		       (struct config_complaint){"takes one value, not a list", NULL});
 }
 
 static void read_initial(const struct fill *fill, const struct config_setting *setting, char *base)

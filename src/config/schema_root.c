@@ -35,7 +35,7 @@ const struct config_setting config_schema_root[] = {
 		MEANING("Each of these characters begins the extension of a local part: where "
 			"user+extension has no record of its own, it is mail for user, and before "
 			"the catch-all. The first one in an address counts, but not in front. "
-			"Services always get the extension behind a +, whichever it was. Senders "
+			"Services always get the extension after a +, whichever it was. Senders "
 			"of lists with verp have a +, too. Empty: addresses have no extensions. "
 			"Of several nodes, the one that has the data decides.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
@@ -46,7 +46,7 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The directory of the sockets by which the processes talk to each "
 			"other.")),
 	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),
-		MEANING("The user as whom the processes run when they are started by root, and "
+		MEANING("The user that the processes run as when they are started by root, and "
 			"who owns the queue; empty: the user is not changed. Has no effect "
 			"otherwise. See also section process.")),
 	SETTING(ROOT, "dns_server", server, AT(config, dns_server), INITIAL(""),
@@ -71,7 +71,7 @@ const struct config_setting config_schema_root[] = {
 	/* the queue */
 	SETTING(ROOT, "split", number, AT(config, split), INITIAL("23"), RANGE(1, 10000),
 		MEANING("The number of subdirectories of each queue directory, for a queue that is "
-			"made anew; an existing queue keeps its own. A prime is best.")),
+			"created; an existing queue keeps its own. A prime is best.")),
 	SETTING(ROOT, "queue_sync", word, AT(config, queue_sync), INITIAL("auto"),
 		WORDS(sync_words),
 		MEANING("How a group of messages is made durable: by syncing its files; or the "
@@ -82,15 +82,15 @@ const struct config_setting config_schema_root[] = {
 			"chooses by the filesystem, and again when that is mounted with "
 			"other options.")),
 	SETTING(ROOT, "queue_unsafe", boolean, AT(config, queue_unsafe), INITIAL("no"),
-		MEANING("Whether to go on, with a warning, on a filesystem that may lose mail.")),
+		MEANING("Whether to run, with a warning, on a filesystem that may lose mail.")),
 	SETTING(ROOT, "spares", number, AT(config, spares), INITIAL("1000"), RANGE(0, 1000000),
 		MEANING("How many files of finished messages are kept for new ones.")),
 	SETTING(ROOT, "queuelifetime", duration, AT(config, queuelifetime_us), INITIAL("7d"),
 		RANGE(0, 365 * 86400),
 		MEANING("How long delivery is tried before a message is returned; 0: once.")),
 	SETTING(ROOT, "rescan", duration, AT(config, rescan_us), INITIAL("25m"), RANGE(1, 86400),
-		MEANING("How often the queue directories are read for mail that nobody "
-			"announced.")),
+		MEANING("How often the queue directories are read for mail that was "
+			"not announced.")),
 
 	/* taking mail in */
 	SETTING(ROOT, "relay_from", networks, LIST(config, relay_from, relay_from_count),
@@ -105,22 +105,22 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "maxsize", size, AT(config, maxsize), INITIAL("50M"),
 		RANGE(1024, UINT64_C(1) << 36), MEANING("The largest message that is accepted.")),
 	SETTING(ROOT, "nul", word, AT(config, nul), INITIAL("reject"), WORDS(nul_words),
-		MEANING("What becomes of a message with a NUL, which RFC 5322 forbids and at which "
+		MEANING("What happens to a message with a NUL, which RFC 5322 forbids and at which "
 			"other programs cut messages off: it is refused, or the NULs are removed. "
 			"It is never sent on with them.")),
 	SETTING(ROOT, "allow_early_commands", boolean, AT(config, allow_early_commands),
 		INITIAL("no"),
 		MEANING("Whether a client may send commands before it may (RFC 2920): several at "
-			"once without having heard an answer to EHLO, or data before it was told "
-			"to go on. Otherwise its session is ended. Mail servers never do it; "
+			"once without having heard an answer to EHLO, or data before the reply "
+			"354. Otherwise its session is ended. Mail servers never do it; "
 			"programs that blast mail and attacks do, and some scripts: clients in "
-			"relay_from are borne with. A client that speaks HTTP is sent away in "
+			"relay_from are tolerated. A client that speaks HTTP is disconnected in "
 			"either case unless this is yes.")),
 	SETTING(ROOT, "strict_addresses", boolean, AT(config, strict_addresses), INITIAL("no"),
 		MEANING("Whether clients are held to the letter of RFC 5321 in MAIL, RCPT and "
 			"their greeting. Otherwise what real clients send passes, too: addresses "
 			"without angle brackets, dots in a row or at an end of a local part, and "
-			"any name in HELO and EHLO, which is logged and told with a question mark "
+			"any name in HELO and EHLO, which is logged and shown with a question mark "
 			"for each odd character.")),
 	SETTING(ROOT, "maxrecipients", number, AT(config, maxrecipients), INITIAL("1000"),
 		RANGE(1, 100000), MEANING("The most recipients of one SMTP transaction.")),
@@ -141,7 +141,7 @@ const struct config_setting config_schema_root[] = {
 		RANGE(0, 1000000),
 		MEANING("The most SMTP sessions at once of one IPv4 address or IPv6 network of 64 "
 			"bits, in each worker; one more is answered with 421. Clients in "
-			"relay_from have no such bound. 0: nobody has.")),
+			"relay_from have no such limit. 0: no limit.")),
 	SETTING(ROOT, "smtpd_workers", number, AT(config, smtpd_workers), INITIAL("2"),
 		RANGE(1, 256), MEANING("The number of SMTP server processes.")),
 	SETTING(ROOT, "smtp_timeout", seconds, AT(config, smtp_timeout), INITIAL("5m"),
@@ -178,8 +178,8 @@ const struct config_setting config_schema_root[] = {
 	SETTING(ROOT, "probe_delay", duration, AT(config, probe_delay_us), INITIAL("1m"),
 		RANGE(1, 86400),
 		MEANING("When a host that could not be reached is tried again, with one message "
-			"of those that wait for it. The delay is doubled with each attempt in "
-			"vain, up to thirty times itself. Mail waits no longer than that once "
+			"of those that wait for it. The delay is doubled with each failed "
+			"attempt, up to thirty times itself. Mail waits no longer than that once "
 			"the host is back.")),
 	SETTING(ROOT, "remote_timeout", seconds, AT(config, remote_timeout), INITIAL("10m"),
 		RANGE(1, 86400), MEANING("How long to wait for another mail server's reply.")),
@@ -213,10 +213,10 @@ const struct config_setting config_schema_root[] = {
 			"of it. Delays and successes alone are always reported by RFC 3464.")),
 	SETTING(ROOT, "delaynotice", duration, AT(config, delaynotice_us), INITIAL("0"),
 		RANGE(0, 365 * 86400),
-		MEANING("When the sender of a message that is still waiting is told so, once. 0: "
-			"only those senders are told who have asked for it (NOTIFY=DELAY, RFC "
-			"3461), after four hours. Nobody is told who has declined it, and not when "
-			"queuelifetime is over first.")),
+		MEANING("When the sender of a message that is still waiting is notified, once. 0: "
+			"only senders who asked for it are notified (NOTIFY=DELAY, RFC "
+			"3461), after four hours. Senders who declined it are not notified, nor is "
+			"anybody when queuelifetime is over first.")),
 	SETTING(ROOT, "doublebounceto", address, AT(config, doublebounceto), INITIAL("postmaster"),
 		MEANING("Who receives the bounces of bounces. A local part alone is at hostname; "
 			"empty: they are dropped.")),

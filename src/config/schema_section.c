@@ -33,7 +33,7 @@ const struct config_setting config_schema_section[] = {
 			"PROXY header, version 1 or 2 (HAProxy's send-proxy). See proxy_from.")),
 	SETTING(LISTEN, "bare_newline", word, AT(config_listen, bare_newline), INITIAL("auto"),
 		WORDS(bare_newline_words),
-		MEANING("What becomes of a message in which a CR or LF stands alone, which others "
+		MEANING("What happens to a message with a bare CR or LF, which others "
 			"may take for a line end: with that, a second message can be smuggled "
 			"inside of one. reject refuses it. normalize makes an LF a line end, and a "
 			"CR a space, or nothing before a line end. auto is normalize for "
@@ -50,7 +50,7 @@ const struct config_setting config_schema_section[] = {
 			"that leads elsewhere is not followed, and mail waits.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
 		KINDS(KIND(MAILDIR)),
-		MEANING("How much a mailbox may hold: bytes, or of K, M, G or T; behind a comma "
+		MEANING("How much a mailbox may hold: bytes, or of K, M, G or T; after a comma "
 			"messages: 1G, 500M,10000. A record of the directory may have another "
 			"one in its field quota. none: only mailboxes whose record has one. "
 			"Empty: nothing is counted. It is counted in the mailbox's file "
@@ -76,7 +76,7 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The program that is run for each recipient, and its arguments. No shell "
 			"is involved, and an expansion stays within its argument. %a is the "
 			"recipient's address, %u its local part without extension, %x the "
-			"extension (behind the first +), %d the domain, %s the sender, %% a "
+			"extension (after the first +), %d the domain, %s the sender, %% a "
 			"percent sign; %u, %x and %d can also be parts of a path. An argument "
 			"that would begin with a hyphen only by what was filled in is refused: "
 			"the recipient fails. The message is on standard input, with LF lines "
@@ -86,7 +86,7 @@ const struct config_setting config_schema_section[] = {
 			"077. Exit status 0 means delivered. 64 to 70, 73, 76, 77 and 100 mean "
 			"that the recipient has failed, see sysexits.h; every other status, a "
 			"signal included, that the delivery is tried again. What the program "
-			"prints is told in the log and in the bounce, and may begin with an "
+			"prints is in the log and in the bounce, and may begin with an "
 			"enhanced status code of its own.")),
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(PIPE)),
@@ -103,7 +103,7 @@ const struct config_setting config_schema_section[] = {
 			"group, and the delivery tried again.")),
 	SETTING(SERVICE, "output_max", size, AT(config_service, output_max), INITIAL("1K"),
 		RANGE(0, 65536), KINDS(KIND(PIPE)),
-		MEANING("How much of a program's output is kept; the rest is thrown away.")),
+		MEANING("How much of a program's output is kept; the rest is discarded.")),
 
 	SETTING(DOMAIN, "service", service, AT(config_domain, service),
 		MEANING("The service that delivers the domain's mail.")),
@@ -121,7 +121,7 @@ const struct config_setting config_schema_section[] = {
 		MEANING("Whether to keep the transport's mail and try nothing.")),
 
 	SETTING(PROCESS, "user", user, AT(config_process, user), INITIAL(""),
-		MEANING("The user as whom the process runs when it is started by root; empty: "
+		MEANING("The user that the process runs as when it is started by root; empty: "
 			"the one of the whole. With a user of its own it has no rights on the "
 			"queue's files; the queue's directory is closed to its group then. It "
 			"also has the groups of its user, and the one by which the processes "
@@ -136,8 +136,8 @@ const struct config_setting config_schema_section[] = {
 		INITIAL("/var/lib/stagepost/directory.db"), RANGE(1, 4000),
 		KINDS(BACKEND(SQLITE) | BACKEND(LDAP)),
 		MEANING("The database's file; it is made where there is none, and other files "
-			"beside it. ldap: a copy of what the LDAP servers said, by which a "
-			"restart goes on.")),
+			"beside it. ldap: a copy of what the LDAP servers said, from which a "
+			"restart resumes.")),
 	SETTING(DIRECTORY, "database", texts, LIST(config_directory, database, database_count),
 		KINDS(BACKEND(POSTGRESQL)),
 		MEANING("Connection strings of libpq, one for each server: the first that answers "
@@ -146,7 +146,7 @@ const struct config_setting config_schema_section[] = {
 		KINDS(BACKEND(LDAP)), MEANING("The LDAP servers; the first that answers is used.")),
 	SETTING(DIRECTORY, "bind_dn", text, AT(config_directory, bind_dn), INITIAL(""),
 		KINDS(BACKEND(LDAP)),
-		MEANING("As whom the LDAP servers are read; empty: as nobody.")),
+		MEANING("The DN to bind as at the LDAP servers; empty: anonymous.")),
 	SETTING(DIRECTORY, "base", text, AT(config_directory, base), KINDS(BACKEND(LDAP)),
 		MEANING("The entry beneath which everything is.")),
 	SETTING(DIRECTORY, "password_file", optional_path, AT(config_directory, password_file),
@@ -188,11 +188,11 @@ const struct config_setting config_schema_section[] = {
 		MEANING("The files that newaliases reads into the directory.")),
 	SETTING(DIRECTORY, "ttl", duration, AT(config_directory, ttl_us), INITIAL("1h"),
 		RANGE(0, 7 * 86400),
-		MEANING("How long an answer may be used by whoever got it while he cannot be told "
+		MEANING("How long a client may use an answer while it cannot be notified "
 			"that it has changed.")),
 	SETTING(DIRECTORY, "negative_ttl", duration, AT(config_directory, negative_ttl_us),
 		INITIAL("5m"), RANGE(0, 7 * 86400),
-		MEANING("The same for the answer that something does not exist.")),
+		MEANING("How long a client may use the answer that something does not exist.")),
 };
 
 const size_t config_schema_section_count = COUNT_OF(config_schema_section);

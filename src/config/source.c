@@ -205,7 +205,7 @@ static void on_include(struct walk *walk, const struct config_token *name)
 	if ((token->kind != TOKEN_WORD && token->kind != TOKEN_STRING) || token->line != name->line)
 		return; /* the parser says what is wrong */
 	if (walk->braces > 0) {
-		report_include(walk->source, &include, "include stands inside of a section", NULL);
+		report_include(walk->source, &include, "include inside of a section", NULL);
 		return;
 	}
 	arena = arena_new();

@@ -203,6 +203,18 @@ static void go_on(struct list_expansion *expansion)
 
 /* --- the list --- */
 
+static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
+{
+	struct list_expansion *expansion = context;
+
+	if (verdict->class != MAIL_OK) {
+		put_off(expansion, verdict, is_away ? "directory" : NULL);
+		return;
+	}
+	expansion->node = expansion->graph.nodes;
+	go_on(expansion);
+}
+
 static void on_graph(void *context, const struct mail_verdict *verdict, const char *trigger)
 {
 	struct list_expansion *expansion = context;
@@ -211,8 +223,8 @@ static void on_graph(void *context, const struct mail_verdict *verdict, const ch
 		put_off(expansion, verdict, trigger);
 		return;
 	}
-	expansion->node = expansion->graph.nodes;
-	go_on(expansion);
+	directory_post_ask(expansion->directory, &expansion->graph.list, expansion->job->sender,
+			   on_post_judged, expansion, &expansion->post);
 }
 
 static void on_time(void *context)
@@ -260,6 +272,7 @@ void list_expansion_start(struct list_expansion *expansion)
 void list_expansion_clear(struct list_expansion *expansion)
 {
 	directory_members_cancel(&expansion->page);
+	directory_post_cancel(&expansion->post);
 	while (expansion->messages != NULL)
 		list_message_free(expansion->messages);
 	if (expansion->timer != NULL)

@@ -245,6 +245,9 @@ static void on_route(void *context, const struct directory_result *result)
 	} else if (result->targets[0].owner.length == 0) {
 		fail(graph, "4.3.5", "the list has no owner");
 	} else {
+		graph->list = result->targets[0];
+		graph->list.address = arena_copy_str(graph->arena, graph->list.address);
+		graph->list.owner = arena_copy_str(graph->arena, graph->list.owner);
 		add_node(graph, &result->targets[0], NULL);
 		graph->node = graph->nodes;
 	}

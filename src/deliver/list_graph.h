@@ -34,7 +34,8 @@ struct list_graph {
 	struct directory *directory;
 	const struct deliver_helper_job *job;
 	struct arena *arena;
-	struct arena *page_arena; /* until the next page */
+	struct arena *page_arena;     /* until the next page */
+	struct directory_target list; /* as the directory has the list itself */
 	struct list_node *nodes;
 	struct list_node *node;          /* whose members are being looked at */
 	struct list_graph_name *nested;  /* members that are lists */

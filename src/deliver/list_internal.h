@@ -6,6 +6,7 @@
 #include "deliver/list.h"
 #include "deliver/list_graph.h"
 #include "deliver/list_seen.h"
+#include "directory/lookup/post.h"
 
 /* On its way to members. */
 enum list_message_state {
@@ -35,10 +36,11 @@ struct list_expansion {
 	const struct deliver_helper_job *job;
 	struct str list; /* the address */
 	struct list_graph graph;
-	const struct list_node *node; /* whose members come next; NULL: all are listed */
-	struct list_seen seen;        /* where there are several lists */
-	struct buffer after;          /* the last member that was listed */
-	bool is_begun;                /* some message may be in the queue */
+	struct directory_post_request post; /* once the lists are known */
+	const struct list_node *node;       /* whose members come next; NULL: all are listed */
+	struct list_seen seen;              /* where there are several lists */
+	struct buffer after;                /* the last member that was listed */
+	bool is_begun;                      /* some message may be in the queue */
 	size_t members;
 	size_t queued; /* messages */
 	struct directory_members_request page;

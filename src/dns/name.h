@@ -2,9 +2,10 @@
 /*
  * dns/name.h - names of hosts in the data of DNS records, RFC 1035 section 3.1.
  *
- * This is laxer than mail_host_is_name(): others chose these names, and the resolver has found them.
- * One with '-' in front or digits at the end is shown in headers and logs as it is; no address is
- * made of it, and no setting. What counts is that none of its bytes means something there.
+ * This is laxer than mail_host_is_name(): others chose these names, and the resolver has found
+ * them. One with '-' in front or digits at the end is shown in headers and logs as it is; no
+ * address is made of it, and no setting. What counts is that none of its bytes means something
+ * there.
  */
 #ifndef DNS_NAME_H
 #define DNS_NAME_H

@@ -63,7 +63,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 	entry->file = reader->file;
 	entry->line = reader->lines.line;
 	if (reader->field_count == 1)
-		return exchange_problem(reader, entry, "the alias stands for no address");
+		return exchange_problem(reader, entry, "the alias has no target");
 	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
 }
 

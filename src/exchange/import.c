@@ -63,7 +63,7 @@ static void check_entry(struct exchange_import *import, const struct exchange_en
 		import->records++;
 		return;
 	}
-	snprintf(text, sizeof text, "the same key stands in line %u%s", first.line,
+	snprintf(text, sizeof text, "the same key is in line %u%s", first.line,
 		 first.file == here.file ? "" : " of a file before");
 	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
 }

@@ -183,7 +183,7 @@ static bool take_pair(struct exchange_reader *reader, struct cursor *cursor, str
 	if (!take_text(cursor, &name))
 		return false;
 	if (!take(cursor, ':'))
-		return fail(cursor, "behind a name stands a colon");
+		return fail(cursor, "a colon is expected after a name");
 	if (take(cursor, '['))
 		return take_list(reader, cursor, object, name);
 	return take_text(cursor, &value) && add(reader, cursor, object, name, value);

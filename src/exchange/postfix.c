@@ -72,7 +72,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 		if (is_domain(piece))
 			return quote_problem(
 				reader, entry, piece,
-				"is a domain, and may only stand alone behind another: "
+				"is a domain, and is allowed only alone after another: "
 				"@DOMAIN @DOMAIN");
 		problem = exchange_address(reader, piece, &target);
 		if (problem != NULL)
@@ -109,7 +109,7 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 			return quote_problem(
 				reader, entry, key,
 				"could be a domain or a user: write @DOMAIN or "
-				"USER@DOMAIN; behind a domain of ours stands no address");
+				"USER@DOMAIN; after a domain of ours no address is allowed");
 		return take_domain(reader, entry, key);
 	}
 	problem = complete(reader, key, &address);
@@ -173,8 +173,7 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 			reader, entry, line,
 			"is a pattern; the keys of these maps are addresses and domains");
 	if (!split_line(line, &key, &value))
-		return quote_problem(reader, entry, line,
-				     "has nothing behind it: \"key value, value\"");
+		return quote_problem(reader, entry, line, "has no value: \"key value, value\"");
 	return is_only_declared(reader, key, value) ? 0 : take_pair(reader, entry, key, value);
 }
 

@@ -194,6 +194,13 @@ static bool has_usual_owner(const struct directory_record *record)
 	       str_equal(buffer_view(&owner), directory_record_field(record, "owner"));
 }
 
+static bool is_closed(const struct directory_record *record)
+{
+	struct str post = directory_record_field(record, "post");
+
+	return post.length > 0 && !str_equal(post, STR("anyone"));
+}
+
 static const char *write_alias(const struct directory_record *record,
 			       const struct exchange_settings *settings, struct buffer *out)
 {
@@ -208,6 +215,8 @@ static const char *write_alias(const struct directory_record *record,
 		return "is a list whose owner is not owner-NAME";
 	if (str_equal(directory_record_field(record, "verp"), STR("yes")))
 		return "is a list with VERP";
+	if (is_closed(record))
+		return "is a list to which not everybody may post";
 	if (!is_forwarded(record) && !is_kind(record, "list"))
 		return "is no forward, alias or list";
 	append_address(&name, record->key.name);
@@ -287,9 +296,18 @@ static const char *write_mailbox(const struct directory_record *record,
 	return NULL;
 }
 
+/* Maps and aliases cannot say that an address is off: wherever they are read it would take mail. */
+static bool can_say(enum exchange_format format, const struct directory_record *record)
+{
+	return format == EXCHANGE_JSON || format == EXCHANGE_CSV ||
+	       directory_record_state(record) == DIRECTORY_ACTIVE;
+}
+
 const char *exchange_write(enum exchange_format format, const struct directory_record *record,
 			   const struct exchange_settings *settings, struct buffer *out)
 {
+	if (!can_say(format, record))
+		return "is not active";
 	switch (format) {
 	case EXCHANGE_JSON:
 		exchange_json_append(record, out);

@@ -28,6 +28,7 @@
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
 
+#include "directory/lookup/post.h"
 #include "intake/client.h"
 #include "intake/pace.h"
 #include "intake/session.h"
@@ -42,6 +43,7 @@ struct intake_session {
 	struct os_timer *timer;
 	struct buffer kept;                 /* read, but not consumed yet */
 	struct directory_request recipient; /* while the directory is asked for one */
+	struct directory_post_request post; /* and then whether the sender may post there */
 	struct names_request name_request;  /* while it is asked for */
 	char *name;                         /* of the client; NULL: none is known */
 	struct queue_client_message message;

@@ -70,18 +70,35 @@ static void see_to_open(struct intake_session *session)
 		open_message(session);
 }
 
+static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
+{
+	session->is_asking = false;
+	smtp_server_answer(session->server, verdict);
+	session->reason = NULL;
+	if (!session->is_pumping)
+		session->pump(session);
+}
+
+static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
+{
+	(void)is_away;
+	answer_recipient(context, verdict);
+}
+
 /* The directory has answered, perhaps at once. */
 static void on_recipient_known(void *context, const struct directory_result *result)
 {
 	struct intake_session *session = context;
+	const struct smtp_question *question = smtp_server_question(session->server);
+	const struct directory_target *list = directory_result_closed_list(result);
 	struct mail_verdict verdict;
 
-	session->is_asking = false;
 	session->reason = directory_judge_recipient(result, session->may_relay, &verdict);
-	smtp_server_answer(session->server, &verdict);
-	session->reason = NULL;
-	if (!session->is_pumping)
-		session->pump(session);
+	if (verdict.class == MAIL_OK && list != NULL)
+		directory_post_ask(session->intake->directory, list, question->envelope->sender,
+				   on_post_judged, session, &session->post);
+	else
+		answer_recipient(session, &verdict);
 }
 
 static void answer_open(struct intake_session *session, int result)
@@ -247,6 +264,7 @@ void intake_question_see_to_body(struct intake_session *session)
 void intake_question_cancel(struct intake_session *session)
 {
 	directory_request_cancel(&session->recipient);
+	directory_post_cancel(&session->post);
 	names_request_cancel(&session->name_request);
 	queue_client_abandon(&session->message);
 }

@@ -15,7 +15,7 @@ struct config_options {
 
 const struct command_option command_config_print_options[] = {
 	COMMAND_OPTION_CONFIG,
-	{"--changed", NULL, "only what differs from the defaults, with where it stands",
+	{"--changed", NULL, "only what differs from the defaults, with its file and line",
 	 offsetof(struct config_options, changed)},
 	COMMAND_OPTION_JSON("of SETTING: print JSON"),
 	COMMAND_OPTION_END,
@@ -55,10 +55,10 @@ static void append_place(const struct config_explanation *explanation, const cha
 	const struct config_place *place = &explanation->place;
 
 	if (place->line == 0) {
-		buffer_append_string(out, "# It stands in no file.\n");
+		buffer_append_string(out, "# It is in no file.\n");
 		return;
 	}
-	buffer_append_string(out, "# It stands in ");
+	buffer_append_string(out, "# It is in ");
 	buffer_append_str(out, place->file.length > 0 ? place->file : str_from(file));
 	buffer_append_format(out, ":%u.\n", place->line);
 }

@@ -3,8 +3,8 @@
 #include "program/command_directory.h"
 
 static const struct command_exit get_exits[] = {
-	{COMMAND_OK, "there is such a record; what becomes of the address is told"},
-	{COMMAND_FAILED, "there is none; the address is refused"},
+	{COMMAND_OK, "the record exists; or the address is accepted"},
+	{COMMAND_FAILED, "the record does not exist; or the address is refused"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer, or does not take that"},
 	{0, NULL},
@@ -28,7 +28,7 @@ static const struct command_exit accept_exits[] = {
 };
 
 static const struct command_exit check_exits[] = {
-	{COMMAND_OK, "no record is malformed, and all that they name is there"},
+	{COMMAND_OK, "no record is malformed, and all that they name exists"},
 	{COMMAND_FAILED, "some are, or some of it is not; or the configuration is wrong"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{COMMAND_DIRECTORY_UNANSWERED, "the directory does not answer"},
@@ -66,18 +66,18 @@ const struct command command_directory_subcommands[] = {
 	{"directory put", "KEY [FIELD ...]", "Makes or replaces a record.",
 	 "A FIELD is written NAME=VALUE: kind=forward target=ann@example.org. The record\n"
 	 "has these fields and no others afterwards. stagepost-directory(7) names them. What it\n"
-	 "names and is not there yet is told on standard error; the record is made.\n",
+	 "names and does not exist yet is reported on standard error; the record is made.\n",
 	 command_directory_put, command_directory_change_options, change_exits, NULL},
 	{"directory del", "KEY", "Removes a record.", "", command_directory_del,
 	 command_directory_change_options, change_exits, NULL},
 	{"directory list", "[PREFIX]", "Lists the records whose keys begin with PREFIX.", "",
 	 command_directory_list, command_directory_list_options, list_exits, NULL},
-	{"directory check", "", "Finds records that name what is not there.",
+	{"directory check", "", "Finds records that name what does not exist.",
 	 "Services, users, servers, domains and addresses of our domains; and loops. A line has\n"
 	 "the table, the key and what is wrong. \"directory put\" warns of the same.\n",
 	 command_directory_check, command_directory_check_options, check_exits, NULL},
-	{"directory accept", "", "Takes what the directory has now as meant.",
-	 "For data that were replaced, made anew or emptied on purpose: until then a node that "
+	{"directory accept", "", "Accepts the data that the directory has now.",
+	 "For data that were replaced, recreated or emptied on purpose: until then a node that "
 	 "saw\n"
 	 "others there defers all mail (451) and takes no change. The log says why (store_held).\n",
 	 command_directory_accept, command_directory_accept_options, accept_exits, NULL},

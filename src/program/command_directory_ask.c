@@ -125,7 +125,7 @@ static bool begin_with_key(struct exchange *exchange, int argc, char **argv,
 	exchange->key = argv[exchange->options.common.first];
 	if (exchange->options.common.first + 1 == argc)
 		return begin(exchange, answered);
-	exchange->status = command_usage(exchange->command, "one KEY is wanted");
+	exchange->status = command_usage(exchange->command, "exactly one KEY is required");
 	return false;
 }
 
@@ -170,7 +170,7 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 	if (!parse(&exchange, argc, argv))
 		return exchange.status;
 	if (exchange.options.common.first >= argc)
-		return command_usage(command, "a KEY is wanted");
+		return command_usage(command, "a KEY is required");
 	exchange.key = argv[exchange.options.common.first];
 	for (int i = exchange.options.common.first + 1; i < argc; i++) {
 		if (count == DIRECTORY_FIELDS_MAX)
@@ -243,7 +243,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 		return exchange.status;
 	first = exchange.options.common.first;
 	if (first + 1 < argc)
-		return command_usage(command, "one PREFIX at most is wanted");
+		return command_usage(command, "at most one PREFIX is allowed");
 	prefix = first < argc ? argv[first] : "";
 	if (!command_directory_open(exchange.options.common.config_file, &exchange.directory))
 		return COMMAND_FAILED;

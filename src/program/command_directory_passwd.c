@@ -30,7 +30,7 @@ const struct command_option command_directory_passwd_options[] = {
 	 "at "
 	 "first. With several the password is as safe as by the weakest of them",
 	 OPTION(methods)},
-	{"--create", NULL, "make the user, whom there is not yet", OPTION(create)},
+	{"--create", NULL, "make the user, which must not exist yet", OPTION(create)},
 	{"--remove", NULL, "leave no password, so that the user cannot log in", OPTION(remove)},
 	COMMAND_OPTION_END,
 };

@@ -37,6 +37,8 @@ static void say_list(const struct directory_route *route, struct buffer *out)
 	}
 	if (route->verp)
 		buffer_append_string(out, ", a sender for each");
+	if (route->post != DIRECTORY_POST_ANYONE)
+		buffer_append_format(out, ", if its %s post", directory_post_name(route->post));
 }
 
 static void say_refuse(const struct directory_route *route, struct buffer *out)

@@ -8,7 +8,7 @@
 
 static const struct command_exit order_exits[] = {
 	{COMMAND_OK, "all were done"},
-	{COMMAND_FAILED, "some were refused, or none could be done; why is told"},
+	{COMMAND_FAILED, "some were refused, or none could be done; the reason is printed"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };
@@ -47,8 +47,8 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue bounce", "[ID ...]", "Gives up what is not done, and reports it to the sender.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
-	{"queue remove", "[ID ...]", "Gives up what is not done, and tells nobody.", ORDER_HELP,
-	 command_queue_order, command_queue_order_options, order_exits, NULL},
+	{"queue remove", "[ID ...]", "Gives up what is not delivered, without a bounce.",
+	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue stats", "", "Counts messages and bytes in each place, or by destination or reason.",
 	 "A message with recipients in several places is counted in each of them.\n",
 	 command_queue_stats, command_queue_stats_options, NULL, NULL},

@@ -84,7 +84,7 @@ const struct command commands[] = {
 	{"manual", "", "Prints the reference of stagepost.conf as mdoc source.", "", command_manual,
 	 no_options, NULL, NULL},
 	{"enqueue", "", "Queues the message on descriptor 0.",
-	 "The envelope stands on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
+	 "The envelope is on descriptor 1: F<sender>\\0, T<recipient>\\0 for each recipient,\n"
 	 "and one more \\0. Lines end with LF or CRLF. Works also while no daemon runs.\n",
 	 command_enqueue, command_enqueue_options, mail_exits, NULL},
 	{"queue", "[ARGUMENT ...]", "Shows and changes what is in the queue.", "", command_run_sub,
@@ -93,9 +93,9 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
 	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
-	{"trace", "ID [LOGFILE ...]", "Tells the way of one message out of the logs.",
-	 "ID is as the logs have it; its number alone, before the '-', stands for all messages\n"
-	 "that had it. What became of its bounce is told as well, and of the new messages that\n"
+	{"trace", "ID [LOGFILE ...]", "Follows one message through the logs.",
+	 "ID is as in the logs; its number alone, before the '-', means all messages\n"
+	 "that had it. What became of its bounce is printed as well, and of the new messages that\n"
 	 "a list has made of it. Without a LOGFILE, and for \"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"transcript", "", "Prints what is said in sessions, as it is said.",

@@ -62,7 +62,7 @@ static void take_result(const struct look *look, struct str result)
 	struct directory_route route = directory_route_read(result);
 
 	if (route.kind == DIRECTORY_ROUTE_ELSEWHERE && look->wanted == WANTED_OURS)
-		tell(look->survey, look->key, look->name, STR("its domain is none of ours"));
+		tell(look->survey, look->key, look->name, STR("its domain is not one of ours"));
 	if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
 		tell(look->survey, look->key, route.address, route.text);
 }

@@ -232,7 +232,7 @@ static void check_listens(struct check *check)
 		count += check->config->listens[i].address_count;
 	if (count == 0)
 		report(check, MACHINE_WARNING, "listen",
-		       "there is none: mail comes from commands of this machine only");
+		       "not configured: mail comes only from commands on this machine");
 }
 
 int machine_check(const struct config *config, struct str text, machine_found *found, void *context)

@@ -111,7 +111,7 @@ static bool set_notify(struct sendmail_options *options, const char *text)
 		options->notify |= names[i].flag;
 	}
 	if ((options->notify & MAIL_NOTIFY_NEVER) && options->notify != MAIL_NOTIFY_NEVER)
-		return refuse("wrong value of -N", "never stands alone");
+		return refuse("wrong value of -N", "\"never\" excludes the other values");
 	return true;
 }
 

@@ -40,7 +40,7 @@ static void pay(struct process *process, const struct ipc_message *message)
 	if (excess_us <= 0)
 		return;
 	if (!process->is_control_flood)
-		log_event_rated(EVENT_CONTROL_FLOOD, log_string("program", process->program),
+		log_event_rated(EVENT_CONTROL_FLOOD, log_string("program", process->program->name),
 				log_number("pid", process->pid));
 	process->is_control_flood = true;
 	ipc_channel_pause(process->control, true);

@@ -10,6 +10,7 @@
 #include "program/child.h"
 #include "program/reload_record.h"
 #include "program/serve.h"
+#include "program/serve_program.h"
 
 enum { PROCESSES_MAX = 272 }; /* 256 workers and the others */
 
@@ -32,9 +33,8 @@ struct serve_log {
 
 struct process {
 	struct supervisor *supervisor;
-	const char *program; /* file name */
-	unsigned turn;       /* to be stopped: when none of a lower one runs */
-	pid_t pid;           /* 0: not running */
+	const struct serve_program *program;
+	pid_t pid; /* 0: not running */
 	struct ipc_channel *control;
 	serve_said *on_said; /* at it */
 	struct os_timer *control_pause;
@@ -70,21 +70,18 @@ struct bound_socket {
 
 /* As whom a program runs; its id is told to the others, who believe only him. */
 struct program_user {
-	const char *program;
 	struct os_process_user user;
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
 };
-
-enum { PROGRAMS = 12 };
 
 struct supervisor {
 	struct os_loop *loop;
 	const char *file;
 	struct buffer text; /* of the configuration in force */
 	struct config *config;
-	uid_t uid;                   /* its own */
-	struct os_process_user user; /* of the whole: the queue's owner */
-	struct program_user users[PROGRAMS];
+	uid_t uid;                                 /* its own */
+	struct os_process_user user;               /* of the whole: the queue's owner */
+	struct program_user users[SERVE_PROGRAMS]; /* in the order of serve_programs */
 	char program_directory[OS_PROCESS_PATH_SIZE];
 	struct process processes[PROCESSES_MAX];
 	size_t process_count;
@@ -170,8 +167,6 @@ void serve_control_end(struct process *process);
 /* Gives it the configuration and its sockets; what cannot be given now, or be taken, in a second.
  */
 void serve_set_up(void *process);
-/* Which process works with which socket. */
-bool serve_socket_is_for(const struct process *process, const char *name);
 
 /* serve_token.c, serve_seen.c */
 /* Tells PROCESS, which is about to start or does, the tokens that it needs. */

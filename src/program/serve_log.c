@@ -34,18 +34,12 @@ static const int64_t BURST_US = 2 * SECOND_US;
  * processes at the same times: each wakeup costs more than the lines do. */
 static const int64_t GATHER_US = SECOND_US / 40;
 
-static bool is_heard(const char *program)
-{
-	return strcmp(program, "queue") != 0 && strcmp(program, "send") != 0 &&
-	       strcmp(program, "launch") != 0;
-}
-
 int serve_log_open(struct process *process, int *to_out)
 {
 	int ends[2];
 	int error;
 
-	if (!is_heard(process->program))
+	if (process->program->writes_log)
 		return 0;
 	error = os_process_pipe(ROOM, ends);
 	if (error < 0)
@@ -58,7 +52,7 @@ int serve_log_open(struct process *process, int *to_out)
 static void pass_line(const struct process *process, struct str line)
 {
 	if (line.length > 0 && !log_pass(str_from(process->log.name), line))
-		log_event_rated(EVENT_PROCESS_SAID, log_string("program", process->program),
+		log_event_rated(EVENT_PROCESS_SAID, log_string("program", process->program->name),
 				log_number("pid", process->pid), log_str("text", line));
 }
 
@@ -106,7 +100,7 @@ static int64_t pay(struct process *process, size_t count)
 	log->credit_from += (int64_t)count * SECOND_US / BYTES_A_SECOND;
 	excess_us = log->credit_from - now_us - BURST_US;
 	if (excess_us > 0 && !log->is_flood)
-		log_event_rated(EVENT_LOG_FLOOD, log_string("program", process->program),
+		log_event_rated(EVENT_LOG_FLOOD, log_string("program", process->program->name),
 				log_number("pid", process->pid));
 	log->is_flood = excess_us > 0 || (log->is_flood && log->credit_from > now_us + GATHER_US);
 	return excess_us > 0 ? excess_us + GATHER_US : GATHER_US - now_us % GATHER_US;

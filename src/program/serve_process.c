@@ -17,41 +17,23 @@ static const int64_t RESTART_DELAY_US = SECOND_US / 10;
 static const int64_t RESTART_DELAY_MAX_US = 10 * SECOND_US;
 static const int64_t HEALTHY_US = 10 * SECOND_US;
 
-/* At a stop the intake goes first, so that what it has accepted can still be
- * queued; then the manager, while its helpers can finish; then whom they ask, "launch" too; "queue"
- * last. */
-enum turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
-
-static bool has_programs(const struct config *config)
+static bool is_wanted(const struct process *process)
 {
-	for (size_t i = 0; i < config->service_count; i++)
-		if (config->services[i].kind == CONFIG_SERVICE_PIPE)
-			return true;
-	return false;
+	const struct config *config = process->supervisor->config;
+
+	return process->program->is_wanted == NULL || process->program->is_wanted(config);
 }
 
-/* Those for the directory are there while it is, who starts programs while a service has one, who
- * asks for names while clients are to have some. */
-static bool is_wanted(const struct config *config, const char *program)
-{
-	if (strcmp(program, "launch") == 0)
-		return has_programs(config);
-	if (strcmp(program, "names") == 0)
-		return config->client_names;
-	return (strcmp(program, "directory") != 0 && strcmp(program, "list") != 0) ||
-	       config->directory.backend != CONFIG_BACKEND_NONE;
-}
-
-static struct process *add_process(struct supervisor *supervisor, const char *program,
-				   unsigned turn)
+static struct process *add_process(struct supervisor *supervisor,
+				   const struct serve_program *program)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
 
 	if (supervisor->process_count > PROCESSES_MAX)
 		panic("more than %d processes", PROCESSES_MAX);
-	*process = (struct process){.supervisor = supervisor, .program = program, .turn = turn};
+	*process = (struct process){.supervisor = supervisor, .program = program};
 	process->log.from = -1;
-	process->is_wanted = is_wanted(supervisor->config, program);
+	process->is_wanted = is_wanted(process);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
 	process->again = os_timer_new(supervisor->loop, serve_set_up, process);
@@ -80,7 +62,8 @@ static void renew(struct process *process)
 	struct process *successor = NULL;
 
 	process->is_renewed = true;
-	if (process->turn != TURN_HELPERS || supervisor->is_stopping || process->is_retired)
+	if (process->program->turn != TURN_HELPERS || supervisor->is_stopping ||
+	    process->is_retired)
 		return;
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].is_retired && supervisor->processes[i].pid == 0)
@@ -88,7 +71,7 @@ static void renew(struct process *process)
 	if (successor != NULL)
 		successor->program = process->program;
 	else if (supervisor->process_count < PROCESSES_MAX)
-		successor = add_process(supervisor, process->program, TURN_HELPERS);
+		successor = add_process(supervisor, process->program);
 	if (successor == NULL)
 		return; /* it is started when this one has ended */
 	successor->is_retired = false;
@@ -120,20 +103,11 @@ static void on_said(struct process *process, const struct ipc_message *message)
 		process->pending = unpack_u32(&(struct unpack){message->body, false});
 }
 
-/* That of the directory depends on what keeps the data: who needs no library of a database
- * does not load it. */
 static const char *program_file(const struct process *process)
 {
-	if (strcmp(process->program, "directory") != 0)
-		return process->program;
-	switch (process->supervisor->config->directory.backend) {
-	case CONFIG_BACKEND_POSTGRESQL:
-		return "directory-postgresql";
-	case CONFIG_BACKEND_LDAP:
-		return "directory-ldap";
-	default:
-		return "directory";
-	}
+	const struct serve_program *program = process->program;
+
+	return program->file == NULL ? program->name : program->file(process->supervisor->config);
 }
 
 static pid_t start_program(const struct process *process, int control, int output)
@@ -144,8 +118,9 @@ static pid_t start_program(const struct process *process, int control, int outpu
 	char path[OS_PROCESS_PATH_SIZE + 32];
 
 	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
-	return os_process_start(path, arguments, &serve_user(supervisor, process->program)->user,
-				control, output);
+	return os_process_start(path, arguments,
+				&serve_user(supervisor, process->program->name)->user, control,
+				output);
 }
 
 void serve_process_start(void *context)
@@ -169,7 +144,7 @@ void serve_process_start(void *context)
 		}
 	}
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program),
+		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program->name),
 			  log_error(error));
 		os_timer_start(process->restart, RESTART_DELAY_MAX_US);
 		return;
@@ -177,11 +152,11 @@ void serve_process_start(void *context)
 	process->started_us = os_clock_monotonic_us();
 	serve_log_begin(process, program_file(process));
 	serve_control_begin(process, sockets[0], on_said);
-	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program),
+	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program->name),
 		  log_number("pid", process->pid));
 	error = serve_start_connecting(process);
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program),
+		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program->name),
 			  log_error(error));
 		os_process_kill(process->pid, SIGKILL); /* and is started again */
 		return;
@@ -192,20 +167,13 @@ void serve_process_start(void *context)
 
 void serve_add_processes(struct supervisor *supervisor)
 {
-	add_process(supervisor, "queue", TURN_LAST);
-	if (supervisor->config->directory.backend != CONFIG_BACKEND_NONE)
-		add_process(supervisor, "directory", TURN_DIRECTORY);
-	add_process(supervisor, "launch", TURN_DIRECTORY);
-	add_process(supervisor, "names", TURN_DIRECTORY);
-	add_process(supervisor, "send", TURN_MANAGER);
-	add_process(supervisor, "resolve", TURN_HELPERS);
-	add_process(supervisor, "remote", TURN_HELPERS);
-	add_process(supervisor, "lmtp", TURN_HELPERS);
-	add_process(supervisor, "local", TURN_HELPERS);
-	add_process(supervisor, "pipe", TURN_HELPERS);
-	add_process(supervisor, "list", TURN_HELPERS);
-	for (uint32_t i = 0; i < supervisor->config->smtpd_workers; i++)
-		add_process(supervisor, "smtpd", TURN_INTAKE);
+	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
+		const struct serve_program *program = &serve_programs[i];
+		uint32_t count = program->count == NULL ? 1 : program->count(supervisor->config);
+
+		while (count-- > 0)
+			add_process(supervisor, program);
+	}
 }
 
 void serve_choose_processes(struct supervisor *supervisor)
@@ -216,7 +184,7 @@ void serve_choose_processes(struct supervisor *supervisor)
 
 		if (process->is_retired)
 			continue;
-		process->is_wanted = is_wanted(supervisor->config, process->program);
+		process->is_wanted = is_wanted(process);
 		if (process->is_wanted == was_wanted)
 			continue;
 		if (process->is_wanted && process->pid == 0)
@@ -241,7 +209,7 @@ void serve_process_ended(struct process *process, int status)
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
 	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
-		  log_string("program", process->program), log_number("pid", process->pid),
+		  log_string("program", process->program->name), log_number("pid", process->pid),
 		  log_string("status", text));
 	/* who asks for it again and again would have us do nothing else */
 	is_at_once = process->is_stopped || (process->is_renewed && was_healthy(process));
@@ -252,7 +220,7 @@ void serve_process_ended(struct process *process, int status)
 	process->is_renewed = false;
 	serve_control_end(process);
 	serve_stop_connecting(process);
-	serve_judge_end(supervisor, process->program, status);
+	serve_judge_end(supervisor, process->program->name, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
 	if (is_at_once) { /* perhaps wanted again meanwhile */

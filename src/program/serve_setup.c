@@ -4,30 +4,14 @@
 #include "log/event.h"
 #include "os/file.h"
 #include "program/serve_internal.h"
-#include <string.h>
-
-bool serve_socket_is_for(const struct process *process, const char *name)
-{
-	if (strcmp(process->program, "smtpd") == 0)
-		return strncmp(name, "listen ", 7) == 0;
-	if (strcmp(process->program, "queue") == 0)
-		return strcmp(name, "queue") == 0;
-	if (strcmp(process->program, "send") == 0)
-		return strcmp(name, "send") == 0 || strcmp(name, "notify") == 0;
-	if (strcmp(process->program, "launch") == 0 || strcmp(process->program, "names") == 0)
-		return strcmp(name, process->program) == 0;
-	if (strcmp(process->program, "directory") == 0)
-		return strncmp(name, "directory", 9) == 0 || strncmp(name, "socketmap ", 10) == 0;
-	return false;
-}
 
 static void send_users(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	struct buffer body = {0};
 
-	for (size_t i = 0; i < PROGRAMS; i++) {
-		pack_str(&body, str_from(supervisor->users[i].program));
+	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
+		pack_str(&body, str_from(serve_programs[i].name));
 		pack_u32(&body, supervisor->users[i].user.uid);
 	}
 	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
@@ -59,11 +43,11 @@ void serve_set_up(void *context)
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
-		if (bound->is_wanted && serve_socket_is_for(process, bound->name))
+		if (bound->is_wanted && serve_program_has_socket(process->program, bound->name))
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
-	if (strcmp(process->program, "directory") == 0)
+	if (process->program->is_told_seen)
 		serve_send_seen(process);
 	serve_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);

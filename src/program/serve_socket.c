@@ -235,7 +235,7 @@ void serve_mend_sockets(struct process *process)
 	struct supervisor *supervisor = process->supervisor;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		if (serve_socket_is_for(process, supervisor->sockets[i].name))
+		if (serve_program_has_socket(process->program, supervisor->sockets[i].name))
 			(void)mend(supervisor, &supervisor->sockets[i]);
 }
 
@@ -244,7 +244,8 @@ static void hand_out(struct supervisor *supervisor, const struct bound_socket *b
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
 
-		if (process->control != NULL && serve_socket_is_for(process, bound->name))
+		if (process->control != NULL &&
+		    serve_program_has_socket(process->program, bound->name))
 			serve_set_up(process);
 	}
 }

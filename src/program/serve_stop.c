@@ -44,12 +44,13 @@ void serve_stop_next(struct supervisor *supervisor)
 	unsigned turn = UINT_MAX;
 
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (supervisor->processes[i].pid != 0 && supervisor->processes[i].turn < turn)
-			turn = supervisor->processes[i].turn;
+		if (supervisor->processes[i].pid != 0 &&
+		    supervisor->processes[i].program->turn < turn)
+			turn = supervisor->processes[i].program->turn;
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		const struct process *process = &supervisor->processes[i];
 
-		if (process->control != NULL && process->turn == turn)
+		if (process->control != NULL && process->program->turn == turn)
 			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
 	}
 	if (running(supervisor) == 0)
@@ -64,7 +65,7 @@ static void tell_waiting(void *context)
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].pending > 0)
 			log_event(EVENT_SERVE_WAITING,
-				  log_string("program", supervisor->processes[i].program),
+				  log_string("program", supervisor->processes[i].program->name),
 				  log_number("deliveries", supervisor->processes[i].pending),
 				  log_number("seconds", left_us / SECOND_US));
 	if (supervisor->waiting_every_us < WAITING_LAST_US)

@@ -40,7 +40,7 @@ static bool needs(const struct process *process, const struct process *holder)
 	if (holder->token.text[0] == '\0')
 		return false;
 	return holder == process ||
-	       (believes(process->program, holder->program) && !holder->is_retired);
+	       (believes(process->program->name, holder->program->name) && !holder->is_retired);
 }
 
 void serve_send_tokens(struct process *process)
@@ -53,7 +53,7 @@ void serve_send_tokens(struct process *process)
 
 		if (!needs(process, holder))
 			continue;
-		pack_str(&body, str_from(holder->program));
+		pack_str(&body, str_from(holder->program->name));
 		pack_str(&body, str_from(holder->token.text));
 	}
 	if (process->control != NULL && body.length > 0)
@@ -64,10 +64,10 @@ void serve_renew_token(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
 
-	if (!has_token(process->program))
+	if (!has_token(process->program->name))
 		return;
-	ipc_token_make(process->program, &process->token);
+	ipc_token_make(process->program->name, &process->token);
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (believes(supervisor->processes[i].program, process->program))
+		if (believes(supervisor->processes[i].program->name, process->program->name))
 			serve_send_tokens(&supervisor->processes[i]);
 }

@@ -26,8 +26,6 @@ enum {
 /* In which a guest has to say what he wants. */
 static const int64_t WISH_US = 10 * SECOND_US;
 
-static const char *const speakers[] = {"smtpd", "remote", "lmtp"};
-
 struct watcher {
 	struct supervisor *supervisor;
 	struct ipc_channel *channel; /* NULL: nobody */
@@ -43,14 +41,6 @@ struct transcripts {
 	struct watcher watchers[GUESTS_MAX];
 };
 
-static bool is_speaker(const struct process *process)
-{
-	for (size_t i = 0; i < COUNT_OF(speakers); i++)
-		if (strcmp(process->program, speakers[i]) == 0)
-			return true;
-	return false;
-}
-
 static void pack_filters(const struct transcripts *transcripts, struct buffer *out)
 {
 	for (size_t i = 0; i < GUESTS_MAX; i++)
@@ -60,7 +50,7 @@ static void pack_filters(const struct transcripts *transcripts, struct buffer *o
 
 static void send_filters(const struct process *process, struct str filters)
 {
-	if (process->control != NULL && is_speaker(process))
+	if (process->control != NULL && process->program->is_watched)
 		ipc_channel_send(process->control, CHILD_TRANSCRIPT, 0, filters, NULL, 0);
 }
 
@@ -114,7 +104,7 @@ void serve_pass_transcript(struct process *process, struct str said)
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct transcript_said line;
 
-	if (!is_speaker(process) || !transcript_unpack_said(said, &line))
+	if (!process->program->is_watched || !transcript_unpack_said(said, &line))
 		return;
 	pack_line(&body, process->log.name, said);
 	for (size_t i = 0; i < GUESTS_MAX; i++) {

@@ -9,19 +9,6 @@
 #include "program/serve_internal.h"
 #include <string.h>
 
-static const char *const programs[PROGRAMS] = {"queue", "send",  "resolve",   "remote",
-					       "lmtp",  "local", "pipe",      "launch",
-					       "smtpd", "list",  "directory", "names"};
-
-/* To deliver as somebody else, one must be able to become him: root stays root, and another
- * supervisor hands down what the table of rights names. */
-static bool becomes_others(const struct config *config, const char *program)
-{
-	if (strcmp(program, "local") == 0)
-		return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
-	return strcmp(program, "launch") == 0 && config_has_owners(config, CONFIG_SERVICE_PIPE);
-}
-
 static int find_user(const char *name, struct os_process_user *out)
 {
 	int error = os_process_user_find(name, out);
@@ -31,10 +18,14 @@ static int find_user(const char *name, struct os_process_user *out)
 	return error;
 }
 
-static int find_for_program(const struct supervisor *supervisor, struct program_user *entry)
+/* To deliver as somebody else, one must be able to become him: root stays root, and another
+ * supervisor hands down what the table of rights names. */
+static int find_for_program(const struct supervisor *supervisor,
+			    const struct serve_program *program, struct program_user *entry)
 {
-	const char *name = config_process_user(supervisor->config, entry->program);
-	bool becomes = becomes_others(supervisor->config, entry->program);
+	const char *name = config_process_user(supervisor->config, program->name);
+	bool becomes =
+		program->becomes_others != NULL && program->becomes_others(supervisor->config);
 	struct os_process_user *user = &entry->user;
 	int error = *name != '\0' ? find_user(name, user) : 0;
 
@@ -48,7 +39,7 @@ static int find_for_program(const struct supervisor *supervisor, struct program_
 		entry->groups[user->group_count++] = supervisor->user.gid;
 	user->groups = entry->groups;
 	if (becomes && supervisor->uid != 0) {
-		user->capabilities = rights_find(entry->program)->capabilities;
+		user->capabilities = rights_find(program->name)->capabilities;
 		user->may_gain = true;
 	}
 	return 0;
@@ -60,23 +51,23 @@ int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change)
 	int error = 0;
 
 	supervisor->uid = uid;
-	for (size_t i = 0; i < PROGRAMS; i++) {
-		supervisor->users[i] = (struct program_user){.program = programs[i]};
+	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
+		supervisor->users[i] = (struct program_user){{0}};
 		supervisor->users[i].user.uid = uid;
 	}
 	if (!may_change)
 		return 0;
 	if (*config->user != '\0')
 		error = find_user(config->user, &supervisor->user);
-	for (size_t i = 0; error == 0 && i < PROGRAMS; i++)
-		error = find_for_program(supervisor, &supervisor->users[i]);
+	for (size_t i = 0; error == 0 && i < SERVE_PROGRAMS; i++)
+		error = find_for_program(supervisor, &serve_programs[i], &supervisor->users[i]);
 	return error;
 }
 
 const struct program_user *serve_user(const struct supervisor *supervisor, const char *program)
 {
-	for (size_t i = 0; i < PROGRAMS; i++)
-		if (strcmp(supervisor->users[i].program, program) == 0)
+	for (size_t i = 0; i < SERVE_PROGRAMS; i++)
+		if (strcmp(serve_programs[i].name, program) == 0)
 			return &supervisor->users[i];
 	panic("no user for %s", program);
 }

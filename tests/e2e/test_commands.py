@@ -201,7 +201,7 @@ def test_sendmail_names_the_message(node, run, given, envid):
     (["-t"], 64, b"no recipients"),
     (["two words"], 65, b"not an address of a recipient"),
     (["-f", "two words", "bob@a.test"], 65, b"not an address of a sender"),
-    (["-N", "never,delay", "bob@a.test"], 64, b"never stands alone"),
+    (["-N", "never,delay", "bob@a.test"], 64, b'"never" excludes the other values'),
     (["-V", "x" * 101, "bob@a.test"], 64, b"wrong value of -V"),
     (["-V", "two\nlines", "bob@a.test"], 64, b"wrong value of -V"),
     (["-V", "", "bob@a.test"], 64, b"wrong value of -V"),

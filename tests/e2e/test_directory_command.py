@@ -71,7 +71,7 @@ def test_what_dangles_is_told(command):
         return told.splitlines()
 
     assert not check()
-    assert put("ann@a.test", "kind=mailbox") == ["its domain is none of ours"]
+    assert put("ann@a.test", "kind=mailbox") == ["its domain is not one of ours"]
     assert put("--table", "domain", "a.test", "kind=local", "service=elsewhere") == [
         'postmaster@a.test: The configuration has no service "elsewhere"']
     assert put("--table", "domain", "a.test", "kind=local", "service=maildir") == []

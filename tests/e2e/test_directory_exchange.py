@@ -95,7 +95,7 @@ def test_a_wrong_file_changes_nothing(directory):
     text = "a: b\nc: |/bin/x\nd e\na: f\n"
     said = one.load("--domain", "d.test", aliases=text, status=1).stderr
     assert re.match(r"-:2: \|/bin/x is a program: .*\n-:3: no \"name: .*\n"
-                    r"-:4: the same key stands in line 1\n.*3 lines are wrong, nothing was changed",
+                    r"-:4: the same key is in line 1\n.*3 lines are wrong, nothing was changed",
                     said), said
     assert one.keys() == []
     ended = one.load("--domain", "d.test", "--dry-run", aliases=text, status=1)
@@ -272,7 +272,7 @@ def test_newaliases_of_several_files(directory):
     one.write("first", "a: x\n")
     one.write("second", f"b: y\na: z\nowner-l: o\nl: :include:{members}\n")
     ended = one.run("newaliases", status=65)
-    assert "second:2: the same key stands in line 1 of a file before" in ended.stderr
+    assert "second:2: the same key is in line 1 of a file before" in ended.stderr
     assert [line.partition(":")[2].split(",")[0] for line in ended.stdout.splitlines()] == [
         " 1 aliases", " 4 aliases"]
     assert one.keys() == ["a@d.test", "b@d.test", "l@d.test", "owner-l@d.test", "l@d.test ann@d.test",

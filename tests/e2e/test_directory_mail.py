@@ -137,6 +137,28 @@ def test_refused_is_told_at_once(mx, records):
     assert reply(one, "y@d.test") == "450 4.2.1 Moves house"
 
 
+def test_addresses_and_users_that_are_off(mx, records):
+    """Both are told at RCPT, the catch-all has none of it, and who is on again has the mail."""
+    one = mx()
+    opened = records(one)
+    opened.put("address", "@d.test", "kind mailbox", "mailbox carl@d.test")
+    opened.put("user", "dora", "state deferred")
+    opened.put("address", "dora@d.test", "kind mailbox", "user dora")
+    opened.put("address", "ann@d.test", "kind mailbox", "state disabled")
+    for address in "ann@d.test", "Ann+x@D.test":
+        assert reply(one, address) == "550 5.2.1 This address is disabled"
+    assert reply(one, "dora@d.test") == "450 4.2.1 This address takes no mail for now"
+    opened.list("list@d.test", ["ann@d.test", "bob@d.test"], "owner@d.test")
+    deliver(one, "list@d.test", TEXT)
+    assert one.log.wait("failed", to="ann@d.test")["status"] == "5.2.1"
+    one.maildir("bob@d.test").wait(1)
+    opened.put("user", "dora", "state active")
+    wait_for_reply(one, "dora@d.test", "250", limit=30)
+    deliver(one, "dora@d.test", TEXT)
+    one.maildir("dora@d.test").wait(1)
+    assert not one.maildir("ann@d.test").files() and not one.maildir("carl@d.test").files()
+
+
 def test_forward_to_many(mx, records):
     """More than one packet of addresses to "send"."""
     one = mx()
@@ -623,6 +645,35 @@ def test_bounces_are_not_for_members(mx, records):
     deliver(one, "list@d.test", TEXT, sender="")
     one.log.wait("failed", status="5.7.2")
     assert not one.maildir("ann@d.test").files()
+
+
+def test_who_may_post_to_a_list(mx, records):
+    """Told at RCPT; behind a forward to more, and to those who bring mail otherwise, by a bounce."""
+    one = mx()
+    opened = records(one)
+    opened.list("inner@d.test", ["far@client.test"], "owner@d.test")
+    opened.list("list@d.test", ["ann@d.test", "inner@d.test"], "owner@d.test", post="members")
+    opened.put("address", "all@d.test", "kind alias", "target list@d.test")
+    opened.put("address", "many@d.test", "kind forward", "target list@d.test", "target bob@d.test")
+    refused = "550 5.7.2 This list takes no mail from this sender"
+    for sender in "stranger@client.test", "ann+x@d.test", "":
+        assert reply(one, "list@d.test", sender) == reply(one, "all@d.test", sender) == refused
+    for sender in "Ann@D.test", "far@client.test", "owner@d.test":
+        assert reply(one, "list@d.test", sender).startswith("250"), sender
+    # what is known of one sender says nothing about another, nor about tomorrow
+    opened.put("member", "list@d.test stranger@client.test")
+    wait_until(lambda: reply(one, "list@d.test", "stranger@client.test").startswith("250"),
+               "a new member may post")
+    opened.put("address", "list@d.test", "kind list", "owner owner@d.test", "post owners")
+    wait_until(lambda: reply(one, "list@d.test", "ann@d.test") == refused, "members may not post")
+    assert reply(one, "list@d.test", "owner@d.test").startswith("250")
+    deliver(one, "many@d.test", TEXT, sender="carl@d.test")
+    assert one.log.wait("failed", to="list@d.test")["status"] == "5.7.2"
+    (bounce,) = one.maildir("carl@d.test").wait(1)
+    assert b"5.7.2" in bounce
+    one.maildir("bob@d.test").wait(1)
+    deliver(one, "list@d.test", TEXT, sender="owner@d.test")
+    one.maildir("ann@d.test").wait(1)
 
 
 def test_list_waits_for_the_directory(mx, records):

@@ -8,7 +8,7 @@ import socket
 import tempfile
 
 import pytest
-from inside import LANDLOCKS, NEEDS, PROCESSES, USERS, WITHOUT, inside, with_landlock
+from inside import LANDLOCKS, NEEDS, PROCESSES, USERS, WITHOUT, inside, status_of, with_landlock
 from lmtp import Server
 from smtp import Client, deliver
 from stagepost import free_port, wait_until
@@ -336,4 +336,6 @@ def test_a_server_at_a_path_is_reached_after_a_reload(node, ground, before, afte
     with_server(made, data, after)
     made.reload()
     wait_until(lambda: made.pids("directory") and pid not in made.pids("directory"), "there is another one")
-    assert can_make_path_sockets(made.pids("directory")[0])
+    (pid,) = made.pids("directory")
+    wait_until(lambda: status_of(pid)["Seccomp"] == ["2"], "it is in its sandbox")
+    assert can_make_path_sockets(pid)

@@ -48,6 +48,15 @@ bool config_is_proxy(const struct config *config, const struct in6_addr *address
 	return true;
 }
 
+static void answer_post(void)
+{
+	static const char *const statuses[] = {"2.1.5", "5.7.2", "4.4.3"};
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	intake_scene.judged(intake_scene.judged_context, &verdict, false);
+}
+
 void intake_scene_answer(void)
 {
 	enum pending pending = intake_scene.pending;
@@ -58,6 +67,9 @@ void intake_scene_answer(void)
 	switch (pending) {
 	case PENDING_RECIPIENT:
 		intake_scene.found(intake_scene.found_context, NULL);
+		break;
+	case PENDING_POST:
+		answer_post();
 		break;
 	case PENDING_OPEN:
 		message->state = is_good ? QUEUE_CLIENT_OPEN : QUEUE_CLIENT_IDLE;
@@ -114,7 +126,39 @@ const char *directory_judge_recipient(const struct directory_result *result, boo
 	(void)result;
 	(void)client_may_relay;
 	mail_verdict_set(verdict, statuses[fake_random(COUNT_OF(statuses))], "so it is");
+	intake_scene.recipient = verdict->class;
 	return NULL;
+}
+
+const struct directory_target *directory_result_closed_list(const struct directory_result *result)
+{
+	static const struct directory_target list = {.kind = DIRECTORY_TARGET_LIST,
+						     .post = DIRECTORY_POST_MEMBERS};
+
+	(void)result;
+	return intake_scene.has_lists && fake_random(2) ? &list : NULL;
+}
+
+void directory_post_ask(struct directory *directory, const struct directory_target *list,
+			struct str sender, directory_post_judged *judged, void *context,
+			struct directory_post_request *request)
+{
+	(void)directory;
+	(void)sender;
+	(void)request;
+	assert_int_equal(list->post, DIRECTORY_POST_MEMBERS);
+	assert_int_equal(intake_scene.recipient, MAIL_OK);
+	intake_scene.posts++;
+	intake_scene.judged = judged;
+	intake_scene.judged_context = context;
+	ask(PENDING_POST);
+}
+
+void directory_post_cancel(struct directory_post_request *request)
+{
+	(void)request;
+	if (intake_scene.pending == PENDING_POST)
+		intake_scene.pending = PENDING_NONE;
 }
 
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)

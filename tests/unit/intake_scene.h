@@ -6,23 +6,35 @@
 #ifndef TESTS_UNIT_INTAKE_SCENE_H
 #define TESTS_UNIT_INTAKE_SCENE_H
 
-#include "directory/lookup/lookup.h"
+#include "directory/lookup/post.h"
 #include "names/client.h"
 #include "queue/client.h"
 
-enum pending { PENDING_NONE, PENDING_RECIPIENT, PENDING_OPEN, PENDING_SHARE, PENDING_COMMIT };
+enum pending {
+	PENDING_NONE,
+	PENDING_RECIPIENT,
+	PENDING_POST,
+	PENDING_OPEN,
+	PENDING_SHARE,
+	PENDING_COMMIT
+};
 enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
 
 struct intake_scene {
 	enum answers answers;
 	enum pending pending; /* the question that waits for its answer */
 	bool may_relay;       /* every client */
+	bool has_lists;       /* some recipients are lists to which not everybody may post */
+	size_t posts;         /* senders that were asked about */
 	bool has_ended;       /* some session */
 	size_t refusals;      /* of commands, lines of the log */
 	int64_t withheld;     /* as the log tells last */
 
 	directory_found *found; /* whom the answer is for */
 	void *found_context;
+	directory_post_judged *judged;
+	void *judged_context;
+	enum mail_verdict_class recipient; /* the last answer about one */
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;

@@ -112,7 +112,7 @@ static const struct scene wrong[] = {
 	{{{"main.conf", "include a.conf\n"}, {"a.conf", "\n\ninclude main.conf"}},
 	 "@/a.conf:3: this file includes itself: found \"@/main.conf\"\n"},
 	{{{"main.conf", "directory {\n include a.conf\n}\n"}},
-	 "@/main.conf:2: include stands inside of a section: found \"a.conf\"\n"},
+	 "@/main.conf:2: include inside of a section: found \"a.conf\"\n"},
 	{{{"main.conf", "include a.conf\n}\n"}, {"a.conf", HOST "directory {\n\n"}},
 	 "@/a.conf:2: what begins here has no end in this file; allowed: }\n"},
 	{{{"main.conf", "include a.conf\n*/\n"}, {"a.conf", HOST "\n/* not closed"}},

@@ -72,7 +72,7 @@ static const struct refusal syntax_cases[] = {
 	{HOST "user = a user = b user += c", "t:2: user: given twice: first in line 2\n"},
 	{HOST "split += 3\n"
 	      "split += 4",
-	 "t:2: split: one value is wanted, not a list; allowed: a number from 1 to 10000\n"},
+	 "t:2: split: takes one value, not a list; allowed: a number from 1 to 10000\n"},
 };
 
 static const struct refusal list_cases[] = {

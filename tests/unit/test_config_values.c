@@ -25,7 +25,7 @@ static const struct refusal values_cases[] = {
 	 "t:2: split: not a number: found \"-5\"; allowed: a number from 1 to 10000\n"},
 	{HOST "split = \"\"", "t:2: split: not a number; allowed: a number from 1 to 10000\n"},
 	{HOST "split = { 5, 6 }",
-	 "t:2: split: one value is wanted, not a list; allowed: a number from 1 to 10000\n"},
+	 "t:2: split: takes one value, not a list; allowed: a number from 1 to 10000\n"},
 	{HOST "split = { }", "t:2: split: an empty list: leave the setting out\n"},
 	{HOST "spares = 18446744073709551616",
 	 "t:2: spares: too large: found \"18446744073709551616\"; allowed: a number from 0 to "
@@ -223,7 +223,7 @@ static const struct refusal sections_cases[] = {
 	 "t:2: service a.address: not an IP address: found \"mx.example.org:24\"; allowed: "
 	 "IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
 	{HOST "service a { kind = lmtp address = { 127.0.0.1:24, unix:/l } }",
-	 "t:2: service a.address: one value is wanted, not a list; allowed: IPV4:PORT, "
+	 "t:2: service a.address: takes one value, not a list; allowed: IPV4:PORT, "
 	 "[IPV6]:PORT with a port from 1 to 65535, unix:/PATH\n"},
 	{HOST "service a { kind = lmtp address = unix:/l timeout = 0 }",
 	 "t:2: service a.timeout: too small: found \"0\"; allowed: a number of seconds, or of m, "
@@ -247,15 +247,15 @@ static const struct refusal sections_cases[] = {
 	      "service c { kind = pipe command = /bin/x user = mailer }\n"
 	      "process remote { user = mailer }",
 	 "t:2: service a.user: must be set: the program would have the rights of the queue's "
-	 "processes; allowed: a user as whom no process of Stagepost runs, or %u\n"
+	 "processes; allowed: a user that no process of Stagepost runs as, or %u\n"
 	 "t:3: service b.user: the program would have the rights of the queue's processes: found "
-	 "\"stagepost\"; allowed: a user as whom no process of Stagepost runs, or %u\n"
+	 "\"stagepost\"; allowed: a user that no process of Stagepost runs as, or %u\n"
 	 "t:4: service c.user: the program would have the rights of remote: found \"mailer\"; "
-	 "allowed: a user as whom no process of Stagepost runs, or %u\n"},
+	 "allowed: a user that no process of Stagepost runs as, or %u\n"},
 	{HOST "user = \"\" process pipe { user = piper }\n"
 	      "service a { kind = pipe command = /bin/x }\n",
 	 "t:3: service a.user: must be set: the program would have the rights of pipe; allowed: a "
-	 "user as whom no process of Stagepost runs, or %u\n"},
+	 "user that no process of Stagepost runs as, or %u\n"},
 	{HOST "service a { kind = pipe command = /bin/x user = %d output_max = 1M }",
 	 "t:2: service a.user: not a user name: found \"%d\"; allowed: the name of a user, %u "
 	 "(the recipient's), or empty\n"

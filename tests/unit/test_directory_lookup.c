@@ -180,7 +180,10 @@ static void found(void *context, const struct directory_result *result)
 			add("; remote:");
 			break;
 		case DIRECTORY_TARGET_LIST:
-			add("; list%s " STR_FORMAT ":", target->verp ? "+" : "",
+			add("; list%s%s " STR_FORMAT ":", target->verp ? "+" : "",
+			    target->post == DIRECTORY_POST_MEMBERS  ? "?"
+			    : target->post == DIRECTORY_POST_OWNERS ? "!"
+								    : "",
 			    STR_ARGUMENTS(target->owner));
 			break;
 		case DIRECTORY_TARGET_NONE:
@@ -222,6 +225,10 @@ static void answers_are_read(void **state)
 		 "found 2.1.5; remote:ann@b.test; other:\"a b\"@a.test"},
 		{"local maildir a b@a.test", "unknown 4.3.0"},
 		{"remote j\xc3\xb6rg@b.test", "found 2.1.5; remote:j\xc3\xb6rg@b.test"},
+		{"list l@a.test owner o@a.test post owners",
+		 "found 2.1.5; list! o@a.test:l@a.test"},
+		{"list l@a.test owner o@a.test verp yes post members",
+		 "found 2.1.5; list+? o@a.test:l@a.test"},
 		{"list l@a.test owner o@a.test verp yes", "found 2.1.5; list+ o@a.test:l@a.test"},
 		{"list l@a.test owner o@a.test", "found 2.1.5; list o@a.test:l@a.test"},
 		{"list \"my list\"@a.test owner \"the owner\"@a.test",

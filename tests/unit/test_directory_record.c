@@ -61,6 +61,11 @@ static void records_have_one_form(void **state)
 		 "cher",
 		 NULL},
 		{"address a@d.example|kind refused|text Later|status 4.2.1", NULL},
+		{"address a@d.example|kind list|post members|owner o@d.example",
+		 "address a@d.example|kind list|owner o@d.example|post members"},
+		{"address a@d.example|state disabled|kind forward|target b@d.example|source x",
+		 "address a@d.example|kind forward|target b@d.example|source x|state disabled"},
+		{"user ann|state deferred|name Ann", "user ann|name Ann|state deferred"},
 		{"member L@d.example M@e.example", "member l@d.example m@e.example"},
 		{"user Ann|server S1|password $y$j9T$x$y|name Ann B\xc3\xbc"
 		 "cher|password "
@@ -144,6 +149,15 @@ static void what_is_wrong_is_named(void **state)
 		 "field text is \"a??b\"; allowed: a line of text, at most 400 bytes"},
 		{"address a@d.example|kind refused|text ",
 		 "field text is \"\"; allowed: a line of text, at most 400 bytes"},
+		{"address a@d.example|kind list|owner o@d.example|post all",
+		 "field post is \"all\"; allowed: anyone, members, owners"},
+		{"address a@d.example|kind mailbox|post members",
+		 "there is no field \"post\" of kind mailbox; allowed: kind, service, user, "
+		 "mailbox, quota, source, state"},
+		{"address a@d.example|kind mailbox|state off",
+		 "field state is \"off\"; allowed: active, deferred, disabled"},
+		{"user ann|state Disabled",
+		 "field state is \"Disabled\"; allowed: active, deferred, disabled"},
 		{"address a@d.example|kind refused|text x|status 2.0.0",
 		 "field status is \"2.0.0\"; allowed: 4.x.x or 5.x.x"},
 		{"member a@d.example A@d.example",
@@ -156,7 +170,7 @@ static void what_is_wrong_is_named(void **state)
 					     "crypt(5), or SCRAM-SHA-256$... or "
 					     "SCRAM-SHA-1$..., RFC 5803"},
 		{"user ann|passwort x",
-		 "there is no field \"passwort\"; allowed: password, server, name"},
+		 "there is no field \"passwort\"; allowed: password, server, name, state"},
 		{"server s1",
 		 "field service is missing; allowed: a service: 1 to 32 of a-z, 0-9, _ "
 		 "and -"},
@@ -245,13 +259,37 @@ static void tables_have_fields(void **state)
 	for (size_t i = 0; (name = directory_table_field(DIRECTORY_ADDRESS, i, &is_many)) != NULL;
 	     i++)
 		buffer_append_format(&names, "%s%s ", name, is_many ? "+" : "");
-	assert_true(
-		str_equal(buffer_view(&names),
-			  STR("kind service user mailbox target+ owner verp text status source ")));
+	assert_true(str_equal(
+		buffer_view(&names),
+		STR("kind service user mailbox quota target+ owner verp post text status source "
+		    "state ")));
 	assert_null(directory_table_field(DIRECTORY_MEMBER, 0, NULL));
 	assert_true(directory_table_field_is_many(DIRECTORY_USER, STR("password")));
 	assert_false(directory_table_field_is_many(DIRECTORY_USER, STR("target")));
 	buffer_clear(&names);
+}
+
+/* What a later version may have is not known to be harmless. */
+static void states_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		enum directory_state state;
+	} cases[] = {{"active", DIRECTORY_ACTIVE},
+		     {"deferred", DIRECTORY_DEFERRED},
+		     {"disabled", DIRECTORY_DISABLED},
+		     {"asleep", DIRECTORY_DEFERRED},
+		     {"", DIRECTORY_ACTIVE}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct directory_field field = {STR("state"), str_from(cases[i].text)};
+		struct directory_record record = {.fields = &field, .field_count = 1};
+
+		assert_int_equal(directory_record_state(&record), cases[i].state);
+		record.field_count = 0;
+		assert_int_equal(directory_record_state(&record), DIRECTORY_ACTIVE);
+	}
 }
 
 static void tables_are_described(void **state)
@@ -278,7 +316,7 @@ int main(void)
 		cmocka_unit_test(records_have_one_form), cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(there_are_bounds),      cmocka_unit_test(tables_have_names),
 		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_have_fields),
-		cmocka_unit_test(tables_are_described),
+		cmocka_unit_test(states_are_read),       cmocka_unit_test(tables_are_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,40 @@ static void wrong_records_are_refused_with_the_reason(void **state)
 	end(&scene);
 }
 
+/* Whoever lets people in by what is here need not know of states. */
+static void passwords_of_who_is_not_active_are_for_the_keepers(void **state)
+{
+	static const char *const states[] = {"deferred", "disabled"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(states); i++) {
+		struct directory_peer *peers[2];
+		char expected[100];
+		char text[100];
+		struct scene scene;
+
+		begin(&scene, false);
+		snprintf(text, sizeof text, "user ann|password $6$x$y|state %s", states[i]);
+		memory_store_put(scene.store, text);
+		peers[0] = client(&scene, READ | DIRECTORY_ROLE_SECRET);
+		peers[1] = client(&scene, ALL);
+		directory_peer_say(peers[0], "get|1|user|ann");
+		snprintf(expected, sizeof expected, "val|1|3600000|4|state %s|on user ann",
+			 states[i]);
+		assert_string_equal(directory_peer_hear(peers[0]), expected);
+		directory_peer_say(peers[0], "list|1|user|||10");
+		snprintf(expected, sizeof expected, "val|1|0|4|= ann|state %s", states[i]);
+		assert_string_equal(directory_peer_hear(peers[0]), expected);
+		directory_peer_say(peers[1], "list|1|user|||10");
+		snprintf(expected, sizeof expected, "val|1|0|4|= ann|password $6$x$y|state %s",
+			 states[i]);
+		assert_string_equal(directory_peer_hear(peers[1]), expected);
+		directory_peer_free(peers[0]);
+		directory_peer_free(peers[1]);
+		end(&scene);
+	}
+}
+
 static void changes_that_fail_are_answered_with_the_reason(void **state)
 {
 	static const struct {
@@ -675,6 +709,7 @@ int main(void)
 		cmocka_unit_test(a_client_is_greeted),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(wrong_records_are_refused_with_the_reason),
+		cmocka_unit_test(passwords_of_who_is_not_active_are_for_the_keepers),
 		cmocka_unit_test(changes_that_fail_are_answered_with_the_reason),
 		cmocka_unit_test(bytes_that_are_no_frames_end_the_connection),
 		cmocka_unit_test(who_may_hold_a_key_hears_that_it_changed),

@@ -122,8 +122,8 @@ static const struct reading alias_readings[] = {
 	 "addresses here\n"},
 	{"a: :fail: no\n", "1! :fail: no is not known; of these only :include:/FILE is\n"},
 	/* what is wrong */
-	{"a:\n", "1! the alias stands for no address\n"},
-	{"a: ,,\n", "1! the alias stands for no address\n"},
+	{"a:\n", "1! the alias has no target\n"},
+	{"a: ,,\n", "1! the alias has no target\n"},
 	{"a b\n", "1! no \"name: address, address\"\n"},
 	{": b\n", "1! no \"name: address, address\"\n"},
 	{"a: b c\n", "1! \"b c\" is no address; between two there is a comma\n"},
@@ -260,12 +260,12 @@ static const struct reading postfix_readings[] = {
 	{"ann bob@b.example\n", "1 " FORWARD("ann" D, "bob@b.example")},
 	{"\"a b\"@a.example c\n", "1 " FORWARD("\"a b\"@a.example", "c" D)},
 	{"a.example bob@b.example\n", "1! \"a.example\" could be a domain or a user: write @DOMAIN "
-				      "or USER@DOMAIN; behind a domain "
-				      "of ours stands no address\n"},
+				      "or USER@DOMAIN; after a domain "
+				      "of ours no address is allowed\n"},
 	{"ann@a.example @b.example\n",
-	 "1! \"@b.example\" is a domain, and may only stand alone behind "
+	 "1! \"@b.example\" is a domain, and is allowed only alone after "
 	 "another: @DOMAIN @DOMAIN\n"},
-	{"ann@a.example\n", "1! \"ann@a.example\" has nothing behind it: \"key value, value\"\n"},
+	{"ann@a.example\n", "1! \"ann@a.example\" has no value: \"key value, value\"\n"},
 	{"/^a/ b\n",
 	 "1! \"/^a/ b\" is a pattern; the keys of these maps are addresses and domains\n"},
 	{"a@a.example b c\n", "1! \"b c\" is no address; between two there is a comma\n"},
@@ -312,7 +312,7 @@ static const struct reading csv_readings[] = {
 	 "2! cell 2: a quote within a cell: the cell must stand in quotes, its own be doubled\n"
 	 "3 address a@b.example kind=mailbox\n"},
 	{"table,key,kind\naddress,\"a\"b,mailbox\n",
-	 "2! cell 2: a comma is expected behind the quote that ends a cell\n"},
+	 "2! cell 2: a comma is expected after the quote that ends a cell\n"},
 	{"table,key,kind\naddress,\"a\n", "2! the last quote is not closed\n"},
 	{"table,key\ndomain,a,b\n", "2! more cells than the first line has names: 2\n"},
 	{"table,kind\nx,y\n", "1! no column is called \"key\"\n"},
@@ -323,7 +323,7 @@ static const struct reading csv_readings[] = {
 	 "2! no table is named here, nor by --table; there are: " TABLES},
 	{"table,key,kind,server\naddress,a@a.example,mailbox,s\n",
 	 "2! there is no field \"server\" of kind mailbox; allowed: kind, service, user, mailbox, "
-	 "source\n"},
+	 "quota, source, state\n"},
 };
 
 static const struct reading json_readings[] = {
@@ -346,7 +346,7 @@ static const struct reading json_readings[] = {
 	{"{\"table\":\"a}", "1! column 13: a text does not end\n"},
 	{"{\"table\":\"\\x\"}", "1! column 13: an escape that JSON does not have\n"},
 	{"{\"table\":\"\\ud800\"}", "1! column 17: an escape that JSON does not have\n"},
-	{"{\"table\" \"a\"}", "1! column 10: behind a name stands a colon\n"},
+	{"{\"table\" \"a\"}", "1! column 10: a colon is expected after a name\n"},
 	{"{\"table\":[\"a\"}", "1! column 14: a list ends in ]\n"},
 	{"{\"table\":\"a\"", "1! column 13: an object ends in }\n"},
 	{"{\"table\":\"domain\"} x", "1! column 20: one object a line\n"},

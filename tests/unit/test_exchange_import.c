@@ -174,7 +174,7 @@ static void test_twice(void **state)
 	(void)state;
 	setup(&world, none);
 	import_text(&world, "a: b\nc: d\nA: e\nl: m, m\nowner-l: o\n", NULL, 0);
-	assert_non_null(strstr(buffer_data(&world.told), "!3:the same key stands in line 1\n"));
+	assert_non_null(strstr(buffer_data(&world.told), "!3:the same key is in line 1\n"));
 	assert_string_equal(
 		fake_client_all(world.server.client),
 		FORWARD("a", "b") "\n" FORWARD(

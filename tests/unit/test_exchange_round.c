@@ -86,6 +86,8 @@ static void add_kind(struct making *making, struct str owner)
 		add(making, "owner", owner);
 	if (kind == 3 && pick(2))
 		add(making, "verp", pick(2) ? STR("yes") : STR("no"));
+	if (kind == 3 && pick(4) == 0)
+		add(making, "post", pick(2) ? STR("members") : STR("owners"));
 	if (kind == 4)
 		add(making, "service", STR("filter"));
 	if (kind == 5)
@@ -94,6 +96,8 @@ static void add_kind(struct making *making, struct str owner)
 		add(making, "status", STR("4.7.1"));
 	if (pick(2))
 		add(making, "source", STR("tests"));
+	if (pick(8) == 0)
+		add(making, "state", pick(2) ? STR("disabled") : STR("deferred"));
 }
 
 static struct str join(struct arena *arena, const char *first, struct str rest)

@@ -290,6 +290,8 @@ static void bring_to_end(void)
 	}
 }
 
+static size_t posts; /* in all runs */
+
 static void run(uint64_t seed, const struct smtp_service *service, const struct config *config)
 {
 	static const uint32_t rooms[] = {1, 7, 100, 2000, 20000, 60000};
@@ -310,6 +312,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	if (fake_random(3) > 0) /* only whether there is somebody to be asked counts */
 		scene.intake.names = (struct names *)&scene;
 	intake_scene.has_slow_names = fake_random(4) == 0;
+	intake_scene.has_lists = fake_random(3) == 0;
 	write_script(has_proxy);
 	least = scene.script.length > 20000 ? 3 : 0; /* byte by byte is for short ones */
 	scene.socket = fake_connect(rooms[least + fake_random(COUNT_OF(rooms) - least)],
@@ -329,6 +332,7 @@ static void run(uint64_t seed, const struct smtp_service *service, const struct 
 	assert_true(fake_is_closed(scene.socket));
 	assert_int_equal(scene.intake.session_count, 0);
 	assert_null(scene.intake.clients);
+	posts += intake_scene.posts;
 	buffer_clear(&scene.script);
 }
 
@@ -356,6 +360,7 @@ static void test_clients(void **state)
 {
 	(void)state;
 	fake_seeds(SEEDS, run_seed);
+	assert_true(posts > 0);
 }
 
 int main(void)

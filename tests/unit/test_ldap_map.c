@@ -131,6 +131,26 @@ static const struct {
 	{"list.class=maillist|list.verp='yes'|list.owner=",
 	 "cn=v,dc=x\nobjectClass: mailList\nmail: v@x.org\nowner: dc=x\n",
 	 "address v@x.org kind=list owner=postmaster@x.org verp=yes\n"},
+	{"list.post=mailAllowed",
+	 "cn=p,dc=x\nobjectClass: mailGroup\nmail: p@x.org\nmailAllowed: Members\n",
+	 "address p@x.org kind=list owner=postmaster@x.org post=members\n"},
+	{"list.post=mailAllowed|list.verp='yes'",
+	 "cn=p,dc=x\nobjectClass: mailGroup\nmail: p@x.org\nmailAllowed: staff\n",
+	 "address p@x.org kind=list owner=postmaster@x.org verp=yes post=owners\n"
+	 "! cn=p,dc=x: post \"staff\": is not anyone, members or owners, and is taken for "
+	 "owners\n"},
+	/* states */
+	{"address.state=accountStatus|user.state=accountStatus",
+	 "uid=g,dc=x\nuid: g\nmail: g@x.org\naccountStatus: Disabled\n",
+	 "address g@x.org kind=mailbox user=g state=disabled\nuser g state=disabled\n"},
+	{"address.state=accountStatus",
+	 "uid=g,dc=x\nuid: g\nmail: g@x.org\nmailForwardingAddress: h@x.org\n"
+	 "accountStatus: active\n",
+	 "address g@x.org kind=forward target=h@x.org state=active\nuser g\n"},
+	{"user.state=accountStatus", "uid=g,dc=x\nuid: g\nmail: g@x.org\naccountStatus: nopop\n",
+	 "address g@x.org kind=mailbox user=g\nuser g state=deferred\n"
+	 "! uid=g,dc=x: state \"nopop\": is not active, deferred or disabled, and is taken for "
+	 "deferred\n"},
 };
 
 static struct entry_map *map_of(const char *text, struct arena *arena)
@@ -199,10 +219,13 @@ static void test_wrong_maps(void **state)
 		{"mail", "\"mail\" is not FIELD=ATTRIBUTE"},
 		{"address.mail=mail",
 		 "there is no field \"address.mail\"; there are address.key, address.alias, "
-		 "address.target, address.user, address.mailbox, address.service, "
-		 "address.quota, user.key, "
-		 "user.server, user.name, user.password, list.class, list.key, list.alias, "
-		 "list.member, list.text, list.owner, list.verp, domain.class, domain.key, "
+		 "address.target, address.user, address.mailbox, address.service, address.quota, "
+		 "address.state, "
+		 "user.key, "
+		 "user.server, user.name, user.password, user.state, list.class, list.key, "
+		 "list.alias, "
+		 "list.member, list.text, list.owner, list.verp, list.post, domain.class, "
+		 "domain.key, "
 		 "domain.service, server.key, server.service, server.address"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},

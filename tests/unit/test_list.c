@@ -2,6 +2,7 @@
 /* What becomes of mail to lists; the directory and the queue are this test's own. */
 #include "base/panic.h"
 #include "deliver/list.h"
+#include "directory/lookup/post.h"
 #include "queue/message.h"
 #include "test.h"
 #include <errno.h>
@@ -24,6 +25,7 @@ static struct {
 	const char *odd_member;
 	const char *route; /* "list", "none", "away", "mailbox", "ownerless" */
 	bool verp;
+	const char *post; /* the verdict about who posts to a list of owners; NULL: to anyone's */
 	size_t away_from; /* members, once lists among them were looked for; 0: never */
 	size_t away_times;
 	/* who looks for lists: who asked first */
@@ -58,6 +60,7 @@ void directory_lookup(struct directory *directory, struct str address, directory
 		.address = address,
 		.owner = strcmp(world.route, "ownerless") == 0 ? STR("") : STR("owner@a.test"),
 		.verp = world.verp,
+		.post = world.post != NULL ? DIRECTORY_POST_OWNERS : DIRECTORY_POST_ANYONE,
 	};
 	struct directory_result result = {.targets = &target, .target_count = 1};
 
@@ -74,6 +77,28 @@ void directory_lookup(struct directory *directory, struct str address, directory
 }
 
 void directory_request_cancel(struct directory_request *request)
+{
+	(void)request;
+}
+
+void directory_post_ask(struct directory *directory, const struct directory_target *list,
+			struct str sender, directory_post_judged *judged, void *context,
+			struct directory_post_request *request)
+{
+	struct mail_verdict verdict;
+
+	(void)directory;
+	(void)request;
+	assert_true(str_equal(list->address, STR("list@a.test")));
+	assert_true(str_equal(list->owner, STR("owner@a.test")));
+	assert_int_equal(list->post,
+			 world.post != NULL ? DIRECTORY_POST_OWNERS : DIRECTORY_POST_ANYONE);
+	assert_true(str_equal(sender, STR("ann@c.test")));
+	mail_verdict_set(&verdict, world.post != NULL ? world.post : "2.1.5", "judged");
+	judged(context, &verdict, verdict.class == MAIL_WAIT);
+}
+
+void directory_post_cancel(struct directory_post_request *request)
 {
 	(void)request;
 }
@@ -391,6 +416,25 @@ static void members_may_have_senders_of_their_own(void **state)
 	assert_string_equal(world.senders, "owner+@a.test-@[]");
 }
 
+static void who_may_not_post_is_refused(void **state)
+{
+	static const char *const cases[][2] = {
+		{"2.1.5", "2.0.0 sent on to 3 members in 1 messages;"},
+		{"5.7.2", "5.7.2 judged;"},
+		{"4.4.3", "4.4.3 judged directory;"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		set_up(state);
+		world.members = 3;
+		world.post = cases[i][0];
+		deliver("ann@c.test", TEXT, 1);
+		assert_string_equal(world.outcome, cases[i][1]);
+		assert_int_equal(world.recipients, i == 0 ? 3 : 0);
+		tear_down(state);
+	}
+}
+
 static void what_is_no_address_is_left_out(void **state)
 {
 	static const struct {
@@ -566,6 +610,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_member_has_it_once),
+		cmocka_unit_test(who_may_not_post_is_refused),
 		cmocka_unit_test(large_messages_are_copied_into_files),
 		cmocka_unit_test_setup_teardown(all_recipients_of_a_job_are_seen_to, set_up,
 						tear_down),

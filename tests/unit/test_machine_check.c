@@ -26,7 +26,7 @@ static const struct row {
 } rows[] = {
 	{RIGHT, "", -1},
 	{HEAD PLACES,
-	 "t: warning: listen: there is none: mail comes from commands of this machine only",
+	 "t: warning: listen: not configured: mail comes only from commands on this machine",
 	 MACHINE_WARNING},
 	{RIGHT "service a { kind = maildir path = \"%s/%%d\" }\n",
 	 "t:7: warning: service a.path: %s/%%d has no %%u: all addresses of a domain share one "

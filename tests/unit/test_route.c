@@ -28,6 +28,7 @@ static struct directory_route any_route(void)
 	} else if (route.kind == DIRECTORY_ROUTE_LIST) {
 		route.owner = any(addresses, COUNT_OF(addresses));
 		route.verp = chance(2) == 0;
+		route.post = (enum directory_post)(chance(3));
 	} else if (route.kind == DIRECTORY_ROUTE_REFUSE) {
 		route.status = any(words, COUNT_OF(words));
 		route.text = any(texts, COUNT_OF(texts));
@@ -45,6 +46,7 @@ static void check_equal(const struct directory_route *one, const struct director
 	assert_true(str_equal(one->status, other->status));
 	assert_true(str_equal(one->text, other->text));
 	assert_int_equal(one->verp, other->verp);
+	assert_int_equal(one->post, other->post);
 }
 
 static void what_is_written_is_read(void **state)
@@ -73,6 +75,12 @@ static void what_is_none_is_passed_on(void **state)
 					   "list a@d of b@d",
 					   "list a@d owner",
 					   "list a@d owner b@d verp no",
+					   "list a@d owner b@d post",
+					   "list a@d owner b@d post all",
+					   "list a@d owner b@d post anyone",
+					   "list a@d owner b@d post Members",
+					   "list a@d owner b@d post members verp yes",
+					   "list a@d owner b@d verp yes post members x",
 					   "list a@d owner b@d archive yes",
 					   "refuse",
 					   "elsewhere x"};
@@ -124,6 +132,17 @@ static void what_refuses_for_good(void **state)
 	check_negative("5 refuse", false);
 }
 
+/* Somebody meant to keep others out. */
+static void what_is_no_word_keeps_all_out_but_owners(void **state)
+{
+	(void)state;
+	assert_int_equal(directory_post_find(STR("")), DIRECTORY_POST_ANYONE);
+	assert_int_equal(directory_post_find(STR("Anyone")), DIRECTORY_POST_ANYONE);
+	assert_int_equal(directory_post_find(STR("members")), DIRECTORY_POST_MEMBERS);
+	assert_int_equal(directory_post_find(STR("owners")), DIRECTORY_POST_OWNERS);
+	assert_int_equal(directory_post_find(STR("staff")), DIRECTORY_POST_OWNERS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +150,7 @@ int main(void)
 		cmocka_unit_test(what_is_none_is_passed_on),
 		cmocka_unit_test(a_refused_address_may_be_none),
 		cmocka_unit_test(what_refuses_for_good),
+		cmocka_unit_test(what_is_no_word_keeps_all_out_but_owners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static int begin(void **state)
 	supervisor.loop = os_loop_new();
 	process = &supervisor.processes[0];
 	process->supervisor = &supervisor;
-	process->program = "smtpd";
+	process->program = &serve_programs[SERVE_PROGRAMS - 1]; /* smtpd */
 	process->pid = 1;
 	return 0;
 }

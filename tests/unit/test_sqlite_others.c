@@ -79,6 +79,8 @@ static void bad_records_are_not_absent(void **state)
 		 "address b@d.example"},
 		{"UPDATE address SET owner = NULL WHERE address = 'e@d.example'",
 		 "address e@d.example"},
+		{"UPDATE address SET state = 'off' WHERE address = 'a@d.example'",
+		 "address a@d.example"},
 		{"UPDATE target SET target = 'nobody' WHERE address = 'c@d.example' AND position = "
 		 "1",
 		 "address c@d.example"},
@@ -149,6 +151,13 @@ static void bad_rows_are_refused(void **state)
 		{"INSERT INTO address(address, kind, text, status)"
 		 " VALUES('n@d.example', 'refused', 'no', '2.0.0')",
 		 "address_status_value"},
+		{"UPDATE address SET state = 'off' WHERE address = 'a@d.example'",
+		 "address_state_value: active, deferred, disabled"},
+		{"UPDATE \"user\" SET state = 'off'", "user_state_value"},
+		{"UPDATE address SET post = 'all' WHERE address = 'e@d.example'",
+		 "address_post_value: anyone, members, owners"},
+		{"UPDATE address SET post = 'owners' WHERE address = 'a@d.example'",
+		 "address_post_kind"},
 		{"UPDATE target SET target = 'nobody' WHERE address = 'c@d.example'",
 		 "target_target_value"},
 		{"INSERT INTO target(address, target) VALUES('C@d.example', 'a@d.example')",

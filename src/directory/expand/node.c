@@ -134,12 +134,14 @@ static void take_list(struct expansion *expansion, struct expand_node *node,
 {
 	struct str verp = directory_record_field(record, "verp");
 
-	expand_end(node, (struct directory_route){
-				 .kind = DIRECTORY_ROUTE_LIST,
-				 .address = copy(expansion, record->key.name),
-				 .owner = copy(expansion, directory_record_field(record, "owner")),
-				 .verp = str_equal(verp, STR("yes")),
-			 });
+	expand_end(node,
+		   (struct directory_route){
+			   .kind = DIRECTORY_ROUTE_LIST,
+			   .address = copy(expansion, record->key.name),
+			   .owner = copy(expansion, directory_record_field(record, "owner")),
+			   .verp = str_equal(verp, STR("yes")),
+			   .post = directory_post_find(directory_record_field(record, "post")),
+		   });
 }
 
 static void take_refusal(struct expansion *expansion, struct expand_node *node,
@@ -156,11 +158,26 @@ static void take_refusal(struct expansion *expansion, struct expand_node *node,
 	expand_refuse(expansion, node, code, STR_FORMAT, STR_ARGUMENTS(text));
 }
 
+/* Whether NODE ends because of the state of RECORD, its address's or its user's. */
+static bool refuse_by_state(struct expansion *expansion, struct expand_node *node,
+			    const struct directory_record *record)
+{
+	enum directory_state state = directory_record_state(record);
+
+	if (state == DIRECTORY_DISABLED)
+		expand_refuse(expansion, node, "5.2.1", "This address is disabled");
+	else if (state == DIRECTORY_DEFERRED)
+		expand_refuse(expansion, node, "4.2.1", "This address takes no mail for now");
+	return state != DIRECTORY_ACTIVE;
+}
+
 static void take_record(struct expansion *expansion, struct expand_node *node,
 			const struct directory_record *record, struct str extension)
 {
 	struct str kind = directory_record_field(record, "kind");
 
+	if (refuse_by_state(expansion, node, record))
+		return;
 	if (str_equal(kind, STR("mailbox")))
 		take_mailbox(expansion, node, record, extension);
 	else if (str_equal(kind, STR("forward")))
@@ -178,7 +195,8 @@ static void take_record(struct expansion *expansion, struct expand_node *node,
 
 static bool is_refusal(const struct directory_record *record)
 {
-	return str_equal(directory_record_field(record, "kind"), STR("refused"));
+	return str_equal(directory_record_field(record, "kind"), STR("refused")) ||
+	       directory_record_state(record) != DIRECTORY_ACTIVE;
 }
 
 static bool is_configured(const struct expand_node *node, struct str local)
@@ -243,6 +261,8 @@ static void take_user(struct expansion *expansion, struct expand_node *node,
 			      STR_ARGUMENTS(node->wanted));
 		return;
 	}
+	if (refuse_by_state(expansion, node, record))
+		return;
 	server = directory_record_field(record, "server");
 	if (server.length == 0) {
 		deliver_by_domain(expansion, node, node->told);

@@ -9,6 +9,12 @@
  * many. */
 void directory_result_add(struct directory_result *result, const struct directory_target *target);
 
+/* lookup.c: asks for a record, with the patience of directory_lookup(); with section directory. */
+void directory_get_record(struct directory *directory, enum directory_table table, struct str key,
+			  struct directory_question *question);
+/* Nothing happens where nothing waits. */
+void directory_cancel_record(struct directory *directory, struct directory_question *question);
+
 /* read.c: what a server said, of the table "route", into RESULT, which is empty and has its
  * arena. What makes no sense, or names a service that CONFIG lacks, is logged, and the
  * answer UNKNOWN. */

@@ -97,6 +97,21 @@ void directory_request_cancel(struct directory_request *request)
 	request->directory = NULL;
 }
 
+/* --- a record --- */
+
+void directory_get_record(struct directory *directory, enum directory_table table, struct str key,
+			  struct directory_question *question)
+{
+	directory_client_get(directory->client, directory_table_name(table), key, PATIENCE_US,
+			     question);
+}
+
+void directory_cancel_record(struct directory *directory, struct directory_question *question)
+{
+	if (question->private != NULL)
+		directory_question_cancel(directory->client, question);
+}
+
 /* --- members of lists --- */
 
 static void on_page(void *context, const struct directory_answer_text *answer)

@@ -38,6 +38,7 @@ struct directory_target {
 	struct str address; /* as in mail: quotes where they are needed */
 	struct str owner;   /* empty: none is known */
 	bool verp;          /* each member has a sender of his own */
+	enum directory_post post; /* LIST: see directory/lookup/post.h */
 	struct mail_verdict verdict;
 };
 

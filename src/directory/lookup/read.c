@@ -101,7 +101,8 @@ static bool take_remote(struct reader *reader)
 static bool take_list(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_LIST,
-					  .verp = reader->route.verp};
+					  .verp = reader->route.verp,
+					  .post = reader->route.post};
 	struct str owner = reader->route.owner;
 
 	if (!take_address(reader->route.address, &target.address) ||

@@ -18,6 +18,8 @@ static const char *const VALUES[] = {
 	[DIRECTORY_VALUE_SOURCE] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
 	[DIRECTORY_VALUE_SERVER] = "? LIKE '%_:_%'",
 	[DIRECTORY_VALUE_QUOTA] = "? NOT LIKE '% %' AND (? = 'none' OR ? BETWEEN '0' AND '9z')",
+	[DIRECTORY_VALUE_POST] = "? IN ('anyone', 'members', 'owners')",
+	[DIRECTORY_VALUE_STATE] = "? IN ('active', 'deferred', 'disabled')",
 };
 
 static const struct {

@@ -32,6 +32,15 @@ struct str directory_record_field(const struct directory_record *record, const c
 	return str_slice("", 0);
 }
 
+enum directory_state directory_record_state(const struct directory_record *record)
+{
+	struct str state = directory_record_field(record, "state");
+
+	if (state.length == 0 || str_equal(state, STR("active")))
+		return DIRECTORY_ACTIVE;
+	return str_equal(state, STR("disabled")) ? DIRECTORY_DISABLED : DIRECTORY_DEFERRED;
+}
+
 struct directory_record directory_record_copy(struct arena *arena,
 					      const struct directory_record *record)
 {

@@ -17,13 +17,14 @@
  *                mailbox: the address that the service is told; quota: mail/quota.h
  *       forward: target*+, addresses; its own: its mailbox, too
  *       alias:   target*, one address of ours
- *       list:    owner*, an address; verp = yes | no
+ *       list:    owner*, an address; verp = yes | no; post = anyone | members | owners
  *       program: service*, of kind pipe
  *       refused: text*; status, 5.x.x or 4.x.x, 5.7.1 at first
  *       all: source, a word of a-z, 0-9 and '-', at most 32: what made the record and
  *            may remove it again ("aliases": newaliases(1)); SQL column source
+ *            state = active | deferred | disabled (enum directory_state)
  *   member   LIST MEMBER                none; two addresses and a space between
- *   user     NAME                       password+, server, name
+ *   user     NAME                       password+, server, name, state as above
  *            password: crypt(5), "$ID$..."; or as RFC 5803 has it, "SCRAM-SHA-256$..." and
  *            "SCRAM-SHA-1$..." (directory/record/password.h)
  *   server   NAME                       service*, address
@@ -53,6 +54,14 @@ enum {
 	DIRECTORY_KEY_MAX = 768,     /* bytes: two addresses and a space */
 	DIRECTORY_FIELD_MAX = 1024,  /* bytes of a value */
 	DIRECTORY_FIELDS_MAX = 1000, /* of a record: bounds a forward's targets */
+};
+
+/* Field "state", of an address or user. An address of either in a state other than ACTIVE gets no
+ * mail, and the catch-all has none of it; the passwords of such a user let nobody in. */
+enum directory_state {
+	DIRECTORY_ACTIVE,   /* also without the field */
+	DIRECTORY_DEFERRED, /* 450 4.2.1: the mail waits where it is */
+	DIRECTORY_DISABLED, /* 550 5.2.1 (RFC 3463 section 3.3) */
 };
 
 struct directory_key {
@@ -98,6 +107,8 @@ bool directory_table_field_is_many(enum directory_table table, struct str name);
 
 /* The first field called NAME; empty when there is none. */
 struct str directory_record_field(const struct directory_record *record, const char *name);
+/* What is none of the known states is taken for DEFERRED: a later version may have more. */
+enum directory_state directory_record_state(const struct directory_record *record);
 /* A copy, whole, in ARENA. */
 struct directory_record directory_record_copy(struct arena *arena,
 					      const struct directory_record *record);

@@ -39,15 +39,19 @@ const struct directory_rule directory_rules[] = {
 	{DIRECTORY_ADDRESS, "list", "owner", VALUE(ADDRESS), REQUIRED, "who hears of failures"},
 	{DIRECTORY_ADDRESS, "list", "verp", VALUE(FLAG), 0,
 	 "whether mail to each member has a sender of its own"},
+	{DIRECTORY_ADDRESS, "list", "post", VALUE(POST), 0, "who may post to it"},
 	{DIRECTORY_ADDRESS, "program", "service", VALUE(SERVICE), REQUIRED,
 	 "a service of kind pipe"},
 	{DIRECTORY_ADDRESS, "refused", "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
 	{DIRECTORY_ADDRESS, "refused", "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
 	{DIRECTORY_ADDRESS, NULL, "source", VALUE(SOURCE), 0,
 	 "what made the record and may remove it again"},
+	{DIRECTORY_ADDRESS, NULL, "state", VALUE(STATE), 0, "whether it takes mail"},
 	{DIRECTORY_USER, NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
 	{DIRECTORY_USER, NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
 	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
+	{DIRECTORY_USER, NULL, "state", VALUE(STATE), 0,
+	 "whether the user's mailboxes take mail, and the passwords count"},
 	{DIRECTORY_SERVER, NULL, "service", VALUE(SERVICE), REQUIRED,
 	 "of the configuration, that delivers to the server"},
 	{DIRECTORY_SERVER, NULL, "address", VALUE(SERVER), 0,
@@ -83,6 +87,20 @@ static int name(struct str text, struct buffer *out)
 static int flag(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("yes")) || str_equal(text, STR("no")), text, out);
+}
+
+static int state(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("active")) || str_equal(text, STR("deferred")) ||
+			       str_equal(text, STR("disabled")),
+		       text, out);
+}
+
+static int post(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("anyone")) || str_equal(text, STR("members")) ||
+			       str_equal(text, STR("owners")),
+		       text, out);
 }
 
 static int status(struct str text, struct buffer *out)
@@ -150,6 +168,8 @@ static const struct {
 		{mail_quota_normalize,
 		 "bytes, or of K, M, G or T, and perhaps a comma and a number of messages; "
 		 "or none"},
+	[VALUE(POST)] = {post, "anyone, members, owners"},
+	[VALUE(STATE)] = {state, "active, deferred, disabled"},
 };
 
 const char *directory_value_allowed(enum directory_value value)

@@ -29,10 +29,18 @@ static bool is_wanted(struct question *question)
 	return question->session != NULL && !question->session->is_broken;
 }
 
-static bool may_see(const struct session *session, enum directory_table table, struct str field)
+/* Passwords of a user who is not active are for those who keep the data: whoever lets people in
+ * by what is here need not know of states. */
+static bool may_see(const struct session *session, const struct directory_record *record,
+		    struct str field)
 {
-	return (session->roles & DIRECTORY_ROLE_SECRET) != 0 || table != DIRECTORY_USER ||
-	       !str_equal(field, STR("password"));
+	unsigned needed = DIRECTORY_ROLE_SECRET;
+
+	if (record->key.table != DIRECTORY_USER || !str_equal(field, STR("password")))
+		return true;
+	if (directory_record_state(record) != DIRECTORY_ACTIVE)
+		needed |= DIRECTORY_ROLE_CHANGE;
+	return (session->roles & needed) == needed;
 }
 
 enum { NAME_SIZE = 32 }; /* of our fields; longer ones are none */
@@ -45,8 +53,7 @@ static void add_fields(const struct session *session, const struct directory_rec
 		const struct directory_field *field = &record->fields[i];
 		char name[NAME_SIZE] = "";
 
-		if (field->name.length >= sizeof name ||
-		    !may_see(session, record->key.table, field->name))
+		if (field->name.length >= sizeof name || !may_see(session, record, field->name))
 			continue;
 		memcpy(name, field->name.data, field->name.length);
 		answer_add(answer, name, field->value);

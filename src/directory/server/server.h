@@ -17,8 +17,8 @@
 
 enum directory_role {
 	DIRECTORY_ROLE_READ = 1 << 0,   /* get, list, but for passwords */
-	DIRECTORY_ROLE_SECRET = 1 << 1, /* passwords too */
-	DIRECTORY_ROLE_CHANGE = 1 << 2, /* put, del */
+	DIRECTORY_ROLE_SECRET = 1 << 1, /* passwords too, of users who are active */
+	DIRECTORY_ROLE_CHANGE = 1 << 2, /* put, del; with SECRET every password */
 };
 
 struct directory_server;

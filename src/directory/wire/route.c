@@ -2,6 +2,25 @@
 #include "directory/wire/route.h"
 #include "mail/address.h"
 
+static const char *const POST_NAMES[] = {[DIRECTORY_POST_ANYONE] = "anyone",
+					 [DIRECTORY_POST_MEMBERS] = "members",
+					 [DIRECTORY_POST_OWNERS] = "owners"};
+
+const char *directory_post_name(enum directory_post post)
+{
+	return POST_NAMES[post];
+}
+
+enum directory_post directory_post_find(struct str text)
+{
+	if (text.length == 0)
+		return DIRECTORY_POST_ANYONE;
+	for (unsigned i = 0; i < COUNT_OF(POST_NAMES); i++)
+		if (str_equal_nocase(text, str_from(POST_NAMES[i])))
+			return (enum directory_post)i;
+	return DIRECTORY_POST_OWNERS;
+}
+
 static void add(struct buffer *out, const char *before, struct str text)
 {
 	buffer_append_string(out, before);
@@ -86,18 +105,44 @@ static void write_list(const struct directory_route *route, struct buffer *out)
 		add(out, " owner ", route->owner);
 	if (route->verp)
 		buffer_append_string(out, " verp yes");
+	if (route->post != DIRECTORY_POST_ANYONE)
+		buffer_append_format(out, " post %s", directory_post_name(route->post));
+}
+
+/* The value of NAME, when that is what comes next; else REST stays. */
+static bool take_pair(struct str *rest, struct str name, struct str *value_out)
+{
+	struct str ahead = *rest;
+
+	if (!str_equal(take_word(&ahead), name))
+		return false;
+	*value_out = take_word(&ahead);
+	*rest = ahead;
+	return true;
 }
 
 static bool read_list(struct str rest, struct directory_route *out)
 {
+	struct str value;
+
 	out->address = take_address(&rest);
 	if (out->address.length == 0 || rest.length == 0)
 		return out->address.length > 0;
 	if (!str_equal(take_word(&rest), STR("owner")))
 		return false;
 	out->owner = take_address(&rest);
-	out->verp = str_equal(rest, STR("verp yes"));
-	return out->owner.length > 0 && (out->verp || rest.length == 0);
+	if (take_pair(&rest, STR("verp"), &value)) {
+		out->verp = str_equal(value, STR("yes"));
+		if (!out->verp)
+			return false;
+	}
+	if (take_pair(&rest, STR("post"), &value)) {
+		out->post = directory_post_find(value);
+		if (value.length == 0 || out->post == DIRECTORY_POST_ANYONE ||
+		    !str_equal(value, str_from(directory_post_name(out->post))))
+			return false;
+	}
+	return out->owner.length > 0 && rest.length == 0;
 }
 
 static void write_refuse(const struct directory_route *route, struct buffer *out)

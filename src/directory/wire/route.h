@@ -6,7 +6,9 @@
  *   server SERVICE HOST:PORT ADDRESS   mailboxes at a server that a record names
  *   remote ADDRESS                     not ours
  *   list ADDRESS owner OWNER           to its members, see table "member", as from OWNER; where
- *                                      each member has a sender of its own, " verp yes" follows
+ *                                      each member has a sender of its own, " verp yes" follows,
+ *                                      and where not everybody may post to it " post members" or
+ *                                      " post owners" (directory/lookup/post.h)
  *   refuse STATUS ADDRESS TEXT         cannot be delivered there; TEXT for people
  *   elsewhere                          the address itself is of a domain that is not ours
  *
@@ -28,6 +30,12 @@ enum directory_route_kind {
 	DIRECTORY_ROUTE_OTHER, /* none of these: TEXT is all of it; passed on as it is */
 };
 
+enum directory_post { /* who may post to a list */
+		      DIRECTORY_POST_ANYONE,
+		      DIRECTORY_POST_MEMBERS,
+		      DIRECTORY_POST_OWNERS,
+};
+
 /* Texts are views that somebody else owns; those of other kinds are empty. */
 struct directory_route {
 	enum directory_route_kind kind;
@@ -36,9 +44,16 @@ struct directory_route {
 	struct str server;
 	struct str owner; /* of LIST; empty: none is named */
 	bool verp;
+	enum directory_post post;
 	struct str status; /* of REFUSE: RFC 3463 */
 	struct str text;   /* for people */
 };
+
+/* "anyone", "members", "owners" */
+const char *directory_post_name(enum directory_post post);
+/* TEXT's, which may be empty: ANYONE. What is no such word is OWNERS: somebody meant to keep others
+ * out. */
+enum directory_post directory_post_find(struct str text);
 
 /* Appends ROUTE to OUT. A refused address that could not be read again is written as "-". */
 void directory_route_write(const struct directory_route *route, struct buffer *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* An entry of LDAP to what it claims. */
 #include "directory/record/key.h"
+#include "directory/wire/route.h"
 #include "store/ldap/claim.h"
 #include "store/ldap/dn.h"
 
@@ -68,6 +69,44 @@ static void add_field(struct work *work, enum config_map_field field, const char
 		fields[(*count)++] = (struct directory_field){str_from(name), values[0]};
 }
 
+/* The state that FIELD has, behind FIELDS, when there is one. What is none that we know defers: who
+ * wrote it wanted something else than what is usual. */
+static void add_state(struct work *work, enum config_map_field field,
+		      struct directory_field *fields, size_t *count)
+{
+	static const struct str states[] = {STR("active"), STR("deferred"), STR("disabled")};
+	struct str state = STR("deferred");
+	const struct str *values;
+	bool is_known = false;
+
+	if (values_of(work, field, &values) == 0)
+		return;
+	for (size_t i = 0; i < COUNT_OF(states) && !is_known; i++) {
+		is_known = str_equal_nocase(values[0], states[i]);
+		if (is_known)
+			state = states[i];
+	}
+	if (!is_known)
+		report(work, "state", values[0],
+		       "is not active, deferred or disabled, and is taken for deferred");
+	fields[(*count)++] = (struct directory_field){STR("state"), state};
+}
+
+/* The same of who may post: what is no such word keeps everybody out but the owner. */
+static void add_post(struct work *work, struct directory_field *fields, size_t *count)
+{
+	const struct str *values;
+	const char *name;
+
+	if (values_of(work, CONFIG_MAP_LIST_POST, &values) == 0)
+		return;
+	name = directory_post_name(directory_post_find(values[0]));
+	if (!str_equal_nocase(values[0], str_from(name)))
+		report(work, "post", values[0],
+		       "is not anyone, members or owners, and is taken for owners");
+	fields[(*count)++] = (struct directory_field){STR("post"), str_from(name)};
+}
+
 /* TEXT as an address in its one form, in the arena; empty when it is none, which is reported
  * as WHAT. */
 static struct str address_of(struct work *work, const char *what, struct str text)
@@ -101,7 +140,7 @@ static void claim_aliases(struct work *work, enum config_map_field field, size_t
 
 static void claim_mailbox(struct work *work)
 {
-	struct directory_field fields[4] = {{STR("kind"), STR("mailbox")}};
+	struct directory_field fields[5] = {{STR("kind"), STR("mailbox")}};
 	size_t count = 1;
 
 	add_field(work, CONFIG_MAP_ADDRESS_SERVICE, "service", fields, &count);
@@ -109,6 +148,7 @@ static void claim_mailbox(struct work *work)
 		add_field(work, CONFIG_MAP_ADDRESS_USER, "user", fields, &count);
 	add_field(work, CONFIG_MAP_ADDRESS_MAILBOX, "mailbox", fields, &count);
 	add_field(work, CONFIG_MAP_ADDRESS_QUOTA, "quota", fields, &count);
+	add_state(work, CONFIG_MAP_ADDRESS_STATE, fields, &count);
 	work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 }
 
@@ -127,7 +167,7 @@ static void claim_refusal(struct work *work)
 static void claim_forward(struct work *work, const struct str *values, size_t value_count)
 {
 	struct directory_field *fields =
-		arena_alloc(work->arena, (value_count + 1) * sizeof(*fields));
+		arena_alloc(work->arena, (value_count + 2) * sizeof(*fields));
 	size_t count = 1;
 	bool is_elsewhere = false;
 
@@ -139,9 +179,12 @@ static void claim_forward(struct work *work, const struct str *values, size_t va
 		if (target.length > 0)
 			fields[count++] = (struct directory_field){STR("target"), target};
 	}
-	if (count == 1)
+	if (count == 1) {
 		claim_refusal(work);
-	else if (is_elsewhere)
+		return;
+	}
+	add_state(work, CONFIG_MAP_ADDRESS_STATE, fields, &count);
+	if (is_elsewhere)
 		work->mail = claim_record(work, DIRECTORY_ADDRESS, work->mail, fields, count);
 	else /* only to itself */
 		claim_mailbox(work);
@@ -202,7 +245,7 @@ static void map_user(struct work *work, size_t *unusable)
 	if (values_of(work, CONFIG_MAP_USER_KEY, &names) == 0)
 		return;
 	password_count = values_of(work, CONFIG_MAP_USER_PASSWORD, &passwords);
-	fields = arena_alloc(work->arena, (password_count + 2) * sizeof(*fields));
+	fields = arena_alloc(work->arena, (password_count + 3) * sizeof(*fields));
 	for (size_t i = 0; i < password_count; i++) {
 		struct str password = password_of(passwords[i]);
 
@@ -213,6 +256,7 @@ static void map_user(struct work *work, size_t *unusable)
 	}
 	add_field(work, CONFIG_MAP_USER_SERVER, "server", fields, &count);
 	add_field(work, CONFIG_MAP_USER_NAME, "name", fields, &count);
+	add_state(work, CONFIG_MAP_USER_STATE, fields, &count);
 	(void)claim_record(work, DIRECTORY_USER, names[0], fields, count);
 }
 
@@ -242,13 +286,14 @@ static bool claim_name(struct work *work, int kind, struct str name)
 
 static void claim_list(struct work *work)
 {
-	struct directory_field fields[3] = {{STR("kind"), STR("list")},
+	struct directory_field fields[4] = {{STR("kind"), STR("list")},
 					    {STR("owner"), postmaster_of(work)}};
 	const struct str *owners;
 	size_t owner_count = values_of(work, CONFIG_MAP_LIST_OWNER, &owners);
 	size_t count = 2;
 
 	add_field(work, CONFIG_MAP_LIST_VERP, "verp", fields, &count);
+	add_post(work, fields, &count);
 	for (size_t i = 0; i < owner_count; i++) {
 		struct str owner;
 

@@ -9,8 +9,8 @@
  * triggers are for them; what goes through the store is numbered here.
  *
  * Tables (schema 1): domain(name, kind, target, service), address(address, kind, service,
- * "user", mailbox, owner, verp, text, status, source), target(address, position, target) for
- * kinds alias and forward, member(list, member), "user"(name, server, fullname),
+ * "user", mailbox, quota, owner, verp, post, text, status, source, state), target(address, position,
+ * target) for kinds alias and forward, member(list, member), "user"(name, server, fullname),
  * password(name, position, password), server(name, service), meta(version, identity, schema),
  * change(version, table_name, key, at). A column that is NULL or empty is a field that the
  * record has not. A copy of the file that is to live beside it needs another meta.identity.
