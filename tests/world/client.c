@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Who gives mail to a node, and looks into its mailboxes. */
-#include "files.h"
+/* Who gives mail to a node. */
 #include "mail.h"
 #include "os/socket.h"
 #include "talk.h"
@@ -118,64 +117,4 @@ void client_start(struct machine *machine, struct client *client)
 	static const char *const arguments[] = {"client", NULL};
 
 	process_new(machine, NULL, &program, arguments, client);
-}
-
-/* --- mailboxes --- */
-
-struct place {
-	struct machine *machine;
-	char path[512];
-	char domain[64];
-	char recipient[128];
-	struct inode *box;
-};
-
-static int read_message(void *context, const char *name, struct inode *inode)
-{
-	struct place *place = context;
-	char *text = malloc(inode->size + 1);
-
-	(void)name;
-	if (text == NULL)
-		abort();
-	memcpy(text, inode->data, inode->size);
-	text[inode->size] = '\0';
-	ledger_deliver(place->recipient, text, inode->size);
-	free(text);
-	return 0;
-}
-
-static int read_user(void *context, const char *name, struct inode *inode)
-{
-	struct place *place = context;
-	char path[1024];
-	struct inode *box;
-
-	(void)inode;
-	snprintf(path, sizeof path, "%s/%s/%s/new", place->path, place->domain, name);
-	snprintf(place->recipient, sizeof place->recipient, "%s@%s", name, place->domain);
-	files_each(place->machine, path, read_message, place);
-	box = files_find(place->machine, path);
-	while (box != NULL && box->entry_count > 0)
-		directory_remove(box, box->entries[0].name);
-	return 0;
-}
-
-static int read_domain(void *context, const char *name, struct inode *inode)
-{
-	struct place *place = context;
-	char path[1024];
-
-	(void)inode;
-	snprintf(place->domain, sizeof place->domain, "%s", name);
-	snprintf(path, sizeof path, "%s/%s", place->path, name);
-	return files_each(place->machine, path, read_user, place);
-}
-
-void mailboxes_read(struct machine *machine, const char *path)
-{
-	struct place place = {.machine = machine};
-
-	snprintf(place.path, sizeof place.path, "%s", path);
-	files_each(machine, path, read_domain, &place);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "description.h"
+#include "inside.h"
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -163,4 +164,20 @@ int table_wait(int descriptor, unsigned events, int64_t timeout_us)
 	watch_unlink(watch);
 	world_free(watch);
 	return is_ready ? 0 : -ETIMEDOUT;
+}
+
+int world_description(int descriptor, uint64_t *number_out, mode_t *mode_out)
+{
+	const struct description *description = table_find(descriptor);
+
+	if (description == NULL)
+		return -EBADF;
+	*number_out = description->inode;
+	*mode_out = description->kind->mode;
+	return 0;
+}
+
+void world_sleep_us(int64_t time_us)
+{
+	task_sleep_until(kernel_now_us() + time_us);
 }

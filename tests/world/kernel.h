@@ -23,8 +23,8 @@
 enum { WORLD_NAME_SIZE = 32, WORLD_DESCRIPTORS_MAX = 4096, WORLD_SIGNALS = 65 };
 
 struct description;
+struct disk;
 struct event;
-struct files;
 struct memory;
 struct os_loop;
 struct os_signal_watch;
@@ -45,7 +45,7 @@ struct world_program {
 /* A machine: what its processes share. */
 struct machine {
 	char name[WORLD_NAME_SIZE];
-	struct files *files;
+	struct disk *disk;      /* files.h; NULL: it has none */
 	int64_t wall_offset_us; /* of its wall clock from the world's time */
 	uint32_t address;       /* IPv4, in host order */
 	uint64_t boots;

@@ -75,6 +75,18 @@ void ledger_excuse(void)
 	ledger.killed_us = kernel_now_us();
 }
 
+void ledger_take_back(uint64_t number)
+{
+	struct entry *entry;
+
+	if (number >= ledger.count)
+		return;
+	entry = &ledger.entries[number];
+	if (--entry->copies == 0)
+		ledger.done -= entry->is_promised;
+	world_log("ledger", "message %llu is gone", (unsigned long long)number);
+}
+
 /* --- texts --- */
 
 static size_t append(char **text, size_t used, const char *line)
@@ -147,7 +159,7 @@ static char *without_returns(const char *text, size_t size)
 	return copy;
 }
 
-void ledger_deliver(const char *recipient, const char *text, size_t size)
+uint64_t ledger_deliver(const char *recipient, const char *text, size_t size)
 {
 	char *copy = without_returns(text, size);
 	const char *header = strstr(copy, "\nX-World: ");
@@ -168,6 +180,7 @@ void ledger_deliver(const char *recipient, const char *text, size_t size)
 		entry->is_excused = ledger.killed_us >= entry->began_us;
 	}
 	free(copy);
+	return number;
 }
 
 /* --- the sums --- */

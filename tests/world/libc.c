@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* What the product asks the C library for that would reach the real system: the product is linked
  * with these instead (redirect.txt). */
+#include "disk_table.h"
 #include "files.h"
+#include "inside.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,6 @@ int world_access(const char *path, int mode);
 int world_close(int descriptor);
 int world_fstat(int descriptor, struct stat *out);
 int world_stat(const char *path, struct stat *out);
-int world_lstat(const char *path, struct stat *out);
 int world_open(const char *path, int flags, ...);
 ssize_t world_read(int descriptor, void *data, size_t size);
 ssize_t world_write(int descriptor, const void *data, size_t size);
@@ -63,65 +64,61 @@ static ssize_t said_size(ssize_t result)
 
 /* --- files --- */
 
-static void fill(const struct inode *inode, struct stat *out)
+static void fill(const struct os_file_info *info, struct stat *out)
 {
-	*out = (struct stat){.st_dev = 1,
-			     .st_ino = inode->number,
-			     .st_nlink = inode->links,
-			     .st_uid = 1000,
-			     .st_gid = 1000,
-			     .st_size = (off_t)inode->size,
-			     .st_mode = inode->is_directory ? S_IFDIR | 0700 : S_IFREG | 0640};
+	*out = (struct stat){.st_dev = info->device,
+			     .st_ino = info->inode,
+			     .st_nlink = info->links,
+			     .st_uid = info->owner,
+			     .st_gid = info->owner,
+			     .st_size = (off_t)info->size,
+			     .st_mode = info->mode};
 }
 
 int world_fstat(int descriptor, struct stat *out)
 {
-	const struct description *description = table_find(descriptor);
+	struct disk_file *file = disk_table_find(descriptor);
+	struct os_file_info info = {.device = 2};
+	int error = file != NULL ? disk_info(file, &info)
+				 : world_description(descriptor, &info.inode, &info.mode);
 
-	if (description == NULL)
-		return said(-EBADF);
-	if (description->kind == &file_description)
-		fill(((const struct open_file *)(const void *)description)->inode, out);
-	else
-		*out = (struct stat){.st_mode = description->kind->mode,
-				     .st_dev = 2,
-				     .st_ino = description->inode};
-	return 0;
+	if (error == 0)
+		fill(&info, out);
+	return said(error);
 }
 
 int world_stat(const char *path, struct stat *out)
 {
-	struct inode *inode;
-	int error = files_look(OS_FILE_HERE, path, &inode);
+	struct os_file_info info;
+	int error = disk_info_at(disk_table_disk(), NULL, path, &info);
 
 	if (error == 0)
-		fill(inode, out);
+		fill(&info, out);
 	return said(error);
-}
-
-int world_lstat(const char *path, struct stat *out)
-{
-	return world_stat(path, out);
 }
 
 int world_access(const char *path, int mode)
 {
-	struct inode *inode;
+	struct stat status;
 
 	(void)mode;
-	return said(files_look(OS_FILE_HERE, path, &inode));
+	return world_stat(path, &status);
 }
 
 int world_open(const char *path, int flags, ...)
 {
+	struct disk_file *file;
+	int error;
+
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		return said(-EACCES);
-	return said(os_file_open(OS_FILE_HERE, path, OS_FILE_READ));
+	error = disk_open(disk_table_disk(), NULL, path, OS_FILE_READ, &file);
+	return said(error < 0 ? error : disk_table_add(file));
 }
 
 int world_unlink(const char *path)
 {
-	return said(os_file_unlink(OS_FILE_HERE, path));
+	return said(disk_unlink(disk_table_disk(), NULL, path));
 }
 
 mode_t world_umask(mode_t mask)

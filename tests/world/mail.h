@@ -27,8 +27,10 @@ void ledger_end(void);
 uint64_t ledger_new(const char *recipient);
 /* The node has answered 250 to it. */
 void ledger_promise(uint64_t number);
-/* TEXT, with CR or without, came for RECIPIENT. */
-void ledger_deliver(const char *recipient, const char *text, size_t size);
+/* TEXT, with CR or without, came for RECIPIENT: the number that it says. */
+uint64_t ledger_deliver(const char *recipient, const char *text, size_t size);
+/* A copy that had come is there no more: a power cut has taken it. */
+void ledger_take_back(uint64_t number);
 /* Something was killed: a message that is on its way may come twice. */
 void ledger_excuse(void);
 /* Whether each that was promised is delivered. */
@@ -62,5 +64,8 @@ void hop_start(struct machine *machine, struct hop *hop);
 /* What came to mailboxes below PATH (DOMAIN/USER/new/...) of MACHINE since the last call is entered
  * into the ledger. */
 void mailboxes_read(struct machine *machine, const char *path);
+/* After a power cut: what is there no more is taken back. */
+void mailboxes_check(struct machine *machine);
+void mailboxes_end(void);
 
 #endif

@@ -4,11 +4,13 @@
 #include "files.h"
 #include "image.h"
 #include <err.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define CONFIG "/etc/stagepost.conf"
+#define RUN    "/run/stagepost"
 
 #define PROGRAMS(X) \
 	X(queue)    \
@@ -87,10 +89,10 @@ struct machine *node_new(const char *name, uint32_t address, const char *text)
 	struct machine *machine = machine_new(name, address);
 
 	machine->wall_offset_us = YEAR_2026 * INT64_C(1000000);
-	machine->files = files_new();
+	files_begin(machine);
 	files_put(machine, CONFIG, text);
-	files_put(machine, "/var/mail/", NULL);
-	files_put(machine, "/run/", NULL);
+	files_put(machine, "/var/mail/", "");
+	files_put(machine, "/run/", "");
 	return machine;
 }
 
@@ -131,4 +133,24 @@ struct process *node_process(const struct machine *machine, const char *program)
 struct process *node_supervisor(const struct machine *machine)
 {
 	return node_process(machine, "stagepost");
+}
+
+void node_cut_power(struct machine *machine)
+{
+	struct process *process = process_first();
+
+	while (process != NULL) {
+		struct process *next = process->next;
+
+		if (process->machine == machine && process->parent == NULL)
+			process_end(process, SIGKILL);
+		process = next;
+	}
+	/* and those whose parents these were */
+	while ((process = node_process(machine, NULL)) != NULL)
+		process_end(process, SIGKILL);
+	disk_table_forget(machine);
+	disk_cut_power(machine->disk);
+	machine->boots++;
+	files_empty(machine, RUN);
 }

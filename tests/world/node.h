@@ -19,4 +19,8 @@ struct process *node_supervisor(const struct machine *machine);
  * any of the product's. */
 struct process *node_process(const struct machine *machine, const char *program);
 
+/* All of its processes are gone, and of its files what the disk kept (disk.h). The system empties
+ * the directory of the sockets when it starts. */
+void node_cut_power(struct machine *machine);
+
 #endif

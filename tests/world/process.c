@@ -192,8 +192,7 @@ static void free_machines(void)
 		struct machine *machine = all.machines;
 
 		all.machines = machine->next;
-		if (machine->files != NULL)
-			files_free(machine->files);
+		files_end(machine);
 		free(machine);
 	}
 }

@@ -3,10 +3,10 @@
  * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] [--calm] [--whole]
  *
  * One node, clients that give it mail for mailboxes and for a next hop that is not always good,
- * and somebody who kills, freezes, stops, reloads and starts. For the second half of the time all
- * are good, and the ledger must be even. The exit status is 0 only then. --until stops at the first
- * line of the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through
- * all hours, also when there is nothing left to be done.
+ * and somebody who kills, freezes, stops, reloads, cuts the power and starts. For the second half
+ * of the time all are good, and the ledger must be even. The exit status is 0 only then. --until
+ * stops at the first line of the log with TEXT in it, and judges nothing. --calm: no faults.
+ * --whole: lives through all hours, also when there is nothing left to be done.
  */
 #include "mail.h"
 #include "node.h"
@@ -73,6 +73,12 @@ static void strike(struct machine *node)
 		return; /* which excuses nothing */
 	}
 	ledger_excuse();
+	if (kernel_one_in(4)) {
+		world_log("fate", "cuts the power of %s", node->name);
+		node_cut_power(node);
+		mailboxes_check(node);
+		return;
+	}
 	if (kernel_one_in(3)) {
 		world_log("fate", "freezes %s %d", process->program->name, process->pid);
 		process_freeze(process, true);
@@ -178,6 +184,7 @@ static bool live(const struct world_options *options)
 		world_run(kernel_now_us() + 600 * SECOND);
 	mailboxes_read(fate.node, "/var/mail");
 	is_good = world_has_stopped() || judge(options, is_given(clients));
+	mailboxes_end();
 	world_end();
 	ledger_end();
 	return is_good;

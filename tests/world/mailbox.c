@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: ISC
+/* Who looks into the mailboxes of a node. */
+#include "files.h"
+#include "mail.h"
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A message that was seen. */
+struct seen {
+	char *path;
+	uint64_t number;
+};
+
+static struct {
+	struct seen *list; /* in the order of their paths */
+	size_t count;
+	size_t size;
+} seen;
+
+/* Where PATH is, or would be. */
+static size_t place_of(const char *path)
+{
+	size_t low = 0;
+	size_t high = seen.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(seen.list[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void read_message(struct machine *machine, const char *path, const char *recipient)
+{
+	size_t place = place_of(path);
+	size_t size;
+	char *text;
+
+	if (place < seen.count && strcmp(seen.list[place].path, path) == 0)
+		return;
+	text = files_read(machine, path, &size);
+	if (text == NULL)
+		errx(1, "%s cannot be read", path);
+	if (seen.count == seen.size) {
+		seen.size = seen.size == 0 ? 1024 : 2 * seen.size;
+		seen.list = realloc(seen.list, seen.size * sizeof *seen.list);
+		if (seen.list == NULL)
+			err(1, "no memory");
+	}
+	memmove(&seen.list[place + 1], &seen.list[place], (seen.count - place) * sizeof *seen.list);
+	seen.list[place] = (struct seen){strdup(path), ledger_deliver(recipient, text, size)};
+	seen.count++;
+	free(text);
+}
+
+static void read_box(struct machine *machine, const char *path, const char *recipient)
+{
+	size_t size = 0;
+	char *names = files_names(machine, path, &size);
+	char file[2048];
+
+	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1) {
+		snprintf(file, sizeof file, "%s/%s", path, names + i);
+		read_message(machine, file, recipient);
+	}
+	if (names != NULL)
+		disk_list_free(names);
+}
+
+static void read_domain(struct machine *machine, const char *path, const char *domain)
+{
+	size_t size = 0;
+	char *users = files_names(machine, path, &size);
+	char box[1024];
+	char recipient[256];
+
+	for (size_t i = 0; users != NULL && i < size; i += strlen(users + i) + 1) {
+		snprintf(box, sizeof box, "%s/%s/new", path, users + i);
+		snprintf(recipient, sizeof recipient, "%s@%s", users + i, domain);
+		read_box(machine, box, recipient);
+	}
+	if (users != NULL)
+		disk_list_free(users);
+}
+
+void mailboxes_read(struct machine *machine, const char *path)
+{
+	size_t size = 0;
+	char *domains = files_names(machine, path, &size);
+	char folder[512];
+
+	for (size_t i = 0; domains != NULL && i < size; i += strlen(domains + i) + 1) {
+		snprintf(folder, sizeof folder, "%s/%s", path, domains + i);
+		read_domain(machine, folder, domains + i);
+	}
+	if (domains != NULL)
+		disk_list_free(domains);
+}
+
+void mailboxes_check(struct machine *machine)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < seen.count; i++) {
+		if (files_exist(machine, seen.list[i].path)) {
+			seen.list[kept++] = seen.list[i];
+			continue;
+		}
+		ledger_take_back(seen.list[i].number);
+		free(seen.list[i].path);
+	}
+	seen.count = kept;
+}
+
+void mailboxes_end(void)
+{
+	for (size_t i = 0; i < seen.count; i++)
+		free(seen.list[i].path);
+	free(seen.list);
+	memset(&seen, 0, sizeof seen);
+}
