@@ -137,16 +137,11 @@ struct process *node_supervisor(const struct machine *machine)
 
 void node_cut_power(struct machine *machine)
 {
-	struct process *process = process_first();
+	struct process *process;
 
-	while (process != NULL) {
-		struct process *next = process->next;
-
-		if (process->machine == machine && process->parent == NULL)
-			process_end(process, SIGKILL);
-		process = next;
-	}
-	/* and those whose parents these were */
+	/* first, so that nobody starts others again */
+	while ((process = node_supervisor(machine)) != NULL)
+		process_end(process, SIGKILL);
 	while ((process = node_process(machine, NULL)) != NULL)
 		process_end(process, SIGKILL);
 	disk_table_forget(machine);
