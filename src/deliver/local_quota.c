@@ -18,7 +18,7 @@ struct question {
 struct asking {
 	struct local_quotas *quotas;
 	struct local_entry *entry;
-	const struct config_service *service;
+	struct local_quota by_setting; /* a reload may free the service meanwhile */
 	struct question *questions;
 	size_t left; /* that are not answered */
 	struct asking *next, *prev;
@@ -66,7 +66,7 @@ static void found(void *context, enum directory_quota_answer answer, const struc
 	if (answer == DIRECTORY_QUOTA_FOUND)
 		*out = (struct local_quota){.quota = *quota, .is_counted = true};
 	else if (answer == DIRECTORY_QUOTA_NONE)
-		*out = by_setting(asking->service);
+		*out = asking->by_setting;
 	else /* it may be more than the setting, and nobody's mail is to wait for that */
 		*out = (struct local_quota){0};
 	if (--asking->left == 0)
@@ -80,7 +80,8 @@ static void ask(struct local_quotas *quotas, struct directory *directory,
 	size_t count = job->recipient_count;
 	struct asking *asking = arena_alloc(job->arena, sizeof *asking);
 
-	*asking = (struct asking){.quotas = quotas, .entry = entry, .service = service};
+	*asking = (struct asking){
+		.quotas = quotas, .entry = entry, .by_setting = by_setting(service)};
 	asking->questions = arena_alloc(job->arena, count * sizeof *asking->questions);
 	asking->left = count + 1; /* answers may come while we ask */
 	DL_APPEND(quotas->waiting, asking);
