@@ -2,26 +2,11 @@
 #include "base/str.h"
 #include <string.h>
 
-struct str str_from(const char *string)
-{
-	return (struct str){string, strlen(string)};
-}
-
-struct str str_slice(const char *data, size_t length)
-{
-	return (struct str){data, length};
-}
-
 static unsigned char lower(char byte)
 {
 	unsigned char c = (unsigned char)byte;
 
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
-}
-
-bool str_equal(struct str a, struct str b)
-{
-	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
 bool str_equal_nocase(struct str a, struct str b)

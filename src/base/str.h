@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct str {
 	const char *data;
@@ -23,10 +24,21 @@ struct str {
 /* A view of a string literal. */
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 
-struct str str_from(const char *string);
-struct str str_slice(const char *data, size_t length);
+static inline struct str str_from(const char *string)
+{
+	return (struct str){string, strlen(string)};
+}
 
-bool str_equal(struct str a, struct str b);
+static inline struct str str_slice(const char *data, size_t length)
+{
+	return (struct str){data, length};
+}
+
+static inline bool str_equal(struct str a, struct str b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
 /* Letters A-Z and a-z are the same; other bytes are compared as they are. */
 bool str_equal_nocase(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);

@@ -12,7 +12,7 @@ enum { SHOWN_MAX = 100 }; /* bytes of a value within a reason */
 struct check {
 	const struct directory_record *input;
 	struct arena *arena;
-	struct str kind; /* empty: the table has none */
+	const char *kind; /* NULL: the table has none */
 	struct directory_field *fields;
 	size_t field_count;
 	struct buffer scratch;
@@ -50,10 +50,14 @@ static int refuse(struct check *check, const char *format, ...)
 	return -EINVAL;
 }
 
+static const struct directory_rule *rules_of(const struct check *check)
+{
+	return directory_rules[check->input->key.table];
+}
+
 static bool applies(const struct check *check, const struct directory_rule *rule)
 {
-	return rule->table == check->input->key.table && rule->name != NULL &&
-	       (rule->kind == NULL || str_equal(str_from(rule->kind), check->kind));
+	return rule->name != NULL && (rule->kind == NULL || rule->kind == check->kind);
 }
 
 /* Lists what rules say of the table: names of fields of our kind, or the kinds. */
@@ -62,13 +66,10 @@ static void append_allowed(struct check *check, bool is_kinds)
 	const char *before = "; allowed: ";
 	const char *last = "";
 
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
+	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++) {
 		const char *word = is_kinds ? rule->kind : rule->name;
 
-		if (is_kinds ? rule->table != check->input->key.table : !applies(check, rule))
-			continue;
-		if (word == NULL || strcmp(word, last) == 0)
+		if (word == NULL || !(is_kinds || applies(check, rule)) || strcmp(word, last) == 0)
 			continue;
 		buffer_append_format(&check->reason, "%s%s", before, word);
 		before = ", ";
@@ -113,19 +114,23 @@ static int check_kind(struct check *check)
 
 	if (!has_kinds(check->input->key.table))
 		return 0;
-	for (size_t i = 0; i < directory_rule_count; i++)
-		if (directory_rules[i].table == check->input->key.table &&
-		    directory_rules[i].kind != NULL &&
-		    str_equal(str_from(directory_rules[i].kind), kind)) {
-			check->kind = kind;
-			return 0;
-		}
+	check->kind = directory_kind_find(check->input->key.table, kind);
+	if (check->kind != NULL)
+		return 0;
 	if (kind.length == 0)
 		(void)refuse(check, "field kind is missing");
 	else
 		(void)say_found(check, "field kind is", kind);
 	append_allowed(check, true);
 	return -EINVAL;
+}
+
+static bool is_known(const struct check *check, struct str name)
+{
+	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++)
+		if (applies(check, rule) && str_equal(str_from(rule->name), name))
+			return true;
+	return false;
 }
 
 static int check_names(struct check *check)
@@ -136,17 +141,11 @@ static int check_names(struct check *check)
 		return refuse(check, "there are %zu fields; allowed: at most %d",
 			      input->field_count, DIRECTORY_FIELDS_MAX);
 	for (size_t i = 0; i < input->field_count; i++) {
-		bool is_known = false;
-
-		for (size_t j = 0; !is_known && j < directory_rule_count; j++)
-			is_known =
-				applies(check, &directory_rules[j]) &&
-				str_equal(str_from(directory_rules[j].name), input->fields[i].name);
-		if (is_known)
+		if (is_known(check, input->fields[i].name))
 			continue;
 		(void)say_found(check, "there is no field", input->fields[i].name);
-		if (check->kind.length > 0)
-			(void)refuse(check, " of kind " STR_FORMAT, STR_ARGUMENTS(check->kind));
+		if (check->kind != NULL)
+			(void)refuse(check, " of kind %s", check->kind);
 		append_allowed(check, false);
 		return -EINVAL;
 	}
@@ -193,6 +192,11 @@ static int check_rule(struct check *check, const struct directory_rule *rule)
 	return 0;
 }
 
+static bool is_kind(const struct check *check, const char *kind)
+{
+	return check->kind != NULL && strcmp(check->kind, kind) == 0;
+}
+
 /* What no field can say by itself. */
 static int check_whole(struct check *check, const struct directory_record *record)
 {
@@ -200,9 +204,9 @@ static int check_whole(struct check *check, const struct directory_record *recor
 	struct str list;
 	struct str member;
 
-	if (str_equal(check->kind, STR("alias")) && str_equal(target, record->key.name))
+	if (is_kind(check, "alias") && str_equal(target, record->key.name))
 		return refuse(check, "field target is the record's own key; allowed: another");
-	if (str_equal(check->kind, STR("list")) && record->key.name.data[0] == '@')
+	if (is_kind(check, "list") && record->key.name.data[0] == '@')
 		return refuse(check, "field kind is \"list\" for a whole domain; allowed: a list "
 				     "with an address of its own");
 	if (directory_record_field(record, "service").length > 0 &&
@@ -226,9 +230,8 @@ static int check_all(struct check *check, struct directory_record *record_out)
 		return -EINVAL;
 	check->fields =
 		arena_alloc(check->arena, check->input->field_count * sizeof *check->fields);
-	for (size_t i = 0; i < directory_rule_count; i++)
-		if (applies(check, &directory_rules[i]) &&
-		    check_rule(check, &directory_rules[i]) < 0)
+	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++)
+		if (applies(check, rule) && check_rule(check, rule) < 0)
 			return -EINVAL;
 	record.fields = check->fields;
 	record.field_count = check->field_count;

@@ -79,10 +79,9 @@ static void give(struct writer *writer, const char *column, const char *word)
 	buffer_reset(&writer->meaning);
 }
 
-static bool is_rule_of(const struct writer *writer, const struct directory_rule *rule,
-		       const char *field)
+static bool is_about(const struct directory_rule *rule, const char *field)
 {
-	return rule->table == writer->table && rule->name != NULL && strcmp(rule->name, field) == 0;
+	return rule->name != NULL && strcmp(rule->name, field) == 0;
 }
 
 /* The kinds of the rules for FIELD with all FLAGS, as SQL's list: how many. */
@@ -91,41 +90,37 @@ static size_t write_kinds(struct writer *writer, const char *field, unsigned fla
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
-
-		if (is_rule_of(writer, rule, field) && (rule->flags & flags) == flags &&
-		    rule->kind != NULL)
+	for (const struct directory_rule *rule = directory_rules[writer->table]; rule->value != 0;
+	     rule++)
+		if (is_about(rule, field) && (rule->flags & flags) == flags && rule->kind != NULL)
 			buffer_append_format(out, "%s'%s'", count++ > 0 ? ", " : "", rule->kind);
-	}
 	return count;
 }
 
 static const struct directory_rule *first_rule(const struct writer *writer, const char *field)
 {
-	for (size_t i = 0; i < directory_rule_count; i++)
-		if (is_rule_of(writer, &directory_rules[i], field))
-			return &directory_rules[i];
+	for (const struct directory_rule *rule = directory_rules[writer->table]; rule->value != 0;
+	     rule++)
+		if (is_about(rule, field))
+			return rule;
 	return NULL;
 }
 
 /* All kinds that the table has. */
 static void give_kind(struct writer *writer)
 {
-	const char *last = "";
+	const char *last = NULL;
 	const char *separator = "";
 
 	buffer_append_format(&writer->condition, "coalesce(%skind, '') IN (", writer->before);
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const char *kind = directory_rules[i].kind;
-
-		if (directory_rules[i].table != writer->table || kind == NULL ||
-		    strcmp(kind, last) == 0)
+	for (const struct directory_rule *rule = directory_rules[writer->table]; rule->value != 0;
+	     rule++) {
+		if (rule->kind == NULL || rule->kind == last)
 			continue;
-		buffer_append_format(&writer->condition, "%s'%s'", separator, kind);
-		buffer_append_format(&writer->meaning, "%s%s", separator, kind);
+		buffer_append_format(&writer->condition, "%s'%s'", separator, rule->kind);
+		buffer_append_format(&writer->meaning, "%s%s", separator, rule->kind);
 		separator = ", ";
-		last = kind;
+		last = rule->kind;
 	}
 	buffer_append_byte(&writer->condition, ')');
 	give(writer, "kind", "value");

@@ -3,7 +3,6 @@
  * but cannot know. */
 #include "directory/record/key.h"
 #include "directory/record/rules.h"
-#include <string.h>
 
 /* A form that has the same bytes. */
 static bool is_value(enum directory_value value, struct str text, struct buffer *scratch)
@@ -35,12 +34,7 @@ static const char *kind_of(const struct directory_record *record)
 {
 	if (record->field_count == 0 || !str_equal(record->fields[0].name, STR("kind")))
 		return NULL;
-	for (size_t i = 0; i < directory_rule_count; i++)
-		if (directory_rules[i].table == record->key.table &&
-		    directory_rules[i].kind != NULL &&
-		    str_equal(str_from(directory_rules[i].kind), record->fields[0].value))
-			return directory_rules[i].kind;
-	return NULL;
+	return directory_kind_find(record->key.table, record->fields[0].value);
 }
 
 /* Takes the fields of RULE, the next of RECORD from *NEXT on. */
@@ -72,15 +66,11 @@ static bool are_fields(const struct directory_record *record, struct buffer *scr
 
 	if (has_kinds && kind == NULL)
 		return false;
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
-
-		if (rule->table != record->key.table || rule->name == NULL ||
-		    (rule->kind != NULL && strcmp(rule->kind, kind) != 0))
-			continue;
-		if (!take_fields(record, rule, &next, scratch))
+	for (const struct directory_rule *rule = directory_rules[record->key.table];
+	     rule->value != 0; rule++)
+		if (rule->name != NULL && (rule->kind == NULL || rule->kind == kind) &&
+		    !take_fields(record, rule, &next, scratch))
 			return false;
-	}
 	return next == record->field_count && record->field_count <= DIRECTORY_FIELDS_MAX;
 }
 

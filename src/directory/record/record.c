@@ -22,12 +22,10 @@ enum directory_table directory_table_find(struct str name)
 	return table < DIRECTORY_TABLES ? table : DIRECTORY_NO_TABLE;
 }
 
-struct str directory_record_field(const struct directory_record *record, const char *name)
+struct str directory_record_find(const struct directory_record *record, struct str name)
 {
-	struct str wanted = str_from(name);
-
 	for (size_t i = 0; i < record->field_count; i++)
-		if (str_equal(record->fields[i].name, wanted))
+		if (str_equal(record->fields[i].name, name))
 			return record->fields[i].value;
 	return str_slice("", 0);
 }

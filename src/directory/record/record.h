@@ -106,7 +106,12 @@ const char *directory_table_field(enum directory_table table, size_t position, b
 bool directory_table_field_is_many(enum directory_table table, struct str name);
 
 /* The first field called NAME; empty when there is none. */
-struct str directory_record_field(const struct directory_record *record, const char *name);
+struct str directory_record_find(const struct directory_record *record, struct str name);
+static inline struct str directory_record_field(const struct directory_record *record,
+						const char *name)
+{
+	return directory_record_find(record, str_from(name));
+}
 /* What is none of the known states is taken for DEFERRED: a later version may have more. */
 enum directory_state directory_record_state(const struct directory_record *record);
 /* A copy, whole, in ARENA. */

@@ -18,46 +18,78 @@ enum {
 #define REQUIRED    DIRECTORY_RULE_REQUIRED
 #define SEVERAL     DIRECTORY_RULE_SEVERAL
 
-const struct directory_rule directory_rules[] = {
-	{DIRECTORY_DOMAIN, NULL, "kind", VALUE(KIND), REQUIRED, "what the domain is to us"},
-	{DIRECTORY_DOMAIN, "local", "service", VALUE(SERVICE), 0, "where its mailboxes are"},
-	{DIRECTORY_DOMAIN, "relay", NULL, VALUE(TEXT), 0, NULL},
-	{DIRECTORY_DOMAIN, "alias", "target", VALUE(DOMAIN), REQUIRED,
-	 "the domain that it stands for"},
-	{DIRECTORY_ADDRESS, NULL, "kind", VALUE(KIND), REQUIRED, "what becomes of its mail"},
-	{DIRECTORY_ADDRESS, "mailbox", "service", VALUE(SERVICE), 0,
-	 "where the mailbox is; else the user's server says, or the domain"},
-	{DIRECTORY_ADDRESS, "mailbox", "user", VALUE(NAME), 0, "whose mailbox it is"},
-	{DIRECTORY_ADDRESS, "mailbox", "mailbox", VALUE(ADDRESS), 0,
-	 "the address that the service is told, where it is another"},
-	{DIRECTORY_ADDRESS, "mailbox", "quota", VALUE(QUOTA), 0,
-	 "what the mailbox may hold; else the service says"},
-	{DIRECTORY_ADDRESS, "forward", "target", VALUE(ADDRESS), REQUIRED | SEVERAL,
-	 "to whom; its own address: into its mailbox, too"},
-	{DIRECTORY_ADDRESS, "alias", "target", VALUE(ADDRESS), REQUIRED,
-	 "the address of ours that it stands for"},
-	{DIRECTORY_ADDRESS, "list", "owner", VALUE(ADDRESS), REQUIRED, "who hears of failures"},
-	{DIRECTORY_ADDRESS, "list", "verp", VALUE(FLAG), 0,
-	 "whether mail to each member has a sender of its own"},
-	{DIRECTORY_ADDRESS, "list", "post", VALUE(POST), 0, "who may post to it"},
-	{DIRECTORY_ADDRESS, "program", "service", VALUE(SERVICE), REQUIRED,
-	 "a service of kind pipe"},
-	{DIRECTORY_ADDRESS, "refused", "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
-	{DIRECTORY_ADDRESS, "refused", "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
-	{DIRECTORY_ADDRESS, NULL, "source", VALUE(SOURCE), 0,
-	 "what made the record and may remove it again"},
-	{DIRECTORY_ADDRESS, NULL, "state", VALUE(STATE), 0, "whether it takes mail"},
-	{DIRECTORY_USER, NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
-	{DIRECTORY_USER, NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
-	{DIRECTORY_USER, NULL, "name", VALUE(TEXT), 0, "for people"},
-	{DIRECTORY_USER, NULL, "state", VALUE(STATE), 0,
-	 "whether the user's mailboxes take mail, and the passwords count"},
-	{DIRECTORY_SERVER, NULL, "service", VALUE(SERVICE), REQUIRED,
-	 "of the configuration, that delivers to the server"},
-	{DIRECTORY_SERVER, NULL, "address", VALUE(SERVER), 0,
-	 "where the server is, of those that the service lists; else where the service says"},
+/* Each kind has one address, so kinds are compared by pointer. */
+static const char LOCAL[] = "local";
+static const char RELAY[] = "relay";
+static const char ALIAS[] = "alias";
+static const char MAILBOX[] = "mailbox";
+static const char FORWARD[] = "forward";
+static const char LIST[] = "list";
+static const char PROGRAM[] = "program";
+static const char REFUSED[] = "refused";
+
+static const struct directory_rule domain_rules[] = {
+	{NULL, "kind", VALUE(KIND), REQUIRED, "what the domain is to us"},
+	{LOCAL, "service", VALUE(SERVICE), 0, "where its mailboxes are"},
+	{RELAY, NULL, VALUE(TEXT), 0, NULL},
+	{ALIAS, "target", VALUE(DOMAIN), REQUIRED, "the domain that it stands for"},
+	{0},
 };
-const size_t directory_rule_count = COUNT_OF(directory_rules);
+
+static const struct directory_rule address_rules[] = {
+	{NULL, "kind", VALUE(KIND), REQUIRED, "what becomes of its mail"},
+	{MAILBOX, "service", VALUE(SERVICE), 0,
+	 "where the mailbox is; else the user's server says, or the domain"},
+	{MAILBOX, "user", VALUE(NAME), 0, "whose mailbox it is"},
+	{MAILBOX, "mailbox", VALUE(ADDRESS), 0,
+	 "the address that the service is told, where it is another"},
+	{MAILBOX, "quota", VALUE(QUOTA), 0, "what the mailbox may hold; else the service says"},
+	{FORWARD, "target", VALUE(ADDRESS), REQUIRED | SEVERAL,
+	 "to whom; its own address: into its mailbox, too"},
+	{ALIAS, "target", VALUE(ADDRESS), REQUIRED, "the address of ours that it stands for"},
+	{LIST, "owner", VALUE(ADDRESS), REQUIRED, "who hears of failures"},
+	{LIST, "verp", VALUE(FLAG), 0, "whether mail to each member has a sender of its own"},
+	{LIST, "post", VALUE(POST), 0, "who may post to it"},
+	{PROGRAM, "service", VALUE(SERVICE), REQUIRED, "a service of kind pipe"},
+	{REFUSED, "text", VALUE(TEXT), REQUIRED, "what the sender is told"},
+	{REFUSED, "status", VALUE(STATUS), 0, "and its code, else 5.7.1"},
+	{NULL, "source", VALUE(SOURCE), 0, "what made the record and may remove it again"},
+	{NULL, "state", VALUE(STATE), 0, "whether it takes mail"},
+	{0},
+};
+
+static const struct directory_rule user_rules[] = {
+	{NULL, "password", VALUE(PASSWORD), SEVERAL, "never the password itself"},
+	{NULL, "server", VALUE(NAME), 0, "where the user's mailboxes are"},
+	{NULL, "name", VALUE(TEXT), 0, "for people"},
+	{NULL, "state", VALUE(STATE), 0,
+	 "whether the user's mailboxes take mail, and the passwords count"},
+	{0},
+};
+
+static const struct directory_rule server_rules[] = {
+	{NULL, "service", VALUE(SERVICE), REQUIRED,
+	 "of the configuration, that delivers to the server"},
+	{NULL, "address", VALUE(SERVER), 0,
+	 "where the server is, of those that the service lists; else where the service says"},
+	{0},
+};
+
+static const struct directory_rule no_rules[] = {{0}};
+
+const struct directory_rule *const directory_rules[DIRECTORY_TABLES] = {
+	[DIRECTORY_NO_TABLE] = no_rules,     [DIRECTORY_DOMAIN] = domain_rules,
+	[DIRECTORY_ADDRESS] = address_rules, [DIRECTORY_MEMBER] = no_rules,
+	[DIRECTORY_USER] = user_rules,       [DIRECTORY_SERVER] = server_rules,
+};
+
+const char *directory_kind_find(enum directory_table table, struct str kind)
+{
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++)
+		if (rule->kind != NULL && str_equal(str_from(rule->kind), kind))
+			return rule->kind;
+	return NULL;
+}
 
 static int copy_if(bool is_valid, struct str text, struct buffer *out)
 {
@@ -182,23 +214,19 @@ int directory_value_normalize(enum directory_value value, struct str text, struc
 	return VALUES[value].normalize(text, out);
 }
 
-/* Whether an earlier rule of the same table has the name. */
-static bool is_repeated(size_t rule)
+/* Whether an earlier rule of TABLE has the name of RULE. */
+static bool is_repeated(enum directory_table table, const struct directory_rule *rule)
 {
-	for (size_t i = 0; i < rule; i++)
-		if (directory_rules[i].table == directory_rules[rule].table &&
-		    directory_rules[i].name != NULL &&
-		    strcmp(directory_rules[i].name, directory_rules[rule].name) == 0)
+	for (const struct directory_rule *one = directory_rules[table]; one < rule; one++)
+		if (one->name != NULL && strcmp(one->name, rule->name) == 0)
 			return true;
 	return false;
 }
 
 const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out)
 {
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
-
-		if (rule->table != table || rule->name == NULL || is_repeated(i) || position-- > 0)
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++) {
+		if (rule->name == NULL || is_repeated(table, rule) || position-- > 0)
 			continue;
 		if (is_many_out != NULL)
 			*is_many_out = directory_table_field_is_many(table, str_from(rule->name));
@@ -209,10 +237,9 @@ const char *directory_table_field(enum directory_table table, size_t position, b
 
 bool directory_table_field_is_many(enum directory_table table, struct str name)
 {
-	for (size_t i = 0; i < directory_rule_count; i++)
-		if (directory_rules[i].table == table && directory_rules[i].name != NULL &&
-		    (directory_rules[i].flags & SEVERAL) &&
-		    str_equal(name, str_from(directory_rules[i].name)))
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++)
+		if (rule->name != NULL && (rule->flags & SEVERAL) &&
+		    str_equal(name, str_from(rule->name)))
 			return true;
 	return false;
 }
@@ -232,24 +259,19 @@ static void describe_kinds(enum directory_table table, struct buffer *out)
 	const char *before = ": ";
 	const char *last = NULL;
 
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const char *kind = directory_rules[i].kind;
-
-		if (directory_rules[i].table != table || kind == NULL ||
-		    (last != NULL && strcmp(last, kind) == 0))
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++) {
+		if (rule->kind == NULL || rule->kind == last)
 			continue;
-		buffer_append_format(out, "%s%s", before, kind);
+		buffer_append_format(out, "%s%s", before, rule->kind);
 		before = ", ";
-		last = kind;
+		last = rule->kind;
 	}
 }
 
 void directory_record_describe(enum directory_table table, struct buffer *out)
 {
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
-
-		if (rule->table != table || rule->name == NULL)
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++) {
+		if (rule->name == NULL)
 			continue;
 		buffer_append_string(out, rule->name);
 		describe_flags(rule, out);

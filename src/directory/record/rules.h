@@ -9,6 +9,7 @@
 #include "directory/record/record.h"
 
 enum directory_value {
+	DIRECTORY_NO_VALUE,   /* after the last rule of a table */
 	DIRECTORY_VALUE_KIND, /* one of those for which the table has rules */
 	DIRECTORY_VALUE_DOMAIN,
 	DIRECTORY_VALUE_ADDRESS,
@@ -28,7 +29,6 @@ enum directory_value {
 enum { DIRECTORY_RULE_REQUIRED = 1 << 0, DIRECTORY_RULE_SEVERAL = 1 << 1 };
 
 struct directory_rule {
-	enum directory_table table;
 	const char *kind; /* only in records of that kind; NULL: in all of the table */
 	const char *name; /* NULL: the kind has no fields */
 	enum directory_value value;
@@ -36,9 +36,12 @@ struct directory_rule {
 	const char *meaning;
 };
 
-/* In the order that fields have within a record. */
-extern const struct directory_rule directory_rules[];
-extern const size_t directory_rule_count;
+/* Of each table, in the order that fields have within a record. */
+extern const struct directory_rule *const directory_rules[DIRECTORY_TABLES];
+
+/* The kind of that name as TABLE's rules have it: equal kinds are equal pointers. NULL: there is
+ * none. */
+const char *directory_kind_find(enum directory_table table, struct str kind);
 
 /* What is allowed, for people. */
 const char *directory_value_allowed(enum directory_value value);

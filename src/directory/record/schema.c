@@ -33,11 +33,8 @@ static void find_child_kinds(enum directory_table table, const char *field, cons
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < directory_rule_count; i++) {
-		const struct directory_rule *rule = &directory_rules[i];
-
-		if (rule->table != table || rule->name == NULL || rule->kind == NULL ||
-		    strcmp(rule->name, field) != 0)
+	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++) {
+		if (rule->name == NULL || rule->kind == NULL || strcmp(rule->name, field) != 0)
 			continue;
 		if (count == DIRECTORY_CHILD_KINDS_MAX)
 			panic("too many kinds have the field %s", field);
