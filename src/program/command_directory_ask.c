@@ -39,7 +39,7 @@ const struct command_option command_directory_accept_options[] = {
 
 const struct command_option command_directory_list_options[] = {
 	COMMAND_OPTION_CONFIG,
-	TABLE_OPTION("TABLE", "domain, address, member, user or server (address)"),
+	TABLE_OPTION("TABLE", "domain, address, member, user or server (address); or membership"),
 	COMMAND_OPTION_JSON("print an object of JSON a line"),
 	COMMAND_OPTION_END,
 };
@@ -61,6 +61,7 @@ static bool parse(struct exchange *exchange, int argc, char **argv)
 {
 	const struct command *command = exchange->command;
 	const char *table;
+	bool is_listed;
 	bool is_route;
 
 	if (!command_parse(command, argc, argv, &exchange->options.common, &exchange->status))
@@ -68,7 +69,9 @@ static bool parse(struct exchange *exchange, int argc, char **argv)
 	exchange->status = COMMAND_OK; /* it is written to in any case */
 	table = exchange->options.table;
 	is_route = strcmp(table, "route") == 0 && command->run == command_directory_get;
-	if (!is_route && directory_table_find(str_from(table)) == DIRECTORY_NO_TABLE)
+	is_listed = command->run == command_directory_list &&
+		    directory_table_find_listed(str_from(table)) != DIRECTORY_NO_TABLE;
+	if (!is_route && !is_listed && directory_table_find(str_from(table)) == DIRECTORY_NO_TABLE)
 		exchange->status = command_usage(command, "there is no such table");
 	return exchange->status == COMMAND_OK;
 }
@@ -248,7 +251,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	if (!command_directory_open(exchange.options.common.config_file, &exchange.directory))
 		return COMMAND_FAILED;
 	pages = exchange_pages_new(&exchange.directory.server,
-				   directory_table_find(str_from(exchange.options.table)),
+				   directory_table_find_listed(str_from(exchange.options.table)),
 				   str_from(prefix));
 	exchange_pages_hear_malformed(pages, on_malformed, &exchange);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1)

@@ -184,7 +184,8 @@ static void look_at(struct survey *survey, const struct directory_record *record
 		look_at_server(survey, record);
 		break;
 	case DIRECTORY_NO_TABLE:
-	case DIRECTORY_TABLES:
+	case DIRECTORY_MEMBERSHIP:
+	case DIRECTORY_LISTED_TABLES:
 		break;
 	}
 }

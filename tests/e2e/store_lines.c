@@ -35,7 +35,7 @@ static struct question *ask(struct str id, struct str table)
 	struct question *question = memory_alloc_zero(1, sizeof *question);
 
 	question->id = strndup(id.data, id.length);
-	question->table = directory_table_find(table);
+	question->table = directory_table_find_listed(table);
 	return question;
 }
 

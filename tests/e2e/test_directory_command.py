@@ -227,6 +227,24 @@ def test_changes_are_watched(command):
         watch.send_signal(signal.SIGTERM)
 
 
+def test_lists_of_a_member(command):
+    command("put", "all@a.test", "kind=list", "owner=ann@a.test")
+    command("put", "--table", "member", "all@a.test ann@a.test")
+    command("put", "--table", "member", "some@a.test ann@a.test")
+    command("put", "--table", "member", "some@a.test anna@a.test")
+    status, told, errors = command("list", "--table", "membership", "ann@a.test ")
+    assert (status, errors) == (0, "")
+    assert told.splitlines() == [
+        "membership ann@a.test all@a.test", "membership ann@a.test some@a.test"]
+    assert json.loads(command("list", "--table", "membership", "--json", "anna")[1]) == {
+        "table": "membership", "key": "anna@a.test some@a.test"}
+    for words in (("get", "--table", "membership", "ann@a.test all@a.test"),
+                  ("put", "--table", "membership", "ann@a.test all@a.test"),
+                  ("del", "--table", "membership", "ann@a.test all@a.test")):
+        status, told, errors = command(*words)
+        assert (status, told) == (2, "") and "there is no such table" in errors, errors
+
+
 def test_stats_tell_of_the_data(command):
     command("put", "ann@a.test", "kind=mailbox")
     command("put", "all@a.test", "kind=list", "owner=ann@a.test")

@@ -140,6 +140,8 @@ def test_content(server, store):
     assert copy.record("domain", "example.org") == "example.org|kind local"
     assert copy.ask("list", "member", "staff@example.org ", "", 10).records == [
         f"staff@example.org {name}" for name in ("ann@example.org", "bob@example.org", "x@y.org")]
+    assert copy.ask("list", "membership", "ann@example.org ", "", 10).records == [
+        "ann@example.org staff@example.org"]
     unusable = copy.log.wait("ldap_unusable")
     assert (unusable["values"], unusable["passwords"]) == ("0", "1")
     assert copy.put("address", "eve@example.org|kind mailbox").error == "EOPNOTSUPP"

@@ -116,6 +116,13 @@ def test_lists(empty, shared):
         after = page[-1]
     assert found == members
     assert len(empty.ask("list", "member", "", "", 1000).records) == 252
+    empty.put("member", "a@example.org m007@x.org", "a@example.org list@example.org")
+    assert empty.ask("list", "membership", "m007@x.org ", "", 100).records == [
+        "m007@x.org a@example.org", "m007@x.org list@example.org"]
+    assert empty.ask("list", "membership", "m007@x.org ", "m007@x.org a@example.org", 100
+                     ).records == ["m007@x.org list@example.org"]
+    assert empty.ask("list", "membership", "stranger@x.org ", "", 100).records == []
+    assert len(empty.ask("list", "membership", "", "", 1000).records) == 254
 
 
 def test_missed(empty, shared):
@@ -426,12 +433,13 @@ def test_old_tables(shared, store):
     one.put("server", "s1|service box")
     one.wait_event("changed", None, "server", "s1")
     one.close()
-    shared.sql("ALTER TABLE server DROP COLUMN address; UPDATE directory_data SET schema = 1",
-               database="older")
+    shared.sql("ALTER TABLE server DROP COLUMN address; DROP INDEX membership;"
+               " UPDATE directory_data SET schema = 1", database="older")
     one = store(shared.conninfo("older"))
     one.put("server", "s2|service box|address s.test:24")
     one.wait_event("changed", None, "server", "s2")
-    assert shared.sql("SELECT schema FROM meta", database="older") == "3"
+    assert shared.sql("SELECT schema FROM meta", database="older") == "4"
+    assert shared.sql("SELECT to_regclass('membership')", database="older") == "membership"
     assert shared.sql("SELECT address FROM server WHERE name = 's2'",
                       database="older") == "s.test:24"
     with pytest.raises(AssertionError, match="server_address_value"):

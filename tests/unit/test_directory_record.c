@@ -233,7 +233,10 @@ static void tables_have_names(void **state)
 		assert_int_equal(directory_table_find(str_from(directory_table_name(t))), t);
 	assert_int_equal(directory_table_find(STR("")), DIRECTORY_NO_TABLE);
 	assert_int_equal(directory_table_find(STR("route")), DIRECTORY_NO_TABLE);
-	assert_string_equal(directory_table_name(DIRECTORY_TABLES), "");
+	assert_int_equal(directory_table_find(STR("membership")), DIRECTORY_NO_TABLE);
+	assert_int_equal(directory_table_find_listed(STR("membership")), DIRECTORY_MEMBERSHIP);
+	assert_int_equal(directory_table_find_listed(STR("route")), DIRECTORY_NO_TABLE);
+	assert_string_equal(directory_table_name(DIRECTORY_LISTED_TABLES), "");
 }
 
 static void fields_are_found(void **state)

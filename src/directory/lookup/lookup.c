@@ -132,9 +132,9 @@ static void on_page(void *context, const struct directory_answer_text *answer)
 	free(members);
 }
 
-void directory_list_members(struct directory *directory, struct str list, struct str after,
-			    void (*listed)(void *context, const struct directory_members *members),
-			    void *context, struct directory_members_request *request)
+static void list_pairs(struct directory *directory, enum directory_table table, struct str first,
+		       struct str after, directory_members_listed *listed, void *context,
+		       struct directory_members_request *request)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 
@@ -150,14 +150,29 @@ void directory_list_members(struct directory *directory, struct str list, struct
 		.directory = directory,
 		.question = {.answered = on_page, .context = request},
 	};
-	buffer_append_str(&request->prefix, list);
+	buffer_append_str(&request->prefix, first);
 	buffer_append_byte(&request->prefix, ' ');
 	if (after.length > 0) {
 		buffer_append_str(&key, buffer_view(&request->prefix));
 		buffer_append_str(&key, after);
 	}
-	directory_client_list(directory->client, "member", buffer_view(&request->prefix),
-			      buffer_view(&key), DIRECTORY_LIST_MAX, &request->question);
+	directory_client_list(directory->client, directory_table_name(table),
+			      buffer_view(&request->prefix), buffer_view(&key), DIRECTORY_LIST_MAX,
+			      &request->question);
+}
+
+void directory_list_members(struct directory *directory, struct str list, struct str after,
+			    directory_members_listed *listed, void *context,
+			    struct directory_members_request *request)
+{
+	list_pairs(directory, DIRECTORY_MEMBER, list, after, listed, context, request);
+}
+
+void directory_list_memberships(struct directory *directory, struct str member, struct str after,
+				directory_members_listed *listed, void *context,
+				struct directory_members_request *request)
+{
+	list_pairs(directory, DIRECTORY_MEMBERSHIP, member, after, listed, context, request);
 }
 
 void directory_members_cancel(struct directory_members_request *request)

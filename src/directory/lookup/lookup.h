@@ -106,8 +106,10 @@ struct directory_members {
 	struct mail_verdict verdict;
 };
 
+typedef void directory_members_listed(void *context, const struct directory_members *members);
+
 struct directory_members_request {
-	void (*listed)(void *context, const struct directory_members *members);
+	directory_members_listed *listed;
 	void *context;
 	struct directory *directory; /* NULL: nothing waits */
 	struct buffer prefix;        /* of the keys; owned while it waits */
@@ -116,8 +118,13 @@ struct directory_members_request {
 
 /* Those of LIST, an address in that form, that are behind AFTER; empty: from the first. */
 void directory_list_members(struct directory *directory, struct str list, struct str after,
-			    void (*listed)(void *context, const struct directory_members *members),
-			    void *context, struct directory_members_request *request);
+			    directory_members_listed *listed, void *context,
+			    struct directory_members_request *request);
+/* The lists that have MEMBER as a member, as MEMBERS; or addresses that were lists once, and whose
+ * records of members are there still. */
+void directory_list_memberships(struct directory *directory, struct str member, struct str after,
+				directory_members_listed *listed, void *context,
+				struct directory_members_request *request);
 void directory_members_cancel(struct directory_members_request *request);
 
 enum directory_quota_answer {

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: ISC
-/* First whether the sender is a member of the list, which is one record; then, page by page, which
- * of its members are lists, and whether he is one of theirs. */
+/* First whether the sender is a member of the list, which is one record that is kept as other
+ * answers are; then from the sender up: the lists that he is on, and those that these are on. So a
+ * stranger costs two questions, however many members there are. */
 #include "directory/lookup/post.h"
 #include "base/panic.h"
 #include "base/table.h"
 #include "directory/lookup/internal.h"
 #include "directory/record/key.h"
-#include "mail/localpart.h"
 #include <stdlib.h>
 
 struct name { /* in a set, in the order of coming */
 	struct str text;
 	UT_hash_handle hh;
-};
-
-struct member { /* of a page: what it becomes is asked for */
-	struct directory_posting *post;
-	struct directory_request request;
-	struct str address; /* in the page's arena */
 };
 
 struct directory_posting {
@@ -26,20 +20,12 @@ struct directory_posting {
 	void *context;
 	struct directory_post_request *request;
 	struct arena *arena;
-	struct arena *page_arena; /* until the next page */
-	struct str sender;        /* in its one form */
-	struct name *lists;
-	const struct name *list; /* that is looked at */
-	struct name *foreign;    /* domains that are not ours */
+	struct str list;    /* that mail is for */
+	struct name *names; /* the sender, and what has one of them as a member */
+	struct name *name;  /* of them, that is looked at */
 	struct directory_question question;
+	struct directory_request route;
 	struct directory_members_request page;
-	struct buffer after; /* the last member that was listed */
-	bool is_last;        /* page of the list */
-	struct member *members;
-	size_t member_count;
-	size_t pending; /* of them */
-	bool is_away;
-	struct mail_verdict verdict; /* why there is no answer; class OK: there may be one yet */
 };
 
 const struct directory_target *directory_result_closed_list(const struct directory_result *result)
@@ -51,46 +37,32 @@ const struct directory_target *directory_result_closed_list(const struct directo
 	return is_closed ? &result->targets[0] : NULL;
 }
 
-/* --- sets --- */
-
-static bool has(const struct name *set, struct str text)
-{
-	struct name *found;
-
-	HASH_FIND(hh, set, text.data, text.length, found);
-	return found != NULL;
-}
-
-static void add(struct directory_posting *post, struct name **set, struct str text)
+static void add(struct directory_posting *post, struct str text)
 {
 	struct name *added;
 
-	if (has(*set, text))
+	HASH_FIND(hh, post->names, text.data, text.length, added);
+	if (added != NULL)
 		return;
 	added = arena_alloc(post->arena, sizeof *added);
 	added->text = arena_copy_str(post->arena, text);
-	HASH_ADD_KEYPTR(hh, *set, added->text.data, added->text.length, added);
+	HASH_ADD_KEYPTR(hh, post->names, added->text.data, added->text.length, added);
 }
 
 /* --- the end --- */
 
 static void post_free(struct directory_posting *post)
 {
-	free(post->members);
-	HASH_CLEAR(hh, post->lists);
-	HASH_CLEAR(hh, post->foreign);
-	buffer_clear(&post->after);
-	arena_free(post->page_arena);
+	HASH_CLEAR(hh, post->names);
 	arena_free(post->arena);
 	free(post);
 }
 
-static void finish(struct directory_posting *post, const struct mail_verdict *verdict)
+static void finish(struct directory_posting *post, const struct mail_verdict *verdict, bool is_away)
 {
 	struct mail_verdict copy = *verdict;
 	directory_post_judged *judged = post->judged;
 	void *context = post->context;
-	bool is_away = post->is_away;
 
 	post->request->post = NULL;
 	post_free(post);
@@ -102,7 +74,7 @@ static void say(struct directory_posting *post, const char *status, const char *
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, status, "%s", text);
-	finish(post, &verdict);
+	finish(post, &verdict, false);
 }
 
 static void grant(struct directory_posting *post)
@@ -115,103 +87,33 @@ static void refuse(struct directory_posting *post)
 	say(post, "5.7.2", "This list takes no mail from this sender");
 }
 
-/* --- a list --- */
+/* --- from the sender up --- */
 
-static void next_page(struct directory_posting *post);
+static void ask_page(struct directory_posting *post);
 
-static void on_member(void *context, const struct directory_answer_text *answer)
-{
-	struct directory_posting *post = context;
-
-	if (answer->error == DIRECTORY_ERROR_NONE) {
-		if (answer->exists)
-			grant(post);
-		else
-			next_page(post);
-		return;
-	}
-	post->is_away = true;
-	directory_read_error(answer, &post->verdict);
-	finish(post, &post->verdict);
-}
-
-/* Whether the sender is a member of the next list. */
-static void ask_list(struct directory_posting *post)
-{
-	struct buffer key CLEANUP(buffer_clear) = {0};
-
-	if (post->list == NULL) {
-		refuse(post);
-		return;
-	}
-	buffer_append_str(&key, post->list->text);
-	buffer_append_byte(&key, ' ');
-	buffer_append_str(&key, post->sender);
-	post->question = (struct directory_question){.answered = on_member, .context = post};
-	directory_get_record(post->directory, DIRECTORY_MEMBER, buffer_view(&key), &post->question);
-}
-
-/* --- its members --- */
-
-static bool is_lists(const struct directory_result *result)
-{
-	for (size_t i = 0; i < result->target_count; i++)
-		if (result->targets[i].kind != DIRECTORY_TARGET_LIST)
-			return false;
-	return result->answer == DIRECTORY_FOUND;
-}
-
-static void end_page(struct directory_posting *post)
-{
-	free(post->members);
-	post->members = NULL;
-	post->member_count = 0;
-	arena_reset(post->page_arena);
-	if (HASH_COUNT(post->lists) > DIRECTORY_TARGETS_MAX)
-		mail_verdict_set(&post->verdict, "4.4.6",
-				 "The list leads to more lists than are allowed");
-	if (post->verdict.class != MAIL_OK) {
-		finish(post, &post->verdict);
-	} else if (post->is_last) {
-		post->list = post->list->hh.next;
-		buffer_reset(&post->after);
-		ask_list(post);
-	} else {
-		next_page(post);
-	}
-}
+static void next_name(struct directory_posting *post);
 
 static void on_route(void *context, const struct directory_result *result)
 {
-	struct member *member = context;
-	struct directory_posting *post = member->post;
+	struct directory_posting *post = context;
 
-	if (result->answer == DIRECTORY_NOT_LOCAL) {
-		add(post, &post->foreign, mail_parts_of(member->address).domain);
-	} else if (result->answer == DIRECTORY_UNKNOWN && result->is_away) {
-		post->verdict = result->verdict;
-		post->is_away = true;
-	} else if (is_lists(result)) {
-		for (size_t i = 0; i < result->target_count; i++)
-			add(post, &post->lists, result->targets[i].address);
-	}
-	if (--post->pending == 0)
-		end_page(post);
+	if (result->answer == DIRECTORY_UNKNOWN && result->is_away)
+		finish(post, &result->verdict, true);
+	else if (result->answer == DIRECTORY_FOUND && result->target_count == 1 &&
+		 result->targets[0].kind == DIRECTORY_TARGET_LIST)
+		ask_page(post);
+	else
+		next_name(post);
 }
 
-static void take_page(struct directory_posting *post, const struct directory_members *page)
+/* Goes on to one that was found, when it is a list. */
+static void next_name(struct directory_posting *post)
 {
-	post->is_last = page->is_end;
-	if (page->count > 0) {
-		buffer_reset(&post->after);
-		buffer_append_str(&post->after, page->members[page->count - 1]);
-	}
-	post->members = memory_alloc_zero(page->count + 1, sizeof *post->members);
-	for (size_t i = 0; i < page->count; i++)
-		if (!has(post->foreign, mail_parts_of(page->members[i]).domain))
-			post->members[post->member_count++] = (struct member){
-				.post = post,
-				.address = arena_copy_str(post->page_arena, page->members[i])};
+	post->name = post->name->hh.next;
+	if (post->name == NULL)
+		refuse(post);
+	else
+		directory_lookup(post->directory, post->name->text, on_route, post, &post->route);
 }
 
 static void on_page(void *context, const struct directory_members *page)
@@ -219,23 +121,55 @@ static void on_page(void *context, const struct directory_members *page)
 	struct directory_posting *post = context;
 
 	if (!page->is_known) {
-		post->is_away = true;
-		finish(post, &page->verdict);
+		finish(post, &page->verdict, true);
 		return;
 	}
-	take_page(post, page);
-	post->pending = post->member_count + 1; /* answers may come while we ask */
-	for (size_t i = 0; i < post->member_count; i++)
-		directory_lookup(post->directory, post->members[i].address, on_route,
-				 &post->members[i], &post->members[i].request);
-	if (--post->pending == 0)
-		end_page(post);
+	for (size_t i = 0; i < page->count; i++) {
+		if (str_equal(page->members[i], post->list)) {
+			grant(post);
+			return;
+		}
+		add(post, page->members[i]);
+	}
+	if (HASH_COUNT(post->names) > DIRECTORY_TARGETS_MAX)
+		say(post, "4.4.6", "The sender is on more lists than are looked at");
+	else
+		next_name(post);
 }
 
-static void next_page(struct directory_posting *post)
+_Static_assert((int)DIRECTORY_LIST_MAX >= (int)DIRECTORY_TARGETS_MAX, "one page is enough");
+
+/* The lists that have the name as a member. */
+static void ask_page(struct directory_posting *post)
 {
-	directory_list_members(post->directory, post->list->text, buffer_view(&post->after),
-			       on_page, post, &post->page);
+	directory_list_memberships(post->directory, post->name->text, STR(""), on_page, post,
+				   &post->page);
+}
+
+static void on_member(void *context, const struct directory_answer_text *answer)
+{
+	struct directory_posting *post = context;
+	struct mail_verdict verdict;
+
+	if (answer->error != DIRECTORY_ERROR_NONE) {
+		directory_read_error(answer, &verdict);
+		finish(post, &verdict, true);
+	} else if (answer->exists) {
+		grant(post);
+	} else {
+		ask_page(post);
+	}
+}
+
+static void ask_member(struct directory_posting *post)
+{
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	buffer_append_str(&key, post->list);
+	buffer_append_byte(&key, ' ');
+	buffer_append_str(&key, post->name->text);
+	post->question = (struct directory_question){.answered = on_member, .context = post};
+	directory_get_record(post->directory, DIRECTORY_MEMBER, buffer_view(&key), &post->question);
 }
 
 /* --- the question --- */
@@ -247,7 +181,8 @@ static bool take_sender(struct directory_posting *post, struct str sender)
 
 	if (directory_key_address(sender, &form) < 0)
 		return false;
-	post->sender = arena_copy_str(post->arena, buffer_view(&form));
+	add(post, buffer_view(&form));
+	post->name = post->names;
 	return true;
 }
 
@@ -265,13 +200,11 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 					   .judged = judged,
 					   .context = context,
 					   .request = request,
-					   .arena = arena_new(),
-					   .page_arena = arena_new()};
+					   .arena = arena_new()};
 	request->post = post;
-	add(post, &post->lists, list->address);
-	post->list = post->lists;
+	post->list = arena_copy_str(post->arena, list->address);
 	is_address = take_sender(post, sender);
-	is_owner = is_address && str_equal(post->sender, list->owner);
+	is_owner = is_address && str_equal(post->name->text, list->owner);
 	if (list->post == DIRECTORY_POST_ANYONE || is_owner)
 		grant(post);
 	else if (!directory_is_served(directory)) /* any more */
@@ -279,7 +212,7 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 	else if (list->post == DIRECTORY_POST_OWNERS || !is_address)
 		refuse(post);
 	else
-		ask_list(post);
+		ask_member(post);
 }
 
 void directory_post_cancel(struct directory_post_request *request)
@@ -290,8 +223,7 @@ void directory_post_cancel(struct directory_post_request *request)
 		return;
 	request->post = NULL;
 	directory_cancel_record(post->directory, &post->question);
+	directory_request_cancel(&post->route);
 	directory_members_cancel(&post->page);
-	for (size_t i = 0; i < post->member_count; i++)
-		directory_request_cancel(&post->members[i].request);
 	post_free(post);
 }

@@ -2,14 +2,15 @@
 /*
  * directory/lookup/post.h - whether a sender may post to a list, as the list's field "post" says.
  *
- * members: those of the list and of the lists among its members, and its owner; owners: its owner
- * alone. A sender is an address in its one form (directory/record/key.h), and is the member's own,
- * not an alias of it. The empty sender posts to no such list. It is the envelope's sender, which
- * anybody can write: this keeps out mail that is not meant for a list, not somebody who lies.
+ * members: those of the list and of the lists that are its members by their own address, and its
+ * owner; owners: its owner alone. A sender is an address in canonical form
+ * (directory/record/key.h), and is the member's own, not an alias of it. The empty sender posts to
+ * no such list. It is the envelope's sender, which anybody can write: this keeps out mail that is
+ * not meant for a list, not somebody who lies.
  *
  * What the directory says of a list is the same for all senders, so that it may be kept; what is
- * asked about a sender has the sender in its key. Who is no member costs a look at every member,
- * for lists among them: what the directory said of each is kept by its client.
+ * asked about a sender has the sender in its key. Who is no member costs a look at each list that
+ * he is on, and at those that these are on.
  */
 #ifndef DIRECTORY_LOOKUP_POST_H
 #define DIRECTORY_LOOKUP_POST_H
@@ -21,7 +22,7 @@
 const struct directory_target *directory_result_closed_list(const struct directory_result *result);
 
 /* VERDICT: of class OK; FAIL 5.7.2 (RFC 3463 section 3.8); or WAIT while there is no answer, or
- * when lists lead further than DIRECTORY_TARGETS_MAX others. IS_AWAY: there is none because the
+ * when the sender is on more than DIRECTORY_TARGETS_MAX lists. IS_AWAY: there is none because the
  * directory does not answer. The request may be used again. */
 typedef void directory_post_judged(void *context, const struct mail_verdict *verdict, bool is_away);
 

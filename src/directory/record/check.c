@@ -81,16 +81,17 @@ static void append_allowed(struct check *check, bool is_kinds)
 
 static int check_key(struct check *check, struct str *key_out)
 {
-	static const char *const allowed[DIRECTORY_TABLES] = {
+	static const char *const allowed[DIRECTORY_LISTED_TABLES] = {
 		[DIRECTORY_DOMAIN] = "a domain",
 		[DIRECTORY_ADDRESS] = "LOCAL@DOMAIN or @DOMAIN",
 		[DIRECTORY_MEMBER] = "two addresses with a space between, LIST and MEMBER",
 		[DIRECTORY_USER] = "a local part or an address",
 		[DIRECTORY_SERVER] = "a local part or an address",
+		[DIRECTORY_MEMBERSHIP] = "two addresses with a space between, MEMBER and LIST",
 	};
 	const struct directory_key *key = &check->input->key;
 
-	if (key->table == DIRECTORY_NO_TABLE || key->table >= DIRECTORY_TABLES)
+	if (key->table == DIRECTORY_NO_TABLE || key->table >= DIRECTORY_LISTED_TABLES)
 		return refuse(check, "there is no such table; allowed: domain, address, member, "
 				     "user, server");
 	buffer_reset(&check->scratch);
@@ -213,7 +214,7 @@ static int check_whole(struct check *check, const struct directory_record *recor
 	    directory_record_field(record, "user").length > 0)
 		return refuse(check,
 			      "there are both fields service and user; allowed: one of them");
-	if (record->key.table != DIRECTORY_MEMBER)
+	if (!directory_table_has_pairs(record->key.table))
 		return 0;
 	directory_key_member(record->key.name, &list, &member);
 	if (str_equal(list, member))

@@ -23,7 +23,7 @@ static bool is_key(const struct directory_key *key, struct buffer *scratch)
 	if (directory_key_normalize(key->table, key->name, scratch) < 0 ||
 	    !str_equal(buffer_view(scratch), key->name))
 		return false;
-	if (key->table != DIRECTORY_MEMBER)
+	if (!directory_table_has_pairs(key->table))
 		return true;
 	directory_key_member(key->name, &list, &member);
 	return !str_equal(list, member);
@@ -79,9 +79,9 @@ bool directory_record_is_in_form(const struct directory_record *record, bool is_
 {
 	struct str target;
 
-	if (record->key.table == DIRECTORY_NO_TABLE || record->key.table >= DIRECTORY_TABLES)
+	if (record->key.table == DIRECTORY_NO_TABLE || record->key.table >= DIRECTORY_LISTED_TABLES)
 		return false;
-	if (!(is_key_in_form && record->key.table != DIRECTORY_MEMBER) &&
+	if (!(is_key_in_form && !directory_table_has_pairs(record->key.table)) &&
 	    !is_key(&record->key, scratch))
 		return false;
 	if (!are_fields(record, scratch))

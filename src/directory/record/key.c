@@ -278,6 +278,7 @@ int directory_key_normalize(enum directory_table table, struct str text, struct 
 			return append_catch_all(text, out);
 		return directory_key_address(text, out);
 	case DIRECTORY_MEMBER:
+	case DIRECTORY_MEMBERSHIP:
 		return append_member(text, out);
 	case DIRECTORY_USER:
 	case DIRECTORY_SERVER:
@@ -285,7 +286,7 @@ int directory_key_normalize(enum directory_table table, struct str text, struct 
 			return 0;
 		return directory_key_address(text, out);
 	case DIRECTORY_NO_TABLE:
-	case DIRECTORY_TABLES:
+	case DIRECTORY_LISTED_TABLES:
 		break;
 	}
 	return -EINVAL;

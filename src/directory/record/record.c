@@ -4,21 +4,33 @@
 
 const char *directory_table_name(enum directory_table table)
 {
-	static const char *const names[DIRECTORY_TABLES] = {
-		[DIRECTORY_NO_TABLE] = "",       [DIRECTORY_DOMAIN] = "domain",
-		[DIRECTORY_ADDRESS] = "address", [DIRECTORY_MEMBER] = "member",
-		[DIRECTORY_USER] = "user",       [DIRECTORY_SERVER] = "server",
+	static const char *const names[DIRECTORY_LISTED_TABLES] = {
+		[DIRECTORY_NO_TABLE] = "",
+		[DIRECTORY_DOMAIN] = "domain",
+		[DIRECTORY_ADDRESS] = "address",
+		[DIRECTORY_MEMBER] = "member",
+		[DIRECTORY_USER] = "user",
+		[DIRECTORY_SERVER] = "server",
+		[DIRECTORY_MEMBERSHIP] = "membership",
 	};
 
-	return table < DIRECTORY_TABLES ? names[table] : "";
+	return table < DIRECTORY_LISTED_TABLES ? names[table] : "";
+}
+
+enum directory_table directory_table_find_listed(struct str name)
+{
+	enum directory_table table = DIRECTORY_DOMAIN;
+
+	while (table < DIRECTORY_LISTED_TABLES &&
+	       !str_equal(str_from(directory_table_name(table)), name))
+		table++;
+	return table < DIRECTORY_LISTED_TABLES ? table : DIRECTORY_NO_TABLE;
 }
 
 enum directory_table directory_table_find(struct str name)
 {
-	enum directory_table table = DIRECTORY_DOMAIN;
+	enum directory_table table = directory_table_find_listed(name);
 
-	while (table < DIRECTORY_TABLES && !str_equal(str_from(directory_table_name(table)), name))
-		table++;
 	return table < DIRECTORY_TABLES ? table : DIRECTORY_NO_TABLE;
 }
 

@@ -24,6 +24,7 @@
  *            may remove it again ("aliases": newaliases(1)); SQL column source
  *            state = active | deferred | disabled (enum directory_state)
  *   member   LIST MEMBER                none; two addresses and a space between
+ *   (membership  MEMBER LIST            the same by member, to be listed)
  *   user     NAME                       password+, server, name, state as above
  *            password: crypt(5), "$ID$..."; or as RFC 5803 has it, "SCRAM-SHA-256$..." and
  *            "SCRAM-SHA-1$..." (directory/record/password.h)
@@ -48,6 +49,9 @@ enum directory_table {
 	DIRECTORY_USER,
 	DIRECTORY_SERVER,
 	DIRECTORY_TABLES,
+	/* The records of MEMBER by member: keys are "MEMBER LIST". It can only be listed. */
+	DIRECTORY_MEMBERSHIP = DIRECTORY_TABLES,
+	DIRECTORY_LISTED_TABLES,
 };
 
 enum {
@@ -98,6 +102,13 @@ struct directory_page {
 const char *directory_table_name(enum directory_table table);
 /* DIRECTORY_NO_TABLE when there is none of that NAME. */
 enum directory_table directory_table_find(struct str name);
+/* The same of a table that can be listed: MEMBERSHIP, too. */
+enum directory_table directory_table_find_listed(struct str name);
+/* Whether a key of TABLE is two addresses with a space between. */
+static inline bool directory_table_has_pairs(enum directory_table table)
+{
+	return table == DIRECTORY_MEMBER || table == DIRECTORY_MEMBERSHIP;
+}
 
 /* The names of TABLE's fields, whatever the kind, in their order: POSITION from 0 on, NULL behind
  * the last. *IS_MANY_OUT may be NULL. */

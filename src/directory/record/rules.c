@@ -77,10 +77,11 @@ static const struct directory_rule server_rules[] = {
 
 static const struct directory_rule no_rules[] = {{0}};
 
-const struct directory_rule *const directory_rules[DIRECTORY_TABLES] = {
+const struct directory_rule *const directory_rules[DIRECTORY_LISTED_TABLES] = {
 	[DIRECTORY_NO_TABLE] = no_rules,     [DIRECTORY_DOMAIN] = domain_rules,
 	[DIRECTORY_ADDRESS] = address_rules, [DIRECTORY_MEMBER] = no_rules,
 	[DIRECTORY_USER] = user_rules,       [DIRECTORY_SERVER] = server_rules,
+	[DIRECTORY_MEMBERSHIP] = no_rules,
 };
 
 const char *directory_kind_find(enum directory_table table, struct str kind)

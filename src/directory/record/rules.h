@@ -37,7 +37,7 @@ struct directory_rule {
 };
 
 /* Of each table, in the order that fields have within a record. */
-extern const struct directory_rule *const directory_rules[DIRECTORY_TABLES];
+extern const struct directory_rule *const directory_rules[DIRECTORY_LISTED_TABLES];
 
 /* The kind of that name as TABLE's rules have it: equal kinds are equal pointers. NULL: there is
  * none. */

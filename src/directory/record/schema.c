@@ -7,12 +7,13 @@
 static const struct {
 	const char *key;
 	const char *key_columns[2];
-} KEYS[DIRECTORY_TABLES] = {
+} KEYS[DIRECTORY_LISTED_TABLES] = {
 	[DIRECTORY_DOMAIN] = {"name", {"name"}},
 	[DIRECTORY_ADDRESS] = {"address", {"address"}},
 	[DIRECTORY_MEMBER] = {"(list || ' ' || member)", {"list", "member"}},
 	[DIRECTORY_USER] = {"name", {"name"}},
 	[DIRECTORY_SERVER] = {"name", {"name"}},
+	[DIRECTORY_MEMBERSHIP] = {"(member || ' ' || list)", {"member", "list"}},
 };
 
 const char *directory_schema_sql(const char *name)
@@ -46,7 +47,8 @@ struct directory_schema directory_schema_of(enum directory_table table)
 {
 	struct directory_schema schema = {
 		.table = table,
-		.name = directory_table_name(table),
+		.name = directory_table_name(table == DIRECTORY_MEMBERSHIP ? DIRECTORY_MEMBER
+									   : table),
 		.key = KEYS[table].key,
 		.key_columns = {KEYS[table].key_columns[0], KEYS[table].key_columns[1]},
 	};

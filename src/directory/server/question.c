@@ -108,7 +108,7 @@ static void on_get(struct session *session, const struct words *words)
 
 static void on_list(struct session *session, const struct words *words)
 {
-	enum directory_table table = directory_table_find(words->words[0]);
+	enum directory_table table = directory_table_find_listed(words->words[0]);
 	struct question *question;
 	uint64_t limit;
 

@@ -172,7 +172,7 @@ bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
 /* Makes the tables, or those of an earlier version what they are now. */
 extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 3 };
+enum { POSTGRESQL_SCHEMA = 4 };
 
 /* Marks a change among all: two databases whose changes of the same version have not the
  * same mark have parted. SQL, of a row of "change". */
@@ -287,7 +287,7 @@ struct postgresql_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	int64_t ttl_us;
-	struct directory_schema schemas[DIRECTORY_TABLES];
+	struct directory_schema schemas[DIRECTORY_LISTED_TABLES];
 	struct postgresql_databases databases;
 	struct postgresql_reader reader;
 	struct postgresql_follower follower;

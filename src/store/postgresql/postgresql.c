@@ -74,7 +74,7 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 	name_servers(store);
 	store->ttl_us = INT64_MAX;
 	store->loop = loop;
-	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
 		store->schemas[table] = directory_schema_of(table);
 	postgresql_follow_prepare(store);
 	postgresql_reader_start(store);

@@ -147,12 +147,13 @@ static void prepare_all(struct postgresql_setup *setup)
 {
 	static const enum postgresql_statement reading = POSTGRESQL_LIST;
 
-	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++) {
 		for (unsigned statement = 0; statement < POSTGRESQL_STATEMENTS; statement++) {
 			struct buffer sql CLEANUP(buffer_clear) = {0};
 			char name[40];
 
-			if (setup->may_change == (statement > reading) &&
+			if ((table < DIRECTORY_TABLES || statement == POSTGRESQL_LIST) &&
+			    setup->may_change == (statement > reading) &&
 			    postgresql_statement_sql(statement, &setup->schemas[table], &sql))
 				postgresql_link_prepare(
 					setup->link,

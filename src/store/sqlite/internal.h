@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 3,
+	SQLITE_STORE_SCHEMA = 4,
 	SQLITE_STORE_BUSY_MS = 100, /* that a read waits where another process recovers the log */
 };
 
@@ -25,8 +25,9 @@ enum data_statement {
 	DATA_CHANGES,
 	DATA_OLDEST,
 	DATA_PRUNE,
-	DATA_LIST_MEMBERS, /* of one list */
-	DATA_COUNT,        /* domains and addresses */
+	DATA_LIST_MEMBERS,     /* of one list */
+	DATA_LIST_MEMBERSHIPS, /* of one member */
+	DATA_COUNT,            /* domains and addresses */
 	DATA_STATEMENTS,
 };
 
@@ -44,8 +45,8 @@ struct sqlite_store {
 	bool is_followed;                     /* file.c */
 	struct sqlite_place place, log_place; /* of the file and its log, when they were open */
 	struct buffer away;                   /* why, as it was logged */
-	struct directory_schema schemas[DIRECTORY_TABLES];
-	sqlite3_stmt *rows[DIRECTORY_TABLES][SQLITE_STATEMENTS]; /* or NULL */
+	struct directory_schema schemas[DIRECTORY_LISTED_TABLES];
+	sqlite3_stmt *rows[DIRECTORY_LISTED_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
 	struct os_file_watch *watch; /* of the log: somebody writes; NULL: that is not told */

@@ -102,7 +102,7 @@ static int prepare(struct sqlite_store *store, struct buffer *why)
 void sqlite_close(struct sqlite_store *store)
 {
 	sqlite_unwatch(store);
-	for (int table = 0; table < DIRECTORY_TABLES; table++) {
+	for (int table = 0; table < DIRECTORY_LISTED_TABLES; table++) {
 		for (int i = 0; i < SQLITE_STATEMENTS; i++) {
 			(void)sqlite3_finalize(store->rows[table][i]);
 			store->rows[table][i] = NULL;

@@ -117,18 +117,20 @@ static void bind_end(sqlite3_stmt *statement, int place, struct arena *arena, st
 		(void)sqlite3_bind_zeroblob(statement, place, 0);
 }
 
-/* Members of one list: PREFIX is "LIST " and more. */
-static sqlite3_stmt *bind_members(struct sqlite_store *store, struct arena *arena,
-				  struct str prefix, struct str from, size_t limit)
+/* Pairs with the same first address: PREFIX is "FIRST " and more. */
+static sqlite3_stmt *bind_pairs(struct sqlite_store *store, enum directory_table table,
+				struct arena *arena, struct str prefix, struct str from,
+				size_t limit)
 {
-	sqlite3_stmt *statement = store->data[DATA_LIST_MEMBERS];
-	struct str list;
-	struct str member;
+	sqlite3_stmt *statement =
+		store->data[table == DIRECTORY_MEMBER ? DATA_LIST_MEMBERS : DATA_LIST_MEMBERSHIPS];
+	struct str first;
+	struct str second;
 
-	directory_key_member(prefix, &list, &member);
-	sqlite_bind(statement, 1, list);
-	sqlite_bind(statement, 2, str_skip(from, list.length + 1));
-	bind_end(statement, 3, arena, member);
+	directory_key_member(prefix, &first, &second);
+	sqlite_bind(statement, 1, first);
+	sqlite_bind(statement, 2, str_skip(from, first.length + 1));
+	bind_end(statement, 3, arena, second);
 	(void)sqlite3_bind_int64(statement, 4, (sqlite3_int64)limit);
 	return statement;
 }
@@ -140,13 +142,13 @@ static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table 
 {
 	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_LIST];
 	struct directory_key key = {table, from};
-	struct str list;
-	struct str member;
+	struct str first;
+	struct str second;
 	int place;
 
-	directory_key_member(prefix, &list, &member);
-	if (table == DIRECTORY_MEMBER && list.length < prefix.length)
-		return bind_members(store, arena, prefix, from, limit);
+	directory_key_member(prefix, &first, &second);
+	if (directory_table_has_pairs(table) && first.length < prefix.length)
+		return bind_pairs(store, table, arena, prefix, from, limit);
 	place = sqlite_bind_key(statement, 1, &key);
 	bind_end(statement, place, arena, prefix);
 	(void)sqlite3_bind_int64(statement, place + 1, (sqlite3_int64)limit);

@@ -7,6 +7,9 @@
 
 enum { APPLICATION = 0x53746744 }; /* "StgD": file(1) and we know the file by it */
 
+/* for DIRECTORY_MEMBERSHIP */
+static const char MEMBERSHIP[] = "CREATE INDEX IF NOT EXISTS membership ON member(member, list);\n";
+
 static int execute(struct sqlite_store *store, const char *sql)
 {
 	return sqlite3_exec(store->database, sql, NULL, NULL, NULL);
@@ -73,6 +76,7 @@ static int make(struct sqlite_store *store)
 	make_identity(identity);
 	sqlite_schema_write_tables(store, &sql);
 	sqlite_schema_write_triggers(store, &sql);
+	buffer_append_string(&sql, MEMBERSHIP);
 	buffer_append_format(&sql,
 			     "INSERT INTO meta VALUES(0, '%s', %d); PRAGMA application_id = %d;"
 			     "PRAGMA user_version = %d",
@@ -103,6 +107,7 @@ static int upgrade(struct sqlite_store *store)
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
 		write_missing(store, i, &sql);
 	sqlite_schema_write_triggers(store, &sql);
+	buffer_append_string(&sql, MEMBERSHIP);
 	buffer_append_format(&sql, "UPDATE meta SET schema = %d; PRAGMA user_version = %d",
 			     SQLITE_STORE_SCHEMA, SQLITE_STORE_SCHEMA);
 	return execute_all(store, &sql);

@@ -59,7 +59,7 @@ static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
 	store->base.fresh_us = INT64_MAX;
 	store->base.is_up = true;
 	store->loop = loop;
-	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
 		store->schemas[table] = directory_schema_of(table);
 	store->path = memory_copy_string(path);
 	store->first = (struct os_task){.call = on_first_turn, .context = store};

@@ -28,6 +28,8 @@ static const char *const DATA[DATA_STATEMENTS] = {
 		       " OR at < CAST(strftime('%s', 'now', '-7 days') AS INTEGER)))",
 	[DATA_LIST_MEMBERS] = "SELECT list, member FROM member WHERE list = ?1"
 			      " AND member >= ?2 AND member < ?3 ORDER BY member LIMIT ?4",
+	[DATA_LIST_MEMBERSHIPS] = "SELECT member, list FROM member WHERE member = ?1"
+				  " AND list >= ?2 AND list < ?3 ORDER BY list LIMIT ?4",
 	[DATA_COUNT] = "SELECT (SELECT count(*) FROM domain) + (SELECT count(*) FROM address)",
 };
 
@@ -42,6 +44,8 @@ static int prepare_row(struct sqlite_store *store, enum directory_table table,
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
+	if (table == DIRECTORY_MEMBERSHIP && which != SQLITE_STATEMENT_LIST)
+		return SQLITE_OK;
 	if (!sqlite_statement_write(which, &store->schemas[table], &sql))
 		return SQLITE_OK;
 	buffer_append_byte(&sql, '\0');
@@ -52,7 +56,7 @@ int sqlite_table_prepare(struct sqlite_store *store)
 {
 	int error = SQLITE_OK;
 
-	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++)
+	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
 		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
 			error = prepare_row(store, table, i);
 	for (int i = 0; i < DATA_STATEMENTS && error == SQLITE_OK; i++)
@@ -108,7 +112,7 @@ int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_k
 	struct str list;
 	struct str member;
 
-	if (key->table != DIRECTORY_MEMBER) {
+	if (!directory_table_has_pairs(key->table)) {
 		sqlite_bind(statement, place, key->name);
 		return place + 1;
 	}
@@ -142,7 +146,7 @@ static struct str key_of(sqlite3_stmt *statement, enum directory_table table, st
 	struct str second;
 	char *both;
 
-	if (table != DIRECTORY_MEMBER)
+	if (!directory_table_has_pairs(table))
 		return arena_copy_str(arena, first);
 	second = sqlite_column(statement, 1);
 	both = arena_alloc(arena, first.length + 1 + second.length);
