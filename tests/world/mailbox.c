@@ -8,18 +8,26 @@
 
 /* A message that was seen. */
 struct seen {
+	struct machine *machine;
 	char *path;
 	uint64_t number;
 };
 
 static struct {
-	struct seen *list; /* in the order of their paths */
+	struct seen *list; /* in the order of machines and paths */
 	size_t count;
 	size_t size;
 } seen;
 
+static int order(const struct seen *one, const struct machine *machine, const char *path)
+{
+	int names = strcmp(one->machine->name, machine->name);
+
+	return names != 0 ? names : strcmp(one->path, path);
+}
+
 /* Where PATH is, or would be. */
-static size_t place_of(const char *path)
+static size_t place_of(const struct machine *machine, const char *path)
 {
 	size_t low = 0;
 	size_t high = seen.count;
@@ -27,7 +35,7 @@ static size_t place_of(const char *path)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (strcmp(seen.list[middle].path, path) < 0)
+		if (order(&seen.list[middle], machine, path) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -37,11 +45,11 @@ static size_t place_of(const char *path)
 
 static void read_message(struct machine *machine, const char *path, const char *recipient)
 {
-	size_t place = place_of(path);
+	size_t place = place_of(machine, path);
 	size_t size;
 	char *text;
 
-	if (place < seen.count && strcmp(seen.list[place].path, path) == 0)
+	if (place < seen.count && order(&seen.list[place], machine, path) == 0)
 		return;
 	text = files_read(machine, path, &size);
 	if (text == NULL)
@@ -53,7 +61,8 @@ static void read_message(struct machine *machine, const char *path, const char *
 			err(1, "no memory");
 	}
 	memmove(&seen.list[place + 1], &seen.list[place], (seen.count - place) * sizeof *seen.list);
-	seen.list[place] = (struct seen){strdup(path), ledger_deliver(recipient, text, size)};
+	seen.list[place] =
+		(struct seen){machine, strdup(path), ledger_deliver(recipient, text, size)};
 	seen.count++;
 	free(text);
 }
@@ -107,7 +116,7 @@ void mailboxes_check(struct machine *machine)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < seen.count; i++) {
-		if (files_exist(machine, seen.list[i].path)) {
+		if (seen.list[i].machine != machine || files_exist(machine, seen.list[i].path)) {
 			seen.list[kept++] = seen.list[i];
 			continue;
 		}

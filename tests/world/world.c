@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] [--calm] [--whole]
+ * world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] [--log=FILE] [--calm] [--whole]
  *
- * One node, clients that give it mail for mailboxes and for a next hop that is not always good,
- * and somebody who kills, freezes, stops, reloads, cuts the power and starts. For the second half
- * of the time all are good, and the ledger must be even. The exit status is 0 only then. --until
- * stops at the first line of the log with TEXT in it, and judges nothing. --calm: no faults.
- * --whole: lives through all hours, also when there is nothing left to be done.
+ * One node or two that relay to each other, clients that give them mail for mailboxes and for a
+ * next hop that is not always good, name servers that are not either, and somebody who kills,
+ * freezes, stops, reloads, cuts the power and starts. For the second half of the time all are good,
+ * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
+ * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
+ * also when there is nothing left to be done.
  */
+#include "dns.h"
 #include "mail.h"
 #include "node.h"
 #include <err.h>
@@ -22,20 +24,35 @@ static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t HOUR = 3600 * INT64_C(1000000);
 
-static const char config[] = "hostname = \"mx.one.example\"\n"
-			     "queue = \"/var/queue\"\n"
-			     "run = \"/run/stagepost\"\n"
-			     "client_names = no\n"
-			     "relay_from = { \"10.0.0.2/32\" }\n"
-			     "smtproutes = { \"two.example:10.0.0.3\" }\n"
-			     "listen smtp { address = { \"10.0.0.1:25\" } }\n"
-			     "service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n"
-			     "domain \"one.example\" { service = maildir }\n";
+enum { NODES_MAX = 2, CLIENT = 0x0a000002, HOP = 0x0a000003, NOBODY = 0x0a000009 };
+
+#define SETTINGS(name, address)                                            \
+	"hostname = \"mx." name ".example\"\n"                             \
+	"queue = \"/var/queue\"\n"                                         \
+	"run = \"/run/stagepost\"\n"                                       \
+	"client_names = no\n"                                              \
+	"relay_from = { \"10.0.0.2/32\" }\n"                               \
+	"listen smtp { address = { \"" address ":25\" } }\n"               \
+	"service maildir { kind = maildir  path = \"/var/mail/%d/%u\" }\n" \
+	"domain \"" name ".example\" { service = maildir }\n"
+
+static const struct {
+	const char *name;
+	const char *domain;
+	const char *host;
+	uint32_t address;
+	const char *config;
+} nodes[NODES_MAX] = {
+	{"one", "one.example", "mx.one.example", 0x0a000001,
+	 SETTINGS("one", "10.0.0.1") "smtproutes = { \"hop.example:10.0.0.3\" }\n"},
+	{"two", "two.example", "mx.two.example", 0x0a000004, SETTINGS("two", "10.0.0.4")},
+};
 
 struct world_options {
 	uint64_t seed;
 	int64_t hours;
 	uint64_t messages;
+	size_t nodes; /* 0: the seed decides */
 	const char *until;
 	FILE *log;
 	bool is_calm;
@@ -46,6 +63,13 @@ struct fate {
 	struct machine *node;
 	int64_t calm_from_us;
 	int64_t storm_until_us;
+};
+
+struct world {
+	struct fate fates[NODES_MAX];
+	size_t node_count;
+	struct client clients[CLIENTS];
+	struct hop hop;
 };
 
 static void thaw(void *context)
@@ -142,70 +166,103 @@ static bool is_given(const struct client clients[CLIENTS])
 	return all;
 }
 
-/* They are done after a small part of the time, each in a rhythm of its own. */
-static void start_clients(struct machine *machine, const struct world_options *options,
-			  struct client clients[CLIENTS])
+/* Domains of the nodes, and some that are the next hop's. */
+static void tell_names(size_t node_count)
 {
-	static const char *const domains[] = {"one.example", "two.example", NULL};
+	for (size_t i = 0; i < node_count; i++) {
+		dns_add_mx(nodes[i].domain, 10, nodes[i].host);
+		dns_add_host(nodes[i].host, nodes[i].address);
+	}
+	dns_add_mx("hop.example", 10, "mx.hop.example");
+	dns_add_mx("far.example", 10, "dead.hop.example");
+	dns_add_mx("far.example", 20, "mx.hop.example");
+	dns_add_host("mx.hop.example", HOP);
+	dns_add_host("dead.hop.example", NOBODY);
+	dns_add_host("host.example", HOP);
+}
+
+/* They are done after a small part of the time, each in a rhythm of its own. */
+static void start_clients(struct world *world, const struct world_options *options)
+{
+	static const char *const domains[NODES_MAX][6] = {
+		{"hop.example", "far.example", "host.example", "one.example"},
+		{"hop.example", "far.example", "host.example", "one.example", "two.example"}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
 	const int64_t mean_us = 1 + options->hours * HOUR / 64 / (int64_t)(each + 1);
+	struct machine *machine = machine_new("client", CLIENT);
 
 	for (size_t i = 0; i < CLIENTS; i++) {
-		clients[i] = (struct client){.address = 0x0a000001,
-					     .count = each,
-					     .pause_us = mean_us << kernel_below(5),
-					     .domains = domains};
-		client_start(machine, &clients[i]);
+		world->clients[i] = (struct client){.address = nodes[i % world->node_count].address,
+						    .count = each,
+						    .pause_us = mean_us << kernel_below(5),
+						    .domains = domains[world->node_count - 1]};
+		client_start(machine, &world->clients[i]);
 	}
+}
+
+static void begin(struct world *world, const struct world_options *options)
+{
+	const int64_t calm_from_us = options->is_calm ? 0 : options->hours * HOUR / 2;
+
+	world_begin(options->seed, options->log);
+	ledger_begin();
+	node_add_programs();
+	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
+	tell_names(world->node_count);
+	dns_be_odd(calm_from_us);
+	world->hop.earnest_from_us = calm_from_us;
+	hop_start(machine_new("hop", HOP), &world->hop);
+	start_clients(world, options);
+	for (size_t i = 0; i < world->node_count; i++) {
+		world->fates[i].calm_from_us = calm_from_us;
+		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
+		mind(&world->fates[i]);
+	}
+	world_stop_at(options->until);
+}
+
+static void end(struct world *world)
+{
+	for (size_t i = 0; i < world->node_count; i++)
+		mailboxes_read(world->fates[i].node, "/var/mail");
 }
 
 static bool live(const struct world_options *options)
 {
 	const int64_t end_us = options->hours * HOUR;
-	struct client clients[CLIENTS];
-	const int64_t calm_from_us = options->is_calm ? 0 : end_us / 2;
-	struct hop hop = {.earnest_from_us = calm_from_us};
-	struct fate fate = {.calm_from_us = calm_from_us};
+	struct world world = {0};
 	bool is_good;
 
-	world_begin(options->seed, options->log);
-	ledger_begin();
-	node_add_programs();
-	fate.node = node_new("one", 0x0a000001, config);
-	hop_start(machine_new("hop", 0x0a000003), &hop);
-	start_clients(machine_new("client", 0x0a000002), options, clients);
-	mind(&fate);
-	world_stop_at(options->until);
+	begin(&world, options);
 	while (kernel_now_us() < end_us && !world_has_stopped() &&
-	       (options->is_whole || !(is_given(clients) && ledger_is_done())))
+	       (options->is_whole || !(is_given(world.clients) && ledger_is_done())))
 		world_run(kernel_now_us() + 60 * SECOND);
 	/* what else comes is too much */
 	if (!world_has_stopped())
 		world_run(kernel_now_us() + 600 * SECOND);
-	mailboxes_read(fate.node, "/var/mail");
-	is_good = world_has_stopped() || judge(options, is_given(clients));
+	end(&world);
+	is_good = world_has_stopped() || judge(options, is_given(world.clients));
 	mailboxes_end();
 	world_end();
+	dns_end();
 	ledger_end();
 	return is_good;
 }
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--until=TEXT] [--log=FILE] "
-			"[--calm] [--whole]\n");
+	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] "
+			"[--log=FILE] [--calm] [--whole]\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
-					      {"messages", required_argument, NULL, 'm'},
-					      {"until", required_argument, NULL, 'u'},
-					      {"calm", no_argument, NULL, 'c'},
-					      {"whole", no_argument, NULL, 'w'},
-					      {"log", required_argument, NULL, 'l'},
-					      {0}};
+	static const struct option names[] = {
+		{"hours", required_argument, NULL, 'h'}, {"messages", required_argument, NULL, 'm'},
+		{"nodes", required_argument, NULL, 'n'}, {"until", required_argument, NULL, 'u'},
+		{"calm", no_argument, NULL, 'c'},        {"whole", no_argument, NULL, 'w'},
+		{"log", required_argument, NULL, 'l'},   {0}};
 	struct world_options options = {.hours = 24, .messages = 500};
 	int option;
 	bool is_good;
@@ -215,6 +272,8 @@ int main(int argc, char **argv)
 			options.hours = atoll(optarg);
 		else if (option == 'm')
 			options.messages = strtoull(optarg, NULL, 10);
+		else if (option == 'n')
+			options.nodes = strtoull(optarg, NULL, 10);
 		else if (option == 'c')
 			options.is_calm = true;
 		else if (option == 'w')
@@ -228,7 +287,7 @@ int main(int argc, char **argv)
 		if (option == 'l' && options.log == NULL)
 			err(2, "%s", optarg);
 	}
-	if (optind + 1 != argc)
+	if (optind + 1 != argc || options.nodes > NODES_MAX)
 		usage();
 	options.seed = strtoull(argv[optind], NULL, 10);
 	is_good = live(&options);
