@@ -190,6 +190,11 @@ void disk_act(struct disk *disk, int64_t now_us, uid_t user)
 	disk->user = user;
 }
 
+uint64_t disk_changes(const struct disk *disk)
+{
+	return disk->changes;
+}
+
 bool disk_keeps_order(const struct disk *disk)
 {
 	return disk->options.keeps_order;

@@ -108,6 +108,8 @@ MUST_CHECK int disk_set_modified(struct disk *disk, struct disk_file *from, cons
 				 int64_t modified_us);
 void disk_space(const struct disk *disk, struct os_file_space *space_out);
 bool disk_keeps_order(const struct disk *disk);
+/* A number that is greater after each change of a name or of a file's durable bytes. */
+uint64_t disk_changes(const struct disk *disk);
 
 /* The names that it has now: a text of texts, each with its NUL; for disk_list_free(). */
 MUST_CHECK int disk_list(struct disk_file *directory, char **names_out, size_t *size_out);

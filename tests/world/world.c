@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: ISC
 /*
- * world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] [--log=FILE] [--calm] [--whole]
+ * world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] [--log=FILE] [--calm] [--idle]
+ *       [--whole]
  *
  * One node or two that relay to each other, clients that give them mail for mailboxes and for a
  * next hop that is not always good, name servers that are not either, and somebody who kills,
  * freezes, stops, reloads, cuts the power and starts. For the second half of the time all are good,
  * and the ledger must be even. The exit status is 0 only then. --until stops at the first line of
  * the log with TEXT in it, and judges nothing. --calm: no faults. --whole: lives through all hours,
- * also when there is nothing left to be done.
+ * also when there is nothing left to be done. --idle: mail comes all the time that is not calm, and
+ * faults a few times a day.
  */
+#include "disk.h"
 #include "dns.h"
 #include "mail.h"
 #include "node.h"
@@ -18,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLIENTS = 5 };
+enum { CLIENTS = 5, OFTEN = 4, RARELY = 250 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
@@ -56,6 +59,7 @@ struct world_options {
 	const char *until;
 	FILE *log;
 	bool is_calm;
+	bool is_idle;
 	bool is_whole;
 };
 
@@ -63,6 +67,8 @@ struct fate {
 	struct machine *node;
 	int64_t calm_from_us;
 	int64_t storm_until_us;
+	uint64_t read_changes; /* of the disk, when the mailboxes were read */
+	uint64_t rarity;       /* of faults, but in a storm: one in so many looks */
 };
 
 struct world {
@@ -114,11 +120,16 @@ static void strike(struct machine *node)
 	process_end(process, SIGKILL);
 }
 
+static bool is_storm(const struct fate *fate)
+{
+	return kernel_now_us() < fate->calm_from_us && kernel_now_us() < fate->storm_until_us;
+}
+
 /* Faults come alone, and in storms. */
 static int64_t next_look(struct fate *fate)
 {
-	if (kernel_now_us() >= fate->calm_from_us || kernel_now_us() >= fate->storm_until_us) {
-		if (kernel_one_in(50))
+	if (!is_storm(fate)) {
+		if (kernel_one_in(12 * fate->rarity))
 			fate->storm_until_us = kernel_now_us() + STORM;
 		return 5 * SECOND + (int64_t)kernel_below(20 * (uint64_t)SECOND);
 	}
@@ -133,10 +144,14 @@ static void mind(void *context)
 	if (node_supervisor(fate->node) == NULL) {
 		world_log("fate", "starts %s", fate->node->name);
 		node_start(fate->node);
-	} else if (kernel_now_us() < fate->calm_from_us && kernel_one_in(4)) {
+	} else if (kernel_now_us() < fate->calm_from_us &&
+		   kernel_one_in(is_storm(fate) ? OFTEN : fate->rarity)) {
 		strike(fate->node);
 	}
-	mailboxes_read(fate->node, "/var/mail");
+	if (fate->read_changes != disk_changes(fate->node->disk)) {
+		fate->read_changes = disk_changes(fate->node->disk);
+		mailboxes_read(fate->node, "/var/mail");
+	}
 	kernel_at(kernel_now_us() + next_look(fate), mind, fate);
 }
 
@@ -188,7 +203,8 @@ static void start_clients(struct world *world, const struct world_options *optio
 		{"hop.example", "far.example", "host.example", "one.example"},
 		{"hop.example", "far.example", "host.example", "one.example", "two.example"}};
 	const uint64_t each = (options->messages + CLIENTS - 1) / CLIENTS;
-	const int64_t mean_us = 1 + options->hours * HOUR / 64 / (int64_t)(each + 1);
+	const int64_t mean_us =
+		1 + options->hours * HOUR / (options->is_idle ? 6 : 64) / (int64_t)(each + 1);
 	struct machine *machine = machine_new("client", CLIENT);
 
 	for (size_t i = 0; i < CLIENTS; i++) {
@@ -215,6 +231,7 @@ static void begin(struct world *world, const struct world_options *options)
 	start_clients(world, options);
 	for (size_t i = 0; i < world->node_count; i++) {
 		world->fates[i].calm_from_us = calm_from_us;
+		world->fates[i].rarity = options->is_idle ? OFTEN * RARELY : OFTEN;
 		world->fates[i].node = node_new(nodes[i].name, nodes[i].address, nodes[i].config);
 		mind(&world->fates[i]);
 	}
@@ -252,17 +269,21 @@ static bool live(const struct world_options *options)
 static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--until=TEXT] "
-			"[--log=FILE] [--calm] [--whole]\n");
+			"[--log=FILE] [--calm] [--idle] [--whole]\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"hours", required_argument, NULL, 'h'}, {"messages", required_argument, NULL, 'm'},
-		{"nodes", required_argument, NULL, 'n'}, {"until", required_argument, NULL, 'u'},
-		{"calm", no_argument, NULL, 'c'},        {"whole", no_argument, NULL, 'w'},
-		{"log", required_argument, NULL, 'l'},   {0}};
+	static const struct option names[] = {{"hours", required_argument, NULL, 'h'},
+					      {"messages", required_argument, NULL, 'm'},
+					      {"nodes", required_argument, NULL, 'n'},
+					      {"until", required_argument, NULL, 'u'},
+					      {"calm", no_argument, NULL, 'c'},
+					      {"idle", no_argument, NULL, 'i'},
+					      {"whole", no_argument, NULL, 'w'},
+					      {"log", required_argument, NULL, 'l'},
+					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500};
 	int option;
 	bool is_good;
@@ -276,6 +297,8 @@ int main(int argc, char **argv)
 			options.nodes = strtoull(optarg, NULL, 10);
 		else if (option == 'c')
 			options.is_calm = true;
+		else if (option == 'i')
+			options.is_idle = true;
 		else if (option == 'w')
 			options.is_whole = true;
 		else if (option == 'u')
