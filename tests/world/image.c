@@ -48,6 +48,7 @@ void image_end(void)
 		free(image->pristine);
 		close(image->file);
 		image->pristine = NULL;
+		image->users = 0;
 	}
 }
 
@@ -63,14 +64,10 @@ static size_t take_slot(struct world_image *image)
 	return slot;
 }
 
-size_t image_new(struct world_image *image)
+static void write_slot(const struct world_image *image, size_t slot)
 {
-	size_t slot;
 	size_t done = 0;
 
-	if (image->pristine == NULL)
-		begin(image);
-	slot = take_slot(image);
 	while (done < size_of(image)) {
 		ssize_t count = pwrite(image->file, image->pristine + done, size_of(image) - done,
 				       (off_t)(slot * size_of(image) + done));
@@ -79,28 +76,41 @@ size_t image_new(struct world_image *image)
 			err(1, "image");
 		done += (size_t)count;
 	}
-	return slot;
+}
+
+struct world_image *image_new(struct world_image *image, size_t *slot_out)
+{
+	for (struct world_image *one = image->other; one != NULL; one = one->other)
+		if (one->users < image->users)
+			image = one;
+	if (image->pristine == NULL)
+		begin(image);
+	*slot_out = take_slot(image);
+	write_slot(image, *slot_out);
+	image->users++;
+	return image;
 }
 
 void image_enter(const struct process *process)
 {
-	struct world_image *image = process->program->image;
+	struct world_image *image = process->image;
 
 	if (image == NULL || process == image->inside)
 		return;
 	if (mmap(image->start, size_of(image), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 image->file, (off_t)(process->image * size_of(image))) == MAP_FAILED)
+		 image->file, (off_t)(process->slot * size_of(image))) == MAP_FAILED)
 		err(1, "image");
 	image->inside = process;
 }
 
 void image_free(const struct process *process)
 {
-	struct world_image *image = process->program->image;
+	struct world_image *image = process->image;
 
 	if (image == NULL)
 		return;
-	image->is_taken[process->image] = false;
+	image->is_taken[process->slot] = false;
+	image->users--;
 	if (process == image->inside)
 		image->inside = NULL;
 }

@@ -34,12 +34,12 @@ struct process;
 struct task;
 struct world_image;
 
-/* A program that can be run: its main(), or what main() would be. IMAGE: of one of the
- * product's, whose variables it has for itself (image.h); NULL: of another one. */
+/* A program that can be run: one of the product's, whose processes have variables of their own
+ * (image.h), or what main() would be of another one. */
 struct world_program {
 	const char *name;
-	int (*main)(int argc, char **argv);
-	struct world_image *image;
+	int (*main)(int argc, char **argv); /* NULL: the image's */
+	struct world_image *image;          /* or NULL */
 };
 
 /* A machine: what its processes share. */
@@ -60,7 +60,9 @@ struct process {
 	const struct world_program *program;
 	struct task *tasks;
 	char **arguments;
-	size_t image; /* where its variables are, of a program that has an image */
+	struct world_image
+		*image; /* with its variables; NULL: its program is none of the product's */
+	size_t slot;    /* of them in the image */
 	struct memory *memory;
 	struct description **descriptors;
 	size_t descriptor_count; /* of which the table has room */

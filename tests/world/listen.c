@@ -275,7 +275,7 @@ static int connect_unix(const char *path, int kind)
 /* The connector of the running process; NULL: it connects by itself. */
 static int (*connector(void))(const char *path, int kind)
 {
-	const struct world_image *image = kernel_process()->program->image;
+	const struct world_image *image = kernel_process()->image;
 
 	return image != NULL && image->asks() ? image->connect : NULL;
 }

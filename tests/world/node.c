@@ -26,19 +26,23 @@
 	X(smtpd)    \
 	X(stagepost)
 
-/* The names that make_product gives them. */
-#define DECLARE(name)                                                   \
-	int world_main_##name(int argc, char **argv);                   \
-	bool world_connector_is_used_##name(void);                      \
-	int world_connector_connect_##name(const char *path, int kind); \
-	extern char __start_world_state_##name[];                       \
-	extern char __stop_world_state_##name[];                        \
-	static struct world_image image_##name = {                      \
-		__start_world_state_##name, __stop_world_state_##name,  \
-		world_connector_is_used_##name, world_connector_connect_##name};
-PROGRAMS(DECLARE)
+/* The names that make_product gives to what is of a copy. */
+#define DECLARE(copy, another)                                                                     \
+	int world_main_##copy(int argc, char **argv);                                              \
+	bool world_connector_is_used_##copy(void);                                                 \
+	int world_connector_connect_##copy(const char *path, int kind);                            \
+	extern char __start_world_state_##copy[];                                                  \
+	extern char __stop_world_state_##copy[];                                                   \
+	static struct world_image image_##copy = {                                                 \
+		__start_world_state_##copy,     __stop_world_state_##copy,      world_main_##copy, \
+		world_connector_is_used_##copy, world_connector_connect_##copy, another};
+#define DECLARE_COPIES(name)                 \
+	DECLARE(name##_3, NULL)              \
+	DECLARE(name##_2, &image_##name##_3) \
+	DECLARE(name##_1, &image_##name##_2)
+PROGRAMS(DECLARE_COPIES)
 
-#define ROW(name) {#name, world_main_##name, &image_##name},
+#define ROW(name) {#name, NULL, &image_##name##_1},
 static const struct world_program programs[] = {PROGRAMS(ROW)};
 
 void node_add_programs(void)

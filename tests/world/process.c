@@ -53,11 +53,13 @@ struct machine *machine_new(const char *name, uint32_t address)
 static void run_main(void *context)
 {
 	struct process *process = context;
+	int (*main)(int argc, char **argv) =
+		process->image != NULL ? process->image->main : process->program->main;
 	int count = 0;
 
 	while (process->arguments[count] != NULL)
 		count++;
-	process_leave((process->program->main(count, process->arguments) & 0xff) << 8);
+	process_leave((main(count, process->arguments) & 0xff) << 8);
 }
 
 static char **copy_arguments(const char *const *arguments)
@@ -92,7 +94,7 @@ struct process *process_new(struct machine *machine, struct process *parent,
 	process->memory = memory_new();
 	process->context = context;
 	if (program->image != NULL)
-		process->image = image_new(program->image);
+		process->image = image_new(program->image, &process->slot);
 	while (*place != NULL)
 		place = &(*place)->next;
 	*place = process;
