@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	TEXT_MAX = 400, /* bytes: fits into a reply of SMTP with what stands around it */
+	TEXT_MAX = 400, /* bytes: leaves room for the rest of an SMTP reply line */
 	SERVICE_MAX = 32,
 	SOURCE_MAX = 32,
 };
@@ -121,8 +121,8 @@ static int text(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
-/* "$ID$..." of crypt(5), or "SCRAM-SHA-256$..." (RFC 5803): printable ASCII without spaces, and
- * of crypt(5) without colons. */
+/* A hash of crypt(5), "$ID$...", or of RFC 5803, "SCRAM-SHA-256$...": printable ASCII without
+ * spaces; crypt(5) has no colons either. */
 static int password(struct str text, struct buffer *out)
 {
 	bool is_crypt =
@@ -182,7 +182,7 @@ int directory_value_normalize(enum directory_value value, struct str text, struc
 	return VALUES[value].normalize(text, out);
 }
 
-/* Whether an earlier rule of the same table has the name. */
+/* Whether an earlier rule of the same table is about the same field. */
 static bool is_repeated(size_t rule)
 {
 	for (size_t i = 0; i < rule; i++)
