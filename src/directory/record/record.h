@@ -76,7 +76,7 @@ struct directory_field {
 
 struct directory_record {
 	struct directory_key key;
-	const struct directory_field *fields; /* in the order of the table, repeated ones too */
+	const struct directory_field *fields; /* in the table's order, repeats adjacent */
 	size_t field_count;
 };
 
