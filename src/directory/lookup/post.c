@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* First whether the sender is a member of the list, which is one record; then, page by page, which
- * of its members are lists, and whether he is one of theirs. */
+/* First asks whether the sender is a member of the list, which is one record; then, page by page,
+ * which of its members are lists, and whether he is a member of one of these. */
 #include "directory/lookup/post.h"
 #include "base/panic.h"
 #include "base/table.h"
@@ -9,12 +9,12 @@
 #include "mail/localpart.h"
 #include <stdlib.h>
 
-struct name { /* in a set, in the order of coming */
+struct name { /* in a set, in order of insertion */
 	struct str text;
 	UT_hash_handle hh;
 };
 
-struct member { /* of a page: what it becomes is asked for */
+struct member { /* of a page; pending until it is known what it becomes */
 	struct directory_posting *post;
 	struct directory_request request;
 	struct str address; /* in the page's arena */
@@ -26,20 +26,20 @@ struct directory_posting {
 	void *context;
 	struct directory_post_request *request;
 	struct arena *arena;
-	struct arena *page_arena; /* until the next page */
-	struct str sender;        /* in its one form */
+	struct arena *page_arena; /* of the present page */
+	struct str sender;        /* in canonical form */
 	struct name *lists;
-	const struct name *list; /* that is looked at */
+	const struct name *list; /* the list being examined */
 	struct name *foreign;    /* domains that are not ours */
 	struct directory_question question;
 	struct directory_members_request page;
-	struct buffer after; /* the last member that was listed */
-	bool is_last;        /* page of the list */
+	struct buffer after; /* the last member listed */
+	bool is_last;        /* the page is the list's last */
 	struct member *members;
 	size_t member_count;
-	size_t pending; /* of them */
+	size_t pending; /* of the members */
 	bool is_away;
-	struct mail_verdict verdict; /* why there is no answer; class OK: there may be one yet */
+	struct mail_verdict verdict; /* why there is no answer; class OK: none failed so far */
 };
 
 const struct directory_target *directory_result_closed_list(const struct directory_result *result)
@@ -135,7 +135,7 @@ static void on_member(void *context, const struct directory_answer_text *answer)
 	finish(post, &post->verdict);
 }
 
-/* Whether the sender is a member of the next list. */
+/* Asks whether the sender is a member of the next list. */
 static void ask_list(struct directory_posting *post)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
@@ -224,7 +224,7 @@ static void on_page(void *context, const struct directory_members *page)
 		return;
 	}
 	take_page(post, page);
-	post->pending = post->member_count + 1; /* answers may come while we ask */
+	post->pending = post->member_count + 1; /* one extra, as answers may come during the loop */
 	for (size_t i = 0; i < post->member_count; i++)
 		directory_lookup(post->directory, post->members[i].address, on_route,
 				 &post->members[i], &post->members[i].request);
@@ -240,7 +240,7 @@ static void next_page(struct directory_posting *post)
 
 /* --- the question --- */
 
-/* False: it is no address. */
+/* False: not a valid address. */
 static bool take_sender(struct directory_posting *post, struct str sender)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
@@ -274,7 +274,7 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 	is_owner = is_address && str_equal(post->sender, list->owner);
 	if (list->post == DIRECTORY_POST_ANYONE || is_owner)
 		grant(post);
-	else if (!directory_is_served(directory)) /* any more */
+	else if (!directory_is_served(directory)) /* no longer, after a reload */
 		say(post, "4.3.5", "no directory is configured");
 	else if (list->post == DIRECTORY_POST_OWNERS || !is_address)
 		refuse(post);
