@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dependency { /* a record on which something that is kept depends */
+struct dependency { /* a record on which cached answers depend */
 	UT_hash_handle hh;
 	struct link *first;
-	bool is_dropping; /* all that depends on it: then it goes itself */
+	bool is_dropping; /* every answer that depends on it is being dropped, and frees it */
 	char text[];      /* "TABLE KEY" */
 };
 
@@ -19,7 +19,7 @@ struct link {
 	struct link **previous;
 };
 
-/* One piece of memory: behind it are its links, results, dependencies and all texts. */
+/* One allocation, which also holds its links, results, dependencies and all texts. */
 struct entry {
 	UT_hash_handle hh;
 	struct cache_answer answer;
@@ -99,7 +99,7 @@ void cache_set_capacity(struct cache *cache, size_t capacity)
 	trim(cache);
 }
 
-/* "TABLE KEY" in TEXT: its length; 0 when it is longer than any. */
+/* Writes "TABLE KEY" to TEXT: its length; 0 if it is longer than any key. */
 static size_t join(struct str table, struct str key, char text[NAME_MAX_LENGTH])
 {
 	size_t length = table.length + 1 + key.length;
@@ -156,7 +156,7 @@ static size_t texts_size(const struct str *texts, size_t count)
 	return size;
 }
 
-/* Copies COUNT texts to *BYTES, and views of them to *VIEWS; both move on. */
+/* Copies COUNT texts to *BYTES, and views of the copies to *VIEWS; advances both. */
 static const struct str *copy_texts(const struct str *texts, size_t count, struct str **views,
 				    char **bytes)
 {

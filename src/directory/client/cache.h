@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/client/cache.h - what the client keeps of answers: at most so many, the least used go
- * first, and each until its time is over or something changes that it depends on.
+ * directory/client/cache.h - the client's cache of answers: bounded, least recently used first out.
+ * An answer is dropped when its TTL is over, or when a record changes on which it depends.
  *
- * Times are by os_clock_boot_us(), which goes on while the machine sleeps.
+ * Times are of os_clock_boot_us(), which also counts while the machine is suspended.
  */
 #ifndef DIRECTORY_CLIENT_CACHE_H
 #define DIRECTORY_CLIENT_CACHE_H
@@ -24,20 +24,20 @@ struct cache_answer {
 };
 
 struct cache *cache_new(size_t capacity);
-/* The first to go are the least used. */
+/* Evicts the least recently used entries over CAPACITY. */
 void cache_set_capacity(struct cache *cache, size_t capacity);
-/* NULL: there is none whose time is not over. Valid until cache_release(), which has to follow. */
+/* NULL: no entry within its TTL. The answer is valid until cache_release(), which must follow. */
 const struct cache_answer *cache_find(struct cache *cache, struct str table, struct str key,
 				      int64_t now_us);
 void cache_release(struct cache *cache, const struct cache_answer *answer);
-/* Copies ANSWER, in place of one that is there. */
+/* Stores a copy of ANSWER, and replaces an existing entry. */
 void cache_keep(struct cache *cache, struct str table, struct str key,
 		const struct cache_answer *answer);
-/* Drops all that depends on the record. */
+/* Drops all entries that depend on the record. */
 void cache_drop(struct cache *cache, struct str table, struct str key);
 void cache_drop_all(struct cache *cache);
 size_t cache_count(const struct cache *cache);
-/* With nothing found that was not released. */
+/* Every answer found must have been released. */
 void cache_free(struct cache *cache);
 
 #endif

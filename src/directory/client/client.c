@@ -20,7 +20,7 @@ static void answer_later(struct directory_client *client, const struct directory
 	question->answered(question->context, &answer);
 }
 
-/* A frame that was begun with an id; FRAME has the rest of it. */
+/* FRAME is the rest of a frame after its verb and id. */
 static struct directory_question_private *private_new(enum client_kind kind, struct str table,
 						      struct str key, struct str frame)
 {
@@ -45,7 +45,7 @@ static bool cannot_be_asked(const struct directory_client *client)
 	return client->state != CLIENT_GREETED && client->has_failed;
 }
 
-/* The frame in OUT was begun with id client->next_id and is whole. */
+/* OUT has the complete frame, with id client->next_id. */
 static void ask(struct directory_client *client, enum client_kind kind, struct str table,
 		struct str key, struct buffer *out, int64_t patience_us,
 		struct directory_question *question)
@@ -75,16 +75,16 @@ static void begin_frame(const struct directory_client *client, struct directory_
 	directory_frame_add(frame, key);
 }
 
-/* --- what is kept --- */
+/* --- the cache --- */
 
-/* Whether what is kept is surely what the server would say. */
+/* Whether cached answers are certainly still what the server would answer. */
 static bool is_in_touch(const struct directory_client *client)
 {
 	return directory_client_is_up(client) && !client->is_syncing;
 }
 
-/* Whether mail would be refused for good by it: the record, the address or the domain does not
- * exist. It may by now, and the sender would not try again. */
+/* Whether KEPT would make the MTA reject mail permanently: the record, address or domain does not
+ * exist. It may exist by now, and the sender would not retry. */
 static bool is_negative(struct str table, const struct cache_answer *kept)
 {
 	if (!kept->exists || !str_equal(table, STR("route")))
@@ -234,7 +234,7 @@ void directory_client_accept(struct directory_client *client, struct directory_q
 	ask_long(client, CLIENT_CHANGE, &frame, question);
 }
 
-/* A question of our own, to know that the server lives. */
+/* Asks a question only to see whether the server still answers. */
 static void ping(struct directory_client *client)
 {
 	struct directory_frame frame;
@@ -248,7 +248,8 @@ static void ping(struct directory_client *client)
 
 /* --- patience --- */
 
-/* Nothing was heard for so long after a question, which nobody may wait for any more. */
+/* Whether the server has been silent for too long after a question, even if nobody waits for the
+ * answer any more. */
 static bool is_mute(const struct directory_client *client, int64_t now_us)
 {
 	return client->unheard_us != 0 && now_us - client->unheard_us >= DIRECTORY_PATIENCE_US;
@@ -266,7 +267,7 @@ static void answer_late_ones(struct directory_client *client, int64_t now_us)
 			continue;
 		client_answer_error(client, pending, DIRECTORY_ERROR_LATER,
 				    "No directory server answered in time");
-		next = client->first; /* who was called may have done anything */
+		next = client->first; /* the callback may have changed the list */
 	}
 }
 
@@ -288,7 +289,7 @@ static void on_patience(void *context)
 	client_arm_patience(client);
 }
 
-/* --- the whole --- */
+/* --- life --- */
 
 struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
 					      size_t server_count,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/client/client.h - asks directory servers and keeps what they said for as long as it is
- * true.
+ * directory/client/client.h - queries directory servers and caches their answers for as long as
+ * they are valid.
  *
- * One connection is held, to the first server of the list that answers; questions are
- * pipelined on it. An answer is kept for its TTL, and dropped when a server pushes
- * that something has changed that it depends on. When the connection is lost, what is
- * kept lives on to its TTL, questions that wait go to the next server, and after the
- * "since" of the new connection nothing kept is old. A server whose data are older than what was
- * seen of the same identity is left for another. A server that says nothing for
- * DIRECTORY_PATIENCE_US after a question counts as lost, whoever waits for the answer still.
+ * The client holds one connection, to the first server of the list that answers, and pipelines its
+ * questions. An answer is cached for its TTL, and dropped when the server pushes a change of
+ * something on which it depends. When the connection is lost, cached answers stay valid until their
+ * TTL is over, and pending questions go to the next server; after the "since" of the new connection
+ * no cached answer is stale. If a server's data are older than what was already seen of the same
+ * identity, the client tries another server. If a server is silent for DIRECTORY_PATIENCE_US after
+ * a question, it counts as lost, even if nobody waits for the answer any more.
  */
 #ifndef DIRECTORY_CLIENT_CLIENT_H
 #define DIRECTORY_CLIENT_CLIENT_H
@@ -23,54 +23,54 @@ struct directory_client;
 
 enum {
 	DIRECTORY_PATIENCE_US = 5000000,
-	/* Of a server that asks others: who asks it hears that there is no answer before they take
-	 * it for lost. */
+	/* For a relay: less, so that its own clients get "no answer" before they consider the relay
+	 * lost. */
 	DIRECTORY_RELAY_PATIENCE_US = 4000000,
 };
 
 struct directory_answer_text {
-	enum directory_error error; /* LATER too when no server answered in time */
+	enum directory_error error; /* LATER also if no server answered in time */
 	const char *error_text;
-	bool exists;               /* false: none */
+	bool exists;               /* the answer was "val", not "none" */
 	const struct str *results; /* without "on ..."; valid during the call */
 	size_t result_count;
-	const struct str *dependencies; /* of "on ...": "TABLE KEY"; as long valid */
+	const struct str *dependencies; /* of "on ...": "TABLE KEY"; valid during the call */
 	size_t dependency_count;
-	int64_t ttl_us; /* left */
+	int64_t ttl_us; /* remaining */
 	uint64_t version;
 };
 
 typedef void directory_answered(void *context, const struct directory_answer_text *answer);
 
-/* A question that waits: storage of the caller, until it is answered or cancelled. */
+/* A pending question: storage of the caller, until it is answered or cancelled. */
 struct directory_question {
 	directory_answered *answered;
 	void *context;
-	struct directory_question_private *private; /* NULL: nothing waits */
+	struct directory_question_private *private; /* NULL: not pending */
 };
 
 struct directory_client_handler {
-	/* A server answers again (true), or none does (false). */
+	/* A server answers again (true), or no server does (false). */
 	void (*state)(void *context, bool is_up);
 };
 
-/* SERVERS: "unix:PATH", or "HOST:PORT" for which DIALER makes transports; nothing blocks.
- * DIALER may be NULL where there are UNIX sockets only. All are copied but DIALER. */
+/* SERVERS: "unix:PATH", or "HOST:PORT", to which DIALER connects; nothing blocks. DIALER may be
+ * NULL if all are UNIX sockets. Copies everything but DIALER. */
 struct directory_client *directory_client_new(struct os_loop *loop, const char *const *servers,
 					      size_t server_count,
 					      const struct directory_dialer *dialer,
 					      const struct directory_client_handler *handler,
 					      void *context);
-/* Kept entries at most; the least used go first. 100,000 at first; 0: nothing is kept. */
+/* The maximum of cached entries: 100,000 by default; 0 disables the cache. */
 void directory_client_set_capacity(struct directory_client *client, size_t entries);
-/* TABLE: "route" or a table's name. Answered before it returns where that is kept. When no server
- * has answered within PATIENCE_US it is answered LATER; at once while none is connected
- * and the last attempt to connect has failed. */
+/* TABLE: "route" or a table's name. A cached answer comes before this returns. If no server
+ * answers within PATIENCE_US, the answer is LATER; at once while none is connected and the last
+ * attempt to connect failed. */
 void directory_client_get(struct directory_client *client, const char *table, struct str key,
 			  int64_t patience_us, struct directory_question *question);
 void directory_question_cancel(struct directory_client *client,
 			       struct directory_question *question);
-/* Not kept. FIELDS: "NAME VALUE". */
+/* Its answer is not cached. FIELDS: "NAME VALUE". */
 void directory_client_put(struct directory_client *client, const char *table, struct str key,
 			  const struct str *fields, size_t field_count,
 			  struct directory_question *question);
@@ -79,34 +79,35 @@ void directory_client_remove(struct directory_client *client, const char *table,
 /* Results: see directory_client_page(). */
 void directory_client_list(struct directory_client *client, const char *table, struct str prefix,
 			   struct str after, size_t limit, struct directory_question *question);
-/* What ANSWER lists of TABLE, in ARENA with all its texts; what is of no record is left out. Fields
- * are passed on as they are: a later server may know some that we do not. */
+/* Converts the answer to a list of TABLE into records in ARENA; ignores fields that belong to no
+ * record. Passes on fields that are unknown here: a later server may have more. */
 struct directory_page directory_client_page(const struct directory_answer_text *answer,
 					    enum directory_table table, struct arena *arena);
-/* What the server says of itself: results "NAME VALUE", for people. */
+/* The server's statistics: results "NAME VALUE", for people. */
 void directory_client_stats(struct directory_client *client, struct directory_question *question);
-/* What the server's data are now is meant (store/guard/guard.h). */
+/* Accepts the server's present data as intended (store/guard/guard.h). */
 void directory_client_accept(struct directory_client *client, struct directory_question *question);
-/* Whether a server is connected and greeted. */
+/* Whether a server is connected and has greeted us. */
 bool directory_client_is_up(const struct directory_client *client);
-/* As directory_client_new() has been told, in their order. */
+/* The servers as directory_client_new() got them, in their order. */
 const char *const *directory_client_servers(const struct directory_client *client);
-/* The one of them that answers; NULL: none does. */
+/* The server that answers; NULL: none. */
 const char *directory_client_server(const struct directory_client *client);
-/* Why the last attempt at a server has failed: appends "SERVER: REASON" for people, the path alone
- * of a server on this machine. Nothing while a server is greeted, or before one was tried. */
+/* Appends "SERVER: REASON" for people, why the last attempt to connect failed; of a server on this
+ * machine, only its path. Appends nothing while a server is greeted, or before the first attempt.
+ * */
 void directory_client_problem(const struct directory_client *client, struct buffer *out);
 uint64_t directory_client_version(const struct directory_client *client);
-/* Of the data of the server that was greeted last; empty before the first. */
+/* The identity of the data of the last server that greeted us; empty before the first. */
 struct str directory_client_identity(const struct directory_client *client);
-/* Called for each "new" and, with TABLE empty, "reset", after what is kept has been dropped for
- * it. On each connection the client then says "watch" and after it "since", on the first one with
- * the version of its hello: so no change behind that is missed. */
+/* Calls CHANGED for each "new" and, with an empty TABLE, for each "reset", after dropping the
+ * cached answers concerned. On each connection the client sends "watch" and then "since", on the
+ * first with the version in the server's hello: so no later change is missed. */
 void directory_client_watch(struct directory_client *client,
 			    void (*changed)(void *context, uint64_t version, struct str table,
 					    struct str key),
 			    void *context);
-/* Whether changes that were missed are still being told of: "since" has no answer yet. */
+/* Whether changes that were missed are still coming: "since" is not answered yet. */
 bool directory_client_is_syncing(const struct directory_client *client);
 void directory_client_free(struct directory_client *client);
 

@@ -14,10 +14,10 @@ static const int64_t SEARCH_US = 10 * SECOND_US;
 static const int64_t ATTEMPT_US = 5 * SECOND_US;
 
 enum phase {
-	PHASE_BEGIN,  /* nothing has been done; ends at once when there is an error */
-	PHASE_SEARCH, /* the addresses of the host */
+	PHASE_BEGIN,  /* nothing done yet; ends at once on an error */
+	PHASE_SEARCH, /* looks up the host's addresses */
 	PHASE_CONNECT,
-	PHASE_SHAKE, /* the handshake, and until the server speaks */
+	PHASE_SHAKE, /* the TLS handshake, until the server speaks */
 };
 
 struct directory_dial {
@@ -30,13 +30,13 @@ struct directory_dial {
 	struct dns_search *search;
 	union os_socket_address addresses[DNS_SERVERS_MAX];
 	size_t address_count;
-	size_t next_address; /* to be tried */
+	size_t next_address; /* to try */
 	int socket;
-	struct tls_connection *connection; /* owns SOCKET, when there is one */
+	struct tls_connection *connection; /* owns SOCKET; may be NULL */
 	struct os_watch *watch;
 	struct os_timer *timer;
-	struct os_task task; /* begins, or ends */
-	int error;           /* of the last address */
+	struct os_task task; /* begins, or ends the dial */
+	int error;           /* of the last address tried */
 	struct buffer reason;
 	struct directory_dial *previous;
 	struct directory_dial *next;
@@ -91,7 +91,7 @@ static void free_dial(struct directory_dial *dial)
 	free(dial);
 }
 
-/* The last thing that is done with it: who is called may dial again. */
+/* Nothing may use DIAL after this, as the callback may dial again. */
 static void fail(struct directory_dial *dial)
 {
 	directory_dialed *dialed = dial->dialed;
@@ -177,7 +177,7 @@ static void on_timeout(void *context)
 	}
 }
 
-/* The next address, or the end. */
+/* Tries the next address, or fails. */
 static void try_next(struct directory_dial *dial)
 {
 	while (dial->next_address < dial->address_count) {
@@ -287,7 +287,7 @@ const struct directory_dialer *directory_tls_dialer(struct directory_tls_dialer 
 	return &dialer->interface;
 }
 
-/* Whose handshake is being made would use the context that goes. */
+/* A handshake under way uses the old context, so it ends. */
 void directory_tls_dialer_configure(struct directory_tls_dialer *dialer,
 				    const struct tls_context *tls)
 {

@@ -2,9 +2,9 @@
 /*
  * directory/client/dialer.h - connections to directory servers on other machines, by mutual TLS.
  *
- * The addresses of a host are tried one after the other. The server's certificate has to be of
- * the name, or the address, that was dialled. A connection is made when the server has
- * begun to speak: by TLS 1.3 (RFC 8446 section 4.4.2.4) only then it is known that it takes us.
+ * The addresses of a host are tried one after the other. The server's certificate must match the
+ * dialled name or address. A connection counts as established when the server has begun to speak:
+ * with TLS 1.3 (RFC 8446 section 4.4.2.4) the client learns only then that it was accepted.
  */
 #ifndef DIRECTORY_CLIENT_DIALER_H
 #define DIRECTORY_CLIENT_DIALER_H
@@ -16,17 +16,17 @@
 
 struct directory_tls_dialer;
 
-/* TLS, of a client, outlives it, or is replaced; NULL: whoever is dialled is not reached, -EACCES.
- * RESOLVER outlives it, too; NULL: only literals of addresses are dialled. */
+/* TLS, a client's context, must outlive the dialer or be replaced; if NULL, every dial fails with
+ * -EACCES. RESOLVER must outlive it, too; if NULL, only literal addresses can be dialled. */
 struct directory_tls_dialer *directory_tls_dialer_new(struct os_loop *loop,
 						      const struct tls_context *tls,
 						      struct dns_resolver *resolver);
-/* What directory_client_new() takes; as long as the dialer lives. */
+/* For directory_client_new(); valid while the dialer exists. */
 const struct directory_dialer *directory_tls_dialer(struct directory_tls_dialer *dialer);
-/* For what is dialled from now on. What is being dialled fails with -ECANCELED. */
+/* Replaces the context for later dials; dials under way fail with -ECANCELED. */
 void directory_tls_dialer_configure(struct directory_tls_dialer *dialer,
 				    const struct tls_context *tls);
-/* With nothing being dialled. NULL is allowed. */
+/* No dial may be under way. NULL is allowed. */
 void directory_tls_dialer_free(struct directory_tls_dialer *dialer);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the server says. It is believed what the data are, but not that it keeps the rules. */
+/* Reads what the server sends. Its data are trusted, its adherence to the protocol is not. */
 #include "base/panic.h"
 #include "directory/client/internal.h"
 #include "log/event.h"
@@ -13,10 +13,10 @@
 
 enum { FEW_WORDS = 64 };
 
-/* Which words are results, and which say what the answer depends on. */
+/* An answer's words, sorted into results and dependencies. */
 struct sorted {
 	struct str few[FEW_WORDS];
-	struct str *memory; /* FEW, or of the heap */
+	struct str *memory; /* FEW, or on the heap */
 	size_t result_count;
 	const struct str *dependencies;
 	size_t dependency_count;
@@ -35,7 +35,7 @@ static bool count_words(struct str words, size_t *count_out)
 	return true;
 }
 
-/* Dependencies from the end on. False when WORDS are no list. */
+/* Dependencies fill the array from its end. False if WORDS are malformed. */
 static bool sort_words(struct str words, struct sorted *sorted)
 {
 	struct str word;
@@ -77,12 +77,12 @@ static void keep(struct directory_client *client, const struct directory_questio
 		.version = answer->version,
 	};
 
-	/* what nothing would end but its time */
+	/* an entry without dependencies would be ended by nothing but its TTL */
 	if (pending->kind == CLIENT_GET && answer->ttl_us > 0)
 		cache_keep(client->cache, pending->table, pending->key, &kept);
 }
 
-/* The words behind ID TTL VERSION, with those of the parts before. */
+/* Answers with the words after ID TTL VERSION, and those of the parts before. */
 static bool answer_with(struct directory_client *client, struct directory_question_private *pending,
 			const struct heard *heard, bool exists)
 {
@@ -168,11 +168,11 @@ static bool hear_err(struct directory_client *client, struct directory_question_
 	return true;
 }
 
-/* --- the whole --- */
+/* --- verbs --- */
 
 static const struct {
 	const char *name;
-	size_t least; /* words behind the verb */
+	size_t least; /* words after the verb */
 	bool (*news)(struct directory_client *client, const struct heard *heard);
 	bool (*answer)(struct directory_client *client, struct directory_question_private *pending,
 		       const struct heard *heard);
@@ -190,7 +190,7 @@ static const struct {
 	{"up", 0, client_news_up, NULL},
 };
 
-/* Why the server ends the connection: err 0 CODE TEXT. */
+/* Whether it is "err 0 CODE TEXT": why the server ends the connection. */
 static bool is_farewell(struct directory_client *client, const struct heard *heard, size_t verb)
 {
 	char text[160];
@@ -223,7 +223,7 @@ static bool hear_frame(struct directory_client *client, struct str content)
 	if (verbs[i].news != NULL)
 		return verbs[i].news(client, &heard);
 	pending = client_find(client, heard.words[0]);
-	/* it may have been cancelled, or have waited too long */
+	/* the question may have been cancelled, or have timed out */
 	return pending == NULL || verbs[i].answer(client, pending, &heard);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The connection to one server at a time, and which one. */
+/* The connection, to one server at a time, and the choice of that server. */
 #include "base/panic.h"
 #include "directory/client/internal.h"
 #include "log/event.h"
@@ -17,7 +17,7 @@ static const int64_t FIRST_DELAY_US = SECOND_US / 50;
 static const int64_t LONGEST_DELAY_US = SECOND_US / 2;
 static const int64_t LONG_PATIENCE_US = 60 * SECOND_US; /* a commit may wait for a disk */
 static const int64_t TAKE_OVER_US = SECOND_US / 2;
-static const int64_t HEALTHY_US = SECOND_US; /* who lives so long is tried again at once */
+static const int64_t HEALTHY_US = SECOND_US; /* after living so long: retried at once */
 
 static bool is_up(const struct directory_client *client)
 {
@@ -33,7 +33,7 @@ static void say_lost(struct directory_client *client)
 		  log_string("reason", client->reason));
 }
 
-/* After none did, or when another one has taken over. */
+/* Logs a server that answers after none did, or that took over from another. */
 static void say_found(struct directory_client *client)
 {
 	const char *server = client->servers[client->current];
@@ -55,7 +55,7 @@ void client_tell_state(struct directory_client *client)
 	} else if (client->lost_us == 0) {
 		client->lost_us = os_clock_monotonic_us();
 	}
-	/* another one may take over unnoticed, but nobody keeps refusals for long meanwhile */
+	/* a failover that is quick stays unreported, but refusals must not be cached for long */
 	if (up == client->told_up || (!up && !client->has_failed && !client->is_down &&
 				      os_clock_monotonic_us() - client->lost_us < TAKE_OVER_US))
 		return;
@@ -68,7 +68,7 @@ void client_tell_state(struct directory_client *client)
 
 /* --- which server --- */
 
-/* The next one; after the last of them, in a while. */
+/* Tries the next server; after the last of them, pauses first. */
 static void try_next(struct directory_client *client)
 {
 	client->current = (client->current + 1) % client->server_count;
@@ -86,7 +86,7 @@ static void try_next(struct directory_client *client)
 	client->left = client->server_count;
 }
 
-/* Changes that went out and were not answered: whether they were made is not known. */
+/* Fails the changes that were sent but not answered: whether they were made is unknown. */
 static void give_up_changes(struct directory_client *client)
 {
 	struct directory_question_private *next = client->first;
@@ -101,7 +101,7 @@ static void give_up_changes(struct directory_client *client)
 			client_answer_error(client, pending, DIRECTORY_ERROR_LATER,
 					    "The connection was lost; whether this was changed is "
 					    "not known");
-			next = client->first; /* who was called may have done anything */
+			next = client->first; /* the callback may have changed the list */
 			continue;
 		}
 		pending->sent_us = 0;
@@ -124,7 +124,7 @@ void client_disconnect(struct directory_client *client)
 	buffer_clear(&client->output);
 }
 
-/* In the task, or before there is a connection. */
+/* Runs in the task, or before there is a connection. */
 static void end_connection(struct directory_client *client)
 {
 	bool was_greeted = client->state == CLIENT_GREETED && !client->is_down;
@@ -183,7 +183,7 @@ static void read_all(struct directory_client *client)
 		}
 		has_more = count == READ_SIZE;
 	}
-	if (has_more && !client->is_broken) /* the others' turn; the descriptor may not tell */
+	if (has_more && !client->is_broken) /* after others' turns; poll may not report it */
 		os_timer_start(client->retry, 0);
 	if (client->input.length == 0 && client->input.capacity > KEPT_MEMORY)
 		buffer_clear(&client->input);
@@ -296,7 +296,7 @@ void client_connect(struct directory_client *client)
 	client->dial = client->dialer->dial(client->dialer->context, server, on_dialed, client);
 }
 
-/* --- what goes out --- */
+/* --- writing --- */
 
 void client_send(struct directory_client *client, struct directory_question_private *pending)
 {
@@ -320,7 +320,7 @@ void client_greeted(struct directory_client *client)
 	client_write(client);
 }
 
-/* It is time to connect, or to go on reading. */
+/* Connects, or continues to read. */
 static void on_retry(void *context)
 {
 	struct directory_client *client = context;

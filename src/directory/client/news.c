@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the server says of its data: the greeting, and what has changed. */
+/* What the server says about its data: the greeting, and changes. */
 #include "base/panic.h"
 #include "directory/client/internal.h"
 #include "os/clock.h"
@@ -25,7 +25,7 @@ static void forget_all(struct directory_client *client, struct str identity, uin
 		client->watch(client->watch_context, version, STR(""), STR(""));
 }
 
-/* --- the greeting, and what follows it --- */
+/* --- the greeting, and what follows --- */
 
 static struct str data_of(struct str identity)
 {
@@ -67,7 +67,7 @@ void client_say_watch(struct directory_client *client)
 		say_since(client);
 }
 
-/* The data that the server greets with, beside those that were seen. */
+/* Compares the data in the greeting with those seen before. */
 static void take_data(struct directory_client *client, struct str identity, uint64_t version)
 {
 	bool is_first = *client->identity == '\0';
@@ -109,14 +109,14 @@ bool client_news_hello(struct directory_client *client, const struct heard *hear
 	client->begun_us = os_clock_monotonic_us();
 	client->is_syncing = false;
 	say_watch(client);
-	/* one that never read its data says "reset" when it has */
+	/* a server that never read its data sends "reset" once it has */
 	if (!str_equal(identity, STR("-")))
 		take_data(client, identity, version);
 	client_greeted(client);
 	return true;
 }
 
-/* --- news --- */
+/* --- changes --- */
 
 bool client_news_new(struct directory_client *client, const struct heard *heard)
 {
@@ -158,7 +158,7 @@ bool client_news_reset(struct directory_client *client, const struct heard *hear
 	return true;
 }
 
-/* With other servers to ask, another one may be able to. */
+/* Another server, if there is one, may be able to read them. */
 bool client_news_down(struct directory_client *client, const struct heard *heard)
 {
 	(void)heard;

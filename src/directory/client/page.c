@@ -9,7 +9,7 @@ struct reader {
 	size_t next; /* result */
 };
 
-/* Whether the next result is a field; then it is taken, in memory of the arena. */
+/* Takes the next result if it is a field, into memory of the arena. */
 static bool take_field(struct reader *reader, struct directory_field *field)
 {
 	struct str result;
@@ -46,7 +46,7 @@ struct directory_page directory_client_page(const struct directory_answer_text *
 	struct directory_malformed *malformed = arena_alloc(arena, room * sizeof *malformed);
 	struct directory_page page = {.records = records, .malformed = malformed};
 
-	fields += take_fields(&reader, fields); /* of no record, and no server says that */
+	fields += take_fields(&reader, fields); /* before the first record: no server sends any */
 	while (reader.next < answer->result_count) {
 		struct str result = answer->results[reader.next++];
 		struct str key = {0};

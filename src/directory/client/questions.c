@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Questions that wait for their answers. */
+/* The list of pending questions. */
 #include "directory/client/internal.h"
 #include "os/clock.h"
 #include <stdlib.h>

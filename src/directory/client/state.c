@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the client says of itself: which server answers, and what its data are. */
+/* What the client reports about itself: which server answers, and the identity of its data. */
 #include "directory/client/internal.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Addresses apart and together: extensions, quotes, postmaster. */
+/* Splits and joins addresses: extensions, quotes, postmaster. */
 #include "mail/address.h"
 #include "directory/expand/internal.h"
 #include "directory/record/key.h"
@@ -10,13 +10,13 @@ static bool is_quoted(struct str local)
 	return local.length > 0 && local.data[0] == '"';
 }
 
-/* What stands between the quotes of LOCAL, or all of it: backslashes stay. */
+/* LOCAL without its quotes, backslashes included. */
 static struct str inside(struct str local)
 {
 	return is_quoted(local) ? str_slice(local.data + 1, local.length - 2) : local;
 }
 
-/* TEXT, the inside of a local part, with quotes if it needs them; empty when it is none. */
+/* TEXT, an unquoted local part, with quotes if it needs them; empty if it is not valid. */
 static struct str requote(struct arena *arena, struct str text)
 {
 	struct buffer quoted = {0};
@@ -33,7 +33,7 @@ static struct str requote(struct arena *arena, struct str text)
 	return result;
 }
 
-/* Bytes of TEXT in front of its extension: all of it, where it has none. */
+/* The length of TEXT without its extension. */
 static size_t user_length(struct str text, struct str delimiters)
 {
 	for (size_t i = 0; i < text.length; i++)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: ISC
-/* Domains and their catch-alls as they were found last, until the store reports a change. */
+/* A cache of domains and their catch-alls, until the store reports a change. */
 #include "base/panic.h"
 #include "directory/expand/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry takes about 300 bytes. Domains that are not ours come in here too. */
+/* An entry takes about 300 bytes. Domains that are not ours are cached, too. */
 enum { ENTRIES_MAX = 10000 };
 
 struct entry {
-	struct arena *arena; /* of RECORD; NULL: there is none */
+	struct arena *arena; /* of RECORD; NULL: there is no record */
 	struct directory_record record;
 	UT_hash_handle hh;
 	char name[]; /* "example.org" of table domain, "@example.org" of table address */
 };
 
 struct expand_cache {
-	struct entry *entries; /* by name, the oldest first */
+	struct entry *entries; /* by name, oldest first */
 };
 
 struct expand_cache *expand_cache_new(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* The first things found out about a node: whose domain its address is in, and of what kind. */
+/* The first step for a node: finds its domain, and of what kind that is. */
 #include "directory/expand/internal.h"
 #include "directory/record/key.h"
 #include "mail/localpart.h"
 
-/* TEXT by FORM (directory/record/key.h) in the arena; empty when it has none. */
+/* The canonical form of TEXT by FORM (directory/record/key.h), in the arena; empty if invalid. */
 static struct str form_of(struct expansion *expansion, struct str text,
 			  int (*form)(struct str text, struct buffer *out))
 {
@@ -22,8 +22,8 @@ static bool is_ascii(struct str text)
 	return true;
 }
 
-/* The domain is ours, so its local parts are ours to understand: the address in its one
- * form. False: it has none, and NODE ends. */
+/* Normalizes the address, as the local parts of a domain of ours are ours to interpret. False: it
+ * is not valid, and NODE ends. */
 static bool understand(struct expansion *expansion, struct expand_node *node)
 {
 	if (node->address.length == 0) {
@@ -34,7 +34,7 @@ static bool understand(struct expansion *expansion, struct expand_node *node)
 			return false;
 		}
 		node->address = expand_address_join(expansion->arena, local, node->domain);
-		/* quotes and case are left as they came, for those who look at headers */
+		/* results keep quotes and case as received, for what inspects headers */
 		if (!is_ascii(node->shown) || str_find(node->shown, '@') < 0)
 			node->shown = node->address;
 	}
@@ -53,7 +53,7 @@ static void take_configured(struct expansion *expansion, struct expand_node *nod
 		node->wish = EXPAND_WANTS_ADDRESS;
 }
 
-/* A mailbox of DOMAIN is meant instead. */
+/* Continues with the same mailbox at DOMAIN. */
 static void go_to_domain(struct expansion *expansion, struct expand_node *node, const char *domain)
 {
 	node->domain = form_of(expansion, str_from(domain), directory_key_domain);
@@ -61,7 +61,7 @@ static void go_to_domain(struct expansion *expansion, struct expand_node *node, 
 	node->wish = EXPAND_WANTS_DOMAIN;
 }
 
-/* The postmaster of this host: of its default domain, or else of the first one. */
+/* Continues with the postmaster of this host: of the default domain, or else of the first one. */
 static void take_host(struct expansion *expansion, struct expand_node *node)
 {
 	const struct config *config = expansion->expander->config;
@@ -95,7 +95,7 @@ bool expand_node_configure(struct expansion *expansion, struct expand_node *node
 {
 	const struct config_domain *domain;
 
-	if (node->domain.length == 0) { /* an address literal, or nothing that we know of */
+	if (node->domain.length == 0) { /* an address literal, or not valid */
 		take_foreign(expansion, node);
 		return true;
 	}

@@ -8,7 +8,7 @@
 
 enum {
 	SPARES_MAX = 64,
-	ATTEMPTS_MAX = 10, /* while the data change under it */
+	ATTEMPTS_MAX = 10, /* while the data keep changing */
 };
 
 static bool key_equal(const struct directory_key *a, const struct directory_key *b)
@@ -34,7 +34,7 @@ static void add_dependency(struct expansion *expansion, const struct directory_k
 	expansion->dependency_count++;
 }
 
-/* Something was seen as it was at VERSION. */
+/* Records that some of the data were read at VERSION. */
 static void note_version(struct expansion *expansion, uint64_t version)
 {
 	if (expansion->version != UINT64_MAX && version != expansion->version)
@@ -43,21 +43,21 @@ static void note_version(struct expansion *expansion, uint64_t version)
 		expansion->version = version;
 }
 
-/* Whether KEY is of what is asked again and again, a domain or its catch-all. */
+/* Whether KEY is one that is asked for often: a domain or its catch-all. */
 static bool is_cached(const struct directory_store *store, const struct directory_key *key)
 {
 	return store->is_up && store->lost_us == 0 && store->until_us == 0 &&
 	       (key->table == DIRECTORY_DOMAIN || key->name.data[0] == '@');
 }
 
-/* Goes on with NODE where the store need not be asked. False: it must be. */
+/* Continues with NODE as far as possible without the store. False: the store must be asked. */
 static bool recall(struct expansion *expansion, struct expand_node *node)
 {
 	struct directory_expander *expander = expansion->expander;
 	const struct directory_record *record = NULL;
 
 	if (expander->store != NULL) {
-		/* what was kept may be what was wrong */
+		/* on a retry, a cached entry may have been the wrong one */
 		if (expansion->attempts > 0 || !is_cached(expander->store, &node->key) ||
 		    !expand_cache_find(expander->cache, &node->key, &record))
 			return false;
@@ -82,7 +82,7 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 	}
 }
 
-/* NODE, and what it leads to by what is known already. */
+/* Continues with NODE, and with what it leads to, as far as the cache allows. */
 static void go_on_from(struct expansion *expansion, struct expand_node *node)
 {
 	go_on(expansion, node);
@@ -140,7 +140,7 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	run(expansion);
 }
 
-/* Asks for what those that wait want, as much as one question may have. */
+/* Asks for the records of pending nodes, as many as fit into one question. */
 static void ask(struct expansion *expansion)
 {
 	struct directory_store *store = expansion->expander->store;
@@ -187,8 +187,8 @@ static void recycle(struct expansion *expansion)
 	expander->spare_count++;
 }
 
-/* What was seen in part before a change and in part after it may refuse an address that
- * existed before and does after, as when an alias and its target are renamed in one. */
+/* Data read partly before and partly after a change may refuse an address that existed before and
+ * exists after it, as when an alias and its target are renamed in one transaction. */
 static bool is_doubtful(const struct expansion *expansion)
 {
 	bool is_refused = false;
@@ -198,7 +198,7 @@ static bool is_doubtful(const struct expansion *expansion)
 	return is_refused && expansion->is_mixed;
 }
 
-/* It was refused by what the store told, and what that was so by now cannot be known. */
+/* Whether data of the store refuse it that may be outdated, as the link is lost. */
 static bool is_outdated(const struct expansion *expansion)
 {
 	const struct directory_store *store = expansion->expander->store;
@@ -211,7 +211,7 @@ static bool is_outdated(const struct expansion *expansion)
 	return false;
 }
 
-/* True: the routes are there, or an error. */
+/* True: there are routes, or an error. */
 static bool conclude(struct expansion *expansion)
 {
 	if (expansion->error < 0)

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/expand/expand.h - what becomes of an address: the table "route".
+ * directory/expand/expand.h - resolves an address to its targets: the table "route".
  *
  * Follows domains, aliases, forwards, user+extension, catch-alls and user-to-server maps
- * in a store, and stops at lists: those are sent on as messages of their own. In order,
- * the first that exists: the address itself, the address without its extension, @DOMAIN.
- * The extension, which begins with one of recipient_delimiter, goes with it: mailbox and alias
- * keep it, forward does not. Services get it behind a '+'. postmaster
- * exists in each local domain (RFC 5321 section 4.5.1) and is then the domain's mailbox of that
- * name; alone, or at the host's name where that is no domain of ours, it is that of
- * config_default_domain(). Domains of the configuration come before those of the store.
+ * in a store, and stops at lists: each is sent on as a message of its own. The first that exists
+ * counts: the address itself, the address without its extension, @DOMAIN. The extension begins
+ * with one of the characters of recipient_delimiter; mailbox and alias keep it, forward does not,
+ * and services get it after a '+'. postmaster exists in each local domain (RFC 5321 section
+ * 4.5.1) and is, without a record, the domain's mailbox of that name; without a domain, or at the
+ * host's name if that is not a domain of ours, it is that of config_default_domain(). Domains of
+ * the configuration take precedence over those of the store.
  *
- * Routes come in order and each once. An address that is asked for and does not exist, or whose
- * record refuses, is one REFUSE. A loop is refused with 4.4.6, and the text names it: a@d > b@d >
- * a@d. So is more than DIRECTORY_TARGETS_MAX routes, or DIRECTORY_DEPTH_MAX steps: faults of the
- * data defer. What names a user, server or service that there is not, or a server that its service
- * does not list, is refused with 4.3.5. Addresses are as they were asked for where that is plain
- * ASCII, else in canonical form.
+ * Routes are in order, without duplicates. If the address does not exist, or its record refuses,
+ * the only route is a REFUSE. A loop is refused with 4.4.6, and the text shows it: a@d > b@d >
+ * a@d. More than DIRECTORY_TARGETS_MAX routes, or DIRECTORY_DEPTH_MAX steps, are refused likewise:
+ * faults of the data defer mail. A record that names an unknown user, server or service, or a
+ * server that its service does not list, is refused with 4.3.5. Addresses are as they were asked
+ * for if that is plain ASCII, else in canonical form.
  *
- * While data change, an address that exists before and after is never refused: what was
- * seen in part before and in part after is found out again, a few times; then it is -ETIMEDOUT.
- * While the store has lost its link (lost_us), what it would refuse for good is -ENOTCONN.
+ * While data change, an address that exists before and after is never refused: if the data were
+ * read partly before and partly after a change, they are read again, a few times; then the error is
+ * -ETIMEDOUT. While the store has lost its link (lost_us), a permanent refusal becomes -ENOTCONN.
  */
 #ifndef DIRECTORY_EXPAND_EXPAND_H
 #define DIRECTORY_EXPAND_EXPAND_H
@@ -32,32 +32,32 @@
 enum {
 	DIRECTORY_TARGETS_MAX = 1000,
 	DIRECTORY_DEPTH_MAX = 50,
-	DIRECTORY_DEPENDENCIES_MAX = 64, /* what depends on more is not to be kept: TTL 0 */
+	DIRECTORY_DEPENDENCIES_MAX = 64, /* with more of them an answer is not cached: TTL 0 */
 };
 
 struct directory_expansion {
-	const struct directory_route *routes; /* all is valid during the call */
+	const struct directory_route *routes; /* valid during the call, as all of it */
 	size_t count;
-	const struct directory_key *dependencies; /* that it depends on */
+	const struct directory_key *dependencies; /* the records on which it depends */
 	size_t dependency_count;
-	bool may_keep;    /* its dependencies are all in it, and none changed meanwhile */
-	uint64_t version; /* all it saw were at least this new */
+	bool may_keep;    /* dependencies are complete, and none has changed meanwhile */
+	uint64_t version; /* all data that it depends on were at least this new */
 };
 
 struct directory_expander;
 
-/* STORE may be NULL: only the configuration. It tells the expander itself of nothing; see below. */
+/* STORE may be NULL: only the configuration. The caller must report changes of STORE, see below. */
 struct directory_expander *directory_expander_new(struct directory_store *store,
 						  const struct config *config);
 void directory_expander_configure(struct directory_expander *expander, const struct config *config);
-/* Answers for ADDRESS, any text, perhaps before it returns. */
+/* Resolves ADDRESS, which may be any text; may call back before it returns. */
 void directory_expand(struct directory_expander *expander, struct str address,
 		      directory_expanded *expanded, void *context);
-/* The store has told of a change: what is under way and depends on it is not kept. */
+/* To call after a change of the store: answers under way that depend on it will not be cached. */
 void directory_expander_changed(struct directory_expander *expander,
 				const struct directory_key *key);
 void directory_expander_reset(struct directory_expander *expander);
-/* With nothing under way. */
+/* Nothing may be under way. */
 void directory_expander_free(struct directory_expander *expander);
 
 #endif

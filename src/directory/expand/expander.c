@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The expander as a whole: what it is told, and what that does to expansions under way. */
+/* The expander: what it is notified of, and the effect on expansions under way. */
 #include "base/panic.h"
 #include "directory/expand/internal.h"
 #include <stdlib.h>

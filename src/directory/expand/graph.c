@@ -76,6 +76,6 @@ void expand_add_child(struct expansion *expansion, struct expand_node *node, str
 	child->wish = EXPAND_WANTS_DOMAIN;
 	remember(expansion, child);
 	if (child->depth > DIRECTORY_DEPTH_MAX)
-		child->wish = EXPAND_DONE; /* the walk does not come here */
+		child->wish = EXPAND_DONE; /* too deep: the walk ends before it */
 	expand_queue_append(&expansion->fresh, child);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a node becomes, record by record: which one to ask for next, and what it says. */
+/* What becomes of a node, record by record: which one is needed next, and what it means. */
 #include "directory/expand/internal.h"
 #include <string.h>
 
@@ -41,7 +41,7 @@ void expand_node_wish(struct expansion *expansion, struct expand_node *node)
 	}
 }
 
-/* A mailbox at what the domain says, told ADDRESS. */
+/* A mailbox of the domain's service, with ADDRESS. */
 static void deliver_by_domain(struct expansion *expansion, struct expand_node *node,
 			      struct str address)
 {
@@ -56,13 +56,13 @@ static void deliver_by_domain(struct expansion *expansion, struct expand_node *n
 		expand_deliver(expansion, node, node->facts.service, address, false);
 }
 
-/* To another host, which has delimiters of its own. */
+/* Whether it is delivered to another host, which may have other delimiters. */
 static bool goes_elsewhere(const struct expand_node *node, struct str service)
 {
 	return node->facts.kind == EXPAND_RELAY && service.length == 0;
 }
 
-/* With EXTENSION where the record is not of the address itself. */
+/* EXTENSION is empty if the record is of the address with its extension. */
 static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 			 const struct directory_record *record, struct str extension)
 {
@@ -158,7 +158,7 @@ static void take_refusal(struct expansion *expansion, struct expand_node *node,
 	expand_refuse(expansion, node, code, STR_FORMAT, STR_ARGUMENTS(text));
 }
 
-/* Whether NODE ends because of the state of RECORD, its address's or its user's. */
+/* Refuses NODE, if the state of RECORD, of its address or user, requires it. */
 static bool refuse_by_state(struct expansion *expansion, struct expand_node *node,
 			    const struct directory_record *record)
 {
@@ -236,7 +236,7 @@ static void take_catch_all(struct expansion *expansion, struct expand_node *node
 	const struct config_domain *configured = node->facts.configured;
 	bool is_postmaster = node->facts.kind == EXPAND_LOCAL && expand_is_postmaster(node->user);
 
-	/* a domain may refuse all others, but not its postmaster */
+	/* a catch-all may refuse all other addresses, but not the postmaster */
 	if (record != NULL && !(is_postmaster && is_refusal(record)))
 		take_record(expansion, node, record, node->extension);
 	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||

@@ -28,7 +28,7 @@ void expand_refuse(struct expansion *expansion, struct expand_node *node, const 
 			 });
 }
 
-/* Said at RCPT, the client is told; said by the service, it would be a bounce. */
+/* A check at RCPT, so that the client is refused; if the service refuses, it becomes a bounce. */
 static bool can_be_mailbox(struct str address)
 {
 	struct mail_localpart local;
@@ -37,7 +37,7 @@ static bool can_be_mailbox(struct str address)
 	       mail_name_is_path_safe(mail_localpart_user(&local));
 }
 
-/* The service, which there is; otherwise NODE is refused. */
+/* The service; if it does not exist, NODE is refused. */
 static const struct config_service *find_service(struct expansion *expansion,
 						 struct expand_node *node, struct str service,
 						 struct str address)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* The finished graph, depth first: routes in the order of targets, loops found. */
+/* Walks the finished graph depth first: makes routes in the order of targets, detects loops. */
 #include "directory/expand/internal.h"
 #include <string.h>
 
 enum {
-	LOOP_TEXT_MAX = 300, /* bytes of its addresses; what is between is left out */
-	ROUTES_FIRST = 8,    /* room, a power of two */
+	LOOP_TEXT_MAX = 300, /* bytes of addresses; those in the middle are omitted */
+	ROUTES_FIRST = 8,    /* initial capacity, a power of two */
 };
 
 struct seen { /* a route, as text */
@@ -19,7 +19,7 @@ struct walk {
 	bool has_several; /* paths from the root */
 };
 
-/* Room for one more: the array doubles in the arena, so N routes cost O(N). */
+/* Grows the array by doubling in the arena, so N routes cost O(N). */
 static void append(struct expansion *expansion, const struct directory_route *route)
 {
 	size_t count = expansion->route_count;
@@ -57,7 +57,7 @@ static void emit(struct walk *walk, const struct directory_route *route)
 {
 	struct expansion *expansion = walk->expansion;
 
-	/* a chain of aliases has one route, and needs no table */
+	/* a chain of aliases has one route, and needs no set */
 	if (walk->has_several && is_seen(walk, route))
 		return;
 	if (expansion->route_count == DIRECTORY_TARGETS_MAX)
@@ -66,7 +66,7 @@ static void emit(struct walk *walk, const struct directory_route *route)
 		append(expansion, route);
 }
 
-/* Ends NODE with a fault of the data: whoever keeps them may mend it while the mail waits. */
+/* A fault of the data, so a temporary refusal: the mail waits until it is corrected. */
 static void emit_refusal(struct walk *walk, const struct expand_node *node, const char *text)
 {
 	struct expand_node end = {.shown = node->shown};
@@ -82,7 +82,7 @@ static void append_step(struct buffer *out, struct str address)
 	buffer_append_str(out, address);
 }
 
-/* NODE, at LENGTH of the path, is on it already: a@d > b@d > a@d. */
+/* NODE, at LENGTH, is already on the path: a@d > b@d > a@d. */
 static void emit_loop(struct walk *walk, const struct expand_node *node, size_t length)
 {
 	struct buffer steps = {0};

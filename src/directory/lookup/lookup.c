@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For a server that is silent; one that is gone is not waited for. */
+/* For a server that is silent; when none is connected, the answer comes at once. */
 static const int64_t PATIENCE_US = DIRECTORY_PATIENCE_US;
-/* Between two looks at a directory that does not answer; longer when it turns out that it
- * answers us, but not those for whom we look. */
+/* Between two probes of a directory that does not answer; longer if it answers the probes, but
+ * not the questions. */
 static const int64_t LOOK_US = SECOND_US / 10;
 static const int64_t LOOK_MAX_US = 10 * SECOND_US;
 static const int64_t SOON_US = 2 * SECOND_US;
@@ -23,14 +23,14 @@ static const int64_t SOON_US = 2 * SECOND_US;
 struct directory {
 	struct os_loop *loop;
 	const struct config *config;
-	struct directory_expander *configured; /* of its domains alone */
+	struct directory_expander *configured; /* for domains of the configuration only */
 	char *server;
-	struct directory_client *client; /* NULL before there was a section */
+	struct directory_client *client; /* NULL before there is a section directory */
 	struct directory_question look;
 	struct os_timer *look_timer;
 	int64_t look_delay_us;
-	int64_t back_at_us;          /* when somebody was last told that it answers */
-	void (*back)(void *context); /* NULL: nobody asks */
+	int64_t back_at_us;          /* when BACK was last called */
+	void (*back)(void *context); /* NULL: nobody waits */
 	void *back_context;
 };
 
@@ -214,7 +214,7 @@ static void on_quota(void *context, const struct directory_answer_text *answer)
 	request->found(request->context, kind, &quota);
 }
 
-/* ADDRESS without its extension, as the record's key is. */
+/* Appends ADDRESS without its extension, which is the key of the record. */
 static int append_mailbox(struct str address, struct buffer *out)
 {
 	struct mail_parts parts = mail_parts_of(address);
@@ -257,7 +257,7 @@ void directory_quota_cancel(struct directory_quota_request *request)
 	request->directory = NULL;
 }
 
-/* --- whether it answers --- */
+/* --- whether the directory answers --- */
 
 static void tell_back(struct directory *directory)
 {
@@ -280,7 +280,8 @@ static void on_look(void *context, const struct directory_answer_text *answer)
 		tell_back(directory);
 }
 
-/* No server keeps answers of this kind, so it tells whether the data can be read. */
+/* Probes with a question whose answer is never cached, so it shows whether the data are readable.
+ * */
 static void look(void *context)
 {
 	struct directory *directory = context;
@@ -310,7 +311,7 @@ void directory_await(struct directory *directory, void (*back)(void *context), v
 	os_timer_start(directory->look_timer, directory->look_delay_us);
 }
 
-/* A server was connected to, or lost. */
+/* A server was connected, or lost. */
 static void on_state(void *context, bool is_up)
 {
 	struct directory *directory = context;

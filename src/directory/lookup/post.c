@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* First whether the sender is a member of the list, which is one record that is kept as other
- * answers are; then from the sender up: the lists that he is on, and those that these are on. So a
- * stranger costs two questions, however many members there are. */
+/* First asks whether the sender is a member of the list: one record, cached like other answers.
+ * Then searches from the sender up: the lists of which he is a member, and those of which these are
+ * members. So a stranger costs two questions, however many members the list has. */
 #include "directory/lookup/post.h"
 #include "base/panic.h"
 #include "base/table.h"
@@ -9,7 +9,7 @@
 #include "directory/record/key.h"
 #include <stdlib.h>
 
-struct name { /* in a set, in the order of coming */
+struct name { /* in a set, in order of insertion */
 	struct str text;
 	UT_hash_handle hh;
 };
@@ -20,9 +20,9 @@ struct directory_posting {
 	void *context;
 	struct directory_post_request *request;
 	struct arena *arena;
-	struct str list;    /* that mail is for */
-	struct name *names; /* the sender, and what has one of them as a member */
-	struct name *name;  /* of them, that is looked at */
+	struct str list;    /* the recipient */
+	struct name *names; /* the sender, and lists that have one of them as a member */
+	struct name *name;  /* the one being examined */
 	struct directory_question question;
 	struct directory_request route;
 	struct directory_members_request page;
@@ -106,7 +106,7 @@ static void on_route(void *context, const struct directory_result *result)
 		next_name(post);
 }
 
-/* Goes on to one that was found, when it is a list. */
+/* Continues with the next name, if it is a list. */
 static void next_name(struct directory_posting *post)
 {
 	post->name = post->name->hh.next;
@@ -139,7 +139,7 @@ static void on_page(void *context, const struct directory_members *page)
 
 _Static_assert((int)DIRECTORY_LIST_MAX >= (int)DIRECTORY_TARGETS_MAX, "one page is enough");
 
-/* The lists that have the name as a member. */
+/* Asks for the lists that have the name as a member. */
 static void ask_page(struct directory_posting *post)
 {
 	directory_list_memberships(post->directory, post->name->text, STR(""), on_page, post,

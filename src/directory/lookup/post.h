@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/lookup/post.h - whether a sender may post to a list, as the list's field "post" says.
+ * directory/lookup/post.h - whether a sender may post to a list, by the list's field "post".
  *
- * members: those of the list and of the lists that are its members by their own address, and its
- * owner; owners: its owner alone. A sender is an address in canonical form
- * (directory/record/key.h), and is the member's own, not an alias of it. The empty sender posts to
- * no such list. It is the envelope's sender, which anybody can write: this keeps out mail that is
- * not meant for a list, not somebody who lies.
+ * members: members of the list and of lists that are its members by their own address, and its
+ * owner; owners: only its owner. The sender is an address in canonical form
+ * (directory/record/key.h) that must be the member's own, not an alias of it. The empty sender may
+ * not post to such a list. It is the envelope sender, which anybody can forge: this keeps out mail
+ * that strays to a list, not an attacker.
  *
- * What the directory says of a list is the same for all senders, so that it may be kept; what is
- * asked about a sender has the sender in its key. Who is no member costs a look at each list that
- * he is on, and at those that these are on.
+ * What the directory says about a list is the same for all senders, so it can be cached; questions
+ * about a sender have the sender in their key. For a sender who is not a member, each list that he
+ * is a member of is looked up, and those that these are members of.
  */
 #ifndef DIRECTORY_LOOKUP_POST_H
 #define DIRECTORY_LOOKUP_POST_H
 
 #include "directory/lookup/lookup.h"
 
-/* The only target of RESULT, where it is a list to which not everybody may post; else NULL: then
- * whoever sends on to its targets has to ask. */
+/* The only target of RESULT, if it is a list to which not everybody may post; else NULL. For a list
+ * among several targets, the process that sends to the members must check. */
 const struct directory_target *directory_result_closed_list(const struct directory_result *result);
 
-/* VERDICT: of class OK; FAIL 5.7.2 (RFC 3463 section 3.8); or WAIT while there is no answer, or
- * when the sender is on more than DIRECTORY_TARGETS_MAX lists. IS_AWAY: there is none because the
- * directory does not answer. The request may be used again. */
+/* VERDICT: class OK; FAIL 5.7.2 (RFC 3463 section 3.8); or WAIT if there is no answer, or if the
+ * sender is a member of more than DIRECTORY_TARGETS_MAX lists. IS_AWAY: the directory does not
+ * answer. The request may be reused. */
 typedef void directory_post_judged(void *context, const struct mail_verdict *verdict, bool is_away);
 
-struct directory_posting; /* under way */
+struct directory_posting; /* a check under way */
 
 /* Storage of the caller, zeroed at first, until it is judged or cancelled. */
 struct directory_post_request {
-	struct directory_posting *post; /* NULL: nothing waits */
+	struct directory_posting *post; /* NULL: not pending */
 };
 
-/* Judges SENDER, any text, perhaps before it returns. LIST and SENDER are copied. */
+/* Judges SENDER, any text; may call JUDGED before it returns. Copies LIST and SENDER. */
 void directory_post_ask(struct directory *directory, const struct directory_target *list,
 			struct str sender, directory_post_judged *judged, void *context,
 			struct directory_post_request *request);
-/* Nothing is called. Nothing happens where nothing waits. */
+/* Calls nothing. Does nothing if the request is not pending. */
 void directory_post_cancel(struct directory_post_request *request);
 
 #endif

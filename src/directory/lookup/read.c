@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a directory says of an address, for those who move mail; a server is read with distrust. */
+/* Parses a directory's answers for the processes that move mail; checks all that a server sends. */
 #include "base/buffer.h"
 #include "directory/lookup/internal.h"
 #include "log/event.h"
@@ -14,10 +14,10 @@ enum { SHOWN_MAX = 200 };
 struct reader {
 	const struct config *config;
 	struct directory_result *result;
-	struct directory_route route; /* that is read */
-	size_t refusals;              /* targets that are refused */
+	struct directory_route route; /* being read */
+	size_t refusals;              /* refused targets */
 	bool is_elsewhere;
-	struct mail_verdict put_off; /* of a target that has to wait; class OK: none */
+	struct mail_verdict put_off; /* of a deferred target; class OK: no target is deferred */
 };
 
 static void put_off(struct directory_result *result, const char *status, const char *text)
@@ -35,7 +35,8 @@ static void log_strange(struct str text)
 	log_event(EVENT_DIRECTORY_STRANGE, log_str("result", text));
 }
 
-/* This node's configuration lacks it, or that of the server that said so. */
+/* The service is missing in this node's configuration, or in the one of the server that answered.
+ * */
 static void log_service(struct str address, const char *text)
 {
 	log_event(EVENT_DIRECTORY_SERVICE, log_str("address", address), log_string("text", text));
@@ -59,7 +60,7 @@ static void put_off_service(struct reader *reader, const struct directory_target
 	log_service(target->address, reader->put_off.text);
 }
 
-/* That a directory names a server is no reason to deliver there. */
+/* The directory alone must not decide where we deliver: the service must list the server. */
 static bool take_local(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL,
@@ -127,7 +128,7 @@ static bool take_refusal(struct reader *reader)
 		reader->put_off = target.verdict;
 	if (str_equal(code, STR("4.3.5")))
 		log_service(reader->route.address, target.verdict.text);
-	/* what is no address is told of as the one that was asked for */
+	/* an invalid address is reported as the one that was asked for */
 	if (!take_address(reader->route.address, &target.address))
 		target.address = STR("");
 	reader->refusals++;
@@ -155,12 +156,12 @@ static bool take(struct reader *reader, const struct directory_route *route)
 	return route->kind != DIRECTORY_ROUTE_OTHER && kinds[route->kind](reader);
 }
 
-/* All results are read. */
+/* After the last result. */
 static bool conclude(struct reader *reader)
 {
 	struct directory_result *result = reader->result;
 
-	if (result->answer == DIRECTORY_UNKNOWN) { /* too many */
+	if (result->answer == DIRECTORY_UNKNOWN) { /* too many targets */
 		result->target_count = 0;
 		result->ttl_us = 0;
 		return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* An answer's targets, and what it means for a recipient. */
+/* An answer's targets, and the verdict on a recipient that follows from them. */
 #include "directory/lookup/internal.h"
 #include <string.h>
 
-/* Room for one more: the array doubles in the arena, so N targets cost O(N). */
+/* Grows the array by doubling in the arena, so N targets cost O(N). */
 static void make_room(struct directory_result *result)
 {
 	size_t count = result->target_count;

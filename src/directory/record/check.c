@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Whether a record is one: its key, its kind, and each field by the rules of its table. */
+/* Checks a record: its key, its kind, and each field against the table of rules. */
 #include "directory/record/key.h"
 #include "directory/record/rules.h"
 #include "mail/text.h"
@@ -7,19 +7,19 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { SHOWN_MAX = 100 }; /* bytes of a value within a reason */
+enum { SHOWN_MAX = 100 }; /* bytes of a value that a reason quotes */
 
 struct check {
 	const struct directory_record *input;
 	struct arena *arena;
-	const char *kind; /* NULL: the table has none */
+	const char *kind; /* NULL: the records of the table have no kind */
 	struct directory_field *fields;
 	size_t field_count;
 	struct buffer scratch;
-	struct buffer reason; /* why not */
+	struct buffer reason; /* why the record is malformed */
 };
 
-/* TEXT as a reason shows it: one line, cut. */
+/* Quotes TEXT in the reason: on one line, shortened. */
 static void show(struct check *check, struct str text)
 {
 	buffer_append_byte(&check->reason, '"');
@@ -29,7 +29,7 @@ static void show(struct check *check, struct str text)
 	buffer_append_string(&check->reason, text.length > SHOWN_MAX ? "...\"" : "\"");
 }
 
-/* WHAT "FOUND", in the reason. */
+/* Appends WHAT "FOUND" to the reason. */
 static int say_found(struct check *check, const char *what, struct str found)
 {
 	buffer_append_string(&check->reason, what);
@@ -60,7 +60,7 @@ static bool applies(const struct check *check, const struct directory_rule *rule
 	return rule->name != NULL && (rule->kind == NULL || rule->kind == check->kind);
 }
 
-/* Lists what rules say of the table: names of fields of our kind, or the kinds. */
+/* Lists what the rules allow: the kinds of the table, or the fields of the record's kind. */
 static void append_allowed(struct check *check, bool is_kinds)
 {
 	const char *before = "; allowed: ";
@@ -198,7 +198,7 @@ static bool is_kind(const struct check *check, const char *kind)
 	return check->kind != NULL && strcmp(check->kind, kind) == 0;
 }
 
-/* What no field can say by itself. */
+/* Checks what involves more than one field. */
 static int check_whole(struct check *check, const struct directory_record *record)
 {
 	struct str target = directory_record_field(record, "target");

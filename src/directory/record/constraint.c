@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* What SQL can say of the rules. '?' stands for the column, or, of what is about a whole row, for
- * what comes before the names of columns. An empty text counts as none, as in a record. */
+/* The rules as SQL constraints, as far as SQL can express them. In a condition, '?' is replaced by
+ * the column; in one about a whole row, by the prefix of the columns' names. An empty text counts
+ * as NULL, as in a record. */
 #include "directory/record/rules.h"
 #include "directory/record/schema.h"
 #include <string.h>
@@ -59,7 +60,7 @@ struct writer {
 	struct buffer meaning;
 };
 
-/* CONDITION with NAME, or nothing, in the place of '?'. */
+/* Appends CONDITION with '?' replaced by the prefix and NAME; NAME may be empty. */
 static void write_condition(struct writer *writer, const char *condition, const char *name)
 {
 	for (; *condition != '\0'; condition++)
@@ -84,7 +85,7 @@ static bool is_about(const struct directory_rule *rule, const char *field)
 	return rule->name != NULL && strcmp(rule->name, field) == 0;
 }
 
-/* The kinds of the rules for FIELD with all FLAGS, as SQL's list: how many. */
+/* Appends the kinds whose rule for FIELD has all FLAGS as an SQL list; returns their number. */
 static size_t write_kinds(struct writer *writer, const char *field, unsigned flags,
 			  struct buffer *out)
 {
@@ -106,7 +107,7 @@ static const struct directory_rule *first_rule(const struct writer *writer, cons
 	return NULL;
 }
 
-/* All kinds that the table has. */
+/* kind must be one of those that the table has. */
 static void give_kind(struct writer *writer)
 {
 	const char *last = NULL;
@@ -137,7 +138,7 @@ static void give_value(struct writer *writer, const struct directory_column *col
 	give(writer, column->field, "value");
 }
 
-/* Only records of some kinds may have it. */
+/* Only records of certain kinds may have COLUMN. */
 static void give_kinds(struct writer *writer, const struct directory_column *column)
 {
 	struct buffer kinds CLEANUP(buffer_clear) = {0};

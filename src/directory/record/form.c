@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* The short way for records that were checked when they were put: backends read nothing else,
- * but cannot know. */
+/* A cheap check that accepts nearly every record that directory_record_check() would leave
+ * unchanged. Backends normally read only such records, but cannot rely on it. */
 #include "directory/record/key.h"
 #include "directory/record/rules.h"
 
-/* A form that has the same bytes. */
+/* Whether TEXT is valid and already in canonical form. */
 static bool is_value(enum directory_value value, struct str text, struct buffer *scratch)
 {
 	if (text.length > DIRECTORY_FIELD_MAX)
@@ -29,7 +29,7 @@ static bool is_key(const struct directory_key *key, struct buffer *scratch)
 	return !str_equal(list, member);
 }
 
-/* The kind by which rules apply; NULL: the table has none, or the record none that is known. */
+/* The kind whose rules apply; NULL if the table has no kinds or does not know this one. */
 static const char *kind_of(const struct directory_record *record)
 {
 	if (record->field_count == 0 || !str_equal(record->fields[0].name, STR("kind")))
@@ -37,7 +37,7 @@ static const char *kind_of(const struct directory_record *record)
 	return directory_kind_find(record->key.table, record->fields[0].value);
 }
 
-/* Takes the fields of RULE, the next of RECORD from *NEXT on. */
+/* Takes the fields of RULE from RECORD, *NEXT on. */
 static bool take_fields(const struct directory_record *record, const struct directory_rule *rule,
 			size_t *next, struct buffer *scratch)
 {
@@ -86,7 +86,7 @@ bool directory_record_is_in_form(const struct directory_record *record, bool is_
 		return false;
 	if (!are_fields(record, scratch))
 		return false;
-	/* of the rules beyond one field, those that are rare are left to the long way */
+	/* rules that involve several fields and are rare: directory_record_check() decides */
 	target = directory_record_field(record, "target");
 	return !(target.length > 0 && str_equal(target, record->key.name)) &&
 	       directory_record_field(record, "owner").length == 0 &&

@@ -9,10 +9,10 @@
 enum {
 	DOMAIN_MAX =
 		253, /* RFC 1035: 255 octets with the lengths of the first label and the root */
-	UNQUOTED_MAX = 4 * MAIL_LOCAL_MAX, /* bytes before normalization: it may shorten */
+	UNQUOTED_MAX = 4 * MAIL_LOCAL_MAX, /* bytes before normalization, which may shorten it */
 };
 
-/* What a byte is in a local part or a domain. */
+/* Classes of bytes in local parts and domains. */
 enum {
 	ATOM = 1 << 0,  /* atext, RFC 5322 section 3.2.3 */
 	LABEL = 1 << 1, /* letter, digit, '-', '_' */
@@ -58,11 +58,11 @@ static bool is_a_label(const char *label, size_t length)
 	return length >= 4 && memcmp(label, "xn--", 4) == 0;
 }
 
-/* Lower-cases NAME into OUT while it is plain ASCII: labels of 1 to 63, none of them an
- * A-label, which may be a wrong one. False: it is not. */
+/* Copies NAME in lower case if it is plain ASCII: labels of 1 to 63 bytes. Returns false if it is
+ * not, or if it has an A-label, which might be invalid. */
 static bool copy_plain_domain(struct str name, char *out)
 {
-	size_t label = 0; /* where it begins */
+	size_t label = 0; /* where the label begins */
 
 	for (size_t i = 0; i <= name.length; i++) {
 		if (i == name.length || name.data[i] == '.') {
@@ -101,7 +101,7 @@ int directory_key_domain(struct str text, struct buffer *out)
 	return 0;
 }
 
-/* Atoms with single dots between them. False: it needs another look. */
+/* Copies a dot-string in lower case. Returns false if LOCAL is not a plain one. */
 static bool copy_plain_local(struct str local, char *out)
 {
 	bool in_atom = false;
@@ -118,7 +118,7 @@ static bool copy_plain_local(struct str local, char *out)
 	return in_atom;
 }
 
-/* What LOCAL stands for, without its quotes: its length in OUT, or -EINVAL. */
+/* Unquotes LOCAL into OUT: returns the length, or -EINVAL. */
 static int unquote(struct str local, char out[static UNQUOTED_MAX])
 {
 	int length = 0;
@@ -132,7 +132,7 @@ static int unquote(struct str local, char out[static UNQUOTED_MAX])
 	return i + 1 == local.length ? length : -EINVAL;
 }
 
-/* Whether each byte of LOCAL may stand there without quotes, dots anywhere. */
+/* Whether every byte of LOCAL is allowed without quotes, dots anywhere. */
 static bool is_unquoted(struct str local)
 {
 	for (size_t i = 0; i < local.length; i++)
@@ -154,7 +154,7 @@ static bool is_dot_string(struct str local)
 	return in_atom && is_unquoted(local);
 }
 
-/* LOCAL, which has no quotes of its own, with those that it needs. */
+/* Appends LOCAL, which is unquoted, with quotes if it needs them. */
 static void append_quoted(struct str local, struct buffer *out)
 {
 	if (is_dot_string(local)) {
@@ -292,7 +292,7 @@ int directory_key_normalize(enum directory_table table, struct str text, struct 
 	return -EINVAL;
 }
 
-/* Domains stand behind an '@' outside of quotes, or are all of the key. */
+/* The domain is what follows the last '@', or the whole key. */
 void directory_key_display(struct str key, struct buffer *out)
 {
 	while (key.length > 0) {

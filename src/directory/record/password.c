@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a guess costs: more than what crypt(3) takes by itself, which for bcrypt is 2^5. On a core
- * of 2020 each is some tenths of a second at most. */
+/* The cost of a guess: higher than the default of crypt(3), which for bcrypt is 2^5. Each hash
+ * takes a few tenths of a second at most on a core of 2020. */
 static const struct method {
 	const char *name;
-	const char *prefix; /* crypt(5)'s; NULL: SCRAM */
-	unsigned cost;      /* crypt_gensalt(3)'s COUNT, 0: what it takes; of SCRAM iterations */
+	const char *prefix; /* of crypt(5); NULL: SCRAM */
+	unsigned cost;      /* crypt_gensalt(3)'s COUNT (0: its default); iterations of SCRAM */
 } methods[DIRECTORY_PASSWORD_METHODS] = {
 	[DIRECTORY_PASSWORD_YESCRYPT] = {"yescrypt", "$y$", 5},
 	[DIRECTORY_PASSWORD_BCRYPT] = {"bcrypt", "$2b$", 12},
@@ -48,8 +48,8 @@ bool directory_password_is_available(enum directory_password_method method)
 	return salt != NULL;
 }
 
-/* What crypt(3) makes of PASSWORD by SETTING (a salt, or a hash); the caller frees it. NULL:
- * it makes nothing. */
+/* Hashes PASSWORD with SETTING (a salt, or a hash) by crypt(3); the caller frees the result. NULL
+ * on failure. */
 static char *crypt_password(const char *setting, const char *password)
 {
 	void *memory = NULL;
@@ -106,7 +106,7 @@ int directory_password_hash(enum directory_password_method method, struct str pa
 	struct buffer prepared = {0};
 	int error;
 
-	(void)buffer_reserve(&prepared, DIRECTORY_PASSWORD_MAX + 1); /* no copy stays behind */
+	(void)buffer_reserve(&prepared, DIRECTORY_PASSWORD_MAX + 1); /* so it is never moved */
 	error = directory_password_prepare(password, &prepared);
 	if (error == 0 && method == DIRECTORY_PASSWORD_BCRYPT &&
 	    prepared.length > DIRECTORY_PASSWORD_BCRYPT_MAX)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
-/* Whether a text can be a hash at all, which crypt(3) says only by hashing. */
+/* Checks the syntax of a password hash; crypt(3) can do so only by hashing. */
 #include "directory/record/password.h"
 #include <ctype.h>
 
 enum { SALT_MAX = 88 }; /* characters: of DIRECTORY_SCRAM_SALT_MAX bytes */
 
-/* Of crypt(5): what ends a hash is LENGTH characters of [./A-Za-z0-9]. */
+/* Hashes of crypt(5), which end in LENGTH characters of [./A-Za-z0-9]. */
 static const struct shape {
 	const char *prefix;
-	const char *setting; /* what follows the prefix, 'd' is a digit; "": anything */
-	size_t length;       /* behind the last $; for bcrypt salt and hash are one */
+	const char *setting; /* what follows the prefix, 'd' is a digit; "": any setting */
+	size_t length;       /* after the last $; of bcrypt, salt and hash together */
 } shapes[] = {
 	{"$y$", "", 43},     {"$gy$", "", 43},    {"$7$", "", 43},        {"$2a$", "dd$", 53},
 	{"$2b$", "dd$", 53}, {"$2y$", "dd$", 53}, {"$6$", "", 86},        {"$5$", "", 43},
@@ -57,7 +57,7 @@ static bool is_crypt(struct str text)
 	return false;
 }
 
-/* Base64 with padding; LENGTH: characters, 0: some. */
+/* Padded base64 of LENGTH characters; 0: any length but none. */
 static bool is_padded(struct str text, size_t length)
 {
 	size_t padding = 0;
@@ -75,7 +75,7 @@ static bool is_scram(struct str text)
 {
 	static const struct {
 		const char *name;
-		size_t key; /* characters of one */
+		size_t key; /* characters of each key */
 	} kinds[] = {{"SCRAM-SHA-256", 44}, {"SCRAM-SHA-1", 28}};
 	struct str name;
 	struct str number;

@@ -13,13 +13,13 @@ struct range {
 	ucs4_t last;
 };
 
-/* RFC 3454 B.1: nothing is left of them. */
+/* RFC 3454 B.1: mapped to nothing. */
 static const struct range nothing[] = {
 	{0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x1806, 0x1806}, {0x180b, 0x180d},
 	{0x200b, 0x200d}, {0x2060, 0x2060}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
 };
 
-/* C.2.2, C.6 to C.9; C.1.2 is mapped, and the categories are asked for the rest. */
+/* C.2.2, C.6 to C.9; C.1.2 is mapped to space, and the rest follows from Unicode categories. */
 static const struct range prohibited[] = {
 	{0x0340, 0x0341},   {0x06dd, 0x06dd},   {0x070f, 0x070f}, {0x180e, 0x180e},
 	{0x200c, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x2063}, {0x206a, 0x206f},
@@ -44,7 +44,8 @@ static bool is_prohibited(ucs4_t character)
 	       is_in(prohibited, COUNT_OF(prohibited), character);
 }
 
-/* RFC 3454 section 6: text that runs to the left does so from end to end. */
+/* RFC 3454 section 6: if any character is right-to-left, the first and the last must be, and none
+ * may be left-to-right. */
 static bool is_one_way(const uint8_t *text, size_t length)
 {
 	bool has_left = false;

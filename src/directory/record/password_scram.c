@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* SCRAM's keys (RFC 5802 section 3, RFC 7677) as they are kept (RFC 5803). */
+/* SCRAM keys (RFC 5802 section 3, RFC 7677) in their stored form (RFC 5803). */
 #include "directory/record/password.h"
 #include <errno.h>
 #include <openssl/evp.h>
@@ -52,7 +52,7 @@ int directory_scram_derive(struct directory_scram *scram, struct str password)
 	return good ? 0 : -EIO;
 }
 
-/* Base64 with its padding, of 1 to SIZE bytes; their count, 0 when it is none. */
+/* Decodes padded base64 of 1 to SIZE bytes; returns their number, or 0 if TEXT is malformed. */
 static size_t decode(struct str text, unsigned char *out, size_t size)
 {
 	unsigned char bytes[DIRECTORY_SCRAM_SALT_MAX + 3];

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	TEXT_MAX = 400, /* bytes: fits into a reply of SMTP with what stands around it */
+	TEXT_MAX = 400, /* bytes: leaves room for the rest of an SMTP reply line */
 	SERVICE_MAX = 32,
 	SOURCE_MAX = 32,
 };
@@ -154,8 +154,8 @@ static int text(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
-/* "$ID$..." of crypt(5), or "SCRAM-SHA-256$..." (RFC 5803): printable ASCII without spaces, and
- * of crypt(5) without colons. */
+/* A hash of crypt(5), "$ID$...", or of RFC 5803, "SCRAM-SHA-256$...": printable ASCII without
+ * spaces; crypt(5) has no colons either. */
 static int password(struct str text, struct buffer *out)
 {
 	bool is_crypt =
@@ -215,7 +215,7 @@ int directory_value_normalize(enum directory_value value, struct str text, struc
 	return VALUES[value].normalize(text, out);
 }
 
-/* Whether an earlier rule of TABLE has the name of RULE. */
+/* Whether an earlier rule of TABLE is about the same field as RULE. */
 static bool is_repeated(enum directory_table table, const struct directory_rule *rule)
 {
 	for (const struct directory_rule *one = directory_rules[table]; one < rule; one++)

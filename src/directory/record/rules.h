@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/record/rules.h - the table of all fields (see directory/record/record.h), and what may
- * stand in them.
+ * directory/record/rules.h - the table of all fields (see directory/record/record.h), and the
+ * values that they may have.
  */
 #ifndef DIRECTORY_RECORD_RULES_H
 #define DIRECTORY_RECORD_RULES_H
@@ -9,8 +9,8 @@
 #include "directory/record/record.h"
 
 enum directory_value {
-	DIRECTORY_NO_VALUE,   /* after the last rule of a table */
-	DIRECTORY_VALUE_KIND, /* one of those for which the table has rules */
+	DIRECTORY_NO_VALUE,   /* ends the rules of a table */
+	DIRECTORY_VALUE_KIND, /* a kind for which the table has rules */
 	DIRECTORY_VALUE_DOMAIN,
 	DIRECTORY_VALUE_ADDRESS,
 	DIRECTORY_VALUE_SERVICE,
@@ -29,23 +29,22 @@ enum directory_value {
 enum { DIRECTORY_RULE_REQUIRED = 1 << 0, DIRECTORY_RULE_SEVERAL = 1 << 1 };
 
 struct directory_rule {
-	const char *kind; /* only in records of that kind; NULL: in all of the table */
-	const char *name; /* NULL: the kind has no fields */
+	const char *kind; /* applies to records of that kind only; NULL: to all of the table */
+	const char *name; /* NULL: a kind without fields */
 	enum directory_value value;
 	unsigned flags;
 	const char *meaning;
 };
 
-/* Of each table, in the order that fields have within a record. */
+/* The rules of each table, in the order of the fields in a record. */
 extern const struct directory_rule *const directory_rules[DIRECTORY_LISTED_TABLES];
 
-/* The kind of that name as TABLE's rules have it: equal kinds are equal pointers. NULL: there is
- * none. */
+/* The kind with that name in TABLE's rules: equal kinds are equal pointers. NULL: there is none. */
 const char *directory_kind_find(enum directory_table table, struct str kind);
 
-/* What is allowed, for people. */
+/* What VALUE allows, for people. */
 const char *directory_value_allowed(enum directory_value value);
-/* Appends TEXT's one form to OUT: 0; or -EINVAL, OUT unchanged. Not for KIND. */
+/* Appends the canonical form of TEXT to OUT. -EINVAL: not allowed, OUT unchanged. Not for KIND. */
 MUST_CHECK int directory_value_normalize(enum directory_value value, struct str text,
 					 struct buffer *out);
 

@@ -23,13 +23,13 @@ const char *directory_schema_sql(const char *name)
 
 static const char *column_of(enum directory_table table, const char *field)
 {
-	/* the user's key is called name */
+	/* in the user table, "name" is the key's column */
 	if (table == DIRECTORY_USER && strcmp(field, "name") == 0)
 		return "fullname";
 	return field;
 }
 
-/* For each kind that has FIELD; none where a rule gives it to all. */
+/* Finds the kinds that have FIELD; none if all have it. */
 static void find_child_kinds(enum directory_table table, const char *field, const char **kinds)
 {
 	size_t count = 0;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { LINES_MAX = 10 }; /* about who was refused, a second */
+enum { LINES_MAX = 10 }; /* log lines a second about refused clients */
 
 static const int64_t HANDSHAKE_US = 10 * SECOND_US;
 
@@ -38,10 +38,10 @@ struct directory_acceptor {
 	size_t handshake_count;
 	int64_t second; /* in which LINE_COUNT lines were logged */
 	unsigned line_count;
-	int64_t unsaid_count; /* since the last line */
+	int64_t unsaid_count; /* not logged since the last line */
 };
 
-/* Whoever sends rubbish fast does not fill the log. */
+/* Limits the rate, so that a client cannot fill the log. */
 static void log_refusal(struct directory_acceptor *acceptor, const char *address, const char *name,
 			const char *reason)
 {
@@ -60,7 +60,7 @@ static void log_refusal(struct directory_acceptor *acceptor, const char *address
 	acceptor->unsaid_count = 0;
 }
 
-/* Frees HANDSHAKE; the connection is returned. */
+/* Frees HANDSHAKE and returns its connection. */
 static struct tls_connection *end(struct handshake *handshake)
 {
 	struct directory_acceptor *acceptor = handshake->acceptor;
@@ -88,7 +88,7 @@ static const char *find(const struct tls_connection *connection, const char **na
 	return NULL;
 }
 
-/* What the peer may, and by which of its names. */
+/* The roles of the peer, and the name in its certificate that grants them. */
 static unsigned roles_of(const struct config_directory *config,
 			 const struct tls_connection *connection, const char **name_out)
 {

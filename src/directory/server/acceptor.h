@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/server/acceptor.h - the directory's clients on other machines: mutual TLS at a
- * listening socket.
+ * directory/server/acceptor.h - accepts the directory's clients on other machines, by mutual TLS.
  *
- * A client whose certificate no authority stands for does not get through the handshake;
- * one whose names (tls_connection_names()) the configuration does not know is turned away
- * after it. Both are logged (directory_refused). A handshake has ten seconds, and when too many
- * are being made the oldest gives way.
+ * A client without a certificate of a trusted authority fails the handshake; one whose names
+ * (tls_connection_names()) are not in the configuration is rejected after it. Both are logged
+ * (directory_refused). A handshake times out after ten seconds; if too many are under way, the
+ * oldest is dropped.
  */
 #ifndef DIRECTORY_SERVER_ACCEPTOR_H
 #define DIRECTORY_SERVER_ACCEPTOR_H
@@ -18,26 +17,26 @@
 
 struct directory_acceptor;
 
-#define DIRECTORY_TLS_PROTOCOL "stagepost-directory/1" /* ALPN; who names none is taken too */
+#define DIRECTORY_TLS_PROTOCOL "stagepost-directory/1" /* ALPN; optional for clients */
 
-enum { DIRECTORY_HANDSHAKES_MAX = 256 }; /* that are being made */
+enum { DIRECTORY_HANDSHAKES_MAX = 256 }; /* under way at once */
 
-/* A client has come, with ROLES (enum directory_role); PEER is "NAME[ADDRESS]", valid during the
- * call. TRANSPORT is owned by who is called. */
+/* Called for a new client with ROLES (enum directory_role); PEER is "NAME[ADDRESS]", valid during
+ * the call. The callback owns TRANSPORT. */
 typedef void directory_accepted(void *context, const struct directory_transport *transport,
 				unsigned roles, const char *peer);
 
-/* At LISTENING, which is the caller's. TLS and CONFIG, of which readers and changers are used,
- * outlive it, or are replaced. */
+/* Accepts at LISTENING, which the caller owns. TLS and CONFIG (its readers and changers) must live
+ * until directory_acceptor_configure() replaces them, or longer than the acceptor. */
 struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int listening,
 						  const struct tls_context *tls,
 						  const struct config_directory *config,
 						  directory_accepted *accepted, void *context);
-/* For clients that come from now on. Handshakes that are being made are given up. */
+/* For clients that connect from now on. Handshakes under way are aborted. */
 void directory_acceptor_configure(struct directory_acceptor *acceptor,
 				  const struct tls_context *tls,
 				  const struct config_directory *config);
-/* What it has accepted lives on. NULL is allowed. */
+/* Connections already accepted stay open. NULL is allowed. */
 void directory_acceptor_free(struct directory_acceptor *acceptor);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* An answer as a frame of bounded size; what is too long is cut between two results. */
+/* Builds an answer from frames of bounded size, cut between two results. */
 #include "base/panic.h"
 #include "directory/server/internal.h"
 #include <stdlib.h>
 
-/* What stands in front of the results has room beside them. */
+/* Leaves room for what precedes the results. */
 enum { RESULTS_MAX = DIRECTORY_FRAME_MAX - 256, WORDS_MAX = DIRECTORY_WORDS_MAX - 8 };
 
 void answer_reset(struct answer *answer)
@@ -30,7 +30,7 @@ static void cut(struct answer *answer)
 	answer->frame_words = 0;
 }
 
-/* Before a result of LENGTH bytes, if it does not fit into the frame. */
+/* Starts a new frame if a result of LENGTH bytes does not fit into this one. */
 static void make_room(struct answer *answer, size_t length)
 {
 	if (answer->words.length - last_cut(answer) + length + 8 > RESULTS_MAX ||
@@ -47,7 +47,7 @@ void answer_add(struct answer *answer, const char *word, struct str rest)
 	directory_frame_add_result(&frame, word, rest);
 }
 
-/* What is in SCRATCH. */
+/* Adds the result in SCRATCH. */
 static void add_scratch(struct answer *answer)
 {
 	struct directory_frame frame = {&answer->words, 0};
@@ -82,7 +82,7 @@ static void send_part(struct buffer *out, struct str id, struct str words)
 	directory_frame_end(&frame);
 }
 
-/* The frames that are full; what is behind them. */
+/* Sends the frames that are full; returns the rest. */
 static struct str send_full(const struct answer *answer, struct buffer *out, struct str id)
 {
 	struct str words = buffer_view(&answer->words);

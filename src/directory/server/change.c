@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Changes of one turn of the loop, whoever sent them, are committed together: one sync. */
+/* All changes that arrive in one turn of the loop are committed together, with one sync. */
 #include "base/panic.h"
 #include "directory/server/internal.h"
 #include "log/event.h"

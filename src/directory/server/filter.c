@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* Two Bloom filters: one is added to, the other still knows what was there before. */
+/* Two Bloom filters: keys are added to the newer one, and looked up in both. */
 #include "base/panic.h"
 #include "directory/server/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS = 1 << 18 }; /* with 20,000 keys one in fifty others is taken for one of them */
+enum { BITS = 1 << 18 }; /* with 20,000 keys, one in fifty others is a false positive */
 
 struct filter {
 	uint64_t young[BITS / 64];
@@ -17,7 +17,7 @@ struct filter *filter_new(void)
 	return memory_alloc_zero(1, sizeof(struct filter));
 }
 
-/* FNV-1a, with a last step that makes each half depend on all bytes. */
+/* FNV-1a, with a final step that makes each half depend on all bytes. */
 uint64_t filter_hash(enum directory_table table, struct str key)
 {
 	uint64_t hash = UINT64_C(14695981039346656037) ^ (uint64_t)table;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * A list, portion by portion: the store is asked for the next one when the client has read those
- * before. A page of large records is tens of MiB, which nobody who does not read them is to cost.
+ * A list, portion by portion: the store is asked for the next one when the client has read the
+ * last. A page of large records is tens of MiB, too much to hold for a client that does not read.
  * A record is as it was when its portion was read; a client sees the same from page to page.
  */
 #include "base/panic.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	FIRST = 8, /* records, of which nothing is known */
+	FIRST = 8, /* records, as their size is still unknown */
 	MOST = 200,
 	GROWTH = 4,
 	WANTED = SERVER_BACKLOG_MAX / 4, /* bytes of a portion */
@@ -20,10 +20,10 @@ enum {
 struct listing {
 	struct str prefix;
 	struct buffer after;
-	size_t left;    /* records that may come */
-	size_t asked;   /* of them, of the store */
-	size_t portion; /* to ask for */
-	bool has_begun; /* the first portion has come: */
+	size_t left;    /* records that may follow */
+	size_t asked;   /* of these, asked of the store */
+	size_t portion; /* to ask for next */
+	bool has_begun; /* the first portion was read, with: */
 	uint64_t version;
 	char identity[SERVER_IDENTITY_SIZE];
 	char memory[]; /* of the prefix */
@@ -43,7 +43,7 @@ void list_begin(struct question *question, struct str prefix, struct str after, 
 	list_ask(question);
 }
 
-/* A store that answers at once may end QUESTION, and its texts, before it returns. */
+/* A store that answers at once may free QUESTION, and its texts, before this returns. */
 void list_ask(struct question *question)
 {
 	struct directory_store *store = question->server->store;

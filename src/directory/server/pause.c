@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Questions of a client that is behind with its answers. What the store has found for them
- * meanwhile is dropped, not kept: they are asked again, one after the other, as the client reads.
+ * Questions of a client that does not read its answers fast enough. Results that the store found
+ * for them are dropped: they are asked again, one after the other, as the client reads.
  */
 #include "directory/server/internal.h"
 #include <utlist.h>

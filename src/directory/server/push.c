@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What clients are told without asking. Who is behind with reading is told later that all may
- * be different, so that news never fill the memory. */
+/* Notifications. A client that does not read them gets one reset later instead, so that they never
+ * fill the memory. */
 #include "base/timestamp.h"
 #include "directory/server/internal.h"
 #include "os/clock.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The table of verbs: what a client may say, and what is done about it. */
+/* The table of verbs that a client may send, and their handlers. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/record/key.h"
@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* --- what a client may say --- */
+/* --- verbs --- */
 
 struct words {
-	const struct str *words; /* behind the ID */
+	const struct str *words; /* after the ID */
 	size_t count;
 	struct str id;
 };
@@ -24,7 +24,7 @@ static void refuse(struct session *session, const struct words *words, const cha
 	session_error(session, words->id, DIRECTORY_ERROR_BAD, text);
 }
 
-/* Whether TEXT is a key of the table; then it is QUESTION's, in its one form. */
+/* Whether TEXT is a valid key of the table; sets QUESTION's key to its canonical form. */
 static bool take_key(struct question *question, struct str text)
 {
 	struct buffer *scratch = &question->server->scratch;
@@ -127,7 +127,7 @@ static void on_list(struct session *session, const struct words *words)
 	}
 }
 
-/* "NAME VALUE" as a field; false when it is none. */
+/* Parses "NAME VALUE"; false if it is malformed. */
 static bool take_field(struct str word, struct directory_field *field)
 {
 	directory_frame_split_result(word, &field->name, &field->value);
@@ -220,7 +220,7 @@ static void add_count(struct answer *answer, const char *name, uint64_t value)
 	buffer_clear(&text);
 }
 
-/* What keeps the data, and whether it is reached. */
+/* The store's kind, and whether it is reachable. */
 static void add_link(struct answer *answer, const struct directory_server *server)
 {
 	static const char *const backends[] = {[CONFIG_BACKEND_SQLITE] = "sqlite",
@@ -273,7 +273,7 @@ static void on_stats(struct session *session, const struct words *words)
 	answer_send(answer, session_output(session), "val", words->id, 0, server->store->version);
 }
 
-/* These two have no ID. */
+/* "since" and "watch" have no ID. */
 static void on_since(struct session *session, const struct words *words)
 {
 	struct directory_server *server = session->server;
@@ -286,7 +286,7 @@ static void on_since(struct session *session, const struct words *words)
 		return;
 	}
 	session->holds_all_until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
-	/* what the client holds may include refusals, which are not given while the link is lost */
+	/* the client may have cached refusals, which must not be used while the link is lost */
 	if (!server->store->is_up || server->store->lost_us != 0 ||
 	    !str_equal(words->words[0], str_from(server->identity)))
 		reply_missed(question, -ESTALE, NULL, NULL, 0);
@@ -304,7 +304,7 @@ static void on_watch(struct session *session, const struct words *words)
 static const struct verb {
 	const char *name;
 	bool has_id;
-	size_t least; /* words behind the ID */
+	size_t least; /* words after the ID */
 	size_t most;
 	enum directory_role role;
 	void (*handle)(struct session *session, const struct words *words);

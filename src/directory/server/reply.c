@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the store has found, as the answer to a question. */
+/* The store's results, as answers to questions. */
 #include "directory/server/internal.h"
 #include <errno.h>
 #include <string.h>
@@ -23,14 +23,14 @@ static void answer_error(struct question *question, int error)
 						: "The data cannot be reached now");
 }
 
-/* Whether there is somebody to answer. */
+/* Whether anybody still waits for the answer. */
 static bool is_wanted(struct question *question)
 {
 	return question->session != NULL && !question->session->is_broken;
 }
 
-/* Passwords of a user who is not active are for those who keep the data: whoever lets people in
- * by what is here need not know of states. */
+/* Passwords of a user who is not active are shown only to those who maintain the data: a reader
+ * who authenticates users need not check states. */
 static bool may_see(const struct session *session, const struct directory_record *record,
 		    struct str field)
 {
@@ -43,7 +43,7 @@ static bool may_see(const struct session *session, const struct directory_record
 	return (session->roles & needed) == needed;
 }
 
-enum { NAME_SIZE = 32 }; /* of our fields; longer ones are none */
+enum { NAME_SIZE = 32 }; /* of our field names; none is longer */
 
 static void add_fields(const struct session *session, const struct directory_record *record)
 {
@@ -92,7 +92,7 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 	question_free(question);
 }
 
-/* An address that does not exist or is refused is as a record that does not exist. */
+/* An address that does not exist or is refused is answered as a record that does not exist. */
 static bool is_refused(const struct directory_expansion *expansion)
 {
 	return expansion->count == 1 && expansion->routes[0].kind == DIRECTORY_ROUTE_REFUSE;
@@ -146,7 +146,7 @@ static void add_page(const struct session *session, const struct directory_page 
 	}
 }
 
-/* As parts, until the last portion is there. */
+/* Sent as parts, until the last portion. */
 static bool answer_portion(struct question *question, const struct directory_page *page,
 			   uint64_t version)
 {

@@ -12,7 +12,7 @@
 
 static const int64_t TICK_US = SECOND_US;
 
-/* --- what routes depend on besides the data --- */
+/* --- on what routes depend besides the data --- */
 
 static uint64_t digest_text(uint64_t hash, const char *text)
 {
@@ -202,7 +202,7 @@ void question_free(struct question *question)
 		free_server(server);
 }
 
-/* --- the whole --- */
+/* --- life --- */
 
 static void on_tick(void *context)
 {
@@ -228,7 +228,7 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	server->loop = loop;
 	server->store = store;
 	server->config = config;
-	/* where others compute routes, it still answers for the configuration's domains */
+	/* if other servers compute routes, only the configuration's domains are resolved here */
 	server->expander =
 		directory_expander_new(store->operations->route != NULL ? NULL : store, config);
 	server->batch_task = (struct os_task){.call = change_commit, .context = server};
@@ -256,7 +256,7 @@ void directory_server_configure(struct directory_server *server, const struct co
 	int64_t until_us = os_clock_monotonic_us() + push_longest_ttl_us(server);
 
 	memcpy(before, server->config_digest, sizeof before);
-	/* what was answered with the times of before is not in filters that age by the new ones */
+	/* filters that age by the new TTL forget too early what was answered with the old one */
 	for (struct session *s = server->sessions; s != NULL; s = s->next)
 		if (s->filter != NULL && s->holds_all_until_us < until_us)
 			s->holds_all_until_us = until_us;
@@ -268,7 +268,7 @@ void directory_server_configure(struct directory_server *server, const struct co
 		push_reset(server);
 }
 
-/* One who is too many is told so, if that goes at once. */
+/* Tells a client over the limit why, if that is possible without waiting. */
 static void turn_away(struct directory_server *server, const struct directory_transport *transport,
 		      const char *peer)
 {
@@ -292,7 +292,7 @@ void directory_server_accept(struct directory_server *server,
 			     const struct directory_transport *transport, unsigned roles,
 			     const char *peer)
 {
-	/* those may also see secrets */
+	/* the reserve is for this node's own, who have the role secret */
 	size_t most = (roles & DIRECTORY_ROLE_SECRET) != 0
 			      ? SERVER_CONNECTIONS_MAX
 			      : SERVER_CONNECTIONS_MAX - SERVER_CONNECTIONS_OURS;

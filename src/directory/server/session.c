@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* One client's connection: bytes to frames and back, with bounds on both. */
+/* One client's connection: bytes to frames and back, both bounded. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "directory/server/internal.h"
@@ -12,7 +12,7 @@
 enum {
 	READ_SIZE = 32 * 1024,
 	READS_A_TURN = 8,
-	KEPT_MEMORY = 4096, /* of a buffer that is empty */
+	KEPT_MEMORY = 4096, /* bytes that an empty buffer may keep */
 };
 
 static void set_watch(struct session *session);
@@ -74,7 +74,7 @@ static void trim(struct buffer *buffer)
 		buffer_clear(buffer);
 }
 
-/* The frames that are there; what cannot be answered yet stays. */
+/* Handles the complete frames; those that cannot be answered yet stay. */
 static void take_frames(struct session *session)
 {
 	const struct directory_store_operations *store = session->server->store->operations;
@@ -100,7 +100,7 @@ static void take_frames(struct session *session)
 			       result == -EMSGSIZE ? "The frame is too long" : "That is no frame");
 }
 
-/* False when there is nothing more to read for now. */
+/* False: nothing more to read for now. */
 static bool read_some(struct session *session)
 {
 	char *place = buffer_reserve(&session->input, READ_SIZE);
@@ -116,7 +116,7 @@ static bool read_some(struct session *session)
 	return count > 0;
 }
 
-/* Until the peer has said no more, as much as one turn allows. */
+/* Reads until there is no more, or as much as one turn allows. */
 static void read_all(struct session *session)
 {
 	bool has_more = true;
@@ -187,7 +187,7 @@ static void go_on(void *context)
 		return;
 	}
 	if (session->may_have_more && !is_full(session) && !session->has_ended)
-		os_timer_start(session->again, 0); /* after the others' turn */
+		os_timer_start(session->again, 0); /* after others' turns */
 	set_watch(session);
 }
 
@@ -236,7 +236,7 @@ struct session *session_new(struct directory_server *server,
 		session->next->previous = &session->next;
 	server->sessions = session;
 	server->session_count++;
-	/* what TLS has read with its handshake no event tells of */
+	/* poll does not report what TLS has read with its handshake */
 	session->may_have_more = true;
 	push_hello(session);
 	session_wake(session);

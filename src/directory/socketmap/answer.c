@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: ISC
-/* What each map answers: a question to the store or the expander, and its answer as a line. */
+/* The maps: a question to the store or the expander, and its answer as a line. */
 #include "directory/record/key.h"
 #include "directory/socketmap/internal.h"
 #include "mail/server.h"
 #include <errno.h>
 #include <string.h>
 
-/* What a route (directory/expand/expand.h) has come to. */
+/* The summary of a route (directory/expand/expand.h). */
 struct socketmap_route {
-	struct buffer addresses; /* with commas between */
-	size_t count;            /* of what can be delivered, and targets that are refused */
-	bool has_itself;         /* the key is among them, not refused */
+	struct buffer addresses; /* separated by commas */
+	size_t count;            /* of deliverable and refused targets */
+	bool has_itself;         /* the key is among the deliverable ones */
 	struct str service;      /* of the last mailbox */
 	struct str server;       /* that a record names for it; or empty */
-	struct str status;       /* of what was refused last */
+	struct str status;       /* of the last refused target */
 	struct str text;
 	size_t refused;
 };
@@ -21,9 +21,9 @@ struct socketmap_route {
 struct socketmap_row {
 	const char *name;
 	bool is_domain; /* its keys are domains */
-	/* Of a route that leads somewhere. */
+	/* Answers for an address with a deliverable target. */
 	void (*answer)(struct socketmap_question *question, const struct socketmap_route *route);
-	/* Of a domain of that KIND: the answer, or NULL. */
+	/* Returns the answer for a domain of KIND, or NULL for none. */
 	const char *(*answer_domain)(struct str kind);
 };
 
@@ -70,7 +70,7 @@ static void add(struct socketmap_route *route, struct str key, struct str addres
 		route->has_itself = true;
 }
 
-/* Takes one in; what it is not concerned with is passed over. */
+/* Adds a route; ignores kinds that do not matter here. */
 static void take_route(struct socketmap_route *to, struct str key,
 		       const struct directory_route *route)
 {
@@ -89,7 +89,7 @@ static void take_route(struct socketmap_route *to, struct str key,
 	}
 }
 
-/* Nothing can be delivered: does it not exist, or not now, or are the data wrong? */
+/* Nothing is deliverable: no such address, a temporary failure, or wrong data. */
 static void answer_refused(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (str_starts_with(route->status, STR("4")))
@@ -242,7 +242,7 @@ static void answer_no_map(struct socketmap_question *question, struct str name)
 	answer(question, "PERM", buffer_view(&text));
 }
 
-/* KEY in its one form; false when there cannot be such a key. */
+/* Stores the canonical form of KEY; false if KEY is not valid. */
 static bool set_key(struct socketmap_question *question, struct str key)
 {
 	struct buffer whole CLEANUP(buffer_clear) = {0};
@@ -263,7 +263,7 @@ static bool set_key(struct socketmap_question *question, struct str key)
 	return true;
 }
 
-/* Domains of the configuration are expanded here, whoever computes the others' routes. */
+/* Domains of the configuration are expanded here even if other servers compute routes. */
 static void ask_route(struct socketmap_question *question)
 {
 	struct directory_store *store = question->store;

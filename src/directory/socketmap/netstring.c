@@ -14,7 +14,7 @@ int socketmap_take(struct str input, struct str *content_out, size_t *length_out
 		if (digits == LENGTH_DIGITS)
 			return -EMSGSIZE;
 		if (digits > 0 && length == 0)
-			return -EINVAL; /* a zero in front */
+			return -EINVAL; /* a leading zero */
 		length = length * 10 + (size_t)(input.data[digits++] - '0');
 	}
 	if (digits == input.length)

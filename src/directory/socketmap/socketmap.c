@@ -18,18 +18,18 @@ enum {
 #define TICK_US (30 * SECOND_US)
 
 struct connection {
-	struct socketmap_question question; /* first: answers are found by it */
+	struct socketmap_question question; /* first, as its address is the connection's */
 	struct directory_socketmap *socketmap;
-	int socket; /* -1: closed, and an answer is waited for */
+	int socket; /* -1: closed, while an answer is pending */
 	struct os_watch *watch;
-	struct os_task task; /* goes on after an answer */
+	struct os_task task; /* continues after an answer */
 	struct buffer input;
 	struct buffer output;
 	bool is_waiting; /* for an answer */
-	bool has_ended;  /* the client says no more */
+	bool has_ended;  /* the client has closed its side */
 	int64_t used_us;
 	struct connection *previous;
-	struct connection *next; /* used longest ago first */
+	struct connection *next; /* least recently used first */
 };
 
 struct directory_socketmap {
@@ -40,17 +40,17 @@ struct directory_socketmap {
 	struct os_listener *listeners[DIRECTORY_SOCKETMAP_SOCKETS];
 	size_t listener_count;
 	struct os_timer *tick;
-	struct connection *connections; /* that are open */
+	struct connection *connections; /* open ones */
 	size_t connection_count;
-	int64_t logged_second; /* of the last line about rubbish */
-	size_t orphans;        /* closed, but waiting for an answer */
+	int64_t logged_second; /* of the last line about a malformed request */
+	size_t orphans;        /* closed, but with an answer pending */
 	bool is_freed;
-	struct os_task end; /* the last orphan has its answer */
+	struct os_task end; /* after the last orphan's answer */
 };
 
 /* --- a connection --- */
 
-/* Not inside of a call of its expander. */
+/* Must not run inside a call of its expander. */
 static void free_all(void *context)
 {
 	struct directory_socketmap *socketmap = context;
@@ -66,7 +66,7 @@ static void free_connection(struct connection *connection)
 	free(connection);
 }
 
-/* Its memory stays while it waits for an answer. */
+/* Its memory stays while an answer is pending. */
 static void close_connection(struct connection *connection)
 {
 	struct directory_socketmap *socketmap = connection->socketmap;
@@ -89,7 +89,7 @@ static bool fail(struct connection *connection)
 	return false;
 }
 
-/* Whoever sends rubbish fast does not fill the log: a line a second. */
+/* Logs at most one line a second, so that a client cannot fill the log. */
 static bool refuse(struct connection *connection, const char *reason)
 {
 	struct directory_socketmap *socketmap = connection->socketmap;
@@ -140,7 +140,7 @@ static void trim(struct buffer *buffer)
 		buffer_clear(buffer);
 }
 
-/* False when the connection is broken, and closed. */
+/* False: the connection is broken, and closed. */
 static bool write_out(struct connection *connection)
 {
 	while (connection->output.length > 0) {
@@ -158,7 +158,7 @@ static bool write_out(struct connection *connection)
 	return true;
 }
 
-/* False: as above. */
+/* False: likewise. */
 static bool read_in(struct connection *connection)
 {
 	char *place = buffer_reserve(&connection->input, READ_SIZE);
@@ -173,7 +173,7 @@ static bool read_in(struct connection *connection)
 	return true;
 }
 
-/* Asks what is there to be asked, one after the other. False: closed. */
+/* Handles the complete requests, one after the other. False: closed. */
 static bool take_requests(struct connection *connection)
 {
 	for (unsigned i = 0; !connection->is_waiting && connection->output.length < READ_SIZE;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* "65536:", the longest head of a frame; the place for it is taken before the content. */
+/* "65536:" is the longest head of a frame; its room is reserved before the content. */
 enum { HEAD_MAX = 6, LENGTH_DIGITS_MAX = 5 };
 
 static const char *const error_names[] = {
@@ -26,8 +26,8 @@ enum directory_error directory_error_find(struct str name)
 	return DIRECTORY_ERROR_NONE;
 }
 
-/* The head of a netstring: 1 and its content's *LENGTH_OUT, which begins at *START_OUT; 0: more
- * is needed; -EINVAL; -EMSGSIZE over MAX. */
+/* Reads the head of a netstring: 1, with the content's *LENGTH_OUT and *START_OUT; 0: incomplete;
+ * -EINVAL; -EMSGSIZE: over MAX. */
 static int take_head(struct str text, size_t max, size_t *start_out, size_t *length_out)
 {
 	size_t length = 0;
@@ -108,7 +108,7 @@ void directory_frame_begin(struct directory_frame *frame, struct buffer *out, co
 	directory_frame_add(frame, str_from(verb));
 }
 
-/* The decimal digits of NUMBER at the end of TEXT. */
+/* Writes NUMBER in decimal digits that end at END; returns their beginning. */
 static char *format_number(uint64_t number, char *end)
 {
 	do {
@@ -187,7 +187,7 @@ size_t directory_frame_size(const struct directory_frame *frame)
 	return frame->out->length - frame->start;
 }
 
-/* The head goes right before the content; what was too much of its place is closed up. */
+/* Puts the head right before the content and closes the gap that is left of its room. */
 void directory_frame_end(struct directory_frame *frame)
 {
 	struct buffer *out = frame->out;

@@ -27,8 +27,8 @@ static void add(struct buffer *out, const char *before, struct str text)
 	buffer_append_str(out, text);
 }
 
-/* Where the address at the front of TEXT ends. What has quotes that do not end is no address, and
- * ends at a space. */
+/* Where the address at the start of TEXT ends. With an unbalanced quote it is not valid, and ends
+ * at a space. */
 static size_t address_end(struct str text)
 {
 	ptrdiff_t end = mail_address_end(text);
@@ -109,7 +109,7 @@ static void write_list(const struct directory_route *route, struct buffer *out)
 		buffer_append_format(out, " post %s", directory_post_name(route->post));
 }
 
-/* The value of NAME, when that is what comes next; else REST stays. */
+/* Takes "NAME VALUE" off REST if it begins with NAME; else leaves REST unchanged. */
 static bool take_pair(struct str *rest, struct str name, struct str *value_out)
 {
 	struct str ahead = *rest;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: ISC
 /*
- * directory/wire/route.h - one thing that an address becomes: a RESULT of the table "route".
+ * directory/wire/route.h - one target of an address: a RESULT of the table "route".
  *
  *   local SERVICE ADDRESS              mailboxes, programs
  *   server SERVICE HOST:PORT ADDRESS   mailboxes at a server that a record names
- *   remote ADDRESS                     not ours
- *   list ADDRESS owner OWNER           to its members, see table "member", as from OWNER; where
- *                                      each member has a sender of its own, " verp yes" follows,
- *                                      and where not everybody may post to it " post members" or
- *                                      " post owners" (directory/lookup/post.h)
+ *   remote ADDRESS                     of a domain that is not ours
+ *   list ADDRESS owner OWNER           to its members, see table "member", with OWNER as sender;
+ *                                      followed by " verp yes" if each member gets a sender address
+ *                                      of its own, and by " post members" or " post owners" if
+ *                                      not everybody may post (directory/lookup/post.h)
  *   refuse STATUS ADDRESS TEXT         cannot be delivered there; TEXT for people
- *   elsewhere                          the address itself is of a domain that is not ours
+ *   elsewhere                          the address asked for is of a domain that is not ours
  *
- * Addresses are in the form of directory/record/key.h, or plain ASCII as they were asked for: a
- * space in them stands between quotes. Only of a refused one anything may have been asked for.
+ * Addresses are in canonical form (directory/record/key.h), or as they were asked for if that is
+ * plain ASCII: a space in them is within quotes. Only a refused address may be any text.
  */
 #ifndef DIRECTORY_WIRE_ROUTE_H
 #define DIRECTORY_WIRE_ROUTE_H
@@ -22,12 +22,12 @@
 #include "base/buffer.h"
 
 enum directory_route_kind {
-	DIRECTORY_ROUTE_LOCAL, /* SERVER is empty, or the one that a record names */
+	DIRECTORY_ROUTE_LOCAL, /* SERVER is empty, or named by a record */
 	DIRECTORY_ROUTE_REMOTE,
 	DIRECTORY_ROUTE_LIST,
 	DIRECTORY_ROUTE_REFUSE,
 	DIRECTORY_ROUTE_ELSEWHERE,
-	DIRECTORY_ROUTE_OTHER, /* none of these: TEXT is all of it; passed on as it is */
+	DIRECTORY_ROUTE_OTHER, /* unknown kind: TEXT is the whole result, passed on unchanged */
 };
 
 enum directory_post { /* who may post to a list */
@@ -36,13 +36,13 @@ enum directory_post { /* who may post to a list */
 		      DIRECTORY_POST_OWNERS,
 };
 
-/* Texts are views that somebody else owns; those of other kinds are empty. */
+/* Texts are views of memory that somebody else owns; those that KIND does not use are empty. */
 struct directory_route {
 	enum directory_route_kind kind;
-	struct str address; /* of all but ELSEWHERE and OTHER */
+	struct str address; /* of all kinds but ELSEWHERE and OTHER */
 	struct str service; /* of LOCAL */
 	struct str server;
-	struct str owner; /* of LIST; empty: none is named */
+	struct str owner; /* of LIST; empty: none */
 	bool verp;
 	enum directory_post post;
 	struct str status; /* of REFUSE: RFC 3463 */
@@ -51,18 +51,16 @@ struct directory_route {
 
 /* "anyone", "members", "owners" */
 const char *directory_post_name(enum directory_post post);
-/* TEXT's, which may be empty: ANYONE. What is no such word is OWNERS: somebody meant to keep others
- * out. */
+/* ANYONE if TEXT is empty; OWNERS if it is not a known word: somebody meant to keep others out. */
 enum directory_post directory_post_find(struct str text);
 
-/* Appends ROUTE to OUT. A refused address that could not be read again is written as "-". */
+/* Appends ROUTE to OUT. A refused address that could not be parsed again is written as "-". */
 void directory_route_write(const struct directory_route *route, struct buffer *out);
-/* TEXT, of which it has views. That addresses are some, and that a status is one, is for the caller
- * to check. */
+/* Parses TEXT; the route has views of it. The caller must check addresses and status. */
 struct directory_route directory_route_read(struct str text);
 
-/* Whether it refuses for good: with a status 5, or as elsewhere, for which a stranger's mail is
- * refused. Who cannot know whether that is still true must not say it. */
+/* Whether ROUTE rejects mail permanently: with a status 5.x.x, or as elsewhere, since a stranger's
+ * mail there is rejected. Do not report it if it may be outdated. */
 bool directory_route_is_negative(const struct directory_route *route);
 
 #endif
