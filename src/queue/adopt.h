@@ -17,8 +17,7 @@
 #include "queue/message.h"
 
 struct queue_adopt {
-	/* A message that was held there. Must hold it here; called before the copy is
-	 * queued. */
+	/* Holds the message ID, because it was held there. Called before it is queued here. */
 	int (*hold)(void *context, struct mail_id id);
 	/* Which report of successes CONTROL's message still owes. 1: *ENVELOPE_OUT (freed by
 	 * the caller) is the report's envelope, without number and size, and its text is

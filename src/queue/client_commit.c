@@ -53,7 +53,7 @@ void queue_client_abandon(struct queue_client_message *message)
 		say_number(message, QUEUE_PROTOCOL_ABANDON);
 }
 
-/* Sends a packet with HEAD and as many bytes of REST as fit. */
+/* Sends the first PART bytes of REST in a packet of their own. */
 static void send_part(struct queue_client_message *message, enum queue_protocol type,
 		      struct str *rest, size_t part)
 {

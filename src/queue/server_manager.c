@@ -293,7 +293,7 @@ bool server_manage(struct server_client *client, struct unpack *body)
 	server->has_missed = false;
 	buffer_reset(&server->notice);
 	buffer_reset(&server->removed);
-	buffer_reset(&server->refused); /* failed removals are added to it again */
+	buffer_reset(&server->refused); /* the new manager asks again */
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
 	return true;
 }
