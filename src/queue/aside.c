@@ -2,25 +2,25 @@
 /*
  * Setting files aside after a failed sync.
  *
- * What a failed sync should have made durable may never become so, and no later sync reports
- * that: the kernel has marked the pages that it could not write as clean. If that was the
- * removal of a name from todo/, a power failure may bring the name back, and it leads to
- * whatever file has that number then. So the number must stay taken, and the file must not
- * become another message's. But its bytes need not stay: the file is truncated to 0, and keeps
- * its number under a name in pid/, "xNUMBER.BOOT". A name that comes back leads to the message
- * that had it, which is delivered twice at worst, or to an empty file, which a queued message
- * never is: queue_store_look(). At S4 such a name is removed: without an envelope there is
- * nobody to deliver or report to. At S5 there is an envelope, and the case cannot be told from
- * an accepted message whose data the disk has lost: so the message waits like one whose data
- * cannot be read, and in the end that is reported to its sender.
+ * What a failed sync should have made durable may never become so, and no later sync reports that:
+ * the kernel has marked the pages that it could not write as clean. If that was the removal of a
+ * name from todo/, a power failure may bring the name back, and it leads to whatever file has that
+ * number then. So the number must stay taken, and the file must not become another message's. But
+ * its bytes need not stay: the file is truncated to 0, and keeps its number under a name in pid/,
+ * "xNUMBER.BOOT". A name that comes back leads to the message that had it, which is delivered twice
+ * at worst, or to an empty file, which a queued message never is: queue_store_look(). At S4 such a
+ * name is removed: without an envelope there is nobody to deliver or report to. At S5 there is an
+ * envelope, and the case cannot be told from an accepted message whose data the disk has lost: so
+ * the message waits like one whose data cannot be read, and in the end that is reported to its
+ * sender.
  *
  * In doubt are only names that were removed before the sync failed: a later removal writes its
- * block of the directory again, and the next sync reports errors of that. So files that end
- * later are reused as usual, except those of messages that are at S5 when the sync fails: their
- * name in todo/ may be in doubt, and they end later. They are recognized by the time of their
- * data file, which was written before its name was made, and so before pid/ was last changed
- * (by the same clock, that of the filesystem). If that clock was set back, more files than
- * necessary are in doubt.
+ * block of the directory again, and the next sync reports errors of that. So files that end later
+ * are reused as usual, except those of messages that are at S5 when the sync fails: their name in
+ * todo/ may be in doubt, and they end later. They are recognized by the time of their data file,
+ * which was written before its name was made, and so before pid/ was last changed (by the same
+ * clock, that of the filesystem). If that clock was set back, more files than necessary are in
+ * doubt.
  *
  * BOOT tells when the doubt ends: after a reboot the directories were read from the disk, and a
  * name that is not in them cannot come back. Then the file is removed like any other.

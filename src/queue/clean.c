@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Removes what crashes leave. Every rule here removes a name only when no accepted message can
- * have it.
+ * Removes what crashes leave. Every rule here removes a name only when no accepted message can have
+ * it.
  */
 #include "os/file.h"
 #include "queue/internal.h"

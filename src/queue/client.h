@@ -2,10 +2,9 @@
 /*
  * queue/client.h - adding messages to the queue from another process.
  *
- * A message of up to QUEUE_BY_VALUE_MAX bytes is sent by value with its commit, and this
- * process never sees a file. For a larger one the client asks "queue" for a file that no other
- * message has used or will use. Until then the caller holds the bytes, so the caller's limits
- * apply to them.
+ * A message of up to QUEUE_BY_VALUE_MAX bytes is sent by value with its commit, and this process
+ * never sees a file. For a larger one the client asks "queue" for a file that no other message has
+ * used or will use. Until then the caller holds the bytes, so the caller's limits apply to them.
  *
  * A few numbers are kept in stock, so that a message need not wait for one.
  */
@@ -59,13 +58,13 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 /* The message is larger than QUEUE_BY_VALUE_MAX: OPEN to SHARING, then OPEN with a file. */
 void queue_client_share(struct queue_client_message *message);
 bool queue_client_is_shared(const struct queue_client_message *message);
-/* OPEN with a file: appends BYTES to the data. Returns the message's first error, if any;
- * the commit returns it too. */
+/* OPEN with a file: appends BYTES to the data. Returns the message's first error, if any; the
+ * commit returns it too. */
 int queue_client_write(struct queue_client_message *message, struct str bytes);
 /* OPEN to COMMITTING. DATA is all of the data or, with a file, the rest; size and id are in
- * ENVELOPE. If DATA is too large to go by value, the client asks for a file first: DATA must
- * not change before DONE is called. -EINVAL when the envelope cannot be written; -E2BIG when
- * its text is longer than QUEUE_ENVELOPE_MAX. */
+ * ENVELOPE. If DATA is too large to go by value, the client asks for a file first: DATA must not
+ * change before DONE is called. -EINVAL when the envelope cannot be written; -E2BIG when its
+ * text is longer than QUEUE_ENVELOPE_MAX. */
 void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
 			 struct str data);
 /* Any state to IDLE; DONE is not called. A commit that is already sent may still succeed. */

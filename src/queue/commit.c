@@ -2,16 +2,15 @@
 /*
  * S3 to S4: many messages at the cost of a few journal commits.
  *
- * The bytes of all messages are made durable, then their todo/ names are made, then the
- * directories of these names are made durable. The last step also covers names that were
- * removed before the group began, so the files in quarantine become usable.
+ * The bytes of all messages are made durable, then their todo/ names are made, then the directories
+ * of these names are made durable. The last step also covers names that were removed before the
+ * group began, so the files in quarantine become usable.
  *
  * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step only starts writing the
- * bytes, and the last step syncs one directory, that of the last name made: everything done
- * before that name is durable with it. That covers the bytes and names of all messages, and
- * every removal, by any process, of files that were in quarantine before the group began.
- * Without a new name that directory is pid/: each quarantined file was renamed to it after its
- * names were removed.
+ * bytes, and the last step syncs one directory, that of the last name made: everything done before
+ * that name is durable with it. That covers the bytes and names of all messages, and every removal,
+ * by any process, of files that were in quarantine before the group began. Without a new name that
+ * directory is pid/: each quarantined file was renamed to it after its names were removed.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -86,11 +85,10 @@ static void sync_files(struct commit_group *group)
 			group->results[i] = result;
 }
 
-/* The manager must not begin a message that is still being committed. "queue" knows its own;
- * a message that another process commits is recognized by this lock, which is released with
- * the descriptor: when the message is durable, when its name is removed again, or when the
- * process ends. So an error here can cause only a second delivery, of a message whose sync
- * fails. */
+/* The manager must not begin a message that is still being committed. "queue" knows its own; a
+ * message that another process commits is recognized by this lock, which is released with the
+ * descriptor: when the message is durable, when its name is removed again, or when the process
+ * ends. So an error here can cause only a second delivery, of a message whose sync fails. */
 static void lock_of_one_shot(const struct commit_group *group, const struct queue_message *message)
 {
 	int result = group->intake->options.is_daemon ? 0 : os_file_lock(message->data.file);
@@ -121,8 +119,8 @@ static void name_todo(struct commit_group *group)
 	}
 }
 
-/* A name in todo/ may be durable although we failed. The number of its message must not
- * become free before the removal of that name is durable, so the data file is kept. */
+/* A name in todo/ may be durable although we failed. The number of its message must not become
+ * free before the removal of that name is durable, so the data file is kept. */
 static void undo(struct commit_group *group, struct queue_message *message)
 {
 	struct queue_intake *intake = group->intake;
@@ -148,8 +146,8 @@ static void undo(struct commit_group *group, struct queue_message *message)
 	queue_message_release(message);
 }
 
-/* What is remembered of an earlier file with this number, which somebody removed by hand,
- * must not be mistaken for this one. */
+/* What is remembered of an earlier file with this number, which somebody removed by hand, must
+ * not be mistaken for this one. */
 static void keep(struct queue_intake *intake, struct queue_message *message)
 {
 	struct queue_spare data = message->data;

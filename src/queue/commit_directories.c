@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * The directories of a group: opened before anything is changed, synced when every name is
- * made. So a process without a free descriptor only refuses a message; only a sync that was
- * tried and failed leaves anything in doubt (aside.c).
+ * The directories of a group: opened before anything is changed, synced when every name is made. So
+ * a process without a free descriptor only refuses a message; only a sync that was tried and failed
+ * leaves anything in doubt (aside.c).
  */
 #include "os/file.h"
 #include "queue/commit_internal.h"

@@ -30,8 +30,8 @@ struct commit_group {
 	bool has_lost; /* a failed sync may have been meant to make a removal durable */
 };
 
-/* commit_directories.c: before any name is made, opens the directories that will be synced
- * after all are made. Sets the results of messages whose directory cannot be opened. */
+/* commit_directories.c: before any name is made, opens the directories that will be synced after
+ * all are made. Sets the results of messages whose directory cannot be opened. */
 void commit_directories_open(struct commit_group *group);
 /* Makes names and removals durable. Sets the results of messages whose name is not durable. */
 void commit_directories_sync(struct commit_group *group);

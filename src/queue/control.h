@@ -2,10 +2,10 @@
 /*
  * queue/control.h - the control file's text.
  *
- * One record a line, "name: value", only ever appended to. The envelope comes first and ends
- * with "end:". A last line without a newline counts as not written, and so does an envelope
- * without its end line. Unknown record names are skipped. Control characters cannot occur in a
- * value: they are refused when written and when read.
+ * One record a line, "name: value", only ever appended to. The envelope comes first and ends with
+ * "end:". A last line without a newline counts as not written, and so does an envelope without its
+ * end line. Unknown record names are skipped. Control characters cannot occur in a value: they are
+ * refused when written and when read.
  *
  *   stagepost 1
  *   id: 457-63f1a2b3c4d5e
@@ -33,32 +33,32 @@
  *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
- * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of
- * the recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory
- * named a server, "remote", or "none" for a delivery that was decided without an attempt. The
- * last done, wait or fail record of a delivery is its state. A block of map records is valid
- * once it is followed by a mapped record with the right count; a later block is ignored. The
- * status "-" means no status. "delayed": the delay was reported to the sender. "quiet": its
- * success is reported by another system, not from here. "requeue": the recipient of an
- * undecided delivery must be mapped again; the new map is written with the whole file.
+ * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
+ * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a
+ * server, "remote", or "none" for a delivery that was decided without an attempt. The last done,
+ * wait or fail record of a delivery is its state. A block of map records is valid once it is
+ * followed by a mapped record with the right count; a later block is ignored. The status "-" means
+ * no status. "delayed": the delay was reported to the sender. "quiet": its success is reported by
+ * another system, not from here. "requeue": the recipient of an undecided delivery must be mapped
+ * again; the new map is written with the whole file.
  *
  * "said: NUMBER [trigger=NAME] STATUS TEXT": the status and text that several outcomes share,
- * written once. An outcome that ends with "said=NUMBER" refers to the last such record before
- * it; if that record cannot be read, the outcome counts as not written. The numbers ascend in
- * the file and are never reused, so that a hole in the file cannot give an outcome another
- * one's text. "tried=N": this is the Nth wait record, however many come before it.
+ * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
+ * if that record cannot be read, the outcome counts as not written. The numbers ascend in the file
+ * and are never reused, so that a hole in the file cannot give an outcome another one's text.
+ * "tried=N": this is the Nth wait record, however many come before it.
  *
- * Size limits. A control file is rewritten with only the current state when it has become twice
- * as long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an
- * envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000 deliveries (MAPPING_DELIVERIES_MAX) whose
- * map records have 533 bytes (service 32, server 136, address 320), wait records 783 (trigger
- * 200, status 11, text 479), delayed records 41 and requeue records 20; 100,000 refused
- * recipients with 80 bytes each besides their addresses, which are those of the envelope. One
- * attempt of all deliveries appends at most their wait records, 75 MiB. So no control file that
- * we write grows beyond QUEUE_CONTROL_MAX.
+ * Size limits. A control file is rewritten with only the current state when it has become twice as
+ * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an
+ * envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000 deliveries (MAPPING_DELIVERIES_MAX) whose map
+ * records have 533 bytes (service 32, server 136, address 320), wait records 783 (trigger 200,
+ * status 11, text 479), delayed records 41 and requeue records 20; 100,000 refused recipients with
+ * 80 bytes each besides their addresses, which are those of the envelope. One attempt of all
+ * deliveries appends at most their wait records, 75 MiB. So no control file that we write grows
+ * beyond QUEUE_CONTROL_MAX.
  *
- * A power failure may leave holes in what was being appended: after "end:", a record that
- * cannot be read counts as not written.
+ * A power failure may leave holes in what was being appended: after "end:", a record that cannot be
+ * read counts as not written.
  */
 #ifndef QUEUE_CONTROL_H
 #define QUEUE_CONTROL_H
@@ -114,9 +114,9 @@ struct queue_control {
 /* Letters, digits, '-' and '_' (not first '-' or '_'): 1 to QUEUE_SERVICE_MAX bytes. */
 bool queue_service_is_valid(struct str name);
 
-/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a control
- * character, an address is not acceptable, there is no recipient or the recipients' numbers
- * do not ascend; then OUT is unchanged. */
+/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a control character,
+ * an address is not acceptable, there is no recipient or the recipients' numbers do not ascend;
+ * then OUT is unchanged. */
 MUST_CHECK int queue_control_write_envelope(struct buffer *out,
 					    const struct mail_envelope *envelope);
 /* Whether queue_control_write_map() accepts it. */
@@ -129,9 +129,8 @@ MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_de
 MUST_CHECK int queue_control_write_outcome(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
-/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT). Text
- * that several share is written once; this advances control->said, even if the output is
- * discarded. */
+/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT). Text that
+ * several share is written once; this advances control->said, even if the output is discarded. */
 MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
 					    const uint32_t *indexes, size_t count);
 
@@ -143,12 +142,12 @@ MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 MUST_CHECK int queue_control_write_requeued(struct buffer *out,
 					    const struct queue_delivery *delivery);
 
-/* Whether the control file of a mapped message at S5, which would grow by MORE bytes, must
- * be rewritten: because it would be longer than QUEUE_CONTROL_KEPT and twice what it needs
- * (so that all rewriting together costs at most twice what is appended); or longer than
- * QUEUE_CONTROL_MAX; or because rewriting it failed before. If so, the whole text is
- * appended to WHOLE: the envelope, the map and the current state of each delivery, also of
- * those whose last outcome was not recorded before. */
+/* Whether the control file of a mapped message at S5, which would grow by MORE bytes, must be
+ * rewritten: because it would be longer than QUEUE_CONTROL_KEPT and twice what it needs (so that
+ * all rewriting together costs at most twice what is appended); or longer than
+ * QUEUE_CONTROL_MAX; or because rewriting it failed before. If so, the whole text is appended to
+ * WHOLE: the envelope, the map and the current state of each delivery, also of those whose last
+ * outcome was not recorded before. */
 MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t more,
 				       struct buffer *whole);
 

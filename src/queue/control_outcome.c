@@ -38,8 +38,8 @@ static void write_words(struct buffer *out, const struct queue_delivery *deliver
 	buffer_append_byte(out, '\n');
 }
 
-/* SAID: the number of the record with its status and text; 0: it has its own. IS_PRESENT: it
- * is written without the earlier records that count its attempts. */
+/* SAID: the number of the record with its status and text; 0: it has its own. IS_PRESENT: it is
+ * written without the earlier records that count its attempts. */
 static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
 			 bool is_present)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * What follows "end:" may have been cut or holed by a power failure, line by line: a record
- * that cannot be read counts as not written, and a block of map records with such a line in it
- * as missing.
+ * What follows "end:" may have been cut or holed by a power failure, line by line: a record that
+ * cannot be read counts as not written, and a block of map records with such a line in it as
+ * missing.
  */
 #include "base/panic.h"
 #include "mail/server.h"
@@ -200,8 +200,8 @@ static bool take_tried(struct str *rest, uint32_t *attempts)
 	return record_parameter(rest, &name, &value) && record_number(&value, attempts);
 }
 
-/* What follows the time of an outcome: if it waits, "until=TIME" and optionally "tried=N";
- * then "said=NUMBER", or an optional "trigger=NAME", the status and the text. */
+/* What follows the time of an outcome: if it waits, "until=TIME" and optionally "tried=N"; then
+ * "said=NUMBER", or an optional "trigger=NAME", the status and the text. */
 static bool take_details(const struct control_reader *reader, struct str rest,
 			 struct queue_delivery *delivery)
 {

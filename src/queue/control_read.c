@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Reading a control file. Before "end:" everything must be right: the envelope was durable
- * before the message was accepted.
+ * Reading a control file. Before "end:" everything must be right: the envelope was durable before
+ * the message was accepted.
  */
 #include "queue/control.h"
 #include "queue/record.h"

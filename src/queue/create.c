@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Creating a queue. Its format file comes last, so a directory without one is not a queue; the
- * next process that finds it starts again and keeps what is there.
+ * Creating a queue. Its format file comes last, so a directory without one is not a queue; the next
+ * process that finds it starts again and keeps what is there.
  */
 #include "os/file.h"
 #include "queue/internal.h"

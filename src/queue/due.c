@@ -50,8 +50,8 @@ static int open_new(struct queue_due_writer *writer)
 	return result < 0 ? result : 0;
 }
 
-/* Starts writing to disk at once: otherwise the next commit of the filesystem would have to
- * do it, and new mail waits for that. */
+/* Starts writing to disk at once: otherwise the next commit of the filesystem would have to do
+ * it, and new mail waits for that. */
 static int write_lines(struct queue_due_writer *writer)
 {
 	struct str lines = buffer_view(&writer->lines);
@@ -133,8 +133,7 @@ static bool read_more(struct queue_due_reader *reader)
 	return true;
 }
 
-/* The next line, which stays in the buffer. False at the end; a malformed line ends the
- * list. */
+/* The next line, which stays in the buffer. False at the end; a malformed line ends the list. */
 static bool next_line(struct queue_due_reader *reader, struct queue_due *due_out,
 		      size_t *length_out)
 {

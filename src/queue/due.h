@@ -3,11 +3,10 @@
  * queue/due.h - when the messages at S5 are due, in one file: intd/due, with a line for each
  * message, "NUMBER MICROSECONDS" (wall clock time), grouped by the directories of info/.
  *
- * The authoritative times are those of the control files. But the kernel needs ten seconds to
- * stat a million files that are not cached, and one second to read this list. So each complete
- * scan writes it, without a sync, and the first scan of the next process uses it until it has
- * looked at the files themselves. A list that is old, torn or lost costs time, and nothing
- * else.
+ * The authoritative times are those of the control files. But the kernel needs ten seconds to stat
+ * a million files that are not cached, and one second to read this list. So each complete scan
+ * writes it, without a sync, and the first scan of the next process uses it until it has looked at
+ * the files themselves. A list that is old, torn or lost costs time, and nothing else.
  */
 #ifndef QUEUE_DUE_H
 #define QUEUE_DUE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/group.h - a thread that carries out one group of work at a time, while the loop's
- * thread collects the next group.
+ * queue/group.h - a thread that carries out one group of work at a time, while the loop's thread
+ * collects the next group.
  */
 #ifndef QUEUE_GROUP_H
 #define QUEUE_GROUP_H
@@ -23,8 +23,8 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 /* Only while idle. */
 void queue_group_free(struct queue_group *group);
 
-/* Adds ITEM to the group being collected, which starts at the end of this turn of the loop,
- * or when the group before it is done. */
+/* Adds ITEM to the group being collected, which starts at the end of this turn of the loop, or
+ * when the group before it is done. */
 void queue_group_add(struct queue_group *group, void *item);
 bool queue_group_is_idle(const struct queue_group *group);
 /* The total time it has been working, in microseconds. */

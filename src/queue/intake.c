@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* The start of the process "queue": what an earlier process left in pid/ becomes a spare or
- * is removed. */
+/* The start of the process "queue": what an earlier process left in pid/ becomes a spare or is
+ * removed. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -47,8 +47,8 @@ static int collect(void *context, const char *name)
 	return 0;
 }
 
-/* A data file whose number is not its inode was copied; one whose message is still in todo/
- * or info/ after a power failure has not ended. */
+/* A data file whose number is not its inode was copied; one whose message is still in todo/ or
+ * info/ after a power failure has not ended. */
 static bool has_ended(const struct queue_intake *intake, const struct queue_spare *spare,
 		      const struct os_file_info *info)
 {
@@ -87,9 +87,9 @@ static bool make_spare(const struct queue_intake *intake, const struct found_fil
 	return os_file_rename_new(intake->store->directory, from, to) == 0;
 }
 
-/* Like any other it is removed only after a sync, because the removal of its names may not
- * be durable. It is not reused: a process that got its descriptor from an earlier "queue"
- * may still write to it. */
+/* Like any other it is removed only after a sync, because the removal of its names may not be
+ * durable. It is not reused: a process that got its descriptor from an earlier "queue" may still
+ * write to it. */
 static void load_file(struct queue_intake *intake, const struct found_file *file)
 {
 	if (!is_left(intake, file))
@@ -100,8 +100,8 @@ static void load_file(struct queue_intake *intake, const struct found_file *file
 		queue_spare_list_add(&intake->quarantine, file->spare);
 }
 
-/* Finds what an earlier process left in pid/. After an orderly end these files could be
- * reused, but there are too few of them to matter. */
+/* Finds what an earlier process left in pid/. After an orderly end these files could be reused,
+ * but there are too few of them to matter. */
 static int load_spares(struct queue_intake *intake)
 {
 	struct found found = {.intake = intake};

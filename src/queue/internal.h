@@ -54,8 +54,8 @@ bool queue_store_is_number(const struct queue_store *store, const char *name, ui
 /* Whether PLACE has a name for NUMBER: 1, 0 or -errno. */
 MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_place place,
 			       const char *name, uint64_t number);
-/* Whether NUMBER has a name in any todo/STAGE or, looked at last, in info: the message is S4
- * or S5. */
+/* Whether NUMBER has a name in any todo/STAGE or, looked at last, in info: the message is S4 or
+ * S5. */
 MUST_CHECK int queue_store_is_live(const struct queue_store *store, uint64_t number);
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
 MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
@@ -64,8 +64,8 @@ MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_plac
 /* clean.c: the same, and makes the removal durable: the next new file may get this number. */
 MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
 					const char *name, uint64_t number);
-/* store.c: how to sync a group that begins now. Each group that relied on order asks the
- * kernel at its end, so this asks only if there was no order before: it may be back. */
+/* store.c: how to sync a group that begins now. Each group that relied on order asks the kernel
+ * at its end, so this asks only if there was no order before: it may be back. */
 enum queue_sync queue_store_begin_sync(struct queue_store *store);
 /* At the end of a group: whether the filesystem still keeps the order that the group relied
  * upon. */
@@ -85,8 +85,8 @@ struct queue_directories {
 /* Adds the directory of NUMBER's name in PLACE, once; returns its position. */
 size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
 			     enum queue_place place, const char *name, uint64_t number);
-/* Opens those that are not open; returns the first error. At this point everything can still
- * be undone and tried again. */
+/* Opens those that are not open; returns the first error. At this point everything can still be
+ * undone and tried again. */
 MUST_CHECK int queue_directories_open(struct queue_directories *list,
 				      const struct queue_store *store);
 /* Syncs all that are open; the first error of a sync. */
@@ -95,8 +95,8 @@ MUST_CHECK int queue_directories_sync(struct queue_directories *list);
 void queue_directories_reset(struct queue_directories *list);
 void queue_directories_clear(struct queue_directories *list);
 
-/* A data file in pid/ that belongs to no message, or to one being written. Its name is
- * "mNUMBER" when it was a message's before, "nPROCESS-SERIAL" when it is new. */
+/* A data file in pid/ that belongs to no message, or to one being written. Its name is "mNUMBER"
+ * when it was a message's before, "nPROCESS-SERIAL" when it is new. */
 struct queue_spare {
 	uint64_t number; /* its inode */
 	uint64_t serial; /* 0: it was a message's before */
@@ -169,8 +169,8 @@ void queue_message_release(struct queue_message *message);
 /* The same; the file is removed. */
 void queue_message_discard(struct queue_message *message);
 
-/* lend.c: from now on only this process has MESSAGE's file open. -ETXTBSY: another process
- * still has it open. */
+/* lend.c: from now on only this process has MESSAGE's file open. -ETXTBSY: another process still
+ * has it open. */
 MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
 /* spare_list.c */
@@ -186,13 +186,13 @@ void queue_spare_list_clear(struct queue_spare_list *list);
 void queue_spare_remove(struct queue_intake *intake, struct queue_spare spare);
 /* Takes a ready spare; false when there is none. */
 bool queue_spare_take(struct queue_intake *intake, struct queue_spare *spare_out);
-/* Adds a file that may be reused at once; truncates it if it is too large, removes it if
- * there are too many. */
+/* Adds a file that may be reused at once; truncates it if it is too large, removes it if there
+ * are too many. */
 void queue_spare_give(struct queue_intake *intake, struct queue_spare spare);
 /* To be called before a file's names are removed; the value is for queue_spare_hold(). */
 unsigned queue_spare_epoch(struct queue_intake *intake);
-/* Quarantines SPARE, whose names were removed since EPOCH, until the next sync that begins
- * after this call. */
+/* Quarantines SPARE, whose names were removed since EPOCH, until the next sync that begins after
+ * this call. */
 void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, unsigned epoch);
 /* Closes all descriptors that are kept only to save time. */
 void queue_spare_close_all(struct queue_intake *intake);
@@ -200,13 +200,13 @@ void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_
 /* Quarantined files become ready (IS_SAFE), or are set aside. */
 void queue_spare_settle(struct queue_intake *intake, struct queue_spare_list *held, bool is_safe);
 
-/* update_end.c: whether a message at S4 has a complete control file, including the map, so
- * that only the removal from todo/ is missing: 1, 0 or -errno. */
+/* update_end.c: whether a message at S4 has a complete control file, including the map, so that
+ * only the removal from todo/ is missing: 1, 0 or -errno. */
 MUST_CHECK int queue_update_is_interrupted(const struct queue_store *store, enum mail_stage stage,
 					   uint64_t number);
 
-/* aside.c: moves the data file PATH out of the way, so that its number stays taken. Closes
- * it. -errno: it still has the name PATH. */
+/* aside.c: moves the data file PATH out of the way, so that its number stays taken. Closes it.
+ * -errno: it still has the name PATH. */
 MUST_CHECK int queue_aside_put(struct queue_intake *intake, const char *path,
 			       struct queue_spare spare);
 /* The same for a file in quarantine; one that cannot be moved stays, and is not used. */
@@ -227,9 +227,9 @@ void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint
 /* Retries removals and truncations that failed before. */
 void queue_aside_again(struct queue_intake *intake);
 
-/* remove.c: renames the data file FROM to pid/ as SPARE, where it waits to be removed or, if
- * it has a descriptor, to be reused. Closes the descriptor in the end. No error when the
- * file is gone. */
+/* remove.c: renames the data file FROM to pid/ as SPARE, where it waits to be removed or, if it
+ * has a descriptor, to be reused. Closes the descriptor in the end. No error when the file is
+ * gone. */
 MUST_CHECK int queue_retire(struct queue_intake *intake, const char *from,
 			    struct queue_spare spare);
 /* The same for a file in mess/. */
@@ -242,8 +242,8 @@ void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data)
 void queue_kept_close(struct queue_intake *intake, uint64_t number);
 /* Closes all descriptors, because others need them. */
 void queue_kept_close_all(struct queue_intake *intake);
-/* Whether NUMBER's file was never shared; its descriptor (-1: closed meanwhile) and size.
- * The entry is dropped. */
+/* Whether NUMBER's file was never shared; its descriptor (-1: closed meanwhile) and size. The
+ * entry is dropped. */
 bool queue_kept_take(struct queue_intake *intake, uint64_t number, struct queue_spare *spare_out);
 void queue_kept_clear(struct queue_intake *intake);
 

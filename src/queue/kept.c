@@ -2,10 +2,9 @@
 /*
  * Files that no other process has ever had open: only these are reused.
  *
- * That is known only of messages that were written here by value, and only while it is
- * remembered: a file of which nothing is known is removed at its end. So any other fault (a
- * lost number, a new process, a file put there by hand) costs a new file, and never shows a
- * message to somebody else.
+ * That is known only of messages that were written here by value, and only while it is remembered:
+ * a file of which nothing is known is removed at its end. So any other fault (a lost number, a new
+ * process, a file put there by hand) costs a new file, and never shows a message to somebody else.
  */
 #include "base/panic.h"
 #include "base/table.h"

@@ -43,8 +43,8 @@ static int has_stale_names(const struct queue_intake *intake, uint64_t number)
 	return result;
 }
 
-/* Makes a new file under its own number. If the number is not free the file stays in pid/,
- * so that the next one gets another number, until the cleaner has finished. */
+/* Makes a new file under its own number. If the number is not free the file stays in pid/, so
+ * that the next one gets another number, until the cleaner has finished. */
 static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	for (unsigned i = 0; i < NEW_TRIES; i++) {
@@ -153,9 +153,9 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 	return has_size && id.number == message->data.number ? 0 : -EINVAL;
 }
 
-/* A reused file may have been longer. It is truncated after it was written rather than
- * before: its blocks stay where they are and its sync has less to do, which doubles the
- * messages a second. It has no name in todo/ before it is durable. */
+/* A reused file may have been longer. It is truncated after it was written rather than before:
+ * its blocks stay where they are and its sync has less to do, which doubles the messages a
+ * second. It has no name in todo/ before it is durable. */
 static int overwrite(struct queue_spare *spare, struct str bytes)
 {
 	uint64_t size = spare->size;
@@ -247,8 +247,8 @@ void queue_message_discard(struct queue_message *message)
 	forget(message);
 }
 
-/* A file that never had a name in todo/ may be reused at once, unless another process may
- * have it open. */
+/* A file that never had a name in todo/ may be reused at once, unless another process may have
+ * it open. */
 void queue_message_abandon(struct queue_message *message)
 {
 	if (message->has_failed || message->is_shared || message->intake->options.spares == 0) {

@@ -3,8 +3,8 @@
  * queue/message.h - a message on its way into the queue and out of it: what the process "queue"
  * (and the one-shot enqueue) does. S1 to S4, and the end.
  *
- * The queue takes responsibility at S4, inside queue_message_commit_group(). A crash before
- * that leaves litter that queue_intake_clean() removes; a crash after it loses nothing.
+ * The queue takes responsibility at S4, inside queue_message_commit_group(). A crash before that
+ * leaves litter that queue_intake_clean() removes; a crash after it loses nothing.
  */
 #ifndef QUEUE_MESSAGE_H
 #define QUEUE_MESSAGE_H
@@ -19,8 +19,8 @@ enum {
 	QUEUE_BY_VALUE_MAX = 64 * 1024,
 };
 
-/* The files that are not in use: spares, and where new ones are created. One for each
- * process that adds messages. */
+/* The files that are not in use: spares, and where new ones are created. One for each process
+ * that adds messages. */
 struct queue_intake;
 
 struct queue_intake_options {
@@ -49,42 +49,40 @@ uint64_t queue_message_number(const struct queue_message *message);
 /*
  * The data come in one of two ways.
  *
- * By value, at most QUEUE_BY_VALUE_MAX bytes: no other process ever has a descriptor of the
- * file, so it may be reused for other messages.
+ * By value, at most QUEUE_BY_VALUE_MAX bytes: no other process ever has a descriptor of the file,
+ * so it may be reused for other messages.
  *
  * In a shared file: a process that was given its descriptor may be suspended for hours and then
- * read or write the file. So the file, which held another message, is emptied first; at the end
- * it is removed, never reused. And nothing is queued that another process can still write to
- * (lend.c).
+ * read or write the file. So the file, which held another message, is emptied first; at the end it
+ * is removed, never reused. And nothing is queued that another process can still write to (lend.c).
  */
 
 /* S2 to S3 by value: writes DATA, then TEXT (queue/store.h). TEXT is what
- * queue_control_write_envelope() wrote; the number in its id must be this message's, its
- * size that of the data. TEXT is appended to DATA, which remains the caller's. May run in
- * another thread, at the same time as any call for other messages. After an error only
+ * queue_control_write_envelope() wrote; the number in its id must be this message's, its size
+ * that of the data. TEXT is appended to DATA, which remains the caller's. May run in another
+ * thread, at the same time as any call for other messages. After an error only
  * queue_message_abandon() and queue_message_commit_group(), which then fails, are allowed. */
 MUST_CHECK int queue_message_write(struct queue_message *message, enum mail_stage stage,
 				   struct buffer *data, struct str text);
 
-/* S2: shares the file from now on; call before its first byte is written. After an error
- * only queue_message_abandon() is allowed. */
+/* S2: shares the file from now on; call before its first byte is written. After an error only
+ * queue_message_abandon() is allowed. */
 MUST_CHECK int queue_message_share(struct queue_message *message);
 bool queue_message_is_shared(const struct queue_message *message);
 /* Its descriptor, for writing from offset 0. Owned by MESSAGE. */
 int queue_message_file(const struct queue_message *message);
-/* As queue_message_share(), for another process: *FILE_OUT is the descriptor to send to it;
- * the caller closes it afterwards. */
+/* As queue_message_share(), for another process: *FILE_OUT is the descriptor to send to it; the
+ * caller closes it afterwards. */
 MUST_CHECK int queue_message_lend(struct queue_message *message, int *file_out);
-/* S2 to S3: writes TEXT after the data, which must be in the file. -ETXTBSY: it was lent,
- * and another process can still write to it. Otherwise as queue_message_write(). */
+/* S2 to S3: writes TEXT after the data, which must be in the file. -ETXTBSY: it was lent, and
+ * another process can still write to it. Otherwise as queue_message_write(). */
 MUST_CHECK int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 				      struct str text);
 
-/* S3 to S4 for all of them, together: makes the files durable, renames them to
- * todo/STAGE/X/ID, makes the entries durable. RESULTS[i] is 0, or the first error of
- * messages[i]: then it is not queued, and its files are removed or left for the cleaner,
- * never reused. When RESULTS[i] is 0 the client may be told 250 and the power may fail.
- * Consumes all messages.
+/* S3 to S4 for all of them, together: makes the files durable, renames them to todo/STAGE/X/ID,
+ * makes the entries durable. RESULTS[i] is 0, or the first error of messages[i]: then it is not
+ * queued, and its files are removed or left for the cleaner, never reused. When RESULTS[i] is 0
+ * the client may be told 250 and the power may fail. Consumes all messages.
  *
  * May run in a thread of its own at the same time as any other call for the same intake; one
  * call at a time. With COUNT 0 it only makes removals durable (below). */
@@ -94,19 +92,19 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 /* S2 or S3 to S1. Consumes MESSAGE. */
 void queue_message_abandon(struct queue_message *message);
 
-/* Says that no number has old names any more: a queue_cleaner of "send" has removed what
- * power failures left. New files then need not be checked for such names. */
+/* Says that no number has old names any more: a queue_cleaner of "send" has removed what power
+ * failures left. New files then need not be checked for such names. */
 void queue_intake_trust_names(struct queue_intake *intake);
 
-/* How many files of ended messages wait in pid/ until a later queue_message_commit_group()
- * has made the removal of their names durable; then they are reused or removed. If no
- * message comes, call that with COUNT 0 now and then. */
+/* How many files of ended messages wait in pid/ until a later queue_message_commit_group() has
+ * made the removal of their names durable; then they are reused or removed. If no message comes,
+ * call that with COUNT 0 now and then. */
 size_t queue_intake_held(struct queue_intake *intake);
-/* Whether a sync failed and none has succeeded since: a message accepted now would most
- * likely be refused. queue_message_commit_group() with COUNT 0 tries again. */
+/* Whether a sync failed and none has succeeded since: a message accepted now would most likely
+ * be refused. queue_message_commit_group() with COUNT 0 tries again. */
 bool queue_intake_must_prove(struct queue_intake *intake);
-/* Whether the system could not tell if a lent file is open elsewhere (fs.leases-enable is
- * 0): it was assumed not to be. */
+/* Whether the system could not tell if a lent file is open elsewhere (fs.leases-enable is 0): it
+ * was assumed not to be. */
 bool queue_intake_is_blind(struct queue_intake *intake);
 /* Whether the message was refused, and its name in todo/ could not be removed yet. */
 bool queue_intake_has_refused(struct queue_intake *intake, uint64_t number);
@@ -123,17 +121,17 @@ MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mai
 /* After preprocessing, S4 to S5: removes the name in todo. info/ must be durable. */
 MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
-/* Removes a name in todo/ that leads to an empty file (queue_store_look()). If the message
- * is at S5 too, its names there stay: its end will find that file empty as well. */
+/* Removes a name in todo/ that leads to an empty file (queue_store_look()). If the message is at
+ * S5 too, its names there stay: its end will find that file empty as well. */
 MUST_CHECK int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
-/* S2 to S1 at the end of a preprocessed message: removes it from mess, as from todo above.
- * Its name in info/ must be gone. No error when it is gone already. */
+/* S2 to S1 at the end of a preprocessed message: removes it from mess, as from todo above. Its
+ * name in info/ must be gone. No error when it is gone already. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 
 /* Removes what crashes left in pid/: new files that are older than AGE_US (36 hours in the
- * sources) by the clock NOW_US, except those that this intake has handed out. EACH, if not
- * NULL, is called with each path removed. */
+ * sources) by the clock NOW_US, except those that this intake has handed out. EACH, if not NULL,
+ * is called with each path removed. */
 MUST_CHECK int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_us,
 				  void (*each)(void *context, const char *path), void *context);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/protocol.h - the messages between "queue" and its clients over its SOCK_SEQPACKET
- * socket (ipc/channel.h). Bodies are written with ipc/pack.h.
+ * queue/protocol.h - the messages between "queue" and its clients over its SOCK_SEQPACKET socket
+ * (ipc/channel.h). Bodies are written with ipc/pack.h.
  *
  * A server (smtpd), "list", or "send" with a bounce:
  *   OPEN      u32 count                        requests numbers for that many messages
@@ -20,8 +20,8 @@
  *   ABANDON   u64 number                       gives it up; the file is closed
  * A client that disconnects abandons all it has open. Before COMMIT a client may send at most
  * QUEUE_BY_VALUE_MAX bytes of DATA, and of ENVELOPE what one message may have: the parts of one
- * message are sent without others between. The other limits are in queue/server.h. A client
- * that does not read its answers is not read from.
+ * message are sent without others between. The other limits are in queue/server.h. A client that
+ * does not read its answers is not read from.
  *
  * The manager ("send", one connection):
  *   MANAGE    str token                        this connection is the manager's; the token is that
@@ -50,8 +50,8 @@
 #ifndef QUEUE_PROTOCOL_H
 #define QUEUE_PROTOCOL_H
 
-/* A manager started before an upgrade of the daemon still hands out descriptors of files
- * that are now reused. It must not be understood, so the codes 1 to 32 stay unused. */
+/* A manager started before an upgrade of the daemon still hands out descriptors of files that
+ * are now reused. It must not be understood, so the codes 1 to 32 stay unused. */
 enum queue_protocol {
 	QUEUE_PROTOCOL_OPEN = 33,
 	QUEUE_PROTOCOL_OPENED,

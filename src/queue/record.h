@@ -11,13 +11,13 @@
 bool queue_text_is_clean(struct str text);
 /* The same, without spaces, not empty. */
 bool queue_word_is_clean(struct str word);
-/* The position of the '>' that ends the address at the start of TEXT, ignoring those in a
- * quoted string. -1: there is none. */
+/* The position of the '>' that ends the address at the start of TEXT, ignoring those in a quoted
+ * string. -1: there is none. */
 ptrdiff_t queue_address_end(struct str text);
 
-/* Reading a line from left to right; each removes what it read from the start of *REST. A
- * word; a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space; "NAME=VALUE";
- * the same or "NAME" alone, whose value is then empty. */
+/* Reading a line from left to right; each removes what it read from the start of *REST. A word;
+ * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space; "NAME=VALUE"; the same or
+ * "NAME" alone, whose value is then empty. */
 bool record_word(struct str *rest, struct str *word_out);
 bool record_number(struct str *rest, uint32_t *value_out);
 bool record_address(struct str *rest, struct str *address_out);

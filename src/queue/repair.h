@@ -2,10 +2,9 @@
 /*
  * queue/repair.h - makes a copied or restored queue usable again.
  *
- * A message's number is its data file's inode number, and in a copy the inodes are different.
- * So every message must get its true number. That number may be in use by another message that
- * must move as well; so all of them first move out to the directory repair/, and then all move
- * back:
+ * A message's number is its data file's inode number, and in a copy the inodes are different. So
+ * every message must get its true number. That number may be in use by another message that must
+ * move as well; so all of them first move out to the directory repair/, and then all move back:
  *
  *   repair/TRUE.OLD.PLACE  envelope or control file, with its true id, of a message
  *                          that belongs in PLACE: submit, arrive (todo/) or info
@@ -22,9 +21,9 @@
  *      6 when that is durable, the names in repair/ are removed, the control file's last
  *
  * A new name is always durable before the old one is removed. From 1 to 6 the control file in
- * repair/ shows that the message is being moved; whether the data file still has its old name
- * and the control file already has its new one shows how far it got. So the next repair can
- * resume. No other program may work on a queue that has a file in repair/.
+ * repair/ shows that the message is being moved; whether the data file still has its old name and
+ * the control file already has its new one shows how far it got. So the next repair can resume. No
+ * other program may work on a queue that has a file in repair/.
  */
 #ifndef QUEUE_REPAIR_H
 #define QUEUE_REPAIR_H

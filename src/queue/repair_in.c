@@ -22,8 +22,8 @@ static int inode_of(const struct repair *repair, const char *path, uint64_t *ino
 	return result == -ENOENT ? 0 : result;
 }
 
-/* All messages with a wrong number have left the queue by now: another file that has the
- * name TO belongs to no message. -ENOENT: FROM does not exist. */
+/* All messages with a wrong number have left the queue by now: another file that has the name TO
+ * belongs to no message. -ENOENT: FROM does not exist. */
 static int link_as(struct repair *repair, const char *from, const char *to)
 {
 	uint64_t have;
@@ -109,8 +109,8 @@ static int place_sides(struct repair *repair, const struct repair_move *move,
 	return result;
 }
 
-/* At S4 the envelope follows the data. May be overwritten as often as this is interrupted,
- * while the envelope in repair/ exists. */
+/* At S4 the envelope follows the data. May be overwritten as often as this is interrupted, while
+ * the envelope in repair/ exists. */
 static int write_trailer(struct repair *repair, const struct repair_move *move, struct str text,
 			 uint64_t size)
 {

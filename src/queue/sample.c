@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a queue: whether it was copied, by looking at some of its files; and
- * what was set aside. */
+/* What is wrong with a queue: whether it was copied, by looking at some of its files; and what
+ * was set aside. */
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/internal.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/server.h - the process "queue": hands out data files, collects messages that are ready
- * into groups and commits them in a thread of its own, reports to the manager what is queued,
- * removes what the manager is done with, and cleans.
+ * queue/server.h - the process "queue": hands out data files, collects messages that are ready into
+ * groups and commits them in a thread of its own, reports to the manager what is queued, removes
+ * what the manager is done with, and cleans.
  *
  * While one group is being written the next one is collected: there is no timer, and no added
  * latency for a single message.
@@ -17,12 +17,11 @@
 struct queue_server;
 
 /*
- * Who may connect, and the limits of each; connections of others are closed. A connection may
- * have what one process needs, and a user what all his processes together need. (The kernel
- * tells us the user of the process that requested a connection, not the process:
- * os/connector.h.) A user who has several roles gets the limits of all. What exceeds a limit is
- * refused: a connection is closed, an OPEN is answered with -EMFILE, a message with too many
- * recipients with -E2BIG.
+ * Who may connect, and the limits of each; connections of others are closed. A connection may have
+ * what one process needs, and a user what all his processes together need. (The kernel tells us the
+ * user of the process that requested a connection, not the process: os/connector.h.) A user who has
+ * several roles gets the limits of all. What exceeds a limit is refused: a connection is closed, an
+ * OPEN is answered with -EMFILE, a message with too many recipients with -E2BIG.
  */
 struct queue_server_part {
 	uid_t user;
@@ -40,8 +39,8 @@ struct queue_server_peers {
 	const struct ipc_tokens *tokens;  /* the current token of "send"; borrowed */
 };
 
-/* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be
- * free before data files are handed out. STORE and INTAKE are borrowed. */
+/* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that must be free
+ * before data files are handed out. STORE and INTAKE are borrowed. */
 struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *store,
 				      struct queue_intake *intake, int listening, uint64_t reserve,
 				      const struct queue_server_peers *peers);

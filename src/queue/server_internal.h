@@ -15,8 +15,8 @@
 
 struct server_client;
 
-/* A message that a client has begun, or that is being committed; in the latter case the
- * group's thread writes it, and owns DATA. */
+/* A message that a client has begun, or that is being committed; in the latter case the group's
+ * thread writes it, and owns DATA. */
 struct server_held {
 	uint64_t number;
 	struct queue_message *message; /* consumed by the commit */
@@ -110,8 +110,8 @@ void server_client_free(struct server_client *client);
 /* Reports that the server has stopped, if it should stop and no group is in progress. */
 void server_finish_stop(struct queue_server *server);
 
-/* Data up to this size are kept until their message is reported to the manager, which then
- * need not read them. */
+/* Data up to this size are kept until their message is reported to the manager, which then need
+ * not read them. */
 enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
 
 /* server_manager.c: what the manager is told, and what it asks for. */
@@ -126,8 +126,7 @@ void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
 
-/* As queue_store_look(), for a name in todo/: one that is not a message is logged and
- * handled. */
+/* As queue_store_look(), for a name in todo/: one that is not a message is logged and handled. */
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number);
 bool server_found(struct server_client *client, struct unpack *body);
 

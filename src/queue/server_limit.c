@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * The limits of a client, so that a compromised one takes no more than its share: descriptors
- * by the number of messages and connections, memory by the data received before a commit and
- * the data being committed (server_commit.c).
+ * The limits of a client, so that a compromised one takes no more than its share: descriptors by
+ * the number of messages and connections, memory by the data received before a commit and the data
+ * being committed (server_commit.c).
  */
 #include "queue/server_internal.h"
 #include <errno.h>

@@ -129,8 +129,8 @@ static int remove_kind(struct queue_server *server, enum queue_remove kind, enum
 	return queue_message_remove_data(server->intake, number);
 }
 
-/* A removal that fails on disk is not reported as done: the manager would find the message
- * again and deliver it again. */
+/* A removal that fails on disk is not reported as done: the manager would find the message again
+ * and deliver it again. */
 static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
 			   enum mail_stage stage, uint64_t number, bool is_logged)
 {
@@ -171,8 +171,8 @@ void server_remove_queued(struct queue_server *server, enum mail_stage stage, ui
 	remove_or_wait(server, QUEUE_REMOVE_QUEUED, stage, number, true);
 }
 
-/* The manager may find a message in todo/ before its group is done. Then it is removed when
- * the group is done, and never reported. */
+/* The manager may find a message in todo/ before its group is done. Then it is removed when the
+ * group is done, and never reported. */
 static bool is_committing(struct queue_server *server, uint64_t number)
 {
 	struct server_held *held;
@@ -206,8 +206,8 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* Whether the manager may begin it. A message that another process is committing is found
- * again later: that process pulls lock/trigger when it is done. */
+/* Whether the manager may begin it. A message that another process is committing is found again
+ * later: that process pulls lock/trigger when it is done. */
 static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
 {
 	return !queue_intake_has_refused(server->intake, number) &&

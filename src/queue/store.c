@@ -274,8 +274,8 @@ static int pull_trigger(const struct queue_store *store)
 	return result;
 }
 
-/* A listener that misses this finds out only at the next rescan. A full pipe wakes its
- * reader as well as one more byte would; -ENXIO: nobody listens. */
+/* A listener that misses this finds out only at the next rescan. A full pipe wakes its reader as
+ * well as one more byte would; -ENXIO: nobody listens. */
 void queue_store_pull_trigger(struct queue_store *store)
 {
 	enum { TRIES = 3 };

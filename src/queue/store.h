@@ -23,8 +23,8 @@
  *                        not part of the queue; kept here because it belongs to the node
  *
  * X is ID modulo the split; ID is the inode number of the data file. Names in todo and mess are
- * hard links to the data file; those in info, local and remote are hard links to the control
- * file, which is made when the message has to wait.
+ * hard links to the data file; those in info, local and remote are hard links to the control file,
+ * which is made when the message has to wait.
  *
  *          pid todo intd mess info local remote bounce
  *   S1      +   -    -    -    -    -     -      -     not in use
@@ -33,15 +33,15 @@
  *   S4      -   +    ?    ?    ?    ?     ?      -     queued
  *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
  *
- * Only the name in info is read. Those in local and remote are for people and for counting:
- * after a crash they may lead to an older control file, or be missing.
+ * Only the name in info is read. Those in local and remote are for people and for counting: after a
+ * crash they may lead to an older control file, or be missing.
  *
- * (Sources: qmail internals, section 2; the hard links to one append-only
- * textual control file are from the distributed design.)
+ * (Sources: qmail internals, section 2; the hard links to one append-only textual control file are
+ * from the distributed design.)
  *
- * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and
- * mess. Only "send" makes names in mess, makes and removes names in intd, info, local, remote,
- * bounce and trigger, and writes control files.
+ * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and mess.
+ * Only "send" makes names in mess, makes and removes names in intd, info, local, remote, bounce and
+ * trigger, and writes control files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H
@@ -75,16 +75,15 @@ struct queue_options {
 
 struct queue_store;
 
-/* Opens (or creates) the queue directory PATH and checks that its filesystem
- * keeps inode numbers over rename and link and honours sync.
+/* Opens (or creates) the queue directory PATH and checks that its filesystem keeps inode numbers
+ * over rename and link and honours sync.
  *
- * If a sync fails (-EIO) while the queue is created, remove the directory before you try
- * again: a second sync could report success although nothing was written.
+ * If a sync fails (-EIO) while the queue is created, remove the directory before you try again:
+ * a second sync could report success although nothing was written.
  *
- * -ENOENT, -EACCES ...; -EPROTO: not a queue, or of an unknown format; -ENOTSUP: the
- * filesystem fails a check and options->unsafe is false. In each case one sentence for
- * people is appended to *REASON, if not NULL; also on success, when an unsafe filesystem was
- * accepted. */
+ * -ENOENT, -EACCES ...; -EPROTO: not a queue, or of an unknown format; -ENOTSUP: the filesystem
+ * fails a check and options->unsafe is false. In each case one sentence for people is appended
+ * to *REASON, if not NULL; also on success, when an unsafe filesystem was accepted. */
 MUST_CHECK int queue_store_open(const char *path, const struct queue_options *options,
 				struct queue_store **store_out, struct buffer *reason);
 /* Whether the filesystem of a queue at PATH, which may still have to be made, can be relied upon:
@@ -120,9 +119,9 @@ enum queue_place {
 void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE]);
 
-/* Calls EACH with the number of every message that has a name in PLACE; stops when EACH
- * returns something else than 0, and returns that. Names that are not numbers or are in the
- * wrong X are passed to STRAY (may be NULL), as paths. */
+/* Calls EACH with the number of every message that has a name in PLACE; stops when EACH returns
+ * something else than 0, and returns that. Names that are not numbers or are in the wrong X are
+ * passed to STRAY (may be NULL), as paths. */
 MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
 				int (*each)(void *context, uint64_t number),
 				int (*stray)(void *context, const char *path), void *context);
@@ -132,15 +131,15 @@ MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place
 				     int (*each)(void *context, uint64_t number),
 				     int (*stray)(void *context, const char *path), void *context);
 
-/* Whether the file in todo/STAGE (in mess/ when STAGE is NULL) under NUMBER can be a
- * message. -ENOENT: there is none; -EUCLEAN: its inode number is different (*INODE_OUT, may
- * be NULL): the queue was copied; -ENODATA: it is empty: a name of a refused or ended
- * message that a power failure brought back after a failed sync (aside.c). */
+/* Whether the file in todo/STAGE (in mess/ when STAGE is NULL) under NUMBER can be a message.
+ * -ENOENT: there is none; -EUCLEAN: its inode number is different (*INODE_OUT, may be NULL): the
+ * queue was copied; -ENODATA: it is empty: a name of a refused or ended message that a power
+ * failure brought back after a failed sync (aside.c). */
 MUST_CHECK int queue_store_look(const struct queue_store *store, const enum mail_stage *stage,
 				uint64_t number, uint64_t *inode_out);
 
-/* Whether a process other than "queue" is still committing the file in todo/STAGE under
- * NUMBER: its name may be removed again. 1, 0 or -errno. */
+/* Whether a process other than "queue" is still committing the file in todo/STAGE under NUMBER:
+ * its name may be removed again. 1, 0 or -errno. */
 MUST_CHECK int queue_store_is_committing(const struct queue_store *store, enum mail_stage stage,
 					 uint64_t number);
 
@@ -149,12 +148,12 @@ struct queue_misnamed {
 	char path[QUEUE_PATH_SIZE];
 	uint64_t inode;
 };
-/* Looks at all data files if there are few, else at some in each directory, for half a
- * second at most: 1 when one is misnamed (the first), 0 or -errno. */
+/* Looks at all data files if there are few, else at some in each directory, for half a second at
+ * most: 1 when one is misnamed (the first), 0 or -errno. */
 MUST_CHECK int queue_store_sample(struct queue_store *store, struct queue_misnamed *misnamed_out);
 
-/* What is set aside because of failed syncs: the number of files, and bytes that could not
- * be freed. */
+/* What is set aside because of failed syncs: the number of files, and bytes that could not be
+ * freed. */
 MUST_CHECK int queue_store_aside(struct queue_store *store, uint64_t *count_out,
 				 uint64_t *bytes_out);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/trigger.h - the trigger directory: an event that messages wait for is a file,
- * trigger/NAME, which says since when and why. (Source: the distributed design.)
+ * queue/trigger.h - the trigger directory: an event that messages wait for is a file, trigger/NAME,
+ * which says since when and why. (Source: the distributed design.)
  *
  * The files are hints: a lost one costs attempts, a stale one delays them. So they are not made
  * durable.
@@ -27,8 +27,8 @@ enum queue_trigger_kind {
 };
 
 enum queue_trigger_kind queue_trigger_kind(struct str name);
-/* Whether names of this kind are made by the mail system itself: all kinds but OTHER. A user
- * may not make a message wait for one of them. */
+/* Whether names of this kind are made by the mail system itself: all kinds but OTHER. A user may
+ * not make a message wait for one of them. */
 bool queue_trigger_name_is_ours(struct str name);
 
 /* Makes the file; no error if it exists. -EINVAL for a bad name. */

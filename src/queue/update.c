@@ -79,8 +79,8 @@ static void sync_each_directory(struct group *group)
 
 /* On a filesystem that keeps order S5 needs no sync: it begins when the name in todo/ is
  * removed, and that removal can become durable only after the names of S5 and after the map,
- * which is written out before it. Until then the message is at S4. A file that replaces
- * another must always be durable first. */
+ * which is written out before it. Until then the message is at S4. A file that replaces another
+ * must always be durable first. */
 static bool is_before_names(const struct group *group, size_t i)
 {
 	return group->is_of_controls && (group->updates[i]->is_whole ||
@@ -125,8 +125,8 @@ static void sync_whole(struct group *group)
 		fail(group, i, result);
 }
 
-/* Makes the bytes and names of the step durable, and closes the files. Names need a sync of
- * the whole filesystem if that is the mode; bytes alone do not. */
+/* Makes the bytes and names of the step durable, and closes the files. Names need a sync of the
+ * whole filesystem if that is the mode; bytes alone do not. */
 static void sync_step(struct group *group)
 {
 	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
@@ -184,10 +184,9 @@ static int cut_bounce(const struct group *group, size_t i, const char *path)
 	return result;
 }
 
-/* The records of an update that failed, in whichever step, will be given again. And a new
- * name, which may not be durable, will be made again. These files are only read by people:
- * the report is written from the control file. So it does not matter what a power failure
- * leaves of them. */
+/* The records of an update that failed, in whichever step, will be given again. And a new name,
+ * which may not be durable, will be made again. These files are only read by people: the report
+ * is written from the control file. So it does not matter what a power failure leaves of them. */
 static void take_back_bounces(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
@@ -284,8 +283,8 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	return result;
 }
 
-/* Makes the data file's second name. If another file has it, this is a copy of a queue that
- * was not repaired: -EEXIST. */
+/* Makes the data file's second name. If another file has it, this is a copy of a queue that was
+ * not repaired: -EEXIST. */
 static int name_data(struct group *group, size_t i)
 {
 	const struct queue_update *update = group->updates[i];

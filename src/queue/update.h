@@ -39,38 +39,38 @@ struct queue_update {
  * control records are written, the names of preprocessing made, and both made durable. (With
  * QUEUE_SYNC_ORDERED preprocessing becomes durable together with the removal from todo/ that
  * follows it, and not before: a power failure leaves S4 or all of S5.) An update that may be
- * lost becomes durable when the kernel writes it, or with the message's next update that may
- * not be lost: after a power failure before that, the message looks as if it had not been
- * tried. If an update fails, its later steps are not done. If a file ends with a torn line
- * (no newline), that line is ended before records are appended; every text ends with a
- * newline. After a failure the same texts must be given again (what was written may never
- * reach the disk), so the control text of an update that preprocesses must contain the map
- * block: -EINVAL when it is empty. Repeated attempts do not make a file longer: a partial
- * append is truncated again, and so are the bounce records of an update that failed. After a
- * failed sync the bytes of the control file must not be overwritten, so the next update must
- * be whole (queue_update_account()). May run in a thread of its own, one call at a time.
+ * lost becomes durable when the kernel writes it, or with the message's next update that may not
+ * be lost: after a power failure before that, the message looks as if it had not been tried. If
+ * an update fails, its later steps are not done. If a file ends with a torn line (no newline),
+ * that line is ended before records are appended; every text ends with a newline. After a
+ * failure the same texts must be given again (what was written may never reach the disk), so the
+ * control text of an update that preprocesses must contain the map block: -EINVAL when it is
+ * empty. Repeated attempts do not make a file longer: a partial append is truncated again, and
+ * so are the bounce records of an update that failed. After a failed sync the bytes of the
+ * control file must not be overwritten, so the next update must be whole
+ * (queue_update_account()). May run in a thread of its own, one call at a time.
  *
  * A rewritten control file is made in intd/ and is durable, bytes and size, before it gets
- * another name. Its names in local/ and remote/ are replaced first, then the one in info/,
- * the only one that is read. So after a crash there is either the old file, with all that
- * was durable, or the new one. Records appended to the new file count only when its name is
- * durable too: the update returns only after that; and the first append of a process to a
- * file in a directory of info/ syncs that directory, because an earlier process may have
- * ended between the two. */
+ * another name. Its names in local/ and remote/ are replaced first, then the one in info/, the
+ * only one that is read. So after a crash there is either the old file, with all that was
+ * durable, or the new one. Records appended to the new file count only when its name is durable
+ * too: the update returns only after that; and the first append of a process to a file in a
+ * directory of info/ syncs that directory, because an earlier process may have ended between the
+ * two. */
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
 
-/* Records in CONTROL, which belongs to UPDATE's message, how long its file is now, and
- * whether the next update must rewrite it. Call after each commit, whatever its result. */
+/* Records in CONTROL, which belongs to UPDATE's message, how long its file is now, and whether
+ * the next update must rewrite it. Call after each commit, whatever its result. */
 void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
 /* When all deliveries of a place are done: removes local/SERVICE/X/ID, or remote/X/ID when
  * SERVICE is NULL. No error when it is gone already. */
 MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
 
-/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce and
- * then info. SERVICES: all services that the queue knows. After that "queue" may be told to
- * remove the data. */
+/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce and then
+ * info. SERVICES: all services that the queue knows. After that "queue" may be told to remove
+ * the data. */
 MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 				   const char *const *services, size_t service_count);
 
@@ -90,32 +90,32 @@ MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stag
 				 uint64_t number, struct buffer *text);
 /* The same, parsed; the number and stage in it must match: -EBADMSG when they do not (a name
  * that leads to another message's file is damage: it is never delivered). Errors of
- * queue_control_parse(), whose *LINE_OUT is 0 when the error is not in one line. A message
- * at S5 without data has ended, and a power failure brought its names back: -ENOENT. */
+ * queue_control_parse(), whose *LINE_OUT is 0 when the error is not in one line. A message at S5
+ * without data has ended, and a power failure brought its names back: -ENOENT. */
 MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct queue_control **control_out,
 				 unsigned *line_out);
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);
-/* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5.
- * -EBADMSG: there are fewer. The bytes are certainly this message's if the caller is "send",
- * or if queue_update_is_still() says so afterwards (queue/spare.c). */
+/* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5. -EBADMSG:
+ * there are fewer. The bytes are certainly this message's if the caller is "send", or if
+ * queue_update_is_still() says so afterwards (queue/spare.c). */
 MUST_CHECK int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number, uint64_t size, struct buffer *data);
 /* The same, but fewer bytes are not an error. */
 MUST_CHECK int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
 					   uint64_t number, uint64_t size, struct buffer *data);
-/* For callers without a lock, after reading and before showing what was read: 1 when the
- * message is still ID there, so that all that was read belongs to it; 0 when it has ended or
- * moved from S4 to S5. Files are opened by name here; a name is removed before its file is
- * reused, and is made again only when the file is completely the next message's. */
+/* For callers without a lock, after reading and before showing what was read: 1 when the message
+ * is still ID there, so that all that was read belongs to it; 0 when it has ended or moved from
+ * S4 to S5. Files are opened by name here; a name is removed before its file is reused, and is
+ * made again only when the file is completely the next message's. */
 MUST_CHECK int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
 				     struct mail_id id);
 /* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for reading: a
- * descriptor or -errno, as queue_store_look(). The descriptor may be given to others only if
- * the message is larger than QUEUE_BY_VALUE_MAX: its file is not reused. Any other must be
- * closed in the same turn. */
+ * descriptor or -errno, as queue_store_look(). The descriptor may be given to others only if the
+ * message is larger than QUEUE_BY_VALUE_MAX: its file is not reused. Any other must be closed in
+ * the same turn. */
 MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number);
 

@@ -9,9 +9,9 @@
 enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
 /* Whether RECORDS must not directly follow the last byte of FILE, which has SIZE: 1, 0 or
- * -errno. A crash or a full disk may have cut its last line. And the end of the file may
- * come from an append whose sync failed, visible now but gone after a power failure: then
- * the partial line that is left must not swallow our first record. */
+ * -errno. A crash or a full disk may have cut its last line. And the end of the file may come
+ * from an append whose sync failed, visible now but gone after a power failure: then the partial
+ * line that is left must not swallow our first record. */
 static int needs_newline(const struct queue_store *store, int file, uint64_t size)
 {
 	char last;

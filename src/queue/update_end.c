@@ -14,8 +14,8 @@ int queue_update_leave(struct queue_store *store, uint64_t number, const char *s
 	return result < 0 ? result : 0;
 }
 
-/* Durable before anything else is removed: a later message that gets this number must not
- * find these records. */
+/* Durable before anything else is removed: a later message that gets this number must not find
+ * these records. */
 int queue_update_bounced(struct queue_store *store, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -82,8 +82,8 @@ static int read_envelope(const struct queue_store *store, enum mail_stage stage,
 	return result;
 }
 
-/* A delivery mapped to "none" was decided together with the map: if the map is lost, the
- * file is not complete. */
+/* A delivery mapped to "none" was decided together with the map: if the map is lost, the file is
+ * not complete. */
 static bool is_mapped(struct str text)
 {
 	struct queue_control *control;
@@ -99,9 +99,9 @@ static bool is_mapped(struct str text)
 	return is_mapped;
 }
 
-/* A message whose step from S4 to S5 was interrupted may have its control file: then TEXT,
- * which has the envelope, is replaced by the control file and 1 is returned. If a power
- * failure left only part of the file, it does not count. */
+/* A message whose step from S4 to S5 was interrupted may have its control file: then TEXT, which
+ * has the envelope, is replaced by the control file and 1 is returned. If a power failure left
+ * only part of the file, it does not count. */
 static int read_progress(const struct queue_store *store, uint64_t number, struct buffer *text)
 {
 	struct buffer control CLEANUP(buffer_clear) = {0};

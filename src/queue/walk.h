@@ -24,8 +24,8 @@ struct queue_walk {
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
 		      enum queue_place place, const char *name);
 /* 1 and a number; 0 at the end; -errno: the directory is skipped, and the walk can continue.
- * Names added or removed meanwhile may or may not be seen. A name that is not a number is
- * passed to STRAY (may be NULL), as a path. */
+ * Names added or removed meanwhile may or may not be seen. A name that is not a number is passed
+ * to STRAY (may be NULL), as a path. */
 MUST_CHECK int queue_walk_next(struct queue_walk *walk, uint64_t *number_out,
 			       void (*stray)(const char *path));
 /* os_file_info_at() for the last name returned: cheaper than by its path. */
