@@ -16,16 +16,16 @@ struct deliver_helper {
 	void *context;
 	struct deliver_helper_job *jobs;
 	size_t job_count;
-	bool is_draining; /* "send" of this connection stops */
+	bool is_draining; /* "send" is stopping */
 	bool is_retired;
-	struct job *incomplete; /* its content has not come yet, all of it; or NULL */
+	struct job *incomplete; /* a job whose content has not come completely; or NULL */
 };
 
-/* A job as the helper library sees it. */
+/* A job, with the library's private part. */
 struct job {
 	struct deliver_helper_job public;
 	struct buffer reports; /* not sent yet */
-	bool is_orphan;        /* of a connection that was lost */
+	bool is_orphan;        /* its connection was lost */
 	char *content;         /* in the arena, while it is incomplete */
 	size_t content_length;
 };
@@ -68,7 +68,7 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	return true;
 }
 
-/* Where the content is: in a file, here, or in the packets that follow. */
+/* Takes over the content: from a file, from this packet, or from the packets that follow. */
 static bool take_content(struct job *job, struct unpack *body, struct ipc_message *message)
 {
 	struct ipc_content *content = &job->public.content;
@@ -102,7 +102,7 @@ static void hand_out(struct deliver_helper *helper, struct job *job)
 {
 	DL_APPEND2(helper->jobs, &job->public, previous, next);
 	helper->job_count++;
-	if (helper->is_draining || helper->is_retired) /* it was on its way */
+	if (helper->is_draining || helper->is_retired) /* it was sent before "send" knew */
 		deliver_helper_finish(&job->public);
 	else
 		helper->handler->job(helper->context, &job->public);

@@ -2,10 +2,9 @@
 /*
  * deliver/helper.h - the helper's side of its connection to "send".
  *
- * A helper is given jobs: one message, one destination, one or more of the
- * message's deliveries. It keeps many jobs in flight, reports each delivery
- * once, and finishes the job. A helper that dies loses nothing: its jobs are
- * tried again.
+ * A helper is given jobs: one message, one destination, one or more of the message's deliveries. It
+ * keeps many jobs in flight, reports each delivery once, and finishes the job. If a helper dies
+ * nothing is lost: its jobs are tried again.
  */
 #ifndef DELIVER_HELPER_H
 #define DELIVER_HELPER_H
@@ -21,23 +20,24 @@ struct deliver_helper_recipient {
 	struct str address;
 	struct str original; /* ORCPT; empty: none */
 	unsigned notify;     /* enum mail_notify */
-	bool is_passed_on;   /* before a report: the next host was asked to report the success */
+	bool is_passed_on;   /* set before a report: the next host was asked to report the
+			      * success */
 	bool is_reported;
 };
 
-/* Owned by the helper from the call on until deliver_helper_finish(). */
+/* Owned by the handler from job() until deliver_helper_finish(). */
 struct deliver_helper_job {
 	struct mail_id id;
 	struct str sender;      /* "" : the null sender */
 	struct str destination; /* remote: the recipients' domain, lower case; local: the server
-				 * that the directory names (mail/server.h), "": none */
+				 * that the directory names (mail/server.h), or "" */
 	struct str envid;       /* as xtext; empty: none */
 	enum mail_ret ret;
 	bool utf8; /* SMTPUTF8 was asked for */
 	struct deliver_helper_recipient *recipients;
 	size_t recipient_count;
 	struct ipc_content content; /* CRLF lines */
-	void *context;              /* for the one who does the job */
+	void *context;              /* for the code that does the job */
 	struct deliver_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;
@@ -45,20 +45,20 @@ struct deliver_helper_job {
 };
 
 struct deliver_helper_handler {
-	/* A new job: owned by the callee. */
+	/* A new job, now owned by the handler. */
 	void (*job)(void *context, struct deliver_helper_job *job);
-	/* "send" stops, or this process does: deliver_helper_finish() at once, without reports,
-	 * what can be done again without a duplicate; the rest goes on to its report. No job
-	 * comes any more. NULL: all goes on. */
+	/* "send" is stopping, or this process is: call deliver_helper_finish() at once, without
+	 * reports, for jobs that can be repeated without a duplicate; the others continue until
+	 * they are reported. No more jobs come. NULL: all jobs continue. */
 	void (*drain)(void *context);
-	/* The connection to "send" was lost: give up every job without reporting
-	 * (deliver_helper_finish() each, now or when its network work can end). */
+	/* The connection to "send" was lost: give up every job without reporting (call
+	 * deliver_helper_finish() for each, now or when its network work can end). */
 	void (*lost)(void *context);
 };
 
 struct deliver_helper;
 
-/* Whom a helper calls, and as whom. */
+/* Where a helper connects, and its identity. */
 struct deliver_helper_call {
 	const char *path; /* of the socket of "send" */
 	struct str token; /* of this process */
@@ -66,30 +66,28 @@ struct deliver_helper_call {
 	uint32_t concurrency;
 };
 
-/* Connects to "send" as a helper for CALL's service ("remote", or the name of
- * a local service), and again when the connection is lost. CALL is copied. */
+/* Connects to "send" as a helper for CALL's service ("remote", or the name of a local service),
+ * and reconnects when the connection is lost. CALL is copied. */
 struct deliver_helper *deliver_helper_new(struct os_loop *loop,
 					  const struct deliver_helper_call *call,
 					  const struct deliver_helper_handler *handler,
 					  void *context);
 void deliver_helper_free(struct deliver_helper *helper);
 
-/* Reports the outcome of recipients[index]. TRIGGER names an event worth
- * waiting for ("host.mx.example.org"), or is NULL. Nothing happens for one that
- * was reported. */
+/* Reports the outcome of recipients[index]. TRIGGER names an event worth waiting for
+ * ("host.mx.example.org"), or is NULL. Does nothing for a recipient that was reported already. */
 void deliver_helper_report(struct deliver_helper_job *job, size_t index,
 			   const struct mail_verdict *verdict, const char *trigger);
 /* The same for every recipient that was not reported yet. */
 void deliver_helper_report_rest(struct deliver_helper_job *job, const struct mail_verdict *verdict,
 				const char *trigger);
-/* Lets "send" know now what was reported so far: for who will not finish the job soon. */
+/* Sends the reports made so far to "send" now: for a job that will not finish soon. */
 void deliver_helper_tell(struct deliver_helper_job *job);
-/* Ends and frees the job with its content. Recipients without a report are
- * tried again. */
+/* Ends and frees the job with its content. Recipients without a report are tried again. */
 void deliver_helper_finish(struct deliver_helper_job *job);
 
-/* The process ends: "send" is told that it gives this helper no more jobs, and the handler's
- * drain() is called. */
+/* This process ends: tells "send" to give this helper no more jobs, and calls the handler's
+ * drain(). */
 void deliver_helper_retire(struct deliver_helper *helper);
 
 /* How many jobs are in flight. */

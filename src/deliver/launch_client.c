@@ -44,7 +44,7 @@ static struct launch *find(const struct launch_client *client, uint32_t tag)
 	return NULL;
 }
 
-/* --- what "launch" says --- */
+/* --- messages from "launch" --- */
 
 static void on_connected(void *context)
 {
@@ -61,7 +61,8 @@ static void on_started(struct launch *launch, struct ipc_message *message)
 {
 	int descriptors[LAUNCH_DESCRIPTORS];
 
-	if (message->descriptor_count != LAUNCH_DESCRIPTORS) { /* none was free here */
+	if (message->descriptor_count != LAUNCH_DESCRIPTORS) { /* this process had no free
+								* descriptors */
 		struct mail_verdict why;
 
 		mail_verdict_set(&why, "4.3.0", "No descriptor is free for a program");
@@ -103,7 +104,7 @@ static void on_ended(struct launch *launch, struct str body)
 	launch->handler->ended(launch->context, status, is_late);
 }
 
-/* A program is started once: the descriptors of a second one would have no owner. */
+/* A program is started once: the descriptors of a second STARTED would have no owner. */
 static bool fits(const struct launch *launch, uint16_t type)
 {
 	switch (type) {
@@ -122,7 +123,7 @@ static void on_message(void *context, struct ipc_message *message)
 	struct launch_client *client = context;
 	struct launch *launch = find(client, message->tag);
 
-	if (launch == NULL) /* forgotten */
+	if (launch == NULL) /* launch_forget() was called */
 		return;
 	if (!fits(launch, message->type)) {
 		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
@@ -152,7 +153,7 @@ static void on_lost(void *context)
 	}
 }
 
-/* --- what it is asked --- */
+/* --- requests --- */
 
 struct launch_client *launch_client_new(struct os_loop *loop, const char *path, struct str token,
 					void (*ready)(void *context), void *context)

@@ -15,20 +15,20 @@
 #include <utlist.h>
 
 enum {
-	CLIENTS_MAX = 8, /* the one that works, and those that end */
+	CLIENTS_MAX = 8, /* the active one, and old ones that are ending */
 	BACKLOG_MAX = 64 << 10,
 };
 
-/* A program that runs. */
+/* A running program. */
 struct run {
 	struct deliver_launcher *launcher;
-	struct client *client; /* NULL: lost; nobody is told */
+	struct client *client; /* NULL: disconnected; nothing is reported */
 	uint32_t tag;
 	char *service;
 	struct os_program program;
 	struct os_watch *ended;
 	struct os_timer *timer;
-	bool is_late; /* it was killed for that */
+	bool is_late; /* it was killed because it exceeded its time limit */
 	struct run *next, *previous;
 };
 
@@ -36,7 +36,7 @@ struct client {
 	struct deliver_launcher *launcher;
 	struct ipc_channel *channel;
 	uid_t user;
-	bool is_known; /* HELLO was accepted */
+	bool is_known; /* its HELLO was accepted */
 	struct client *next, *previous;
 };
 
@@ -52,7 +52,7 @@ struct deliver_launcher {
 	bool is_draining;
 };
 
-/* What was asked for. Views of the packet. */
+/* A request to run a program. Views of the packet. */
 struct order {
 	const struct config_service *service; /* NULL: there is no such pipe service */
 	struct mail_id id;
@@ -60,7 +60,7 @@ struct order {
 	struct str recipient;
 };
 
-/* --- what runs --- */
+/* --- running programs --- */
 
 static void run_free(struct run *run)
 {
@@ -114,7 +114,7 @@ static struct run *find_run(const struct client *client, uint32_t tag)
 	return NULL;
 }
 
-/* Those of clients that were lost count as well, until they have ended. */
+/* Programs of clients that have disconnected count as well, until they have ended. */
 static size_t running_for(const struct deliver_launcher *launcher, const char *service)
 {
 	const struct run *run;
@@ -144,10 +144,10 @@ static void add_run(struct client *client, uint32_t tag, const struct config_ser
 	ipc_channel_send(client->channel, LAUNCH_STARTED, tag, STR(""),
 			 (int[LAUNCH_DESCRIPTORS]){program->input, program->output, program->ended},
 			 LAUNCH_DESCRIPTORS);
-	os_program_close_output(&run->program); /* only "pipe" hears it */
+	os_program_close_output(&run->program); /* only "pipe" reads it */
 }
 
-/* --- what is asked for --- */
+/* --- requests --- */
 
 static bool has_place(const struct deliver_launcher *launcher, const struct config_service *service)
 {
@@ -224,7 +224,7 @@ static bool read_order(const struct config *config, struct str body, struct orde
 	return unpack_is_whole(&unpack);
 }
 
-/* False: the client is not one that behaves. */
+/* False: the client misbehaves. */
 static bool on_run(struct client *client, const struct ipc_message *message)
 {
 	struct mail_verdict why;
@@ -242,7 +242,7 @@ static bool on_run(struct client *client, const struct ipc_message *message)
 	return true;
 }
 
-/* --- who asks --- */
+/* --- clients --- */
 
 static bool on_hello(struct client *client, struct str body)
 {
@@ -290,8 +290,8 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ipc_channel_refuse(channel, message->type);
 }
 
-/* What it asked for was to have its input from it, and its end told to it. Killed first: the input
- * is closed when it has ended. */
+/* Its programs depend on it for input, and report to it. They are killed first: their input is
+ * closed when they have ended. */
 static void client_close(struct client *client)
 {
 	struct deliver_launcher *launcher = client->launcher;
@@ -315,7 +315,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	client_close(context);
 }
 
-/* Who has said nothing yet makes room for who may be the one that works. */
+/* Clients that have not sent HELLO are closed to make room for one that may be the active one. */
 static bool has_room(struct deliver_launcher *launcher)
 {
 	struct client *client;

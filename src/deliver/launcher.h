@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/launcher.h - starts the programs of pipe services for who may ask for it
+ * deliver/launcher.h - starts the programs of pipe services for authorized clients
  * (deliver/launch.h), limits their time and their number, and ends them.
  */
 #ifndef DELIVER_LAUNCHER_H
@@ -13,10 +13,10 @@
 
 struct deliver_launcher;
 
-/* Who is heard: whom USER runs, and who shows a token of "pipe". */
+/* Who may connect: processes of USER that present a token of "pipe". */
 struct deliver_launcher_peer {
 	uid_t user;
-	const struct ipc_tokens *tokens; /* as they are now; borrowed */
+	const struct ipc_tokens *tokens; /* the current ones; borrowed */
 };
 
 /* Listens at LISTENING, which stays the caller's. CONFIG is borrowed until the next
@@ -24,14 +24,14 @@ struct deliver_launcher_peer {
 struct deliver_launcher *deliver_launcher_new(struct os_loop *loop, int listening,
 					      const struct config *config,
 					      const struct deliver_launcher_peer *peer);
-/* From now on CONFIG and PEER count; what runs goes on as it was started. */
+/* From now on CONFIG and PEER apply; running programs continue as they were started. */
 void deliver_launcher_configure(struct deliver_launcher *launcher, const struct config *config,
 				const struct deliver_launcher_peer *peer);
-/* Nothing is started any more; what runs goes on. */
+/* Starts nothing more; running programs continue. */
 void deliver_launcher_drain(struct deliver_launcher *launcher);
 /* How many programs run. */
 size_t deliver_launcher_running(const struct deliver_launcher *launcher);
-/* Kills what runs and waits for its end. */
+/* Kills running programs and waits for their end. */
 void deliver_launcher_free(struct deliver_launcher *launcher);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* A recipient of a job, which is a list. */
+/* One recipient of a job, which is a list. */
 struct entry {
 	struct deliver_list *list;
 	struct deliver_helper_job *job;
@@ -24,7 +24,7 @@ struct deliver_list {
 	struct os_task start;
 };
 
-/* The job's context: how many of its entries are left. The last one finishes it. */
+/* The job's context counts the entries that are left. The last one finishes the job. */
 static void entry_free(struct entry *entry)
 {
 	struct deliver_helper_job *job = entry->job;

@@ -2,24 +2,24 @@
 /*
  * deliver/list.h - mail to a list becomes new messages in the queue, for its members.
  *
- * A message to a list is delivered (RFC 3461 section 5.2.7.1) when new messages with
- * the same content are queued: for up to a thousand members each, from the list's owner (RFC
- * 5321 section 3.9.2), with "Delivered-To: LIST" in front. Where the list wants it each member
- * has a sender of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN: for us, the owner's mailbox.
- * What the sender asked for by NOTIFY, RET and ENVID is for this delivery and goes no further.
+ * A message to a list is delivered (RFC 3461 section 5.2.7.1) when new messages with the same
+ * content are queued: each for up to a thousand members, from the list's owner (RFC 5321 section
+ * 3.9.2), with "Delivered-To: LIST" prepended. If the list is configured so, each member gets a
+ * sender address of its own (mail/verp.h), OWNER+MEMBER=HOST@DOMAIN, which we deliver to the
+ * owner's mailbox. What the sender requested by NOTIFY, RET and ENVID applies to this delivery and
+ * is not passed on.
  *
- * The lists among its members, and among theirs, are sent on here as well, each as from its own
- * owner and with its line in front, so that who is a member of several of them has the mail once
- * (list_graph.h).
+ * Lists among its members, and among theirs, are expanded here as well, each from its own owner and
+ * with its line prepended, so that a member of several of them gets the mail once (list_graph.h).
  *
- * A message that has been through the list already fails, and the loop is named. So does one
- * with the null sender: a bounce is not for the members, and what refuses it must not cause
- * another one. (As ezmlm does, source: ezmlm-send(1).)
+ * A message that has been through the list already fails, and the error names the loop. So does one
+ * with the null sender: a bounce is not for the members, and refusing it must not cause another
+ * one. (As ezmlm does, source: ezmlm-send(1).)
  *
- * The messages of a list are written first and then committed together, up to
- * DELIVER_LIST_GROUP of them: when nothing fails between, each member has it once. What fails
- * before any of them is queued makes the delivery wait; what fails later is tried again here,
- * for as long as "send" is connected.
+ * The messages of a list are written first and then committed together, up to DELIVER_LIST_GROUP of
+ * them: if nothing fails in between, each member gets it once. A failure before any of them is
+ * queued defers the delivery; after a later failure they are tried again here, as long as "send" is
+ * connected.
  */
 #ifndef DELIVER_LIST_H
 #define DELIVER_LIST_H
@@ -41,9 +41,9 @@ struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *di
 /* Gives up every job. */
 void deliver_list_free(struct deliver_list *list);
 
-/* For struct deliver_helper_handler: takes JOB over; finishes every job without a report. */
+/* For struct deliver_helper_handler: takes over JOB. */
 void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job);
-/* Gives up what has not begun: nothing of it is in the queue. */
+/* Gives up the lists that have not begun: nothing of them is in the queue. */
 void deliver_list_drain(struct deliver_list *list);
 void deliver_list_give_up(struct deliver_list *list);
 

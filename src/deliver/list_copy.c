@@ -6,7 +6,7 @@ enum { ENTRIES_MAX = 100 };
 
 static const struct str NAME = {"delivered-to:", 13};
 
-/* The next line of the header without its CRLF; false at its end. */
+/* The next line of the header without its CRLF; false at the end of the header. */
 static bool next_line(struct str *rest, struct str *line)
 {
 	if (!str_split(rest, '\n', line))
@@ -16,7 +16,7 @@ static bool next_line(struct str *rest, struct str *line)
 	return line->length > 0;
 }
 
-/* The latest stands first. */
+/* The latest comes first. */
 static void write_chain(const struct str *entries, size_t count, struct buffer *chain)
 {
 	for (size_t i = count; i > 0; i--) {

@@ -11,14 +11,13 @@
 
 enum { LIST_COPY_BLOCK = 65536 };
 
-/* Whether the header of CONTENT, as far as it stands in the first block, says that the message
- * has been through LIST: then CHAIN is the way since, "LIST > OTHER > LIST". 0, 1 or -errno.
- * Loops that are longer have less than a block of Delivered-To lines between, or never end
- * here: the list would be known. */
+/* Whether the header of CONTENT, as far as it is in the first block, shows that the message has
+ * been through LIST: then CHAIN is the path since, "LIST > OTHER > LIST". 0, 1 or -errno. The
+ * first block is enough, unless a single round of the loop adds more than a block of header. */
 MUST_CHECK int list_copy_find_loop(const struct ipc_content *content, struct str list,
 				   struct buffer *chain);
 
-/* The line in front. */
+/* The line to prepend. */
 void list_copy_head(struct str list, struct buffer *out);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * One list: first the lists that it leads to, then page after page of their members, each a
- * message; and when a group of them is written it is committed.
+ * One list: first finds the lists that it leads to, then reads their members page by page, one
+ * message for each page; when a group of messages is written it is committed.
  */
 #include "base/panic.h"
 #include "deliver/list_copy.h"
@@ -31,9 +31,9 @@ static void finish(struct list_expansion *expansion, const char *status, const c
 	end(expansion, &verdict, NULL);
 }
 
-/* Later: as a whole, or when members have it already, from here on. */
-static void put_off(struct list_expansion *expansion, const struct mail_verdict *verdict,
-		    const char *trigger)
+/* Tries again later: all of it, or, if some members have it already, from this point. */
+static void defer(struct list_expansion *expansion, const struct mail_verdict *verdict,
+		  const char *trigger)
 {
 	if (!expansion->is_begun) {
 		end(expansion, verdict, trigger);
@@ -45,7 +45,7 @@ static void put_off(struct list_expansion *expansion, const struct mail_verdict 
 
 /* --- messages --- */
 
-static void queue_put_off(struct list_expansion *expansion, int error)
+static void defer_for_queue(struct list_expansion *expansion, int error)
 {
 	struct mail_verdict verdict;
 
@@ -55,7 +55,7 @@ static void queue_put_off(struct list_expansion *expansion, int error)
 		mail_verdict_set(&verdict, "4.3.1", "Insufficient system storage");
 	else
 		mail_verdict_set(&verdict, "4.3.0", "The queue cannot take the list's mail now");
-	put_off(expansion, &verdict, NULL);
+	defer(expansion, &verdict, NULL);
 }
 
 static struct list_message *find(const struct list_expansion *expansion,
@@ -69,7 +69,7 @@ static struct list_message *find(const struct list_expansion *expansion,
 	return NULL;
 }
 
-/* All of a group are committed, or failed. */
+/* All messages of a group are committed, or failed. */
 static void settle(struct list_expansion *expansion)
 {
 	const struct list_message *failed = find(expansion, LIST_MESSAGE_NEW);
@@ -83,9 +83,9 @@ static void settle(struct list_expansion *expansion)
 		go_on(expansion);
 		return;
 	}
-	if (failed->error == -ENOTCONN) /* perhaps it is in the queue */
+	if (failed->error == -ENOTCONN) /* it may be in the queue */
 		expansion->is_begun = true;
-	queue_put_off(expansion, failed->error);
+	defer_for_queue(expansion, failed->error);
 }
 
 static void commit_all(struct list_expansion *expansion)
@@ -105,7 +105,7 @@ static void on_moved(struct list_expansion *expansion, struct list_message *mess
 		if (--expansion->committing == 0)
 			settle(expansion);
 	} else if (message->state == LIST_MESSAGE_NEW) {
-		queue_put_off(expansion, message->error);
+		defer_for_queue(expansion, message->error);
 	} else {
 		go_on(expansion);
 	}
@@ -113,7 +113,7 @@ static void on_moved(struct list_expansion *expansion, struct list_message *mess
 
 /* --- members --- */
 
-/* False: it is no address. */
+/* False: it is not an address. */
 static bool take_member(struct list_expansion *expansion, struct arena *arena, struct str member,
 			struct str *address_out)
 {
@@ -128,7 +128,7 @@ static bool take_member(struct list_expansion *expansion, struct arena *arena, s
 	return true;
 }
 
-/* Lists have nodes of their own, and who is in several of them has the mail from the first. */
+/* Lists have nodes of their own, and a member of several of them gets the mail from the first. */
 static bool is_wanted(struct list_expansion *expansion, struct str member)
 {
 	const struct list_graph *graph = &expansion->graph;
@@ -165,7 +165,7 @@ static void on_page(void *context, const struct directory_members *page)
 	struct list_expansion *expansion = context;
 
 	if (!page->is_known) {
-		put_off(expansion, &page->verdict, "directory");
+		defer(expansion, &page->verdict, "directory");
 		return;
 	}
 	take_page(expansion, page);
@@ -208,7 +208,7 @@ static void on_post_judged(void *context, const struct mail_verdict *verdict, bo
 	struct list_expansion *expansion = context;
 
 	if (verdict->class != MAIL_OK) {
-		put_off(expansion, verdict, is_away ? "directory" : NULL);
+		defer(expansion, verdict, is_away ? "directory" : NULL);
 		return;
 	}
 	expansion->node = expansion->graph.nodes;
@@ -220,7 +220,7 @@ static void on_graph(void *context, const struct mail_verdict *verdict, const ch
 	struct list_expansion *expansion = context;
 
 	if (verdict != NULL) {
-		put_off(expansion, verdict, trigger);
+		defer(expansion, verdict, trigger);
 		return;
 	}
 	directory_post_ask(expansion->directory, &expansion->graph.list, expansion->job->sender,

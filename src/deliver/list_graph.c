@@ -52,7 +52,7 @@ static bool has_failed(const struct list_graph *graph)
 
 /* --- a list --- */
 
-/* The owner, or what becomes the owner and each member's address. */
+/* The owner, or its VERP form (mail/verp.h), which becomes a different sender for each member. */
 static struct str sender_of(struct list_graph *graph, const struct directory_target *list)
 {
 	struct mail_parts owner = mail_parts_of(list->owner);
@@ -95,7 +95,7 @@ static void log_loop(const struct list_graph *graph, struct str list, struct str
 		  log_str("way", way));
 }
 
-/* "one@d > two@d > one@d", where NODE, or one above it, is LIST. */
+/* "one@d > two@d > one@d", where NODE, or one of its ancestors, is LIST. */
 static void append_way(const struct list_node *node, const struct list_node *list,
 		       struct buffer *way)
 {
@@ -105,7 +105,7 @@ static void append_way(const struct list_node *node, const struct list_node *lis
 	buffer_append_string(way, " > ");
 }
 
-/* LIST is known. Where it leads to itself that is said. */
+/* LIST was found again. If it is a loop, that is logged. */
 static void meet_again(const struct list_graph *graph, const struct list_node *list)
 {
 	struct buffer way CLEANUP(buffer_clear) = {0};
@@ -212,7 +212,7 @@ static void on_page(void *context, const struct directory_members *page)
 				.graph = graph,
 				.address = arena_copy_str(graph->page_arena, page->members[i])};
 	}
-	graph->pending = graph->member_count + 1; /* answers may come while we ask */
+	graph->pending = graph->member_count + 1; /* answers may come before all are asked */
 	for (size_t i = 0; i < graph->member_count; i++)
 		directory_lookup(graph->directory, graph->members[i].address, on_member,
 				 &graph->members[i], &graph->members[i].request);

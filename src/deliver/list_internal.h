@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* deliver/list_internal.h - one list that a message is for, between the files of deliver/list. */
+/* deliver/list_internal.h - one list that a message is for: what the files list*.c share. */
 #ifndef DELIVER_LIST_INTERNAL_H
 #define DELIVER_LIST_INTERNAL_H
 
@@ -8,19 +8,19 @@
 #include "deliver/list_seen.h"
 #include "directory/lookup/post.h"
 
-/* On its way to members. */
+/* A message to members. */
 enum list_message_state {
 	LIST_MESSAGE_NEW,        /* not in the queue */
-	LIST_MESSAGE_OPENING,    /* a number is asked for, or for a large one its file */
+	LIST_MESSAGE_OPENING,    /* a number is requested, or the file for a large one */
 	LIST_MESSAGE_COPYING,    /* its data is being written there */
-	LIST_MESSAGE_WHOLE,      /* all is there, or goes with the commit */
-	LIST_MESSAGE_COMMITTING, /* asked to be made durable */
+	LIST_MESSAGE_WHOLE,      /* it is complete, or goes with the commit */
+	LIST_MESSAGE_COMMITTING, /* the commit has been requested */
 	LIST_MESSAGE_DONE,       /* it is durable */
 };
 
 struct list_message {
 	struct list_expansion *expansion;
-	const struct list_node *node; /* whose members it is for */
+	const struct list_node *node; /* the list whose members it is for */
 	enum list_message_state state;
 	struct queue_client_message queue;
 	struct mail_envelope *envelope;
@@ -36,10 +36,11 @@ struct list_expansion {
 	const struct deliver_helper_job *job;
 	struct str list; /* the address */
 	struct list_graph graph;
-	struct directory_post_request post; /* once the lists are known */
-	const struct list_node *node;       /* whose members come next; NULL: all are listed */
-	struct list_seen seen;              /* where there are several lists */
-	struct buffer after;                /* the last member that was listed */
+	struct directory_post_request post; /* used once the lists are known */
+	const struct list_node *node;       /* the list whose members come next; NULL: all have
+					     * been read */
+	struct list_seen seen;              /* used if there are several lists */
+	struct buffer after;                /* the last member that was read */
 	bool is_begun;                      /* some message may be in the queue */
 	size_t members;
 	size_t queued; /* messages */
@@ -51,18 +52,18 @@ struct list_expansion {
 	size_t committing;
 	struct os_timer *timer;
 	void (*timed)(struct list_expansion *expansion);
-	/* It is over: frees the expansion. TRIGGER as deliver_helper_report()'s. */
+	/* It is finished: the handler frees the expansion. TRIGGER as for
+	 * deliver_helper_report(). */
 	void (*done)(void *context, const struct mail_verdict *verdict, const char *trigger);
 	void *context;
 };
 
 /* list_expansion.c: DONE may be called before it returns. */
 void list_expansion_start(struct list_expansion *expansion);
-/* Stops whatever is under way; the memory is the caller's. */
+/* Stops whatever is in progress; the memory is the caller's. */
 void list_expansion_clear(struct list_expansion *expansion);
 
-/* list_message.c: a message for the COUNT members, addresses. The next step is the
- * expansion's. */
+/* list_message.c: a message for the COUNT addresses MEMBERS. The expansion starts the next step. */
 struct list_message *list_message_new(struct list_expansion *expansion, const struct str *members,
 				      size_t count);
 void list_message_open(struct list_message *message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* One of the messages that a list's mail becomes. */
+/* One of the messages that the mail to a list becomes. */
 #include "base/panic.h"
 #include "deliver/list_copy.h"
 #include "deliver/list_internal.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* Of a loop's turn: other lists have theirs. */
+/* Bytes copied in one turn of the loop, so that other lists get their turn. */
 enum { SLICE = 16 * LIST_COPY_BLOCK };
 
 static void failed(struct list_message *message, int error)
@@ -34,7 +34,7 @@ static int copy_block(struct list_message *message)
 	return queue_client_write(&message->queue, part);
 }
 
-/* 0 or -errno; the message may be WHOLE then. */
+/* 0 or -errno; afterwards the message may be WHOLE. */
 static int copy_slice(struct list_message *message)
 {
 	const struct list_expansion *expansion = message->expansion;
@@ -83,7 +83,7 @@ static void log_queued(const struct list_message *message)
 		  log_number("recipients", (int64_t)message->envelope->recipient_count));
 }
 
-/* What is small goes with its commit; the rest is written to a file. */
+/* Small content goes with the commit; otherwise it is written to a file. */
 static void on_open(struct list_message *message)
 {
 	if (message->envelope->size <= QUEUE_BY_VALUE_MAX) {

@@ -7,7 +7,7 @@
 enum { SIZE_FIRST = 1024 };
 
 struct list_seen_slot {
-	uint64_t one; /* both 0: free */
+	uint64_t one; /* both 0: empty slot */
 	uint64_t other;
 };
 
@@ -16,7 +16,7 @@ static bool is_free(const struct list_seen_slot *slot)
 	return slot->one == 0 && slot->other == 0;
 }
 
-/* The slot that has KEY, or the free one for it. */
+/* The slot that has KEY, or the empty one for it. */
 static struct list_seen_slot *find(const struct list_seen *seen, struct list_seen_slot key)
 {
 	size_t i = (size_t)key.one & (seen->size - 1);
@@ -41,7 +41,7 @@ static void grow(struct list_seen *seen)
 
 static struct list_seen_slot key_of(struct str member)
 {
-	static const char salts[] = "12"; /* make two keys of the process's own */
+	static const char salts[] = "12"; /* turn the process's key into two */
 	struct hash_key second = {hash_own(&salts[0], 1), hash_own(&salts[1], 1)};
 	struct list_seen_slot key = {hash_own(member.data, member.length),
 				     hash_keyed(second, member.data, member.length)};

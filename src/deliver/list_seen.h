@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/list_seen.h - which members have the mail already.
+ * deliver/list_seen.h - which members already have the mail.
  *
- * Members are known by 128 bits of two keyed hashes: 32 bytes for each at most, whatever their
- * addresses are. That two of a million are taken for one has a chance of 1 in 10^26.
+ * Members are identified by 128 bits of two keyed hashes: at most 32 bytes each, however long their
+ * addresses are. The probability that two of a million are confused is 1 in 10^26.
  */
 #ifndef DELIVER_LIST_SEEN_H
 #define DELIVER_LIST_SEEN_H
@@ -16,7 +16,7 @@ struct list_seen {
 	size_t count;
 };
 
-/* Whether MEMBER was not there; it is now. */
+/* Adds MEMBER; whether it was not there before. */
 bool list_seen_add(struct list_seen *seen, struct str member);
 void list_seen_clear(struct list_seen *seen);
 

@@ -7,13 +7,13 @@
 
 enum { NAME_SIZE = 128, TRIGGER_SIZE = 64 };
 
-/* Jobs under way point into it: it stays as it is when the configuration changes. */
+/* Running jobs point into it, so it is not changed when the configuration changes. */
 struct target {
 	struct dns_server server;
 	char name[NAME_SIZE];       /* of the server, for people */
-	char key[NAME_SIZE];        /* of connections to it */
+	char key[NAME_SIZE];        /* identifies connections to it */
 	char trigger[TRIGGER_SIZE]; /* "service.NAME" */
-	unsigned users;             /* jobs, and one while it is the current one */
+	unsigned users;             /* jobs, and one while it is current */
 };
 
 struct deliver_lmtp {
@@ -97,7 +97,7 @@ void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *conf
 	lmtp->target = target_new(service);
 }
 
-/* To a server that the directory names. */
+/* A job for a server that the directory names. */
 static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *job)
 {
 	struct mail_verdict verdict;

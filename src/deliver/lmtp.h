@@ -3,9 +3,8 @@
  * deliver/lmtp.h - delivering to LMTP servers (RFC 2033), such as Dovecot: a service's own, and
  * those that the directory names.
  *
- * The server answers for each recipient by itself. When the connection ends
- * between these answers, the recipients that were answered for are done; the
- * others are tried again, and only they.
+ * The server answers for each recipient separately. If the connection ends between these answers,
+ * the recipients already answered for are done, and only the others are tried again.
  */
 #ifndef DELIVER_LMTP_H
 #define DELIVER_LMTP_H
@@ -18,21 +17,21 @@ struct deliver_lmtp;
 
 struct dns_resolver;
 
-/* CONFIG and SERVICE (one of its services) are borrowed until the next
- * deliver_lmtp_configure(); RESOLVER is, as long as it lives (NULL: no server is found by name). */
+/* CONFIG and SERVICE (one of its services) are borrowed until the next deliver_lmtp_configure();
+ * RESOLVER (NULL: servers cannot be found by name) until deliver_lmtp_free(). */
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
 				      const struct config_service *service,
 				      struct dns_resolver *resolver);
 /* Gives up every job. */
 void deliver_lmtp_free(struct deliver_lmtp *lmtp);
 
-/* From now on CONFIG and SERVICE count; what is under way goes on. */
+/* From now on CONFIG and SERVICE apply; running jobs continue. */
 void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *config,
 			    const struct config_service *service);
 
-/* For struct deliver_helper_handler: takes JOB over. */
+/* For struct deliver_helper_handler: takes over JOB. */
 void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *job);
-/* For struct deliver_helper_handler: as remote_carrier_drain() says. */
+/* For struct deliver_helper_handler: as remote_carrier_drain(). */
 void deliver_lmtp_drain(struct deliver_lmtp *lmtp);
 /* For struct deliver_helper_handler: finishes every job without a report. */
 void deliver_lmtp_give_up(struct deliver_lmtp *lmtp);

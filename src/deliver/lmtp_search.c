@@ -8,7 +8,7 @@ struct lmtp_search {
 	struct dns_resolver *resolver;
 	struct remote_attempt *attempt;
 	struct dns_search *dns;
-	struct dns_server single; /* of a server that is named by its address */
+	struct dns_server single; /* if the server is given by its address */
 	bool is_address;
 	uint16_t port;
 	const char *host;
@@ -55,8 +55,7 @@ static void end(void *context)
 
 const struct remote_finder lmtp_search_finder = {find, end};
 
-/* The configuration is asked again: "send" has the server from others, who have it from the
- * directory. */
+/* Checks the configuration again: the name comes from "send", which has it from the directory. */
 struct lmtp_search *lmtp_search_new(struct dns_resolver *resolver,
 				    const struct config_service *service,
 				    struct deliver_helper_job *job,

@@ -13,42 +13,43 @@
 #include <string.h>
 
 enum {
-	GROUP_MAX = 256,  /* deliveries at the disk together; a larger job still goes whole */
-	HANDS_MAX = 48,   /* threads; each may be stuck with one owner */
-	DEVICE_MAX = 4,   /* stuck on one filesystem: its others are not tried meanwhile */
-	UNKNOWN_MAX = 16, /* the same, of owners whose filesystem is not known */
+	GROUP_MAX = 256,  /* deliveries written together; a larger job is not split */
+	HANDS_MAX = 48,   /* threads; each may be stuck with one mailbox owner */
+	DEVICE_MAX = 4,   /* stuck on one filesystem: its other owners are not tried meanwhile */
+	UNKNOWN_MAX = 16, /* the same, for owners whose filesystem is unknown */
 };
 
-static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another hand goes on */
-static const int64_t PATIENCE_STUCK_US = SECOND_US; /* where another one is stuck */
+static const int64_t PATIENCE_US = 5 * SECOND_US;   /* with one owner; then another thread
+						     * continues */
+static const int64_t PATIENCE_STUCK_US = SECOND_US; /* when another owner is stuck */
 static const int64_t WATCH_US = SECOND_US;
 
-/* A hand and what it does. */
+/* A thread ("hand") and its work. */
 struct place {
 	struct local_hand *hand;
-	struct maildir *maildir;  /* the hand's */
-	unsigned generation;      /* of the configuration that it was made by */
+	struct maildir *maildir;  /* owned by the hand */
+	unsigned generation;      /* of the configuration that it was made from */
 	struct local_batch batch; /* while is_busy */
-	size_t first;             /* of the batch: those before it are reported */
-	struct local_disk disk;   /* while is_stuck: the owner's */
+	size_t first;             /* in the batch: those before it are reported */
+	struct local_disk disk;   /* the owner's, while is_stuck */
 	bool is_busy;
-	bool is_stuck; /* its owner's disk does not answer */
-	bool is_lost;  /* deliveries get no report */
+	bool is_stuck; /* the disk of its current owner does not answer */
+	bool is_lost;  /* its deliveries get no report */
 };
 
 struct deliver_local {
 	const struct config *config;
 	const struct config_service *service;
-	unsigned generation; /* of both */
+	unsigned generation; /* of CONFIG and SERVICE */
 	struct os_loop *loop;
 	struct os_wakeup *wakeup;
-	struct os_timer *watch;      /* while a hand is busy that is not stuck */
-	struct os_task start;        /* at the end of the turn: what came in it goes together */
+	struct os_timer *watch;      /* runs while a hand is busy and not stuck */
+	struct os_task start;        /* at the end of the turn, so that what came in one turn
+				      * goes together */
 	struct directory *directory; /* NULL: none */
 	struct local_quotas *quotas;
 	struct local_list waiting;
-	struct local_batch
-		rest; /* taken back from a hand that is stuck: next; or without targets */
+	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
 	struct place places[HANDS_MAX];
 	size_t place_count;
 	struct local_devices *devices;
@@ -65,8 +66,9 @@ static size_t count_stuck(const struct deliver_local *local, const struct local_
 	return count;
 }
 
-/* Whether mail of UID's at PATH would keep a hand, too: his other mail does, or that of several on
- * the same filesystem. One owner's files that make it slow hold up nobody else's mail. */
+/* Whether mail for UID at PATH would block a hand too, because mail for the same owner does, or
+ * mail for several owners on the same filesystem. A single owner whose files are slow delays
+ * nobody else's mail. */
 static bool is_owner_stuck(const struct deliver_local *local, uid_t uid, struct str path)
 {
 	struct local_disk disk;
@@ -96,7 +98,7 @@ static bool may_try(const struct deliver_local *local, const struct local_target
 	return false;
 }
 
-/* False when the address can have no mailbox, or one that does not answer now. */
+/* False if the address can have no mailbox, or one that does not answer now. */
 static bool find_mailbox(const struct deliver_local *local, struct local_target *target,
 			 struct mail_verdict *why)
 {
@@ -132,11 +134,11 @@ static void add_job(struct deliver_local *local, struct local_batch *batch,
 		if (find_mailbox(local, target, &why))
 			batch->group.count++;
 		else
-			local_entry_finish_one(entry, i, &why); /* the last one ends ENTRY's life */
+			local_entry_finish_one(entry, i, &why); /* the last one frees ENTRY */
 	}
 }
 
-/* Moves waiting jobs into GROUP, up to its bound. */
+/* Moves waiting jobs into GROUP, up to its limit. */
 static void gather(struct deliver_local *local, struct local_batch *batch)
 {
 	const struct local_entry *end = local->waiting.first;
@@ -159,7 +161,7 @@ static bool is_any_working(const struct deliver_local *local)
 	return false;
 }
 
-/* A hand that has nothing to do, perhaps a new one; NULL: all are stuck. */
+/* An idle hand, perhaps a new one; NULL: all are stuck. */
 static struct place *find_place(struct deliver_local *local)
 {
 	struct place *place = local->places;
@@ -211,7 +213,7 @@ static bool may_go_on(void *context, struct local_target *target)
 	return false;
 }
 
-/* What was taken back, but for those who came to be stuck since it was gathered. */
+/* Takes the deliveries taken back, except for owners who became stuck since they were gathered. */
 static void take_rest(struct deliver_local *local, struct local_batch *batch)
 {
 	*batch = local->rest;
@@ -245,7 +247,7 @@ static void log_stuck(const struct place *place, enum log_name name)
 		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
 }
 
-/* Of the owner of PLACE's delivery I. */
+/* The disk of the owner of PLACE's delivery I. */
 static struct local_disk disk_of(const struct deliver_local *local, const struct place *place,
 				 size_t i)
 {
@@ -253,8 +255,8 @@ static struct local_disk disk_of(const struct deliver_local *local, const struct
 				  place->batch.group.deliveries[i].path);
 }
 
-/* What is behind END is for another hand. What was done before is reported now, also where
- * the same message's deliveries to others wait. */
+/* Deliveries from END on are for another hand. Those already done are reported now, even if
+ * other deliveries of the same message wait. */
 static void set_stuck(struct deliver_local *local, struct place *place, size_t first, size_t end)
 {
 	local->rest = local_batch_split(&place->batch, end);
@@ -266,7 +268,7 @@ static void set_stuck(struct deliver_local *local, struct place *place, size_t f
 	local_batch_tell(&place->batch, first, end);
 }
 
-/* Of deliveries to others of a message for one that is stuck. */
+/* Sends the reports made so far of messages that also have a stuck delivery. */
 static void tell_of_stuck(struct deliver_local *local)
 {
 	for (size_t i = 0; i < local->place_count; i++) {
@@ -289,7 +291,8 @@ static void come_back(struct deliver_local *local, struct place *place)
 	tell_of_stuck(local);
 }
 
-/* Of PLACE, which is busy: whether its owner's disk does not answer. */
+/* If the disk of the current owner of PLACE, which is busy, does not answer: takes back the
+ * rest. */
 static bool take_back(struct deliver_local *local, struct place *place, size_t *first_out,
 		      size_t *end_out)
 {
@@ -357,7 +360,7 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->devices = local_devices_new();
 	local->directory = directory;
 	local->quotas = local_quotas_new(take, local);
-	(void)find_place(local); /* while threads can be had, or not at all */
+	(void)find_place(local); /* until no more threads can be created */
 	return local;
 }
 

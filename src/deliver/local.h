@@ -2,12 +2,12 @@
 /*
  * deliver/local.h - the transport of kind maildir: puts jobs into mailboxes, in groups.
  *
- * While one group is at the disk in a thread of its own, the next one gathers;
- * a lone job goes at once. Nothing is counted or waited for. A group that is kept
- * for 5 s by one owner's mailbox (delivered as that owner) is left there: the others'
- * mail goes on in another thread, that owner's is deferred (4.3.0) until the disk answers.
- * Once four are stuck on one filesystem, so is the mail of all who had their last mail there:
- * a file server that is away takes four threads, however many owners it has.
+ * While one group is being written in a thread of its own, the next one is collected; a single job
+ * is written at once, without a timer. If one owner's mailbox (written with the owner's rights)
+ * blocks the thread for 5 s, the thread is left there: the mail of other owners continues in
+ * another thread, and mail of that owner is deferred (4.3.0) until the disk answers. Once four
+ * threads are stuck on one filesystem, so is the mail of all owners whose last mail went there: a
+ * file server that is down takes four threads, however many owners it has.
  */
 #ifndef DELIVER_LOCAL_H
 #define DELIVER_LOCAL_H
@@ -19,27 +19,26 @@
 
 struct deliver_local;
 
-/* CONFIG and SERVICE (one of its services) are borrowed, as is DIRECTORY, which is asked for the
- * quotas of mailboxes where SERVICE counts them; NULL: there is none. Sets the process's
- * umask to 077: what is made from now on is private to its user. */
+/* CONFIG and SERVICE (one of its services) are borrowed, as is DIRECTORY (may be NULL), which is
+ * asked for the quotas of mailboxes if SERVICE counts them. Sets the process's umask to 077:
+ * files created from now on are private to their user. */
 struct deliver_local *deliver_local_new(struct os_loop *loop, const struct config *config,
 					const struct config_service *service,
 					struct directory *directory);
-/* From now on deliveries are made as CONFIG and SERVICE say, and DIRECTORY is asked; those at the
- * disk, and who waits for them, do not notice. */
+/* From now on CONFIG, SERVICE and DIRECTORY apply; deliveries being written, and jobs that wait
+ * for them, are not affected. */
 void deliver_local_configure(struct deliver_local *local, const struct config *config,
 			     const struct config_service *service, struct directory *directory);
-/* Waits for what is at the disk; every job is finished, those that did not
- * come to be delivered without a report. Before deliver_helper_free(). */
+/* Waits for deliveries being written; every job is finished, those not yet delivered without a
+ * report. Before deliver_helper_free(). */
 void deliver_local_free(struct deliver_local *local);
 
-/* For the helper's handler: takes JOB, reports each of its recipients and
- * finishes it. */
+/* For the helper's handler: takes over JOB, reports each of its recipients and finishes it. */
 void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job);
-/* No new jobs come: those that are not at the disk are finished without a report. */
+/* No new jobs come: those that are not being written are finished without a report. */
 void deliver_local_drain(struct deliver_local *local);
-/* The connection to "send" is gone: jobs are finished without reports, those at
- * the disk when they come back. */
+/* The connection to "send" is lost: jobs are finished without reports, those being written when
+ * they are done. */
 void deliver_local_lost(struct deliver_local *local);
 
 #endif

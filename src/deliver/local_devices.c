@@ -9,7 +9,7 @@ enum { SLOTS = 1 << 14 };
 struct local_devices {
 	struct slot {
 		uid_t uid;
-		uint64_t device; /* 0: the slot is free */
+		uint64_t device; /* 0: empty slot */
 	} slots[SLOTS];
 };
 
@@ -23,7 +23,7 @@ void local_devices_free(struct local_devices *devices)
 	free(devices);
 }
 
-/* Numbers of users are given out in a row: the lowest bits spread them best. */
+/* User ids are assigned sequentially: their lowest bits spread best. */
 static size_t slot_of(uid_t uid)
 {
 	return uid % SLOTS;

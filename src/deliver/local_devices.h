@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/local_devices.h - on which filesystem each owner had his last mail.
+ * deliver/local_devices.h - remembers on which filesystem the last mail of each owner was stored.
  *
- * Where a disk does not answer, asking it is what must not be done: so it is remembered. A
- * table of fixed size; who is pushed out of it is unknown until his next mail. Of him the kernel's
- * table of mounts tells what is mounted at his mailbox's path, which is right where there is no
- * link in it (os/mounts.h).
+ * When a disk does not answer, no file on it may be touched, so this must be remembered. A table of
+ * fixed size; an owner that is evicted is unknown until his next mail. For such an owner the
+ * kernel's mount table says what is mounted at the path of his mailbox, which is right if the path
+ * contains no symbolic link (os/mounts.h).
  */
 #ifndef DELIVER_LOCAL_DEVICES_H
 #define DELIVER_LOCAL_DEVICES_H
@@ -21,10 +21,10 @@ void local_devices_free(struct local_devices *devices);
 void local_devices_learn(struct local_devices *devices, const struct local_group *group);
 struct local_disk {
 	uint64_t device; /* the filesystem (st_dev) of the owner's last mail; 0: unknown */
-	uint64_t mount;  /* then: what is mounted there, by the path's names; 0: unknown, too */
+	uint64_t mount;  /* otherwise: the mount at the mailbox's path; 0: also unknown */
 };
 
-/* Of UID, whose mailbox is at PATH. */
+/* The disk of UID, whose mailbox is at PATH. */
 struct local_disk local_devices_find(const struct local_devices *devices, uid_t uid,
 				     struct str path);
 /* Whether two owners may wait for the same disk. */

@@ -10,12 +10,12 @@
 struct local_hand {
 	struct maildir *maildir;
 	struct os_worker *worker;
-	pthread_mutex_t mutex; /* for what follows */
+	pthread_mutex_t mutex; /* guards what follows */
 	struct local_group group;
-	size_t limit;     /* of the group: what is behind it was taken back */
-	size_t first;     /* of the owner at whom the hand is */
-	size_t end;       /* after his last */
-	int64_t since_us; /* when it began with him */
+	size_t limit;     /* of the group: deliveries from here on were taken back */
+	size_t first;     /* first delivery of the current owner */
+	size_t end;       /* after his last one */
+	int64_t since_us; /* when the current owner's began */
 };
 
 static bool is_same_owner(const struct os_process_user *a, const struct os_process_user *b)
@@ -37,7 +37,7 @@ static void deliver_as(struct maildir *maildir, const struct os_process_user *ow
 		os_process_files_as_self();
 }
 
-/* The next owner's deliveries; false at the end. With the mutex held. */
+/* Goes to the next owner's deliveries; false at the end. With the mutex held. */
 static bool next_owner(struct local_hand *hand)
 {
 	const struct os_process_user *owners = hand->group.owners;
@@ -52,8 +52,8 @@ static bool next_owner(struct local_hand *hand)
 	return true;
 }
 
-/* Owner by owner: this thread's rights over files are theirs meanwhile, so that
- * links in their directories lead nowhere that they could not go. */
+/* Owner by owner: meanwhile this thread has that owner's file access rights, so that symbolic
+ * links in their directories lead only where they could go themselves. */
 static void work(void *context)
 {
 	struct local_hand *hand = context;

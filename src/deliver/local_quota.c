@@ -7,20 +7,20 @@
 
 struct asking;
 
-/* A recipient's. */
+/* A question about one recipient. */
 struct question {
 	struct asking *asking;
 	size_t index;
 	struct directory_quota_request request;
 };
 
-/* An entry that waits; in its job's arena. */
+/* An entry that waits for answers; in its job's arena. */
 struct asking {
 	struct local_quotas *quotas;
 	struct local_entry *entry;
-	struct local_quota by_setting; /* a reload may free the service meanwhile */
+	struct local_quota by_setting; /* copied: a reload may free the service meanwhile */
 	struct question *questions;
-	size_t left; /* that are not answered */
+	size_t left; /* without an answer */
 	struct asking *next, *prev;
 };
 
@@ -67,7 +67,8 @@ static void found(void *context, enum directory_quota_answer answer, const struc
 		*out = (struct local_quota){.quota = *quota, .is_counted = true};
 	else if (answer == DIRECTORY_QUOTA_NONE)
 		*out = asking->by_setting;
-	else /* it may be more than the setting, and nobody's mail is to wait for that */
+	else /* the directory's quota may be larger than the setting, and no mail should wait for
+	      * that */
 		*out = (struct local_quota){0};
 	if (--asking->left == 0)
 		end(asking);
@@ -83,7 +84,7 @@ static void ask(struct local_quotas *quotas, struct directory *directory,
 	*asking = (struct asking){
 		.quotas = quotas, .entry = entry, .by_setting = by_setting(service)};
 	asking->questions = arena_alloc(job->arena, count * sizeof *asking->questions);
-	asking->left = count + 1; /* answers may come while we ask */
+	asking->left = count + 1; /* answers may come before all are asked */
 	DL_APPEND(quotas->waiting, asking);
 	for (size_t i = 0; i < count; i++) {
 		struct question *question = &asking->questions[i];

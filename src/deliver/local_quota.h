@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/local_quota.h - which quotas the mailboxes of a job have, asked of the directory before
- * it is delivered.
+ * deliver/local_quota.h - asks the directory for the quotas of the mailboxes of a job before it is
+ * delivered.
  */
 #ifndef DELIVER_LOCAL_QUOTA_H
 #define DELIVER_LOCAL_QUOTA_H
@@ -12,16 +12,16 @@
 
 struct local_quotas;
 
-/* READY is called with each entry that was given to local_quotas_find(). */
+/* READY is called for each entry that was passed to local_quotas_find(). */
 struct local_quotas *local_quotas_new(void (*ready)(void *context, struct local_entry *entry),
 				      void *context);
-/* What waits is finished without reports. NULL is allowed. */
+/* Finishes waiting jobs without reports. NULL is allowed. */
 void local_quotas_free(struct local_quotas *quotas);
-/* Finds the quotas of ENTRY's recipients, entry->quotas, by SERVICE's setting and by what DIRECTORY
- * says; NULL: there is none, and the setting alone counts. READY, perhaps at once. */
+/* Finds the quotas of ENTRY's recipients, entry->quotas, by SERVICE's setting and by DIRECTORY's
+ * answers; NULL: the setting alone. Then calls READY, perhaps at once. */
 void local_quotas_find(struct local_quotas *quotas, struct directory *directory,
 		       const struct config_service *service, struct local_entry *entry);
-/* Finishes what waits without reports. */
+/* Finishes waiting jobs without reports. */
 void local_quotas_give_up(struct local_quotas *quotas);
 
 #endif

@@ -11,8 +11,8 @@ static bool refuse(struct mail_verdict *why, const char *status, const char *for
 	return false;
 }
 
-/* The recipient's own account. That there is none may be said of the recipient, not
- * of a user whom the configuration names. */
+/* The recipient's own account. If it does not exist the recipient may be told, unlike for a user
+ * named in the configuration. */
 static bool find_recipient(struct str address, struct os_process_account *owner,
 			   struct mail_verdict *why)
 {
@@ -50,7 +50,7 @@ static bool find_named(const char *name, struct os_process_account *owner, struc
 	return true;
 }
 
-/* 1: a process of ours runs as UID; 0; -errno: that is not known. */
+/* 1: one of our processes runs as UID; 0: none; -errno: unknown. */
 static int is_ours(const struct config *config, uid_t uid)
 {
 	struct os_process_account account;
@@ -73,7 +73,8 @@ static int is_ours(const struct config *config, uid_t uid)
 	return 0;
 }
 
-/* A program is anybody's: with our user it could stop us, or speak for us. */
+/* A program may be anybody's: with one of our users it could stop our processes, or impersonate
+ * them. */
 static bool check_program_owner(const struct config *config, const struct os_process_account *owner,
 				struct mail_verdict *why)
 {

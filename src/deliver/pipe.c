@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* A job whose recipients are run for one after the other, or side by side. In the
- * job's arena. */
+/* A job, for whose recipients programs are run one after the other, or in parallel. In the job's
+ * arena. */
 struct entry {
 	struct deliver_pipe *pipe;
 	struct deliver_helper_job *job;
 	size_t started; /* recipients */
 	size_t running;
-	struct entry *next, *previous; /* while not all are started */
+	struct entry *next, *previous; /* while some recipients are not started */
 };
 
 struct active { /* a run */
@@ -47,7 +47,7 @@ static void finish_if_over(struct entry *entry)
 		deliver_helper_finish(entry->job);
 }
 
-/* ACTIVE's entry may be gone afterwards. */
+/* May free ACTIVE's entry. */
 static void end_active(struct active *active)
 {
 	struct entry *entry = active->entry;

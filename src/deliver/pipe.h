@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/pipe.h - the pipe services: give messages to programs, one run for each
- * recipient, a bounded number at once.
+ * deliver/pipe.h - the pipe services: give messages to programs, one run for each recipient, up to
+ * a configured number at once.
  */
 #ifndef DELIVER_PIPE_H
 #define DELIVER_PIPE_H
@@ -13,28 +13,27 @@
 
 struct deliver_pipe;
 
-/* LAUNCHER starts the programs; what comes while it is not ready waits for
- * deliver_pipe_go_on(). CONFIG and SERVICE (one of its services) are borrowed until the next
- * deliver_pipe_configure(). */
+/* LAUNCHER starts the programs; while it is not ready jobs wait for deliver_pipe_go_on(). CONFIG
+ * and SERVICE (one of its services) are borrowed until the next deliver_pipe_configure(). */
 struct deliver_pipe *deliver_pipe_new(struct os_loop *loop, struct launch_client *launcher,
 				      const struct config *config,
 				      const struct config_service *service);
-/* Kills what runs; every job is finished, those that did not come to their end
- * without a report. */
+/* Kills running programs; every job is finished, unfinished ones without a report. */
 void deliver_pipe_free(struct deliver_pipe *pipe);
 
-/* From now on CONFIG and SERVICE count; what runs goes on. */
+/* From now on CONFIG and SERVICE apply; running programs continue. */
 void deliver_pipe_configure(struct deliver_pipe *pipe, const struct config *config,
 			    const struct config_service *service);
 
-/* The launcher is ready, perhaps again. */
+/* The launcher is ready, for the first time or again. */
 void deliver_pipe_go_on(struct deliver_pipe *pipe);
 
-/* For struct deliver_helper_handler: takes JOB over. */
+/* For struct deliver_helper_handler: takes over JOB. */
 void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *job);
-/* For struct deliver_helper_handler: what runs comes to its end, nothing else is started. */
+/* For struct deliver_helper_handler: running programs continue to their end, no others are
+ * started. */
 void deliver_pipe_drain(struct deliver_pipe *pipe);
-/* For struct deliver_helper_handler: kills what runs, for it would be run again. */
+/* For struct deliver_helper_handler: kills running programs, because they will be run again. */
 void deliver_pipe_lost(struct deliver_pipe *pipe);
 
 #endif

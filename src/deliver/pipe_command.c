@@ -70,7 +70,7 @@ static int append_expansion(struct buffer *out, char letter, const struct parts 
 	}
 }
 
-/* NULL when something is not safe. */
+/* NULL when a value is not safe to use. */
 static const char *fill_argument(struct arena *arena, const char *template,
 				 const struct parts *parts)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/pipe_command.h - the arguments and the environment of a program that takes
- * one recipient's message.
+ * deliver/pipe_command.h - the arguments and the environment of a program that is given one
+ * recipient's message.
  *
- * What came from outside is filled into single arguments and values, and is read by
- * no shell: it has no control character, and where it may be taken for a name in a
- * path (%d, %u, %x) it is one. An argument cannot become an option by it.
+ * Values from outside are filled into single arguments and environment variables, and no shell
+ * reads them: they contain no control characters, and those that may be used as a name in a path
+ * (%d, %u, %x) are valid file names. They cannot turn an argument into an option.
  */
 #ifndef DELIVER_PIPE_COMMAND_H
 #define DELIVER_PIPE_COMMAND_H
@@ -28,8 +28,8 @@ struct pipe_command { /* both end with NULL */
 	const char **environment;
 };
 
-/* The command of SERVICE for ENVELOPE, in ARENA. False when it cannot be filled in
- * safely; *WHY_OUT says so. */
+/* The command of SERVICE for ENVELOPE, in ARENA. False when it cannot be filled in safely;
+ * *WHY_OUT is the reason. */
 MUST_CHECK bool pipe_command_fill(struct arena *arena, const struct config_service *service,
 				  const struct pipe_envelope *envelope,
 				  struct pipe_command *command_out, struct mail_verdict *why_out);

@@ -16,10 +16,10 @@ enum { DRAIN_MAX = 16 }; /* blocks; a pipe holds one */
 struct pipe_run {
 	struct os_loop *loop;
 	struct launch launch;
-	int input;              /* the program's; -1: closed, or not there yet */
+	int input;              /* the program's; -1: closed, or not yet open */
 	int output;             /* the same */
-	int process;            /* becomes readable when it has ended */
-	struct os_watch *ended; /* only when "launch" cannot tell any more */
+	int process;            /* becomes readable when the process has ended */
+	struct os_watch *ended; /* used only if "launch" can no longer report it */
 	struct os_watch *input_ready;
 	struct os_watch *output_ready;
 	struct mailbox_copy copy;
@@ -64,7 +64,7 @@ static void finish(struct pipe_run *run, const struct mail_verdict *verdict, con
 	free_run(run);
 }
 
-/* --- the message, on its way to standard input --- */
+/* --- the message, written to standard input --- */
 
 static void close_input(struct pipe_run *run)
 {
@@ -73,7 +73,7 @@ static void close_input(struct pipe_run *run)
 	close_one(&run->input);
 }
 
-/* An end of the input that is not the message's must never look like it. */
+/* The program must not take a truncated input for the complete message. */
 static void give_up(struct pipe_run *run, const char *what, int error)
 {
 	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, strerror(-error));
@@ -99,7 +99,7 @@ static bool refill(struct pipe_run *run)
 	return error == 0;
 }
 
-/* A program that does not read it all may have its reasons: its exit status tells. */
+/* A program that does not read everything may have its reasons: its exit status decides. */
 static void on_input_ready(void *context, unsigned events)
 {
 	struct pipe_run *run = context;
@@ -178,7 +178,7 @@ static void on_refused(void *context, const struct mail_verdict *why)
 	finish(context, why, "");
 }
 
-/* Without "launch" its end is seen, but not how it ended. */
+/* Without "launch" we see that it ended, but not how. */
 static void on_gone(void *context, unsigned events)
 {
 	struct pipe_run *run = context;
@@ -189,7 +189,8 @@ static void on_gone(void *context, unsigned events)
 	finish(run, &run->fault, "");
 }
 
-/* The kernel kills the program, but perhaps not yet: it must not see the end of its input. */
+/* The kernel kills the program, but perhaps a little later: it must not see the end of its
+ * input. */
 static void on_lost(void *context)
 {
 	struct pipe_run *run = context;
@@ -216,9 +217,9 @@ void pipe_run_free(struct pipe_run *run)
 	free_run(run);
 }
 
-/* --- its beginning --- */
+/* --- starting it --- */
 
-/* The first block, before anything is started: a message that loops ends here. */
+/* Copies the first block before anything is started: a message that loops fails here. */
 static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 		       struct mail_verdict *verdict)
 {

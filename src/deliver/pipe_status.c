@@ -42,7 +42,7 @@ static const char *status_of_exit(int status)
 	return "4.3.0";
 }
 
-/* OUTPUT in one line: what separates words becomes one space. */
+/* Appends OUTPUT as one line: white space between words becomes one space. */
 static void append_line(struct buffer *line, struct str output)
 {
 	bool wants_space = false;
@@ -59,7 +59,7 @@ static void append_line(struct buffer *line, struct str output)
 	}
 }
 
-/* Takes an enhanced status code of CLASS off *LINE. */
+/* Takes an enhanced status code of CLASS from the start of *LINE. */
 static bool take_status(struct str *line, char class, char status[MAIL_STATUS_SIZE])
 {
 	struct str rest = *line;

@@ -13,26 +13,25 @@
  *   78 CONFIG    tried later 4.3.5      100 (qmail)  failed     5.3.0
  *   126, 127     tried later 4.3.5: it could not be run
  *
- * Every other status, and death by a signal, means that something unforeseen
- * happened: the delivery is tried later, 4.3.0. What an operator can mend, such as
- * a program's configuration, must not cost mail. Output that begins with an
- * enhanced status code of the same class ("5.2.2 over quota") takes its place. Where the
- * delivery is tried later, and "trigger=NAME" stands next, it waits for the trigger
- * pipe.SERVICE.NAME; NAME is 1 to 64 lower-case letters, digits and "-_.".
+ * Every other status, and death by a signal, means that something unexpected happened: the delivery
+ * is tried later, 4.3.0. Faults that an operator can repair, such as a program's configuration,
+ * must not lose mail. Output that begins with an enhanced status code of the same class ("5.2.2
+ * over quota") replaces the status code. If the delivery is tried later, and "trigger=NAME" comes
+ * next in the output, it waits for the trigger pipe.SERVICE.NAME; NAME is 1 to 64 lower-case
+ * letters, digits and "-_.".
  */
 #ifndef DELIVER_PIPE_STATUS_H
 #define DELIVER_PIPE_STATUS_H
 
 #include "mail/verdict.h"
 
-/* STATUS as of waitpid(); OUTPUT is what the program PATH said. */
+/* The verdict for STATUS, as of waitpid(), and OUTPUT of the program PATH. */
 void pipe_status_verdict(int status, struct str output, const char *path,
 			 struct mail_verdict *verdict);
 
 enum { PIPE_TRIGGER_SIZE = 128 };
 
-/* The trigger that the program of SERVICE asks for, whose end is VERDICT; "" where there is none.
- */
+/* The trigger that a program of SERVICE asked for, which ended with VERDICT; "" if none. */
 void pipe_status_trigger(const struct mail_verdict *verdict, struct str output, const char *service,
 			 char trigger[PIPE_TRIGGER_SIZE]);
 

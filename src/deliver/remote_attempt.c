@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERVERS_MAX = 4 }; /* of an attempt, each of which defers the one before's recipients */
+enum {
+	SERVERS_MAX = 4
+}; /* in one attempt; each next one is asked for the recipients that the
+    * one before deferred */
 
-/* Since its begin; another server is not asked later. */
+/* Since the attempt began; after that no further server is asked. */
 static const int64_t ASKING_US = 10 * MINUTE_US;
 
 /* In the arena of its job. */
@@ -22,27 +25,28 @@ struct remote_attempt {
 	const char *key;
 	const struct remote_finder *finder;
 	void *finder_context;
-	const struct dns_server *servers; /* candidates, the best first */
+	const struct dns_server *servers; /* candidates, best first */
 	size_t server_count;
 	size_t next_server;
-	const char *trigger;         /* when none of them answered */
+	const char *trigger;         /* set when none of them answered */
 	bool was_connected;          /* at least one of them answered */
 	struct mail_verdict failure; /* of the candidates so far; no text: none */
 
 	struct remote_session *session;
-	union os_socket_address behind[SERVERS_MAX]; /* asked: who is left waits for the next */
-	size_t behind_count;
+	union os_socket_address asked[SERVERS_MAX]; /* asked already; recipients that are left
+						     * wait for the next */
+	size_t asked_count;
 	int64_t begin_us; /* monotonic */
 	struct remote_recipients recipients;
 	struct remote_content_needs needs;
 	bool needs_utf8; /* its header does */
-	bool is_last;    /* nothing follows the transaction under way */
+	bool is_last;    /* no transaction follows the current one */
 	struct remote_attempt *next, **previous;
 };
 
 static void start_transaction(struct remote_attempt *attempt);
 
-/* The end of the attempt: its memory goes with the job. */
+/* Ends the attempt: its memory is freed with the job. */
 static void finish(struct remote_attempt *attempt)
 {
 	struct deliver_helper_job *job = attempt->job;
@@ -63,7 +67,7 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 	finish(attempt);
 }
 
-/* What one candidate said stays only as long as no other gives more hope. */
+/* Keeps the error of one candidate as long as no other gives more hope. */
 static void keep_failure(struct remote_attempt *attempt, const struct mail_verdict *verdict)
 {
 	if (attempt->failure.text[0] == '\0' || verdict->class == MAIL_WAIT)
@@ -75,19 +79,19 @@ static void report_failure(struct remote_attempt *attempt)
 	finish_with(attempt, &attempt->failure, attempt->was_connected ? NULL : attempt->trigger);
 }
 
-/* A lack of descriptors or memory says nothing about the server; nor does the full
- * queue of a UNIX socket, but that the server is there. */
+/* A lack of descriptors or memory says nothing about the server; and the full queue of a UNIX
+ * socket says that the server is there. */
 static bool is_no_absence(int error)
 {
 	return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
 	       error == -EAGAIN;
 }
 
-/* After a new search the servers come from the beginning. */
-static bool is_left_behind(const struct remote_attempt *attempt, const struct dns_server *server)
+/* A new search returns all servers again, including those already asked. */
+static bool was_asked(const struct remote_attempt *attempt, const struct dns_server *server)
 {
-	for (size_t i = 0; i < attempt->behind_count; i++)
-		if (os_socket_address_is_equal(&attempt->behind[i], &server->address))
+	for (size_t i = 0; i < attempt->asked_count; i++)
+		if (os_socket_address_is_equal(&attempt->asked[i], &server->address))
 			return true;
 	return false;
 }
@@ -99,7 +103,7 @@ static void try_next_server(struct remote_attempt *attempt)
 		struct mail_verdict verdict;
 		int result;
 
-		if (is_left_behind(attempt, server))
+		if (was_asked(attempt, server))
 			continue;
 		result = remote_session_new(&attempt->carrier->settings, attempt->key, server,
 					    &attempt->session);
@@ -135,33 +139,33 @@ static void close_session(struct remote_attempt *attempt)
 	attempt->session = NULL;
 }
 
-/* A connection to a server that is not the best is not for the next message. */
+/* A connection to a server that is not the best is not kept for the next message. */
 static void leave_session(struct remote_attempt *attempt)
 {
-	if (attempt->behind_count == 0)
+	if (attempt->asked_count == 0)
 		remote_pool_put(attempt->carrier->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);
 	attempt->session = NULL;
 }
 
-/* RFC 5321 section 5.1. A server that waited is known to be one, but not whether there is
+/* RFC 5321 section 5.1. With an idle connection its server is known, but not whether there is
  * another. */
 static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 {
 	bool has_next = attempt->next_server < attempt->server_count || attempt->server_count == 0;
 
-	return has_next && !attempt->is_last && attempt->behind_count + 1 < SERVERS_MAX &&
+	return has_next && !attempt->is_last && attempt->asked_count + 1 < SERVERS_MAX &&
 	       attempt->carrier->settings.protocol == SMTP_CLIENT_SMTP &&
 	       os_clock_monotonic_us() - attempt->begin_us < ASKING_US;
 }
 
-/* For those whom this server deferred. */
+/* For the recipients that this server deferred. */
 static void ask_elsewhere(struct remote_attempt *attempt)
 {
-	attempt->behind[attempt->behind_count] = *remote_session_address(attempt->session);
+	attempt->asked[attempt->asked_count] = *remote_session_address(attempt->session);
 	leave_session(attempt);
-	attempt->behind_count++;
+	attempt->asked_count++;
 	if (attempt->server_count > 0)
 		try_next_server(attempt);
 	else
@@ -195,7 +199,7 @@ static void pass_by(struct remote_attempt *attempt)
 	close_session(attempt);
 	if (attempt->server_count > 0)
 		try_next_server(attempt);
-	else /* the connection was one that had waited: no server was looked for yet */
+	else /* the connection was an idle one: no servers have been looked up yet */
 		attempt->finder->find(attempt->finder_context, attempt);
 }
 
@@ -224,7 +228,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 	}
 }
 
-/* The last thing that is done with the attempt. */
+/* Must be the last call on the attempt. */
 static void start_transaction(struct remote_attempt *attempt)
 {
 	struct deliver_helper_job *job = attempt->job;

@@ -2,9 +2,9 @@
 /*
  * deliver/remote_attempt.h - one job's way to a server, by SMTP or LMTP.
  *
- * A connection that waits for this job's key or a new one to the first of its
- * servers that serves, one transaction for up to 100 recipients at a time, a
- * report for each. The servers are found by whoever started the attempt.
+ * It uses an idle connection with this job's key, or makes a new one to the first of its servers
+ * that serves; transactions of up to 100 recipients each; a report for each recipient. The creator
+ * of the attempt finds the servers.
  */
 #ifndef DELIVER_REMOTE_ATTEMPT_H
 #define DELIVER_REMOTE_ATTEMPT_H
@@ -23,14 +23,13 @@ struct remote_carrier {
 
 void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop,
 			 enum smtp_client_protocol protocol);
-/* For connections that are made from now on; those that wait are closed.
- * HOSTNAME is borrowed. */
+/* For connections that are made from now on; idle ones are closed. HOSTNAME is borrowed. */
 void remote_carrier_configure(struct remote_carrier *carrier, const char *hostname,
 			      int64_t connect_timeout_us, int64_t reply_timeout_us,
 			      bool converts_8bit);
-/* Finishes every job without a report, but for those whose message the server has and did
- * not answer yet: these are finished when it has, after the reports. Connections that wait
- * are closed. */
+/* Finishes every job without a report, except those whose message the server has received and
+ * not yet answered: these are finished after the answer and the reports. Idle connections are
+ * closed. */
 void remote_carrier_drain(struct remote_carrier *carrier);
 /* Finishes every job without a report. */
 void remote_carrier_give_up(struct remote_carrier *carrier);
@@ -38,22 +37,22 @@ void remote_carrier_give_up(struct remote_carrier *carrier);
 void remote_carrier_clear(struct remote_carrier *carrier);
 
 struct remote_finder {
-	/* Finds the servers, from the beginning; answers with remote_attempt_try() or
-	 * remote_attempt_fail(), during the call or later. Called again when a
-	 * connection did not last for all recipients. */
+	/* Finds the servers, from the start; answers with remote_attempt_try() or
+	 * remote_attempt_fail(), during the call or later. Called again when a connection did
+	 * not last for all recipients. */
 	void (*find)(void *context, struct remote_attempt *attempt);
-	/* The attempt is over; the job's memory goes next. */
+	/* The attempt is over; the job's memory is freed next. */
 	void (*end)(void *context);
 };
 
-/* Delivers JOB and finishes it. KEY, FINDER and CONTEXT live as long as the job;
- * jobs of the same key may share connections. */
+/* Delivers JOB and finishes it. KEY, FINDER and CONTEXT must live as long as the job; jobs with
+ * the same key may share connections. */
 void remote_attempt_start(struct remote_carrier *carrier, struct deliver_helper_job *job,
 			  const char *key, const struct remote_finder *finder, void *context);
 
-/* The answers to find(). SERVERS (at least one, the best first) and TRIGGER, which
- * is what to wait for when none can be reached, are valid until the next answer or
- * end(). The attempt may be over when these return. */
+/* The answers to find(). SERVERS (at least one, best first) and TRIGGER, which is what to wait
+ * for when none can be reached, must be valid until the next answer or end(). The attempt may be
+ * over when these return. */
 void remote_attempt_try(struct remote_attempt *attempt, const struct dns_server *servers,
 			size_t count, const char *trigger);
 void remote_attempt_fail(struct remote_attempt *attempt, const struct mail_verdict *verdict);

@@ -33,7 +33,7 @@ static void extend_line(struct remote_breaks *breaks, const char *from, const ch
 		breaks->ends_with_cr = to[-1] == '\r';
 }
 
-/* The last '\n' in SIZE bytes; NULL: none. */
+/* The last '\n' in SIZE bytes; NULL: no line ends. */
 static const char *last_line_end(const char *from, size_t size)
 {
 	while (size > 0 && from[size - 1] != '\n')
@@ -41,7 +41,7 @@ static const char *last_line_end(const char *from, size_t size)
 	return size > 0 ? from + size - 1 : NULL;
 }
 
-/* Passes over lines many at a time; only a long one is looked for the end of. */
+/* Skips many lines at a time; only a long line is examined for its end. */
 void remote_breaks_count(struct remote_breaks *breaks, struct str data)
 {
 	const size_t longest = SMTP_STUFFING_LINE_MAX + 2;
@@ -80,7 +80,7 @@ struct remote_content_needs remote_content_look(const struct ipc_content *conten
 		struct str part;
 
 		if (ipc_content_read(content, position, chunk, REMOTE_CHUNK_SIZE, &part) < 0)
-			break; /* it is seen again when the message is sent */
+			break; /* the error occurs again when the message is sent */
 		needs.is_8bit = needs.is_8bit || has_high_bit(part);
 		remote_breaks_count(&breaks, part);
 		position += part.length;
@@ -90,8 +90,8 @@ struct remote_content_needs remote_content_look(const struct ipc_content *conten
 	return needs;
 }
 
-/* The end of the header in DATA, which begins with a header's line; all of DATA when
- * the end is not in it. */
+/* The header at the start of DATA, which begins with a header line; all of DATA when its end is
+ * not in DATA. */
 static struct str header_in(struct str data)
 {
 	const char *end = memmem(data.data, data.length, "\r\n\r\n", 4);
@@ -99,9 +99,8 @@ static struct str header_in(struct str data)
 	return end != NULL ? str_slice(data.data, (size_t)(end - data.data)) : data;
 }
 
-/* Of a header that is longer than a chunk only the chunk is known; then it counts as
- * ASCII as far as its rest goes. A local LMTP server stores what there is, so that
- * this is no question there. */
+/* Of a header longer than a chunk only the chunk is known; the rest is assumed to be ASCII. This
+ * does not matter for a local LMTP server, which stores any bytes. */
 bool remote_content_has_8bit_header(const struct ipc_content *content, char *chunk)
 {
 	struct str part;

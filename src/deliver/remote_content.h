@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_content.h - what a message asks of the server that takes it.
+ * deliver/remote_content.h - which features a message needs from the server that takes it.
  */
 #ifndef DELIVER_REMOTE_CONTENT_H
 #define DELIVER_REMOTE_CONTENT_H
 
 #include "deliver/remote_session.h"
 
-/* How often lines are broken on their way (smtp/client_stuffing.h). All zeroes: none yet. */
+/* How often long lines will be broken (smtp/client_stuffing.h). All zeroes at first. */
 struct remote_breaks {
-	uint64_t length; /* of the last line so far */
+	uint64_t length; /* of the current line so far */
 	bool ends_with_cr;
-	uint64_t count; /* in the lines before it */
+	uint64_t count; /* in earlier lines */
 };
 
-/* The next bytes of the message. */
+/* Counts in the next bytes of the message. */
 void remote_breaks_count(struct remote_breaks *breaks, struct str data);
 /* What the breaks add to the message, in bytes. */
 uint64_t remote_breaks_size(const struct remote_breaks *breaks);
 
 struct remote_content_needs {
 	bool is_8bit;         /* may hold bytes over 127 */
-	uint64_t breaks_size; /* of its first MiB */
+	uint64_t breaks_size; /* what breaks add to its first MiB */
 };
 
-/* Looks at the first MiB; a longer message counts as 8-bit. CHUNK: REMOTE_CHUNK_SIZE bytes to work
- * with. */
+/* Looks at the first MiB; a longer message counts as 8-bit. CHUNK: REMOTE_CHUNK_SIZE bytes of
+ * working memory. */
 struct remote_content_needs remote_content_look(const struct ipc_content *content, char *chunk);
 /* Whether its header may hold bytes over 127, as far as that is in the first chunk. */
 bool remote_content_has_8bit_header(const struct ipc_content *content, char *chunk);

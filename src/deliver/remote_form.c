@@ -5,7 +5,7 @@
 #include "mail/seven_bit.h"
 #include <stdlib.h>
 
-enum { LOOK_MAX = 32 }; /* chunks at once: other sessions wait meanwhile */
+enum { LOOK_MAX = 32 }; /* chunks at a time: other sessions wait meanwhile */
 
 struct remote_form {
 	struct ipc_content content;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_form.h - a message with 8-bit data, for a server that takes 7 bits.
+ * deliver/remote_form.h - a message with 8-bit data, converted for a server that accepts only 7
+ * bits.
  *
- * It is read three times, in pieces: to see what must be converted, to know the size of that
- * for the server, and to send it.
+ * It is read three times, in pieces: to see what must be converted, to tell the server the size,
+ * and to send it.
  */
 #ifndef DELIVER_REMOTE_FORM_H
 #define DELIVER_REMOTE_FORM_H
@@ -14,20 +15,21 @@
 struct remote_form;
 
 enum remote_form_state {
-	REMOTE_FORM_UNKNOWN, /* not all of it was looked at */
+	REMOTE_FORM_UNKNOWN, /* not all of it has been examined */
 	REMOTE_FORM_READY,
-	REMOTE_FORM_SEALED,   /* signed or encrypted: nobody may convert it */
-	REMOTE_FORM_UNPARSED, /* its parts cannot be told apart */
+	REMOTE_FORM_SEALED,   /* signed or encrypted: must not be converted */
+	REMOTE_FORM_UNPARSED, /* its MIME parts cannot be parsed */
 };
 
-/* What CONTENT refers to is borrowed. BREAKS_LINES: its long lines will be broken. */
+/* The data of CONTENT are borrowed. BREAKS_LINES: long lines will be broken. */
 struct remote_form *remote_form_new(const struct ipc_content *content, bool breaks_lines);
 void remote_form_free(struct remote_form *form);
 
-/* Looks at the next 2 MiB at most. BLOCK: REMOTE_CHUNK_SIZE bytes to work with. 0 or -errno. */
+/* Examines the next 2 MiB at most. BLOCK: REMOTE_CHUNK_SIZE bytes of working memory. 0 or
+ * -errno. */
 MUST_CHECK int remote_form_look(struct remote_form *form, char *block,
 				enum remote_form_state *state_out);
-/* When it is READY: its size, with what the breaks add. */
+/* When READY: its size, including what the breaks add. */
 uint64_t remote_form_size(const struct remote_form *form);
 /* The next bytes to send, valid until the next call; *IS_LAST_OUT with the last of them. */
 MUST_CHECK int remote_form_read(struct remote_form *form, char *block, struct str *part_out,

@@ -10,7 +10,7 @@ enum { SESSIONS_MAX = 50 };
 #define WAIT_US (5 * SECOND_US)
 
 struct remote_pool {
-	struct remote_session *sessions[SESSIONS_MAX]; /* the oldest first */
+	struct remote_session *sessions[SESSIONS_MAX]; /* oldest first */
 	size_t count;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_pool.h - connections that wait a little for the next message.
+ * deliver/remote_pool.h - idle connections, kept for a short while for the next message.
  */
 #ifndef DELIVER_REMOTE_POOL_H
 #define DELIVER_REMOTE_POOL_H
@@ -14,9 +14,9 @@ struct remote_pool *remote_pool_new(void);
 void remote_pool_free(struct remote_pool *pool);
 void remote_pool_clear(struct remote_pool *pool);
 
-/* Keeps SESSION when it can be used again, otherwise closes it. */
+/* Keeps SESSION if it can be reused, otherwise closes it. */
 void remote_pool_put(struct remote_pool *pool, struct remote_session *session);
-/* The connection for KEY that was used last, now the caller's; or NULL. */
+/* The most recently used connection for KEY, now the caller's; or NULL. */
 struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key);
 
 #endif

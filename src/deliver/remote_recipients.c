@@ -39,7 +39,7 @@ static void make_room_aside(struct remote_recipients *recipients)
 	recipients->deferrals = arena_alloc(arena, count * sizeof(const struct mail_verdict *));
 }
 
-/* One copy serves for all whom one reply decided. */
+/* One copy serves for all recipients that one reply decided. */
 static void set_aside(struct remote_recipients *recipients, size_t number,
 		      const struct mail_verdict *verdict)
 {
@@ -60,7 +60,7 @@ static void set_aside(struct remote_recipients *recipients, size_t number,
 	recipients->aside[recipients->aside_count++] = number;
 }
 
-/* Those for whom the server has room in the next transaction begin it. */
+/* The recipients for which the server had no room come first in the next transaction. */
 static void keep_for_next(struct remote_recipients *recipients)
 {
 	size_t place = recipients->first + recipients->count;
@@ -75,7 +75,7 @@ void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask
 {
 	struct deliver_helper_job *job = recipients->job;
 
-	recipients->last_deferral = NULL; /* the engine has used its memory again */
+	recipients->last_deferral = NULL; /* the engine reuses its memory */
 	for (size_t i = 0; i < recipients->count; i++) {
 		const struct smtp_client_recipient *to = &recipients->transaction[i];
 		size_t number = recipients->order[recipients->first + i];

@@ -47,7 +47,7 @@ void remote_routes_free(struct remote_routes *routes)
 	free(routes);
 }
 
-/* The first route that the configuration has for exactly DOMAIN, or NULL. */
+/* The first configured route for exactly DOMAIN, or NULL. */
 static const struct config_route *find_exact(const struct remote_routes *routes, struct str domain)
 {
 	size_t low = 0;
@@ -82,7 +82,7 @@ static const struct config_route *find(const struct remote_routes *routes, struc
 	return route != NULL ? route : find_exact(routes, STR(""));
 }
 
-/* "192.0.2.1", "2001:db8::1", either also in brackets, there with "IPv6:" too. */
+/* "192.0.2.1", "2001:db8::1", either also in brackets, and there also with "IPv6:". */
 static bool parse_address(struct str text, uint16_t port, union os_socket_address *out)
 {
 	char host[OS_SOCKET_TEXT_SIZE];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_route.h - where the mail for a domain goes next.
+ * deliver/remote_route.h - the next hop for a domain.
  *
- * smtproutes as in s/qmail: for the null sender first "!", then the domain
- * itself, then ".suffix", the longest first, then "". The first that is found
- * decides; an empty relay means the domain's mail exchangers after all.
+ * smtproutes as in s/qmail: for the null sender first "!", then the domain itself, then ".suffix",
+ * the longest first, then "". The first one found decides; an empty relay means the domain's mail
+ * exchangers after all.
  */
 #ifndef DELIVER_REMOTE_ROUTE_H
 #define DELIVER_REMOTE_ROUTE_H
@@ -25,9 +25,9 @@ enum { REMOTE_HOP_KEY_SIZE = DNS_NAME_SIZE + 16 };
 struct remote_hop {
 	enum remote_hop_kind kind;
 	uint16_t port;
-	char name[DNS_NAME_SIZE];        /* for people as well */
-	union os_socket_address address; /* ADDRESS and LITERAL */
-	char key[REMOTE_HOP_KEY_SIZE];   /* hops of the same key may share connections */
+	char name[DNS_NAME_SIZE];        /* also shown to people */
+	union os_socket_address address; /* for ADDRESS and LITERAL */
+	char key[REMOTE_HOP_KEY_SIZE];   /* hops with the same key may share connections */
 };
 
 struct remote_routes;
@@ -36,8 +36,8 @@ struct remote_routes;
 struct remote_routes *remote_routes_new(const struct config_route *routes, size_t count);
 void remote_routes_free(struct remote_routes *routes);
 
-/* The hop for mail of SENDER to DOMAIN (lower case; may be "[literal]"). False
- * when the domain or the route's relay cannot be a host. */
+/* The hop for mail from SENDER to DOMAIN (lower case; may be "[literal]"). False when the domain
+ * or the route's relay is not a valid host. */
 MUST_CHECK bool remote_routes_choose(const struct remote_routes *routes, struct str sender,
 				     struct str domain, struct remote_hop *hop_out);
 

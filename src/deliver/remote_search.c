@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	SELF_ADDRESSES_MAX = 256, /* interfaces' addresses that are known */
+	SELF_ADDRESSES_MAX = 256, /* limit of known addresses of our interfaces */
 	TRIGGER_SIZE = DNS_NAME_SIZE + 16,
 	SMTP_PORT = 25,
 };
@@ -22,8 +22,8 @@ struct remote_search {
 	char trigger[TRIGGER_SIZE];
 };
 
-/* "host.NAME", where NAME is the first that is tried, and ":PORT" when that is not
- * 25: another port is another server. */
+/* "host.NAME" of the first server tried, with ":PORT" if that is not 25: another port is another
+ * server. */
 static void try(struct remote_search *search, const struct dns_server *servers, size_t count)
 {
 	uint16_t port = os_socket_address_port(&servers[0].address);

@@ -17,8 +17,7 @@ struct deliver_remote {
 struct remote_search;
 
 /* The search for JOB, in its arena, to be given to remote_attempt_start() with
- * remote_search_finder. NULL when the job's destination or its relay cannot be a
- * host. */
+ * remote_search_finder. NULL when the job's destination or its relay is not a valid host. */
 MUST_CHECK struct remote_search *remote_search_new(struct deliver_remote *remote,
 						   struct deliver_helper_job *job);
 const char *remote_search_key(const struct remote_search *search);

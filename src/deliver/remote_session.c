@@ -20,18 +20,18 @@ struct remote_session {
 	union os_socket_address address;
 	int socket;
 	struct os_watch *watch;
-	unsigned events; /* that are watched */
+	unsigned events; /* being watched */
 	bool is_connecting;
 	struct os_timer *timer;
 	int64_t deadline_us; /* monotonic */
-	int64_t timer_us;    /* when the timer calls, at most deadline_us */
+	int64_t timer_us;    /* when the timer fires, at most deadline_us */
 
 	struct smtp_client *client;
 	unsigned reply_count; /* at the last progress */
 	unsigned transaction_count;
-	struct remote_transaction transaction; /* no DONE: none */
-	uint64_t position;                     /* in the message, where it has no form */
-	struct remote_form *form;              /* that it is sent in; NULL: as it is */
+	struct remote_transaction transaction; /* no DONE: none is running */
+	uint64_t position;                     /* in the message, if it is not converted */
+	struct remote_form *form;              /* the converted message; NULL: sent as it is */
 	struct mail_verdict failure;
 	struct remote_tell *told;
 
@@ -42,8 +42,7 @@ struct remote_session {
 static void on_event(void *context, unsigned events);
 static void on_timer(void *context);
 
-/* "mx.example.org[192.0.2.7]", with a port that is not the usual one; a UNIX
- * socket as it is called. */
+/* "mx.example.org[192.0.2.7]", with an unusual port appended; a UNIX socket by its path. */
 static void format_peer(const struct dns_server *server, char peer[PEER_SIZE])
 {
 	char address[OS_SOCKET_TEXT_SIZE];
@@ -69,8 +68,8 @@ void remote_session_explain(struct mail_verdict *verdict, const struct dns_serve
 	mail_verdict_set(verdict, "4.4.1", "connect to %s: %s", peer, reason);
 }
 
-/* A timer that is already running is left to call early and start again: most
- * deadlines move many times before one passes. */
+/* A timer that is already running is left to fire early and is then restarted: most deadlines
+ * move many times before one passes. */
 static void set_deadline(struct remote_session *session, int64_t delay_us)
 {
 	session->deadline_us = os_clock_monotonic_us() + delay_us;
@@ -80,7 +79,7 @@ static void set_deadline(struct remote_session *session, int64_t delay_us)
 	os_timer_start(session->timer, delay_us);
 }
 
-/* The destination is that of the transaction, or of the one before. */
+/* The destination is that of the current transaction, or of the one before. */
 static void tell_line(void *context, enum smtp_said by, struct str line)
 {
 	struct remote_session *session = context;
@@ -189,7 +188,7 @@ static void forget_form(struct remote_session *session)
 	session->form = NULL;
 }
 
-/* The last thing that is done with the session. */
+/* Must be the last call on the session. */
 static void finish(struct remote_session *session, enum remote_outcome outcome)
 {
 	struct remote_transaction transaction = session->transaction;
@@ -212,7 +211,7 @@ static void receive(struct remote_session *session)
 		smtp_client_lost(session->client, strerror((int)-count));
 }
 
-/* A server that closes has often said why: that is read first. */
+/* A server that closes the connection has often said why: that is read first. */
 static void lose(struct remote_session *session, ssize_t error)
 {
 	receive(session);
@@ -220,7 +219,7 @@ static void lose(struct remote_session *session, ssize_t error)
 		smtp_client_lost(session->client, strerror((int)-error));
 }
 
-/* Whether all output is with the kernel. */
+/* Whether all output has been passed to the kernel. */
 static bool flush(struct remote_session *session)
 {
 	struct str output = smtp_client_output(session->client);
@@ -311,7 +310,7 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 	return smtp_client_is_unserved(session->client) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
-/* Sends what can be sent; ends the transaction when it is over. */
+/* Sends what can be sent; ends the transaction when it is done. */
 static void drive(struct remote_session *session)
 {
 	enum smtp_client_status status;
@@ -329,7 +328,7 @@ static void drive(struct remote_session *session)
 	status = smtp_client_status(session->client);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
 		finish(session, outcome_of(session));
-	else if (!is_sent || status == SMTP_CLIENT_WANTS_FORM) /* goes on at once */
+	else if (!is_sent || status == SMTP_CLIENT_WANTS_FORM) /* continue at once */
 		watch(session, OS_WATCH_READ | OS_WATCH_WRITE);
 	else
 		watch(session, OS_WATCH_READ);

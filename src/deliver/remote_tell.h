@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * deliver/remote_tell.h - the lines of a session with a server, for whoever watches the server or
- * the domain that it is asked for (transcript/transcript.h).
+ * deliver/remote_tell.h - passes the lines of a session with a server to whoever watches that
+ * server or the recipients' domain (transcript/transcript.h).
  */
 #ifndef DELIVER_REMOTE_TELL_H
 #define DELIVER_REMOTE_TELL_H
@@ -11,7 +11,7 @@
 
 struct remote_tell;
 
-/* PEER: as people are shown it. Copies both. */
+/* PEER: as shown to people. Copies both. */
 struct remote_tell *remote_tell_new(const char *peer, const struct dns_server *server);
 void remote_tell_free(struct remote_tell *tell);
 /* The session is used for mail to ADDRESS. */

@@ -14,7 +14,7 @@ struct deliver_resolve {
 	struct ipc_client *ipc;
 	struct os_loop *loop;
 	struct directory *directory;
-	struct question *questions; /* under way */
+	struct question *questions; /* not answered yet */
 	struct buffer hello;
 	struct buffer answers; /* not sent yet */
 	struct os_task answers_task;
@@ -31,10 +31,10 @@ struct recipient {
 /* One question of "send": some recipients of a message. */
 struct question {
 	struct deliver_resolve *resolve;
-	struct ipc_job_resolved answer; /* so far; the count is of what is in targets */
+	struct ipc_job_resolved answer; /* so far; its count is that of TARGETS */
 	struct buffer targets;
 	char *texts;
-	size_t waiting; /* for the directory, and one while it is being asked */
+	size_t waiting; /* unanswered by the directory, plus one while asking */
 	struct question *next, *previous;
 	uint32_t recipient_count;
 	struct recipient recipients[];
@@ -53,7 +53,7 @@ static void send_answers(void *context)
 	buffer_reset(&resolve->answers);
 }
 
-/* What the question has so far; answers of a turn go together, as many as a packet holds. */
+/* Adds the answer so far; answers of one turn are sent together, as many as fit in a packet. */
 static void add_answer(struct question *question, uint32_t flags)
 {
 	struct deliver_resolve *resolve = question->resolve;
@@ -78,7 +78,7 @@ static void add_target(struct question *question, const struct ipc_job_target *t
 	question->answer.count++;
 	if (question->targets.length <= IPC_BODY_MAX - IPC_JOB_RESOLVED_OVERHEAD)
 		return;
-	/* one too many: it begins the next part */
+	/* it does not fit: it begins the next part */
 	buffer_truncate(&question->targets, before);
 	question->answer.count--;
 	add_answer(question, IPC_JOB_RESOLVED_MORE);
@@ -109,7 +109,7 @@ static void finish_one(struct question *question)
 	question_free(question);
 }
 
-/* --- what the directory says --- */
+/* --- answers of the directory --- */
 
 static void pack_target(const struct recipient *recipient, enum queue_route route,
 			const struct directory_target *target, const struct mail_verdict *verdict)
@@ -128,7 +128,7 @@ static void pack_target(const struct recipient *recipient, enum queue_route rout
 	add_target(recipient->question, &packed);
 }
 
-/* The recipient is what becomes of it. */
+/* The recipient maps to itself. */
 static void pack_itself(const struct recipient *recipient, enum queue_route route,
 			const struct mail_verdict *verdict)
 {
@@ -183,9 +183,9 @@ static void on_found(void *context, const struct directory_result *result)
 	finish_one(question);
 }
 
-/* --- what "send" asks --- */
+/* --- questions of "send" --- */
 
-/* The recipients, whose addresses are views until they are copied in one piece. */
+/* Reads the recipients, whose addresses are views until they are copied together. */
 static bool read_recipients(struct question *question, struct unpack *body)
 {
 	uint32_t count = question->recipient_count;
@@ -254,7 +254,7 @@ static void on_back(void *context)
 	struct deliver_resolve *resolve = context;
 	struct ipc_channel *channel = ipc_client_channel(resolve->ipc);
 
-	send_answers(resolve); /* they were given before */
+	send_answers(resolve); /* answers given before */
 	if (channel != NULL)
 		ipc_channel_send(channel, IPC_JOB_BACK, 0, STR(""), NULL, 0);
 }
@@ -292,7 +292,7 @@ static void on_connected(void *context)
 			 buffer_view(&resolve->hello), NULL, 0);
 }
 
-/* "send" asks again whatever it wants to know. */
+/* "send" will ask again. */
 static void on_lost(void *context)
 {
 	struct deliver_resolve *resolve = context;

@@ -13,14 +13,14 @@ struct parser {
 	int (*each)(void *context, struct str address);
 	void *context;
 	bool in_group;
-	struct buffer address; /* being put together */
+	struct buffer address; /* the current address */
 };
 
-/* Words in a row: a name, or a local part. */
+/* Words in a row: a display name, or a local part. */
 struct words {
 	size_t count;
 	size_t end;       /* after the last one */
-	bool is_sequence; /* two without a dot between them: a name at most */
+	bool is_sequence; /* two without a dot between them: can only be a name */
 };
 
 static char peek(const struct parser *p)
@@ -38,7 +38,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* RFC 5322 section 3.2.3 and, as RFC 6532 has it, what is not ASCII. */
+/* RFC 5322 section 3.2.3 and, by RFC 6532, non-ASCII characters. */
 static bool is_atext(char c)
 {
 	unsigned char u = (unsigned char)c;
@@ -64,7 +64,7 @@ static int skip_comment(struct parser *p)
 	return 0;
 }
 
-/* Comments and folding white space. */
+/* Skips comments and folding white space. */
 static int skip_space(struct parser *p)
 {
 	for (;;) {
@@ -77,7 +77,7 @@ static int skip_space(struct parser *p)
 	}
 }
 
-/* From the quote or bracket here to the one that CLOSES. */
+/* Takes the quoted or bracketed text that starts here, up to CLOSES. */
 static int take_until(struct parser *p, char closes)
 {
 	bool is_escaped = false;
@@ -88,7 +88,7 @@ static int take_until(struct parser *p, char closes)
 		char c = p->text.data[p->position++];
 
 		is_escaped = c == '\\' && !is_escaped;
-		if (c != '\r' && c != '\n') /* a fold is no part of it */
+		if (c != '\r' && c != '\n') /* a fold is not part of it */
 			buffer_append_byte(&p->address, c);
 	}
 	if (is_at_end(p))
@@ -104,7 +104,7 @@ static void take_atom(struct parser *p)
 		buffer_append_byte(&p->address, p->text.data[p->position++]);
 }
 
-/* Words and dots, as many as there are, appended without spaces. */
+/* Takes all words and dots that follow and appends them without spaces. */
 static int take_words(struct parser *p, struct words *words)
 {
 	bool behind_word = false;
@@ -135,7 +135,7 @@ static int take_words(struct parser *p, struct words *words)
 	}
 }
 
-/* Behind the '@'. */
+/* After the '@'. */
 static int take_domain(struct parser *p)
 {
 	struct words words;
@@ -170,7 +170,7 @@ static int found(struct parser *p)
 	return p->each != NULL ? p->each(p->context, buffer_view(&p->address)) : 0;
 }
 
-/* The local part stands in p->address; the rest of the address. */
+/* Takes the rest of the address, whose local part is in p->address. */
 static int take_address(struct parser *p, const struct words *local)
 {
 	if (local->count == 0 || local->is_sequence)
@@ -184,7 +184,7 @@ static int take_address(struct parser *p, const struct words *local)
 	return take_domain(p) < 0 ? -EBADMSG : found(p);
 }
 
-/* "@ONE,@TWO:", which stands for nothing any more. */
+/* Skips "@ONE,@TWO:", a source route, which has no meaning any more. */
 static int skip_route(struct parser *p)
 {
 	while (peek(p) == '@' || peek(p) == ',') {
@@ -230,7 +230,7 @@ static int begin_group(struct parser *p, const struct words *name)
 	return 0;
 }
 
-/* An address, or the name of a group. */
+/* Takes an address, or the name of a group. */
 static int take_element(struct parser *p)
 {
 	struct words words;

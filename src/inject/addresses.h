@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * inject/addresses.h - address lists as they stand in headers, RFC 5322 section
- * 3.4: names, groups, comments, quoted strings, folded lines, and of the
- * obsolete syntax (section 4.4) empty elements, routes, dots in names and spaces
- * around dots.
+ * inject/addresses.h - address lists as in headers, RFC 5322 section 3.4: names, groups, comments,
+ * quoted strings, folded lines, and from the obsolete syntax (section 4.4) empty elements, routes,
+ * dots in names and spaces around dots.
  */
 #ifndef INJECT_ADDRESSES_H
 #define INJECT_ADDRESSES_H
@@ -11,12 +10,11 @@
 #include "base/attributes.h"
 #include "base/buffer.h"
 
-/* Calls EACH (may be NULL) with every address in TEXT as LOCAL@DOMAIN, valid
- * during the call; stops when EACH returns something else than 0, and returns
- * that. An address without a domain gets @HOSTNAME; where it stood, it gets it
- * in the copy of TEXT that *REWRITTEN (may be NULL) is appended, too. "<>" is
- * passed over. -EBADMSG when TEXT is no address list: EACH may have been called
- * for a part of it. */
+/* Calls EACH (may be NULL) with every address in TEXT as LOCAL@DOMAIN, valid during the call;
+ * stops when EACH returns something else than 0, and returns that. An address without a domain
+ * gets @HOSTNAME, also in the copy of TEXT that is appended to *REWRITTEN (may be NULL). "<>" is
+ * skipped. -EBADMSG when TEXT is not an address list: EACH may have been called for a part of
+ * it. */
 MUST_CHECK int inject_addresses_parse(struct str text, struct str hostname,
 				      struct buffer *rewritten,
 				      int (*each)(void *context, struct str address),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Header fields that a user's message lacks: From, Date, Message-ID, To. */
+/* Header fields that are missing in a user's message: From, Date, Message-ID, To. */
 #include "base/utf8.h"
 #include "inject/addresses.h"
 #include "inject/header.h"
@@ -22,7 +22,7 @@ static bool is_one_of(struct str name, const struct str *names, size_t count)
 	return false;
 }
 
-/* What cannot be read as addresses stays as it is. */
+/* A field that is not an address list is copied unchanged. */
 static void append_field(struct buffer *out, const struct inject_field *field, struct str hostname)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};

@@ -77,7 +77,7 @@ int inject_envelope_parse(struct str text, size_t recipients_max, struct mail_en
 	return error;
 }
 
-/* Whether TEXT has its last NUL: one that follows another. */
+/* Whether TEXT is complete: it ends with two NULs. */
 static bool is_whole(const struct buffer *text)
 {
 	return text->length >= 2 && memcmp(buffer_data(text) + text->length - 2, "\0", 2) == 0;

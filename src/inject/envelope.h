@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * inject/envelope.h - the envelope as qmail-queue reads it: "F" SENDER NUL, then
- * "T" RECIPIENT NUL for each recipient, then one more NUL.
- * (Source: qmail internals, the manual page of qmail-queue.)
+ * inject/envelope.h - the envelope in the format of qmail-queue: "F" SENDER NUL, then "T" RECIPIENT
+ * NUL for each recipient, then one more NUL. (Source: qmail internals, the manual page of
+ * qmail-queue.)
  */
 #ifndef INJECT_ENVELOPE_H
 #define INJECT_ENVELOPE_H
@@ -11,13 +11,13 @@
 #include "mail/envelope.h"
 
 struct inject_envelope_limits {
-	size_t bytes;      /* of the whole */
+	size_t bytes;      /* of the whole envelope */
 	size_t recipients; /* of one message */
 };
 
-/* Fills sender and recipients of ENVELOPE from DESCRIPTOR, up to its last NUL.
- * -EBADMSG when it is malformed or has an unacceptable address, -E2BIG when it
- * is over a limit: then *REASON is appended a sentence. Errors of reading. */
+/* Reads sender and recipients of ENVELOPE from DESCRIPTOR, up to the last NUL. -EBADMSG when it
+ * is malformed or has an unacceptable address, -E2BIG when it exceeds a limit: then a sentence
+ * is appended to *REASON. Otherwise the error of reading. */
 MUST_CHECK int inject_envelope_read(int descriptor, const struct inject_envelope_limits *limits,
 				    struct mail_envelope *envelope, struct buffer *reason);
 

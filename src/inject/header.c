@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NAME_MAX_LENGTH = 998 }; /* of a field: it stands on one line */
+enum { NAME_MAX_LENGTH = 998 }; /* of a field: it must be on one line */
 
 enum line_kind { LINE_FIELD, LINE_CONTINUATION, LINE_BODY, LINE_UNKNOWN };
 
@@ -23,7 +23,7 @@ static size_t name_length(struct str line)
 	return length;
 }
 
-/* What a line is, of which perhaps only the beginning is there. */
+/* The kind of a line, which may be cut if IS_WHOLE is false. */
 static enum line_kind kind_of(struct str line, bool is_whole)
 {
 	size_t name = name_length(line);
@@ -38,7 +38,7 @@ static enum line_kind kind_of(struct str line, bool is_whole)
 	return is_whole || colon > NAME_MAX_LENGTH ? LINE_BODY : LINE_UNKNOWN;
 }
 
-/* The bytes of the line at the start of TEXT with its LF; or all of them. */
+/* The line at the start of TEXT with its LF; or all of TEXT. */
 static struct str first_line(struct str text, bool *is_whole_out)
 {
 	ptrdiff_t end = str_find(text, '\n');
@@ -47,14 +47,14 @@ static struct str first_line(struct str text, bool *is_whole_out)
 	return end >= 0 ? str_slice(text.data, (size_t)end + 1) : text;
 }
 
-/* The separator of a mailbox file, as some programs write it in front. */
+/* The separator of a mailbox file, which some programs write first. */
 static bool is_separator(struct str line, enum line_kind kind)
 {
 	return kind != LINE_FIELD && str_starts_with(line, STR("From "));
 }
 
-/* Moves lines from header->body to header->text. True when a line came that is
- * none of the header's. */
+/* Moves lines from header->body to header->text. True at the first line that is not part of the
+ * header. */
 static bool take_lines(struct inject_header *header)
 {
 	for (;;) {
@@ -74,7 +74,7 @@ static bool take_lines(struct inject_header *header)
 	}
 }
 
-/* A body that follows without an empty line gets one. */
+/* If the body follows without an empty line, inserts one. */
 static void separate(struct inject_header *header)
 {
 	struct buffer body = {0};
@@ -174,7 +174,7 @@ int inject_header_recipients(const struct inject_header *header, struct str host
 	while (error == 0 && inject_header_next(&rest, &field)) {
 		was_seen |= has_recipients(&field, is_resent);
 		if (is_resent && was_seen && str_equal_nocase(field.name, STR("received")))
-			break; /* a way it went before: what follows is of an earlier resending */
+			break; /* what follows belongs to an earlier resending */
 		if (!has_recipients(&field, is_resent))
 			continue;
 		*bad_out = field.name;

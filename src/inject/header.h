@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * inject/header.h - the header of a message that a user's program hands over:
- * read, searched for recipients, completed.
+ * inject/header.h - the header of a message from a user's program: read, searched for recipients,
+ * completed.
  */
 #ifndef INJECT_HEADER_H
 #define INJECT_HEADER_H
@@ -13,50 +13,49 @@ enum { INJECT_HEADER_MAX = 1 << 20 }; /* bytes */
 
 struct inject_header {
 	struct buffer text; /* whole fields, each with its CRLF */
-	struct buffer body; /* what was read after them, from the empty line on */
+	struct buffer body; /* what was read after the header, from the empty line on */
 };
 
 struct inject_field {
-	struct str whole; /* with the CRLF at its end */
+	struct str whole; /* including the CRLF at its end */
 	struct str name;
 	struct str body; /* after the colon, folds included, without the last CRLF */
 };
 
-/* Reads up to the header's end into *HEADER (zeroed by the caller): the first
- * line that belongs to no field. A line "From " in front is left out. -EFBIG
- * when the header is over INJECT_HEADER_MAX; errors of the reader. */
+/* Reads into *HEADER (zeroed by the caller) up to the first line that is not part of a field. A
+ * "From " line at the start is dropped. -EFBIG when the header exceeds INJECT_HEADER_MAX; errors
+ * of the reader. */
 MUST_CHECK int inject_header_read(struct inject_reader *reader, struct inject_header *header);
 void inject_header_clear(struct inject_header *header);
 
-/* Cuts the next field off *REST, which is a header's text at first. */
+/* Takes the next field from *REST, which is a header's text at first. */
 bool inject_header_next(struct str *rest, struct inject_field *field_out);
-/* How many fields have NAME, in any case of letters. */
+/* How many fields have NAME, ignoring case. */
 size_t inject_header_count(const struct inject_header *header, struct str name);
 
-/* Calls EACH as inject_addresses_parse() does with the addresses of To, Cc and
- * Bcc, or of the fields Resent-To, -Cc and -Bcc where there are any (RFC 5322
- * section 3.6.6): those of the last resending, which stand before the Received
- * fields of the one before. -EBADMSG: *BAD_OUT is the field that is no address list. */
+/* Calls EACH as inject_addresses_parse() does with the addresses of To, Cc and Bcc; or, if there
+ * are fields Resent-To, -Cc or -Bcc, with theirs (RFC 5322 section 3.6.6), but only those of the
+ * last resending, which come before the Received fields of the one before. -EBADMSG: *BAD_OUT is
+ * the field that is not an address list. */
 MUST_CHECK int inject_header_recipients(const struct inject_header *header, struct str hostname,
 					int (*each)(void *context, struct str address),
 					void *context, struct str *bad_out);
 
 struct inject_completion {
 	struct str hostname;  /* of Message-ID */
-	struct str domain;    /* of addresses that have none */
+	struct str domain;    /* of addresses without a domain */
 	struct str from;      /* address of the author */
 	struct str full_name; /* the author's; may be empty */
 	struct mail_id id;
 };
 
-/* Appends the header to OUT: without Bcc, Resent-Bcc and Return-Path, with
- * @DOMAIN after addresses that have no domain, and with Date, From and
- * Message-ID where they lack. */
+/* Appends the header to OUT: without Bcc, Resent-Bcc and Return-Path, with @DOMAIN after
+ * addresses that have no domain, and with Date, From and Message-ID if they are missing. */
 void inject_header_complete(const struct inject_header *header,
 			    const struct inject_completion *completion, struct buffer *out);
 
-/* Appends NAME as a display name, RFC 5322 section 3.2.5: quoted or as encoded
- * words (RFC 2047) where it needs to be. */
+/* Appends NAME as a display name, RFC 5322 section 3.2.5: quoted or as encoded words (RFC 2047)
+ * if necessary. */
 void inject_name_append(struct buffer *out, struct str name);
 
 #endif

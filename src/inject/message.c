@@ -17,8 +17,8 @@ struct inject_message {
 	struct mail_id id;
 	struct os_process_caller caller;
 	uint64_t size;     /* bytes written */
-	uint64_t size_max; /* trace header included */
-	int error;         /* the first */
+	uint64_t size_max; /* including the trace header */
+	int error;         /* the first error */
 };
 
 int inject_exit_status(int error)
@@ -167,8 +167,8 @@ static int write_envelope(struct inject_message *message, enum mail_stage stage,
 	return error;
 }
 
-/* Before the message is there, so that it is not delivered at once; and durable, so that it is not
- * after a power failure. */
+/* Before the message is queued, so that it is not delivered at once; and durably, so that it is
+ * not delivered early after a power failure either. */
 static int set_trigger(const struct inject_message *message, struct str trigger)
 {
 	int error;

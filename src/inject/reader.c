@@ -17,7 +17,7 @@ static void end_line(struct inject_reader *reader, struct buffer *out)
 	reader->state = INJECT_READER_START;
 }
 
-/* The bytes of BYTES that are no line end. */
+/* The number of bytes at the start of BYTES that are not line ends. */
 static size_t plain_length(struct str bytes)
 {
 	const char *feed = memchr(bytes.data, '\n', bytes.length);
@@ -27,7 +27,7 @@ static size_t plain_length(struct str bytes)
 	return cr != NULL ? (size_t)(cr - bytes.data) : before;
 }
 
-/* Behind a CR that ends no line. */
+/* After a CR that does not end a line. */
 static void end_return(struct inject_reader *reader, struct buffer *out)
 {
 	if (reader->state == INJECT_READER_DOT)
@@ -51,7 +51,7 @@ static int append_plain(const struct inject_reader *reader, struct str text, str
 	return 0;
 }
 
-/* How many bytes were taken, or an error. */
+/* The number of bytes taken, or an error. */
 static ssize_t take_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
 {
 	size_t length = plain_length(bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * inject/recipients.h - the recipients of one message as they are found: each
- * once, up to a bound.
+ * inject/recipients.h - collects the recipients of one message: each once, up to a limit.
  */
 #ifndef INJECT_RECIPIENTS_H
 #define INJECT_RECIPIENTS_H
@@ -15,9 +14,9 @@ struct inject_recipients *inject_recipients_new(struct mail_envelope *envelope, 
 						unsigned notify);
 void inject_recipients_free(struct inject_recipients *recipients);
 
-/* Adds ADDRESS unless it is there, in any case of its domain's letters; -E2BIG
- * when it is one too many. CONTEXT is a struct inject_recipients: this is an EACH
- * of inject_addresses_parse(). */
+/* Adds ADDRESS unless it is there already, ignoring the case of its domain; -E2BIG when there
+ * are too many. CONTEXT is a struct inject_recipients: this is an EACH of
+ * inject_addresses_parse(). */
 int inject_recipients_add(void *context, struct str address);
 
 #endif

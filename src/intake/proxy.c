@@ -27,7 +27,7 @@ static void log_refusal(const union os_socket_address *peer, const char *why)
 	log_event(EVENT_SESSION_REFUSED, log_string("client", address), log_string("text", why));
 }
 
-/* All but the socket. */
+/* Frees everything but the socket. */
 static void proxy_free(struct intake_proxy *proxy)
 {
 	os_watch_free(proxy->watch);

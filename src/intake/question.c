@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Who answers the engine's questions, and where the message goes: directory and queue. */
+/* Passes the engine's questions to the directory, and the message to the queue. */
 #include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-/* What the client is told when the queue cannot take its message. */
+/* The reply when the queue cannot accept a message. */
 static void queue_verdict(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
@@ -20,8 +20,8 @@ static void queue_verdict(struct mail_verdict *verdict, int error)
 		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
 }
 
-/* Who writes a message gives up after a day (qmail internals, section 3): what is longer
- * under way may be taken for litter. */
+/* A process that writes a message gives up after a day (qmail internals, section 3): an older
+ * unfinished file may be taken for litter. */
 static const int64_t MESSAGE_US = DAY_US;
 
 static bool is_too_late(const struct intake_session *session)
@@ -35,8 +35,8 @@ static void open_message(struct intake_session *session)
 	queue_client_open(session->intake->queue, &session->message);
 }
 
-/* The message's trace says the name: a message begins when it is known, or when it took too
- * long (names/client.h). */
+/* The trace header contains the name: a message begins when the name is known, or the lookup
+ * took too long (names/client.h). */
 static void on_name_known(void *context, const char *name, bool is_temporary)
 {
 	struct intake_session *session = context;
@@ -132,7 +132,7 @@ static void log_accepted(struct intake_session *session, const struct smtp_quest
 		  session->name != NULL ? log_string("name", session->name) : none);
 }
 
-/* The client brought a message: it is the last whose place is wanted. */
+/* The client has sent a message, so it is the last to lose its place. */
 static void keep_place(struct intake_session *session)
 {
 	intake_pace_reset(&session->idle);
@@ -162,7 +162,7 @@ static void answer_commit(struct intake_session *session, int result)
 	smtp_server_answer(session->server, &verdict);
 }
 
-/* The message goes no further: the client is told at its end. */
+/* The message is discarded: the client is told at its end. */
 static void data_failed(struct intake_session *session, int error)
 {
 	struct mail_verdict verdict;
@@ -215,7 +215,7 @@ void intake_question_see_to(struct intake_session *session, const struct smtp_qu
 	}
 }
 
-/* Of a message that is larger than goes by value, what the engine has. */
+/* Writes what the engine has of a message too large to go by value. */
 static void write_body(struct intake_session *session)
 {
 	struct buffer *body = smtp_server_body(session->server);
@@ -233,7 +233,7 @@ static void write_body(struct intake_session *session)
 		data_failed(session, error);
 }
 
-/* Of a message that is whole, the rest goes with COMMIT. */
+/* If the message is complete, the rest goes with COMMIT. */
 static bool is_body_to_be_written(const struct intake_session *session)
 {
 	return session->message.state == QUEUE_CLIENT_OPEN &&
@@ -256,7 +256,7 @@ void intake_question_see_to_body(struct intake_session *session)
 		data_failed(session, -ETIMEDOUT);
 		return;
 	}
-	/* first the file is asked for, which may be there at once, then it is written */
+	/* first the file is requested, which may come at once, then it is written */
 	while (is_body_to_be_written(session))
 		write_body(session);
 }

@@ -16,7 +16,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	const struct log_field none = {LOG_FIELD_END};
 	const struct mail_envelope *envelope = refusal->envelope;
 
-	/* two bytes make a line of a hundred: a session may have only so many */
+	/* two bytes from the client cause a line of a hundred: so a session has a limit */
 	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
 		return;
 	log_event(EVENT_COMMAND_REFUSED, log_string("client", session->address),
@@ -27,7 +27,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 		  envelope != NULL ? log_str("from", envelope->sender) : none);
 }
 
-/* One recipient stands for all: a line has an end. */
+/* Only one recipient is logged, because the length of a line is limited. */
 static void log_message(const struct intake_session *session, const struct smtp_refusal *refusal,
 			const char *text)
 {

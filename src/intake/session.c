@@ -14,8 +14,8 @@ enum {
 	IDLE_LOOKS = 16,
 };
 
-/* How long a client is waited for, since it connected or brought a message, before its
- * place may be given to another one: no honest client of a busy server loses it. */
+/* A client idle for this long, since it connected or sent a message, may lose its place to
+ * another: on a busy server no honest client is that slow. */
 static const int64_t IDLE_US = SECOND_US;
 
 static void log_end(const struct intake_session *session)
@@ -37,7 +37,7 @@ static void session_free(struct intake_session *session)
 		intake_client_leave(&intake->clients, session->client);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	/* QUIT was its last word, or its end was read: nothing can lie there unread */
+	/* after QUIT, or its end of input, nothing unread can be left */
 	if (session->is_at_end || smtp_server_has_quit(session->server))
 		os_socket_close(session->socket);
 	else
@@ -77,8 +77,8 @@ static void feed_kept(struct intake_session *session)
 		buffer_clear(&session->kept);
 }
 
-/* With a reply the client has done what it had to; but chunk after chunk it gains no
- * time: then only the whole message counts. */
+/* With a reply the client has done its part; but with BDAT chunk after chunk it gains no time:
+ * then only the whole message counts. */
 static void follow_pace(struct intake_session *session)
 {
 	bool is_receiving = smtp_server_is_receiving(session->server);
@@ -135,7 +135,7 @@ static void set_deadline(struct intake_session *session)
 		intake_pace_wait(&session->pace, now_us);
 	if ((seconds > 0 && session->kept.length == 0) || session->unsent > 0)
 		intake_pace_wait(&session->idle, now_us);
-	if (seconds == 0) /* not the client's turn, but it must read our reply */
+	if (seconds == 0) /* not the client's turn, but it must accept our reply */
 		seconds = config->smtp_timeout;
 	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
 	session->deadline_us = now_us + left_us;
@@ -163,7 +163,7 @@ static enum step next_step(const struct intake_session *session)
 	return STEP_WAIT;
 }
 
-/* Goes on as far as it can: STEP_WAIT, or STEP_END. */
+/* Continues as far as possible: STEP_WAIT, or STEP_END. */
 static enum step go_on(struct intake_session *session)
 {
 	enum step step;
@@ -226,7 +226,7 @@ static void on_ready(void *context, unsigned events)
 	intake_session_pump(session);
 }
 
-/* Deadlines move with every byte; the timer is set anew only when it fires. */
+/* Deadlines move with every byte; the timer is restarted only when it fires. */
 static void on_timer(void *context)
 {
 	struct intake_session *session = context;
@@ -259,8 +259,8 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
 			return session;
 		if (!session->is_asking && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
-			return NULL; /* nor are those after it, who are younger */
-		/* it is busy, and sends its message well: others are looked at first next time */
+			return NULL; /* nor are those after it, which are younger */
+		/* it is busy sending a message at a good rate: look at others first next time */
 		DL_DELETE2(intake->sessions, session, previous, next);
 		DL_APPEND2(intake->sessions, session, previous, next);
 	}
@@ -274,7 +274,7 @@ void intake_session_turn_away(struct intake_session *session)
 	session_free(session);
 }
 
-/* Whether it may have one session more. */
+/* Whether it may have one more session. */
 static bool count_client(struct intake_session *session, const union os_socket_address *peer,
 			 const struct in6_addr *mapped)
 {
@@ -286,7 +286,7 @@ static bool count_client(struct intake_session *session, const union os_socket_a
 	return session->client != NULL;
 }
 
-/* Of this machine, or of its users. */
+/* A client on this machine, by loopback or a UNIX socket. */
 static bool is_local(const struct in6_addr *mapped)
 {
 	return IN6_IS_ADDR_LOOPBACK(mapped) || IN6_IS_ADDR_UNSPECIFIED(mapped) ||

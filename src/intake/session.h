@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * intake/session.h - one client's connection: its socket, its protocol engine,
- * the message it is sending, and who answers the engine's questions.
+ * intake/session.h - one client's connection: its socket, its protocol engine, the message it is
+ * sending, and the answers to the engine's questions.
  */
 #ifndef INTAKE_SESSION_H
 #define INTAKE_SESSION_H
@@ -20,33 +20,34 @@ struct intake {
 	const struct config *config; /* changes at a reload */
 	struct queue_client *queue;
 	struct directory *directory;
-	struct names *names;             /* NULL: clients have no names (setting client_names) */
-	struct intake_session *sessions; /* who did nothing useful for longest comes first */
-	struct intake_client *clients;   /* whose sessions are counted */
-	struct intake_proxy *proxies;    /* connections that are no session yet */
+	struct names *names;             /* NULL: names of clients are not looked up (setting
+					  * client_names) */
+	struct intake_session *sessions; /* the one that has been idle longest comes first */
+	struct intake_client *clients;   /* clients with their counts of sessions */
+	struct intake_proxy *proxies;    /* connections that are not sessions yet */
 	size_t session_count;            /* of both */
 	/* A session has ended: there is room for another one. */
 	void (*session_ended)(void *context);
 	void *context;
 };
 
-/* Takes over SOCKET and begins. SERVICE outlives the session. HAS_SPOKEN: bytes of the
+/* Takes over SOCKET and begins. SERVICE must outlive the session. HAS_SPOKEN: bytes of the
  * client were read already. */
 void intake_session_new(struct intake *intake, const struct smtp_service *service, int socket,
 			const union os_socket_address *peer, bool has_spoken);
-/* A session whose place may be given to another client, or NULL: the one that did
- * nothing useful for longest, if it was waited for some while since. */
+/* The session whose place may be given to another client, or NULL: the one that has been idle
+ * longest, if that is long enough. */
 struct intake_session *intake_session_find_idle(struct intake *intake);
-/* Ends it with 421. */
+/* Ends it with a 421 reply. */
 void intake_session_turn_away(struct intake_session *session);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
-/* For struct smtp_watch: a line of the session for who watches it (transcript/transcript.h). */
+/* For struct smtp_watch: passes a line of the session to its watchers (transcript/transcript.h). */
 void intake_tell_line(void *context, enum smtp_said by, struct str line);
-/* For struct smtp_service: the address that the client has reached, and those of setting
+/* For struct smtp_service: whether ADDRESS is the one the client connected to, or in the setting
  * own_addresses. */
 bool intake_is_our_address(void *context, const struct in6_addr *address);
-/* Ends every session as soon as what it waits for is answered. */
+/* Ends every session as soon as its open question is answered. */
 void intake_stop(struct intake *intake);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The end of all sessions. */
+/* Ending all sessions. */
 #include "intake/internal.h"
 #include "intake/proxy.h"
 #include <utlist.h>

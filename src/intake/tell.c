@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A session's lines, for whoever watches its client. */
+/* Passes a session's lines to whoever watches its client. */
 #include "intake/internal.h"
 #include "transcript/transcript.h"
 

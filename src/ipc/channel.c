@@ -16,7 +16,7 @@ struct header {
 	uint32_t tag;
 };
 
-/* A message that waits for room in the socket. */
+/* A message that waits until the socket accepts it. */
 struct waiting {
 	struct waiting *next;
 	size_t size;
@@ -34,9 +34,9 @@ struct ipc_channel {
 	struct waiting *first;
 	struct waiting **end;
 	size_t backlog;
-	const char *peer; /* NULL: nobody named it */
+	const char *peer; /* NULL: not set */
 	bool is_paused;
-	bool is_in_call; /* of a handler: what it closes is freed afterwards */
+	bool is_in_call; /* of a handler: if it is closed there, it is freed afterwards */
 	bool is_closed;
 	bool is_lost;
 	struct os_task lost_task;
@@ -59,7 +59,7 @@ static void update_watch(struct ipc_channel *channel)
 	os_watch_set(channel->watch, events);
 }
 
-/* The handler is told later, never from inside one of our callers' calls. */
+/* The handler is called later, never from inside a call to this file. */
 static void mark_lost(struct ipc_channel *channel)
 {
 	channel->is_lost = true;
@@ -67,7 +67,7 @@ static void mark_lost(struct ipc_channel *channel)
 	os_loop_defer(channel->loop, &channel->lost_task);
 }
 
-/* That the other end has gone is told by who knows which one that is. */
+/* A disconnect is logged by the owner, who knows which process it was. */
 static void fail(struct ipc_channel *channel, const char *operation, int error)
 {
 	if (error != 0 && error != -EPIPE && error != -ECONNRESET)
@@ -112,7 +112,7 @@ static void flush(struct ipc_channel *channel)
 	update_watch(channel);
 }
 
-/* False when the packet breaks the rules. */
+/* False when the packet is invalid. */
 static bool read_header(const char *packet, size_t length, struct ipc_message *message)
 {
 	struct header header;
@@ -136,7 +136,7 @@ static const char *peer_of(const struct ipc_channel *channel, char text[PEER_SIZ
 	return text;
 }
 
-/* One packet. False when no more can be read now. */
+/* Handles one packet. False when no more can be read now. */
 static bool receive(struct ipc_channel *channel)
 {
 	static char packet[sizeof(struct header) + IPC_BODY_MAX];

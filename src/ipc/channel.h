@@ -2,11 +2,10 @@
 /*
  * ipc/channel.h - messages between the processes of a node.
  *
- * One SOCK_SEQPACKET packet is one message: a header (version, type, tag) and a
- * body, at most IPC_BODY_MAX bytes, and up to IPC_DESCRIPTORS_MAX descriptors. Sending
- * never waits: what the socket does not take is kept; ipc_channel_backlog()
- * lets the sender hold back. A packet of another version or over the bound ends
- * the connection.
+ * One SOCK_SEQPACKET packet is one message: a header (version, type, tag) and a body, at most
+ * IPC_BODY_MAX bytes, and up to IPC_DESCRIPTORS_MAX descriptors. Sending never blocks: what the
+ * socket does not accept is kept, and ipc_channel_backlog() tells the sender to slow down. A packet
+ * of another version or over the limit ends the connection.
  */
 #ifndef IPC_CHANNEL_H
 #define IPC_CHANNEL_H
@@ -21,10 +20,10 @@ enum {
 };
 
 struct ipc_message {
-	uint16_t type; /* of the protocol spoken */
-	uint32_t tag;  /* chosen by who asks, repeated in the answer */
+	uint16_t type; /* defined by the protocol */
+	uint32_t tag;  /* chosen by the sender of a request, repeated in the answer */
 	struct str body;
-	int descriptors[IPC_DESCRIPTORS_MAX]; /* set to -1 what is taken over; the rest is closed */
+	int descriptors[IPC_DESCRIPTORS_MAX]; /* set to -1 what you take over; the rest is closed */
 	size_t descriptor_count;
 };
 
@@ -33,7 +32,7 @@ struct ipc_channel;
 struct ipc_channel_handler {
 	/* May close the channel. MESSAGE is valid during the call. */
 	void (*message)(void *context, struct ipc_channel *channel, struct ipc_message *message);
-	/* The peer is gone or broke the rules; the handler closes the channel. */
+	/* The peer disconnected or broke the rules; the handler must close the channel. */
 	void (*lost)(void *context, struct ipc_channel *channel);
 };
 
@@ -43,25 +42,25 @@ struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
 /* NULL is allowed. Unsent messages are dropped. */
 void ipc_channel_close(struct ipc_channel *channel);
 
-/* Sends a message; descriptors are duplicated by the kernel, or by this function
- * when the message has to wait. A BODY over the bound is a broken invariant. */
+/* Sends a message; descriptors are duplicated by the kernel, or by this function when the
+ * message has to wait. A BODY over the limit is a broken invariant. */
 void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, struct str body,
 		      const int *descriptors, size_t descriptor_count);
-/* Who is at the other end, for the log; NAME lives longer than the channel. Without it, that is
- * the user who connected. */
+/* Names the peer for the log; NAME must outlive the channel. Without it, the user who connected
+ * is logged. */
 void ipc_channel_set_peer(struct ipc_channel *channel, const char *name);
-/* The message of TYPE that the handler has just been given is malformed: logs that and
- * ends the connection, of which lost() is told. Nothing more comes from it. */
+/* The message of TYPE that the handler was just given is malformed: logs that and ends the
+ * connection, which lost() reports. No more messages come from it. */
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
-/* The first half of that, for who closes the channel himself. */
+/* Only logs, for a caller that closes the channel itself. */
 void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type);
 /* Bytes that wait to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
-/* Stops or goes on reading. */
+/* Stops or resumes reading. */
 void ipc_channel_pause(struct ipc_channel *channel, bool paused);
 
-/* A channel that is made again when it is lost. HANDLER's lost() is told of each
- * loss (channel is NULL there); connected() of each success. */
+/* A channel that reconnects when it is lost. HANDLER's lost() is called after each loss (channel
+ * is NULL there); connected() after each success. */
 struct ipc_client;
 
 struct ipc_client_handler {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A connection to another process that is made again whenever it is lost. */
+/* A connection to another process that reconnects whenever it is lost. */
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "ipc/channel.h"
@@ -50,11 +50,12 @@ static void try_connect(void *context)
 	struct ipc_client *client = context;
 	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
 
-	if (client->is_loss_untold) /* not when the whole node stops, and this process next */
+	if (client->is_loss_untold) /* not logged when the whole node stops, and this process
+				     * next */
 		log_event(EVENT_IPC_LOST, log_string("path", client->path));
 	client->is_loss_untold = false;
 	if (socket < 0) {
-		/* one that has not begun to listen is no error */
+		/* if it has not begun to listen, that is not an error */
 		if (client->delay_us == FIRST_DELAY_US && socket != -ENOENT &&
 		    socket != -ECONNREFUSED)
 			log_event(EVENT_IPC_ERROR, log_string("operation", "connect"),

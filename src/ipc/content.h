@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * ipc/content.h - a message's content, as a helper is given it: in memory, or a file.
+ * ipc/content.h - a message's content, as a helper receives it: in memory, or as a file.
  *
- * What is small comes by value, so that a helper that stands still keeps nothing that could
- * become another message's (queue/message.h).
+ * Small content comes by value, so that a suspended helper has no descriptor of a file that might
+ * be reused for another message (queue/message.h).
  */
 #ifndef IPC_CONTENT_H
 #define IPC_CONTENT_H
@@ -11,15 +11,15 @@
 #include "base/attributes.h"
 #include "base/str.h"
 
-/* A plain value; whoever made it owns what it refers to. */
+/* A plain value; its creator owns what it refers to. */
 struct ipc_content {
-	struct str bytes; /* all of it, where FILE is -1 */
+	struct str bytes; /* all of it, if FILE is -1 */
 	int file;         /* open for reading; only read at offsets */
 	uint64_t size;    /* bytes */
 };
 
-/* Up to BLOCK_SIZE bytes from OFFSET on, in BLOCK or where they are in memory: fewer only at the
- * end, and none after it. 0 or -errno; -EIO: the file is shorter than SIZE. */
+/* Returns up to BLOCK_SIZE bytes from OFFSET on, read into BLOCK or as a view of memory: fewer
+ * only at the end. 0 or -errno; -EIO: the file is shorter than SIZE. */
 MUST_CHECK int ipc_content_read(const struct ipc_content *content, uint64_t offset, char *block,
 				size_t block_size, struct str *part_out);
 

@@ -2,7 +2,7 @@
 #include "ipc/job.h"
 #include "mail/verdict.h"
 
-/* One line, for logs, control files and reports. */
+/* A single line, fit for logs, control files and reports. */
 static bool is_line(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)

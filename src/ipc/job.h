@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * ipc/job.h - what "send" and its helpers say to each other over the node's
- * "send" socket. Bodies are written with ipc/pack.h. The tag is the job's.
+ * ipc/job.h - the protocol between "send" and its helpers over the node's "send" socket. Bodies are
+ * written with ipc/pack.h. The tag is the job's.
  *
  *   HELLO    str service, u32 concurrency, str token
  *                                               a helper: "remote", a service's name,
@@ -11,27 +11,25 @@
  *   START    u64 number, u64 born, str sender, u64 size, u32 utf8, u32 ret, str envid,
  *            str destination, u32 count, (u32 number, u32 notify, str address, str orcpt)...,
  *            str content
- *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START where it fits
- *            in, otherwise it is empty there, and the next packets are its CONTENT. That of a
- *            larger message is empty, and a descriptor of its data file comes with START.
- *   CONTENT  a part of that of the START before, as it is: so many that they are SIZE together
+ *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
+ *            otherwise content is empty there, and CONTENT packets follow. For a larger
+ *            message it is empty, and a descriptor of its data file comes with START.
+ *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger)...
  *            as many as are decided; flags: enum ipc_job_flags
- *   FINISH   the same as REPORT; the job is over
- *   DRAIN    (nothing)   to the helper: "send" stops. Finish at once, without reports, what can be
- *            done again without a duplicate; the rest when it is decided
- *   RETIRE   (nothing)   from the helper: it ends, and is given no START any more; it drains
- * To resolve, and back (the tag is not used; number is the message, question chosen
- * by who asks), and as many questions or answers as fit are in one packet; answers come in any
- * order:
- *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
- *   RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32 count,
- *            (u32 recipient, u32 route, str service, str server, str address, str status,
+ *   FINISH   like REPORT; the job is over
+ *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
+ * can be repeated without a duplicate; the others when they are decided RETIRE (nothing) from the
+ * helper: it ends, and drains; it must get no more STARTs To resolve, and back (the tag is not
+ * used; number is the message, question is chosen by "send"). A packet contains as many questions
+ * or answers as fit; answers come in any order: RESOLVE (u64 number, u32 question, str sender, u32
+ * count, (u32 number, str address)...)... RESOLVED (u64 number, u32 question, u32 flags, u64
+ * version, u32 count, (u32 recipient, u32 route, str service, str server, str address, str status,
  *            str text)...)...
- *            flags: enum ipc_job_resolved_flags; status is empty for what is to be attempted;
- *            4.x.x for the whole message: ask again later. What one recipient became stands
+ *            flags: enum ipc_job_resolved_flags; status is empty for a target to be tried;
+ *            4.x.x for the whole message: ask again later. The targets of one recipient come
  *            together, though perhaps in several packets.
- *   AWAIT    (nothing)   the directory was away: say when it answers
+ *   AWAIT    (nothing)   the directory does not answer: report when it does
  *   BACK     (nothing)   answer to AWAIT: it does
  */
 #ifndef IPC_JOB_H
@@ -56,11 +54,12 @@ enum ipc_job {
 
 enum {
 	IPC_JOB_RECIPIENTS_MAX = 100,    /* in one START or RESOLVE */
-	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of a message's content that come by value */
-	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START but for its recipients */
-	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient but for its texts */
-	IPC_JOB_RESOLVE_OVERHEAD = 20, /* bytes of a message in a RESOLVE but for these and texts */
-	IPC_JOB_RESOLVED_OVERHEAD = 28, /* bytes of a message in a RESOLVED but for its targets */
+	IPC_JOB_CONTENT_MAX = 64 * 1024, /* bytes of content that come by value */
+	IPC_JOB_HEAD_MAX = 1024,         /* bytes of a START without its recipients */
+	IPC_JOB_RECIPIENT_OVERHEAD = 16, /* bytes of a recipient without its texts */
+	IPC_JOB_RESOLVE_OVERHEAD = 20,   /* bytes of a message in a RESOLVE without its recipients
+					  * and texts */
+	IPC_JOB_RESOLVED_OVERHEAD = 28,  /* bytes of a message in a RESOLVED without its targets */
 };
 
 enum ipc_job_flags {
@@ -74,16 +73,15 @@ enum ipc_job_resolved_flags {
 	IPC_JOB_RESOLVED_FLAGS = IPC_JOB_RESOLVED_MORE | IPC_JOB_RESOLVED_AWAY,
 };
 
-/* Sends START with BODY, which is all but the content, and CONTENT by value. Not larger than
- * IPC_JOB_CONTENT_MAX. BODY is changed. */
+/* Sends START with BODY, which is everything except the content, and CONTENT by value, at most
+ * IPC_JOB_CONTENT_MAX bytes. Changes BODY. */
 void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
 			struct str content);
 
 /*
- * What helpers say is not believed: they read what strangers send. What is read here is
- * whole, and its texts are lines that can go into logs and files; whether numbers, routes,
- * addresses and services exist is for the reader to find out. False: malformed. Strings are
- * views into the body.
+ * Helpers are not trusted: they read what strangers send. What is read here is complete, and its
+ * texts are single lines that can go into logs and files; the caller must check that numbers,
+ * routes, addresses and services exist. False: malformed. Strings are views of the body.
  */
 struct ipc_job_hello {
 	struct str service;
@@ -91,7 +89,7 @@ struct ipc_job_hello {
 	struct str token;
 };
 
-/* All of BODY. */
+/* Parses all of BODY. */
 MUST_CHECK bool ipc_job_read_hello(struct str body, struct ipc_job_hello *hello_out);
 void ipc_job_add_hello(struct buffer *out, const struct ipc_job_hello *hello);
 
@@ -99,15 +97,15 @@ struct ipc_job_report {
 	uint32_t number;    /* of the delivery */
 	uint32_t flags;     /* enum ipc_job_flags */
 	struct str status;  /* "2.0.0" */
-	struct str text;    /* shorter than MAIL_TEXT_SIZE, as all texts are */
+	struct str text;    /* shorter than MAIL_TEXT_SIZE, like all texts here */
 	struct str trigger; /* empty: none */
 };
 
-/* The next one off BODY, which is not empty. */
+/* Takes the next report from BODY, which is not empty. */
 MUST_CHECK bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out);
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report);
 
-struct ipc_job_resolved { /* in front of its targets */
+struct ipc_job_resolved { /* the part before its targets */
 	uint64_t number;
 	uint32_t question;
 	uint32_t flags; /* enum ipc_job_resolved_flags */
@@ -122,9 +120,9 @@ struct ipc_job_target {
 	uint32_t recipient; /* of the envelope */
 	uint32_t route;     /* enum queue_route */
 	struct str service;
-	struct str server; /* that the directory names (mail/server.h); empty: none */
+	struct str server; /* named by the directory (mail/server.h); empty: none */
 	struct str address;
-	struct str status; /* empty: to be attempted */
+	struct str status; /* empty: to be tried */
 	struct str text;
 };
 

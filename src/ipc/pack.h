@@ -19,11 +19,11 @@ struct unpack {
 	bool failed;
 };
 
-/* 0, or the empty string, once a field was missing. Strings are views. */
+/* 0, or the empty string, after a field was missing. Strings are views. */
 uint32_t unpack_u32(struct unpack *unpack);
 uint64_t unpack_u64(struct unpack *unpack);
 struct str unpack_str(struct unpack *unpack);
-/* Whether every field was there and nothing is left. */
+/* Whether every field was there and nothing follows. */
 bool unpack_is_whole(const struct unpack *unpack);
 
 #endif

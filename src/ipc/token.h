@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * ipc/token.h - by what a process shows another that the supervisor has started it.
+ * ipc/token.h - how a process proves to another that the supervisor has started it.
  *
- * A user is no identity: processes may share one, and with programs that others wrote. So the
- * supervisor gives each process that is believed more than others a text that nobody can guess,
- * another one at each start, and tells it those who are to believe it.
+ * A user id does not identify a process: several may share one, also with programs from elsewhere.
+ * So the supervisor gives each process that has special rights a secret text, a new one at each
+ * start, and tells it to the processes that check it.
  */
 #ifndef IPC_TOKEN_H
 #define IPC_TOKEN_H
@@ -27,13 +27,13 @@ struct ipc_tokens {
 	size_t count;
 };
 
-/* A new one for PROGRAM. */
+/* Makes a new one for PROGRAM. */
 void ipc_token_make(const char *program, struct ipc_token *token_out);
 /* False: there is no room, or a text is too long. */
 bool ipc_tokens_add(struct ipc_tokens *tokens, struct str program, struct str text);
-/* PROGRAM's own; empty when there is none. */
+/* PROGRAM's own; empty if there is none. */
 struct str ipc_tokens_find(const struct ipc_tokens *tokens, const char *program);
-/* Whether TEXT is a token of PROGRAM's: how long that takes tells nothing about it. */
+/* Whether TEXT is a token of PROGRAM, in constant time. */
 bool ipc_tokens_match(const struct ipc_tokens *tokens, const char *program, struct str text);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* What operators and programs ask for. */
+/* Carries out the orders of operators and programs. */
 #include "manager/internal.h"
 #include "queue/trigger.h"
 
-/* An order and, where it is about a message, that message: it is not done, and awake or asleep. */
+/* An order and, if it names a message, that message, which is not done and is awake or asleep. */
 struct request {
 	struct manager *manager;
 	const struct order *order;
@@ -13,7 +13,7 @@ struct request {
 	struct sleeper *sleeper;
 };
 
-/* Of one that sleeps the birth is in its control file alone. */
+/* The birth time of a message that sleeps is only in its control file. */
 static bool learn_birth(struct request *request)
 {
 	const struct message_facts facts = request->sleeper->facts;
@@ -45,7 +45,8 @@ static bool find_subject(struct request *request)
 	       (id.born_us == 0 || id.born_us == request->id.born_us);
 }
 
-/* The order's name: the trigger with whose release it ends, which is set for that; or empty. */
+/* The order's name is the trigger whose release ends the hold, and which is set for that; or
+ * empty. */
 static enum order_code hold(const struct request *request)
 {
 	struct triggers *triggers = request->manager->triggers;
@@ -95,8 +96,8 @@ static enum order_code retry(const struct request *request)
 	return ORDER_OK;
 }
 
-/* Whether a message that was woken for an order sleeps on with it, because it cannot be read: then
- * the order would be known to this process alone. */
+/* Whether a message that was woken for an order went back to sleep with it, because it cannot be
+ * read. The order is withdrawn, because only this process would know of it. */
 static bool take_order_back(struct manager *manager, uint64_t number)
 {
 	struct sleeper *sleeper = sleepers_find(&manager->sleepers, number);
@@ -107,9 +108,9 @@ static bool take_order_back(struct manager *manager, uint64_t number)
 	return true;
 }
 
-/* What is not done is given up, or its addresses are looked up anew, when the message has its
- * deliveries in memory and none is in flight. That is news on its way to the disk when this
- * returns; where the disk does not take news, nobody is told that it was accepted. */
+/* Gives up what is not decided, or looks up its addresses again, when the message has its
+ * deliveries in memory and none is in flight. The result is news being written when this
+ * returns; while the disk does not accept news, the order is not confirmed. */
 static enum order_code intervene(const struct request *request)
 {
 	static const enum message_order orders[] = {[ORDER_BOUNCE] = MESSAGE_ORDER_BOUNCE,
@@ -125,7 +126,8 @@ static enum order_code intervene(const struct request *request)
 	}
 	if (request->message->state == MESSAGE_OWING && request->message->record_failures > 0)
 		return ORDER_NOT_RECORDED;
-	if (request->message->state == MESSAGE_OWING) { /* carried out when the disk has it */
+	if (request->message->state == MESSAGE_OWING) { /* carried out when the news is on the
+							 * disk */
 		request->message->facts.order = order & 3U;
 		return ORDER_OK;
 	}
@@ -134,7 +136,7 @@ static enum order_code intervene(const struct request *request)
 	return ORDER_BUSY;
 }
 
-/* Of one that is awake nothing is told: it does not wait, or does so for its turn. */
+/* No answer for a message that is awake: it does not wait, or only for its turn. */
 static enum order_code why(const struct request *request)
 {
 	struct trigger *trigger = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a message needs next. */
+/* Decides what a message needs next. */
 #include "log/event.h"
 #include "manager/internal.h"
 #include "manager/link/remap.h"
@@ -43,7 +43,7 @@ enum message_state decide_again(struct manager *manager, struct message *message
 	return message_sleep(manager, message, NULL, os_clock_wall_us() + TRY_AGAIN_US);
 }
 
-/* S5 to S2, then "queue" does the rest. */
+/* S5 to S2; "queue" does the rest. */
 enum message_state decide_end(struct manager *manager, struct message *message)
 {
 	const char *services[TRANSPORT_SERVICES_MAX];
@@ -74,11 +74,11 @@ enum message_state decide_record(struct manager *manager, struct message *messag
 		return decide_record_failed(manager, message);
 	}
 	if (message->facts.place == MESSAGE_AT_S4)
-		message->facts.place = MESSAGE_AT_S4_NAMED; /* also when this fails */
+		message->facts.place = MESSAGE_AT_S4_NAMED; /* also if this fails */
 	return MESSAGE_RECORDING;
 }
 
-/* Written together with that of others: syncs are what new mail waits for. */
+/* Written together with the news of others: syncs are what slows new mail down. */
 static enum message_state record_soon(struct manager *manager, struct message *message)
 {
 	if (message->record_failures == 0 &&
@@ -90,8 +90,8 @@ static enum message_state record_soon(struct manager *manager, struct message *m
 
 /* --- waiting --- */
 
-/* When the first of its waiting deliveries is due. One that is blocked is looked at
- * again after a while. */
+/* When the first of its waiting deliveries is due. A blocked one is looked at again after a
+ * while. */
 static int64_t next_due(struct manager *manager, const struct message *message)
 {
 	const int64_t now_us = os_clock_wall_us();
@@ -134,8 +134,8 @@ static struct trigger *common_trigger(struct manager *manager, const struct mess
 	return common;
 }
 
-/* The control file's modification time tells a later process when to look at it:
- * at once if it waits for an event, which nothing else remembers. */
+/* The control file's modification time tells a later process when to look at the message: at
+ * once if it waits for an event, which is recorded nowhere else. */
 static void note_due(struct manager *manager, const struct message *message, int64_t due_us)
 {
 	int error;
@@ -222,7 +222,7 @@ static enum message_state conclude(struct manager *manager, struct message *mess
 	return wait_until_due(manager, message);
 }
 
-/* And nobody has to hear of it. */
+/* And no report is due. */
 static bool is_all_delivered(const struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++)
@@ -247,8 +247,8 @@ static void give_up(struct message *message)
 	message->facts.order = MESSAGE_ORDER_NONE;
 }
 
-/* Only what is durable is told to be done: the recipients are mapped anew when that is on the
- * disk. */
+/* An order is confirmed only when it is durable: the recipients are mapped again when that is on
+ * the disk. */
 static void requeue(struct message *message)
 {
 	log_event(EVENT_REQUEUED, log_id(message->id));
@@ -271,8 +271,8 @@ static void carry_out_order(struct message *message)
 		give_up(message);
 }
 
-/* The recipients in ENVELOPE. Many such messages wait until there is room, like those that are
- * new. */
+/* Maps the recipients in ENVELOPE. If there are many such messages they wait until there is
+ * room, like new ones. */
 static enum message_state map_anew(struct manager *manager, struct message *message,
 				   struct mail_envelope *envelope)
 {
@@ -285,8 +285,8 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 	return MESSAGE_MAPPING;
 }
 
-/* Where it is delivered whole at last, it ends instead of being recorded: a power failure before
- * that is durable delivers it again, as one before a record would have. */
+/* When everything is delivered, the message ends without a record: a power failure before the
+ * end is durable causes a second delivery, as one before a record would. */
 static enum message_state settle(struct manager *manager, struct message *message)
 {
 	bool is_over = is_all_delivered(message);
@@ -309,7 +309,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 	requeued = manager->is_stopping ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)
 		return map_anew(manager, message, requeued);
-	if (message_has_new_map(message)) /* nothing is tried that is not on the disk */
+	if (message_has_new_map(message)) /* do not try what is not on the disk */
 		return record_soon(manager, message);
 	if (manager->is_stopping || deliver_hold_of(manager, message->id) != NULL)
 		return settle(manager, message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Which deliveries of a message are to be tried now, and the jobs made of them. */
+/* Which deliveries of a message must be tried now, and the jobs made of them. */
 #include "ipc/job.h"
 #include "log/event.h"
 #include "mail/unicode.h"
@@ -13,7 +13,7 @@
 
 static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
-/* --- what keeps it --- */
+/* --- what blocks it --- */
 
 struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message)
 {
@@ -34,7 +34,7 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 	return hold != NULL && triggers_until(manager->triggers, hold).length == 0 ? hold : NULL;
 }
 
-/* The event that the whole message waits for: what its hold is until, or its envelope names. */
+/* The event that the whole message waits for: named by its hold, or by its envelope. */
 static struct trigger *event_of(struct manager *manager, const struct message *message)
 {
 	struct trigger *hold = deliver_any_hold_of(manager, message->id);
@@ -73,7 +73,8 @@ static struct transport *transport_of(struct manager *manager,
 							    : delivery->service);
 }
 
-/* Of the delivery's transport, in NAME where it is a domain: "" of a service's own server. */
+/* The destination within the delivery's transport, copied to NAME if it is a domain: "" for a
+ * service's own server. */
 static struct str destination_of(const struct queue_delivery *delivery, struct mail_domain *name)
 {
 	if (delivery->route == QUEUE_ROUTE_REMOTE)
@@ -116,7 +117,7 @@ void deliver_probe(struct manager *manager, struct message *message)
 		trigger_probe(manager->triggers, obstacle, message);
 }
 
-/* Whether it is given up rather than kept waiting. */
+/* Whether it is too old to wait any longer. */
 static bool is_too_old(const struct manager *manager, const struct message *message, int64_t now_us)
 {
 	return now_us - message->id.born_us >= manager->config->queuelifetime_us;
@@ -131,7 +132,7 @@ static void expire(struct message *message, uint32_t index, int64_t now_us)
 	message->news[index] |= RECORDER_OUTCOME;
 }
 
-/* Whether the delivery is to be tried now. */
+/* Whether the delivery must be tried now. */
 static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
@@ -159,7 +160,7 @@ static size_t packed_size(const struct mail_envelope *envelope,
 	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original;
 }
 
-/* Its destination is in NAME where that is a domain. */
+/* Its destination, if a domain, is in NAME. */
 static struct transport_delivery subject_of(struct message *message, uint32_t index,
 					    struct mail_domain *name)
 {
@@ -173,12 +174,12 @@ static struct transport_delivery subject_of(struct message *message, uint32_t in
 		.sender = envelope->sender,
 		.size = packed_size(envelope, delivery),
 		.is_retry = delivery->attempts > 0,
-		/* who has a sender for each recipient has a job for each */
+		/* with a sender for each recipient there is a job for each */
 		.is_alone = mail_verp_is(envelope->sender),
 	};
 }
 
-/* Whether it waits for its turn now; else WAITERS_OUT is set. */
+/* Whether it waits for its turn now; otherwise *WAITERS_OUT is set. */
 static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
 		       struct waiters **waiters_out)
 {
@@ -192,8 +193,8 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 	return result >= 0;
 }
 
-/* A service that is no longer configured: not now. It may be again, but not for ever: nobody else
- * looks at the age of what is never tried. */
+/* A service that is no longer configured: deferred, because it may be configured again. But not
+ * for ever: the age of a delivery that is never tried is checked only here. */
 static void defer_unconfigured(const struct manager *manager, struct message *message,
 			       uint32_t index, int64_t now_us)
 {
@@ -204,7 +205,7 @@ static void defer_unconfigured(const struct manager *manager, struct message *me
 		expire(message, index, now_us);
 }
 
-/* What the message waited for has happened: once, so those that wait are due once. */
+/* The event that the message waited for has happened: each waiting delivery is due once. */
 static void make_due(struct message *message, int64_t now_us)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
@@ -216,8 +217,8 @@ static void make_due(struct message *message, int64_t now_us)
 	message->facts.is_released = false;
 }
 
-/* Whether it is due so soon that it goes along with another of its message: what is spread
- * (schedule_next()) comes together again. */
+/* Whether it is due so soon that it is tried together with another of its message: this undoes
+ * the spread of schedule_next(). */
 static bool is_nearly_due(struct manager *manager, const struct message *message, uint32_t index,
 			  int64_t now_us)
 {
@@ -228,8 +229,8 @@ static bool is_nearly_due(struct manager *manager, const struct message *message
 	       deliver_blocked_by(manager, message, delivery) == NULL;
 }
 
-/* Recipients of a message that wait for one host are tried together: a job of the message that
- * waits for its turn there takes those in that would follow it soon. */
+/* Recipients of a message that wait for the same host are tried together: a job of the message
+ * that waits for its turn there takes in those that are due soon. */
 static void add_company(struct manager *manager, struct message *message, int64_t now_us)
 {
 	for (uint32_t i = 0; i < message->control->delivery_count; i++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* Jobs are started with helpers, and what these report is believed as far as it can be. */
+/* Starts jobs with helpers, and handles their reports, which are trusted only as far as they can
+ * be checked. */
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "log/event.h"
@@ -15,14 +16,14 @@
 
 /* --- the body of a START --- */
 
-/* What a bound cuts off cannot be sent anyway: only a file that was not written by
- * the SMTP server has it. */
+/* A limit cuts off only what could not be sent anyway: text that long occurs only in a file that
+ * our SMTP server did not write. */
 static struct str bounded(struct str text, size_t bound)
 {
 	return text.length <= bound ? text : STR("");
 }
 
-/* By the recipient as the sender knows him: that is who is to be found by a bounce. */
+/* Contains the recipient as the sender wrote it, because a bounce must lead back to that. */
 static void pack_sender(const struct job *job, struct buffer *body)
 {
 	const struct queue_control *control = job->message->control;
@@ -93,7 +94,7 @@ static void end_job(struct manager *manager, struct job *job)
 	life_event(manager, message, MESSAGE_JOB_ENDED);
 }
 
-/* What nobody reported on: the helper ended, or finished without a word. */
+/* Deliveries that were not reported: the helper ended, or finished the job without a report. */
 static void interrupt_rest(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
@@ -125,8 +126,8 @@ void dispatch_on_ended(void *context, void *subject)
 _Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
 	       "a file that is used again would be handed out");
 
-/* A large message goes by its file's descriptor, others by value (queue/spare.c): 0 or -errno, and
- * *FILE_OUT may be none. */
+/* A large message is passed as its file's descriptor, a small one by value (queue/spare.c): 0 or
+ * -errno; *FILE_OUT may be invalid. */
 static int read_content(struct manager *manager, const struct message *message,
 			struct buffer *content, int *file_out)
 {
@@ -141,7 +142,7 @@ static int read_content(struct manager *manager, const struct message *message,
 	return *file_out < 0 ? *file_out : 0;
 }
 
-/* The data cannot be read: that is no reason to lose the message. */
+/* If the data cannot be read the message is deferred, not lost. */
 static void start(struct manager *manager, struct job *job, struct helper *helper)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -226,9 +227,9 @@ static struct job_delivery *find_delivery(struct job *job, uint32_t number)
 	return NULL;
 }
 
-/* What waits for another host is dropped, and sleeps behind the trigger. What is for a service's
- * own server would be made a job again at once, without end: only other hosts' mail is kept back.
- */
+/* Jobs that wait for the same host are dropped; their messages sleep until the trigger is
+ * released. A job for a service's own server would be made again at once, in an endless loop, so
+ * only mail for other hosts is held back. */
 static void block(struct manager *manager, struct job *job, struct trigger *trigger)
 {
 	struct job *beside;
@@ -240,8 +241,8 @@ static void block(struct manager *manager, struct job *job, struct trigger *trig
 		end_job(manager, beside);
 }
 
-/* A report that names a trigger: nobody was there. Any other one proves that what
- * this delivery or its destination waited for has happened. */
+/* A report that names a trigger means that the server was not reached. Any other report proves
+ * that the event which this delivery or its destination waited for has happened. */
 static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
 		  const struct ipc_job_report *report)
 {
@@ -256,7 +257,7 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 			triggers_set(manager->triggers, report->trigger, report->text);
 		enum queue_trigger_kind kind = queue_trigger_kind(report->trigger);
 
-		/* a program answered, or else it could not have named one */
+		/* a program that names a trigger has answered */
 		job->is_unreached = kind != QUEUE_TRIGGER_PIPE;
 		if (kind == QUEUE_TRIGGER_DIRECTORY)
 			resolver_await(manager->resolver);
@@ -267,7 +268,7 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 	}
 }
 
-/* PREFIX, the name of TRANSPORT, and a dot stand before something else. */
+/* Whether TRIGGER begins with PREFIX, the name of TRANSPORT, and a dot. */
 static bool is_beneath(const struct transport *transport, struct str trigger, struct str prefix)
 {
 	struct str name = str_from(transport_name(transport));
@@ -279,7 +280,8 @@ static bool is_beneath(const struct transport *transport, struct str trigger, st
 	       trigger.data[name.length] == '.';
 }
 
-/* "service.NAME" of the job's service, and behind a dot the server that the directory named. */
+/* "service.NAME" of the job's service, optionally followed by a dot and the server that the
+ * directory named. */
 static bool is_of_server(const struct job *job, struct str trigger)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
@@ -290,8 +292,8 @@ static bool is_of_server(const struct job *job, struct str trigger)
 	return str_equal(trigger, buffer_view(&name));
 }
 
-/* A helper tells of what it has to do with itself: nothing that a report says holds another
- * service's message back, or another server's. */
+/* A helper may only name triggers of what it works for: no report can block mail of another
+ * service, or for another server. */
 static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
 {
 	const struct transport *transport = job_transport(job);

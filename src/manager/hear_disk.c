@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What has been written, and what reports were queued. */
+/* Events from the disk: records written and reports queued. */
 #include "manager/internal.h"
 
 static bool has_service(void *context, struct str service)
@@ -10,7 +10,7 @@ static bool has_service(void *context, struct str service)
 	return transport != NULL && !transport_is_remote(transport);
 }
 
-/* One of which an update is at the disk looks again when that is done. */
+/* If the message is being written, it is looked at again when that is done. */
 static void on_record_due(void *context, struct message *message)
 {
 	if (message->state != MESSAGE_RECORDING)

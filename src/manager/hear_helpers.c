@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What helpers and resolve tell. */
+/* Events from helpers and resolve. */
 #include "manager/internal.h"
 #include "os/clock.h"
 
@@ -13,7 +13,7 @@ static bool may_connect(void *context, uid_t user)
 	return false;
 }
 
-/* Whose duty SERVICE is; MANAGER_HELPERS: nobody's. */
+/* The kind of helper for SERVICE; MANAGER_HELPERS: none. */
 static enum manager_helper helper_for(const struct manager *manager, struct str service)
 {
 	static const enum manager_helper by_kind[CONFIG_SERVICE_KINDS] = {
@@ -63,7 +63,8 @@ static void on_helper_joined(void *context, struct str service)
 	}
 	resolver_connected(manager->resolver);
 	if (triggers_find(manager->triggers, STR(TRIGGER_DIRECTORY)) != NULL)
-		resolver_await(manager->resolver); /* since before we both began */
+		resolver_await(manager->resolver); /* the directory was down before we and
+						    * resolve began */
 }
 
 static bool on_resolved(void *context, struct str body)

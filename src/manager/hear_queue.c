@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* What "queue" tells: new messages, and removals; and what it is asked again after its end. */
+/* Events from "queue": new messages and removals; and what is asked again after a reconnect. */
 #include "base/panic.h"
 #include "manager/internal.h"
 #include <errno.h>
 
-/* A number is used again only after its removal was answered. If we still had an
- * older message by that name, its records would get into this one's file. An smtpd that was
- * broken into can pretend so: it may write into a file until it closes it, before we read it
- * and after. To look again decides nothing then, and to end loses nothing. */
+/* A number is reused only after its removal was answered. If we still had an older message with
+ * that number, its records would get into the new one's file. A compromised smtpd can pretend
+ * that: it may write into a file until it closes it, before we read it and afterwards. So
+ * reading again proves nothing, and to end the process loses nothing. */
 static void check_is_same(const struct message *message, struct str text)
 {
 	struct queue_control *control;
@@ -20,7 +20,7 @@ static void check_is_same(const struct message *message, struct str text)
 	queue_control_free(control);
 }
 
-/* What a scan found before and sleeps has come to no harm. */
+/* A message that a scan found before, and that sleeps, is not affected. */
 static void on_queued(void *context, const struct queue_link_notice *notice)
 {
 	struct manager *manager = context;
@@ -28,7 +28,7 @@ static void on_queued(void *context, const struct queue_link_notice *notice)
 	struct sleeper *sleeper;
 
 	wake_new_mail(manager->wake);
-	if (message != NULL) { /* found by a scan before */
+	if (message != NULL) { /* found before by a scan */
 		check_is_same(message, notice->text);
 		return;
 	}
@@ -74,8 +74,8 @@ static void on_missed(void *context)
 	scan_begin(manager->scan, true);
 }
 
-/* Whether todo/ID is still that message: its removal was not carried out, and since nobody
- * else removes it, it will not be reused meanwhile. 1, 0 or -errno: it cannot be told now. */
+/* Whether todo/ID is still that message: then its removal was not carried out, and since only
+ * "queue" removes it, its number is not reused meanwhile. 1, 0 or -errno: unknown for now. */
 static int is_still_queued(struct manager *manager, const struct message *message)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
@@ -92,9 +92,9 @@ static int is_still_queued(struct manager *manager, const struct message *messag
 	return is_same;
 }
 
-/* At S2: mess/ is left when the removal was not carried out; a later message with
- * this number has a control file somewhere. Forgotten too early it would be found again,
- * and delivered again. */
+/* At S2: mess/ still exists if the removal was not carried out; a later message with this number
+ * has a control file. If it were forgotten too early it would be found again, and delivered
+ * again. */
 static void ask_again_or_forget(struct manager *manager, struct message *message)
 {
 	int result = message_facts_are_s4(message->facts) ? is_still_queued(manager, message) : 0;

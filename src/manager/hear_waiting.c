@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* What those tell who know who waits, and whose turn it is. */
+/* Events from the parts that know what waits, and what may start. */
 #include "log/event.h"
 #include "manager/internal.h"
 
-enum { FEW = 20 }; /* who waited for a trigger: all are woken at once */
+enum { FEW = 20 }; /* this many waiters of a trigger are all woken at once */
 
 static void on_trigger_released(void *context, struct trigger *trigger)
 {
@@ -11,7 +11,7 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 	struct waiters *waiters = trigger_waiters(trigger);
 
 	transports_unblock(manager->transports, trigger);
-	/* what waits for the directory has not been tried yet: it is new mail */
+	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
 	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)
 		wake_waiters(manager->wake, waiters, waiters->count, false);
@@ -75,8 +75,8 @@ static void on_found(void *context, enum mail_stage stage, uint64_t number)
 	queue_link_found(manager->queue, stage, number);
 }
 
-/* Where that cannot be done, its data may have two names: then it is not removed before it has gone
- * through S5. */
+/* If that fails, its data may have two names: then they are not removed before the message has
+ * gone through S5. */
 static bool settle(void *context, enum mail_stage stage, uint64_t number)
 {
 	struct manager *manager = context;
@@ -125,7 +125,7 @@ static void on_all_found(void *context)
 const struct scan_handler manager_hear_scan = {is_awake, on_scan_wanted, on_found, settle,
 					       on_all_found};
 
-/* --- whose turn it is --- */
+/* --- turns --- */
 
 static void on_room(void *context, struct waiters *waiters, size_t count, bool retries)
 {

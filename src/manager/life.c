@@ -12,7 +12,7 @@ static const int64_t UNREADABLE_US = 10 * MINUTE_US;
 static const int64_t ASK_AGAIN_US = 2 * SECOND_US;
 static const int64_t ASK_AGAIN_MAX_US = MINUTE_US;
 
-/* Why recipients are not known. */
+/* Why recipients cannot be resolved. */
 struct absence {
 	bool is_away; /* the directory does not answer */
 	struct str text;
@@ -27,7 +27,7 @@ static enum message_state ask(struct manager *manager, struct message *message, 
 	return MESSAGE_MAPPING;
 }
 
-/* What is not known for another reason is asked for less and less often. */
+/* If there is another reason, resolve is asked less and less often. */
 static int64_t ask_again_us(const struct message *message)
 {
 	int64_t now_us = os_clock_wall_us();
@@ -79,8 +79,8 @@ static enum message_state go_on(struct manager *manager, struct message *message
 	return MESSAGE_DECIDING;
 }
 
-/* The directory may have decided about some: that is news, and that it answered is what who waits
- * for it wants to know. */
+/* The directory may have decided some recipients: that is news. And its answer is the event that
+ * messages wait for. */
 static enum message_state take_mapping(struct manager *manager, struct message *message,
 				       const void *detail)
 {
@@ -110,7 +110,7 @@ static enum message_state end_job(struct manager *manager, struct message *messa
 	(void)detail;
 	if (message->jobs == 0)
 		return MESSAGE_DECIDING;
-	if (message_has_news(message)) /* not for long */
+	if (message_has_news(message)) /* written before long */
 		recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
 	return MESSAGE_DELIVERING;
 }
@@ -184,7 +184,7 @@ static enum message_state report_again(struct manager *manager, struct message *
 struct step {
 	enum message_state (*act)(struct manager *manager, struct message *message,
 				  const void *detail);
-	unsigned next; /* the states that it may have then */
+	unsigned next; /* the states that may follow */
 };
 
 static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
@@ -234,7 +234,7 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] = {
 		},
 };
 
-/* Of DECIDING, which is over as soon as it begins. */
+/* The exits of DECIDING, which ends as soon as it begins. */
 static const unsigned decisions = TO(MAPPING) | TO(DELIVERING) | TO(OWING) | TO(RECORDING) |
 				  TO(REPORTING) | TO(ENDING) | TO(REMOVING) | TO(ASLEEP);
 
@@ -313,7 +313,7 @@ void life_todo_removed(struct manager *manager, struct message *message)
 
 /* --- waking --- */
 
-/* Not mapped yet: an order to give up is carried out all the same. */
+/* Not mapped yet, but an order to give up is carried out all the same. */
 static bool is_given_up(struct message_facts facts)
 {
 	return facts.order == MESSAGE_ORDER_BOUNCE || facts.order == MESSAGE_ORDER_REMOVE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Makes the parts, and ends them. */
+/* Creates and frees the parts of the manager. */
 #include "manager/manager.h"
 #include "base/panic.h"
 #include "manager/internal.h"

@@ -2,10 +2,9 @@
 /*
  * manager/manager.h - the queue manager: schedules all deliveries of this node.
  *
- * It learns of new messages from "queue" (notices), from lock/trigger and from
- * rescans; asks resolve what becomes of their recipients; gives deliveries to
- * helpers; records outcomes in the control files; bounces what failed; and has
- * finished messages removed.
+ * It learns of new messages from "queue" (notices), from lock/trigger and from rescans; asks
+ * resolve where their recipients go; gives deliveries to helpers; records outcomes in the control
+ * files; reports failures to senders; and has finished messages removed.
  */
 #ifndef MANAGER_MANAGER_H
 #define MANAGER_MANAGER_H
@@ -33,23 +32,23 @@ struct manager_helper_peer {
 	uid_t user;
 };
 
-/* What it is connected to, and who is heard there. */
+/* Its connections, and which processes are accepted there. */
 struct manager_peers {
 	int listening;          /* the socket that helpers connect to */
 	int notify;             /* a datagram socket for operators and programs */
 	const char *queue_path; /* the socket of "queue" */
 	struct manager_helper_peer helpers[MANAGER_HELPERS];
-	const struct ipc_tokens *tokens; /* theirs, as they are now; borrowed */
-	struct str token;                /* its own, which "queue" is shown; borrowed */
+	const struct ipc_tokens *tokens; /* those of the helpers, always current; borrowed */
+	struct str token;                /* its own, which it presents to "queue"; borrowed */
 	uid_t owner;                     /* who may give orders, besides root */
 	struct os_load *load;            /* borrowed */
 };
 
-/* STORE is borrowed. READY is called once, when all that waits in the queue is known. */
+/* STORE is borrowed. READY is called once, when all messages in the queue are known. */
 struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 			    const struct config *config, const struct manager_peers *peers,
 			    void (*ready)(void *context), void *context);
-/* CONFIG outlives the manager, or the next call. */
+/* CONFIG must stay valid until the next call or the end of the manager. */
 void manager_configure(struct manager *manager, const struct config *config);
 /* Starts no more deliveries; calls DONE when those in flight are recorded. */
 void manager_stop(struct manager *manager, void (*done)(void *context), void *context);

@@ -145,7 +145,8 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->facts.is_found)
 		log_found(message->control->envelope);
 	message->facts.is_found = false;
-	if (message->control->envelope->trigger.length > 0) /* whoever queued it has set it */
+	if (message->control->envelope->trigger.length > 0) /* the process that queued it has set
+							     * it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message->control->is_mapped)
 		take_deliveries(manager, message, message->control->deliveries,
@@ -210,7 +211,7 @@ struct report_subject message_subject(const struct message *message)
 
 /* --- to sleep --- */
 
-/* Nothing on the disk tells what somebody waits for, or has still to happen to it. */
+/* Not if it waits for something, or has yet to go through a step, that the disk does not show. */
 static bool is_left_to_scans(const struct manager *manager, const struct message *message,
 			     const struct waiters *waiters, int64_t due_us)
 {

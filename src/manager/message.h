@@ -2,8 +2,8 @@
 /*
  * manager/message.h - a message that is awake: its control file is in memory.
  *
- * Its life is this table. Asleep it is only a number and a time (wait/sleeper.h). The code is
- * the table `life` in life.c; what is not in it cannot happen, and ends the process.
+ * Its life is the following table. Asleep it is only a number and a time (wait/sleeper.h). The code
+ * is the table `life` in life.c; anything not in it is a bug and ends the process.
  *
  *   state       event           action                      new state
  *   READING     NOT_MAPPED      ask resolve                 MAPPING
@@ -27,9 +27,9 @@
  *   ENDING      TODO_REMOVED    end it                      REMOVING OWING ASLEEP
  *   REMOVING    REMOVED         -                           GONE
  *
- * TODO_REMOVED in any other state only changes the message's place. "News" is what became of
- * its deliveries and is not on the disk yet. Jobs wait or are in flight in DELIVERING and
- * RECORDING alone.
+ * TODO_REMOVED in any other state only changes the message's place. "News" is outcomes of
+ * deliveries that are not on the disk yet. Jobs wait or are in flight only in DELIVERING and
+ * RECORDING.
  */
 #ifndef MANAGER_MESSAGE_H
 #define MANAGER_MESSAGE_H
@@ -46,13 +46,13 @@ enum message_state {
 	MESSAGE_MAPPING,    /* resolve has been asked, or will be */
 	MESSAGE_DECIDING,   /* only while an event is handled */
 	MESSAGE_DELIVERING, /* jobs wait or are in flight */
-	MESSAGE_OWING,      /* no job; its news is to be written before it goes on */
-	MESSAGE_RECORDING,  /* its news is on its way to the disk; jobs may be in flight */
+	MESSAGE_OWING,      /* no job; its news must be written before anything else */
+	MESSAGE_RECORDING,  /* its news is being written; jobs may be in flight */
 	MESSAGE_REPORTING,  /* a report to its sender is being queued */
-	MESSAGE_ENDING,     /* it is over, but "queue" has still to remove todo/ */
+	MESSAGE_ENDING,     /* it is done, but "queue" has yet to remove it from todo/ */
 	MESSAGE_REMOVING,   /* "queue" has been asked to remove it */
 	MESSAGE_ASLEEP,     /* a sleeper: this struct is freed */
-	MESSAGE_GONE,       /* freed, and not known any more */
+	MESSAGE_GONE,       /* freed and forgotten */
 	MESSAGE_STATES,
 };
 
@@ -81,54 +81,56 @@ struct message {
 	struct queue_control *control; /* owned; NULL while READING */
 	unsigned char *news;           /* enum recorder_news, for each delivery; owned */
 	uint32_t jobs;                 /* that wait or are in flight */
-	bool is_retry;                 /* wake.h counts it as one */
-	bool is_crowded_out;           /* it sleeps because its destination has too many */
-	bool is_doubtful;              /* REMOVING, and whether it was removed cannot be told yet */
+	bool is_retry;                 /* counted as a retry by wake.h */
+	bool is_crowded_out;           /* sleeps because its destination has too many waiting */
+	bool is_doubtful;              /* REMOVING, but whether it was removed is not known yet */
 	unsigned record_failures;      /* in a row */
-	struct buffer content;         /* its data, or empty: they are on the disk */
-	size_t units;                  /* of memory (wait/share.h), but for CONTENT's */
-	bool is_mapping;               /* these count as such */
+	struct buffer content;         /* its data; empty: on the disk */
+	size_t units;                  /* of memory (wait/share.h), without CONTENT */
+	bool is_mapping;               /* these units count as mapping */
 	struct recording recording;
-	bool is_requeued; /* mapped by an operator's order: whatever blocks a host, it tries */
-	/* those that a new map takes the place of, in the arena of control */
+	bool is_requeued; /* mapped by an operator's order: it probes even blocked hosts */
+	/* the deliveries that a new map replaces, in the arena of control */
 	const struct queue_delivery *former;
 	size_t former_count;
 	struct report *report; /* while REPORTING */
 	UT_hash_handle hh;     /* by number */
 };
 
-/* The message, unless it sleeps (or is not known). */
+/* The message; NULL if it sleeps or is unknown. */
 struct message *message_find(const struct manager *manager, uint64_t number);
-/* One that is not known, READING. */
+/* A message that was unknown, READING. */
 struct message *message_new(struct manager *manager, uint64_t number, struct message_facts facts);
 /* Only by life.c. */
 void message_free(struct manager *manager, struct message *message);
-/* It has UNITS in memory now; IS_MAPPING: its recipients are not known yet. */
+/* Sets its units of memory; IS_MAPPING: its recipients are not resolved yet. */
 void message_weigh(struct manager *manager, struct message *message, size_t units, bool is_mapping);
-/* Reads its control file: 0 or -errno, which is logged unless it is -ENOENT. TEXT: what it is
- * known to hold; empty: it is read from the disk. */
+/* Reads its control file: 0 or -errno, which is logged unless it is -ENOENT. TEXT: its content
+ * if known; empty: it is read from the disk. */
 MUST_CHECK int message_read(struct manager *manager, struct message *message, struct str text);
-/* Whether ERROR says that the message's text is at fault, and not the disk or this process. */
+/* Whether ERROR means that the message's text is damaged, rather than a failure of the disk or
+ * of this process. */
 bool message_is_damage(int error);
-/* Makes a delivery to nowhere of each recipient: it is given up, and who would have it does not
- * matter. So an order is carried out at once, whether or not the directory answers. */
+/* Maps each recipient to "none": the message is given up, so its destinations do not matter. So
+ * an order is carried out at once, whether or not the directory answers. */
 void message_map_nowhere(struct manager *manager, struct message *message);
-/* Takes over DELIVERIES, which are in its envelope's arena and what resolve answered: of one that
- * was mapped before they are those of remap_envelope(). What is decided is news. */
+/* Takes over DELIVERIES, the answer of resolve, which are in its envelope's arena: if the
+ * message was mapped before, those for remap_envelope(). Deliveries that are already decided are
+ * news. */
 void message_take_mapping(struct manager *manager, struct message *message,
 			  struct queue_delivery *deliveries, size_t count);
 bool message_has_news(const struct message *message);
-/* Whether that is a new map, which takes the place of the one on the disk. */
+/* Whether its map is new and will replace the one on the disk. */
 bool message_has_new_map(const struct message *message);
-/* Keeps CONTENT, all of its data, if there is room for it. */
+/* Keeps CONTENT, the complete data, if there is room for it. */
 void message_keep_content(struct manager *manager, struct message *message, struct str content);
 
-/* Makes a sleeper of it, due at DUE_US. WAITERS: it sleeps with them, or until then; may be
- * NULL. Returns MESSAGE_ASLEEP. */
+/* Makes a sleeper of it, due at DUE_US. WAITERS (may be NULL): it sleeps with them, or until
+ * then. Returns MESSAGE_ASLEEP. */
 enum message_state message_sleep(struct manager *manager, struct message *message,
 				 struct waiters *waiters, int64_t due_us);
 
-/* What is to be written, and reported, of it. */
+/* What must be written to the disk, and reported. */
 struct recorder_work message_work(const struct message *message);
 struct report_subject message_subject(const struct message *message);
 

@@ -5,7 +5,7 @@
 #include "mail/verdict.h"
 #include "mail/verp.h"
 
-/* Of those who ask for it on a node that does not do it by itself. */
+/* For senders that request it on a node that otherwise reports no delays. */
 static const int64_t DELAY_US = 4 * HOUR_US;
 
 static const struct mail_recipient *recipient_of(const struct queue_control *control,
@@ -19,7 +19,7 @@ static bool is_waiting(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_WAIT || delivery->outcome == QUEUE_PENDING;
 }
 
-/* Nobody is told of a report's success or delay. */
+/* The success or delay of a report is not reported. */
 bool notice_is_success_wanted(const struct queue_control *control,
 			      const struct queue_delivery *delivery)
 {
@@ -75,8 +75,8 @@ static struct bounce_outcome *collect(const struct queue_control *control, size_
 			   (control->delivery_count + 1) * sizeof(struct bounce_outcome));
 }
 
-/* What our own directory and services say when they are not as they should be is the log's. What
- * a next hop has said is the sender's. */
+/* Texts from our own directory and services about their faults belong in the log. What a next
+ * hop has said is for the sender. */
 static struct str text_of(const struct queue_delivery *delivery)
 {
 	bool is_ours =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/notice.h - who is notified of what: RFC 3461. A failure unless it was declined; a
- * success where it was asked for and the next host does not report it; a delay once for a message.
- * Pure: on a message's control file alone.
+ * manager/notice.h - who is notified of what: RFC 3461. A failure, unless that was declined; a
+ * success, if it was requested and the next host does not report it; a delay, once for each
+ * message. Pure: uses only a message's control file.
  */
 #ifndef MANAGER_NOTICE_H
 #define MANAGER_NOTICE_H
@@ -11,27 +11,28 @@
 #include "config/config.h"
 #include "queue/control.h"
 
-/* Whether the delivery's recipient has asked to hear of its success. */
+/* Whether the delivery's recipient has requested a report of success. */
 bool notice_is_success_wanted(const struct queue_control *control,
 			      const struct queue_delivery *delivery);
-/* Whether the delivery is in the report at the end: it has failed, or it was successful and
- * nobody else reports it. */
+/* Whether the delivery is in the report at the end: it has failed, or it was successful and no
+ * other host reports that. */
 bool notice_is_at_end(const struct queue_control *control, const struct queue_delivery *delivery);
 bool notice_has_any_at_end(const struct queue_control *control);
-/* When the sender is notified that the message waits; INT64_MAX: never, or that was done. */
+/* When the delay of the message must be reported to its sender; INT64_MAX: never, or already
+ * done. */
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);
-/* What is in the report at the end, or in the one of a delay; in the envelope's arena. */
+/* The contents of the report at the end, or of a delay report; in the envelope's arena. */
 struct bounce_outcome *notice_collect_end(const struct queue_control *control, size_t *count_out);
-/* The same of the successes alone. */
+/* Only the successes of the report at the end. */
 struct bounce_outcome *notice_collect_success(const struct queue_control *control,
 					      size_t *count_out);
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 					    const struct config *config, size_t *count_out);
-/* Whether the delay of the delivery is in that report. */
+/* Whether the delivery belongs in a delay report. */
 bool notice_is_delay_wanted(const struct queue_control *control,
 			    const struct queue_delivery *delivery, const struct config *config);
 
-/* What a report is made of besides the message's control file. */
+/* The input of a report besides the message's control file. */
 struct notice {
 	struct str sender; /* of the report, and its recipient: bounce_route() */
 	struct str recipient;
@@ -41,12 +42,12 @@ struct notice {
 	int64_t now_us;
 };
 
-/* How many bytes of the message, from its first on, a report may return. */
+/* The number of bytes, from the start of the message, that a report may return. */
 uint64_t notice_original_max(const struct queue_control *control, const struct config *config);
-/* Appends the report to OUT; whether it is to be sent with SMTPUTF8. */
+/* Appends the report to OUT; returns whether it must be sent with SMTPUTF8. */
 bool notice_write(const struct notice *notice, const struct queue_control *control,
 		  const struct config *config, struct buffer *out);
-/* Its envelope, but for the id and the size. Freed by the caller. */
+/* Its envelope, without id and size. Freed by the caller. */
 struct mail_envelope *notice_envelope(const struct notice *notice, bool is_utf8);
 
 #endif

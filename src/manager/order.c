@@ -40,7 +40,7 @@ static bool take_id_and_name(struct str argument, struct order *order)
 
 static const struct {
 	const char *word;
-	bool (*take)(struct str argument, struct order *order); /* false: there is no ID */
+	bool (*take)(struct str argument, struct order *order); /* false: the ID is missing */
 } kinds[ORDER_KINDS] = {
 	[ORDER_QUEUED] = {"queued", take_nothing},     [ORDER_TRIGGER] = {"trigger", take_name},
 	[ORDER_WAIT] = {"wait", take_name_and_reason}, [ORDER_RETRY] = {"retry", take_id},

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/order.h - operators' orders and programs' notices, and what the manager answers: one
- * a datagram, a line of text each.
+ * manager/order.h - orders from operators, notices from programs, and the manager's answers: each
+ * is a datagram with one line of text.
  *
  *   queued            a message was queued without the daemon
  *   trigger NAME      the event NAME happened
- *   wait NAME REASON  the event NAME is to be waited for
- *   retry ID          try all of its deliveries now, whatever they wait for
- *   hold ID [NAME]    try none of them before it is released, or the event NAME happened
+ *   wait NAME REASON  begin to wait for the event NAME
+ *   retry ID          try all deliveries now, whatever they wait for
+ *   hold ID [NAME]    try none of them until release, or until the event NAME has happened
  *   release ID        end a hold
- *   bounce ID         give up what is not done: report it to the sender
- *   remove ID         give up what is not done, and say nothing
- *   requeue ID        look up anew the addresses of what is not done, and try it
- *   why ID            the trigger that all of it waits for: "ok NAME", "ok" where there is none
+ *   bounce ID         give up undecided deliveries and report them to the sender
+ *   remove ID         give up undecided deliveries without a report
+ *   requeue ID        look up the addresses of undecided deliveries again, and try them
+ *   why ID            the trigger that all of it waits for: "ok NAME", or "ok" if none
  *
- * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" where
- * something is asked, or "err REASON": a code has one reason, which people read as well.
+ * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
+ * or "err REASON": each code has one fixed reason, which is also shown to people.
  */
 #ifndef MANAGER_ORDER_H
 #define MANAGER_ORDER_H
@@ -24,7 +24,7 @@
 #include "base/buffer.h"
 #include "mail/envelope.h"
 
-enum { ORDER_ANSWER_MAX = 248 }; /* bytes as text; what is told is cut there */
+enum { ORDER_ANSWER_MAX = 248 }; /* bytes of text; longer answers are cut */
 
 enum order_kind {
 	ORDER_QUEUED,
@@ -42,9 +42,9 @@ enum order_kind {
 
 struct order {
 	enum order_kind kind;
-	struct mail_id id; /* its birth may be 0: whatever message has that number */
+	struct mail_id id; /* birth may be 0: any message with that number */
 	struct str name;   /* of a trigger: any text; may be empty */
-	struct str reason; /* to wait for it */
+	struct str reason; /* why to wait for it */
 };
 
 enum order_code {
@@ -60,33 +60,33 @@ enum order_code {
 	ORDER_NO_UNTIL_NAME, /* nor one that an operator may choose */
 	ORDER_TRIGGER_NOT_SET,
 	ORDER_HOLD_NOT_RECORDED,
-	ORDER_NO_QUEUE, /* from here to BUSY: it passes */
+	ORDER_NO_QUEUE, /* from here to BUSY: temporary */
 	ORDER_UNREADABLE,
-	ORDER_NOT_RECORDED, /* what became of the message */
+	ORDER_NOT_RECORDED, /* the order could not be recorded */
 	ORDER_UNDER_WAY,    /* a delivery */
 	ORDER_BUSY,
-	ORDER_OTHER, /* a reason of another version's */
+	ORDER_OTHER, /* a reason from another version of the manager */
 };
 
 struct order_answer {
 	enum order_code code;
-	struct str text; /* of OK what is told, may be empty; else the reason */
+	struct str text; /* for OK the answer, may be empty; else the reason */
 };
 
-/* Whether TEXT is the word of a kind of order. */
+/* Whether TEXT is the name of an order. */
 MUST_CHECK bool order_kind_find(struct str text, enum order_kind *kind_out);
 
-/* The code of what is wrong with TEXT, or ORDER_OK. *ORDER_OUT has views of TEXT. */
+/* Parses TEXT: ORDER_OK, or the code of what is wrong with it. *ORDER_OUT borrows from TEXT. */
 MUST_CHECK enum order_code order_read(struct str text, struct order *order_out);
 
-/* With the reason that CODE, not OTHER, has. */
+/* An answer with the reason for CODE, which is not OTHER. */
 struct order_answer order_refusal(enum order_code code);
-/* Whether the same order may be carried out in a moment. */
+/* Whether the same order may succeed in a moment. */
 bool order_code_is_passing(enum order_code code);
 
 /* Appends ANSWER to OUT, up to ORDER_ANSWER_MAX bytes; its text counts only for OK and OTHER. */
 void order_answer_write(const struct order_answer *answer, struct buffer *out);
-/* -EPROTO: TEXT is none. *ANSWER_OUT has a view of TEXT. */
+/* -EPROTO: TEXT is not an answer. *ANSWER_OUT borrows from TEXT. */
 MUST_CHECK int order_answer_read(struct str text, struct order_answer *answer_out);
 
 #endif

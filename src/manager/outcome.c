@@ -4,7 +4,7 @@
 #include "mail/verdict.h"
 #include "manager/wait/schedule.h"
 
-enum { INTERRUPTIONS = 3 }; /* after which it waits as after any failure */
+enum { INTERRUPTIONS = 3 }; /* after so many it waits as after any failure */
 
 static const int64_t INTERRUPTED_US = 2 * SECOND_US;
 
@@ -13,10 +13,11 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-/* Fields that are there only for some: a place for each, and the end. */
+/* Optional fields: one slot for each, and the end. */
 enum { EXTRAS = 2 };
 
-/* server=HOST:PORT: the one that the directory named. original=ADDRESS: whom the sender named. */
+/* server=HOST:PORT: the server that the directory named. original=ADDRESS: the recipient as the
+ * sender wrote it. */
 static void add_extras(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
 		       struct log_field extras[EXTRAS + 1])
 {

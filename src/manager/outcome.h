@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/outcome.h - what becomes of a delivery, from what is reported on it. Values only.
+ * manager/outcome.h - the new state of a delivery, from a report about it. Values only.
  */
 #ifndef MANAGER_OUTCOME_H
 #define MANAGER_OUTCOME_H
@@ -8,7 +8,7 @@
 #include "ipc/job.h"
 #include "queue/control.h"
 
-/* Of the message, and of the transport that tried. */
+/* Facts about the message, and about the transport that tried. */
 struct outcome_terms {
 	int64_t born_us;
 	int64_t lifetime_us; /* queuelifetime */
@@ -17,23 +17,23 @@ struct outcome_terms {
 	uint64_t random;     /* spreads the next attempt */
 };
 
-/* Whether it is not decided: waiting or never tried. */
+/* Whether it is undecided: waiting or never tried. */
 bool outcome_is_open(const struct queue_delivery *delivery);
-/* Tells the log of a delivery's outcome: once for each attempt, and for what was decided
- * without one. The recipient's own address is told where the delivery goes to another one. */
+/* Logs the outcome of a delivery: once for each attempt, and for one decided without an attempt.
+ * The original recipient is logged too if the delivery goes to another address. */
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery);
-/* It waited too long: failed. */
+/* It has waited too long: failed. */
 void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_t now_us);
 /* A helper has reported on it. */
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		    const struct ipc_job_report *report, const struct outcome_terms *terms);
-/* The helper that tried it ended without a word, or its message could not be read. */
+/* The helper that tried it ended without a report, or its message could not be read. */
 void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 		       const struct outcome_terms *terms);
 /* It cannot be tried before UNTIL_US, because of STATUS and TEXT (literals). */
 void outcome_defer(struct queue_delivery *delivery, int64_t now_us, int64_t until_us,
 		   const char *status, const char *text);
-/* An operator gives it up: as failed (IS_BOUNCE), or as done, and nobody hears of it. */
+/* An operator gives it up: as failed (IS_BOUNCE), or as done, without any report. */
 void outcome_give_up(struct queue_delivery *delivery, bool is_bounce, int64_t now_us);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The end: when nothing is under way any more. */
+/* The end of the manager: when nothing is in progress any more. */
 #include "manager/internal.h"
 
 static bool is_at_rest(const struct manager *manager)
@@ -18,8 +18,7 @@ void stop_finish(void *context)
 
 	if (stopped == NULL || !is_at_rest(manager))
 		return;
-	queue_link_flush(
-		manager->queue); /* its task may be behind us, and would not run any more */
+	queue_link_flush(manager->queue); /* its deferred task may not run any more */
 	manager->stopped = NULL;
 	stopped(manager->stopped_context);
 }

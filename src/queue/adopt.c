@@ -17,15 +17,15 @@ enum {
 };
 
 struct adopt {
-	struct repair there; /* of it: the store, the services */
+	struct repair there; /* the other queue: its store, its services */
 	struct queue_intake *here;
 	const struct queue_adopt *options;
 	unsigned place;
 	struct mail_id from[ADOPT_GROUP];
 	struct mail_id to[ADOPT_GROUP];
 	size_t count;
-	struct queue_message *made[MADE_MAX]; /* the copies and reports, not durable */
-	size_t made_for[MADE_MAX];            /* the index of its message */
+	struct queue_message *made[MADE_MAX]; /* copies and reports that are not durable yet */
+	size_t made_for[MADE_MAX];            /* the index of the message that it was made for */
 	size_t made_count;
 	uint64_t bytes;
 };
@@ -92,7 +92,7 @@ static int write_report(struct queue_message *message, struct mail_envelope *env
 	return result == 0 ? write_envelope(message, envelope) : result;
 }
 
-/* A message for SIZE bytes, which is the caller's. */
+/* Begins a message of SIZE bytes, which the caller owns. */
 static int begin(struct adopt *adopt, uint64_t size, struct queue_message **message_out)
 {
 	struct queue_message *message = NULL;
@@ -110,7 +110,7 @@ static int begin(struct adopt *adopt, uint64_t size, struct queue_message **mess
 	return result;
 }
 
-/* Written with RESULT: it is part of the group, as ID. */
+/* If its RESULT of writing is 0, adds it to the group as ID. */
 static int add(struct adopt *adopt, struct queue_message *message, int result,
 	       const struct mail_envelope *envelope)
 {
@@ -156,9 +156,9 @@ static int report(struct adopt *adopt, const struct queue_control *control, int 
 	return result;
 }
 
-/* --- the end there --- */
+/* --- removal from the other queue --- */
 
-/* Its control names first: data without them is no message. */
+/* Its control names first: data without them are not a message. */
 static int remove_there(struct adopt *adopt, struct mail_id id)
 {
 	const struct queue_store *store = adopt->there.store;
@@ -186,7 +186,7 @@ static int remove_there(struct adopt *adopt, struct mail_id id)
 	return result == -ENOENT ? 0 : result;
 }
 
-/* What is made of each message, together. */
+/* Commits the copies and reports of the group. */
 static void commit(struct adopt *adopt, int results[ADOPT_GROUP])
 {
 	int made[MADE_MAX] = {0};
@@ -248,7 +248,7 @@ static int adopt_with(struct adopt *adopt, const struct queue_control *control, 
 	struct mail_envelope *envelope;
 	int result = has_bounce < 0 ? has_bounce : 0;
 
-	/* without bounce records all that was to be reported has been */
+	/* without bounce records everything that had to be reported has been */
 	if (has_bounce > 0)
 		result = report(adopt, control, data);
 	if (result < 0)
@@ -293,7 +293,7 @@ static int on_message(void *context, uint64_t number)
 	unsigned place;
 	int result = repair_find(&adopt->there, number, &place);
 
-	/* on its way from todo/ to info/ it has both names, and is taken once */
+	/* a message between todo/ and info/ has both names, and is taken once */
 	if (result < 0 || place != adopt->place)
 		return result == -ENOENT ? 0 : result;
 	for (size_t i = 0; i < adopt->count; i++)

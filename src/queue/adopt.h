@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/adopt.h - another queue directory's messages become this queue's: what to
- * do with the disk of a node that is dead.
+ * queue/adopt.h - moves the messages of another queue directory into this queue: for the disk of a
+ * node that is dead.
  *
- * Each message is copied as a new one at the stage at which it came in, with the
- * recipients that are not done: where these had been mapped already, with what
- * they were mapped to. Its birth stays. Successes that are still to be reported are
- * reported by a message of its own, since nobody delivers to them again; a delay that was
- * reported is not reported again: its recipient does not ask for that any more. All is
- * durable here before the message is removed there. So nothing is lost whenever this is
- * interrupted and run again; a message, or a report, may come twice when the removal there
- * was not durable by then.
+ * Each message is copied as a new one at the stage at which it came in, with the recipients that
+ * are not done; if these were mapped already, it gets the addresses they were mapped to. Its birth
+ * is kept. Successes still to be reported are reported at once by a separate message, because
+ * nobody will deliver to those recipients again. A delay that was already reported is not reported
+ * again: the copied recipient no longer asks for it. The copy is durable here before the message is
+ * removed there, so nothing is lost if this is interrupted and run again. A message or a report may
+ * be sent twice if the removal there was not yet durable.
  */
 #ifndef QUEUE_ADOPT_H
 #define QUEUE_ADOPT_H
@@ -18,24 +17,23 @@
 #include "queue/message.h"
 
 struct queue_adopt {
-	/* A message that was held there is to be held here, before it is queued. */
+	/* Holds the message ID, because it was held there. Called before it is queued here. */
 	int (*hold)(void *context, struct mail_id id);
-	/* What is to be told of successes in CONTROL, which nobody was told of there: 1, then
-	 * *ENVELOPE_OUT (freed by the caller) is the report's, but for its number and size, and
-	 * CONTENT is appended its text; 0: nothing is; or -errno. DATA: the descriptor of the
-	 * message's data. */
+	/* Which report of successes CONTROL's message still owes. 1: *ENVELOPE_OUT (freed by the
+	 * caller) is the report's envelope, without number and size, and its text is appended to
+	 * CONTENT; 0: none; or -errno. DATA: a descriptor of the message's data. */
 	int (*report)(void *context, const struct queue_control *control, int data,
 		      struct mail_envelope **envelope_out, struct buffer *content);
-	/* A message is durable here and removed there. HERE: of the report, where only that is
-	 * left of it. */
+	/* A message is durable here and removed there. HERE: the report's id if only a report
+	 * was left. */
 	void (*adopted)(void *context, struct mail_id there, struct mail_id here);
-	/* PATH stays there, because of WHY. */
+	/* PATH was left in place because of WHY. */
 	void (*left)(void *context, const char *path, const char *why);
 	void *context;
 };
 
-/* The caller holds both locks of THERE; HERE may be in use. The first error that is
- * not one message's own: -ENOSPC, -EIO ... */
+/* The caller holds both locks of THERE; HERE may be in use. Returns the first error that does
+ * not concern a single message: -ENOSPC, -EIO ... */
 MUST_CHECK int queue_adopt(struct queue_store *there, struct queue_intake *here,
 			   const struct queue_adopt *options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is left to do of a message that is adopted. */
+/* What is left to do for a message that is adopted. */
 #include "queue/adopt_internal.h"
 
 static void add_recipient(struct mail_envelope *out, const struct mail_recipient *recipient,
@@ -11,7 +11,7 @@ static void add_recipient(struct mail_envelope *out, const struct mail_recipient
 	added->original = recipient->original;
 }
 
-/* Nobody is told of a delay twice. */
+/* A delay is not reported twice. */
 static unsigned notify_left(const struct queue_delivery *delivery, unsigned notify)
 {
 	if (delivery->delayed_us == 0)
@@ -22,7 +22,7 @@ static unsigned notify_left(const struct queue_delivery *delivery, unsigned noti
 	return notify != 0 ? notify : MAIL_NOTIFY_NEVER;
 }
 
-/* A failure that is not reported yet is made anew here, and reported from here. */
+/* A failure that is not reported yet is reported from here: the recipient fails again here. */
 static bool is_left(const struct queue_delivery *delivery, bool has_bounce)
 {
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT ||

@@ -7,9 +7,9 @@
 
 #include "queue/control.h"
 
-/* The envelope of CONTROL's message with those who are not done. HAS_BOUNCE: its failures
- * are not reported yet, and so not done. Freed by the caller before CONTROL, whose texts it
- * borrows. */
+/* The envelope of CONTROL's message with the recipients that are not done. HAS_BOUNCE: its
+ * failures are not reported yet, so they count as not done. Freed by the caller before CONTROL,
+ * whose texts it borrows. */
 struct mail_envelope *adopt_remaining(const struct queue_control *control, bool has_bounce);
 
 #endif

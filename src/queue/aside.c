@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: ISC
 /*
- * After a sync that failed.
+ * Setting files aside after a failed sync.
  *
- * What it was to make durable may never become so, and no later sync tells: the kernel has
- * marked as clean what it could not write. Where that was the removal of a name from todo/, a
- * power failure may bring the name back, and it leads to whatever file has that number then.
- * So the number must stay taken, and the file must not be another message's. But its bytes
- * need not stay: the file is emptied, and keeps its number under a name in pid/,
- * "xNUMBER.BOOT". A name that comes back leads to the message that had it, delivered twice at
- * worst, or to a file without a byte, which no queued message is: queue_store_look(). At S4 such a
- * name goes: without an envelope there is nobody to deliver to and nobody to tell. At S5 there is
- * an envelope, and nothing tells this from a message that was answered for and whose data the disk
- * has lost: so it waits as one whose data cannot be read, and its sender is told of that at last.
+ * What a failed sync should have made durable may never become so, and no later sync reports that:
+ * the kernel has marked the pages that it could not write as clean. If that was the removal of a
+ * name from todo/, a power failure may bring the name back, and it leads to whatever file has that
+ * number then. So the number must stay taken, and the file must not become another message's. But
+ * its bytes need not stay: the file is truncated to 0, and keeps its number under a name in pid/,
+ * "xNUMBER.BOOT". A name that comes back leads to the message that had it, which is delivered twice
+ * at worst, or to an empty file, which a queued message never is: queue_store_look(). At S4 such a
+ * name is removed: without an envelope there is nobody to deliver or report to. At S5 there is an
+ * envelope, and the case cannot be told from an accepted message whose data the disk has lost: so
+ * the message waits like one whose data cannot be read, and in the end that is reported to its
+ * sender.
  *
- * In doubt are the names that were removed before the sync failed, and no others: a later
- * removal writes its block of the directory again, and the sync after it tells of that. So
- * files that end later are used again as ever. Only who is at S5 when the sync fails may have
- * lost a name in todo/ to it, and ends later: it is known by the time of its data file, which
- * was written before its name was made, and so before pid/ was last changed (the same clock,
- * the filesystem's). If that clock was set back, more is in doubt than need be.
+ * In doubt are only names that were removed before the sync failed: a later removal writes its
+ * block of the directory again, and the next sync reports errors of that. So files that end later
+ * are reused as usual, except those of messages that are at S5 when the sync fails: their name in
+ * todo/ may be in doubt, and they end later. They are recognized by the time of their data file,
+ * which was written before its name was made, and so before pid/ was last changed (by the same
+ * clock, that of the filesystem). If that clock was set back, more files than necessary are in
+ * doubt.
  *
- * BOOT tells when the doubt ends: after the machine has started anew the directories were read
- * from the disk. A name that is not there is not there. Then such a file is removed as any.
+ * BOOT tells when the doubt ends: after a reboot the directories were read from the disk, and a
+ * name that is not in them cannot come back. Then the file is removed like any other.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -49,13 +51,13 @@ bool queue_aside_parse(const struct queue_intake *intake, const char *name, uint
 	rest = str_skip(rest, 1);
 	if (!str_split(&rest, '.', &word) || !str_to_u64(word, number_out))
 		return false;
-	/* where it does not stand: as if it were new */
+	/* no boot id known: treat it as new */
 	*is_of_this_boot_out = rest.length == 0 || intake->store->boot[0] == '\0' ||
 			       str_equal(rest, str_from(intake->store->boot));
 	return true;
 }
 
-/* -errno: it has its bytes still. Closes FILE. */
+/* -errno: it still has its bytes. Closes FILE. */
 static int empty(const struct queue_intake *intake, const char *path, int file)
 {
 	int result;
@@ -71,7 +73,7 @@ static int empty(const struct queue_intake *intake, const char *path, int file)
 
 static void empty_or_keep(struct queue_intake *intake, const char *path, uint64_t number, int file)
 {
-	/* a process that only adds a message is not the one that the manager asks first */
+	/* a process that only adds messages is not the one that the manager asks */
 	if (!intake->options.is_daemon) {
 		os_file_close(file);
 		return;
@@ -94,7 +96,7 @@ int queue_aside_put(struct queue_intake *intake, const char *path, struct queue_
 		os_file_close(spare.file);
 		return result;
 	}
-	/* two names of one file, after a power failure: then the rename did nothing */
+	/* two names of one file after a power failure: then rename() did nothing */
 	result = os_file_unlink(intake->store->directory, path);
 	(void)result;
 	empty_or_keep(intake, to, spare.number, spare.file);
@@ -111,7 +113,7 @@ void queue_aside_put_spare(struct queue_intake *intake, struct queue_spare spare
 	(void)result; /* it stays where it is, as a file that is not used */
 }
 
-/* No message has been written that is newer than what pid/ was changed by. */
+/* Messages written later than the last change of pid/ are not in doubt. */
 static void doubt(struct queue_intake *intake)
 {
 	struct os_file_info info;

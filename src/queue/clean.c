@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * What crashes leave. Every rule here removes a name only when no message that
- * was answered for can have it.
+ * Removes what crashes leave. Every rule here removes a name only when no accepted message can have
+ * it.
  */
 #include "os/file.h"
 #include "queue/internal.h"
@@ -13,7 +13,7 @@
 struct clean {
 	struct queue_intake *intake;
 	const struct queue_store *store;
-	int64_t before_us; /* what was changed before is old */
+	int64_t before_us; /* what was changed before this time is old */
 	void (*each)(void *context, const char *path);
 	void *context;
 };
@@ -32,7 +32,7 @@ static bool is_old(const struct clean *clean, const char *path)
 	       info.modified_us < clean->before_us;
 }
 
-/* What another process began and left. Spares and our own new files are in use. */
+/* Old files that another process left. Spares and files that we handed out are in use. */
 static int clean_pid(void *context, const char *name)
 {
 	const struct clean *clean = context;
@@ -40,7 +40,7 @@ static int clean_pid(void *context, const char *name)
 	char own[32];
 	int result;
 
-	/* that of a boot is kept as long as the machine runs */
+	/* a file set aside is kept until the next boot */
 	if (name[0] == 'x' && strchr(name, '.') != NULL && strchr(name, '.')[1] != '\0')
 		return 0;
 	snprintf(own, sizeof own, "n%ld-", (long)clean->intake->process);
@@ -78,7 +78,7 @@ int queue_store_drop_durably(const struct queue_store *store, enum queue_place p
 	return result < 0 ? result : 1;
 }
 
-/* Whether there is anything to settle of a message at S4: 1, 0 or -errno. */
+/* Whether a message at S4 has names left that must be settled: 1, 0 or -errno. */
 static int has_part(const struct queue_store *store, uint64_t number)
 {
 	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
@@ -97,7 +97,8 @@ int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64
 		result = queue_update_is_interrupted(store, stage, number);
 	else if (result == 0)
 		return 0;
-	if (result == -ENODATA || result == -ENOENT) /* damaged: for people to look at; gone */
+	if (result == -ENODATA || result == -ENOENT) /* damaged: left for people to look at; or
+						      * gone */
 		return 0;
 	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++) {
 		int dropped = queue_store_drop_durably(store, places[i], NULL, number);

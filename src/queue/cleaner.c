@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * For each X: first the names of info/, mess/ and todo/ into a table; then what the table
- * shows to be wrong; then the names of the other places beside it.
+ * For each X: read the names of info/, mess/ and todo/ into a table; check the table for
+ * mismatches; then check the names of the other places against it.
  */
 #include "queue/cleaner.h"
 #include "base/panic.h"
@@ -16,13 +16,13 @@ enum {
 	NAMES_A_STEP = 1000,
 	HAS_INFO = 1,
 	HAS_MESS = 2,
-	HAS_TODO = 4,   /* and those of the stages after the first */
+	HAS_TODO = 4,   /* also names of the later stages */
 	PHASE_INFO = 0, /* then mess, then the stages of todo */
 	PHASE_JUDGE = 2 + MAIL_STAGE_COUNT,
 	PHASE_BOUNCE,
 	PHASE_REMOTE,
 	PHASE_INTD,
-	PHASE_LOCAL, /* and those of the services after the first */
+	PHASE_LOCAL, /* then the other services */
 };
 
 struct queue_cleaner {
@@ -33,11 +33,11 @@ struct queue_cleaner {
 	void *context;
 	uint32_t x;
 	size_t phase;
-	struct os_file_list *list; /* of this phase, or NULL */
+	struct os_file_list *list; /* of the current phase, or NULL */
 	size_t judged;             /* entries of the table */
 	struct number_table table;
 	bool has_failed;
-	int error; /* of this step */
+	int error; /* of the current step */
 };
 
 struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *const *services,
@@ -83,7 +83,7 @@ static int drop(struct queue_cleaner *cleaner, enum queue_place place, const cha
 	return result < 0 ? result : 0;
 }
 
-/* It has info/ and no data. */
+/* It is in info/ and has no data. */
 static int judge_info(struct queue_cleaner *cleaner, uint64_t number)
 {
 	int result = queue_store_has(cleaner->store, QUEUE_MESS, NULL, number);
@@ -132,18 +132,18 @@ static int judge(struct queue_cleaner *cleaner, struct number_entry *entry)
 	unsigned flags = entry->flags;
 	bool has_todo = flags >= HAS_TODO;
 
-	/* at S4 and nothing else, or at S5: nearly all */
+	/* at S4 only, or at S5: nearly all messages */
 	if (flags == (HAS_INFO | HAS_MESS) || (has_todo && (flags & (HAS_INFO | HAS_MESS)) == 0) ||
 	    cleaner->handler->is_busy(cleaner->context, entry->number))
 		return 0;
-	entry->flags = 0; /* what it has beside that is looked at one by one */
+	entry->flags = 0; /* its other names are examined one by one */
 	if (has_todo)
 		return settle(cleaner, flags, entry->number);
 	return flags == HAS_INFO ? judge_info(cleaner, entry->number)
 				 : judge_mess(cleaner, entry->number);
 }
 
-/* What info/ has left is S5. */
+/* Whatever is still in info/ is S5. */
 static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
 		      uint64_t number)
 {
@@ -161,9 +161,9 @@ static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, con
 	return drop(cleaner, place, name, number);
 }
 
-/* --- all of them --- */
+/* --- all messages --- */
 
-/* The place of a phase; in FLAG what its names have. */
+/* The place of a phase; *FLAG is the flag of names there. */
 static enum queue_place place_of(const struct queue_cleaner *cleaner, const char **name,
 				 unsigned *flag)
 {
@@ -204,7 +204,7 @@ static void fail(struct queue_cleaner *cleaner, int error)
 	cleaner->error = error;
 }
 
-/* Some names of a place: whether there may be more, or -errno. */
+/* Reads some names of a place: whether there may be more, or -errno. */
 static int read_names(struct queue_cleaner *cleaner)
 {
 	const char *name;
@@ -233,7 +233,7 @@ static int read_names(struct queue_cleaner *cleaner)
 	return result;
 }
 
-/* The same with what was read. */
+/* Judges some of the names read: whether there are more, or -errno. */
 static int judge_some(struct queue_cleaner *cleaner)
 {
 	for (unsigned i = 0; i < NAMES_A_STEP; i++) {
@@ -252,7 +252,7 @@ static int judge_some(struct queue_cleaner *cleaner)
 	return 1;
 }
 
-/* The next phase, perhaps of the next X. */
+/* Begins the next phase, perhaps of the next X. */
 static void go_on(struct queue_cleaner *cleaner)
 {
 	os_file_list_close(cleaner->list);
@@ -276,7 +276,7 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names(cleaner);
 	if (result < 0) {
 		fail(cleaner, result);
-		if (cleaner->phase < PHASE_JUDGE) /* with names missing nothing can be judged */
+		if (cleaner->phase < PHASE_JUDGE) /* if names are missing nothing can be judged */
 			cleaner->phase = PHASE_LOCAL + cleaner->service_count;
 	}
 	if (result <= 0)

@@ -29,7 +29,7 @@ static void ask_for_files(struct queue_client *client)
 
 static void take_from_stock(struct queue_client *client, struct queue_client_message *message)
 {
-	message->number = client->stock[0]; /* the oldest: none stays unused for ever */
+	message->number = client->stock[0]; /* the oldest first, so that none stays unused */
 	client->stock_count--;
 	memmove(client->stock, client->stock + 1, client->stock_count * sizeof *client->stock);
 	message->state = QUEUE_CLIENT_OPEN;
@@ -48,7 +48,7 @@ static void serve_waiting(struct queue_client *client)
 	ask_for_files(client);
 }
 
-/* No more than can have been asked for. */
+/* At most as many as can have been requested. */
 static bool on_opened(struct queue_client *client, struct unpack *body)
 {
 	size_t room = COUNT_OF(client->stock) - client->stock_count;
@@ -63,7 +63,7 @@ static bool on_opened(struct queue_client *client, struct unpack *body)
 	return true;
 }
 
-/* Everybody who waits for a number is told; the next one asks again. */
+/* Fails every message that waits for a number; the next one asks again. */
 static void on_refused(struct queue_client *client, int error)
 {
 	struct queue_client_message *waiting = client->opening;
@@ -84,7 +84,7 @@ static void on_committed(struct queue_client *client, uint64_t number, int resul
 		finish(message, result);
 }
 
-/* 0, or -errno, which is sent as errno. */
+/* 0, or -errno, which is transmitted as errno. */
 static int unpack_result(struct unpack *body)
 {
 	enum { ERRNO_MAX = 4095 };
@@ -128,7 +128,7 @@ static struct queue_client_message *find_sharing(struct queue_client *client, ui
 	return NULL;
 }
 
-/* Of a message that was given up meanwhile the descriptor is closed. */
+/* If the message was given up meanwhile, the descriptor is closed. */
 static bool on_shared(struct queue_client *client, struct unpack *body, struct ipc_message *answer)
 {
 	uint64_t number = unpack_u64(body);
@@ -186,8 +186,9 @@ static void on_connected(void *context)
 	ask_for_files(client);
 }
 
-/* What is open cannot be committed any more: the commit will fail, or now what waits for its
- * file. What is being committed may be queued or not: the owner must assume that it is not. */
+/* What is open can no longer be committed: its commit will fail, and commits that wait for a
+ * file fail now. A message that is being committed may or may not be queued: the owner must
+ * assume that it is not. */
 static void on_lost(void *context)
 {
 	struct queue_client *client = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A message on its way: by value with its commit, or into the file that is shared. */
+/* A message in progress: sent by value with its commit, or written into the shared file. */
 #include "base/panic.h"
 #include "ipc/pack.h"
 #include "os/file.h"
@@ -53,7 +53,7 @@ void queue_client_abandon(struct queue_client_message *message)
 		say_number(message, QUEUE_PROTOCOL_ABANDON);
 }
 
-/* A packet with the first bytes of REST, as many as fit beside HEAD more. */
+/* Sends the first PART bytes of REST in a packet of their own. */
 static void send_part(struct queue_client_message *message, enum queue_protocol type,
 		      struct str *rest, size_t part)
 {
@@ -67,7 +67,7 @@ static void send_part(struct queue_client_message *message, enum queue_protocol 
 			 buffer_view(&body), NULL, 0);
 }
 
-/* All of a message, in one go: in one packet where it fits. */
+/* Sends a whole message at once: in one packet if it fits. */
 static void send_commit(struct queue_client_message *message, struct str text, struct str data)
 {
 	enum { HEAD = 8 + 4 + 4, ROOM = IPC_BODY_MAX - HEAD };
@@ -145,7 +145,7 @@ int queue_client_write(struct queue_client_message *message, struct str bytes)
 	return message->error;
 }
 
-/* 0 when TEXT is the envelope and everything before went well. */
+/* 0 when TEXT is the envelope and there was no error before. */
 static int prepare_commit(struct queue_client_message *message,
 			  const struct mail_envelope *envelope, struct str data,
 			  struct buffer *text)

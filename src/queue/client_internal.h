@@ -14,18 +14,18 @@ struct queue_client {
 	uint32_t stock_wanted;
 	uint64_t stock[QUEUE_OPEN_MAX * 2]; /* numbers */
 	size_t stock_count;
-	bool is_asking;                          /* an OPEN is unanswered */
+	bool is_asking;                          /* an OPEN has not been answered */
 	struct queue_client_message *opening;    /* in order */
 	struct queue_client_message *open;       /* or sharing */
 	struct queue_client_message *committing; /* by number */
 };
 
 /* client_commit.c */
-/* It is nobody's any more. */
+/* Removes it from every list and makes it IDLE. */
 void client_set_idle(struct queue_client_message *message);
-/* Gives it up and says why. */
+/* Fails the message with ERROR. */
 void client_fail(struct queue_client_message *message, int error);
-/* The file that the commit waited for is there. */
+/* The file that the commit waited for has come. */
 void client_commit_shared(struct queue_client_message *message);
 
 #endif

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: ISC
 /*
- * S3 to S4, many messages at the cost of a few journal commits.
+ * S3 to S4: many messages at the cost of a few journal commits.
  *
- * The bytes of all are made durable, then their todo/ names are made, then the
- * directories of these names are made durable. The last step also covers what
- * was removed before the group began, so the files in quarantine become usable.
+ * The bytes of all messages are made durable, then their todo/ names are made, then the directories
+ * of these names are made durable. The last step also covers names that were removed before the
+ * group began, so the files in quarantine become usable.
  *
- * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step only
- * writes the bytes out, and the last syncs one directory, that of the last name
- * made: whatever was done before that name is durable with it. That is the
- * bytes and names of all, and every removal of what is held in quarantine since
- * before the group began, by whichever process. Without a new name, pid/ is the
- * directory: each file that is held went there after its names were removed.
+ * Where the filesystem keeps order (QUEUE_SYNC_ORDERED) the first step only starts writing the
+ * bytes, and the last step syncs one directory, that of the last name made: everything done before
+ * that name is durable with it. That covers the bytes and names of all messages, and every removal,
+ * by any process, of files that were in quarantine before the group began. Without a new name that
+ * directory is pid/: each quarantined file was renamed to it after its names were removed.
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -44,7 +43,7 @@ static void begin(struct commit_group *group)
 	pthread_mutex_unlock(&intake->mutex);
 }
 
-/* Bytes and sizes of all, side by side. */
+/* Syncs bytes and sizes of all files in parallel. */
 static void for_each_file(struct commit_group *group,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
@@ -86,10 +85,10 @@ static void sync_files(struct commit_group *group)
 			group->results[i] = result;
 }
 
-/* The manager begins no message that "queue" is still committing; of one that another process
- * commits, "queue" knows by this lock. It goes with the descriptor: when the message is durable,
- * when its name is gone again, or when the process is. So nothing hangs on an error here but a
- * second delivery, of a message whose sync fails. */
+/* The manager must not begin a message that is still being committed. "queue" knows its own; a
+ * message that another process commits is recognized by this lock, which is released with the
+ * descriptor: when the message is durable, when its name is removed again, or when the process
+ * ends. So an error here can cause only a second delivery, of a message whose sync fails. */
 static void lock_of_one_shot(const struct commit_group *group, const struct queue_message *message)
 {
 	int result = group->intake->options.is_daemon ? 0 : os_file_lock(message->data.file);
@@ -113,15 +112,15 @@ static void name_todo(struct commit_group *group)
 				 message->data.number, to);
 		lock_of_one_shot(group, message);
 		group->results[i] = os_file_rename_new(store->directory, from, to);
-		/* a name that is there: this is a copy of a queue that was not repaired */
+		/* the name exists: this is a copy of a queue that was not repaired */
 		group->named[i] = group->results[i] != -EEXIST;
 		if (group->results[i] == 0)
 			group->last = message;
 	}
 }
 
-/* A name in todo/ may be durable although we failed. Its message's number must
- * not be free before that name's removal is durable, so the data stay. */
+/* A name in todo/ may be durable although we failed. The number of its message must not become
+ * free before the removal of that name is durable, so the data file is kept. */
 static void undo(struct commit_group *group, struct queue_message *message)
 {
 	struct queue_intake *intake = group->intake;
@@ -135,20 +134,20 @@ static void undo(struct commit_group *group, struct queue_message *message)
 	queue_spare_mark_dirty(intake, message->stage, message->data.number);
 	result = queue_aside_put(intake, path, message->data);
 	message->data.file = -1;
-	if (result == -ENOENT) { /* the rename had not been */
+	if (result == -ENOENT) { /* the rename had not been done */
 		queue_message_discard(message);
 		return;
 	}
 	if (result < 0)
 		queue_aside_refuse(intake, message->stage, message->data.number);
-	/* where a rename is a link and an unlink: the name that it left */
+	/* if rename is a link and an unlink: the old name */
 	result = os_file_unlink(intake->store->directory, spare);
 	(void)result;
 	queue_message_release(message);
 }
 
-/* What is kept of an earlier file with this number, which somebody removed by hand, must not
- * be taken for this one's. */
+/* What is remembered of an earlier file with this number, which somebody removed by hand, must
+ * not be mistaken for this one. */
 static void keep(struct queue_intake *intake, struct queue_message *message)
 {
 	struct queue_spare data = message->data;

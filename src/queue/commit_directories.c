@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * The directories of a group: opened while nothing has happened yet, synced when every name is
- * made. So a process without a free descriptor refuses a message, and no more; only a sync that
- * was tried and failed leaves anything in doubt (aside.c).
+ * The directories of a group: opened before anything is changed, synced when every name is made. So
+ * a process without a free descriptor only refuses a message; only a sync that was tried and failed
+ * leaves anything in doubt (aside.c).
  */
 #include "os/file.h"
 #include "queue/commit_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { DIRECTORIES_MAX = 512 }; /* open at once; with more the whole filesystem is synced */
+enum { DIRECTORIES_MAX = 512 }; /* open at once; with more we sync the whole filesystem */
 
 static void add_dirty(struct commit_group *group)
 {
@@ -35,7 +35,7 @@ static size_t add_own(struct commit_group *group, const struct queue_message *me
 				     mail_stage_name(message->stage), message->data.number);
 }
 
-/* Every directory that gets a new name or has lost one, once each. */
+/* Adds every directory that gets a new name or has lost one, once each. */
 static void add_all(struct commit_group *group)
 {
 	for (size_t i = 0; i < group->count; i++)
@@ -48,7 +48,7 @@ static void add_all(struct commit_group *group)
 	}
 }
 
-/* Where order is kept: that of the name that will be the last. */
+/* Where order is kept: adds the directory of the name that will be made last. */
 static void add_last(struct commit_group *group)
 {
 	for (size_t i = group->count; i-- > 0 && group->last_in_list == NULL;)
@@ -58,7 +58,7 @@ static void add_last(struct commit_group *group)
 		}
 }
 
-/* What was removed waits for the next group. */
+/* Files in quarantine wait for the next group. */
 static void give_back_held(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
@@ -79,7 +79,7 @@ static bool is_short_of_descriptors(int error)
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-/* Descriptors that only save time give way. */
+/* If needed, closes descriptors that only save time. */
 static int open_all(struct commit_group *group)
 {
 	const struct queue_store *store = group->intake->store;
@@ -132,7 +132,7 @@ static int sync_pid(const struct commit_group *group)
 	return result;
 }
 
-/* Only for a filesystem that keeps order. The last one may have got no name. */
+/* Only for a filesystem that keeps order. The last message may have got no name. */
 static int sync_newest_directory(struct commit_group *group)
 {
 	if (group->last != NULL && group->last == group->last_in_list)
@@ -140,7 +140,7 @@ static int sync_newest_directory(struct commit_group *group)
 	return sync_pid(group);
 }
 
-/* A sync tells of what was changed before it, and maybe of nothing where nothing was. */
+/* A sync reports errors of earlier changes, and perhaps none if nothing was changed. */
 static int change_pid(const struct commit_group *group)
 {
 	static const char path[] = "pid/proof";
@@ -153,7 +153,7 @@ static int change_pid(const struct commit_group *group)
 	return os_file_unlink(directory, path);
 }
 
-/* A sync failed before, and nobody's name depends on this one. */
+/* Tries a sync on which no message depends, because an earlier one failed. */
 static void prove(struct commit_group *group)
 {
 	int result = change_pid(group);
@@ -164,7 +164,7 @@ static void prove(struct commit_group *group)
 	group->has_proven = result == 0;
 }
 
-/* The order that was relied upon may have ended on the way: then all is synced, too. */
+/* If the filesystem stopped keeping order meanwhile, everything is synced too. */
 static int sync_ordered(struct commit_group *group)
 {
 	struct queue_store *store = group->intake->store;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/commit_internal.h - between the parts of a group's way from S3 to S4.
+ * queue/commit_internal.h - what the files of a group commit (S3 to S4) share.
  */
 #ifndef QUEUE_COMMIT_INTERNAL_H
 #define QUEUE_COMMIT_INTERNAL_H
@@ -12,24 +12,28 @@ struct commit_group {
 	struct queue_message **messages;
 	size_t count;
 	int *results;
-	bool *named;                          /* [count]: the todo/ name may have been made */
-	struct queue_spare_list held;         /* taken out of quarantine */
-	bool *dirty;                          /* [QUEUE_DIRTY_COUNT][split] to be synced for HELD */
-	enum queue_sync sync;                 /* how, for all of it */
-	bool is_whole;                        /* the whole filesystem at the end */
-	const struct queue_message *last;     /* whose todo/ name was made last; NULL: none */
-	struct queue_directories directories; /* to be synced */
-	size_t *own;                          /* [count]: which of them has the todo/ name */
-	const struct queue_message *last_in_list; /* ordered: whose directory is in the list */
-	bool must_prove;                          /* an earlier sync has failed */
-	bool has_proven;                          /* and one succeeded */
-	bool has_lost; /* a sync failed that may have been to make a removal durable */
+	bool *named;                              /* [count]: the todo/ name may exist */
+	struct queue_spare_list held;             /* taken out of quarantine */
+	bool *dirty;                              /* [QUEUE_DIRTY_COUNT][split] must be synced for
+						   * HELD */
+	enum queue_sync sync;                     /* how the whole group is synced */
+	bool is_whole;                            /* sync the whole filesystem at the end */
+	const struct queue_message *last;         /* the message whose todo/ name was made last;
+						   * NULL: none */
+	struct queue_directories directories;     /* to be synced */
+	size_t *own;                              /* [count]: index in DIRECTORIES of the one with
+						   * its todo/ name */
+	const struct queue_message *last_in_list; /* ordered: the message whose directory is in
+						   * the list */
+	bool must_prove;                          /* an earlier sync failed; one must succeed */
+	bool has_proven;                          /* one has succeeded since */
+	bool has_lost; /* a failed sync may have been meant to make a removal durable */
 };
 
-/* commit_directories.c: before anything has a name: opens what is to be synced when all
- * have. Sets the results of those whose directory cannot be opened. */
+/* commit_directories.c: before any name is made, opens the directories that will be synced after
+ * all are made. Sets the results of messages whose directory cannot be opened. */
 void commit_directories_open(struct commit_group *group);
-/* Makes names and removals durable. Sets the results of those whose name is not. */
+/* Makes names and removals durable. Sets the results of messages whose name is not durable. */
 void commit_directories_sync(struct commit_group *group);
 
 #endif

@@ -2,11 +2,10 @@
 /*
  * queue/control.h - the control file's text.
  *
- * One record a line, "name: value", only ever appended to. The envelope comes
- * first and ends with "end:". A last line without its newline was never
- * written; neither was an envelope without its end line. Unknown record names
- * are skipped. Control characters cannot occur in a value: they are refused
- * when written and when read.
+ * One record a line, "name: value", only ever appended to. The envelope comes first and ends with
+ * "end:". A last line without a newline counts as not written, and so does an envelope without its
+ * end line. Unknown record names are skipped. Control characters cannot occur in a value: they are
+ * refused when written and when read.
  *
  *   stagepost 1
  *   id: 457-63f1a2b3c4d5e
@@ -34,32 +33,32 @@
  *   wait: 6 2026-11-20T13:10:12Z until=2026-11-20T14:02:40Z tried=9 said=1
  *   wait: 7 2026-11-20T13:10:12Z until=2026-11-20T14:01:07Z tried=9 said=1
  *
- * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; its number is the
- * recipient's own where it is left out. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT"
- * where the directory named a server, "remote", or "none" for what is decided without an attempt.
- * The last done, wait or fail record of a delivery is its state. A block of map records counts once
- * its mapped record stands and the block is as long as that says; a later block is ignored. The
- * status "-" stands for none. "delayed": the sender was told that it waits. "quiet": whoever wanted
- * to hear of its success does so from somebody else. "requeue": the recipient of a delivery that is
- * not decided is to be mapped anew; the map that comes of it is written with the whole file.
+ * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
+ * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a
+ * server, "remote", or "none" for a delivery that was decided without an attempt. The last done,
+ * wait or fail record of a delivery is its state. A block of map records is valid once it is
+ * followed by a mapped record with the right count; a later block is ignored. The status "-" means
+ * no status. "delayed": the delay was reported to the sender. "quiet": its success is reported by
+ * another system, not from here. "requeue": the recipient of an undecided delivery must be mapped
+ * again; the new map is written with the whole file.
  *
- * "said: NUMBER [trigger=NAME] STATUS TEXT": what several outcomes have in common, once.
- * An outcome that ends with "said=NUMBER" means the last such record before it; where
- * that cannot be read, neither was the outcome written. The numbers ascend in the file and
- * none is used twice, so that a hole never gives an outcome another's text. "tried=N":
- * N wait records are counted, whatever is before.
+ * "said: NUMBER [trigger=NAME] STATUS TEXT": the status and text that several outcomes share,
+ * written once. An outcome that ends with "said=NUMBER" refers to the last such record before it;
+ * if that record cannot be read, the outcome counts as not written. The numbers ascend in the file
+ * and are never reused, so that a hole in the file cannot give an outcome another one's text.
+ * "tried=N": this is the Nth wait record, however many come before it.
  *
- * How long it gets. The file of a message is written anew when it has become twice as
- * long as what it says needs (queue_control_outgrown()), with the present state alone. The
- * longest such text is 170 MiB: an envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000
- * deliveries (MAPPING_DELIVERIES_MAX) whose map records have 533 bytes (service 32,
- * server 136, address 320), wait records 783 (trigger 200, status 11, text 479), delayed records
- * 41 and requeue records 20; 100,000 recipients that are refused, which have 80 bytes each besides
- * their addresses, which are those of the envelope. An attempt of all appends at most the wait
- * records, 75 MiB. So no file that is written grows beyond QUEUE_CONTROL_MAX.
+ * Size limits. A control file is rewritten with only the current state when it has become twice as
+ * long as that state needs (queue_control_outgrown()). The longest such text is 170 MiB: an
+ * envelope of QUEUE_ENVELOPE_MAX (16 MiB); 100,000 deliveries (MAPPING_DELIVERIES_MAX) whose map
+ * records have 533 bytes (service 32, server 136, address 320), wait records 783 (trigger 200,
+ * status 11, text 479), delayed records 41 and requeue records 20; 100,000 refused recipients with
+ * 80 bytes each besides their addresses, which are those of the envelope. One attempt of all
+ * deliveries appends at most their wait records, 75 MiB. So no control file that we write grows
+ * beyond QUEUE_CONTROL_MAX.
  *
- * A power failure may leave holes in what was being appended: after "end:", a
- * record that cannot be read was never written.
+ * A power failure may leave holes in what was being appended: after "end:", a record that cannot be
+ * read counts as not written.
  */
 #ifndef QUEUE_CONTROL_H
 #define QUEUE_CONTROL_H
@@ -70,8 +69,8 @@
 #include "mail/verdict.h"
 
 enum {
-	QUEUE_CONTROL_MAX = 256 << 20, /* bytes of a control file that is read; see above */
-	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes up to which it is not written anew */
+	QUEUE_CONTROL_MAX = 256 << 20, /* bytes of a control file that we read; see above */
+	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes below which a control file is not rewritten */
 	QUEUE_SERVICE_MAX = 32,        /* bytes of a service name */
 };
 
@@ -84,43 +83,43 @@ struct queue_delivery {
 	uint32_t recipient; /* of the envelope */
 	enum queue_route route;
 	struct str service; /* QUEUE_ROUTE_LOCAL */
-	struct str server;  /* QUEUE_ROUTE_LOCAL: that the directory named (mail/server.h) */
+	struct str server;  /* QUEUE_ROUTE_LOCAL: named by the directory (mail/server.h) */
 	struct str address;
 	enum queue_outcome outcome;
-	uint32_t attempts;  /* wait records, those included that were written anew */
+	uint32_t attempts;  /* wait records, including those from before a rewrite */
 	int64_t changed_us; /* time of the last record; 0: none */
 	int64_t until_us;   /* QUEUE_WAIT: try again then */
 	struct str trigger; /* QUEUE_WAIT: or when this one is released; may be empty */
-	struct str status;  /* of the last record; may be empty */
+	struct str status;  /* from the last record; may be empty */
 	struct str text;
 	bool is_quiet;      /* QUEUE_DONE: its success is not reported from here */
-	bool is_requeued;   /* not decided: its recipient is to be mapped anew */
-	int64_t delayed_us; /* when its delay was reported; 0: it was not */
+	bool is_requeued;   /* undecided: its recipient must be mapped again */
+	int64_t delayed_us; /* when its delay was reported; 0: never */
 };
 
 struct queue_control {
 	struct mail_envelope *envelope; /* owned; its arena owns all of this */
 	struct queue_delivery *deliveries;
 	size_t delivery_count;
-	bool is_mapped; /* a whole block of map records stands */
+	bool is_mapped; /* the file has a complete block of map records */
 	uint64_t directory_version;
 	struct str head;    /* the envelope's text, up to "end:" */
-	uint32_t said;      /* the highest number of a said record; 0: none */
-	uint64_t size;      /* of its file, at least; kept up by queue_update_account() */
-	uint64_t needed;    /* of its file if it were written anew, when that was found out last */
-	bool must_be_whole; /* its map has changed; or writing it anew failed: only to do so again
-			     * makes its name sure */
+	uint32_t said;      /* the highest number of a said record; 0: no such record */
+	uint64_t size;      /* of its file, at least; updated by queue_update_account() */
+	uint64_t needed;    /* size of its file if rewritten, as last computed */
+	bool must_be_whole; /* its map has changed; or rewriting it failed: only a rewrite makes
+			     * its name durable */
 };
 
-/* Letters, digits, and not in front '-' and '_': 1 to QUEUE_SERVICE_MAX bytes. */
+/* Letters, digits, '-' and '_' (not first '-' or '_'): 1 to QUEUE_SERVICE_MAX bytes. */
 bool queue_service_is_valid(struct str name);
 
-/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a
- * control character, an address is not acceptable, no recipient is there or their
- * numbers do not ascend; then OUT is unchanged. */
+/* Appends the envelope, "stagepost 1" to "end:". -EINVAL when a value has a control character,
+ * an address is not acceptable, there is no recipient or the recipients' numbers do not ascend;
+ * then OUT is unchanged. */
 MUST_CHECK int queue_control_write_envelope(struct buffer *out,
 					    const struct mail_envelope *envelope);
-/* Whether queue_control_write_map() takes it. */
+/* Whether queue_control_write_map() accepts it. */
 bool queue_delivery_is_writable(const struct queue_delivery *delivery);
 /* Appends map records and the mapped record. */
 MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_delivery *deliveries,
@@ -130,8 +129,8 @@ MUST_CHECK int queue_control_write_map(struct buffer *out, const struct queue_de
 MUST_CHECK int queue_control_write_outcome(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
-/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT), what
- * several say once: then control->said counts on, also where what was written is given up. */
+/* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT). Text that
+ * several share is written once; this advances control->said, even if the output is discarded. */
 MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
 					    const uint32_t *indexes, size_t count);
 
@@ -143,19 +142,18 @@ MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 MUST_CHECK int queue_control_write_requeued(struct buffer *out,
 					    const struct queue_delivery *delivery);
 
-/* Whether the control file of a mapped message at S5, which is to grow by MORE bytes, has to
- * be written anew: because it would be longer than QUEUE_CONTROL_KEPT and twice what it
- * needs, so that all that is ever written is at most twice what is appended; or longer
- * than QUEUE_CONTROL_MAX; or because that has failed before. Then the whole text is
- * appended to WHOLE: the envelope, the map and the present state of each delivery, also of
- * those whose last outcome was not recorded before. */
+/* Whether the control file of a mapped message at S5, which would grow by MORE bytes, must be
+ * rewritten: because it would be longer than QUEUE_CONTROL_KEPT and twice what it needs (so that
+ * all rewriting together costs at most twice what is appended); or longer than
+ * QUEUE_CONTROL_MAX; or because rewriting it failed before. If so, the whole text is appended to
+ * WHOLE: the envelope, the map and the current state of each delivery, also of those whose last
+ * outcome was not recorded before. */
 MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t more,
 				       struct buffer *whole);
 
-/* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller);
- * -ENODATA when the envelope is not complete (never written: a torn tail, an
- * empty file); -EBADMSG when it is malformed: *LINE_OUT says where (may be
- * NULL); -EPROTO when its format is not 1. */
+/* Reads a control file's TEXT. 0 and *CONTROL_OUT (freed by the caller); -ENODATA when the
+ * envelope is not complete (a torn write or an empty file); -EBADMSG when it is malformed:
+ * *LINE_OUT (may be NULL) is the line; -EPROTO when its format is not 1. */
 MUST_CHECK int queue_control_parse(struct str text, struct queue_control **control_out,
 				   unsigned *line_out);
 void queue_control_free(struct queue_control *control);

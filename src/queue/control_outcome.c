@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* How deliveries stand: what is appended after attempts, and the whole file anew. */
+/* The state of deliveries: records appended after attempts, and the rewritten file. */
 #include "base/panic.h"
 #include "queue/control.h"
 #include "queue/record.h"
@@ -27,7 +27,7 @@ static bool is_writable(const struct queue_delivery *delivery)
 	       record_word_is_optional(delivery->trigger) && queue_text_is_clean(delivery->text);
 }
 
-/* "[trigger=NAME] STATUS [TEXT]", after what stands there. */
+/* "[trigger=NAME] STATUS [TEXT]", after what is in OUT. */
 static void write_words(struct buffer *out, const struct queue_delivery *delivery)
 {
 	if (delivery->outcome == QUEUE_WAIT)
@@ -38,8 +38,8 @@ static void write_words(struct buffer *out, const struct queue_delivery *deliver
 	buffer_append_byte(out, '\n');
 }
 
-/* SAID: the number of the record that has its words; 0: they are its own. IS_PRESENT: no
- * earlier records tell how often it was tried. */
+/* SAID: the number of the record with its status and text; 0: it has its own. IS_PRESENT: it is
+ * written without the earlier records that count its attempts. */
 static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
 			 bool is_present)
 {
@@ -79,7 +79,7 @@ int queue_control_write_outcome(struct buffer *out, const struct queue_delivery 
 	return 0;
 }
 
-/* --- what several say --- */
+/* --- what several outcomes share --- */
 
 struct speaker {
 	const struct queue_delivery *delivery;
@@ -127,7 +127,7 @@ static int compare_positions(const void *a, const void *b)
 	return (first->position > second->position) - (first->position < second->position);
 }
 
-/* Writes what more than one of SPEAKERS says. */
+/* Writes a said record for each text that more than one of SPEAKERS has. */
 static void write_said(struct buffer *out, struct queue_control *control, struct speaker *speakers,
 		       size_t count)
 {
@@ -205,7 +205,7 @@ int queue_control_write_requeued(struct buffer *out, const struct queue_delivery
 
 /* --- the whole file --- */
 
-/* What is known of DELIVERY besides its outcome. */
+/* The records of DELIVERY besides its outcome. */
 static int write_marks(struct buffer *out, const struct queue_delivery *delivery)
 {
 	int error = delivery->delayed_us > 0 ? queue_control_write_delayed(out, delivery) : 0;
@@ -228,7 +228,7 @@ static int write_whole(struct buffer *out, struct queue_control *control)
 	return error;
 }
 
-/* Whether LENGTH is too much for a file that could do with NEEDED. */
+/* Whether LENGTH is too much for a file whose content needs NEEDED. */
 static bool is_too_long(uint64_t length, uint64_t needed)
 {
 	if (length > QUEUE_CONTROL_MAX)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * What follows "end:" may have been cut or holed by a power failure, line by
- * line: a record that cannot be read was never written, and a block of map
- * records with such a line in it is none.
+ * What follows "end:" may have been cut or holed by a power failure, line by line: a record that
+ * cannot be read counts as not written, and a block of map records with such a line in it as
+ * missing.
  */
 #include "base/panic.h"
 #include "mail/server.h"
 #include "queue/record.h"
 #include <stdlib.h>
 
-/* "SERVICE", perhaps "server=HOST:PORT" */
+/* "SERVICE", optionally followed by "server=HOST:PORT" */
 static bool parse_local(struct str *value, struct queue_delivery *delivery)
 {
 	struct str name;
@@ -75,7 +75,7 @@ static int compare_numbers(const void *a, const void *b)
 	return ((*first)->number > (*second)->number) - ((*first)->number < (*second)->number);
 }
 
-/* Takes the last COUNT map records as the map, unless a number comes twice. */
+/* Makes the last COUNT map records the map, unless two have the same number. */
 static void accept_map(struct control_reader *reader, size_t count, uint64_t directory_version)
 {
 	struct arena *arena = reader->envelope->arena;
@@ -144,7 +144,7 @@ static bool take_status(struct str *rest, struct str *status)
 	return record_word(rest, status) && record_status_is_valid(*status);
 }
 
-/* What does not ascend may be another's of the same number: it is not believed. */
+/* A number that does not ascend may be that of another record: it is ignored. */
 static void read_said(struct control_reader *reader, struct str value)
 {
 	struct control_said said = {0};
@@ -200,8 +200,8 @@ static bool take_tried(struct str *rest, uint32_t *attempts)
 	return record_parameter(rest, &name, &value) && record_number(&value, attempts);
 }
 
-/* What follows the time of an outcome: "until=TIME" where it waits, perhaps "tried=N", then
- * "said=NUMBER" or perhaps "trigger=NAME", the status and the text. */
+/* What follows the time of an outcome: if it waits, "until=TIME" and optionally "tried=N"; then
+ * "said=NUMBER", or an optional "trigger=NAME", the status and the text. */
 static bool take_details(const struct control_reader *reader, struct str rest,
 			 struct queue_delivery *delivery)
 {
@@ -253,7 +253,7 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 	*delivery = changed;
 }
 
-/* A record that is the number of a delivery and no more; NULL: it is none. */
+/* Reads a record that is only the number of a delivery; NULL: it is not. */
 static struct queue_delivery *read_mark(const struct control_reader *reader, struct str value)
 {
 	uint32_t number;

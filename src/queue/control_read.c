@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Reading a control file. Before "end:" everything must be right: the envelope
- * was durable before the message was answered for.
+ * Reading a control file. Before "end:" everything must be right: the envelope was durable before
+ * the message was accepted.
  */
 #include "queue/control.h"
 #include "queue/record.h"
@@ -53,7 +53,7 @@ static bool parse_word(struct str value, struct str *word)
 	return value.length > 0;
 }
 
-/* Words that are not known are of a newer version: skipped. */
+/* Unknown words are from a newer version: skipped. */
 static bool read_from_option(struct mail_envelope *envelope, struct str name, struct str value)
 {
 	if (str_equal(name, STR("ret")))
@@ -156,7 +156,7 @@ static bool head_is_whole(const struct control_reader *reader)
 	       reader->envelope->id.born_us == reader->born_us;
 }
 
-/* The next line of *TEXT; false when there is none with its newline. */
+/* The next line of *TEXT; false when there is no line that ends with a newline. */
 static bool next_line(struct str *text, struct str *line_out)
 {
 	ptrdiff_t end = str_find(*text, '\n');

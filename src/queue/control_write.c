@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Control files as text: the envelope, and the map with its deliveries (queue/control.h). */
+/* Writing control files: the envelope, and the map with its deliveries (queue/control.h). */
 #include "mail/address.h"
 #include "mail/server.h"
 #include "queue/control.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * A new queue. Its format file comes last, so a directory without one is no
- * queue; whoever finds it so begins again and keeps what is there.
+ * Creating a queue. Its format file comes last, so a directory without one is not a queue; the next
+ * process that finds it starts again and keeps what is there.
  */
 #include "os/file.h"
 #include "queue/internal.h"
@@ -94,19 +94,19 @@ static int write_format(int directory, uint32_t split)
 		result = os_file_sync_directory(directory, ".");
 	if (result < 0)
 		return result;
-	/* whoever may not read the parent did not make our name in it */
+	/* a user who may not read the parent did not create our name in it */
 	result = os_file_sync_directory(directory, "..");
 	return result == -EACCES ? 0 : result;
 }
 
-/* A directory with anything of somebody else's in it does not become a queue. */
+/* A directory with other people's files in it does not become a queue. */
 static int refuse_foreign(void *context, const char *name)
 {
 	(void)context;
 	for (size_t i = 0; i < COUNT_OF(plain_names); i++)
 		if (strcmp(name, plain_names[i]) == 0)
 			return 0;
-	/* what the node has seen of its directory may be there first */
+	/* the record of what the node has seen of its directory may exist already */
 	return strcmp(name, "format.new") == 0 || strcmp(name, "lost+found") == 0 ||
 			       strcmp(name, "directory") == 0
 		       ? 0
@@ -139,7 +139,7 @@ static int create_locked(int directory, uint32_t split)
 	return result == 0 ? write_format(directory, split) : result;
 }
 
-/* Several may be the first to use the queue: one makes it, the others wait. */
+/* Several processes may be the first to use the queue: one creates it, the others wait. */
 int queue_create(int directory, uint32_t split)
 {
 	int lock = os_file_open_directory(directory, ".");

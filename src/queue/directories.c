@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The directories that a commit has changed: opened once, synced once. */
+/* The directories that a commit has changed: each is opened once and synced once. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"

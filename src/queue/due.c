@@ -50,8 +50,8 @@ static int open_new(struct queue_due_writer *writer)
 	return result < 0 ? result : 0;
 }
 
-/* It is written out at once: else the next commit of the filesystem would have to do it, and new
- * mail waits for that. */
+/* Starts writing to disk at once: otherwise the next commit of the filesystem would have to do
+ * it, and new mail waits for that. */
 static int write_lines(struct queue_due_writer *writer)
 {
 	struct str lines = buffer_view(&writer->lines);
@@ -116,11 +116,11 @@ int queue_due_open(struct queue_due_reader *reader, const struct queue_store *st
 	reader->store = store;
 	reader->is_open = true;
 	reader->file = file;
-	reader->x = UINT32_MAX; /* none is read yet */
+	reader->x = UINT32_MAX; /* none has been read yet */
 	return 0;
 }
 
-/* More of the text. False at its end, or where it cannot be read. */
+/* Reads more of the text. False at its end, or after an error. */
 static bool read_more(struct queue_due_reader *reader)
 {
 	ssize_t length = os_file_read(reader->file, buffer_reserve(&reader->text, PIECE), PIECE,
@@ -133,7 +133,7 @@ static bool read_more(struct queue_due_reader *reader)
 	return true;
 }
 
-/* The next line, which stays where it is. False at the end; what is no line ends the list. */
+/* The next line, which stays in the buffer. False at the end; a malformed line ends the list. */
 static bool next_line(struct queue_due_reader *reader, struct queue_due *due_out,
 		      size_t *length_out)
 {
@@ -176,7 +176,7 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The lines of the directory that comes next. */
+/* Reads the lines of the next directory. */
 static void read_directory(struct queue_due_reader *reader)
 {
 	struct queue_due due;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Whether a filesystem can carry a queue. */
+/* Whether a filesystem is fit for a queue. */
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -61,8 +61,8 @@ static bool is_of_device(struct str line, const char *device)
 	       str_split(&line, ' ', &field) && str_equal(field, str_from(device));
 }
 
-/* Whether the overlay that DEVICE is was mounted with "volatile": it then
- * answers syncs without doing them. Unreadable: assumed so. */
+/* Whether DEVICE is an overlay mounted with "volatile", which reports syncs as done without
+ * doing them. If that cannot be read: yes. */
 static bool overlay_is_volatile(uint64_t device)
 {
 	int file = os_file_open(OS_FILE_HERE, "/proc/self/mountinfo", OS_FILE_READ);
@@ -148,7 +148,7 @@ static int probe_moves(const struct probe *probe, int file)
 
 struct litter {
 	int directory;
-	int64_t before_us; /* what was changed before is old */
+	int64_t before_us; /* what was changed before this time is old */
 };
 
 static int clean_probe(void *context, const char *name)
@@ -166,9 +166,9 @@ static int clean_probe(void *context, const char *name)
 	return os_file_unlink(litter->directory, path);
 }
 
-/* Whoever leaves a probe in lock/ was opening a queue, so it is here that nobody can leave more
- * than are removed; "queue" need not be able to remove names from lock/. One that stays does
- * no harm: the next who opens the queue tries again. */
+/* A process that left a probe in lock/ was opening a queue. So they are removed whenever a queue
+ * is opened, and cannot accumulate; "queue" need not be able to remove names from lock/. A probe
+ * that cannot be removed does no harm: the next process that opens the queue tries again. */
 static void clean_probes(int directory)
 {
 	struct litter litter = {directory, os_clock_wall_us() - QUEUE_LITTER_AGE_US};

@@ -18,8 +18,8 @@ struct queue_group {
 	struct items gathering;
 	struct items working; /* the worker's while is_working */
 	bool is_working;
-	int64_t began_us;  /* the work; monotonic */
-	int64_t worked_us; /* in all, but for what is being done */
+	int64_t began_us;  /* when the current work began; monotonic */
+	int64_t worked_us; /* in all, without the current work */
 	struct os_task start_task;
 	struct os_wakeup *wakeup;
 	struct os_worker *worker;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/group.h - a thread that carries out one group of work at a time, while
- * the loop's thread gathers the next.
+ * queue/group.h - a thread that carries out one group of work at a time, while the loop's thread
+ * collects the next group.
  */
 #ifndef QUEUE_GROUP_H
 #define QUEUE_GROUP_H
@@ -20,14 +20,14 @@ struct queue_group_handler {
 
 struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_group_handler *handler,
 				    void *context);
-/* Only when idle. */
+/* Only while idle. */
 void queue_group_free(struct queue_group *group);
 
-/* Adds ITEM to the group that gathers; it goes to work at the end of this turn of
- * the loop, or when the group before it is done. */
+/* Adds ITEM to the group being collected, which starts at the end of this turn of the loop, or
+ * when the group before it is done. */
 void queue_group_add(struct queue_group *group, void *item);
 bool queue_group_is_idle(const struct queue_group *group);
-/* For how long in all it has been at work, in microseconds. */
+/* The total time it has been working, in microseconds. */
 int64_t queue_group_worked_us(const struct queue_group *group);
 
 #endif

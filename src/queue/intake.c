@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The process "queue" at its start: what an earlier one left in pid/ becomes a spare or is
+/* The start of the process "queue": what an earlier process left in pid/ becomes a spare or is
  * removed. */
 #include "base/panic.h"
 #include "os/file.h"
@@ -47,8 +47,8 @@ static int collect(void *context, const char *name)
 	return 0;
 }
 
-/* A data file whose number is not its inode was copied; one whose message is
- * still in todo/ or info/ after a power failure has not ended. */
+/* A data file whose number is not its inode was copied; one whose message is still in todo/ or
+ * info/ after a power failure has not ended. */
 static bool has_ended(const struct queue_intake *intake, const struct queue_spare *spare,
 		      const struct os_file_info *info)
 {
@@ -57,7 +57,7 @@ static bool has_ended(const struct queue_intake *intake, const struct queue_spar
 	       queue_store_has(intake->store, QUEUE_BOUNCE, NULL, spare->number) == 0;
 }
 
-/* Whether the file of that name in pid/ has ended and has only that name. */
+/* Whether the file of that name in pid/ has ended and has no other name. */
 static bool is_left(struct queue_intake *intake, const struct found_file *file)
 {
 	struct os_file_info info;
@@ -68,7 +68,7 @@ static bool is_left(struct queue_intake *intake, const struct found_file *file)
 	if (os_file_info_at(intake->store->directory, path, &info) < 0 || info.is_directory)
 		return false;
 	if (info.links > 1) {
-		/* half a rename: under its other name it is a message or the cleaner's */
+		/* half a rename: its other name is a message's, or the cleaner's to remove */
 		result = os_file_unlink(intake->store->directory, path);
 		(void)result;
 		return false;
@@ -76,7 +76,7 @@ static bool is_left(struct queue_intake *intake, const struct found_file *file)
 	return has_ended(intake, &file->spare, &info);
 }
 
-/* What was set aside before the machine started anew is a spare like others. */
+/* A file that was set aside before the last reboot is now an ordinary spare. */
 static bool make_spare(const struct queue_intake *intake, const struct found_file *file)
 {
 	char from[QUEUE_PATH_SIZE];
@@ -87,8 +87,8 @@ static bool make_spare(const struct queue_intake *intake, const struct found_fil
 	return os_file_rename_new(intake->store->directory, from, to) == 0;
 }
 
-/* It is removed, after a sync like all others, for the removal of its names need not be
- * durable. It is not used again: whoever the process before us gave it to may still
+/* Like any other it is removed only after a sync, because the removal of its names may not be
+ * durable. It is not reused: a process that got its descriptor from an earlier "queue" may still
  * write to it. */
 static void load_file(struct queue_intake *intake, const struct found_file *file)
 {
@@ -100,8 +100,8 @@ static void load_file(struct queue_intake *intake, const struct found_file *file
 		queue_spare_list_add(&intake->quarantine, file->spare);
 }
 
-/* What an earlier process left in pid/. That of an orderly end could be used, but the
- * few files do not matter. */
+/* Finds what an earlier process left in pid/. After an orderly end these files could be reused,
+ * but there are too few of them to matter. */
 static int load_spares(struct queue_intake *intake)
 {
 	struct found found = {.intake = intake};
@@ -148,7 +148,7 @@ void queue_intake_close(struct queue_intake *intake)
 	queue_spare_list_clear(&intake->ready);
 	queue_spare_list_clear(&intake->quarantine);
 	os_file_close(intake->pid_directory);
-	/* the next process finds them */
+	/* the next process will find them */
 	free(intake->stuck.items);
 	free(intake->full.items);
 	free(intake->refused);

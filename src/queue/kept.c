@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * Which files this process alone has ever had: the only ones that are used again.
+ * Files that no other process has ever had open: only these are reused.
  *
- * That is known of messages that were written here by value, and only as long as it is
- * remembered: a file of which nothing is known is removed at its end. Whatever else is wrong (a
- * lost number, a new process, a file that was put there by hand) costs a new file, and never
- * shows a message to somebody else.
+ * That is known only of messages that were written here by value, and only while it is remembered:
+ * a file of which nothing is known is removed at its end. So any other fault (a lost number, a new
+ * process, a file put there by hand) costs a new file, and never shows a message to somebody else.
  */
 #include "base/panic.h"
 #include "base/table.h"
@@ -17,7 +16,7 @@ enum { KEPT_MAX = 64 * 1024 }; /* about 6 MiB */
 
 struct queue_kept {
 	uint64_t number;
-	uint64_t size; /* nobody else writes to it */
+	uint64_t size; /* only this process writes to it */
 	int file;      /* -1: closed meanwhile */
 	UT_hash_handle hh;
 };
@@ -30,7 +29,7 @@ static void open_is_over(struct queue_kept_list *list, struct queue_kept *kept)
 	list->open_count -= kept->file >= 0;
 }
 
-/* Its descriptor, which is the caller's now. */
+/* Its descriptor, which the caller owns from now on. */
 static int forget(struct queue_kept_list *list, struct queue_kept *kept)
 {
 	int file = kept->file;
@@ -65,7 +64,7 @@ void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data)
 {
 	struct queue_kept_list *list = &intake->kept;
 	struct queue_kept *kept;
-	int closed[2] = {-1, data->file}; /* outside of the lock */
+	int closed[2] = {-1, data->file}; /* after the mutex is released */
 
 	pthread_mutex_lock(&intake->mutex);
 	HASH_FIND(hh, list->by_number, &data->number, sizeof data->number, kept);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /*
- * A file that another process writes a message into, and that must be ours alone before the
- * message is queued: envelope and data stand in one file, so who could still write to it could
- * change, after it was answered for, to whom it goes and what it says.
+ * A file that another process writes a message into, and that only we may have open before the
+ * message is queued: envelope and data are in one file, so a process that could still write to it
+ * could change recipients and content after the message was accepted.
  *
- * Our descriptor is given away with it. Before anything is written after the data, the file is
- * opened anew, and the kernel is asked whether it is open elsewhere; where it is, perhaps only for
- * reading (a backup), whether anybody can write to it. Nobody can then become able to: the file's
- * name is in pid/, where only this process may open it. A process of ours closes its descriptor
- * before it says COMMIT; one that does not is refused.
+ * The other process gets our own descriptor. Before anything is written after the data, the file is
+ * opened anew, and the kernel is asked whether it is open elsewhere; if it is, perhaps only for
+ * reading (a backup), whether anybody can write to it. Nobody can open it for writing later: the
+ * file's name is in pid/, where only this process may open it. Our other processes close the
+ * descriptor before they send COMMIT; a client that does not is refused.
  */
 #include "os/file.h"
 #include "queue/internal.h"
@@ -36,7 +36,7 @@ static int check_writers(const struct queue_message *message)
 	return result > 0 ? -ETXTBSY : result;
 }
 
-/* The same for one that is open as FILE: then it is another descriptor afterwards, or closed. */
+/* The same for a file that is open as *FILE: afterwards that is another descriptor, or closed. */
 static int check_alone(const struct queue_message *message, int *file)
 {
 	int result = os_file_is_open_elsewhere(*file);

@@ -11,7 +11,7 @@
 
 enum { NEW_TRIES = 64 };
 
-/* A new file in pid/ under a name that no other process takes. */
+/* Makes a new file in pid/ under a name that no other process uses. */
 static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -26,8 +26,8 @@ static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
 	return file < 0 ? file : 0;
 }
 
-/* Whether a power failure brought back a name of the message that had NUMBER
- * before: 1, 0 or -errno. */
+/* Whether a power failure brought back a name of the message that had NUMBER before: 1, 0 or
+ * -errno. */
 static int has_stale_names(const struct queue_intake *intake, uint64_t number)
 {
 	const struct queue_store *store = intake->store;
@@ -43,8 +43,8 @@ static int has_stale_names(const struct queue_intake *intake, uint64_t number)
 	return result;
 }
 
-/* A new file under its own number. One whose number is not free stays in pid/,
- * so that the next one gets another, until the cleaner has been there. */
+/* Makes a new file under its own number. If the number is not free the file stays in pid/, so
+ * that the next one gets another number, until the cleaner has finished. */
 static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	for (unsigned i = 0; i < NEW_TRIES; i++) {
@@ -134,7 +134,7 @@ int queue_message_lend(struct queue_message *message, int *file_out)
 	return 0;
 }
 
-/* The two records that say which file the envelope is for. */
+/* Whether the id and size records of the envelope match the file. */
 static int check_envelope(const struct queue_message *message, struct str text, uint64_t *size_out)
 {
 	struct mail_id id = {0};
@@ -153,9 +153,9 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 	return has_size && id.number == message->data.number ? 0 : -EINVAL;
 }
 
-/* A file that is reused may have been longer. It is cut after it was written rather than
- * emptied before: its blocks stay where they are and its sync has less to do, which makes twice
- * the messages a second. No name shows the file as queued before it is durable. */
+/* A reused file may have been longer. It is truncated after it was written rather than before:
+ * its blocks stay where they are and its sync has less to do, which doubles the messages a
+ * second. It has no name in todo/ before it is durable. */
 static int overwrite(struct queue_spare *spare, struct str bytes)
 {
 	uint64_t size = spare->size;
@@ -194,7 +194,7 @@ static int write_envelope(const struct queue_message *message, struct str text)
 	if (info.size < size)
 		return -EINVAL;
 	result = queue_trailer_write(message->data.file, size, text, &end);
-	/* whoever wrote the data may have written more than it says */
+	/* the writer of the data may have written more than it says */
 	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
 }
 
@@ -247,8 +247,8 @@ void queue_message_discard(struct queue_message *message)
 	forget(message);
 }
 
-/* A file that was never queued under any name may be used again at once, unless somebody
- * else may hold it. */
+/* A file that never had a name in todo/ may be reused at once, unless another process may have
+ * it open. */
 void queue_message_abandon(struct queue_message *message)
 {
 	if (message->has_failed || message->is_shared || message->intake->options.spares == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/number_table.h - message numbers with flags, many of them, briefly.
+ * queue/number_table.h - a short-lived hash table of message numbers with flags.
  */
 #ifndef QUEUE_NUMBER_TABLE_H
 #define QUEUE_NUMBER_TABLE_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct number_entry {
-	uint64_t number; /* 0: none */
+	uint64_t number; /* 0: empty slot */
 	unsigned flags;
 };
 
@@ -21,9 +21,9 @@ struct number_table {
 
 /* NUMBER is not 0. */
 void number_table_add(struct number_table *table, uint64_t number, unsigned flag);
-/* 0 when it is not there. */
+/* 0 when it is not in the table. */
 unsigned number_table_flags(const struct number_table *table, uint64_t number);
-/* Empty, with the room it has. */
+/* Empties the table; keeps its memory. */
 void number_table_reset(struct number_table *table);
 void number_table_clear(struct number_table *table);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Where a message's names stand, and all names of a place. */
+/* Where the names of messages are, and all names in a place. */
 #include "os/file.h"
 #include "queue/internal.h"
 #include <errno.h>
@@ -54,7 +54,7 @@ int queue_store_has(const struct queue_store *store, enum queue_place place, con
 	return result < 0 ? result : 1;
 }
 
-/* todo before info: a message on its way from one to the other has both. */
+/* Looks at todo before info: a message that moves from one to the other has both names. */
 int queue_store_is_live(const struct queue_store *store, uint64_t number)
 {
 	for (unsigned stage = 0; stage < MAIL_STAGE_COUNT; stage++) {

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/protocol.h - what "queue" says to the others, and they to it, over its
- * SOCK_SEQPACKET socket (ipc/channel.h). Bodies are written with ipc/pack.h.
+ * queue/protocol.h - the messages between "queue" and its clients over its SOCK_SEQPACKET socket
+ * (ipc/channel.h). Bodies are written with ipc/pack.h.
  *
  * A server (smtpd), "list", or "send" with a bounce:
- *   OPEN      u32 count                        give me numbers for that many messages
+ *   OPEN      u32 count                        requests numbers for that many messages
  *   OPENED    u64 number...                    at least one; answer to OPEN
  *   REFUSED   u32 errno                        answer to OPEN
- *   SHARE     u64 number                       the message is larger than goes by value:
- *                                              give me its file
+ *   SHARE     u64 number                       the message is too large to go by value:
+ *                                              requests its file
  *   SHARED    u64 number, u32 errno            answer to SHARE; 0: with a descriptor of the file,
  *                                              which is empty
- *   DATA      u64 number, str data             a part of the message, more follows
- *   ENVELOPE  u64 number, str text             a part of the control file, more follows
- *   COMMIT    u64 number, str text, str data   the last part of both. Where the file is shared
- *                                              the data stand in it by now, and DATA is empty;
+ *   DATA      u64 number, str data             part of the message; more follows
+ *   ENVELOPE  u64 number, str text             part of the control file; more follows
+ *   COMMIT    u64 number, str text, str data   the last part of both. If the file is shared,
+ *                                              the data are in it by now, DATA is empty,
  *                                              and nobody has it open for writing any more
  *   COMMITTED (u64 number, u32 errno)...       0: durable at S4
- *   ABANDON   u64 number                       no more interest; the file is closed
- * A client that goes away abandons all it has open. DATA that wait for their COMMIT are at most
- * QUEUE_BY_VALUE_MAX bytes a client, ENVELOPE at most what one message may have: what belongs to
- * one message is sent in one go. What else a client may have is in queue/server.h. Who does not
- * read what he is answered is not heard any more.
+ *   ABANDON   u64 number                       gives it up; the file is closed
+ * A client that disconnects abandons all it has open. Before COMMIT a client may send at most
+ * QUEUE_BY_VALUE_MAX bytes of DATA, and of ENVELOPE what one message may have: the parts of one
+ * message are sent without others between. The other limits are in queue/server.h. A client that
+ * does not read its answers is not read from.
  *
  * The manager ("send", one connection):
- *   MANAGE    str token                        I am the manager from now on; the token is that
+ *   MANAGE    str token                        this connection is the manager's; the token is that
  *                                              of "send" (ipc/token.h)
- *   MANAGED                                    answer to MANAGE: nothing that an earlier manager
- *                                              wanted removed is under way; scan todo/
- *   CLEANED                                    info/, mess/ and bounce/ have no name left whose
- *                                              message is gone; some time after MANAGED
+ *   MANAGED                                    answer to MANAGE: no removal requested by an
+ *                                              earlier manager is in progress; scan todo/
+ *   CLEANED                                    info/, mess/ and bounce/ have no names of messages
+ *                                              that are gone; some time after MANAGED
  *   FOUND     (u32 stage, u64 number)...       a scan found these names in todo/
- *   STANDS    (u32 stage, u64 number)...       answer to FOUND: those of them that are messages.
- *                                              Of one that is being committed QUEUED is said
- *                                              when it is, as of any, and nothing when that
- *                                              fails: it must not be begun before
+ *   STANDS    (u32 stage, u64 number)...       answer to FOUND: those that are messages. A message
+ *                                              that is being committed is not among them: QUEUED
+ *                                              follows when its commit succeeds, nothing if it
+ *                                              fails, and it must not be begun before
  *   QUEUED    (u32 stage, u64 number, str text, str content)...
- *                                              text: the control file; empty when it is too
- *                                              long. content: the data, where they are short
- *                                              and came by value; else empty. What is empty is
- *                                              to be read from the file
- *   LOAD      u64 us                           for how long in all groups have been at the disk;
- *                                              now and then while messages come
- *   MISSED                                     some were not told: scan todo/
+ *                                              text: the control file; empty if it is too
+ *                                              long. content: the data, if they are short
+ *                                              and came by value; else empty. What is empty
+ *                                              must be read from the file
+ *   LOAD      u64 us                           total time that groups have spent on disk I/O;
+ *                                              sent now and then while messages come
+ *   MISSED                                     some messages were not reported: scan todo/
  *   REMOVE    (u32 kind, u32 stage, u64 number)...   see enum queue_remove
  *   REMOVED   u64 number...                    answer to REMOVE: the name is gone; the
  *                                              number may be used again
@@ -50,8 +50,8 @@
 #ifndef QUEUE_PROTOCOL_H
 #define QUEUE_PROTOCOL_H
 
-/* A manager that was started before the daemon was upgraded still hands out descriptors of
- * files that are used again now. It must not be understood: 1 to 32 are not used again. */
+/* A manager started before an upgrade of the daemon still hands out descriptors of files that
+ * are now reused. It must not be understood, so the codes 1 to 32 stay unused. */
 enum queue_protocol {
 	QUEUE_PROTOCOL_OPEN = 33,
 	QUEUE_PROTOCOL_OPENED,

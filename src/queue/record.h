@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/record.h - what the writer and the reader of control files agree on.
+ * queue/record.h - what the writer and the reader of control files share.
  */
 #ifndef QUEUE_RECORD_H
 #define QUEUE_RECORD_H
@@ -11,13 +11,13 @@
 bool queue_text_is_clean(struct str text);
 /* The same, without spaces, not empty. */
 bool queue_word_is_clean(struct str word);
-/* Where the '>' is that ends the address at the start of TEXT: not one in a
- * quoted string. -1: nowhere. */
+/* The position of the '>' that ends the address at the start of TEXT, ignoring those in a quoted
+ * string. -1: there is none. */
 ptrdiff_t queue_address_end(struct str text);
 
-/* Reading a line from left to right; each cuts what it read off *REST. A word;
- * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space;
- * "NAME=VALUE"; the same or "NAME" alone, whose value is empty then. */
+/* Reading a line from left to right; each removes what it read from the start of *REST. A word;
+ * a number from 1 to UINT32_MAX; "<ADDRESS>", then the end or a space; "NAME=VALUE"; the same or
+ * "NAME" alone, whose value is then empty. */
 bool record_word(struct str *rest, struct str *word_out);
 bool record_number(struct str *rest, uint32_t *value_out);
 bool record_address(struct str *rest, struct str *address_out);
@@ -30,10 +30,10 @@ bool record_split(struct str line, struct str *name_out, struct str *value_out);
 void record_write_word(struct buffer *out, const char *name, struct str word);
 void record_write_time(struct buffer *out, const char *before, int64_t time_us);
 bool record_word_is_optional(struct str word);
-/* A word, or empty, that cannot be taken for a "NAME=VALUE" before it. */
+/* A word, or empty, that cannot be mistaken for a "NAME=VALUE" before it. */
 bool record_status_is_valid(struct str status);
 
-/* What several outcomes have in common. */
+/* A status and text that several outcomes share. */
 struct control_said {
 	uint32_t number;
 	struct str trigger;
@@ -46,11 +46,11 @@ struct control_reader {
 	struct mail_envelope *envelope;
 	int64_t born_us;
 	unsigned seen;                /* of the head's records */
-	struct queue_delivery *block; /* owned; map records so far */
+	struct queue_delivery *block; /* owned; the map records read so far */
 	size_t block_count;
 	size_t block_capacity;
 	struct queue_delivery **by_number; /* in the arena */
-	struct control_said *said;         /* owned; in the order of their numbers */
+	struct control_said *said;         /* owned; ordered by number */
 	size_t said_count;
 	size_t said_capacity;
 };

@@ -21,8 +21,8 @@ int queue_retire(struct queue_intake *intake, const char *from, struct queue_spa
 	return 0;
 }
 
-/* Only what was never shared may become a spare. Where its descriptor was closed meanwhile it
- * is opened again. */
+/* Only a file that was never shared may become a spare. If its descriptor was closed meanwhile
+ * it is opened again. */
 static int retire(struct queue_intake *intake, const char *from, uint64_t number)
 {
 	struct queue_spare spare = {.number = number, .file = -1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a queue's names. */
+/* Finds what is wrong with a queue's names. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/repair_internal.h"
@@ -20,7 +20,7 @@ static int set_message_aside(struct repair *repair, uint64_t number, const char 
 	return result == 0 ? repair_set_place_aside(repair, QUEUE_MESS, NULL, number, why) : result;
 }
 
-/* Why the message cannot be kept; NULL: it can; or *ERROR_OUT. */
+/* Why the message cannot be kept; NULL: it can be, or *ERROR_OUT is set. */
 static const char *judge(struct repair *repair, uint64_t number, unsigned place, uint64_t size,
 			 int *error_out)
 {
@@ -57,7 +57,7 @@ static void tell_progress(struct repair *repair)
 		repair->options->progress(repair->options->context, repair->seen - 1);
 }
 
-/* A message at S4 or S5 (PLACE), whose data file is INFO. */
+/* Checks a message at S4 or S5 (PLACE), whose data file is INFO. */
 static int check_message(struct repair *repair, unsigned place, uint64_t number,
 			 const struct os_file_info *info)
 {
@@ -100,7 +100,7 @@ static int on_mess(void *context, uint64_t number)
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
 	result = repair_find(repair, number, &place);
-	if (result == -ENOENT) /* it has ended: with its true number it is the cleaner's */
+	if (result == -ENOENT) /* it has ended; if its number is true, the cleaner removes it */
 		return info.inode == number
 			       ? 0
 			       : set_message_aside(repair, number, "it has no control file");
@@ -108,7 +108,7 @@ static int on_mess(void *context, uint64_t number)
 		return result;
 	if (place == REPAIR_INFO)
 		return check_message(repair, place, number, &info);
-	/* on its way to S5: the name in todo/ is the one that counts */
+	/* between todo/ and info/: the name in todo/ counts */
 	if (info.inode == number || repair->options->dry_run)
 		return 0;
 	result = queue_store_drop(repair->store, QUEUE_MESS, NULL, number);
@@ -134,7 +134,7 @@ static int on_side(void *context, uint64_t number)
 	const struct queue_store *store = side->repair->store;
 	int result = 0;
 
-	if (side->place == QUEUE_INFO) /* itself, it does not count */
+	if (side->place == QUEUE_INFO) /* its own name does not count */
 		result = queue_store_has(store, QUEUE_MESS, NULL, number);
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
 		result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
@@ -173,7 +173,7 @@ static int check_places(struct repair *repair)
 	return result == 0 ? check_place(repair, QUEUE_BOUNCE, NULL) : result;
 }
 
-/* A spare's name is its inode's number, too; they are worth nothing. */
+/* The name of a spare is the number of its inode too; spares can simply be removed. */
 static int on_pid(void *context, const char *name)
 {
 	struct repair *repair = context;
@@ -187,7 +187,7 @@ static int on_pid(void *context, const char *name)
 	return result == -ENOENT ? 0 : result;
 }
 
-/* --- all of it --- */
+/* --- the whole repair --- */
 
 static int on_service(void *context, const char *name)
 {
@@ -274,6 +274,6 @@ int queue_repair_is_pending(struct queue_store *store)
 
 	if (result == -ENOENT)
 		return 0;
-	/* names that went without being synced must not come back later */
+	/* names whose removal was not synced must not come back later */
 	return result == 0 ? os_file_sync_directory(store->directory, "repair") : result;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * queue/repair.h - a queue that was copied or restored becomes one again.
+ * queue/repair.h - makes a copied or restored queue usable again.
  *
- * A message's number is its data file's inode, and a copy has other inodes. So
- * every message gets its true number. Numbers may be taken by other messages
- * that move as well; so all first leave the queue for the directory repair/, and
- * then all come back:
+ * A message's number is its data file's inode number, and in a copy the inodes are different. So
+ * every message must get its true number. That number may be in use by another message that must
+ * move as well; so all of them first move out to the directory repair/, and then all move back:
  *
  *   repair/TRUE.OLD.PLACE  envelope or control file, with its true id, of a message
  *                          that belongs in PLACE: submit, arrive (todo/) or info
@@ -13,19 +12,18 @@
  *   repair/TRUE.bounce     its bounce records
  *
  * out: 1 that file is durable under its name in repair/
- *      2 data file and bounce records get names in repair/, too
- *      3 when these are durable, the names with the old number go, that of the
- *        data file after all others
- * in:  4 data file, bounce records, local and remote names get their places; for
+ *      2 data file and bounce records get names in repair/ too
+ *      3 when these are durable, the names with the old number are removed, that of the
+ *        data file last
+ * in: 4 data file, bounce records, local and remote names are made in the queue; for
  *        todo/ the envelope with its true id is written after the data
- *      5 when these are durable, the name in todo/ or info/
- *      6 when that is durable, the names in repair/ go, the control file's last
+ *      5 when these are durable, the name in todo/ or info/ is made
+ *      6 when that is durable, the names in repair/ are removed, the control file's last
  *
- * A new name is always durable before the old one goes. From 1 to 6 the control
- * file in repair/ says that the message is on its way, and whether the data file
- * has its old name and the control file its new one says how far it got. So
- * whoever finds it there goes on. Nothing but this may work on a queue that has
- * a file in repair/.
+ * A new name is always durable before the old one is removed. From 1 to 6 the control file in
+ * repair/ shows that the message is being moved; whether the data file still has its old name and
+ * the control file already has its new one shows how far it got. So the next repair can resume. No
+ * other program may work on a queue that has a file in repair/.
  */
 #ifndef QUEUE_REPAIR_H
 #define QUEUE_REPAIR_H
@@ -33,7 +31,7 @@
 #include "queue/store.h"
 
 struct queue_repair {
-	bool dry_run; /* only tell */
+	bool dry_run; /* only report */
 	/* A message got (or would get) another number. */
 	void (*renumbered)(void *context, uint64_t old, uint64_t number);
 	/* PATH was (or would be) moved to damaged/, because of WHY. */
@@ -43,7 +41,7 @@ struct queue_repair {
 	void *context;
 };
 
-/* Makes directories and locks that a copy lacks. Before queue_store_lock(). */
+/* Creates directories and locks that a copy does not have. Before queue_store_lock(). */
 MUST_CHECK int queue_repair_directories(struct queue_store *store);
 /* The caller holds both locks. May be interrupted at any moment and run again. */
 MUST_CHECK int queue_repair(struct queue_store *store, const struct queue_repair *repair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is beyond repair moves to damaged/, for people to look at. */
+/* What cannot be repaired moves to damaged/, for people to look at. */
 #include "os/file.h"
 #include "queue/repair_internal.h"
 #include <errno.h>
@@ -16,7 +16,7 @@ int repair_make_directory(struct repair *repair, const char *name)
 	return result == 0 ? os_file_sync_directory(repair->store->directory, ".") : result;
 }
 
-/* A name in damaged/ that is free: "info_7_457", or with ".2" after it ... */
+/* A free name in damaged/: "info_7_457", or with ".2" after it ... */
 static int free_name(struct repair *repair, const char *path, char out[REPAIR_PATH_SIZE])
 {
 	struct os_file_info info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Messages come back from repair/ with their true numbers: steps 4 to 6. */
+/* Messages return from repair/ with their true numbers: steps 4 to 6. */
 #include "os/file.h"
 #include "queue/repair_internal.h"
 #include "queue/trailer.h"
@@ -12,7 +12,7 @@ static void part_path(const struct repair_move *move, const char *part, char pat
 	snprintf(path, QUEUE_PATH_SIZE, "repair/%" PRIu64 ".%s", move->number, part);
 }
 
-/* Its inode; 0: there is none. */
+/* Its inode number; 0: there is no such file. */
 static int inode_of(const struct repair *repair, const char *path, uint64_t *inode_out)
 {
 	struct os_file_info info;
@@ -22,8 +22,8 @@ static int inode_of(const struct repair *repair, const char *path, uint64_t *ino
 	return result == -ENOENT ? 0 : result;
 }
 
-/* All messages that had a wrong number are gone from the queue by now: another
- * file that stands as TO belongs to none. -ENOENT: there is no FROM. */
+/* All messages with a wrong number have left the queue by now: another file that has the name TO
+ * belongs to no message. -ENOENT: FROM does not exist. */
 static int link_as(struct repair *repair, const char *from, const char *to)
 {
 	uint64_t have;
@@ -86,7 +86,7 @@ static int read_entry(struct repair *repair, const struct repair_move *move, str
 	return queue_control_parse(buffer_view(text), control_out, NULL);
 }
 
-/* At S5 every place where something is not done gets its name. */
+/* At S5: makes the name in each local/SERVICE and remote in which something is not done. */
 static int place_sides(struct repair *repair, const struct repair_move *move,
 		       const struct queue_control *control)
 {
@@ -109,8 +109,8 @@ static int place_sides(struct repair *repair, const struct repair_move *move,
 	return result;
 }
 
-/* Before, its envelope follows the data. It may be written over as often as
- * this is interrupted, while the one in repair/ is there. */
+/* At S4 the envelope follows the data. May be overwritten as often as this is interrupted, while
+ * the envelope in repair/ exists. */
 static int write_trailer(struct repair *repair, const struct repair_move *move, struct str text,
 			 uint64_t size)
 {
@@ -130,7 +130,7 @@ static int write_trailer(struct repair *repair, const struct repair_move *move, 
 	return result;
 }
 
-/* 1: the name in todo/ or info/ stands already; names there of another go. */
+/* 1: the name in todo/ or info/ exists already; such names of another message are removed. */
 static int check_controls(struct repair *repair, const struct repair_move *move)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -172,7 +172,7 @@ static int place_info(struct repair *repair, const struct repair_move *move,
 	return result == 0 ? place_sides(repair, move, control) : result;
 }
 
-/* Step 4. 1: it is done with 5 already; -ENODATA: there is no data file. */
+/* Step 4. 1: step 5 is done already; -ENODATA: there is no data file. */
 static int place(struct repair *repair, const struct repair_move *move)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -205,7 +205,7 @@ static int link_control(struct repair *repair, const struct repair_move *move)
 	return link_as(repair, from, to);
 }
 
-/* The control file's name goes last: without it the others mean nothing. */
+/* The control file's name is removed last: without it the others mean nothing. */
 static int drop_entry(struct repair *repair, const struct repair_move *move)
 {
 	static const char *const parts[] = {"mess", "bounce"};
@@ -267,7 +267,7 @@ static int nothing(void *context, const struct repair_move *move)
 	return 0;
 }
 
-/* A part without its control file: step 6 was all but done. */
+/* A part without its control file: step 6 was nearly finished. */
 static int on_left(void *context, const char *name)
 {
 	struct repair *repair = context;

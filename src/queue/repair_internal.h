@@ -17,7 +17,7 @@ enum {
 };
 
 struct repair_move {
-	uint64_t number; /* the true one */
+	uint64_t number; /* the true number */
 	uint64_t old;
 	unsigned place; /* a stage, or REPAIR_INFO */
 };
@@ -25,11 +25,11 @@ struct repair_move {
 struct repair {
 	struct queue_store *store;
 	const struct queue_repair *options;
-	char services[REPAIR_SERVICES_MAX][QUEUE_SERVICE_MAX + 1]; /* that have a directory */
+	char services[REPAIR_SERVICES_MAX][QUEUE_SERVICE_MAX + 1]; /* those with a directory */
 	size_t service_count;
 	struct repair_move group[REPAIR_GROUP];
 	size_t group_count;
-	unsigned place; /* that is being walked through */
+	unsigned place; /* the one being walked */
 	uint64_t seen;
 };
 
@@ -46,24 +46,24 @@ void repair_data_path(const struct repair *repair, unsigned place, uint64_t numb
 void repair_entry_path(const struct repair_move *move, char path[QUEUE_PATH_SIZE]);
 /* Where NUMBER's control file is: 0; -ENOENT. */
 MUST_CHECK int repair_find(const struct repair *repair, uint64_t number, unsigned *place_out);
-/* Reads and checks it; with PLACE and the number it must have. -EBADMSG: damaged. */
+/* Reads and checks it against PLACE and the number it must have. -EBADMSG: damaged. */
 MUST_CHECK int repair_load(const struct repair *repair, unsigned place, uint64_t number,
 			   struct buffer *text, struct queue_control **control_out);
-/* repair_aside.c: makes a directory of the queue, durably; no error when it is there. */
+/* repair_aside.c: creates a directory of the queue, durably; no error when it exists. */
 MUST_CHECK int repair_make_directory(struct repair *repair, const char *name);
 /* Moves PATH to damaged/; no error when it is gone. */
 MUST_CHECK int repair_set_aside(struct repair *repair, const char *path, const char *why);
 /* The same for NUMBER's name in PLACE. */
 MUST_CHECK int repair_set_place_aside(struct repair *repair, enum queue_place place,
 				      const char *name, uint64_t number, const char *why);
-/* The same for whatever NUMBER has in the queue but its data file in mess/. */
+/* The same for every name of NUMBER in the queue except its data file in mess/. */
 MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why);
-/* Takes local and remote names of NUMBER away. */
+/* Removes the local and remote names of NUMBER. */
 MUST_CHECK int repair_drop_sides(const struct repair *repair, uint64_t number);
 
-/* repair_out.c: steps 1 to 3 for the group, which is empty then. */
+/* repair_out.c: steps 1 to 3 for the group, which is then empty. */
 MUST_CHECK int repair_out(struct repair *repair);
-/* Goes on with what stands in repair/ but did not get to 3. */
+/* Resumes the moves in repair/ that were interrupted before step 3 was done. */
 MUST_CHECK int repair_resume_out(struct repair *repair);
 /* repair_in.c: steps 4 to 6 for all in repair/. */
 MUST_CHECK int repair_in(struct repair *repair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A message's files while a queue is repaired. */
+/* The files of a message while a queue is repaired. */
 #include "os/file.h"
 #include "queue/repair_internal.h"
 #include "queue/update.h"

@@ -59,7 +59,7 @@ int repair_each_entry(struct repair *repair,
 
 /* --- step 1 --- */
 
-/* TEXT with "id: NUMBER-BIRTH" for the id record. */
+/* Copies TEXT, with the id record replaced by "id: NUMBER-BIRTH". */
 static void append_renumbered(struct buffer *out, struct str text, struct mail_id id)
 {
 	bool is_done = false;
@@ -86,7 +86,7 @@ static int write_file(int directory, const char *path, struct str text, int64_t 
 	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	int result;
 
-	if (file == -EEXIST) { /* of an attempt that was interrupted */
+	if (file == -EEXIST) { /* of an interrupted attempt */
 		result = os_file_unlink(directory, path);
 		if (result == 0)
 			file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
@@ -188,7 +188,7 @@ static int rename_hold(struct repair *repair, const struct repair_move *move)
 	return rename_if_there(repair, from, path);
 }
 
-/* A second name in repair/, beside the one that stands in the queue. */
+/* Makes a second name in repair/, beside the one in the queue. */
 static int link_part(struct repair *repair, const struct repair_move *move, enum queue_place place,
 		     const char *part)
 {
@@ -247,7 +247,7 @@ static int drop_data(const struct repair *repair, const struct repair_move *move
 	return result == -ENOENT ? 0 : result;
 }
 
-/* The data file's old name goes last: it keeps the old number from others. */
+/* The data file's old name is removed last: it keeps the old number from being reused. */
 static int leave(struct repair *repair)
 {
 	int result = link_parts(repair);
@@ -271,9 +271,9 @@ int repair_out(struct repair *repair)
 	return result == 0 && repair->group_count > 0 ? leave(repair) : result;
 }
 
-/* --- what was interrupted --- */
+/* --- resuming --- */
 
-/* While the data file stands under the old number, nobody else has that number. */
+/* While the data file has its old name, no other message can get the old number. */
 static int resume(void *context, const struct repair_move *move)
 {
 	struct repair *repair = context;

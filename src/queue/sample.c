@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What is wrong with a queue: whether it was copied, by some of its files; what was set aside. */
+/* What is wrong with a queue: whether it was copied, by looking at some of its files; and what
+ * was set aside. */
 #include "os/clock.h"
 #include "os/file.h"
 #include "queue/internal.h"
@@ -15,7 +16,7 @@ struct sample {
 	const enum mail_stage *stage;
 	struct queue_misnamed *misnamed;
 	int64_t until_us;
-	unsigned left; /* of this directory */
+	unsigned left; /* of the current directory */
 	bool is_misnamed;
 };
 

@@ -70,7 +70,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	default:
 		break;
 	}
-	/* who is answered and does not read */
+	/* it does not read its answers */
 	if (ok && client != client->server->manager &&
 	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)
 		ok = false;

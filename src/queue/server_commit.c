@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* S3 to S4, in groups: while one is at the disk the next one gathers. */
+/* S3 to S4 in groups: while one group is being written the next one is collected. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "queue/server_internal.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* Of data in memory that are on their way to the disk. When that is slower than they come,
- * those who bring more are not heard: it stays with them. */
+/* Limit on message data that are waiting for the disk. If they arrive faster than the disk
+ * writes, clients that send more are not read from: the data stay with them. */
 enum { GROUP_BYTES_MAX = 64 << 20 };
 
 void server_held_free(struct server_held *held)
@@ -45,7 +45,7 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	client->data_bytes -= held->data.length;
 	client->text_bytes -= held->text.length;
 	held->data_size = held->data.length;
-	/* the text is put after the data, too */
+	/* the text is also appended to the data */
 	held->group_size = held->data.length + 2 * held->text.length;
 	server->group_bytes += held->group_size;
 	queue_group_add(server->group, held);
@@ -64,7 +64,7 @@ static void resume(struct server_client *client)
 		ipc_channel_pause(client->channel, false);
 }
 
-/* S2 to S3. Here, because a slow disk must not keep the loop. */
+/* S2 to S3. In the group's thread, because a slow disk must not block the loop. */
 static int write_message(struct server_held *held)
 {
 	struct str text = buffer_view(&held->text);
@@ -102,7 +102,7 @@ static void group_work(void *context, void **items, size_t count)
 	free(results);
 }
 
-/* One packet for all that a group decided: each would wake the server up. */
+/* One packet for all results of a group: each packet would wake the client up. */
 void server_commit_answers_send(struct server_client *client)
 {
 	if (!client->is_gone && client->answers.length > 0)

@@ -15,34 +15,34 @@
 
 struct server_client;
 
-/* A message that a client has begun, or on its way to the disk: then the thread of the group
- * writes it, and owns DATA. */
+/* A message that a client has begun, or that is being committed; in the latter case the group's
+ * thread writes it, and owns DATA. */
 struct server_held {
 	uint64_t number;
 	struct queue_message *message; /* consumed by the commit */
 	struct server_client *client;
 	struct buffer text; /* of the control file */
 	struct buffer data; /* by value */
-	size_t data_size;   /* of it, once it is on its way to the disk */
-	size_t group_size;  /* of it and the text, in server->group_bytes */
+	size_t data_size;   /* length of DATA, once it is being committed */
+	size_t group_size;  /* size of data and text, as counted in server->group_bytes */
 	enum mail_stage stage;
 	struct mail_id id;
 	int result;
-	bool is_removed; /* the manager found it by itself and is done with it already */
+	bool is_removed; /* the manager found it in a scan and has finished with it already */
 	UT_hash_handle hh;
 };
 
 struct server_client {
 	struct queue_server *server;
 	struct ipc_channel *channel;
-	struct server_held *files; /* by number; not those being committed */
+	struct server_held *files; /* by number; without those being committed */
 	size_t committing;
 	size_t data_bytes; /* of messages that it has not committed yet */
 	size_t text_bytes; /* the same */
-	bool is_paused;    /* it is not heard while too much is on its way to the disk */
+	bool is_paused;    /* not read from while too much is being committed */
 	uid_t user;
 	struct buffer answers; /* COMMITTED entries, not sent yet */
-	bool is_gone;          /* freed when the last commit is done */
+	bool is_gone;          /* disconnected; freed when its last commit is done */
 	struct server_client *next, *previous;
 };
 
@@ -63,23 +63,23 @@ struct queue_server {
 	struct buffer notice;           /* QUEUED entries for the manager, not sent yet */
 	struct buffer removed;          /* REMOVED entries for it */
 	struct os_task removed_task;
-	struct buffer refused; /* REMOVE entries that the disk refused, to be tried again */
+	struct buffer refused; /* REMOVE entries that failed on disk, to be retried */
 	uint64_t reserve;
 	struct queue_server_peers peers;
 	struct os_timer *proof_timer;
-	enum queue_sync sync; /* that was told last */
+	enum queue_sync sync; /* last logged */
 	bool is_full;
-	bool is_copied;   /* a file has another inode than its name says: nothing new comes in */
-	bool is_blind;    /* that was said */
-	bool is_doubtful; /* a sync has failed, and none succeeded since */
-	bool is_cleaned;  /* pid and mess were, since the start */
-	bool has_missed;  /* the manager must be told to scan */
-	int64_t load_told_us; /* when the manager was told how busy the disk is; monotonic */
+	bool is_copied;       /* a file's inode differs from its name: nothing new is accepted */
+	bool is_blind;        /* that was logged */
+	bool is_doubtful;     /* a sync has failed, and none has succeeded since */
+	bool is_cleaned;      /* pid and mess have been cleaned since the start */
+	bool has_missed;      /* the manager must be told to scan */
+	int64_t load_told_us; /* when the manager was last sent LOAD; monotonic */
 	void (*stopped)(void *context);
 	void *stopped_context;
 };
 
-/* server_request.c: requests of those who add messages. False ends the connection. */
+/* server_request.c: requests of clients that add messages. False ends the connection. */
 bool server_open(struct server_client *client, struct unpack *body);
 bool server_share(struct server_client *client, struct unpack *body);
 bool server_data(struct server_client *client, struct unpack *body);
@@ -88,29 +88,30 @@ bool server_commit(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
 
-/* server_limit.c: what a client may have. */
+/* server_limit.c: the limits of a client. */
 bool server_may_connect(const struct queue_server *server, uid_t user);
-/* 0, or -EMFILE: CLIENT cannot begin COUNT messages more. */
+/* 0, or -EMFILE: CLIENT may not begin COUNT more messages. */
 int server_check_open(const struct server_client *client, size_t count);
-/* Of a message that CLIENT adds. */
+/* Per message that CLIENT adds. */
 uint32_t server_recipients_max(const struct server_client *client);
-/* Bytes of the texts of messages that CLIENT has not committed: those of one. */
+/* Limit on the texts of all messages that CLIENT has not committed, in bytes: that of one
+ * message. */
 size_t server_text_max(const struct server_client *client);
 
-/* server_commit.c: groups on their way to the disk. */
+/* server_commit.c: groups being committed. */
 extern const struct queue_group_handler server_group_handler;
-/* HELD goes to the disk with the next group. */
+/* Adds HELD to the next group. */
 void server_commit_begin(struct server_client *client, struct server_held *held);
 void server_commit_answer(struct server_client *client, uint64_t number, int result);
 void server_commit_answers_send(struct server_client *client);
 void server_held_free(struct server_held *held);
-/* When it is gone, and the last of its commits is done. */
+/* Only after it has disconnected and its last commit is done. */
 void server_client_free(struct server_client *client);
-/* Says that the server has stopped, when it is to and no group is on its way. */
+/* Reports that the server has stopped, if it should stop and no group is in progress. */
 void server_finish_stop(struct queue_server *server);
 
-/* Data of so many bytes are kept until the manager is told of their message: it need not read
- * them. */
+/* Data up to this size are kept until their message is reported to the manager, which then need
+ * not read them. */
 enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
 
 /* server_manager.c: what the manager is told, and what it asks for. */
@@ -125,22 +126,22 @@ void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
 
-/* As queue_store_look(), of one in todo/: what is none is logged and dealt with. */
+/* As queue_store_look(), for a name in todo/: one that is not a message is logged and handled. */
 int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t number);
 bool server_found(struct server_client *client, struct unpack *body);
 
-/* server_state.c: when nothing new is taken in, and how that ends. */
-/* 0, or -errno when there is too little room for more. */
+/* server_state.c: when nothing new is accepted, and how that ends. */
+/* 0, or -errno when there is too little space for more. */
 int server_check_room(struct queue_server *server);
-/* 0, or -errno: no data files are handed out. */
+/* 0, or -errno: no data files may be handed out. */
 int server_check_intake(struct queue_server *server);
 /* At the start: whether the queue's files have the numbers that their names say. */
 void server_check_numbers(struct queue_server *server);
-/* A file in PATH has INODE, and not the NUMBER that its name says. */
+/* The file PATH has the inode number INODE, not NUMBER as its name says. */
 void server_is_copied(struct queue_server *server, const char *path, uint64_t inode);
 /* After each group. */
 void server_check_syncs(struct queue_server *server);
-/* Says once that nobody knows whether files that were lent are still written to. */
+/* Logs once that the system cannot tell whether lent files are still being written to. */
 void server_check_sight(struct queue_server *server);
 void server_prove(void *context);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
 /*
- * What a client may have, so that one that was broken into takes no more than its own part:
- * descriptors by the number of messages and connections, memory by what comes before a commit
- * and what is on its way to the disk (server_commit.c).
+ * The limits of a client, so that a compromised one takes no more than its share: descriptors by
+ * the number of messages and connections, memory by the data received before a commit and the data
+ * being committed (server_commit.c).
  */
 #include "queue/server_internal.h"
 #include <errno.h>
 #include <utlist.h>
 
 enum {
-	CONNECTIONS_MAX = 8,  /* for each process: it has one or two, and perhaps as many whose
-			       * end was not seen yet */
-	HEAD_MAX = 4096,      /* bytes of an envelope but for its recipients */
-	RECIPIENT_MAX = 1024, /* bytes of a recipient in it */
+	CONNECTIONS_MAX = 8,  /* for each process: it has one or two, and perhaps as many again
+			       * that it has closed without our having seen it yet */
+	HEAD_MAX = 4096,      /* bytes of an envelope without its recipients */
+	RECIPIENT_MAX = 1024, /* bytes of one recipient in it */
 };
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -20,7 +20,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* All that USER may. */
+/* The limits of USER, from all his roles. */
 static struct queue_server_part limits_of(const struct queue_server *server, uid_t user)
 {
 	const struct queue_server_part *parts[] = {&server->peers.manager, &server->peers.intake,

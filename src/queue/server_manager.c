@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the manager is told, and what it has removed. */
+/* What the manager is told, and what it asks to remove. */
 #include "log/event.h"
 #include "os/clock.h"
 #include "queue/server_internal.h"
@@ -49,7 +49,8 @@ void server_notice_missed(void *context)
 	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MISSED, 0, STR(""), NULL, 0);
 }
 
-/* Behind the data stands the envelope by now. A manager that is behind reads later. */
+/* The envelope follows the data in the buffer by now. If the manager is slow to read its
+ * notices, it reads the content from the file. */
 static struct str content_of(const struct queue_server *server, const struct server_held *held)
 {
 	if (held->data.length == 0 || ipc_channel_backlog(server->manager->channel) > 0)
@@ -99,7 +100,7 @@ void server_removed_send(void *context)
 	buffer_reset(&server->removed);
 }
 
-/* Where no message comes, an empty group makes removals durable. */
+/* If no message comes, an empty group makes removals durable. */
 void server_removed_settle(void *context)
 {
 	struct queue_server *server = context;
@@ -110,7 +111,7 @@ void server_removed_settle(void *context)
 
 static void tell_removed(struct queue_server *server, uint64_t number)
 {
-	if (server->is_full) /* the room is needed */
+	if (server->is_full) /* their space is needed */
 		os_timer_start(server->settle_timer, 0);
 	else if (!os_timer_is_running(server->settle_timer))
 		os_timer_start(server->settle_timer, SETTLE_DELAY_US);
@@ -128,8 +129,8 @@ static int remove_kind(struct queue_server *server, enum queue_remove kind, enum
 	return queue_message_remove_data(server->intake, number);
 }
 
-/* What the disk does not let go is not told of as removed: the manager would find it
- * again and deliver it again. */
+/* A removal that fails on disk is not reported as done: the manager would find the message again
+ * and deliver it again. */
 static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
 			   enum mail_stage stage, uint64_t number, bool is_logged)
 {
@@ -170,8 +171,8 @@ void server_remove_queued(struct queue_server *server, enum mail_stage stage, ui
 	remove_or_wait(server, QUEUE_REMOVE_QUEUED, stage, number, true);
 }
 
-/* The manager may find a message in todo/ before its group is done. Then it is
- * removed when the group is, and never told of. */
+/* The manager may find a message in todo/ before its group is done. Then it is removed when the
+ * group is done, and never reported. */
 static bool is_committing(struct queue_server *server, uint64_t number)
 {
 	struct server_held *held;
@@ -205,8 +206,8 @@ bool server_remove(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* Whether the manager may begin it. What another process is committing is found again: that
- * process pulls lock/trigger when it is done. */
+/* Whether the manager may begin it. A message that another process is committing is found again
+ * later: that process pulls lock/trigger when it is done. */
 static bool stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
 {
 	return !queue_intake_has_refused(server->intake, number) &&
@@ -235,7 +236,7 @@ int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t 
 	return result;
 }
 
-/* What is being committed has a name already, and may lose it again. */
+/* A message that is being committed has a name already, and may lose it again. */
 static void answer_found(struct queue_server *server, enum mail_stage stage, uint64_t number,
 			 struct buffer *answer)
 {
@@ -292,7 +293,7 @@ bool server_manage(struct server_client *client, struct unpack *body)
 	server->has_missed = false;
 	buffer_reset(&server->notice);
 	buffer_reset(&server->removed);
-	buffer_reset(&server->refused); /* it asks again */
+	buffer_reset(&server->refused); /* the new manager asks again */
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
 	return true;
 }

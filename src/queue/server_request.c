@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Requests of those who add messages. */
+/* Requests of clients that add messages. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/file.h"
@@ -16,7 +16,7 @@ static void refuse_open(struct server_client *client, int error)
 	buffer_clear(&body);
 }
 
-/* Their numbers come into NUMBERS; *OPENED_OUT is how many. -errno: why no more. */
+/* Appends their numbers to NUMBERS; *OPENED_OUT is how many. -errno: why there are no more. */
 static int open_files(struct server_client *client, size_t count, struct buffer *numbers,
 		      size_t *opened_out)
 {
@@ -86,7 +86,7 @@ void server_held_abandon(struct server_client *client, struct server_held *held)
 	server_held_free(held);
 }
 
-/* From here on others have a descriptor. An error is the message's only. */
+/* From here on other processes have a descriptor. An error concerns only this message. */
 bool server_share(struct server_client *client, struct unpack *body)
 {
 	uint64_t number = unpack_u64(body);
@@ -110,7 +110,7 @@ bool server_share(struct server_client *client, struct unpack *body)
 	return true;
 }
 
-/* What a message's part adds to HELD. False when it is more than it may be. */
+/* Adds a part of the message to HELD. False when that exceeds a limit. */
 static bool add_data(struct server_client *client, struct server_held *held, struct str data)
 {
 	if (data.length > QUEUE_BY_VALUE_MAX - client->data_bytes ||
@@ -148,7 +148,7 @@ bool server_envelope(struct server_client *client, struct unpack *body)
 	return unpack_is_whole(body) && held != NULL && add_text(client, held, text);
 }
 
-/* Whether the text is an envelope of HELD's, and of a message without a map. */
+/* Whether the text is an envelope of HELD's, for a message without a map. */
 static int check_envelope(const struct server_client *client, struct server_held *held)
 {
 	struct queue_control *control;
@@ -176,13 +176,13 @@ bool server_commit(struct server_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || held == NULL || !add_text(client, held, text))
 		return false;
-	/* for what the thread puts after it as well */
+	/* with room for what the thread will append */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;
-	error = client->server->is_copied
-			? -EUCLEAN
-			: check_envelope(client, held); /* who has a number from before */
+	error = client->server->is_copied ? -EUCLEAN
+					  : check_envelope(client, held); /* the client may have a
+									   * number from before */
 	if (error == 0) {
 		server_commit_begin(client, held);
 		return true;

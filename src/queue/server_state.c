@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * When nothing new is taken in: the disk is full, a sync has failed, or the queue is a copy.
- * The first two end by themselves. The third ends with "stagepost queue repair", which needs
- * the whole queue at rest; it is not run from here, for whoever copied a queue may have the
- * original at work elsewhere, and only he knows which of the two is to deliver.
+ * When no new messages are accepted: the disk is full, a sync has failed, or the queue is a copy.
+ * The first two end without intervention. The third ends with "stagepost queue repair", which needs
+ * the whole queue at rest. It is not run from here: the original of a copied queue may be in use
+ * elsewhere, and only the person who copied it knows which of the two should deliver.
  */
 #include "log/event.h"
 #include "os/clock.h"

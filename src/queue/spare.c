@@ -2,25 +2,23 @@
 /*
  * Files between two messages.
  *
- * A file that was a message's may be used for the next only after the removal
- * of the names it was queued under is durable. Otherwise a power failure could
- * bring such a name back, and it would show another message's bytes to the
- * first one's recipients. So it is held in quarantine until a sync that began
- * after the removal is over. When a sync fails, what waited for it is set aside
- * (aside.c).
+ * A file that was a message's may be used for the next only after the removal of the names it was
+ * queued under is durable. Otherwise a power failure could bring such a name back, and the
+ * recipients of the first message would get the bytes of another. So the file is in quarantine
+ * until a sync that began after the removal is finished. When a sync fails, what waited for it is
+ * set aside (aside.c).
  *
- * And a file is never used again once a descriptor of it has left this process (kept.c). The
- * others have two ways to a queue file. A descriptor that they were given is of a file that
- * is marked as shared before it is sent (queue_message_lend()), or, for delivery, of a message
- * that is larger than goes by value, which came in by such a file. And "send" opens
- * files by their names, but reads and closes them within one turn, and it is the one who asks
- * for their removal: a message of which it asked that is not read again. It may be stopped in
- * the middle of such a turn for as long as one likes: it holds lock/send then, so that there
- * is no other "send" to ask; and what it asked for before an end of its connection is not
- * heard after the next one's MANAGE. When it is killed, its read ends before its lock does.
- * When "queue" dies, its successor knows none of its files and only removes them. A reload
- * changes nothing of this. Commands, which hold no lock, look at the name again before they
- * print (queue_update_is_still()).
+ * And a file is never reused once a descriptor of it has left this process (kept.c). Other
+ * processes reach a queue file in two ways. The first is a descriptor that we send: of a file that
+ * is marked as shared before it is sent (queue_message_lend()), or, for delivery, of a message too
+ * large to go by value, which came in such a file. The second is "send", which opens files by their
+ * names. It reads and closes them within one turn, and it alone asks for their removal: it does not
+ * read a message again after asking. If it is suspended in the middle of such a turn, for any
+ * length of time, it holds lock/send, so that no other "send" can ask; and a removal that it
+ * requested before its connection ended is not executed after the next MANAGE. When it is killed,
+ * its read ends before its lock is released. When "queue" dies, its successor removes all files it
+ * left and reuses none. A reload changes none of this. Commands, which hold no lock, check the name
+ * again before they print (queue_update_is_still()).
  */
 #include "base/panic.h"
 #include "os/file.h"
@@ -81,8 +79,8 @@ void queue_intake_remove_stuck(struct queue_intake *intake)
 	queue_spare_list_clear(&stuck);
 }
 
-/* A large file is emptied, not cut to that size: btrfs keeps all of an extent of which
- * a part is left. */
+/* A large file is emptied, not truncated to that size: btrfs keeps an extent as long as part of
+ * it is used. */
 static int empty_large(const struct queue_intake *intake, struct queue_spare *spare)
 {
 	if (spare->size <= intake->options.spare_size)
@@ -123,7 +121,7 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, uns
 
 	pthread_mutex_lock(&intake->mutex);
 	if (intake->quarantine.count >= intake->options.spares) {
-		/* more than can be used again: without a descriptor it is only removed */
+		/* more than can be reused: without a descriptor it is only removed */
 		os_file_close(spare.file);
 		spare.file = -1;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Lists of spares, and the names that these have. */
+/* Lists of spares, and the names of spares. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "queue/internal.h"
@@ -26,7 +26,7 @@ void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spar
 	list->items[list->count++] = spare;
 }
 
-/* The last one in: its blocks are the warmest. */
+/* The last one added: its blocks are most likely cached. */
 bool queue_spare_list_take(struct queue_spare_list *list, struct queue_spare *spare_out)
 {
 	if (list->count == 0)

@@ -119,7 +119,7 @@ int queue_store_check_place(const char *path, struct buffer *reason)
 	return result;
 }
 
-/* A queue with a filesystem to itself loses nothing by syncing all of it. */
+/* A queue with a filesystem of its own loses nothing if all of it is synced. */
 static enum queue_sync choose_sync(int directory, enum queue_sync wanted)
 {
 	struct os_file_info own;
@@ -155,7 +155,7 @@ int queue_store_open(const char *path, const struct queue_options *options,
 	store->split = split;
 	store->has_settled = memory_alloc_zero(split, sizeof *store->has_settled);
 	store->sync = choose_sync(directory, options->sync);
-	/* order kept costs one journal commit a group, where syncs cost two */
+	/* with order one journal commit a group suffices, with syncs there are two */
 	store->order_watch = options->sync == QUEUE_SYNC_AUTO ? os_file_order_watch(directory) : -1;
 	store->has_order = store->order_watch >= 0;
 	os_boot(store->boot);
@@ -274,7 +274,7 @@ static int pull_trigger(const struct queue_store *store)
 	return result;
 }
 
-/* Who is not told now finds out at the next rescan only. A full pipe wakes its reader as
+/* A listener that misses this finds out only at the next rescan. A full pipe wakes its reader as
  * well as one more byte would; -ENXIO: nobody listens. */
 void queue_store_pull_trigger(struct queue_store *store)
 {

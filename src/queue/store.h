@@ -3,16 +3,16 @@
  * queue/store.h - the queue directory, format 1.
  *
  *   format               "stagepost-queue 1" and "split N"
- *   pid/NAME             a data file that is no message: new, a spare kept for
+ *   pid/NAME             a data file that is not a message: new, a spare kept for
  *                        reuse, or being written
  *   todo/STAGE/X/ID      the data file: the message (CRLF lines, trace headers
  *                        first), then its envelope (queue/control.h, up to "end:"),
- *                        then a line that tells where the envelope begins,
+ *                        then a line that says where the envelope begins,
  *                        "at: 00000000000000018233": queued at STAGE
  *   mess/X/ID            the data file of a message that is preprocessed
  *   intd/X/ID            the control file, under construction: the first, or a shorter
- *                        one that takes the place of that in info (queue/update.h)
- *   intd/due             when those in info are due, as the last scan found them (queue/due.h)
+ *                        one that will replace the one in info (queue/update.h)
+ *   intd/due             when the messages in info are due, by the last scan (queue/due.h)
  *   info/X/ID            the control file: preprocessed
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
@@ -20,11 +20,11 @@
  *   trigger/NAME         triggers being waited on
  *   lock/trigger lock/queue lock/send
  *   directory            what the node has seen of its directory's data (store/guard/guard.h):
- *                        none of the queue's business, it lies here because it is the node's
+ *                        not part of the queue; kept here because it belongs to the node
  *
- * X is ID modulo the split; ID is the inode number of the data file. Names in todo
- * and mess are hard links to that one file; those in info, local and remote to the
- * one control file, which is made when the message has to wait.
+ * X is ID modulo the split; ID is the inode number of the data file. Names in todo and mess are
+ * hard links to the data file; those in info, local and remote are hard links to the control file,
+ * which is made when the message has to wait.
  *
  *          pid todo intd mess info local remote bounce
  *   S1      +   -    -    -    -    -     -      -     not in use
@@ -33,15 +33,15 @@
  *   S4      -   +    ?    ?    ?    ?     ?      -     queued
  *   S5      -   -    -    +    +    ?     ?      ?     preprocessed
  *
- * Only the name in info is read. Those in local and remote are for people and counting:
- * after a crash they may lead to the file that was before it, or lack.
+ * Only the name in info is read. Those in local and remote are for people and for counting: after a
+ * crash they may lead to an older control file, or be missing.
  *
- * (Sources: qmail internals, section 2; the hard links to one append-only
- * textual control file are from the distributed design.)
+ * (Sources: qmail internals, section 2; the hard links to one append-only textual control file are
+ * from the distributed design.)
  *
- * The process "queue" alone makes names in pid and todo, and removes those in pid,
- * todo and mess; "send" makes those in mess, and makes and removes those in intd, info,
- * local, remote, bounce and trigger; it alone writes control files.
+ * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and mess.
+ * Only "send" makes names in mess, makes and removes names in intd, info, local, remote, bounce and
+ * trigger, and writes control files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H
@@ -55,36 +55,35 @@
 enum { QUEUE_PATH_SIZE = 128 }; /* any path below the queue directory, with its NUL */
 
 enum queue_sync {
-	QUEUE_SYNC_AUTO,       /* ORDERED where it is promised; FILESYSTEM where the queue is a
-				* mount point; else FILES */
+	QUEUE_SYNC_AUTO,       /* ORDERED where the filesystem promises it; FILESYSTEM where the
+				* queue is a mount point; else FILES */
 	QUEUE_SYNC_FILES,      /* sync each file and each directory concerned */
 	QUEUE_SYNC_FILESYSTEM, /* syncfs */
 	QUEUE_SYNC_ORDERED,    /* write out, name, sync one directory: see os/file_order.c */
 };
 
 struct queue_options {
-	bool create;    /* make the directory when it does not exist or is empty */
-	bool read_only; /* only look: nothing is made, the filesystem is not checked */
+	bool create;    /* create the directory if it does not exist or is empty */
+	bool read_only; /* only look: creates nothing, does not check the filesystem */
 	bool unsafe;    /* accept a filesystem that fails the checks */
 	uint32_t split; /* for creation; 0: 23 */
 	enum queue_sync sync;
 };
 
-/* A file that was begun and is so old is litter: the sources, section 6. */
+/* An unfinished file of this age is litter: the sources, section 6. */
 #define QUEUE_LITTER_AGE_US (36 * HOUR_US)
 
 struct queue_store;
 
-/* Opens (or creates) the queue directory PATH and checks that its filesystem
- * keeps inode numbers over rename and link and honours sync.
+/* Opens (or creates) the queue directory PATH and checks that its filesystem keeps inode numbers
+ * over rename and link and honours sync.
  *
- * An error of a sync (-EIO) while it is created leaves a directory to be removed:
- * trying again could only believe that it is durable.
+ * If a sync fails (-EIO) while the queue is created, remove the directory before you try again:
+ * a second sync could report success although nothing was written.
  *
- * -ENOENT, -EACCES ...; -EPROTO: no queue, or of a format that is not ours;
- * -ENOTSUP: the filesystem fails a check and options->unsafe is false. In each
- * case *REASON, if not NULL, is appended one sentence for people; also, on
- * success, when an unsafe filesystem was accepted. */
+ * -ENOENT, -EACCES ...; -EPROTO: not a queue, or of an unknown format; -ENOTSUP: the filesystem
+ * fails a check and options->unsafe is false. In each case one sentence for people is appended
+ * to *REASON, if not NULL; also on success, when an unsafe filesystem was accepted. */
 MUST_CHECK int queue_store_open(const char *path, const struct queue_options *options,
 				struct queue_store **store_out, struct buffer *reason);
 /* Whether the filesystem of a queue at PATH, which may still have to be made, can be relied upon:
@@ -95,14 +94,14 @@ void queue_store_close(struct queue_store *store);
 /* A descriptor of the queue directory; all paths here are relative to it. */
 int queue_store_directory(const struct queue_store *store);
 uint32_t queue_store_split(const struct queue_store *store);
-/* Of the last group: with QUEUE_SYNC_AUTO the filesystem may be mounted anew with other options.
- * Any thread may ask. */
+/* The mode of the last group: with QUEUE_SYNC_AUTO it changes if the filesystem is remounted
+ * with other options. May be called in any thread. */
 enum queue_sync queue_store_sync(const struct queue_store *store);
-/* From the configuration; and the word for it there. */
+/* The configured value as enum queue_sync; and the word for it in the configuration. */
 enum queue_sync queue_sync_of(enum config_sync sync);
 const char *queue_sync_name(enum queue_sync sync);
 
-/* Makes the directories of a local service, durably, where they lack. */
+/* Creates the directories of a local service, durably, if they are missing. */
 MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);
 
 enum queue_place {
@@ -120,40 +119,41 @@ enum queue_place {
 void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE]);
 
-/* Calls EACH with the number of every message that has a name in PLACE; stops
- * when EACH returns something else than 0, and returns that. Names that are no
- * numbers or stand in the wrong X are passed to STRAY (may be NULL), as paths. */
+/* Calls EACH with the number of every message that has a name in PLACE; stops when EACH returns
+ * something else than 0, and returns that. Names that are not numbers or are in the wrong X are
+ * passed to STRAY (may be NULL), as paths. */
 MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
 				int (*each)(void *context, uint64_t number),
 				int (*stray)(void *context, const char *path), void *context);
-/* The same for one X. */
+/* The same for one directory X. */
 MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place place,
 				     const char *name, uint32_t x,
 				     int (*each)(void *context, uint64_t number),
 				     int (*stray)(void *context, const char *path), void *context);
 
-/* Whether what stands in todo/STAGE (in mess/ when that is NULL) under NUMBER can be a message.
- * -ENOENT: nothing does; -EUCLEAN: its inode is another (*INODE_OUT, may be NULL): the queue was
- * copied; -ENODATA: it is empty, a name that a power failure brought back after a failed
- * sync (aside.c), of a message that was refused or has ended. */
+/* Whether the file in todo/STAGE (in mess/ when STAGE is NULL) under NUMBER can be a message.
+ * -ENOENT: there is none; -EUCLEAN: its inode number is different (*INODE_OUT, may be NULL): the
+ * queue was copied; -ENODATA: it is empty: a name of a refused or ended message that a power
+ * failure brought back after a failed sync (aside.c). */
 MUST_CHECK int queue_store_look(const struct queue_store *store, const enum mail_stage *stage,
 				uint64_t number, uint64_t *inode_out);
 
-/* Whether a process other than "queue" is still committing what stands in todo/STAGE under
- * NUMBER: its name may go again. 1, 0 or -errno. */
+/* Whether a process other than "queue" is still committing the file in todo/STAGE under NUMBER:
+ * its name may be removed again. 1, 0 or -errno. */
 MUST_CHECK int queue_store_is_committing(const struct queue_store *store, enum mail_stage stage,
 					 uint64_t number);
 
-/* A file whose number is not what its name says. */
+/* A file whose inode number differs from the number in its name. */
 struct queue_misnamed {
 	char path[QUEUE_PATH_SIZE];
 	uint64_t inode;
 };
-/* Looks at all data files where there are few, else at some in each directory, for half a second
- * at most: 1 when one is misnamed (the first), 0 or -errno. */
+/* Looks at all data files if there are few, else at some in each directory, for half a second at
+ * most: 1 when one is misnamed (the first), 0 or -errno. */
 MUST_CHECK int queue_store_sample(struct queue_store *store, struct queue_misnamed *misnamed_out);
 
-/* What is kept because of syncs that failed: files, and the bytes that could not be freed. */
+/* What is set aside because of failed syncs: the number of files, and bytes that could not be
+ * freed. */
 MUST_CHECK int queue_store_aside(struct queue_store *store, uint64_t *count_out,
 				 uint64_t *bytes_out);
 
@@ -161,7 +161,7 @@ MUST_CHECK int queue_store_aside(struct queue_store *store, uint64_t *count_out,
  * process of that kind runs already. */
 MUST_CHECK int queue_store_lock(struct queue_store *store, const char *name);
 
-/* Pulls lock/trigger: a byte without waiting; no error when nobody listens. */
+/* Pulls lock/trigger: writes a byte without blocking; no error when nobody listens. */
 void queue_store_pull_trigger(struct queue_store *store);
 
 /* Whether at least BYTES (and some inodes) are free; -ENOSPC when not. */

@@ -36,7 +36,7 @@ int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *en
 	return os_file_write(file, buffer_data(&trailer), trailer.length, offset);
 }
 
-/* Exactly SIZE bytes: a file that was cut meanwhile is damaged. */
+/* Reads exactly SIZE bytes: a file that was truncated meanwhile is damaged. */
 static int read_part(int file, char *to, size_t size, uint64_t offset)
 {
 	ssize_t length = os_file_read(file, to, size, offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Pure: who reads control files needs it without a disk. */
+/* No I/O: readers of control files need this without a disk. */
 #include "queue/trigger.h"
 #include <string.h>
 

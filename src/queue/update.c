@@ -13,16 +13,17 @@ struct group {
 	struct queue_store *store;
 	struct queue_update **updates;
 	size_t count;
-	int *files; /* [count]: open in this step; -1: none */
+	int *files; /* [count]: open in the current step; -1: none */
 	struct before {
 		bool is_longer; /* records were appended */
 		bool is_new;
 		uint64_t size;
-	} * bounces;                          /* [count]: the file in bounce/ before this */
-	struct queue_directories directories; /* of names made in this step */
+	} * bounces;                          /* [count]: the file in bounce/ as it was before */
+	struct queue_directories directories; /* of names made in the current step */
 	enum queue_sync sync;
-	bool is_of_controls; /* this step; the one before is of bounce records */
-	bool is_ordered;     /* this step relies on the filesystem's order */
+	bool is_of_controls; /* the current step writes controls; the one before wrote bounce
+			      * records */
+	bool is_ordered;     /* the current step relies on the filesystem's order */
 	struct owner {
 		size_t update;
 		size_t directory;
@@ -52,7 +53,7 @@ static void fail(struct group *group, size_t i, int error)
 		group->updates[i]->result = error;
 }
 
-/* Directories of info/ have been synced: what names were in them is durable. */
+/* Directories of info/ have been synced: names made in them before are durable. */
 static void settle(const struct group *group)
 {
 	for (size_t i = 0; i < group->owner_count; i++) {
@@ -63,7 +64,7 @@ static void settle(const struct group *group)
 	}
 }
 
-/* Each directory once; whoever has a name in one that fails, fails. */
+/* Each directory once; if it fails, so does every update with a name in it. */
 static void sync_each_directory(struct group *group)
 {
 	int error = queue_directories_open(&group->directories, group->store);
@@ -76,10 +77,10 @@ static void sync_each_directory(struct group *group)
 		     group->directories.items[group->owners[i].directory].result);
 }
 
-/* On a filesystem that keeps order S5 needs no sync: it begins when todo/ goes,
- * and the removal can become durable only after the names of S5 and with the
- * map, which is written out before it. Until then the message is at S4. A file that
- * takes another's place must be there first wherever it is. */
+/* On a filesystem that keeps order S5 needs no sync: it begins when the name in todo/ is
+ * removed, and that removal can become durable only after the names of S5 and after the map,
+ * which is written out before it. Until then the message is at S4. A file that replaces another
+ * must always be durable first. */
 static bool is_before_names(const struct group *group, size_t i)
 {
 	return group->is_of_controls && (group->updates[i]->is_whole ||
@@ -92,7 +93,7 @@ static bool is_to_store(const struct group *group, size_t i, bool before_names)
 	       !group->updates[i]->may_be_lost && is_before_names(group, i) == before_names;
 }
 
-/* What was written to the open files, side by side. */
+/* Syncs what was written to the open files, in parallel. */
 static void for_each_file(struct group *group, bool before_names,
 			  void (*store_many)(const int *files, size_t count, int *results))
 {
@@ -124,8 +125,8 @@ static void sync_whole(struct group *group)
 		fail(group, i, result);
 }
 
-/* Makes this step's bytes and names durable, and closes the files. Names need
- * the whole filesystem where that is the rule; bytes alone do not. */
+/* Makes the bytes and names of the step durable, and closes the files. Names need a sync of the
+ * whole filesystem if that is the mode; bytes alone do not. */
 static void sync_step(struct group *group)
 {
 	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
@@ -148,7 +149,7 @@ static void bounce_path(const struct group *group, size_t i, char path[QUEUE_PAT
 	queue_store_path(group->store, QUEUE_BOUNCE, NULL, group->updates[i]->number, path);
 }
 
-/* The file's size is noted before it grows. */
+/* Notes the size of the file before it grows. */
 static int open_bounce(struct group *group, size_t i)
 {
 	struct before *before = &group->bounces[i];
@@ -183,9 +184,9 @@ static int cut_bounce(const struct group *group, size_t i, const char *path)
 	return result;
 }
 
-/* The records of an update that failed, whatever step of it, are given again. And a new name,
- * which may not be durable, is made anew. People read these files, and nobody else: the report is
- * written by the control file. So nothing hangs on what a power failure makes of it. */
+/* The records of an update that failed, in whichever step, will be given again. And a new name,
+ * which may not be durable, will be made again. These files are only read by people: the report
+ * is written from the control file. So it does not matter what a power failure leaves of them. */
 static void take_back_bounces(const struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
@@ -216,7 +217,7 @@ static void write_bounces(struct group *group)
 			fail(group, i, group->files[i]);
 			continue;
 		}
-		/* also of a name that was there: an earlier process may have made it */
+		/* also if the name existed: an earlier process may have made it */
 		add_directory(group, i, QUEUE_BOUNCE, NULL);
 		fail(group, i,
 		     update_append(group->store, group->files[i], group->updates[i]->bounce,
@@ -227,8 +228,8 @@ static void write_bounces(struct group *group)
 		sync_step(group);
 }
 
-/* Whether the name of the file that UPDATE is appended to may be an earlier process's that
- * is not durable. */
+/* Whether the name of the file that UPDATE is appended to may have been made by an earlier
+ * process and not be durable. */
 static bool is_unsettled(const struct group *group, const struct queue_update *update)
 {
 	return !update->preprocess && !update->is_whole && !update->may_be_lost &&
@@ -255,15 +256,14 @@ static void write_controls(struct group *group)
 	}
 }
 
-/* Whether the names that are made now must be durable when the update returns. */
+/* Whether the names made now must be durable when the update returns. */
 static bool needs_sync(const struct group *group, size_t i)
 {
 	return !group->is_ordered || group->updates[i]->is_whole;
 }
 
-/* Links FROM to the update's name in PLACE. A name that is there already may be
- * one whose sync failed, seen but never durable, or an ended message's; so it
- * is made anew. */
+/* Links FROM to the update's name in PLACE. A name that exists already may be one whose sync
+ * failed, visible but never durable, or an ended message's; so it is made again. */
 static int link_place(struct group *group, size_t i, const char *from, enum queue_place place,
 		      const char *name)
 {
@@ -283,7 +283,7 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 	return result;
 }
 
-/* The data file's second name. Another file's is that of a copy of a queue that was
+/* Makes the data file's second name. If another file has it, this is a copy of a queue that was
  * not repaired: -EEXIST. */
 static int name_data(struct group *group, size_t i)
 {
@@ -301,7 +301,7 @@ static int name_data(struct group *group, size_t i)
 	return link_place(group, i, from, QUEUE_MESS, NULL);
 }
 
-/* The name in info/ last, in place of any that is there. */
+/* The name in info/ comes last, and replaces an existing one. */
 static int name_all(struct group *group, size_t i)
 {
 	const struct queue_update *update = group->updates[i];
@@ -322,7 +322,7 @@ static int name_all(struct group *group, size_t i)
 	return os_file_rename(group->store->directory, from, path);
 }
 
-/* There is no control file to append to before S5, and none without a map at S5. */
+/* Before S5 there is no control file to append to, and none without a map at S5. */
 static int check(const struct queue_update *update)
 {
 	if (update->preprocess != (update->is_queued && update->control.length > 0))
@@ -363,9 +363,10 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result == 0 && (updates[i]->preprocess || updates[i]->is_whole))
 			fail(&group, i, name_all(&group, i));
-	/* the map and the names together: S5 begins when todo/ goes, after this */
+	/* the map and the names together: S5 begins after this, when the name in todo/ is
+	 * removed */
 	sync_step(&group);
-	/* order that ended on the way */
+	/* the filesystem stopped keeping order meanwhile */
 	if (group.is_ordered && !queue_store_kept_order(store))
 		sync_whole(&group);
 	take_back_bounces(&group);

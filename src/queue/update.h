@@ -13,113 +13,109 @@
  * the commit returns. */
 struct queue_update {
 	uint64_t number;
-	int64_t born_us;       /* not 0: -ESTALE when the control file is another message's */
-	bool is_queued;        /* at S4, where the envelope stands in todo/STAGE/X/ID */
-	enum mail_stage stage; /* when is_queued */
+	int64_t born_us;       /* not 0: -ESTALE if the control file belongs to another message */
+	bool is_queued;        /* at S4, with the envelope in todo/STAGE/X/ID */
+	enum mail_stage stage; /* if is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
 	struct str control;    /* records for the control file; may be empty */
-	bool may_be_lost;      /* CONTROL only says when to try again: no sync is spent on it.
-				* At S5, without bounce records */
-	bool preprocess;       /* is_queued only: link the data file to mess/, make the
-				* control file, with CONTROL after the envelope, under the
-				* names in info/ and the places below: S5 but for todo, which
-				* "queue" removes when told */
-	bool is_whole;         /* CONTROL is all of the control file, which is written anew in
-				* place of the old one: see queue_control_outgrown(). At S5;
-				* never may_be_lost. After a failure the next one is whole, too */
-	bool link_remote;      /* with preprocess and is_whole: the names that it shall have */
+	bool may_be_lost;      /* CONTROL only says when to try again: do not sync it. At S5,
+				* without bounce records */
+	bool preprocess;       /* is_queued only: link the data file to mess/, make the control
+				* file, with CONTROL after the envelope, under the names in info/
+				* and the places below: S5 except for todo, from which "queue"
+				* removes it when told */
+	bool is_whole;         /* CONTROL is the complete control file, which replaces the old
+				* one: see queue_control_outgrown(). At S5; never may_be_lost.
+				* After a failure the next update must be whole too */
+	bool link_remote;      /* with preprocess and is_whole: the names to make */
 	const char *const *link_services;
 	size_t link_service_count;
 	int result;       /* out: 0 or -errno */
-	bool is_in_doubt; /* out: it failed, but CONTROL, or a part of it, stands in the control
-			   * file: appended again and again it would grow */
+	bool is_in_doubt; /* out: it failed, but at least part of CONTROL is in the control file,
+			   * which would grow if it were appended again and again */
 };
 
-/* Carries out all updates together: bounce records are written and durable
- * first; then control records are written, the names of preprocessing made, and
- * both durable. (With QUEUE_SYNC_ORDERED preprocessing is durable as soon as the
- * removal from todo/ that follows it is, and not before: a power failure leaves
- * S4 or the whole of S5.) An update that may be lost becomes durable when the system
- * pleases, or with the next one of its message that may not: a power failure before
- * leaves the message as if it had not been tried. An update that fails has no later
- * step done.
- * A file found with a torn last line (no newline) gets that line ended before
- * records are appended; every text ends with a newline. After a failure the same
- * texts must be given again (what was written may never reach the disk), so an
- * update that preprocesses has the map block in its control text: -EINVAL when
- * that is empty. No try makes a file longer than the one before: what did not fit is cut off
- * again, and so are the bounce records of an update that failed; after a failed sync of the
- * control file, whose bytes nothing may be written over, the next update is to be whole
+/* Carries out all updates together. First bounce records are written and made durable; then
+ * control records are written, the names of preprocessing made, and both made durable. (With
+ * QUEUE_SYNC_ORDERED preprocessing becomes durable together with the removal from todo/ that
+ * follows it, and not before: a power failure leaves S4 or all of S5.) An update that may be
+ * lost becomes durable when the kernel writes it, or with the message's next update that may not
+ * be lost: after a power failure before that, the message looks as if it had not been tried. If
+ * an update fails, its later steps are not done. If a file ends with a torn line (no newline),
+ * that line is ended before records are appended; every text ends with a newline. After a
+ * failure the same texts must be given again (what was written may never reach the disk), so the
+ * control text of an update that preprocesses must contain the map block: -EINVAL when it is
+ * empty. Repeated attempts do not make a file longer: a partial append is truncated again, and
+ * so are the bounce records of an update that failed. After a failed sync the bytes of the
+ * control file must not be overwritten, so the next update must be whole
  * (queue_update_account()). May run in a thread of its own, one call at a time.
  *
- * A control file that is written anew is made in intd/ and is durable, bytes and size,
- * before it has another name; then its names in local/ and remote/, then that in info/,
- * which alone is read, take the place of the old file's. So there is the old file, which has
- * all that was durable, or the new one. What is appended to the new one counts only when
- * the name is durable, too: the update returns after that; and the first append of a
- * process to a file in a directory of info/ syncs that directory, since an earlier process
- * may have been ended between the two. */
+ * A rewritten control file is made in intd/ and is durable, bytes and size, before it gets
+ * another name. Its names in local/ and remote/ are replaced first, then the one in info/, the
+ * only one that is read. So after a crash there is either the old file, with all that was
+ * durable, or the new one. Records appended to the new file count only when its name is durable
+ * too: the update returns only after that; and the first append of a process to a file in a
+ * directory of info/ syncs that directory, because an earlier process may have ended between the
+ * two. */
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
 
-/* Notes in CONTROL, which is that of UPDATE's message, how long its file is now, and whether
- * the next update has to write it anew. After each commit, whatever its result. */
+/* Records in CONTROL, which belongs to UPDATE's message, how long its file is now, and whether
+ * the next update must rewrite it. Call after each commit, whatever its result. */
 void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
-/* A place whose deliveries are all done loses its name: local/SERVICE/X/ID, or
- * remote/X/ID when SERVICE is NULL. No error when it is gone already. */
+/* When all deliveries of a place are done: removes local/SERVICE/X/ID, or remote/X/ID when
+ * SERVICE is NULL. No error when it is gone already. */
 MUST_CHECK int queue_update_leave(struct queue_store *store, uint64_t number, const char *service);
 
-/* S5 to S2, after the bounce was handled: local, remote, bounce and then info
- * lose their names. SERVICES: all that the queue knows. Then "queue" may be told
- * to remove the data. */
+/* S5 to S2, after the bounce was handled: removes the names in local, remote, bounce and then
+ * info. SERVICES: all services that the queue knows. After that "queue" may be told to remove
+ * the data. */
 MUST_CHECK int queue_update_finish(struct queue_store *store, uint64_t number,
 				   const char *const *services, size_t service_count);
 
 /* Removes bounce/X/ID once its bounce is durably queued. */
 MUST_CHECK int queue_update_bounced(struct queue_store *store, uint64_t number);
 
-/* A message that is found at S4 after a crash, before anybody works on it: what is left
- * of a way to S5 that was cut off (info/, mess/) is removed, unless it has arrived but for
- * the removal from todo/. REMOVED, if not NULL, is told the paths. */
+/* For a message found at S4 after a crash, before anybody works on it: removes what an
+ * interrupted step to S5 left (info/, mess/), unless only the removal from todo/ is missing.
+ * REMOVED, if not NULL, is called with the paths. */
 MUST_CHECK int queue_update_settle(struct queue_store *store, enum mail_stage stage,
 				   uint64_t number,
 				   void (*removed)(void *context, const char *path), void *context);
 
-/* Reads what the queue says of a message at todo/STAGE (STAGE not NULL) or info into
- * TEXT (appended): its control file, or before it has one the envelope. -ENOENT,
- * -EFBIG; -ENODATA: there is none. */
+/* Reads the control file of a message at todo/STAGE (STAGE not NULL) or info into TEXT
+ * (appended); before it has one, the envelope. -ENOENT, -EFBIG; -ENODATA: it has neither. */
 MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct buffer *text);
-/* The same, parsed; the number and the stage in it must be these: -EBADMSG when
- * they are not (a name that points to another message's file is damage: it is
- * never delivered). Errors of queue_control_parse(), whose *LINE_OUT is 0 when
- * no line is to blame. One at S5 without data has ended, and a power failure brought its
- * names back: -ENOENT. */
+/* The same, parsed; the number and stage in it must match: -EBADMSG when they do not (a name
+ * that leads to another message's file is damage: it is never delivered). Errors of
+ * queue_control_parse(), whose *LINE_OUT is 0 when the error is not in one line. A message at S5
+ * without data has ended, and a power failure brought its names back: -ENOENT. */
 MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct queue_control **control_out,
 				 unsigned *line_out);
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);
-/* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5.
- * -EBADMSG: there are fewer. What is appended is this message's when the caller is "send",
- * or when queue_update_is_still() says so afterwards (queue/spare.c). */
+/* Appends the SIZE bytes of data of a message at todo/STAGE (STAGE not NULL) or at S5. -EBADMSG:
+ * there are fewer. The bytes are certainly this message's if the caller is "send", or if
+ * queue_update_is_still() says so afterwards (queue/spare.c). */
 MUST_CHECK int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number, uint64_t size, struct buffer *data);
-/* The same at most: fewer are no error. */
+/* The same, but fewer bytes are not an error. */
 MUST_CHECK int queue_update_read_beginning(struct queue_store *store, const enum mail_stage *stage,
 					   uint64_t number, uint64_t size, struct buffer *data);
-/* For those who hold no lock, after they read and before they show it: 1 when the message is
- * still ID there, and so all that was read of it is its own; 0 when it has ended or gone on
- * from S4 to S5. What is read here is opened by its name, which goes before the file is used
- * again and comes back only when all of it is the next message's. */
+/* For callers without a lock, after reading and before showing what was read: 1 when the message
+ * is still ID there, so that all that was read belongs to it; 0 when it has ended or moved from
+ * S4 to S5. Files are opened by name here; a name is removed before its file is reused, and is
+ * made again only when the file is completely the next message's. */
 MUST_CHECK int queue_update_is_still(struct queue_store *store, const enum mail_stage *stage,
 				     struct mail_id id);
 /* Opens the data file of a message at todo/STAGE (STAGE not NULL) or at S5 for reading: a
- * descriptor or -errno, as queue_store_look(). The descriptor may be given away only where the
- * message is larger than QUEUE_BY_VALUE_MAX: its file is not used again. Any other is closed in the
- * same turn. */
+ * descriptor or -errno, as queue_store_look(). The descriptor may be given to others only if the
+ * message is larger than QUEUE_BY_VALUE_MAX: its file is not reused. Any other must be closed in
+ * the same turn. */
 MUST_CHECK int queue_update_open_data(struct queue_store *store, const enum mail_stage *stage,
 				      uint64_t number);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the control file of a message says: made, appended to, told from another's. */
+/* Making control files, appending to them, and checking whose they are. */
 #include "os/file.h"
 #include "queue/internal.h"
 #include "queue/update_internal.h"
@@ -8,10 +8,10 @@
 
 enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
-/* Whether RECORDS may not follow the last byte of FILE, which has SIZE, at once: 1, 0 or -errno.
- * A crash or a full disk may have cut its last line. And what stands there may
- * be of an append whose sync failed, seen now but gone after a power failure:
- * then the line that it leaves must not swallow our first record. */
+/* Whether RECORDS must not directly follow the last byte of FILE, which has SIZE: 1, 0 or
+ * -errno. A crash or a full disk may have cut its last line. And the end of the file may come
+ * from an append whose sync failed, visible now but gone after a power failure: then the partial
+ * line that is left must not swallow our first record. */
 static int needs_newline(const struct queue_store *store, int file, uint64_t size)
 {
 	char last;
@@ -39,7 +39,8 @@ int update_append(const struct queue_store *store, int file, struct str records,
 		result = os_file_append(file, "\n", 1);
 	if (result == 0)
 		result = os_file_append(file, records.data, records.length);
-	/* what a full disk has let in goes; else it is a line that will be ended, and skipped */
+	/* remove what was written before the disk was full; else it is a line that will be
+	 * ended, and skipped */
 	*stands_out = result == 0 || os_file_truncate(file, info.size) < 0;
 	return result;
 }
@@ -54,11 +55,11 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 		control->size = update->control.length;
 	else if (!update->is_whole)
 		control->size += update->control.length + 1;
-	if (update->preprocess) /* what is in todo/ stands in front */
+	if (update->preprocess) /* the text in todo/ comes first */
 		control->size = control->head.length + update->control.length;
 }
 
-/* What a control file begins with that is the update's message's own. */
+/* The beginning of a control file, if it belongs to the update's message. */
 static struct str expected_head(const struct queue_update *update, char head[HEAD_SIZE])
 {
 	char id[MAIL_ID_SIZE];
@@ -68,7 +69,7 @@ static struct str expected_head(const struct queue_update *update, char head[HEA
 	return str_from(head);
 }
 
-/* The envelope into TEXT. Numbers are used again: -ESTALE when it is another's. */
+/* Reads the envelope into TEXT. Numbers are reused: -ESTALE when it is another message's. */
 static int read_envelope(struct queue_store *store, const struct queue_update *update,
 			 struct buffer *text)
 {
@@ -81,7 +82,7 @@ static int read_envelope(struct queue_store *store, const struct queue_update *u
 	return result;
 }
 
-/* The same for a message at S5, whose control file is FILE. */
+/* The same check for a message at S5, whose control file is FILE. */
 static int check_head(const struct queue_update *update, int file)
 {
 	char head[HEAD_SIZE];
@@ -98,7 +99,7 @@ static int check_head(const struct queue_update *update, int file)
 	return str_equal(str_slice(found, (size_t)length), expected) ? 0 : -ESTALE;
 }
 
-/* Before a failure is noted for it: whether the message is the one that is meant. */
+/* Before a failure is recorded: whether the message is the one that the update is for. */
 int update_check_identity(struct queue_store *store, const struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -107,7 +108,7 @@ int update_check_identity(struct queue_store *store, const struct queue_update *
 	int file;
 
 	if (update->bounce.length == 0 || update->born_us == 0)
-		return 0; /* seen to when the control file is open */
+		return 0; /* checked when the control file is open */
 	if (update->is_queued)
 		return read_envelope(store, update, &text);
 	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
@@ -127,12 +128,12 @@ static int create(const struct queue_store *store, const char *path)
 
 	if (file != -EEXIST)
 		return file;
-	/* of an attempt that failed */
+	/* left by an attempt that failed */
 	result = os_file_unlink(directory, path);
 	return result == 0 ? os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE) : result;
 }
 
-/* TEXT as a file in intd/. */
+/* Writes TEXT as a file in intd/. */
 static int write_new(const struct queue_store *store, uint64_t number, struct str text)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -157,7 +158,7 @@ int update_make_control(struct queue_store *store, const struct queue_update *up
 
 	if (result < 0)
 		return result;
-	if (buffer_data(&text)[text.length - 1] != '\n') /* what stands there was cut off */
+	if (buffer_data(&text)[text.length - 1] != '\n') /* the last line was cut */
 		buffer_append_byte(&text, '\n');
 	buffer_append_str(&text, update->control);
 	return write_new(store, update->number, buffer_view(&text));
@@ -169,7 +170,7 @@ int update_make_whole(struct queue_store *store, const struct queue_update *upda
 	int result;
 	int file;
 
-	/* in place of another message's file it would be that one's end */
+	/* replacing another message's file would destroy that message */
 	queue_store_path(store, QUEUE_INFO, NULL, update->number, path);
 	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
@@ -183,7 +184,7 @@ void update_drop_whole(struct queue_store *store, const struct queue_update *upd
 {
 	int result = queue_store_drop(store, QUEUE_INTD, NULL, update->number);
 
-	(void)result; /* else the next one that is made takes its place */
+	(void)result; /* otherwise the next one that is made replaces it */
 }
 
 int update_append_control(struct queue_store *store, struct queue_update *update)

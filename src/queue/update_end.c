@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Reading what is queued, and the steps of its end. */
+/* Reading queued messages, and the steps of their end. */
 #include "os/file.h"
 #include "queue/internal.h"
 #include "queue/trailer.h"
@@ -14,8 +14,8 @@ int queue_update_leave(struct queue_store *store, uint64_t number, const char *s
 	return result < 0 ? result : 0;
 }
 
-/* Durable before anything else may go: a later message that gets this number
- * must not find these records. */
+/* Durable before anything else is removed: a later message that gets this number must not find
+ * these records. */
 int queue_update_bounced(struct queue_store *store, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -82,8 +82,8 @@ static int read_envelope(const struct queue_store *store, enum mail_stage stage,
 	return result;
 }
 
-/* What is mapped to nowhere was decided with the map: where that is lost, not all of the file is
- * there. */
+/* A delivery mapped to "none" was decided together with the map: if the map is lost, the file is
+ * not complete. */
 static bool is_mapped(struct str text)
 {
 	struct queue_control *control;
@@ -99,9 +99,9 @@ static bool is_mapped(struct str text)
 	return is_mapped;
 }
 
-/* A message whose way from S4 to S5 was interrupted may have its control file:
- * then that is in TEXT in place of its beginning, the envelope, and 1 is returned. A
- * power failure may have left less than all of the file: then it is none. */
+/* A message whose step from S4 to S5 was interrupted may have its control file: then TEXT, which
+ * has the envelope, is replaced by the control file and 1 is returned. If a power failure left
+ * only part of the file, it does not count. */
 static int read_progress(const struct queue_store *store, uint64_t number, struct buffer *text)
 {
 	struct buffer control CLEANUP(buffer_clear) = {0};
@@ -120,7 +120,7 @@ static int read_progress(const struct queue_store *store, uint64_t number, struc
 	return 1;
 }
 
-/* What is known of a message at S4. */
+/* Reads what is known of a message at S4. */
 static int read_queued(const struct queue_store *store, enum mail_stage stage, uint64_t number,
 		       struct buffer *text, uint64_t *offset_out)
 {

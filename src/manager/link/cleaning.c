@@ -15,7 +15,7 @@ struct cleaning {
 	const struct cleaning_handler *handler;
 	void *context;
 	struct os_timer *timer;
-	struct arena *arena; /* of the names: services may go with a new configuration */
+	struct arena *arena; /* of the names: a new configuration may remove services */
 	struct queue_cleaner *cleaner;
 };
 

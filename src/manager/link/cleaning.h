@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/link/cleaning.h - what a crash has left in the queue is removed beside all else, in
- * slices, when all mail was found: until then, and until its end, nothing of it does any harm
- * (queue/cleaner.h).
+ * manager/link/cleaning.h - runs the queue's cleaner (queue/cleaner.h) in slices, at the same time
+ * as everything else, once all mail was found. Until it has finished, what a crash left is
+ * harmless.
  */
 #ifndef MANAGER_LINK_CLEANING_H
 #define MANAGER_LINK_CLEANING_H
@@ -15,20 +15,20 @@ struct cleaning;
 struct cleaning_handler {
 	/* Whether the message is awake. */
 	bool (*is_awake)(void *context, uint64_t number);
-	/* The data of a message that ended before we began are to be removed. */
+	/* Asks to remove the data of a message that ended before this process began. */
 	void (*remove_data)(void *context, uint64_t number);
-	/* It is over. IS_SURE: no name is left whose message is gone. */
+	/* It has finished. IS_SURE: no names of ended messages are left. */
 	void (*done)(void *context, bool is_sure);
 };
 
-/* Begins. SERVICES are copied; who sleeps and turns out to be gone is removed from SLEEPERS. */
+/* Begins. SERVICES are copied; messages that turn out to be gone are removed from SLEEPERS. */
 struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
 			      struct sleepers *sleepers, struct wake *wake,
 			      const char *const *services, size_t service_count,
 			      const struct cleaning_handler *handler, void *context);
-/* Also in its middle; NULL is allowed. */
+/* Also before it has finished; NULL is allowed. */
 void cleaning_free(struct cleaning *cleaning);
-/* Tells the log of what was removed. */
+/* Logs that PATH was removed. */
 void cleaning_log(void *context, const char *path);
 
 #endif

@@ -12,14 +12,14 @@
 enum {
 	BACKLOG_MAX = 1 << 20,
 	RESOLVE_BACKLOG_MAX = 16 << 20,
-	SILENT_MAX = 64, /* connections without HELLO: the oldest makes room */
+	SILENT_MAX = 64, /* connections without HELLO: above that the oldest is closed */
 };
 
 static const int64_t SILENCE_US = 5 * SECOND_US;
 
 #define RESOLVE "resolve"
 
-/* A job that a helper has in hand. */
+/* A job that a helper has. */
 struct flight {
 	uint32_t tag;
 	void *job;
@@ -67,7 +67,7 @@ static struct helper *find_resolve(const struct helpers *helpers)
 	return NULL;
 }
 
-/* How many jobs more it may be given, of PLACES at most. */
+/* How many more jobs it may be given, of PLACES at most. */
 static uint32_t free_places(const struct helper *helper, uint32_t places)
 {
 	if (places > helper->concurrency)
@@ -163,7 +163,7 @@ static void helper_close(struct helper *helper)
 				log_number("jobs", helper->in_flight));
 	end_silence(helper);
 	ipc_channel_close(helper->channel);
-	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no other jobs */
+	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no more jobs */
 	while (helper->flights != NULL)
 		end(helper->flights);
 	free(helper->service);
@@ -173,7 +173,7 @@ static void helper_close(struct helper *helper)
 	helpers->handler->left(helpers->context);
 }
 
-/* --- what they say --- */
+/* --- messages from helpers --- */
 
 static bool on_hello(struct helper *helper, struct str body)
 {
@@ -240,7 +240,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	case IPC_JOB_FINISH:
 		is_good = on_report(helper, message);
 		break;
-	case IPC_JOB_RETIRE: /* what it has comes to its end */
+	case IPC_JOB_RETIRE: /* it finishes the jobs it has */
 		is_good = helper->service != NULL;
 		helper->concurrency = 0;
 		break;
@@ -274,7 +274,8 @@ static void on_silence(void *context)
 	helper_close(helper);
 }
 
-/* A helper says HELLO in the turn in which it connects: who is silent for longest is none. */
+/* A helper says HELLO in the turn in which it connects: the connection that has been silent
+ * longest is not a helper. */
 static void make_room(struct helpers *helpers)
 {
 	struct helper *helper;

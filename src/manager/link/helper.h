@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/link/helper.h - the connections of the processes that do the work, and what each
- * of them has in hand (ipc/job.h). What they say is not believed: what is malformed, or about a
- * job that is not theirs, ends the connection. Nobody is a helper before his HELLO was believed,
- * and who does not say it soon is not waited for.
+ * manager/link/helper.h - the connections of the helpers, and the jobs that each of them has
+ * (ipc/job.h). Helpers are not trusted: a message that is malformed, or about a job of another
+ * helper, ends the connection. A connection becomes a helper only when its HELLO was verified; if
+ * HELLO does not come soon, the connection may be closed.
  */
 #ifndef MANAGER_LINK_HELPER_H
 #define MANAGER_LINK_HELPER_H
@@ -15,50 +15,51 @@
 struct helpers;
 struct helper;
 
-/* Jobs are whatever helper_start() was given. A handler may start others, and end none. */
+/* Jobs are the pointers passed to helper_start(). A handler may start other jobs, but not end
+ * any. */
 struct helpers_handler {
-	/* Whether a process that USER runs can be a helper. */
+	/* Whether a process of USER can be a helper. */
 	bool (*may_connect)(void *context, uid_t user);
-	/* Whether the process that USER runs, and that shows TOKEN (ipc/token.h), is the one for
-	 * SERVICE ("resolve", "remote" or a service). */
+	/* Whether a process of USER that presents TOKEN (ipc/token.h) is the helper for SERVICE
+	 * ("resolve", "remote" or a service). */
 	bool (*may_help)(void *context, struct str service, struct str token, uid_t user);
-	/* How many jobs a helper for SERVICE may have, whatever it says. */
+	/* How many jobs a helper for SERVICE may have, whatever it claims. */
 	uint32_t (*places)(void *context, const char *service);
-	/* There are places for SERVICE; "resolve": it can be asked. */
+	/* A helper for SERVICE has free places; "resolve": it can be asked. */
 	void (*joined)(void *context, struct str service);
-	/* False: no such delivery, or it was reported before. */
+	/* False: there is no such delivery, or it was reported before. */
 	bool (*reported)(void *context, void *job, const struct ipc_job_report *report);
-	/* JOB is over: the helper finished it, or is gone. It is not known here any more. */
+	/* JOB is over: the helper finished it, or disconnected. It is already removed here. */
 	void (*ended)(void *context, void *job);
-	/* BODY of a RESOLVED; false: it is malformed. */
+	/* BODY of a RESOLVED; false: malformed. */
 	bool (*resolved)(void *context, struct str body);
 	/* The directory answers again. */
 	void (*back)(void *context);
-	/* Resolve is gone: what it was asked it will not answer. */
+	/* Resolve disconnected: its pending questions will not be answered. */
 	void (*resolve_lost)(void *context);
-	/* A helper is gone, after all of its jobs have ended. */
+	/* A helper disconnected; all of its jobs have ended before. */
 	void (*left)(void *context);
 };
 
 /* LISTENING: the socket that helpers connect to. */
 struct helpers *helpers_new(struct os_loop *loop, int listening,
 			    const struct helpers_handler *handler, void *context);
-/* Tells all to finish what can be done again, and to go on with what cannot. Of those who leave
- * from now on nothing is logged: all are ended. */
+/* Tells all helpers to give up jobs that can be repeated, and to finish the others. From now on
+ * a helper that disconnects is not logged, because all of them will. */
 void helpers_drain(struct helpers *helpers);
-/* Their jobs end. */
+/* Ends their jobs. */
 void helpers_free(struct helpers *helpers);
 
 /* The helper for SERVICE with the most places free, or NULL. */
 struct helper *helpers_with_place(struct helpers *helpers, const char *service);
-/* Gives it JOB: BODY of a START but for the content, which is CONTENT or, when FILE is not
- * negative, in that. */
+/* Gives it JOB: BODY is that of a START without the content, which is CONTENT or, if FILE is not
+ * negative, in FILE. */
 void helper_start(struct helper *helper, void *job, struct buffer *body, struct str content,
 		  int file);
 size_t helpers_in_flight(const struct helpers *helpers);
 
 bool helpers_can_resolve(const struct helpers *helpers);
-/* Tells resolve; nothing happens when it is not there. */
+/* Sends a message to resolve; does nothing when it is not connected. */
 void helpers_tell_resolve(struct helpers *helpers, enum ipc_job type, struct str body);
 
 #endif

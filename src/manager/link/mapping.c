@@ -28,7 +28,7 @@ static enum queue_outcome outcome_of(struct str status)
 	return status.data[0] == '2' ? QUEUE_DONE : QUEUE_FAIL;
 }
 
-/* What is decided goes nowhere, and nothing else does. */
+/* A target that is already decided has no place; any other has one. */
 static bool is_acceptable(const struct mapping *mapping, const struct ipc_job_target *target)
 {
 	const struct queue_delivery delivery = {.number = target->recipient,
@@ -46,8 +46,8 @@ static bool is_acceptable(const struct mapping *mapping, const struct ipc_job_ta
 	       mail_envelope_find(mapping->envelope, target->recipient) != NULL;
 }
 
-/* A message with more deliveries could not be kept: all those of the recipient become one
- * that has failed, as do the recipients that follow. */
+/* A message with more deliveries could not be kept: all those of the recipient become one failed
+ * delivery, and so do those of the recipients that follow. */
 static void refuse_recipient(struct mapping *mapping, uint32_t recipient, int64_t now_us)
 {
 	size_t count = mapping->count;
@@ -115,7 +115,7 @@ static int compare_deliveries(const void *a, const void *b)
 	return one->number < other->number ? -1 : 1;
 }
 
-/* Parts are answered in any order. */
+/* Parts may be answered in any order. */
 static void sort_deliveries(struct mapping *mapping)
 {
 	bool is_sorted = true;
@@ -130,7 +130,7 @@ static void sort_deliveries(struct mapping *mapping)
 		      compare_deliveries);
 }
 
-/* The only delivery of a recipient keeps its number; others get new ones. */
+/* The only delivery of a recipient keeps the recipient's number; others get new ones. */
 void mapping_number(struct mapping *mapping)
 {
 	const struct mail_envelope *envelope = mapping->envelope;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/link/orders.h - the socket at which orders and notices arrive (manager/order.h). Who
- * bound an address of its own is answered.
+ * manager/link/orders.h - the socket for orders and notices (manager/order.h). Senders that bound
+ * an address of their own are answered.
  */
 #ifndef MANAGER_LINK_ORDERS_H
 #define MANAGER_LINK_ORDERS_H
@@ -12,7 +12,7 @@
 
 struct orders;
 
-/* Carries it out. Appends the answer to a question to TOLD. The code is not ORDER_OTHER. */
+/* Carries out ORDER. Appends the answer to a question to TOLD. Never returns ORDER_OTHER. */
 typedef enum order_code order_carry_out(void *context, const struct order *order,
 					struct buffer *told);
 

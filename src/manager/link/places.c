@@ -34,7 +34,7 @@ static void leave(struct queue_store *store, const struct queue_control *control
 			  log_string("operation", "leave"), log_error(error));
 }
 
-/* Whether DELIVERY was the last at its place that was open: it is decided, and no other is open. */
+/* Whether DELIVERY was the last open one at its place: it is decided, and no other is open. */
 static bool has_left(const struct queue_control *control, const struct queue_delivery *delivery)
 {
 	return !outcome_is_open(delivery) && delivery->route != QUEUE_ROUTE_NONE &&

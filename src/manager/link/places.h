@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * manager/link/places.h - a message at S5 has a name in local/SERVICE/ or remote/ for each place
- * that has open deliveries of it. A name that a crash leaves behind goes with the message.
+ * that has open deliveries of it. A name that is left after a crash is removed with the message.
  */
 #ifndef MANAGER_LINK_PLACES_H
 #define MANAGER_LINK_PLACES_H
@@ -9,12 +9,12 @@
 #include "queue/control.h"
 #include "queue/store.h"
 
-/* The outcomes of CONTROL's deliveries that have NEWS (not 0, one for each) are on the disk: where
- * nothing is open now, the name goes. */
+/* The outcomes of CONTROL's deliveries that have NEWS (not 0, one for each) are on the disk:
+ * removes the names of places where nothing is open now. */
 void places_leave_finished(struct queue_store *store, const struct queue_control *control,
 			   const unsigned char *news);
-/* A new map of CONTROL's message is on the disk: the names go that it had for the FORMER deliveries
- * and does not need any more. */
+/* A new map of CONTROL's message is on the disk: removes the names that it had for the FORMER
+ * deliveries and no longer needs. */
 void places_leave_former(struct queue_store *store, const struct queue_control *control,
 			 const struct queue_delivery *former, size_t count);
 

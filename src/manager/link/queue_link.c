@@ -13,15 +13,15 @@ struct queue_link {
 	const struct queue_link_handler *handler;
 	void *context;
 	bool is_up;
-	struct buffer removals; /* not sent yet, as what was found */
+	struct buffer removals; /* not sent yet, like what was found */
 	struct buffer found;
 	struct os_task task;
-	uint64_t committing_us; /* in all, as "queue" has told */
-	uint64_t seen_us;       /* of it, by queue_link_disk_load() */
-	int64_t looked_us;      /* when that was asked */
+	uint64_t committing_us; /* total, as reported by "queue" */
+	uint64_t seen_us;       /* its value at the last queue_link_disk_load() */
+	int64_t looked_us;      /* when that was called */
 };
 
-/* Without a connection nothing is lost: the next one begins with a look at what is left. */
+/* Without a connection nothing is lost: the next one begins with a scan. */
 static void send(struct queue_link *link, enum queue_protocol type, struct buffer *body)
 {
 	struct ipc_channel *channel = ipc_client_channel(link->client);
@@ -91,7 +91,7 @@ unsigned queue_link_disk_load(struct queue_link *link)
 	return (unsigned)(busy_us * 1000 / (uint64_t)passed_us);
 }
 
-/* --- what it says --- */
+/* --- messages from "queue" --- */
 
 static void on_connected(void *context)
 {

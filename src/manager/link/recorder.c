@@ -24,18 +24,18 @@ struct recorder {
 	struct os_timer *timer;
 };
 
-/* What one message has to be written. */
+/* What must be written for one message. */
 struct record {
 	struct queue_update update;
 	struct message *message;
 	struct queue_control *subject;
 	struct buffer control;
-	struct buffer whole; /* when the control file is written anew */
+	struct buffer whole; /* the text, if the control file is rewritten */
 	struct buffer bounce;
 	const struct queue_delivery *former; /* of recorder_work */
 	size_t former_count;
 	const char **services; /* owned, as its names are */
-	unsigned char *news;   /* that is in it, for each delivery */
+	unsigned char *news;   /* what is being written, for each delivery */
 };
 
 static void record_free(struct record *record)
@@ -50,7 +50,7 @@ static void record_free(struct record *record)
 	free(record);
 }
 
-/* --- what is written --- */
+/* --- what to write --- */
 
 static char *copy_name(struct str name)
 {
@@ -70,7 +70,7 @@ static bool has_link(const struct record *record, struct str service)
 	return false;
 }
 
-/* The places that hold deliveries which are not done. */
+/* The places with deliveries that are not done. */
 static void add_links(struct recorder *recorder, struct record *record)
 {
 	const struct queue_control *control = record->subject;
@@ -92,7 +92,7 @@ static void add_links(struct recorder *recorder, struct record *record)
 	record->update.link_services = record->services;
 }
 
-/* The deliveries whose outcome is news, and those of them that are in the report at the end. */
+/* Deliveries whose outcome is news, and which of them are in the report at the end. */
 static int add_outcomes(struct record *record)
 {
 	struct queue_control *control = record->subject;
@@ -138,7 +138,7 @@ static bool has_new_map(const struct record *record)
 	return record->news[0] & RECORDER_MAP;
 }
 
-/* What has outgrown its needs is written anew, and so is a map. */
+/* A file that has grown too long is rewritten, and so is one with a new map. */
 static int set_text(struct recorder *recorder, struct record *record)
 {
 	struct queue_update *update = &record->update;
@@ -210,7 +210,7 @@ int recorder_write(struct recorder *recorder, struct message *message,
 	return 0;
 }
 
-/* --- what waits --- */
+/* --- waiting --- */
 
 int64_t recorder_delay_us(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/link/recorder.h - writes what became of deliveries into control files, many at a
- * time, in a thread of its own (queue/update.h).
+ * manager/link/recorder.h - writes the outcomes of deliveries into control files, many at a time,
+ * in a thread of its own (queue/update.h).
  */
 #ifndef MANAGER_LINK_RECORDER_H
 #define MANAGER_LINK_RECORDER_H
@@ -15,15 +15,15 @@
 struct recorder;
 struct message;
 
-/* What is not on the disk yet of a delivery. */
+/* What about a delivery is not on the disk yet. */
 enum recorder_news {
 	RECORDER_OUTCOME = 1 << 0,
 	RECORDER_DELAY = 1 << 1,   /* that its delay was reported */
-	RECORDER_REQUEUE = 1 << 2, /* that its recipient is to be mapped anew */
-	RECORDER_MAP = 1 << 3,     /* of the first delivery: all of them are new, mapped anew */
+	RECORDER_REQUEUE = 1 << 2, /* that its recipient must be mapped again */
+	RECORDER_MAP = 1 << 3,     /* set on the first delivery: all of them come from a new map */
 };
 
-/* A message and its news. In the message; zeroed at first. */
+/* A message and its news. Part of the message; zeroed at first. */
 struct recording {
 	struct message *message;
 	struct heap_node due; /* by time, while it waits to be written */
@@ -32,13 +32,13 @@ struct recording {
 struct recorder_handler {
 	/* Whether the queue has a place for SERVICE. */
 	bool (*has_service)(void *context, struct str service);
-	/* RECORDING, which waited, is to be written now. */
+	/* RECORDING has become due: it should be written now. */
 	void (*due)(void *context, struct message *message);
-	/* RESULT is 0: what was given is on the disk, and the message is at S5; otherwise
-	 * -errno: it may have names of S5, and NEWS, of all its deliveries, is news again. */
+	/* RESULT 0: the news given is on the disk, and the message is at S5. Otherwise -errno:
+	 * it may have names of S5, and NEWS, for each of its deliveries, must be written again. */
 	void (*recorded)(void *context, struct message *message, int result,
 			 const unsigned char *news);
-	/* All that was written together has been told of. */
+	/* Everything that was written together has been reported. */
 	void (*idle)(void *context);
 };
 

@@ -62,12 +62,12 @@ static bool is_same_way(const struct queue_delivery *one, const struct queue_del
 	       is_same_address(one->address, other->address);
 }
 
-/* --- one recipient after the other --- */
+/* --- recipient by recipient --- */
 
 struct merge {
 	const struct queue_control *control;
 	struct remap result;
-	uint32_t next; /* the lowest number that was never used */
+	uint32_t next; /* the lowest number never used */
 	size_t limit;  /* of deliveries in all */
 	int64_t now_us;
 };
@@ -94,8 +94,8 @@ static void keep(struct merge *merge, const struct queue_delivery *delivery)
 	merge->result.deliveries[merge->result.count++] = *delivery;
 }
 
-/* The one of OLD that TARGET stands for: a decided one with its address, or an open one that leads
- * the same way. */
+/* The delivery in OLD that TARGET is the same as: a decided one with its address, or an open one
+ * with its destination. */
 static const struct queue_delivery *find_same(struct share_of old,
 					      const struct queue_delivery *target)
 {
@@ -120,7 +120,7 @@ static int64_t delay_told_us(struct share_of old)
 	return told_us;
 }
 
-/* It is tried at once, and by what its host is today. */
+/* It is tried at once, at the host that it is mapped to today. */
 static void keep_open(struct merge *merge, const struct queue_delivery *old)
 {
 	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
@@ -132,7 +132,7 @@ static void keep_open(struct merge *merge, const struct queue_delivery *old)
 		delivery->until_us = merge->now_us;
 }
 
-/* Whether what has been kept since FIRST has it already. */
+/* Whether a delivery kept since FIRST has that number. */
 static bool has_number(const struct merge *merge, size_t first, uint32_t number)
 {
 	for (size_t i = first; i < merge->result.count; i++)
@@ -151,7 +151,7 @@ static void add_new(struct merge *merge, struct share_of old, const struct queue
 	delivery->delayed_us = delay_told_us(old);
 }
 
-/* Those since FIRST that are new. */
+/* Numbers the new deliveries since FIRST. */
 static void number_new(struct merge *merge, size_t first)
 {
 	bool is_alone = merge->result.count == first + 1;
@@ -172,7 +172,7 @@ static void keep_all(struct merge *merge, struct share_of old)
 	}
 }
 
-/* LEFT: how many deliveries have not been looked at, OLD among them. */
+/* LEFT: how many deliveries are left to look at, including OLD. */
 static void merge_recipient(struct merge *merge, struct share_of old, size_t left,
 			    struct share_of fresh)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { STOCK = 2 }; /* data files that are asked for ahead */
+enum { STOCK = 2 }; /* data files requested ahead of time */
 
 struct reporter {
 	struct os_loop *loop;
@@ -28,7 +28,7 @@ struct report {
 	struct mail_id subject;
 	enum report_kind kind;
 	bool is_failure;
-	bool is_utf8; /* it is sent with SMTPUTF8 */
+	bool is_utf8; /* it must be sent with SMTPUTF8 */
 	struct queue_client_message queue;
 	struct os_task open_task;
 	struct mail_envelope *envelope;
@@ -64,7 +64,7 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 	struct buffer original CLEANUP(buffer_clear) = {0};
 	int error = read_original(reporter, subject, &original);
 
-	/* of a message that has lost its data the report is all that is left to be sent */
+	/* if the data of a message are lost, the report is all that is left to send */
 	if (error != 0 && error != -ENODATA)
 		return error;
 	notice.original = buffer_view(&original);
@@ -111,7 +111,7 @@ static void on_queue_done(void *context, int result)
 	reporter->reported(reporter->context, message, kind, result);
 }
 
-/* At the end of the turn: it may be refused at once, and whoever began it is not ready to hear. */
+/* At the end of the turn: it may be refused at once, before the caller is ready to be called. */
 static void open_soon(void *context)
 {
 	struct report *report = context;
@@ -119,7 +119,7 @@ static void open_soon(void *context)
 	queue_client_open(report->reporter->queue, &report->queue);
 }
 
-/* False: nobody is told. */
+/* False: nothing is reported. */
 static bool find_notice(const struct reporter *reporter, const struct report_subject *subject,
 			enum report_kind kind, struct notice *notice)
 {

@@ -25,8 +25,9 @@ struct report_subject {
 	const struct queue_control *control; /* borrowed until it is reported or abandoned */
 };
 
-/* STORE is borrowed; QUEUE_PATH is the socket of "queue". REPORTED: a report that reporter_start()
- * returned is durably queued (RESULT 0), or not: -errno. It is freed. */
+/* STORE is borrowed; QUEUE_PATH is the socket of "queue". REPORTED: a report that
+ * reporter_start() returned is durably queued (RESULT 0), or not (-errno). The report is freed
+ * afterwards. */
 struct reporter *reporter_new(struct os_loop *loop, struct queue_store *store,
 			      const char *queue_path, const struct config *config,
 			      void (*reported)(void *context, struct message *message,
@@ -35,15 +36,15 @@ struct reporter *reporter_new(struct os_loop *loop, struct queue_store *store,
 void reporter_configure(struct reporter *reporter, const struct config *config);
 void reporter_free(struct reporter *reporter);
 
-/* Whether anybody is to be told of SUBJECT's end: otherwise there is nothing to start. What is
- * dropped, because the sender is one of double bounces, is logged. */
+/* Whether SUBJECT's end must be reported to anybody: otherwise there is nothing to start. A
+ * report that is dropped because the sender is that of double bounces is logged. */
 bool reporter_has_end(struct reporter *reporter, const struct report_subject *subject);
 /* Begins a report on MESSAGE. 0, or -errno: it cannot be written. REPORTED is called later,
  * never before this returns. */
 MUST_CHECK int reporter_start(struct reporter *reporter, struct message *message,
 			      const struct report_subject *subject, enum report_kind kind,
 			      struct report **report_out);
-/* Nobody waits for it; it may be queued all the same. */
+/* The caller no longer waits for the report; it may still be queued. */
 void report_abandon(struct report *report);
 
 #endif

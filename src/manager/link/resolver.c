@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-/* Recipients that resolve is asked for at once, unless they are of one message. */
+/* Limit of recipients asked for at the same time, unless they are of one message. */
 enum { ASKED_MAX = 50000 };
 
-/* What is asked, or will be, about one message. */
+/* The questions asked, or to be asked, about one message. */
 struct question {
 	uint64_t number;
 	struct message *message;
 	uint32_t first; /* question number of its first part */
 	uint32_t parts;
-	uint32_t open; /* parts that are not answered; 0: it was not asked */
+	uint32_t open; /* parts not answered; 0: not asked yet */
 	struct mapping mapping;
-	struct question *next, *previous; /* while it was not asked */
+	struct question *next, *previous; /* while not asked */
 	UT_hash_handle hh;                /* by number */
 };
 
@@ -29,16 +29,16 @@ struct resolver {
 	const struct resolver_handler *handler;
 	void *context;
 	struct question *questions; /* by number */
-	struct question *kept;      /* not asked yet, in their order */
+	struct question *kept;      /* not asked yet, in order */
 	uint32_t next_part;
 	size_t asked;       /* recipients */
-	bool is_awaiting;   /* resolve says when the directory is back */
-	struct buffer body; /* of a RESOLVE, at the end of this turn */
+	bool is_awaiting;   /* resolve will say when the directory is back */
+	struct buffer body; /* of the next RESOLVE, sent at the end of this turn */
 	struct os_task task;
-	struct os_task ask_task; /* some may be asked for now */
+	struct os_task ask_task; /* more may be asked now */
 };
 
-/* Without resolve nothing is lost: the next one is asked again. */
+/* Without resolve nothing is lost: it is asked again when it is back. */
 static void flush(void *context)
 {
 	struct resolver *resolver = context;
@@ -49,7 +49,7 @@ static void flush(void *context)
 	buffer_reset(&resolver->body);
 }
 
-/* Questions of a turn go together, as many as a packet holds. */
+/* Questions of one turn are sent together, as many as fit in a packet. */
 static void ask_part(struct resolver *resolver, const struct question *question, size_t first,
 		     size_t count)
 {
@@ -98,7 +98,7 @@ static void ask(struct resolver *resolver, struct question *question)
 	question->parts = question->open;
 }
 
-/* Those that were kept, in their order. */
+/* Asks the questions that had to wait, in order. */
 static void ask_kept(void *context)
 {
 	struct resolver *resolver = context;
@@ -151,7 +151,7 @@ void resolver_forget(struct resolver *resolver, uint64_t number)
 	if (question == NULL)
 		return;
 	question_free(resolver, question);
-	/* later: at the end of the manager there are no helpers to ask any more */
+	/* later: when the manager ends there are no helpers to ask any more */
 	os_loop_defer(resolver->loop, &resolver->ask_task);
 }
 
@@ -160,7 +160,7 @@ void resolver_connected(struct resolver *resolver)
 	ask_kept(resolver);
 }
 
-/* What it had been asked it will not answer: ask the next one, in front of the others. */
+/* Pending questions will not be answered: ask the next resolve, before all others. */
 void resolver_lost(struct resolver *resolver)
 {
 	struct question *question;
@@ -193,7 +193,7 @@ void resolver_back(struct resolver *resolver)
 
 /* --- answers --- */
 
-/* All parts of QUESTION are answered, or some recipient is not known now. */
+/* All parts of QUESTION are answered, or some recipient cannot be resolved now. */
 static void finish(struct resolver *resolver, struct question *question, bool is_away)
 {
 	struct mapping mapping = question->mapping;
@@ -210,7 +210,7 @@ static void finish(struct resolver *resolver, struct question *question, bool is
 	ask_kept(resolver);
 }
 
-/* The deliveries of one part are taken. False: a recipient was left out. */
+/* Takes over the deliveries of one part. False: a recipient is missing. */
 static bool finish_part(struct resolver *resolver, struct question *question,
 			const struct ipc_job_resolved *answer)
 {
@@ -229,7 +229,7 @@ static bool finish_part(struct resolver *resolver, struct question *question,
 	return true;
 }
 
-/* What nobody waits for any more is passed over. */
+/* Answers that are no longer needed are skipped. */
 static struct question *find_asked(struct resolver *resolver, const struct ipc_job_resolved *answer)
 {
 	struct question *question = find(resolver, answer->number);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* A domain or a service: whose turn it is there, and what has been learnt of it. */
+/* A domain or a service: which of its flows is next, and what was learnt about it. */
 #include "base/panic.h"
 #include "manager/turn/internal.h"
 #include <stdlib.h>
 
 enum {
 	FIRST_WINDOW = 2,
-	RETRY_TURN = 8, /* every eighth turn is a retry's */
+	RETRY_TURN = 8, /* every eighth turn is for retries */
 };
 
 static const int64_t FAST_US = 1000000;
@@ -80,7 +80,7 @@ void destination_update(struct destination *destination)
 {
 	bool is_idle = destination->waiting == 0 && destination->in_flight == 0 &&
 		       destination->flows == NULL && destination->retries.parked.count == 0 &&
-		       !destination->retries.is_starved && /* somebody is about to sleep there */
+		       !destination->retries.is_starved && /* a message is about to sleep there */
 		       destination->obstacle == NULL;
 
 	set_idle(destination, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What one sender has for one destination: the jobs that wait, and those for which there was no
+/* The mail of one sender to one destination: jobs that wait, and messages for which there was no
  * room. */
 #include "base/panic.h"
 #include "ipc/channel.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	RETRIES_MAX = 64, /* jobs that wait in the flow of a destination's retries */
+	RETRIES_MAX = 64, /* jobs that wait in the retry flow of a destination */
 	WAKE_AT_ONCE = 50,
 	UNITS_TYPICAL = SHARE_UNITS_MESSAGE + 1, /* of a job */
 };
@@ -29,7 +29,7 @@ uint32_t flow_key(struct str sender)
 
 /* --- room --- */
 
-/* Units that it may hold in all. */
+/* The limit of its units. */
 static size_t limit_of(const struct flow *flow)
 {
 	size_t free = room_in_destination(flow->destination);
@@ -77,7 +77,7 @@ void flow_park(struct flow *flow)
 		starve(flow);
 }
 
-/* Not one by one: half of what it may hold is to be free. */
+/* Not one by one: half of what it may hold must be free. */
 void flow_wake_parked(struct flow *flow)
 {
 	struct transports *transports = flow->destination->transport->transports;
@@ -93,7 +93,7 @@ void flow_wake_parked(struct flow *flow)
 		return;
 	count -= flow->expected;
 	if (count > flow->parked.count)
-		count = flow->parked.count; /* nobody else will come */
+		count = flow->parked.count; /* no more will come */
 	flow->expected += count;
 	transports->handler->has_room(transports->context, &flow->parked, count, is_retries(flow));
 }

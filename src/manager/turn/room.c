@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* How much may wait where: what is free outside of it (wait/share.h). */
+/* How much may wait in each place: as much as is free outside of it (wait/share.h). */
 #include "manager/turn/internal.h"
 
 size_t room_in_transport(const struct transport *transport)

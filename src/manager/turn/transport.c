@@ -32,7 +32,7 @@ const char *job_destination(const struct job *job)
 	return job->destination->name;
 }
 
-/* --- what waits --- */
+/* --- waiting --- */
 
 int transport_add(struct transport *transport, const struct transport_delivery *delivery,
 		  struct job **job_out, struct waiters **waiters_out)
@@ -77,7 +77,7 @@ const void *transport_obstacle(const struct transport *transport, struct str nam
 	return destination != NULL ? destination->obstacle : NULL;
 }
 
-/* Those who have nobody here, a few in turn: somebody else has left. */
+/* When another job has left: wakes flows that have parked messages but no jobs, a few in turn. */
 static void feed_starved(struct transport *transport)
 {
 	for (unsigned i = 0; i < STARVED_A_TURN && transport->starved != NULL; i++) {
@@ -115,7 +115,7 @@ static bool may_start(const struct transport *transport, enum speed speed)
 	return speed == SPEED_FAST || doubtful < places - places / 4;
 }
 
-/* Whose turn it is; SPEEDS: nobody's. */
+/* The speed whose destinations are next; SPEEDS: none. */
 static enum speed choose(const struct transport *transport)
 {
 	static const enum speed turns[] = {SPEED_FAST, SPEED_NEW, SPEED_FAST, SPEED_SLOW};
@@ -129,7 +129,7 @@ static enum speed choose(const struct transport *transport)
 	return SPEEDS;
 }
 
-/* Those that are in flight for so long are at slow destinations. */
+/* Destinations with a job in flight for that long are slow. */
 static void notice_slow(struct transport *transport, int64_t now_us)
 {
 	while (transport->young != NULL && now_us - transport->young->started_us >= SLOW_US) {
@@ -157,7 +157,7 @@ struct job *transport_start(struct transport *transport, int64_t now_us)
 	struct flow *flow = job->flow;
 
 	transport->turns++;
-	/* to the end of the ring: the others' turn */
+	/* to the end of the ring: the others come first now */
 	DL_DELETE2(transport->ready[speed], destination, previous, next);
 	DL_APPEND2(transport->ready[speed], destination, previous, next);
 	destination->in_flight++;

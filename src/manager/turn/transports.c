@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* All transports: their configuration, their care, and whether what they count is right. */
+/* All transports: their configuration and upkeep, and checks of their counters. */
 #include "base/panic.h"
 #include "manager/turn/internal.h"
 #include "manager/turn/transport.h"
@@ -62,7 +62,7 @@ static void configure(struct transport *transport, const struct config_transport
 	transport->is_paused = config->paused;
 	transport->is_retired = false;
 	HASH_ITER (hh, transport->destinations, destination, next)
-		destination_update(destination); /* other bounds */
+		destination_update(destination); /* its limits may have changed */
 }
 
 void transports_configure(struct transports *transports, const struct config *config)
@@ -131,7 +131,7 @@ void transports_sweep(struct transports *transports)
 		transport_trim(t);
 }
 
-/* --- what must be --- */
+/* --- invariants --- */
 
 static bool is_forgotten(const struct flow *flow)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/facts.h - what is known of a message, asleep or awake, besides its
- * number. Whoever puts it to sleep and whoever wakes it hand these on as they are.
+ * manager/wait/facts.h - what is known of a message besides its number, asleep or awake. Passed on
+ * unchanged when a message goes to sleep or wakes.
  */
 #ifndef MANAGER_WAIT_FACTS_H
 #define MANAGER_WAIT_FACTS_H
@@ -9,29 +9,29 @@
 /* Where it is on the disk (ARCHITECTURE.md, the picture). */
 enum message_place {
 	MESSAGE_AT_S4,       /* todo/ */
-	MESSAGE_AT_S4_NAMED, /* todo/, and S5 was begun: it may have names of it */
+	MESSAGE_AT_S4_NAMED, /* todo/, and S5 was begun: it may have names there */
 	MESSAGE_AT_S5_TODO,  /* S5, and "queue" has not removed todo/ yet */
 	MESSAGE_AT_S5,
 };
 
-/* What an operator wants done with what is not delivered yet. */
+/* What an operator has ordered for deliveries that are not decided. */
 enum message_order {
 	MESSAGE_ORDER_NONE,
 	MESSAGE_ORDER_BOUNCE,
 	MESSAGE_ORDER_REMOVE,
-	MESSAGE_ORDER_REQUEUE, /* its addresses are looked up anew */
+	MESSAGE_ORDER_REQUEUE, /* look up its addresses again */
 };
 
 struct message_facts {
 	unsigned place : 2;       /* enum message_place */
 	unsigned stage : 4;       /* enum mail_stage; of S4 */
 	unsigned order : 2;       /* enum message_order: not carried out yet */
-	unsigned is_released : 1; /* what it waited for happened: times are not looked at */
-	unsigned is_found : 1;    /* by a scan, in todo/: nobody has logged it yet */
-	unsigned is_listed : 1;   /* due as intd/due says: nobody has looked at its file yet */
+	unsigned is_released : 1; /* the event that it waited for has happened: times are ignored */
+	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */
+	unsigned is_listed : 1;   /* due according to intd/due: its file has not been looked at */
 };
 
-/* Whether its envelope is read from todo/ (S4) and not from info/ (S5). */
+/* Whether its envelope is in todo/ (S4) rather than info/ (S5). */
 static inline int message_facts_are_s4(struct message_facts facts)
 {
 	return facts.place == MESSAGE_AT_S4 || facts.place == MESSAGE_AT_S4_NAMED;

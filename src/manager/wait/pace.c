@@ -3,9 +3,9 @@
 #include "base/timestamp.h"
 
 static const int64_t QUIET_US = SECOND_US;
-static const int64_t CREDIT_US = SECOND_US / 10; /* of the rate that can be saved */
+static const int64_t CREDIT_US = SECOND_US / 10; /* saved up at most, at the current rate */
 
-/* Busier than that is scarce, in thousandths. */
+/* Above this load a resource is scarce, in thousandths. */
 enum { SCARCE = 850 };
 
 static const double GROWTH = 1.25;
@@ -14,7 +14,7 @@ static const double SHRINKAGE = 0.6;
 void pace_new_mail(struct pace *pace, int64_t now_us)
 {
 	if (pace_is_quiet(pace,
-			  now_us)) { /* what was learnt then is about a machine without load */
+			  now_us)) { /* the rate learnt before was for a machine without load */
 		pace->rate = PACE_FLOOR;
 		pace->credit = 0;
 		pace->credited_us = now_us;
@@ -38,7 +38,7 @@ void pace_load(struct pace *pace, int64_t now_us, unsigned processors, unsigned 
 	pace->stepped_us = now_us;
 	if (processors > SCARCE || disk > SCARCE)
 		pace->rate *= SHRINKAGE;
-	else if (pace->was_short) /* a rate that nobody needs would come as a burst */
+	else if (pace->was_short) /* an unused rate must not grow: it would come as a burst */
 		pace->rate = pace->rate * GROWTH + 1;
 	pace->was_short = false;
 	if (pace->rate < PACE_FLOOR)

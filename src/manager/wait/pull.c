@@ -16,8 +16,8 @@ struct pull {
 
 static void open_pipe(struct pull *pull);
 
-/* The pipe is opened anew before each scan (sources, section 7), so that a pull
- * during the scan is not lost. */
+/* The pipe is reopened before each scan (sources, section 7), so that a pull during the scan is
+ * not lost. */
 static void on_pull(void *context, unsigned events)
 {
 	struct pull *pull = context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/pull.h - lock/trigger: whoever queued a message without "queue" pulls it
- * (queue_store_pull_trigger()).
+ * manager/wait/pull.h - lock/trigger, which a process pulls after queueing a message without the
+ * process "queue" (queue_store_pull_trigger()).
  */
 #ifndef MANAGER_WAIT_PULL_H
 #define MANAGER_WAIT_PULL_H
@@ -11,8 +11,8 @@
 
 struct pull;
 
-/* PULLED is called after each pull, or once after several. Where the pipe cannot be opened the
- * log says so, and nobody is heard. */
+/* PULLED is called after each pull, or once after several. If the pipe cannot be opened that is
+ * logged, and pulls are not noticed. */
 struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
 		      void (*pulled)(void *context), void *context);
 void pull_free(struct pull *pull);

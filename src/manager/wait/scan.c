@@ -18,7 +18,7 @@ enum {
 	SLICE_US = 2000,
 	QUIET_SLICE_US = 4000,
 	PAUSE_US = 5000,
-	SAME_TIME = 16, /* names between two looks at the time of day */
+	SAME_TIME = 16, /* names between two readings of the clock */
 };
 
 struct scan {
@@ -41,9 +41,9 @@ struct scan {
 	bool is_stopped;
 	bool has_begun; /* a scan that was not ONLY_NEW */
 	size_t found;
-	struct queue_due_reader last; /* the list of a process before us, in its first scan */
+	struct queue_due_reader last; /* the list of the previous process, during the first scan */
 	struct queue_due_writer next;
-	struct number_table asked; /* names in todo/ that "queue" is asked about */
+	struct number_table asked; /* names in todo/ about which "queue" was asked */
 };
 
 static bool will_find(const struct scan *scan, int64_t due_us, int64_t now_us)
@@ -65,8 +65,9 @@ static bool is_known(struct scan *scan, uint64_t number)
 	       scan->handler->is_awake(scan->context, number);
 }
 
-/* Looks at the name itself, where WALK is (NULL: anywhere): what a directory's list told may be
- * over. What cannot be looked at is taken to be there, and due: whoever reads it finds out. */
+/* Looks at the file itself, in WALK's directory (NULL: anywhere): a name in a directory's list
+ * may be gone by now. If the file cannot be examined, it is assumed to exist and to be due:
+ * whoever reads it finds out. */
 static bool stat_at(struct scan *scan, const struct queue_walk *walk, enum queue_place place,
 		    const char *name, uint64_t number, struct os_file_info *info)
 {
@@ -100,7 +101,7 @@ static void add_queued(struct scan *scan, enum mail_stage stage, uint64_t number
 	wake_first(scan->wake, sleeper);
 }
 
-/* No message waits so long: the clock was set back since, and it may be late. */
+/* No message waits this long: the clock was set back since, and the message may be late. */
 static bool is_absurd(const struct scan *scan, int64_t due_us, int64_t now_us)
 {
 	return due_us > now_us + schedule_longest_us(scan->times.lifetime_us);
@@ -115,7 +116,7 @@ static struct sleeper *add_preprocessed(struct scan *scan, uint64_t number, int6
 	return sleeper;
 }
 
-/* What the file says. WALK: as for stat_at(). False: there is none. */
+/* When the file says it is due. WALK: as for stat_at(). False: no such file. */
 static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t number,
 		     int64_t now_us, int64_t *due_us_out)
 {
@@ -133,7 +134,7 @@ void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
 		add_queued(scan, stage, number);
 }
 
-/* What is at S4 and not known comes by a notice or a scan. */
+/* An unknown message at S4 comes by a notice or a scan. */
 static bool is_in_todo(struct scan *scan, uint64_t number)
 {
 	struct os_file_info info;
@@ -157,7 +158,7 @@ struct sleeper *scan_find(struct scan *scan, uint64_t number)
 		       : NULL;
 }
 
-/* --- all --- */
+/* --- all messages --- */
 
 static void on_stray(const char *path)
 {
@@ -181,7 +182,8 @@ static void log_list_error(int result)
 		log_event(EVENT_QUEUE_ERROR, log_string("path", "intd/due"), log_error(result));
 }
 
-/* A list that was believed is compared with the files at once, and written by who does it. */
+/* After a scan that used a list, another scan compares it with the files at once, and writes the
+ * new list. */
 static void finish_lists(struct scan *scan)
 {
 	if (!scan->last.is_open) {
@@ -218,7 +220,7 @@ static void finish(struct scan *scan)
 		scan_begin(scan, scan->again_only_new);
 }
 
-/* To the end of the place: whether there is another one. */
+/* Goes to the next place; false: that was the last. */
 static bool next_place(struct scan *scan)
 {
 	scan->place++;
@@ -228,7 +230,7 @@ static bool next_place(struct scan *scan)
 	return true;
 }
 
-/* What is in todo/ may be on its way to the disk still. */
+/* A name in todo/ may still be in the middle of its commit. */
 static bool take_queued(struct scan *scan, uint64_t number)
 {
 	if (is_known(scan, number))
@@ -238,7 +240,7 @@ static bool take_queued(struct scan *scan, uint64_t number)
 	return true;
 }
 
-/* Who was listed is due no later than the file says. Earlier does no harm. */
+/* Corrects a listed due time that is later than the file's. An earlier one does no harm. */
 static void compare_with_file(struct scan *scan, struct sleeper *sleeper, int64_t now_us)
 {
 	int64_t due_us;
@@ -260,7 +262,7 @@ static bool take_sleeper(struct scan *scan, struct sleeper *sleeper, int64_t now
 	return false;
 }
 
-/* What is in todo/ as well is at S4: it comes as such. */
+/* A message that is also in todo/ is at S4, and is taken there. */
 static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us)
 {
 	struct sleeper *sleeper = sleepers_find(scan->sleepers, number);
@@ -282,7 +284,7 @@ static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us
 	return true;
 }
 
-/* One name. False at the end. */
+/* Handles one name. False at the end. */
 static bool step(struct scan *scan, int64_t now_us)
 {
 	uint64_t number;
@@ -325,7 +327,7 @@ void scan_begin(struct scan *scan, bool only_new)
 {
 	if (scan->is_stopped)
 		return;
-	if (scan->is_running) { /* what is new may be behind us */
+	if (scan->is_running) { /* new names may be in directories already scanned */
 		scan->again_only_new = only_new && (!scan->again || scan->again_only_new);
 		scan->again = true;
 		return;
@@ -384,7 +386,7 @@ void scan_configure(struct scan *scan, struct scan_times times)
 	bool is_other_pace = scan->times.rescan_us != times.rescan_us;
 
 	scan->times = times;
-	if (is_other_pace) /* what was left to the next scan may be due before it */
+	if (is_other_pace) /* messages left to the next scan may be due before it */
 		on_rescan(scan);
 }
 

@@ -24,8 +24,8 @@ int64_t schedule_longest_us(int64_t lifetime_us)
 	return schedule_next(0, lifetime_us, SCHEDULE_SKIP_REMOTE, 0, 0) - lifetime_us;
 }
 
-/* What was said at a time to come was said before the clock was set back, and for how
- * long it has waited nobody knows. */
+/* A time in the future was recorded before the clock was set back, and how long the message has
+ * waited since is unknown. */
 int64_t schedule_until(int64_t changed_us, int64_t until_us, int64_t now_us)
 {
 	return changed_us > now_us + MINUTE_US ? now_us : until_us;

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include <stdlib.h>
 
-/* Sleepers are called by 32-bit indexes, half as long as pointers; 0 is nobody. */
+/* Sleepers are referred to by 32-bit indexes, half as long as pointers; 0 is none. */
 enum { CHUNK = 2048, TABLE_MIN = 1024 };
 
 static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
@@ -11,10 +11,10 @@ static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
 	return &sleepers->chunks[index / CHUNK][index % CHUNK];
 }
 
-/* --- by number: linear hashing, so that no insertion has to move them all --- */
+/* --- by number: linear hashing, so that no insertion has to move all of them --- */
 
-/* Buckets for each sleeper. A chain is as many misses of the cache as it is long, and a scan looks
- * for a million numbers that are not there. */
+/* Buckets for each sleeper. Each link of a chain is a cache miss, and a scan looks for a million
+ * numbers that are not there. */
 enum { SPARSE = 2 };
 
 static uint64_t hash(uint64_t number)
@@ -22,8 +22,8 @@ static uint64_t hash(uint64_t number)
 	return (number * 0x9e3779b97f4a7c15U) >> 32;
 }
 
-/* While the table grows from 2^n buckets to 2^(n+1), those that were split are
- * told apart by one more bit. */
+/* While the table grows from 2^n buckets to 2^(n+1), those already split are told apart by one
+ * more bit. */
 static uint32_t *bucket_of(const struct sleepers *sleepers, uint64_t number)
 {
 	uint32_t size = TABLE_MIN;
@@ -73,7 +73,7 @@ static void *grown(void *array, uint32_t *capacity, size_t size)
 	return memory_resize(array, *capacity * size);
 }
 
-/* One more bucket, which takes its part of what is in the one that it splits. */
+/* Adds a bucket, which takes its part of the contents of the one that is split. */
 static void split_bucket(struct sleepers *sleepers)
 {
 	uint32_t size = TABLE_MIN;
@@ -110,7 +110,7 @@ static int64_t due_at(const struct sleepers *sleepers, uint32_t position)
 	return at(sleepers, sleepers->heap[position])->due_us;
 }
 
-/* Puts SLEEPER where it belongs, beginning at a position that is to be filled. */
+/* Puts SLEEPER where it belongs, starting at a free position. */
 static void settle(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t position)
 {
 	while (position > 1 && due_at(sleepers, position / 2) > sleeper->due_us) {
@@ -207,7 +207,7 @@ struct sleeper *sleepers_waiting_first(const struct sleepers *sleepers,
 	return waiters->first != 0 ? at(sleepers, waiters->first) : NULL;
 }
 
-/* --- themselves --- */
+/* --- adding and removing --- */
 
 static void add_chunk(struct sleepers *sleepers)
 {
@@ -263,7 +263,7 @@ void sleepers_remove(struct sleepers *sleepers, struct sleeper *sleeper)
 	sleeper->bucket_next = sleepers->free;
 	sleepers->free = sleeper->index;
 	if (--sleepers->count == 0 && sleepers->chunk_count > 1)
-		sleepers_clear(sleepers); /* a crowd costs no memory when it has gone */
+		sleepers_clear(sleepers); /* after a peak no memory stays in use */
 }
 
 void sleepers_each(struct sleepers *sleepers, void (*each)(void *context, struct sleeper *sleeper),

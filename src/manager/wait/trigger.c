@@ -10,7 +10,7 @@
 #include <utlist.h>
 
 enum {
-	LONGEST_PROBE = 30, /* times probe_delay */
+	LONGEST_PROBE = 30, /* in units of probe_delay */
 	PROBES_A_TURN = 100,
 	OF_PROGRAMS_MAX = 1000,
 };
@@ -68,7 +68,7 @@ static void probe_in(struct triggers *triggers, struct trigger *trigger, int64_t
 		schedule(triggers);
 }
 
-/* Whether it is for a server, which a message finds back. */
+/* Whether it is for a server, so that a message can find it again by name. */
 static bool is_probed(struct str name)
 {
 	enum queue_trigger_kind kind = queue_trigger_kind(name);
@@ -154,7 +154,7 @@ static void trigger_free(struct triggers *triggers, struct trigger *trigger)
 	free(trigger);
 }
 
-/* It has RELEASED yet only those who wait. */
+/* A RELEASED trigger exists only for its waiters. */
 static void free_if_alone(struct triggers *triggers, struct trigger *trigger)
 {
 	if (trigger->waiters.count > 0)
@@ -250,7 +250,8 @@ bool trigger_is_probe(const struct trigger *trigger, const void *who)
 	return trigger->state == TRIGGER_PROBED && trigger->prober == who;
 }
 
-/* An attempt failed: the next one later, not at the same moment as others'. */
+/* A probe failed: the next one comes later, and not at the same moment as those of other
+ * triggers. */
 static void defer(struct triggers *triggers, struct trigger *trigger)
 {
 	int64_t longest_us = LONGEST_PROBE * triggers->probe_delay_us;
@@ -277,7 +278,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 	defer(triggers, trigger);
 }
 
-/* A message that waits for a host may be busy with another. */
+/* A message that waits for a host may also be awake, because of other recipients. */
 void trigger_search(struct triggers *triggers)
 {
 	int64_t now_us = os_clock_monotonic_us();
@@ -288,14 +289,15 @@ void trigger_search(struct triggers *triggers)
 	triggers->handler->search(triggers->context);
 }
 
-/* One message tries. */
+/* Makes one message the probe. */
 static void probe(struct triggers *triggers, struct trigger *trigger)
 {
 	struct sleeper *sleeper = sleepers_waiting_first(triggers->sleepers, &trigger->waiters);
 
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	if (sleeper != NULL) {
-		probe_in(triggers, trigger, trigger->delay_us); /* should it not try after all */
+		probe_in(triggers, trigger, trigger->delay_us); /* in case it does not try after
+								 * all */
 		triggers->handler->probe(triggers->context, trigger, sleeper);
 		return;
 	}
@@ -308,7 +310,7 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 	probe_in(triggers, trigger, trigger->delay_us);
 }
 
-/* A probe that is refused for now comes back later. */
+/* A probe that cannot be made now is tried again later. */
 static void on_timer(void *context)
 {
 	struct triggers *triggers = context;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * manager/wait/trigger.h - triggers: events worth waiting for, each a file while it is
- * waited for (queue/trigger.h).
+ * manager/wait/trigger.h - triggers: events that messages wait for, each a file in the meantime
+ * (queue/trigger.h).
  *
  * trigger/host.NAME is made when a host cannot be reached, trigger/service.NAME when an LMTP
- * service's server cannot, trigger/service.NAME.HOST:PORT when one that the directory names cannot,
- * trigger/directory when the directory does not answer. While it is set, one message at a time
- * tries (the probe), after probe_delay, twice that, four times ...; all others sleep without a
- * cost. trigger/pipe.SERVICE.NAME is made when a program of that service says so; there are 1,000
- * of these at most. Triggers of other names are operators', who release all that are not probed.
+ * service's server cannot, trigger/service.NAME.HOST:PORT when a server named by the directory
+ * cannot, trigger/directory when the directory does not answer. While it is set, one message at a
+ * time tries (the probe), after probe_delay, twice that, four times ...; all others sleep at no
+ * cost. trigger/pipe.SERVICE.NAME is made when a program of that service asks for it; at most 1,000
+ * of these exist. Triggers with other names belong to operators, who release all triggers that are
+ * not probed.
  *
  *   state \ event   set            probe time       probe ended    release or file gone
  *   (none)          SET            -                -              -
@@ -16,9 +17,9 @@
  *   PROBED          -              -                SET, later     RELEASED, released()
  *   RELEASED        SET            -                -              -
  *
- * One that is RELEASED only has those who wait for it yet: they are taken out one by one,
- * and it is gone with the last. Set again meanwhile, it keeps those who still sleep. No call takes
- * longer for more triggers, but for triggers_read().
+ * A RELEASED trigger exists only while messages still wait for it: they are taken out one by one,
+ * and it is freed with the last. If it is set again meanwhile, it keeps those that still sleep. No
+ * call takes longer with more triggers, except triggers_read().
  */
 #ifndef MANAGER_WAIT_TRIGGER_H
 #define MANAGER_WAIT_TRIGGER_H
@@ -27,20 +28,20 @@
 #include "os/loop.h"
 #include "queue/trigger.h"
 
-/* What waits because the directory does not answer. */
+/* The trigger for mail that waits because the directory does not answer. */
 #define TRIGGER_DIRECTORY "directory"
 
 struct triggers;
 struct trigger;
 
 struct trigger_handler {
-	/* TRIGGER is not set any more. Who waits for it may be taken out at once; whoever is
-	 * not comes by triggers_next_released(). */
+	/* TRIGGER is no longer set. Its waiters may be taken out at once; the others come by
+	 * triggers_next_released(). */
 	void (*released)(void *context, struct trigger *trigger);
-	/* SLEEPER, who waits for TRIGGER, is to try: it calls trigger_probe() and
+	/* SLEEPER, which waits for TRIGGER, must probe: it calls trigger_probe(), and
 	 * triggers_probe_ended() afterwards. */
 	void (*probe)(void *context, struct trigger *trigger, struct sleeper *sleeper);
-	/* triggers_find() is to be called for each that a message which is awake waits for. */
+	/* Call triggers_find() for each trigger that a message which is awake waits for. */
 	void (*search)(void *context);
 };
 
@@ -49,43 +50,43 @@ struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
 			      struct sleepers *sleepers, int64_t probe_delay_us,
 			      const struct trigger_handler *handler, void *context);
 void triggers_configure(struct triggers *triggers, int64_t probe_delay_us);
-/* No more probes. */
+/* Stops probing. */
 void triggers_stop(struct triggers *triggers);
 void triggers_free(struct triggers *triggers);
 
-/* Whether any is set, or was and is still waited for. */
+/* Whether any trigger is set, or is released and still has waiters. */
 bool triggers_have_any(const struct triggers *triggers);
-/* The one called NAME, if it is set. Who asks wants it: one that nobody waits for, nor has
- * asked for since its last probe, is released, because it has no purpose. */
+/* The trigger NAME, if it is set. Asking shows interest: a trigger without waiters that nobody
+ * has asked for since its last probe is released, because it has no purpose. */
 struct trigger *triggers_find(struct triggers *triggers, struct str name);
-/* Sets NAME, for REASON; the trigger, or NULL when the name is bad or its file cannot be made
- * (which is logged). Nothing happens when it is set. */
+/* Sets NAME, for REASON; returns the trigger, or NULL when the name is bad or its file cannot be
+ * made (which is logged). Nothing changes if it is set already. */
 struct trigger *triggers_set(struct triggers *triggers, struct str name, struct str reason);
-/* The same of a hold that ends when the trigger UNTIL does. */
+/* The same for a hold that ends when the trigger UNTIL does. */
 struct trigger *triggers_set_until(struct triggers *triggers, struct str name, struct str reason,
 				   struct str until);
-/* Sets it in memory where its file is there, which somebody else has made. */
+/* Sets it in memory if its file exists because another process made it. */
 void triggers_look(struct triggers *triggers, struct str name);
-/* What triggers_set_until() was given, also to a process before us; empty: nothing. */
+/* The UNTIL of triggers_set_until(), even if an earlier process set it; empty: none. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger);
 void triggers_release(struct triggers *triggers, struct trigger *trigger);
-/* Reads the trigger directory: what is new there is set, what is gone there is released, and so is
- * what a program wanted of which nobody has asked since the last reading. */
+/* Reads the trigger directory: sets triggers whose files are new, releases those whose files are
+ * gone, and releases triggers of programs that nobody has asked for since the last reading. */
 void triggers_read(struct triggers *triggers);
 
 struct str trigger_name(const struct trigger *trigger);
-/* Those who wait for it: sleepers_wait() puts one there. */
+/* Its waiters: sleepers_wait() adds one. */
 struct waiters *trigger_waiters(struct trigger *trigger);
-/* The trigger, which is set, that WAITERS belong to, or NULL. */
+/* The trigger to which WAITERS belong, if it is set; otherwise NULL. */
 struct trigger *triggers_of_waiters(struct triggers *triggers, const struct waiters *waiters);
 
-/* WHO (any pointer) tries although TRIGGER is set; nothing happens when somebody else does. */
+/* WHO (any pointer) probes although TRIGGER is set; does nothing if there is a probe already. */
 void trigger_probe(struct triggers *triggers, struct trigger *trigger, const void *who);
 bool trigger_is_probe(const struct trigger *trigger, const void *who);
-/* WHO has tried, or is gone. Nothing happens when it was no probe. */
+/* WHO has tried, or is gone. Does nothing if it was not a probe. */
 void triggers_probe_ended(struct triggers *triggers, const void *who);
 
-/* The next sleeper of a trigger that was released, of each in turn; still in its list. Or NULL. */
+/* The next sleeper of the released triggers, which take turns; still in its list. Or NULL. */
 struct sleeper *triggers_next_released(struct triggers *triggers);
 bool triggers_have_released(const struct triggers *triggers);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Triggers as the files that others make and remove. */
+/* Trigger files that other processes make and remove. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/wait/trigger_internal.h"
@@ -13,7 +13,7 @@ void triggers_look(struct triggers *triggers, struct str name)
 		trigger_add(triggers, name);
 }
 
-/* Read when it is asked for: a node may have a hundred thousand holds. */
+/* Read only on demand: a node may have a hundred thousand holds. */
 struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
 {
 	struct buffer until CLEANUP(buffer_clear) = {0};
@@ -22,7 +22,7 @@ struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
 	if (trigger->until != NULL)
 		return str_from(trigger->until);
 	error = queue_trigger_read_until(triggers->store, str_from(trigger->name), &until);
-	if (error < 0 && error != -ENOENT) /* removed by hand: the next reading finds out */
+	if (error < 0 && error != -ENOENT) /* removed by hand: the next reading notices */
 		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
 			  log_error(error));
 	if (error < 0)
@@ -37,8 +37,8 @@ static int on_name(void *context, struct str name)
 	return 0;
 }
 
-/* Whether its file is gone, or nobody has asked for it since the last reading: nobody probes what a
- * program wanted, so nobody else finds out that all who waited have gone. */
+/* Whether its file is gone, or nobody has asked for it since the last reading: triggers of
+ * programs are not probed, so only this shows that all waiters have gone. */
 static bool is_over(struct trigger *trigger)
 {
 	bool is_wanted = trigger->waiters.count > 0 || trigger->is_wanted;
@@ -50,7 +50,7 @@ static bool is_over(struct trigger *trigger)
 	return trigger_is_of_program(str_from(trigger->name)) && !is_wanted;
 }
 
-/* By name: who wakes when one is released may release others. */
+/* By name, because waking the waiters of one may release others. */
 static void release_all(struct triggers *triggers, struct str names)
 {
 	struct str name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* manager/wait/trigger_internal.h - between trigger.c and trigger_file.c. */
+/* manager/wait/trigger_internal.h - what trigger.c and trigger_file.c share. */
 #ifndef MANAGER_WAIT_TRIGGER_INTERNAL_H
 #define MANAGER_WAIT_TRIGGER_INTERNAL_H
 
@@ -12,12 +12,12 @@ enum trigger_state { TRIGGER_SET, TRIGGER_PROBED, TRIGGER_RELEASED };
 struct trigger {
 	enum trigger_state state;
 	char *name;
-	char *until; /* NULL: its file was not asked */
+	char *until; /* NULL: its file has not been read */
 	struct waiters waiters;
 	const void *prober;              /* while PROBED */
 	int64_t delay_us;                /* between the last attempt and the next */
 	struct heap_node probe_at;       /* while SET, of a server: monotonic */
-	bool is_seen;                    /* by the reading under way */
+	bool is_seen;                    /* by the current reading of the directory */
 	bool is_wanted;                  /* somebody asked for it since the last probe */
 	struct trigger *next, *previous; /* while RELEASED */
 	UT_hash_handle hh;               /* by name */
@@ -32,7 +32,7 @@ struct triggers {
 	const struct trigger_handler *handler;
 	void *context;
 	struct trigger *by_name;   /* all */
-	struct trigger *by_prober; /* those that are PROBED */
+	struct trigger *by_prober; /* the PROBED ones */
 	struct trigger *released;  /* ring */
 	struct heap probes;
 	struct os_timer *timer;
@@ -41,16 +41,16 @@ struct triggers {
 	bool is_stopping;
 };
 
-/* The one called NAME is set in memory; its file is there. */
+/* Sets the trigger NAME in memory; its file exists. */
 struct trigger *trigger_add(struct triggers *triggers, struct str name);
-/* It is released; its file is gone. */
+/* Releases it; its file is gone. */
 void trigger_drop(struct triggers *triggers, struct trigger *trigger);
-/* Whoever is awake and wants one asks for it; at most once a second. */
+/* Has every message that is awake ask for its triggers; at most once a second. */
 void trigger_search(struct triggers *triggers);
 
-/* A program has named it. */
+/* Whether a program has named it. */
 bool trigger_is_of_program(struct str name);
-/* TEXT with a NUL after it, for the caller to free. */
+/* TEXT with a NUL after it; freed by the caller. */
 char *trigger_copy(struct str text);
 
 #endif

@@ -9,15 +9,15 @@
 
 enum {
 	RETRIES_MAX = 1000, /* awake */
-	RETRIES_LEAVE = 4,  /* to new mail: one part in so many */
+	RETRIES_LEAVE = 4,  /* one in so many is left to new mail */
 	SLICE_US = 2000,    /* of the loop's time without a pause */
 	PAUSE_US = 2000,
 	BUSY_PAUSE_US = 5000,
 	SOURCES = 4,
 };
 
-static const int64_t JUMP_US = 10 * SECOND_US; /* less is not worth it */
-static const int64_t SLEEP_MAX_US = MINUTE_US; /* the clock may be set */
+static const int64_t JUMP_US = 10 * SECOND_US; /* smaller jumps are ignored */
+static const int64_t SLEEP_MAX_US = MINUTE_US; /* not longer, because the clock may be set */
 
 struct wake {
 	struct sleepers *sleepers;
@@ -26,14 +26,14 @@ struct wake {
 	const struct wake_handler *handler;
 	void *context;
 	struct os_timer *timer;
-	int64_t timer_at_us;    /* wall clock; INT64_MAX: it does not run */
-	int64_t ahead_us;       /* the wall clock of the one that is never set; 0: not known */
+	int64_t timer_at_us;    /* wall clock; INT64_MAX: it is not running */
+	int64_t ahead_us;       /* wall clock minus the clock that is never set; 0: unknown */
 	int64_t pause_until_us; /* monotonic */
 	struct pace pace;
-	struct waiters first;    /* woken before anybody else */
+	struct waiters first;    /* woken before all others */
 	struct waiters again;    /* retries for which there is room again */
 	struct waiters unmapped; /* retries for which there was no memory to map them */
-	unsigned turn;           /* among the sources of retries */
+	unsigned turn;           /* which source of retries is next */
 	size_t retries;          /* awake */
 	bool is_crowded;         /* the last retry woken found its destination crowded */
 	bool is_stopped;
@@ -68,7 +68,7 @@ void wake_free(struct wake *wake)
 	free(wake);
 }
 
-/* --- whose turn it is --- */
+/* --- the next to wake --- */
 
 static struct sleeper *due_first(const struct wake *wake)
 {
@@ -127,7 +127,7 @@ static bool wake_retry(struct wake *wake, int64_t now_us)
 	if (message_facts_are_s4(sleeper->facts) && !share_may_map(wake->share, false)) {
 		sleepers_set_due(wake->sleepers, sleeper, INT64_MAX);
 		sleepers_wait(wake->sleepers, sleeper, &wake->unmapped);
-		return true; /* those after it may need none */
+		return true; /* the next may need none */
 	}
 	if (!pace_take(&wake->pace, now_us))
 		return false;
@@ -169,8 +169,7 @@ static void on_timer(void *context)
 
 /* --- the timer --- */
 
-/* When somebody may be woken next, by the wall clock; INT64_MAX: not before some
- * change. */
+/* When a message may be woken next, by the wall clock; INT64_MAX: only after a change. */
 static int64_t next_us(const struct wake *wake)
 {
 	const struct sleeper *first = sleepers_due_first(wake->sleepers);
@@ -188,8 +187,8 @@ static int64_t next_us(const struct wake *wake)
 	return first != NULL ? first->due_us : INT64_MAX;
 }
 
-/* On the way of every message: nothing is done but when the timer must ring
- * earlier. One that rings too early does no harm. */
+/* Called for every message: it only acts if the timer must fire earlier. A timer that fires too
+ * early does no harm. */
 void wake_schedule(struct wake *wake)
 {
 	int64_t at_us = next_us(wake);
@@ -208,7 +207,7 @@ void wake_schedule(struct wake *wake)
 	os_timer_start(wake->timer, delay_us);
 }
 
-/* --- what is told --- */
+/* --- events --- */
 
 void wake_new_mail(struct wake *wake)
 {
@@ -246,7 +245,7 @@ void wake_retry_ended(struct wake *wake, bool is_crowded_out)
 	wake_schedule(wake);
 }
 
-/* --- a clock that is set --- */
+/* --- when the clock is set --- */
 
 void wake_check_clock(struct wake *wake)
 {
