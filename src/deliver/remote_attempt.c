@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SERVERS_MAX = 4
-}; /* in one attempt; each next one is asked for the recipients that the
-    * one before deferred */
+/* In one attempt: each is asked for the recipients that the one before deferred. */
+enum { SERVERS_MAX = 4 };
 
 /* Since the attempt began; after that no further server is asked. */
 static const int64_t ASKING_US = 10 * MINUTE_US;
