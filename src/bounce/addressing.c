@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Whom a report is from and to, and what it is called. */
+/* Sender, recipient and subject of a report. */
 #include "bounce/internal.h"
 #include <inttypes.h>
 

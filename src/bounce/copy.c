@@ -5,8 +5,8 @@
 
 enum { LINE_MAX_BYTES = 998, QUOTED_COLUMNS = 72 };
 
-/* The length of the header of MESSAGE, its last CRLF included, the empty line
- * not; all of it when no empty line comes. */
+/* The length of the header of MESSAGE, including its last CRLF, without the empty line; all of
+ * it when there is no empty line. */
 static size_t header_length(struct str message)
 {
 	size_t start = 0;
@@ -24,7 +24,7 @@ static size_t header_length(struct str message)
 	return message.length;
 }
 
-/* TEXT's first BOUND bytes, without the line that the bound tears. */
+/* The complete lines in TEXT's first BOUND bytes. */
 static struct str cut_lines(struct str text, uint64_t bound)
 {
 	ptrdiff_t last;
@@ -74,7 +74,7 @@ struct bounce_copy bounce_copy_choose(const struct bounce_report *report, uint64
 	struct str wanted = copy.is_header ? str_slice(message.data, header) : message;
 
 	if (!is_whole && (!copy.is_header || header == message.length) && bound > message.length)
-		bound = message.length > 0 ? message.length - 1 : 0; /* its end is torn */
+		bound = message.length > 0 ? message.length - 1 : 0; /* its last line may be cut */
 	copy.text = cut_lines(wanted, bound);
 	copy.is_cut = copy.text.length < wanted.length;
 	if (copy.is_cut && copy.text.length <= header)
@@ -117,7 +117,7 @@ static void append_quoted(struct buffer *out, struct str text)
 	}
 }
 
-/* A message that is not whole is none: it is a text that begins as one. */
+/* A truncated message is not a message, but a text that begins as one. */
 static const char *type_of(const struct bounce_copy *copy)
 {
 	if (copy->is_header)
@@ -127,8 +127,8 @@ static const char *type_of(const struct bounce_copy *copy)
 	return copy->is_utf8 ? "message/global" : "message/rfc822";
 }
 
-/* message/rfc822 may not be encoded (RFC 2046 section 5.2.1): it is declared as
- * it is. The header alone may, so it travels as ASCII where the report does. */
+/* message/rfc822 may not be encoded (RFC 2046 section 5.2.1): it is declared as it is. The
+ * header alone may, so it is encoded to ASCII if the report is ASCII. */
 void bounce_copy_write(const struct bounce_copy *copy, struct buffer *out)
 {
 	buffer_append_format(out, "Content-Type: %s\r\n", type_of(copy));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The header fields of a report: folded, and encoded where they are not ASCII. */
+/* The header fields of a report: folded, and encoded if they are not ASCII. */
 #include "bounce/internal.h"
 #include "mail/text.h"
 #include <string.h>
@@ -13,7 +13,7 @@ static void append_words(struct buffer *out, size_t column, struct str text)
 	while (str_split(&text, ' ', &word)) {
 		if (word.length == 0)
 			continue;
-		/* the name alone on the first line would be legal and is often misread */
+		/* a first line with only the field's name would be legal, but is often misread */
 		if (column + 1 + word.length > COLUMNS && column > COLUMNS / 2) {
 			buffer_append_string(out, "\r\n");
 			column = 0;

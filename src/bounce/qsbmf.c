@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * QSBMF to the letter: https://cr.yp.to/proto/qsbmf.txt. The body begins with the text for
- * people, and after its last paragraph stands the original, as it is.
+ * QSBMF exactly as specified: https://cr.yp.to/proto/qsbmf.txt. The body begins with the text for
+ * people, followed by the original, unchanged.
  */
 #include "bounce/internal.h"
 #include "mail/text.h"
 
-/* Readers of QSBMF look at the body as it is: MIME may say which bytes are in it, and no more. */
+/* Parsers of QSBMF read the body without decoding, so MIME may only declare which bytes are in
+ * it. */
 static void append_type(const struct bounce_copy *copy, struct buffer *out)
 {
 	bounce_header(out, "MIME-Version", STR("1.0"));

@@ -9,8 +9,8 @@
 
 enum { BOUNDARY_SIZE = 80 };
 
-/* A boundary that is nowhere in the parts: their senders cannot know it, but
- * one of them may be a bounce of ours that came back. */
+/* Chooses a boundary that does not occur in the parts: their senders cannot know it, but one of
+ * the parts may be a bounce of ours. */
 static void choose_boundary(const struct bounce_report *report, const struct bounce_copy *copy,
 			    struct str text, char boundary[BOUNDARY_SIZE])
 {
@@ -80,8 +80,9 @@ static void write_with(const struct bounce_report *report, const struct bounce_c
 	buffer_clear(&text);
 }
 
-/* With as much of the message as fits; whether it does with any or none of it. That the message
- * is cut makes the rest of the report longer, so it is cut again until it fits. */
+/* Writes the report with as much of the message as fits; returns whether it fits with part or
+ * none of it. A note that the message is cut makes the rest of the report longer, so it is cut
+ * again until it fits. */
 static bool write_bounded(const struct bounce_report *report, struct buffer *out, bool *is_utf8)
 {
 	uint64_t max = report->max_bytes != 0 ? report->max_bytes : UINT64_MAX;
@@ -104,7 +105,7 @@ static bool write_bounded(const struct bounce_report *report, struct buffer *out
 	}
 }
 
-/* TEXT's first LENGTH bytes, without the character of UTF-8 that this tears. */
+/* TEXT's first LENGTH bytes, without a UTF-8 character that would be cut. */
 static struct str cut_text(struct str text, size_t length)
 {
 	if (text.length <= length)
@@ -116,7 +117,7 @@ static struct str cut_text(struct str text, size_t length)
 
 bool bounce_report_write(const struct bounce_report *report, struct buffer *out)
 {
-	static const size_t lengths[] = {200, 60}; /* of reasons */
+	static const size_t lengths[] = {200, 60}; /* limits for reasons */
 	struct bounce_report shorter = *report;
 	struct bounce_outcome *outcomes = NULL;
 	size_t start = out->length;

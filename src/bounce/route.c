@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Whom a report goes to, and whether one is wanted (RFC 3461). */
+/* The recipient of a report, and whether it is wanted (RFC 3461). */
 #include "bounce/report.h"
 #include "mail/verp.h"
 

@@ -11,7 +11,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A word that is no name of the DNS may be a program's, unless it has an ADDRESS. */
+/* A word that is not a DNS name may be the name of a program, unless it has an ADDRESS. */
 static bool is_host(struct str name, bool has_address)
 {
 	if (name.length == 0 || (!has_address && str_find(name, '.') < 0))
@@ -26,8 +26,8 @@ static bool is_host(struct str name, bool has_address)
 	return true;
 }
 
-/* Takes "HOST: 550 words" or "HOST[192.0.2.7]:25 said: 550 words" apart; false when
- * TEXT is not another host's reply. */
+/* Splits "HOST: 550 words" or "HOST[192.0.2.7]:25 said: 550 words"; false when TEXT is not the
+ * reply of another host. */
 static bool split_reply(struct str text, struct str *host, struct str *reply)
 {
 	static const char said[] = " said: ";
@@ -95,8 +95,8 @@ static bool is_ascii(struct str text)
 	return true;
 }
 
-/* A character that is not ASCII as \x{E9}: RFC 6533 section 3. In a new address
- * so are the two that would be misread. */
+/* A non-ASCII character becomes \x{E9}: RFC 6533 section 3. In an address of type utf-8, so do
+ * '+', '=' and '\', which are special there. */
 static void append_escaped(struct buffer *out, struct str text, bool is_new)
 {
 	size_t length;
@@ -143,7 +143,7 @@ static void append_original(struct buffer *out, struct str original)
 	buffer_clear(&escaped);
 }
 
-/* A status of another class than the action's is not shown. */
+/* A status whose class does not match the action is not shown. */
 static struct str status_of(const struct bounce_outcome *outcome)
 {
 	static const struct str general[] = {

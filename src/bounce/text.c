@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The part of a report that is for people, and for readers of QSBMF. */
+/* The part of a report for people, and for parsers of QSBMF. */
 #include "mail/text.h"
 #include "bounce/internal.h"
 #include "mail/verdict.h"
@@ -12,7 +12,7 @@ static bool has_action(const struct bounce_report *report, enum bounce_action ac
 	return false;
 }
 
-/* A line of the introduction for each of the recipients with ACTION. */
+/* One line of the introduction for each recipient with ACTION. */
 static void append_list(const struct bounce_report *report, enum bounce_action action,
 			const char *title, struct buffer *out)
 {
@@ -35,7 +35,7 @@ static void append_list(const struct bounce_report *report, enum bounce_action a
 	}
 }
 
-/* One paragraph: QSBMF allows no other before the failures. */
+/* One paragraph: QSBMF allows only one before the failures. */
 static void append_introduction(const struct bounce_report *report, struct buffer *out)
 {
 	bool has_failure = bounce_has_failure(report);
@@ -65,7 +65,7 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 	buffer_append_string(out, "\r\n");
 }
 
-/* QSBMF: "<address>:", then any lines that are not blank; its codes are "(#5.1.1)". */
+/* QSBMF: "<address>:", then any non-blank lines; its codes are "(#5.1.1)". */
 static void append_failure(const struct bounce_outcome *failure, bool is_qsbmf, struct buffer *out)
 {
 	buffer_append_byte(out, '<');

@@ -3,9 +3,9 @@
  * inject/reader.h - reads a message from a local program: lines that end with LF or with CRLF. The
  * output has CRLF everywhere.
  *
- * A CR without an LF after it becomes a space, or nothing before a line end, as for authenticated
- * clients of the network (smtp/server.h): other mail systems disagree on its meaning. A last line
- * without an end gets one.
+ * A CR without an LF after it becomes a space, or nothing before a line end, as with
+ * SMTP_BARE_NEWLINE_NORMALIZE (smtp/server.h): other mail systems disagree on its meaning. A last
+ * line without an end gets one.
  */
 #ifndef INJECT_READER_H
 #define INJECT_READER_H

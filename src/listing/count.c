@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* How many messages and files each place of the queue has, and the oldest. */
+/* Counts the messages and files in each place of the queue, and finds the oldest. */
 #include "listing/listing.h"
 #include "mail/text.h"
 #include "os/file.h"
@@ -36,8 +36,8 @@ static bool read_birth(const struct counting *counting, uint64_t number, int64_t
 	    !str_starts_with(line, STR("id: ")) || !mail_id_parse(str_skip(line, 4), &id))
 		return false;
 	*born_us_out = id.born_us;
-	/* at S4 the file may be used again meanwhile: only then is what was read in doubt, and only
-	 * what would be the oldest matters */
+	/* at S4 the file may have been reused meanwhile: only then is what was read in doubt,
+	 * and it only matters if it would be the oldest */
 	return !is_queued || (counting->oldest_us != 0 && id.born_us >= counting->oldest_us) ||
 	       queue_update_is_still(counting->store, &stage, id) == 1;
 }
@@ -73,7 +73,7 @@ static int tell(struct counting *counting)
 	return result;
 }
 
-/* TITLE and, where the place has one, NAME. */
+/* The place is named TITLE, followed by NAME if it has one. */
 static int count_place(struct counting *counting, enum queue_place place, const char *title,
 		       const char *name)
 {

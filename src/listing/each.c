@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Visits the messages and deliveries that pass a filter, in the order asked for. */
+/* Visits the messages and deliveries that pass a filter, in the requested order. */
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
@@ -15,10 +15,10 @@ struct walk {
 	void *context;
 	bool in_info;
 	enum mail_stage stage;
-	uint64_t *shown; /* from todo/ of the X under way; sorted before info/ is read */
+	uint64_t *shown; /* from todo/ of the current X; sorted before info/ is read */
 	size_t shown_count;
 	size_t shown_capacity;
-	int64_t born_us; /* of the only message that is meant; 0: all are */
+	int64_t born_us; /* selects one message by its birth; 0: all */
 };
 
 static bool address_passes(const struct listing_filter *filter, struct str address)
@@ -124,7 +124,7 @@ static bool sender_passes(const struct listing_filter *filter, struct str sender
 	return filter->sender.length == 0 || str_equal_nocase(filter->sender, sender);
 }
 
-/* What a command queued says so: "local uid=1000 user=anna". */
+/* A message queued by a command has a record of it: "local uid=1000 user=anna". */
 static bool user_passes(const struct listing_filter *filter, const struct mail_envelope *envelope)
 {
 	static const struct str start = STR("local uid=");
@@ -142,7 +142,7 @@ static bool user_passes(const struct listing_filter *filter, const struct mail_e
 	return str_to_u64(rest, &user) && user == filter->user;
 }
 
-/* Of a damaged message nothing is known: it passes where nothing is asked. */
+/* Nothing is known of a damaged message: it passes a filter that requires nothing. */
 static bool passes(const struct listing_filter *filter, const struct listing_entry *entry)
 {
 	const struct mail_envelope *envelope;
@@ -200,7 +200,7 @@ static int show(struct walk *walk, const struct listing_entry *entry)
 	return walk->each(walk->context, entry);
 }
 
-/* Whether a delivery has not been tried, so that no record says what it waits for. */
+/* Whether a delivery has not been tried, so that no record shows what it waits for. */
 static bool is_untried(const struct queue_control *control)
 {
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
@@ -214,7 +214,8 @@ static void learn_why(const struct walk *walk, struct listing_entry *entry, stru
 	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
 		return;
 	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
-	if (queue_trigger_kind(buffer_view(name)) != QUEUE_TRIGGER_HOLD) /* that is known */
+	if (queue_trigger_kind(buffer_view(name)) !=
+	    QUEUE_TRIGGER_HOLD) /* holds are found elsewhere */
 		entry->waits_for = buffer_view(name);
 }
 
@@ -231,7 +232,7 @@ static int visit(void *context, uint64_t number)
 	result = listing_load(walk->store, walk->in_info ? NULL : &walk->stage, number,
 			      &entry.control, &entry.line);
 	if (result == -ENOENT)
-		return 0; /* it has moved on */
+		return 0; /* it was delivered or moved meanwhile */
 	if (result == -EACCES || result == -EIO || result == -EMFILE)
 		return result;
 	listing_learn_hold(walk->store, &entry);
@@ -241,8 +242,8 @@ static int visit(void *context, uint64_t number)
 	return result;
 }
 
-/* A message moves from todo/ to info/ within one X, and has both names for a while:
- * looked for in this order it is found, and if it was shown, it is not shown again. */
+/* A message moves from todo/ to info/ within one X, and for a while it has both names. Searched
+ * in this order, it is always found; if it was shown already, it is not shown again. */
 static int walk_part(struct walk *walk, uint32_t x)
 {
 	int result = 0;
@@ -262,7 +263,7 @@ static int walk_part(struct walk *walk, uint32_t x)
 	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
 }
 
-/* The same way for one message. */
+/* The same for one message. */
 static int walk_message(struct walk *walk, uint64_t number)
 {
 	int result = 0;
@@ -284,7 +285,7 @@ static int is_any(void *context, struct str name)
 	return 1;
 }
 
-/* Where nothing is waited for nobody is asked. */
+/* Without any triggers the manager need not be asked. */
 static struct listing_filter filter_for(struct queue_store *store,
 					const struct listing_filter *filter)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* One message by its number. */
+/* Finds one message by its number. */
 #include "listing/internal.h"
 #include <errno.h>
 
-/* 0 also when it is there but damaged. */
+/* Returns 0 also when it exists but is damaged. */
 static int load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		struct listing_entry *entry)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Deliveries counted by domain, sender or reason. */
+/* Counts deliveries by domain, sender or reason. */
 #include "base/panic.h"
 #include "base/table.h"
 #include "listing/listing.h"
@@ -21,7 +21,7 @@ struct grouping {
 	enum listing_by by;
 	struct group *all;
 	struct group rest;
-	const struct listing_entry *entry; /* under way */
+	const struct listing_entry *entry; /* the current message */
 };
 
 static void count(struct grouping *grouping, const char *name, size_t length)
@@ -64,8 +64,8 @@ static size_t name_domain(struct str address, char name[NAME_MAX_BYTES])
 	return length;
 }
 
-/* Ports, queue ids and times differ where the reason is the same: a word with two
- * digits or more in it becomes "#", unless it is a status of three or an address. */
+/* The same reason may contain different ports, queue ids and times: a word with four or more
+ * digits becomes "#", unless it contains a '.' or ':', like an address. */
 static bool is_like_a_number(struct str word)
 {
 	size_t digits = 0;
@@ -92,7 +92,7 @@ static size_t name_reason(const struct queue_delivery *delivery, char name[NAME_
 	return length;
 }
 
-/* --- what is not done --- */
+/* --- undecided deliveries --- */
 
 static void count_delivery(struct grouping *grouping, const struct queue_delivery *delivery)
 {

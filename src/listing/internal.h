@@ -7,14 +7,14 @@
 
 #include "listing/listing.h"
 
-/* load.c: queue_update_load() for those who hold no lock: what is loaded was NUMBER's when
- * this began. -ENOENT also when it went on meanwhile. */
+/* load.c: queue_update_load() for callers without a lock: checks that what was loaded belonged
+ * to NUMBER. -ENOENT also when the message moved on meanwhile. */
 MUST_CHECK int listing_load(struct queue_store *store, const enum mail_stage *stage,
 			    uint64_t number, struct queue_control **control_out,
 			    unsigned *line_out);
 
-/* each.c: listing_each() for the messages that IDS names, in that order; 0 as a birth: whatever has
- * the number. */
+/* each.c: listing_each() for the messages in IDS, in that order; a birth of 0 means any message
+ * with that number. */
 MUST_CHECK int listing_each_of(struct queue_store *store, const struct listing_filter *filter,
 			       const struct mail_id *ids, size_t count,
 			       int (*each)(void *context, const struct listing_entry *entry),

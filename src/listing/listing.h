@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * listing/listing.h - what is in a queue, read from its directory as it stands:
- * no daemon is asked but by ask_why(), nothing is locked or changed, one message at a time is in
- * memory, and of one X of todo/ the numbers.
+ * listing/listing.h - what is in a queue, read directly from its directory: no daemon is asked
+ * except by ask_why(), nothing is locked or changed. In memory are one message at a time, and the
+ * numbers in one X of todo/.
  *
- * listing_each() shows a message that is there all the while once, also when it moves
- * on; one that comes or goes meanwhile may be seen, or not. The sums of
- * listing_count() are those of each place when it was read.
+ * listing_each() shows a message that stays in the queue exactly once, even if it moves meanwhile;
+ * one that arrives or ends meanwhile may or may not be seen. The sums of listing_count() are those
+ * at the time when each place was read.
  */
 #ifndef LISTING_LISTING_H
 #define LISTING_LISTING_H
@@ -16,34 +16,34 @@
 
 struct listing_entry {
 	uint64_t number;
-	bool is_preprocessed;          /* S5; else S4 */
-	enum mail_stage stage;         /* of S4 */
+	bool is_preprocessed;          /* S5; otherwise S4 */
+	enum mail_stage stage;         /* at S4 */
 	struct queue_control *control; /* NULL: damaged */
-	unsigned line;                 /* of the damage; 0: no line is to blame */
-	bool is_held;                  /* by the operator: trigger/hold.ID stands */
-	struct str waits_for;          /* the trigger that all of it waits for, where no delivery's
-					* record has it; empty: none, or not known */
+	unsigned line;                 /* the damaged line; 0: the damage is not in one line */
+	bool is_held;                  /* by the operator: trigger/hold.ID exists */
+	struct str waits_for;          /* the trigger that all of it waits for, if no record of a
+					* delivery has it; empty: none, or unknown */
 };
 
-/* Empty texts let everything pass. Addresses are compared in any case. */
+/* An empty text matches everything. Addresses are compared ignoring case. */
 struct listing_filter {
 	struct str sender;    /* LOCAL@DOMAIN */
-	bool is_from_null;    /* only from the null sender, whatever sender says */
-	struct str recipient; /* of the envelope, or where it was mapped to */
-	struct str domain;    /* of such a recipient */
+	bool is_from_null;    /* only from the null sender, whatever SENDER is */
+	struct str recipient; /* of the envelope, or an address it was mapped to */
+	struct str domain;    /* the domain of such a recipient */
 	bool has_stage;
-	enum mail_stage stage; /* only what waits there */
+	enum mail_stage stage; /* only messages waiting there */
 	struct str transport;  /* "remote", "list" or a service's name */
-	struct str trigger;    /* that a delivery waits for by its last record, all of it without
-				* one, or a hold */
-	struct str reason; /* in the last reply or error of a delivery that waits, or its status */
-	bool is_held;      /* only what an operator holds */
+	struct str trigger;    /* that a delivery waits for by its last record, or, without one,
+				* the whole message; or a hold */
+	struct str reason;     /* in the last reply or error of a waiting delivery, or its status */
+	bool is_held;          /* only messages held by an operator */
 	int64_t born_before_us;
 	int64_t born_after_us;
-	bool is_of_one_user; /* only what USER queued by a command */
+	bool is_of_one_user; /* only messages that USER queued by a command */
 	unsigned long user;
-	/* Whoever knows what a message waits for that has not been tried: appends the trigger's
-	 * name, or nothing, to NAME. NULL: nobody is asked. */
+	/* Asks what a message waits for that has not been tried: appends the trigger's name, or
+	 * nothing, to NAME. NULL: not asked. */
 	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
 	void *why_context;
 };
@@ -53,23 +53,24 @@ enum { LISTING_HOLD_SIZE = MAIL_ID_SIZE + 8 };
 /* The name of the trigger that holds ID back: "hold.457-63f1a2b3c4d5e". */
 struct str listing_hold_name(struct mail_id id, char name[LISTING_HOLD_SIZE]);
 
-/* Calls EACH with every message that passes FILTER; stops when it returns
- * something else than 0, and returns that. */
+/* Calls EACH with every message that passes FILTER; stops when it returns something else than 0,
+ * and returns that. */
 MUST_CHECK int listing_each(struct queue_store *store, const struct listing_filter *filter,
 			    int (*each)(void *context, const struct listing_entry *entry),
 			    void *context);
 
 enum listing_order {
-	LISTING_BY_PLACE,  /* as the files are found */
-	LISTING_BY_AGE,    /* the oldest first */
-	LISTING_BY_SIZE,   /* the largest first */
+	LISTING_BY_PLACE,  /* in the order in which the files are found */
+	LISTING_BY_AGE,    /* oldest first */
+	LISTING_BY_SIZE,   /* largest first */
 	LISTING_BY_SENDER, /* by domain, then local part */
 	LISTING_BY_DOMAIN, /* of the first recipient that is not done */
-	LISTING_BY_NEXT,   /* who is tried next first, then who waits for something else */
+	LISTING_BY_NEXT,   /* by the time of the next attempt; then those that wait for something
+			    * else */
 };
 
-/* The same in an order; what is damaged comes last. About 100 bytes of memory for each message that
- * passes; each is read twice, and one that has gone between is not shown. */
+/* The same in sorted order; damaged messages come last. Takes about 100 bytes of memory for each
+ * message that passes; each is read twice, and one that has ended in between is not shown. */
 MUST_CHECK int listing_each_sorted(struct queue_store *store, const struct listing_filter *filter,
 				   enum listing_order order, bool is_reversed,
 				   int (*each)(void *context, const struct listing_entry *entry),
@@ -84,36 +85,36 @@ MUST_CHECK int listing_find(struct queue_store *store, struct str text,
 struct listing_count {
 	char name[64]; /* "todo submit", "preprocessed", "local maildir", "spare files" ... */
 	uint64_t messages;
-	uint64_t bytes; /* of data files, where they can be seen */
+	uint64_t bytes; /* of data files, if they can be read */
 };
 
-/* Calls EACH with every place; *OLDEST_US is the earliest birth, 0: no message. */
+/* Calls EACH for every place; *OLDEST_US is the earliest birth, 0: no messages. */
 MUST_CHECK int listing_count(struct queue_store *store,
 			     int (*each)(void *context, const struct listing_count *count),
 			     void *context, int64_t *oldest_us);
 
 enum listing_by {
 	LISTING_BY_DESTINATION, /* the domain, or "local SERVICE" */
-	LISTING_BY_REASON,      /* the last status and text, without what looks like a number */
+	LISTING_BY_REASON,      /* the last status and text, with numbers replaced */
 };
 
-enum { LISTING_GROUPS_MAX = 1000 }; /* that are in memory; what comes later is "the rest" */
+enum { LISTING_GROUPS_MAX = 1000 }; /* in memory at a time; what comes later is "the rest" */
 
-/* What is not done and has something in common. */
+/* Undecided deliveries that have something in common. */
 struct listing_group {
 	struct str name;
-	bool is_rest; /* all that found no room; has no name */
+	bool is_rest; /* everything beyond LISTING_GROUPS_MAX; has no name */
 	uint64_t deliveries;
 	uint64_t messages;
 	int64_t oldest_us; /* the earliest birth */
 };
 
-/* Calls EACH with every group, the largest first, the rest at last. */
+/* Calls EACH with every group, largest first, the rest last. */
 MUST_CHECK int listing_groups(struct queue_store *store, enum listing_by by,
 			      void (*each)(void *context, const struct listing_group *group),
 			      void *context);
 
-/* A message as mailq of other systems shows it. */
+/* A message in the format of other systems' mailq. */
 void listing_print(const struct listing_entry *entry, struct buffer *out);
 void listing_print_heading(struct buffer *out);
 /* As JSON, without a newline. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* One message's files, read as they are while the system runs. */
+/* Reads one message's files while the system may change them. */
 #include "listing/internal.h"
 #include "queue/update.h"
 #include <errno.h>
@@ -12,7 +12,7 @@ int listing_load(struct queue_store *store, const enum mail_stage *stage, uint64
 
 	if (result < 0)
 		return result;
-	/* the file of a control file at S5 is not used again */
+	/* at S5 the file of a control file is never reused */
 	result = stage != NULL ? queue_update_is_still(store, stage, control->envelope->id) : 1;
 	if (result == 1) {
 		*control_out = control;

@@ -26,7 +26,7 @@ void listing_print_heading(struct buffer *out)
 				  "-Sender/Recipient-------\n");
 }
 
-/* As users know it from other systems, in their time zone. */
+/* In the format that users know from other systems, in their time zone. */
 static void format_arrival(int64_t born_us, char text[32])
 {
 	time_t seconds = (time_t)(born_us / SECOND_US);

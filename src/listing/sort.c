@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Messages in an order: their keys are read and sorted first, then each is shown. */
+/* Messages in sorted order: their keys are read and sorted first, then each is shown. */
 #include "base/arena.h"
 #include "base/panic.h"
 #include "listing/internal.h"
@@ -10,7 +10,7 @@
 struct key {
 	struct mail_id id;
 	bool is_damaged;
-	int64_t number;   /* the smaller first */
+	int64_t number;   /* smaller first */
 	struct str text;  /* then by this, in lower case */
 	struct str other; /* and by this */
 };
@@ -45,7 +45,7 @@ static struct str first_address(const struct queue_control *control)
 						      : STR("");
 }
 
-/* What was not tried is tried now; without a time something else is waited for. */
+/* A delivery that was never tried is due now; without a time it waits for something else. */
 static int64_t next_us(const struct queue_control *control)
 {
 	int64_t next = INT64_MAX;
@@ -120,7 +120,7 @@ static int compare_text(struct str a, struct str b)
 	return result != 0 ? result : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Equals by age. */
+/* Equal keys by age. */
 static int compare_keys(const void *a, const void *b)
 {
 	const struct key *one = a;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-	GATHER_MAX = 32 * 1024,    /* lines up to here are written together */
-	PENDING_MAX = 1024 * 1024, /* and up to here kept while nobody reads them */
+	GATHER_MAX = 32 * 1024,    /* below this, lines are collected and written together */
+	PENDING_MAX = 1024 * 1024, /* at most this much is kept while nobody reads */
 };
 
 static struct {
@@ -57,7 +57,7 @@ static void write_to_syslog(enum log_name name, const struct log_field *fields)
 	buffer_clear(&line);
 }
 
-/* Says how much was lost as soon as there is room for it. */
+/* Logs how many lines were lost as soon as there is room. */
 static void note_loss(void)
 {
 	const struct log_field fields[] = {log_number("lines", (int64_t)logger.lost),
@@ -76,7 +76,7 @@ static void flush(int wait_ms)
 	}
 }
 
-/* Says how many lines were withheld; IS_END: however short ago it was said. */
+/* Logs how many lines were withheld; IS_END: even if that was logged a short while ago. */
 static void tell_withheld(bool is_end)
 {
 	enum log_name name;

@@ -2,8 +2,8 @@
 /*
  * log/event.h - one structured line for each thing that happens.
  *
- * Every event stands in log/events.def with its level and a sentence that says
- * when it is written. A line is logfmt:
+ * Every event is defined in log/events.def with its level and a sentence on when it is written. A
+ * line is logfmt:
  *
  *   time=2026-11-20T08:33:11.482913Z level=info process=smtpd[4711]
  *   event=message_queued id=457-63f1a2b3c4d5e from=lisa@example.com size=18233
@@ -11,18 +11,17 @@
  *   log_event(EVENT_MESSAGE_QUEUED, log_id(id), log_str("from", sender),
  *             log_number("size", (int64_t)size));
  *
- * Lines gather in memory and are written by log_flush(), which the event loop
- * calls before it waits, and at exit(); warnings and errors are written at once.
- * When standard error takes no more, lines are kept up to 1 MiB, then dropped
- * and counted (log_lost): the log never stops the process, nor does a broken
- * pipe end it.
+ * Lines are collected in memory and written by log_flush(), which the event loop calls before it
+ * waits, and at exit(); warnings and errors are written at once. While standard error is blocked,
+ * up to 1 MiB of lines is kept, then lines are dropped and counted (log_lost): the log never blocks
+ * the process, and a broken pipe does not end it.
  *
- * For one thread of a process. Before fork(), log_flush(), or both processes
- * write what has gathered; after it, the child calls log_open().
+ * Only one thread of a process may log. Call log_flush() before fork(), or both processes write the
+ * collected lines; after it, the child calls log_open().
  *
- * A value with a space, a quote, '=', '\', a control character or a byte that
- * is not ASCII stands in double quotes, and so does text that looks like a number, escaped: \"
- * \\ \n \r \t \xHH. Values of more than 1000 bytes are cut and end in "...".
+ * A value with a space, a quote, '=', '\', a control character or a non-ASCII byte is put in double
+ * quotes, and so is text that looks like a number, escaped: \" \\ \n \r \t \xHH. Values of more
+ * than 1000 bytes are cut and end in "...".
  */
 #ifndef LOG_EVENT_H
 #define LOG_EVENT_H
@@ -70,7 +69,7 @@ static inline struct log_field log_id(struct mail_id id)
 	return (struct log_field){LOG_FIELD_ID, "id", {NULL, 0}, 0, id};
 }
 
-/* error=TEXT of an errno; takes -errno as our functions return it. */
+/* error=TEXT of an errno; takes -errno, as our functions return it. */
 struct log_field log_error(int negative_errno);
 
 #define log_event(name, ...) \
@@ -80,9 +79,9 @@ void log_write(enum log_name name, const struct log_field *fields);
 
 enum { LOG_RATE_BURST = 50 };
 
-/* The same for what strangers can cause as often as they like: of lines of NAME that are written
- * so, LOG_RATE_BURST may come at once and one more each second. The others are left out, and
- * counted in a line log_withheld, each ten seconds at most. */
+/* The same for events that outsiders can cause as often as they like: LOG_RATE_BURST lines of
+ * NAME may come at once, and one more each second. The others are omitted and counted in a line
+ * log_withheld, at most every ten seconds. */
 #define log_event_rated(name, ...) \
 	log_write_rated(name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_FIELD_END}})
 
@@ -91,12 +90,13 @@ void log_write_rated(enum log_name name, const struct log_field *fields);
 enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 
-/* Names the process in every line and sets the lowest level that is written.
- * Lines go to standard error, as logfmt; where that is the journal (sd-daemon(3)),
- * each with its priority in front. */
+/* Names the process in every line and sets the lowest level that is written. Lines go to
+ * standard error, as logfmt; if that is the journal (sd-daemon(3)), each begins with its
+ * priority. */
 void log_open(const char *process, enum log_level lowest);
-/* From now on: JSON is one object a line with the same keys (RFC 8259); syslog
- * gets the lines with facility mail, and what it does not take is counted. */
+/* Sets the format and target from now on: JSON is one object a line with the same keys (RFC
+ * 8259); syslog gets the lines with facility mail, and those that it does not accept are
+ * counted. */
 void log_configure(enum log_format format, enum log_target target);
 void log_flush(void);
 

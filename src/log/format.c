@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A line as text: logfmt or JSON. */
+/* Formats a line as text: logfmt or JSON. */
 #include "base/json.h"
 #include "log/internal.h"
 

@@ -3,7 +3,7 @@
 #include "log/internal.h"
 #include <string.h>
 
-/* Behind what a collector put in front; empty when there is no "time=". */
+/* The text after a collector's prefix; empty when there is no "time=". */
 static struct str find_start(struct str text)
 {
 	static const struct str start = STR("time=");
@@ -41,7 +41,7 @@ static char unescape(struct str *text)
 	}
 }
 
-/* TEXT is behind the opening quote. */
+/* TEXT begins after the opening quote. */
 static bool take_quoted(struct arena *arena, struct str *text, struct str *value_out)
 {
 	char *value = arena_alloc(arena, text->length + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * log/line.h - reading a line that log/event.h wrote.
+ * log/line.h - parsing a line written by log/event.h.
  */
 #ifndef LOG_LINE_H
 #define LOG_LINE_H
@@ -11,8 +11,8 @@ enum { LOG_LINE_FIELDS_MAX = 32 };
 
 struct log_pair {
 	struct str key;
-	struct str value; /* as it was before it was escaped */
-	bool is_number;   /* it was written as one */
+	struct str value; /* unescaped */
+	bool is_number;   /* it was written as a number */
 };
 
 struct log_line {
@@ -20,9 +20,8 @@ struct log_line {
 	size_t count;
 };
 
-/* Reads TEXT, a line without its newline; what stands in front of "time=" (a
- * collector's own stamp) is passed over. False when it is no line of ours. The
- * values are in ARENA or point into TEXT. */
+/* Parses TEXT, a line without its newline; anything before "time=" (a collector's own timestamp)
+ * is skipped. False when it is not a line of ours. The values are in ARENA or point into TEXT. */
 bool log_line_parse(struct arena *arena, struct str text, struct log_line *line_out);
 /* The value of the first field with KEY; empty when there is none. */
 struct str log_line_get(const struct log_line *line, const char *key);

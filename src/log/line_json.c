@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A line of the log as JSON: one object, its values text or numbers. */
+/* Parses a log line in JSON: one object whose values are texts or numbers. */
 #include "log/internal.h"
 
 static bool take_byte(struct str *text, char byte)
@@ -10,7 +10,7 @@ static bool take_byte(struct str *text, char byte)
 	return true;
 }
 
-/* Behind a backslash. What is written as \\uNNNN is a control character. */
+/* After a backslash. \\uNNNN is only written for control characters. */
 static bool take_escape(struct str *text, char *byte_out)
 {
 	char byte;

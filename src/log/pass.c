@@ -21,7 +21,7 @@ static bool take(struct str *rest, struct str text)
 	return true;
 }
 
-/* The bytes out of ALLOWED at the beginning, one at least. */
+/* Takes the bytes in ALLOWED at the beginning, at least one. */
 static bool take_bytes(struct str *rest, const char *allowed, struct str *out)
 {
 	size_t length = 0;
@@ -34,7 +34,7 @@ static bool take_bytes(struct str *rest, const char *allowed, struct str *out)
 	return length > 0;
 }
 
-/* What stands between the four values: as append_logfmt_line() and append_json_line() write it. */
+/* The text between the four values, as append_logfmt_line() and append_json_line() write it. */
 struct frame {
 	struct str before[COUNT_OF(keys)];
 	struct str after;
@@ -61,7 +61,7 @@ static bool has_control(struct str text)
 	return false;
 }
 
-/* The length of a text in quotes, with them; 0: it has no end. */
+/* The length of a quoted text including its quotes; 0: it has no end. */
 static size_t quoted_length(struct str text)
 {
 	for (size_t i = 1; i < text.length; i++) {
@@ -106,7 +106,7 @@ static size_t number_length(struct str text)
 	return digits.length;
 }
 
-/* ,"KEY":VALUE...} A key that is escaped could be any. */
+/* ,"KEY":VALUE...} No key may be escaped, because it could be any key. */
 static bool is_json_rest(struct str rest)
 {
 	while (rest.length > 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Lines that somebody else decides how often they come. */
+/* Limits lines whose frequency outsiders control. */
 #include "base/timestamp.h"
 #include "log/internal.h"
 #include "os/clock.h"
@@ -7,8 +7,8 @@
 static const int64_t TELL_US = 10 * SECOND_US;
 
 static struct {
-	int64_t full_us; /* when the burst is whole again; monotonic */
-	int64_t told_us; /* when it was said last how many were withheld */
+	int64_t full_us; /* when the full burst is available again; monotonic */
+	int64_t told_us; /* when withheld lines were last reported */
 	int64_t withheld;
 } rates[EVENT_COUNT];
 
@@ -40,7 +40,8 @@ bool log_rate_passes(enum log_name name)
 		rates[name].full_us = at_us;
 	if (rates[name].full_us - at_us > (LOG_RATE_BURST - 1) * SECOND_US) {
 		if (rates[name].withheld == 0 && rates[name].told_us < at_us - TELL_US)
-			rates[name].told_us = at_us; /* the first count has its ten seconds, too */
+			rates[name].told_us = at_us; /* the first report also comes after ten
+						      * seconds */
 		rates[name].withheld++;
 		withheld++;
 		return false;

@@ -8,19 +8,18 @@
 #include "base/buffer.h"
 #include "log/event.h"
 
-/* Writes the lines in LINES and takes them out. What a reader has no room for
- * within WAIT_MS milliseconds stays. What can never be written is taken out
- * too; returns how many lines that were. */
+/* Writes the lines in LINES and removes them. What does not fit within WAIT_MS milliseconds
+ * stays. Lines that can never be written are removed too; returns their number. */
 uint64_t log_sink_write(struct buffer *lines, int wait_ms);
 
-/* The priority of syslog(3) for a level; in front of a line as "<PRIORITY>" where standard error
- * is the journal's. */
+/* The syslog(3) priority of a level; written before a line as "<PRIORITY>" if standard error is
+ * the journal. */
 int log_sink_priority(enum log_level level);
-/* One line to the system's syslog socket, facility mail, as RFC 3164 has it. False
- * when it is lost: nobody takes it now. */
+/* Sends one line to the system's syslog socket, facility mail, in the format of RFC 3164. False
+ * when it is lost because nobody accepts it now. */
 bool log_sink_syslog(enum log_level level, struct str line);
-/* For who may make no socket: CONNECT(path, SOCK_DGRAM), a descriptor or -errno, connects to
- * it from now on. When that fails it is not called again for a second. */
+/* For processes that may not create sockets: from now on CONNECT(path, SOCK_DGRAM), which
+ * returns a descriptor or -errno, connects. After a failure it is not called again for a second. */
 void log_sink_connect_by(int (*connect)(const char *path, int kind));
 
 #endif

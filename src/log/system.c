@@ -12,7 +12,7 @@
 #include <syslog.h>
 #include <time.h>
 
-/* As much as collectors take; a value of 1000 bytes has up to 4000 when it is escaped. */
+/* The limit of common collectors; a value of 1000 bytes may take 4000 when escaped. */
 enum { MESSAGE_SIZE = 8192 };
 
 int log_sink_priority(enum log_level level)
@@ -29,7 +29,7 @@ void log_sink_connect_by(int (*connect)(const char *path, int kind))
 	connect_by = connect;
 }
 
-/* Not for each of the lines that nobody takes. */
+/* Not again for each line while nobody accepts them. */
 static int connect_elsewhere(void)
 {
 	static time_t failed;
@@ -59,7 +59,7 @@ static int send_to_syslog(int socket_to, enum log_level level, struct str line)
 	return os_system_log_send(socket_to, message, (size_t)length);
 }
 
-/* syslog(3) waits for a collector that does not read; a log must not stop the mail. */
+/* Not by syslog(3), which blocks while a collector does not read; the log must not block mail. */
 bool log_sink_syslog(enum log_level level, struct str line)
 {
 	static int socket_to = -1;

@@ -15,16 +15,16 @@ static const int64_t KEPT_LEAST_US = MINUTE_US;
 static const int64_t KEPT_MOST_US = HOUR_US;
 static const int64_t TEMPORARY_US = MINUTE_US / 2;
 
-/* A client's address. It is asked about (in the list "asked", in the order of questions), or
- * answered (in "kept", those seen last at the end). */
+/* The address of a client. Its name is being looked up (then it is in the list "asked", in the
+ * order of questions), or known (in "kept", most recently used last). */
 struct names_entry {
 	struct in6_addr address;
 	struct names *names;
-	char *name; /* answered; "": none */
+	char *name; /* once known; "": none */
 	bool is_temporary;
 	bool is_asked;
-	bool is_late;     /* asked, and whoever waited was told so */
-	int64_t until_us; /* answered: it is so; asked: whoever waits does */
+	bool is_late;     /* asked; the requests that waited got a temporary failure */
+	int64_t until_us; /* known: valid until then; asked: requests wait until then */
 	struct names_request *requests;
 	struct names_entry *next, *previous;
 	UT_hash_handle hh;
@@ -32,7 +32,7 @@ struct names_entry {
 
 struct names {
 	struct ipc_client *client;
-	struct os_timer *timer; /* of the first who is asked about and not late */
+	struct os_timer *timer; /* for the first asked entry that is not late */
 	struct names_entry *entries;
 	struct names_entry *asked;
 	struct names_entry *kept;
@@ -83,7 +83,7 @@ static void keep(struct names_entry *entry)
 	names->kept_count++;
 }
 
-/* Those behind the first were asked about later. */
+/* Those after the first were asked later. */
 static void set_timer(struct names *names)
 {
 	struct names_entry *entry;
@@ -99,7 +99,7 @@ static void set_timer(struct names *names)
 	}
 }
 
-/* An answer may bring new questions: the list is looked through anew after each. */
+/* An answer may cause new questions, so the list is searched from the start after each. */
 static struct names_entry *find_late(struct names *names, int64_t now_us)
 {
 	struct names_entry *entry;
@@ -182,7 +182,8 @@ static void on_connected(void *context)
 	(void)context;
 }
 
-/* Nobody knows what was asked: whoever waits is told so, and who comes next asks again. */
+/* Pending questions will not be answered: waiting requests are told so, and the next request
+ * asks again. */
 static void on_lost(void *context)
 {
 	struct names *names = context;
@@ -190,7 +191,7 @@ static void on_lost(void *context)
 	struct names_entry *entry;
 	struct names_entry *next;
 
-	/* off the lists first: an answer may bring new questions */
+	/* remove them from the lists first: an answer may cause new questions */
 	names->asked = NULL;
 	names->asked_count = 0;
 	os_timer_stop(names->timer);
@@ -216,7 +217,7 @@ static bool send_question(struct names *names, const struct in6_addr *address)
 	return true;
 }
 
-/* The entry of ADDRESS that is being asked about, or NULL: nobody can be asked. */
+/* The entry of ADDRESS whose name is being looked up, or NULL: nobody can be asked. */
 static struct names_entry *begin(struct names *names, const struct in6_addr *address,
 				 struct names_entry *old)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /*
- * names/client.h - asks the process "names" what clients are called, and keeps what it says.
+ * names/client.h - asks the process "names" for the names of clients, and caches the answers.
  *
- * Nobody waits for longer than NAMES_PATIENCE_US. Names are kept for the time that the DNS gives
- * them, a minute at least and an hour at most; that there is none, and that nobody could say,
- * as well, the latter for half a minute. Of NAMES_KEPT_MAX clients, those seen last.
+ * No request waits longer than NAMES_PATIENCE_US. Names are kept as long as the DNS allows, but at
+ * least a minute and at most an hour; so is the answer that there is none; a temporary failure is
+ * kept for half a minute. At most NAMES_KEPT_MAX clients, the most recently seen.
  */
 #ifndef NAMES_CLIENT_H
 #define NAMES_CLIENT_H
@@ -21,28 +21,28 @@ enum { NAMES_KEPT_MAX = 10000 };
 struct names;
 struct names_entry;
 
-/* The caller's, all zero or as it was left, but for DONE and CONTEXT. */
+/* Storage of the caller, all zero or as it was left, except DONE and CONTEXT. */
 struct names_request {
-	/* Called once. NAME: valid during the call; "": none is confirmed, or nobody can say now
-	 * (IS_TEMPORARY). */
+	/* Called once. NAME: valid during the call; "": no confirmed name, or it cannot be found
+	 * now (IS_TEMPORARY). */
 	void (*done)(void *context, const char *name, bool is_temporary);
 	void *context;
-	struct names_entry *entry; /* NULL: it is not open */
+	struct names_entry *entry; /* NULL: not waiting */
 	struct names_request *next, *previous;
 };
 
 /* PATH: the socket of "names". */
 struct names *names_new(struct os_loop *loop, const char *path);
-/* After its requests were answered or cancelled. NULL is allowed. */
+/* Only after its requests were answered or cancelled. NULL is allowed. */
 void names_free(struct names *names);
 
-/* The name of ADDRESS (IPv4 mapped); DONE is called perhaps before this returns. */
+/* The name of ADDRESS (IPv4 mapped); DONE may be called before this returns. */
 void names_ask(struct names *names, const struct in6_addr *address, struct names_request *request);
-/* DONE is not called any more. What is not open is left alone. */
+/* DONE is not called any more. Does nothing if it is not waiting. */
 void names_request_cancel(struct names_request *request);
 bool names_request_is_open(const struct names_request *request);
-/* Whether answers took longer than that lately: then whoever can do without a name does not
- * wait for one. */
+/* Whether answers have recently taken longer than that: then a caller that can do without a name
+ * should not wait. */
 bool names_are_slow(const struct names *names);
 
 #endif

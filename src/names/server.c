@@ -15,7 +15,7 @@
 enum {
 	CLIENTS_MAX = 256,                 /* connections */
 	SEARCHES_MAX = 4 * NAMES_OPEN_MAX, /* of all connections */
-	BACKLOG_MAX = 1 << 20,             /* bytes of answers that one does not read */
+	BACKLOG_MAX = 1 << 20,             /* bytes of answers that a client has not read */
 };
 
 struct client;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * names/server.h - says the names of clients to those who ask (names/protocol.h). What the DNS has
- * said is kept by its resolver for as long as it is true.
+ * names/server.h - looks up the names of clients (names/protocol.h). DNS answers are cached by its
+ * resolver as long as they are valid.
  */
 #ifndef NAMES_SERVER_H
 #define NAMES_SERVER_H
@@ -11,7 +11,7 @@
 
 struct names_server;
 
-/* LISTENING is not owned, nor is RESOLVER. USER alone may ask. */
+/* LISTENING is not owned, nor is RESOLVER. Only USER may connect. */
 struct names_server *names_server_new(struct os_loop *loop, int listening,
 				      struct dns_resolver *resolver, uid_t user);
 void names_server_set_user(struct names_server *server, uid_t user);

@@ -8,16 +8,16 @@
 
 struct found {
 	int64_t time_us;
-	size_t order; /* of lines with the same time: as they were offered */
+	size_t order; /* of lines with the same time: as they were read */
 	struct str text;
 };
 
 struct trace_story {
 	struct arena *ids_arena;
-	struct arena *lines_arena; /* of this pass */
+	struct arena *lines_arena; /* of the current pass */
 	struct arena *scratch;
 	bool by_number;
-	struct str wanted; /* as it was asked for */
+	struct str wanted; /* the id as given */
 	struct str ids[TRACE_IDS_MAX];
 	size_t id_count;
 	struct found *lines; /* owned */
@@ -108,7 +108,7 @@ static int add_line(struct trace_story *story, struct str text, const struct log
 	return 0;
 }
 
-/* Quickly: most lines of a system's log are none of ours. */
+/* A quick test: most lines of a system's log are not ours. */
 static bool may_be_event(struct str text)
 {
 	return memmem(text.data, text.length, "time=", 5) != NULL ||
@@ -137,7 +137,8 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	is_ours = is_known(story, id);
 	if (error == 0 && is_ours)
 		error = add_id(story, made);
-	/* where a bounce, or a message for members of a list, came from is its first line */
+	/* the first line of a bounce, or of a list's message, names the message that it comes
+	 * from */
 	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made))))
 		return error;
 	return add_line(story, text, &line);

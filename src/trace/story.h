@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /*
- * trace/story.h - what logs say about one message, and about those that came of it: its
- * bounce, and what went to the members of a list.
+ * trace/story.h - what logs say about one message, and about messages caused by it: its bounce, and
+ * those to the members of a list.
  *
- * Logs of several processes and files are in no common order, and a bounce may be
- * spoken of before the line that names it. So all of them are offered line by
- * line, again and again until no new id turns up:
+ * Logs of several processes and files have no common order, and lines about a bounce may come
+ * before the line that links it to the message. So all logs are offered line by line, again and
+ * again until no new id is found:
  *
  *   do {
  *           trace_story_begin(story);
@@ -23,27 +23,27 @@ enum { TRACE_LINES_MAX = 100000, TRACE_IDS_MAX = 1000 };
 
 struct trace_story;
 
-/* Of the message called ID ("457-63f1a2b3c4d5e"), or of every message that had
- * its number ("457"). NULL when it is neither. */
+/* For the message ID ("457-63f1a2b3c4d5e"), or every message that had this number ("457"). NULL
+ * when it is neither. */
 struct trace_story *trace_story_new(struct str id);
 void trace_story_free(struct trace_story *story);
 
 void trace_story_begin(struct trace_story *story);
-/* -E2BIG: the story is too long; it stays as it was. */
+/* -E2BIG: the story is too long; it is unchanged. */
 MUST_CHECK int trace_story_offer(struct trace_story *story, struct str line);
 bool trace_story_is_whole(const struct trace_story *story);
 
-/* Calls EACH with every line found, in order of time. */
+/* Calls EACH with every line found, ordered by time. */
 void trace_story_each(struct trace_story *story,
 		      void (*each)(void *context, const struct log_line *line), void *context);
 
-/* Appends LINE as a sentence for people, with its newline; with the message's id
- * where WITH_ID. (tell.c) */
+/* Appends LINE as a sentence for people, with its newline; with the message's id if WITH_ID.
+ * (tell.c) */
 void trace_tell(const struct log_line *line, bool with_id, struct buffer *out);
 /* The same as a JSON object; numbers are numbers. */
 void trace_tell_json(const struct log_line *line, struct buffer *out);
 
-/* How many messages the story is about. */
+/* How many messages the story covers. */
 size_t trace_story_id_count(const struct trace_story *story);
 
 #endif

@@ -5,8 +5,8 @@
 #include "trace/story.h"
 #include <string.h>
 
-/* "{key}" stands for the value of that field. Of several sentences for an event the first
- * is told whose KEY the line has. */
+/* "{key}" is replaced by the value of that field. If an event has several sentences, the first
+ * is used whose KEY the line has. */
 static const struct {
 	const char *event;
 	const char *sentence;
@@ -44,7 +44,7 @@ static const struct {
 	{"message_damaged", "damaged: it cannot be read and is left alone"},
 };
 
-/* What every line begins with is told apart. */
+/* The fields at the start of every line are shown separately. */
 static const char *const common[] = {"time", "level", "process", "event", "id"};
 
 static bool is_common(struct str key)

@@ -10,11 +10,11 @@ static struct {
 	size_t count;
 	void (*say)(void *context, struct str said);
 	void *context;
-	uint64_t sessions; /* that were told of */
-	int64_t second_us; /* monotonic: since then */
-	uint32_t lines;    /* were said, */
-	uint64_t left_out; /* and these were not, */
-	uint32_t left_of;  /* watchers */
+	uint64_t sessions; /* number of sessions reported */
+	int64_t second_us; /* monotonic: when the current second began */
+	uint32_t lines;    /* passed on in this second */
+	uint64_t left_out; /* and omitted */
+	uint32_t left_of;  /* bits of the watchers concerned */
 } transcript;
 
 /* --- filters --- */
@@ -150,7 +150,7 @@ static void tell_left_out(struct transcript_said said)
 	note(said, text);
 }
 
-/* The first time that is said at once: perhaps no other line follows. */
+/* The first omission is reported at once: perhaps no other line follows. */
 static void leave_out(const struct transcript_said *said)
 {
 	if (transcript.left_out++ == 0)
@@ -158,7 +158,7 @@ static void leave_out(const struct transcript_said *said)
 	transcript.left_of |= said->watchers;
 }
 
-/* Whether another line may be said in this second. */
+/* Whether another line may be passed on in this second. */
 static bool may_say(void)
 {
 	int64_t now_us = os_clock_monotonic_us();
@@ -194,7 +194,7 @@ void transcript_line(uint64_t *session, const struct transcript_peer *peer,
 	say(&said);
 }
 
-/* --- what was said --- */
+/* --- lines from other processes --- */
 
 void transcript_pack_said(struct buffer *out, const struct transcript_said *said)
 {
