@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What follows a verb: names, paths and parameters, strict or as real clients write them. */
+/* What follows a verb: names, paths and parameters; parsed strictly, or leniently as real
+ * clients write them. */
 #include "smtp/internal.h"
 #include <netinet/in.h>
 #include <string.h>
@@ -27,9 +28,8 @@ bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument)
 	return false;
 }
 
-/* Real clients call themselves many things that are no domain, with spaces and in
- * any charset; it is made safe before it is used. Who is strict wants a printable
- * word at least. */
+/* Real clients send many names that are not domains, with spaces and in any charset; the name is
+ * made safe before it is used. In strict mode it must at least be a printable word. */
 bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument)
 {
 	struct str name = argument->text;
@@ -64,7 +64,7 @@ static struct str skip_spaces(struct str s)
 	return s;
 }
 
-/* Cuts "KEYWORD" off *TEXT. */
+/* Takes "KEYWORD" from the start of *TEXT. */
 static bool take_keyword(struct str *text, struct str keyword)
 {
 	if (text->length < keyword.length ||
@@ -90,7 +90,7 @@ static ptrdiff_t find_path_end(struct str text)
 	return -1;
 }
 
-/* Drops "@host,@host:" from *PATH: RFC 5321 appendix C wants it ignored. */
+/* Drops "@host,@host:" from *PATH: RFC 5321 appendix C requires that it be ignored. */
 static bool strip_route(struct str *path)
 {
 	ptrdiff_t colon = str_find(*path, ':');
@@ -131,8 +131,8 @@ static bool cut_path(struct str *text, struct str *path_out)
 	return text->length == 0 || text->data[0] == ' ';
 }
 
-/* Cuts "<PATH>" off *TEXT; what follows is empty or parameters. UTF-8 is allowed
- * here: whether it is in this transaction, MAIL's parameters tell. */
+/* Takes "<PATH>" from the start of *TEXT; what follows is empty or parameters. UTF-8 is allowed
+ * here: whether this transaction allows it is known only from MAIL's parameters. */
 static bool take_path(const struct smtp_server *s, struct str *text, unsigned flags,
 		      struct mail_address *address_out)
 {
@@ -177,7 +177,7 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 	return smtp_parameters_of_mail(s, text, argument) && check_ascii(s, argument);
 }
 
-/* RFC 5321 section 4.5.1: "<postmaster>" is ours, whatever our domains are. */
+/* RFC 5321 section 4.5.1: "<postmaster>" is local, whatever the domains are. */
 static bool complete_postmaster(struct smtp_server *s, struct mail_address *address)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -196,7 +196,7 @@ static bool complete_postmaster(struct smtp_server *s, struct mail_address *addr
 	return mail_address_parse(str_from(t->postmaster), 0, address) == 0;
 }
 
-/* USER@[192.0.2.1], where that is our address, is as good as with a name of ours. */
+/* USER@[192.0.2.1], if that is our address, is treated like an address in a local domain. */
 static void complete_literal(struct smtp_server *s, struct mail_address *address)
 {
 	const struct smtp_service *service = s->service;

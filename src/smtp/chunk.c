@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * The BDAT command (RFC 3030). The bytes of a chunk are taken whatever comes of
- * it, and nothing is replied before: else a refused chunk would be read as
- * commands.
+ * The BDAT command (RFC 3030). The bytes of a chunk are always read, and there is no reply before
+ * that: otherwise a refused chunk would be read as commands.
  */
 #include "smtp/internal.h"
 
@@ -13,7 +12,7 @@ enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argumen
 	s->chunk_left = argument->size;
 	s->chunk_is_last = argument->is_last;
 	s->chunk_is_skipped = !(s->state & WELCOME);
-	s->state_behind = s->state;
+	s->state_after_chunk = s->state;
 	smtp_server_enter(s, SMTP_STATE_CHUNK);
 	return s->chunk_left > 0 ? SMTP_STEP_DONE : smtp_chunk_end(s);
 }
@@ -31,18 +30,18 @@ bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, siz
 	return s->chunk_left == 0;
 }
 
-/* A message that was refused is over with its last chunk, so that a client that
- * sent everything at once can go on with the next one. */
+/* A refused message ends with its last chunk, so that a client that sent everything at once can
+ * continue with the next one. */
 static enum smtp_step end_skipped(struct smtp_server *s)
 {
-	smtp_server_enter(s, s->state_behind);
+	smtp_server_enter(s, s->state_after_chunk);
 	smtp_reply_misplaced(s, false);
 	if (s->state == SMTP_STATE_FAILED && s->chunk_is_last)
 		smtp_server_enter(s, SMTP_STATE_GREETED);
 	return SMTP_STEP_DONE;
 }
 
-/* A CR or LF alone is told after the last chunk, as with DATA; all else at once. */
+/* A bare CR or LF is reported after the last chunk, as with DATA; everything else at once. */
 enum smtp_step smtp_chunk_end(struct smtp_server *s)
 {
 	const struct mail_verdict *refusal;

@@ -135,7 +135,7 @@ void smtp_client_data(struct smtp_client *client, struct str data, bool is_last)
 		return;
 	if (!smtp_stuffing_append(&client->stuffing, data, &client->output) ||
 	    (is_last && !smtp_stuffing_end(&client->stuffing, &client->output)))
-		/* The server has seen no end of the data: it must forget the message. */
+		/* The server has not seen the end of the data, so it must discard the message. */
 		smtp_client_abandon(client, "5.6.11",
 				    "the message holds a CR or LF that stands alone");
 	else if (is_last) {

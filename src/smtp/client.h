@@ -2,23 +2,21 @@
 /*
  * smtp/client.h - the client's side of an SMTP session, without I/O.
  *
- * The driver gives the engine what the server sent and sends what stands in
- * its output. One transaction at a time: smtp_client_begin() (also before the
- * greeting came), then until the status is READY or CLOSED: bytes in, bytes
- * out, and the message's bytes when it wants them. Then every recipient has a
- * verdict. A READY client takes the next transaction or a QUIT.
+ * The driver gives the engine what the server sent, and sends the engine's output. One transaction
+ * at a time: smtp_client_begin() (also before the greeting has come), then until the status is
+ * READY or CLOSED: bytes in, bytes out, and the message's bytes when it asks for them. Then every
+ * recipient has a verdict. A READY client accepts the next transaction or a QUIT.
  *
- * MAIL, RCPT and DATA go out together when the server offers PIPELINING
- * (RFC 2920). No bare CR or LF ever leaves: the session is cut instead, before
- * the end of the data, and the message is refused with 5.6.11.
+ * MAIL, RCPT and DATA are sent together when the server offers PIPELINING (RFC 2920). A bare CR or
+ * LF is never sent: the session is cut before the end of the data instead, and the message is
+ * refused with 5.6.11.
  *
- * By SMTP a line over 998 bytes goes out as several, of which the others begin with a space
- * (RFC 5321 section 4.5.3.1.6); LMTP servers, who store the message, get it as it is. A message
- * that is_8bit is asked for in another form where the server does not offer 8BITMIME.
+ * With SMTP a line over 998 bytes is sent as several, and those after the first begin with a space
+ * (RFC 5321 section 4.5.3.1.6); LMTP servers, which store the message, get it unchanged. If a
+ * message is_8bit and the server does not offer 8BITMIME, the driver is asked to convert it.
  *
- * What the sender asked for by DSN (RFC 3461) goes to a server that offers it.
- * What only SMTPUTF8 can transmit is refused with 5.6.7 before its data when the
- * server does not offer that.
+ * What the sender requested by DSN (RFC 3461) is passed to a server that offers it. A message that
+ * needs SMTPUTF8 is refused with 5.6.7 before its data when the server does not offer that.
  *
  * The same engine speaks LMTP (RFC 2033).
  */
@@ -39,36 +37,38 @@ struct smtp_client_settings {
 	enum smtp_client_protocol protocol;
 	const char *hostname; /* ours, for EHLO */
 	const char *peer;     /* "mx.example.org[192.0.2.7]", for verdicts */
-	int64_t timeout_us;   /* for a reply; twice as long for the last one */
+	int64_t timeout_us;   /* for a reply; twice as long for the final one */
 	struct smtp_watch watch;
 	void *watch_context;
 };
 
-/* What may be done at once for a recipient whose verdict is MAIL_WAIT. */
+/* What may be done at once with a recipient whose verdict is MAIL_WAIT. */
 enum smtp_client_again {
-	SMTP_CLIENT_LATER, /* nothing: perhaps the server took the message, or it is our fault */
-	SMTP_CLIENT_ELSEWHERE, /* another server may be asked: this one did not take it */
-	SMTP_CLIENT_HERE,      /* too many for this transaction: the server takes it in the next */
+	SMTP_CLIENT_LATER,     /* nothing: the server may have accepted the message, or the fault is
+				* ours */
+	SMTP_CLIENT_ELSEWHERE, /* ask another server: this one did not accept it */
+	SMTP_CLIENT_HERE,      /* too many for this transaction: this server may accept it in the
+				* next one */
 };
 
 struct smtp_client_recipient {
-	struct str address;  /* the engine's from then on: it may be told in A-labels */
+	struct str address;  /* owned by the engine from then on: it may be converted to A-labels */
 	struct str original; /* ORCPT; empty: none */
 	unsigned notify;     /* enum mail_notify */
 	const struct mail_verdict *verdict; /* NULL: undecided; valid until the next transaction */
 	bool is_asked;                      /* the engine's: RCPT was or will be sent */
 	bool is_accepted;                   /* the engine's: RCPT was answered with 2yz */
-	enum smtp_client_again again;       /* the engine's; of a verdict that is MAIL_WAIT */
-	bool is_passed_on; /* the engine's: notify went to the server, who answers for it */
+	enum smtp_client_again again;       /* by the engine; for a verdict MAIL_WAIT */
+	bool is_passed_on; /* by the engine: NOTIFY was passed to the server, which will report */
 };
 
-/* Borrowed until the transaction is over. */
+/* Borrowed until the transaction is finished. */
 struct smtp_client_message {
 	struct str sender; /* "" : the null sender */
-	uint64_t size;     /* bytes, with what the breaks of long lines add */
-	bool is_8bit;      /* may hold bytes over 127 */
-	bool is_utf8;      /* SMTPUTF8 was asked for (RFC 6531) */
-	bool needs_utf8;   /* its header cannot do without */
+	uint64_t size;     /* bytes, including breaks of long lines */
+	bool is_8bit;      /* may contain bytes over 127 */
+	bool is_utf8;      /* the sender used SMTPUTF8 (RFC 6531) */
+	bool needs_utf8;   /* its header needs SMTPUTF8 */
 	enum mail_ret ret;
 	struct str envid; /* as xtext; empty: none */
 	struct smtp_client_recipient *recipients;
@@ -77,9 +77,9 @@ struct smtp_client_message {
 
 enum smtp_client_status {
 	SMTP_CLIENT_WAITING,    /* for the server */
-	SMTP_CLIENT_WANTS_FORM, /* smtp_client_form() or smtp_client_refuse_form() */
-	SMTP_CLIENT_WANTS_DATA, /* smtp_client_data(), once its output was sent */
-	SMTP_CLIENT_READY,      /* no transaction */
+	SMTP_CLIENT_WANTS_FORM, /* call smtp_client_form() or smtp_client_refuse_form() */
+	SMTP_CLIENT_WANTS_DATA, /* call smtp_client_data(), once its output was sent */
+	SMTP_CLIENT_READY,      /* no transaction is running */
 	SMTP_CLIENT_CLOSED,     /* close the connection, once its output was sent */
 };
 
@@ -88,49 +88,50 @@ struct smtp_client *smtp_client_new(const struct smtp_client_settings *settings)
 void smtp_client_free(struct smtp_client *client);
 
 enum smtp_client_status smtp_client_status(const struct smtp_client *client);
-/* How long the server may take for what it is waited for. */
+/* The time the server may take for what is now expected from it. */
 int64_t smtp_client_timeout_us(const struct smtp_client *client);
 
-/* While no transaction is under way and the client is not CLOSED. */
+/* Begins a transaction. None must be running, and the client must not be CLOSED. */
 void smtp_client_begin(struct smtp_client *client, const struct smtp_client_message *message);
-/* When the client is READY: QUIT goes out, then it is CLOSED. */
+/* When the client is READY: sends QUIT, then it is CLOSED. */
 void smtp_client_quit(struct smtp_client *client);
 
-/* What the server sent. */
+/* Takes what the server sent. */
 void smtp_client_input(struct smtp_client *client, struct str input);
-/* The connection ended, for the reason given ("connection reset"). */
+/* The connection ended, for REASON ("connection reset"). */
 void smtp_client_lost(struct smtp_client *client, const char *reason);
-/* The server took longer than it may. */
+/* The server exceeded its time. */
 void smtp_client_timed_out(struct smtp_client *client);
 
-/* Ends the session at once for a reason of ours, which the undecided
- * recipients' verdicts tell. */
+/* Ends the session at once because of a fault of ours, which becomes the verdict of the
+ * undecided recipients. */
 void smtp_client_abandon(struct smtp_client *client, const char *status, const char *reason);
 
-/* The message will be given in 7 bits, or as it is after all; that is SIZE bytes, with breaks. */
+/* The driver will give the message in 7 bits, or unchanged after all; it has SIZE bytes,
+ * including breaks. */
 void smtp_client_form(struct smtp_client *client, uint64_t size);
-/* There is no such form, for the reason given ("its parts cannot be told apart"): every recipient
- * has STATUS. */
+/* The message cannot be converted, for the reason given ("its parts cannot be told apart"):
+ * every recipient gets STATUS. */
 void smtp_client_refuse_form(struct smtp_client *client, const char *status, const char *reason);
 
 /* The next bytes of the message, in any pieces; IS_LAST with the last of them. */
 void smtp_client_data(struct smtp_client *client, struct str data, bool is_last);
 
-/* What is to be sent, and that COUNT bytes of it were. */
+/* The bytes to send; and how to say that COUNT bytes of them were sent. */
 struct str smtp_client_output(const struct smtp_client *client);
 void smtp_client_sent(struct smtp_client *client, size_t count);
 
-/* The server has the whole message, and its reply is awaited: who ends the session now does
- * not know whether the message was taken. Before that nothing was. */
+/* The server has the complete message, and its reply is pending: if the session ends now, nobody
+ * knows whether the message was accepted. Before that it was not. */
 bool smtp_client_is_deciding(const struct smtp_client *client);
-/* How many replies were acted upon: grows with the server's progress. */
+/* The number of replies handled: grows as the server makes progress. */
 unsigned smtp_client_reply_count(const struct smtp_client *client);
-/* Whether the client is CLOSED because the session ended before the server had decided
- * about any recipient or was sent the message: another server may be asked at once. */
+/* Whether the client is CLOSED because the session ended before the server had decided about any
+ * recipient and before the message was sent: another server may be asked at once. */
 bool smtp_client_is_unserved(const struct smtp_client *client);
-/* Whether the client is CLOSED because a server that had served an earlier
- * transaction ended the session, or could not reset it, before it answered any command
- * of this one: nothing was decided, a new connection may do better. */
+/* Whether the client is CLOSED because a server that had served an earlier transaction ended the
+ * session, or could not reset it, before it answered any command of this one: nothing was
+ * decided, and a new connection may do better. */
 bool smtp_client_is_stale(const struct smtp_client *client);
 
 #endif

@@ -13,10 +13,10 @@ struct smtp_capabilities {
 	bool has_dsn;        /* RFC 3461 */
 	bool has_utf8;       /* SMTPUTF8, RFC 6531 */
 	bool has_size;       /* RFC 1870 */
-	uint64_t size;       /* the largest message; 0: not said */
+	uint64_t size;       /* the largest message; 0: not given */
 };
 
-/* TEXT is the reply's text, a '\n' between lines; the first line is a greeting. */
+/* TEXT is the reply's text, with '\n' between lines; the first line is the greeting. */
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The client's commands, and which of them go out together (RFC 2920). */
+/* The client's commands, and which of them are sent together (RFC 2920). */
 #include "smtp/client_internal.h"
 
 static void emit_hello(struct smtp_client *client, const char *verb)
@@ -72,7 +72,7 @@ void client_enter(struct smtp_client *client, enum client_state state)
 	client_tell_output(client, before);
 }
 
-/* What each state waits for, for people, and the command whose reply it is. */
+/* What each state waits for, in words, and the command that the reply belongs to. */
 static const struct {
 	const char *name;
 	const char *command;

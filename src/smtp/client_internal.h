@@ -11,13 +11,13 @@
 #include "smtp/client_reply.h"
 #include "smtp/client_stuffing.h"
 
-/* What the client waits for: a reply but for CLIENT_FORM, CLIENT_READY, CLIENT_BODY and
+/* What the client waits for: a reply, except in CLIENT_FORM, CLIENT_READY, CLIENT_BODY and
  * CLIENT_CLOSED. */
 enum client_state {
 	CLIENT_GREETING,
 	CLIENT_HELLO,
 	CLIENT_HELO,
-	CLIENT_FORM, /* that the server takes: the driver is asked */
+	CLIENT_FORM, /* for the driver's conversion */
 	CLIENT_READY,
 	CLIENT_RESET,
 	CLIENT_MAIL,
@@ -38,25 +38,26 @@ struct smtp_client {
 	enum client_state state;
 	struct smtp_capabilities capabilities;
 	bool is_greeted;
-	bool needs_reset; /* the server is inside a transaction that we are done with */
+	bool needs_reset; /* the server is still in a transaction that we have ended */
 	bool is_stale;    /* see smtp_client_is_stale() */
 	bool is_unserved; /* see smtp_client_is_unserved() */
-	bool is_unsent;   /* nothing of the output was sent yet */
+	bool is_unsent;   /* nothing of the output has been sent yet */
 	unsigned reply_count;
-	unsigned completed; /* transactions that came to an end */
+	unsigned completed; /* number of finished transactions */
 
 	struct smtp_client_message message; /* no recipients: no transaction */
-	bool is_in_doubt;                   /* it may have been taken, or is kept back by us */
+	bool is_in_doubt;                   /* the server may have accepted it, or we hold it
+					     * back */
 	bool is_answered;                   /* the server answered a command of it */
-	size_t current;                     /* recipient that is being asked for or decided */
+	size_t current;                     /* the recipient being sent or decided */
 	struct smtp_stuffing stuffing;
 
 	struct smtp_client_reply reply;
 	struct buffer output;
-	struct arena *verdicts; /* of the transaction */
+	struct arena *verdicts; /* of the current transaction */
 };
 
-/* TEXT goes to the server. */
+/* Sends TEXT to the server. */
 static inline void client_emit(struct smtp_client *client, const char *text)
 {
 	if (client->output.length == 0)
@@ -64,57 +65,58 @@ static inline void client_emit(struct smtp_client *client, const char *text)
 	buffer_append_string(&client->output, text);
 }
 
-/* client_transaction.c: the course of a transaction */
+/* client_transaction.c: the course of a transaction. */
 struct mail_verdict *client_new_verdict(struct smtp_client *client);
-/* From the reply that came last. */
+/* A verdict from the last reply. */
 struct mail_verdict *client_reply_verdict(struct smtp_client *client);
 void client_decide(struct smtp_client *client, struct smtp_client_recipient *to,
 		   const struct mail_verdict *verdict);
-/* For every recipient that has none. */
+/* Sets the verdict of every recipient that has none. */
 void client_decide_rest(struct smtp_client *client, const struct mail_verdict *verdict);
-/* Makes current the first recipient from FROM on that RCPT is sent for, or that
- * has no verdict; false when there is none. */
+/* Makes the first recipient from FROM on that RCPT is sent for, or that has no verdict, the
+ * current one; false when there is none. */
 bool client_next_asked(struct smtp_client *client, size_t from);
 bool client_next_undecided(struct smtp_client *client, size_t from);
-/* With a message that was given by smtp_client_begin(), in CLIENT_READY. */
+/* Starts the transaction with the message given by smtp_client_begin(), in CLIENT_READY. */
 void client_start_transaction(struct smtp_client *client);
-/* The same once the message has a form that the server takes. */
+/* Continues once the message has a form that the server accepts. */
 void client_begin_commands(struct smtp_client *client);
-/* Every recipient is decided; the client keeps nothing of the message. */
+/* Every recipient is decided; the message is no longer used. */
 void client_end_transaction(struct smtp_client *client, enum client_state state);
-/* Decides the rest; CLIENT_CLOSED. */
+/* Decides the remaining recipients; CLIENT_CLOSED. */
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict);
-/* The same after a breach of the protocol. */
+/* The same after a violation of the protocol. */
 void client_break_session(struct smtp_client *client, const char *reason);
 
-/* client_commands.c: the one place where the state changes; sends the command
- * whose reply the state waits for, unless it went out with a batch. */
+/* client_commands.c: the only place where the state changes; sends the command whose reply the
+ * state waits for, unless it was sent in a batch. */
 void client_enter(struct smtp_client *client, enum client_state state);
-/* From RSET or MAIL to DATA in one go. */
+/* Sends everything from RSET or MAIL to DATA at once. */
 void client_emit_batch(struct smtp_client *client);
-/* What STATE waits for, for people. */
+/* What STATE waits for, in words. */
 const char *client_state_name(enum client_state state);
-/* What the reply that is awaited answers: "RCPT"; NULL: no command. */
+/* The command that the expected reply belongs to: "RCPT"; NULL: none. */
 const char *client_command_name(const struct smtp_client *client);
 
-/* client_watch.c: the output from FROM on, whole commands; the complete reply; that the message
- * was sent; why the session ends. */
+/* client_watch.c: pass to the watch: the output from FROM on, whole commands; the complete
+ * reply; that the message was sent; why the session ends. */
 void client_tell_output(const struct smtp_client *client, size_t from);
 void client_tell_reply(const struct smtp_client *client);
 void client_tell_message(const struct smtp_client *client);
 void client_tell_end(const struct smtp_client *client, const struct mail_verdict *verdict);
 
 /* client_parameters.c */
-/* UTF-8 without control characters, nothing that ends the path before its '>'. */
+/* Whether it is UTF-8 without control characters, and nothing in it ends the path before its
+ * '>'. */
 bool client_is_safe_path(struct str address);
-/* ADDRESS as the server can be told it: with A-labels where only its domain is not ASCII and the
- * server does not offer SMTPUTF8; empty when it cannot be told. Valid as the verdicts are. */
+/* ADDRESS as it can be sent to the server: with A-labels if only its domain is not ASCII and the
+ * server does not offer SMTPUTF8; empty when it cannot be sent. Valid as long as the verdicts. */
 struct str client_path(struct smtp_client *client, struct str address);
 void client_emit_mail_parameters(struct smtp_client *client);
 void client_emit_recipient_parameters(struct smtp_client *client,
 				      const struct smtp_client_recipient *to);
 
-/* client_replies.c: acts on the complete reply. */
+/* client_replies.c: handles the complete reply. */
 void client_on_reply(struct smtp_client *client);
 
 #endif

@@ -72,7 +72,7 @@ static bool needs_utf8(const struct smtp_client_message *message)
 	return false;
 }
 
-/* A value that cannot end the parameter or the line. */
+/* Whether VALUE cannot end the parameter or the line. */
 static bool is_safe_value(struct str value, size_t bound)
 {
 	for (size_t i = 0; i < value.length; i++) {
@@ -97,7 +97,7 @@ static void emit_notify(struct smtp_client *client, unsigned notify)
 	};
 	const char *before = " NOTIFY=";
 
-	if (notify & MAIL_NOTIFY_NEVER) /* stands alone */
+	if (notify & MAIL_NOTIFY_NEVER) /* must be the only keyword */
 		notify = MAIL_NOTIFY_NEVER;
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if ((notify & words[i].flag) == 0)
@@ -108,7 +108,7 @@ static void emit_notify(struct smtp_client *client, unsigned notify)
 	}
 }
 
-/* Without SMTPUTF8 "\x{E9}" stands for a character, RFC 6533 section 3. */
+/* Without SMTPUTF8 a character is written "\x{E9}", RFC 6533 section 3. */
 static void emit_original(struct smtp_client *client, struct str original)
 {
 	size_t length;

@@ -8,7 +8,7 @@ static void on_greeting(struct smtp_client *client)
 	client_enter(client, CLIENT_HELLO);
 }
 
-/* The verdict on a server that takes nobody's mail: it says nothing of a recipient. */
+/* The verdict when a server refuses all mail: it says nothing about a recipient. */
 static void refuse_session_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
@@ -20,9 +20,9 @@ static void refuse_session_for_now(struct smtp_client *client)
 	client_fail_session(client, verdict);
 }
 
-/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may
- * mean this moment or this client, so another attempt is worth it. A local server
- * that has none is not the one that was meant. */
+/* A host without SMTP service says so with 521 or 554 (RFC 7504); others may use these codes for
+ * a temporary state or for this client, so another attempt is worthwhile. A local server that
+ * says so is not the one intended. */
 static void on_greeting_refused(struct smtp_client *client)
 {
 	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
@@ -47,7 +47,8 @@ static void on_hello(struct smtp_client *client)
 
 static void on_hello_refused(struct smtp_client *client)
 {
-	if (client->protocol == SMTP_CLIENT_LMTP) /* it speaks something else: an error of ours */
+	if (client->protocol == SMTP_CLIENT_LMTP) /* it speaks another protocol: a configuration
+						   * error */
 		refuse_session_for_now(client);
 	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
@@ -78,7 +79,7 @@ static void on_mail(struct smtp_client *client)
 	client_enter(client, CLIENT_RECIPIENT);
 }
 
-/* What was sent after it is answered all the same. */
+/* The commands sent after it will be answered as well. */
 static void on_mail_refused(struct smtp_client *client)
 {
 	client_decide_rest(client, client_reply_verdict(client));
@@ -114,8 +115,8 @@ static bool has_accepted(const struct smtp_client *client)
 	return false;
 }
 
-/* 452 without a status of its own means it when others were taken before, and 552 was once what
- * 452 is now (RFC 5321 section 4.5.3.1.10). */
+/* A 452 without an enhanced status means this only after others were accepted, and 552 was once
+ * used like 452 is now (RFC 5321 section 4.5.3.1.10). */
 static bool is_too_many(const struct smtp_client *client, const struct mail_verdict *verdict)
 {
 	struct str text = buffer_view(&client->reply.text);
@@ -147,8 +148,8 @@ static void on_recipient_refused(struct smtp_client *client)
 	go_on_after_recipient(client);
 }
 
-/* With no recipient left, DATA was sent too early; the end of the data is all
- * that may follow (RFC 2920 section 3.1). */
+/* If no recipient is left, DATA was sent too early; only the end of the data may follow (RFC
+ * 2920 section 3.1). */
 static void on_data(struct smtp_client *client)
 {
 	if (client_next_undecided(client, 0)) {
@@ -205,8 +206,8 @@ static const struct {
 	[CLIENT_FINAL] = {2, on_final, on_final},
 };
 
-/* Nothing was asked that this reply can be for. During the data a server may
- * refuse early; the session cannot be used after that. */
+/* No reply is expected now. During the data a server may refuse early; the session cannot be
+ * used after that. */
 static bool is_early(const struct smtp_client *client)
 {
 	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
@@ -237,7 +238,7 @@ void client_on_reply(struct smtp_client *client)
 		on_early(client);
 		return;
 	}
-	/* RSET is the end of the transaction before */
+	/* RSET belongs to the previous transaction */
 	client->is_answered = client->is_greeted && client->state != CLIENT_RESET;
 	if (first_digit == states[client->state].success)
 		states[client->state].succeeded(client);

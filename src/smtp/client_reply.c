@@ -91,13 +91,13 @@ void smtp_client_reply_clear(struct smtp_client_reply *reply)
 	*reply = (struct smtp_client_reply){0};
 }
 
-/* RFC 3463 and 5248, for servers that do not say it themselves. */
+/* RFC 3463 and 5248, for servers that send no enhanced status. */
 static const char *detail_of_code(unsigned code, bool is_to_rcpt)
 {
 	static const struct {
 		unsigned code;
 		const char *detail;
-		bool needs_rcpt; /* about an address */
+		bool needs_rcpt; /* only for addresses */
 	} details[] = {
 		{421, ".3.2", false}, {450, ".2.0", true},  {451, ".3.0", false},
 		{452, ".3.1", false}, {500, ".5.2", false}, {501, ".5.4", false},
@@ -130,7 +130,7 @@ static void find_status(const struct smtp_client_reply *reply, bool is_to_rcpt,
 			 detail_of_code(reply->code, is_to_rcpt));
 }
 
-/* The enhanced status that each line of a reply repeats is kept in the first. */
+/* The enhanced status that each line of a reply repeats is kept only in the first. */
 static struct str skip_status(struct str line)
 {
 	struct str rest = line;
@@ -140,7 +140,7 @@ static struct str skip_status(struct str line)
 	return mail_status_is_valid(word) ? rest : line;
 }
 
-/* The lines as one, " / " between them; no more than fits into TEXT with SIZE bytes. */
+/* Joins the lines with " / "; no more than fits into TEXT with SIZE bytes. */
 static void join_lines(struct str lines, char *text, size_t size)
 {
 	struct str line;

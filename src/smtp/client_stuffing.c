@@ -6,10 +6,10 @@ uint64_t smtp_stuffing_breaks(uint64_t length)
 {
 	if (length <= SMTP_STUFFING_LINE_MAX)
 		return 0;
-	return (length - 2) / (SMTP_STUFFING_LINE_MAX - 1); /* the space counts */
+	return (length - 2) / (SMTP_STUFFING_LINE_MAX - 1); /* the inserted space counts */
 }
 
-/* TEXT is within a line, and all in front of it from *COPIED on is to be copied. */
+/* TEXT is inside a line, and everything before it from *COPIED on has yet to be copied. */
 static void break_line(struct smtp_stuffing *stuffing, struct str text, const char **copied,
 		       struct buffer *out)
 {
@@ -23,8 +23,8 @@ static void break_line(struct smtp_stuffing *stuffing, struct str text, const ch
 	stuffing->column += text.length;
 }
 
-/* Moves *POSITION after the line that it stands in, or to the end of DATA. *TEXT_OUT is what was
- * skipped without its line end. */
+/* Moves *POSITION to the end of its line, or of DATA. *TEXT_OUT is what was skipped, without its
+ * line end. */
 static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position,
 		      struct str *text_out)
 {

@@ -17,22 +17,22 @@ enum smtp_stuffing_place {
 	SMTP_STUFFING_AFTER_CR
 };
 
-/* All zeroes: before the first byte, lines stay as they are. */
+/* All zeroes: before the first byte, long lines unchanged. */
 struct smtp_stuffing {
 	bool breaks_lines;
 	enum smtp_stuffing_place place;
-	size_t column; /* where it breaks lines: bytes of the line so far */
+	size_t column; /* if it breaks lines: bytes of the line so far */
 };
 
-/* Appends DATA to OUT, a dot added to lines that begin with one. Where it breaks lines, one that
- * is too long becomes several, of which the others begin with a space: in a header that is
- * folding. False when a CR or LF stands alone: then OUT must not be sent. */
+/* Appends DATA to OUT, with a dot added to lines that begin with one. If it breaks lines, one
+ * that is too long becomes several, and those after the first begin with a space: in a header
+ * that is folding. False for a bare CR or LF: then OUT must not be sent. */
 MUST_CHECK bool smtp_stuffing_append(struct smtp_stuffing *stuffing, struct str data,
 				     struct buffer *out);
 /* How many times a line of LENGTH bytes is broken; three bytes each. */
 uint64_t smtp_stuffing_breaks(uint64_t length);
-/* Appends the end of the data, and a line end before it when the last line had
- * none. False when the last byte was a CR. */
+/* Appends the end of the data, after a line end if the last line had none. False when the last
+ * byte was a CR. */
 MUST_CHECK bool smtp_stuffing_end(struct smtp_stuffing *stuffing, struct buffer *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The course of the client's transaction: whom it is for, and what becomes of each of them. */
+/* The course of the client's transaction: its recipients and their verdicts. */
 #include "smtp/client_internal.h"
 
 struct mail_verdict *client_new_verdict(struct smtp_client *client)
@@ -66,7 +66,7 @@ static bool is_undecided(const struct smtp_client *client)
 
 void client_fail_session(struct smtp_client *client, const struct mail_verdict *verdict)
 {
-	/* what is lost between transactions takes nothing back */
+	/* a session lost between transactions affects no recipient */
 	bool is_under_way = client->message.recipient_count > 0;
 
 	client->is_stale = is_under_way && client->completed > 0 && !client->is_answered &&
@@ -98,7 +98,7 @@ static void check_sender(struct smtp_client *client, struct mail_verdict *verdic
 				 client->peer);
 }
 
-/* Decides at once what needs no server. */
+/* Decides at once what can be decided without the server. */
 static void check_message(struct smtp_client *client)
 {
 	struct smtp_client_message *message = &client->message;
@@ -129,7 +129,7 @@ static void check_message(struct smtp_client *client)
 	}
 }
 
-/* SMTPUTF8 is never offered alone (RFC 6531 section 3.1). */
+/* SMTPUTF8 implies 8BITMIME (RFC 6531 section 3.1). */
 static bool takes_8bit(const struct smtp_client *client)
 {
 	return client->capabilities.has_8bitmime || client->capabilities.has_utf8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the client tells its watch: both sides' lines. */
+/* Passes the lines of both sides to the client's watch. */
 #include "smtp/client_internal.h"
 
 void client_tell_output(const struct smtp_client *client, size_t from)
@@ -9,7 +9,7 @@ void client_tell_output(const struct smtp_client *client, size_t from)
 				str_skip(buffer_view(&client->output), from));
 }
 
-/* Its lines again, each with the code. */
+/* Writes the reply's lines again, each with the code. */
 void client_tell_reply(const struct smtp_client *client)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* The text of a message between DATA and its end: dots, line ends, NULs, trace fields counted. */
+/* The text of a message between DATA and its end: dots, line ends, NULs, and counting trace
+ * fields. */
 #include "smtp/internal.h"
 #include <string.h>
 
@@ -23,10 +24,9 @@ static void keep_text(struct smtp_server *s, const char *data, size_t length)
 		buffer_append(&s->body, data, length);
 }
 
-/* A first line that begins with a space or tab would continue our own Received
- * line, and say in it what it likes. It can be no header (RFC 5322 section 2.2), so
- * it is the body of a message without one; like Postfix we put the empty line
- * before it that its writer left out. */
+/* A first line that begins with a space or tab would continue our own Received line, and could
+ * forge its content. It cannot be a header (RFC 5322 section 2.2), so it is the body of a
+ * message without a header; like Postfix we insert the missing empty line before it. */
 static void keep_out_of_trace(struct smtp_server *s, char first)
 {
 	if (s->transaction->size > 0 || (first != ' ' && first != '\t'))
@@ -35,7 +35,7 @@ static void keep_out_of_trace(struct smtp_server *s, char first)
 	keep_text(s, "\r\n", 2);
 }
 
-/* NULs are in these bytes, which no message may have (RFC 5322 section 4). */
+/* These bytes contain NULs, which no message may have (RFC 5322 section 4). */
 static void keep_without_nul(struct smtp_server *s, const char *data, size_t length)
 {
 	const char *end = data + length;
@@ -43,7 +43,7 @@ static void keep_without_nul(struct smtp_server *s, const char *data, size_t len
 	if (!s->service->rules.removes_nul) {
 		s->transaction->has_nul = true;
 		smtp_message_discard(s);
-		keep_text(s, data, length); /* whose size counts, however they came */
+		keep_text(s, data, length); /* their size counts in any case */
 		return;
 	}
 	while (data < end) {
@@ -61,8 +61,8 @@ static void keep_without_nul(struct smtp_server *s, const char *data, size_t len
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
 	if (length > 0 && s->transaction->size == 0)
-		keep_out_of_trace(s, *data);    /* perhaps after NULs that were removed */
-	if (memchr(data, '\0', length) != NULL) /* also where the message is refused already */
+		keep_out_of_trace(s, *data);    /* perhaps after removed NULs */
+	if (memchr(data, '\0', length) != NULL) /* also when the message is already refused */
 		keep_without_nul(s, data, length);
 	else
 		keep_text(s, data, length);
@@ -82,8 +82,8 @@ static void end_line(struct smtp_server *s)
 	keep_text(s, "\r\n", 2);
 }
 
-/* At an LF alone. A dot after it is the message's own, never its end nor stuffing: a
- * client that stuffs dots does it where lines end with CRLF. */
+/* At a bare LF. A dot after it belongs to the message, and neither ends it nor is stuffing: a
+ * client that stuffs dots does so after CRLF. */
 static void take_bare_feed(struct smtp_server *s)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -97,7 +97,7 @@ static void take_bare_feed(struct smtp_server *s)
 	t->scan = t->is_chunked ? SMTP_SCAN_START : SMTP_SCAN_MIDDLE;
 }
 
-/* At a CR alone, whose next byte is there: it decides what it becomes. */
+/* At a bare CR whose next byte is known: that byte decides what becomes of it. */
 static void take_bare_return(struct smtp_server *s)
 {
 	if (!s->transaction->is_normalized) {
@@ -108,7 +108,8 @@ static void take_bare_return(struct smtp_server *s)
 	s->transaction->scan = SMTP_SCAN_MIDDLE_CR;
 }
 
-/* The line at DATA with its CRLF, when it is whole and has no other CR or LF. */
+/* The length of the line at DATA with its CRLF, if it is complete and contains no other CR or
+ * LF. */
 static size_t whole_line(const char *data, size_t length)
 {
 	const char *feed = memchr(data, '\n', length);
@@ -117,8 +118,8 @@ static size_t whole_line(const char *data, size_t length)
 	return cr != NULL && cr + 1 == feed ? (size_t)(feed - data) + 1 : 0;
 }
 
-/* The next CR or LF. Where they stand alone they may be many: then searching far for
- * either of them would cost the square of what there is. */
+/* The next CR or LF. There may be many bare ones: searching far for each of them would take
+ * quadratic time. */
 static size_t find_line_end_byte(const struct smtp_transaction *t, const char *data, size_t length)
 {
 	const char *feed;
@@ -136,7 +137,7 @@ static size_t find_line_end_byte(const struct smtp_transaction *t, const char *d
 	return cr != NULL ? (size_t)(cr - data) : before;
 }
 
-/* Bytes in which no whole line comes first. */
+/* Bytes that do not begin with a complete line. */
 static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -157,7 +158,8 @@ static size_t take_part(struct smtp_server *s, const char *data, size_t length)
 	return plain + 1;
 }
 
-/* As many whole lines as there are, with DATA up to one with a dot, kept by one copy. */
+/* Copies at once as many complete lines as there are, with DATA up to a line that begins with a
+ * dot. */
 static size_t take_lines(struct smtp_server *s, const char *data, size_t length)
 {
 	struct smtp_transaction *t = s->transaction;
@@ -193,15 +195,15 @@ static size_t take_at_start(struct smtp_server *s, const char *data, size_t leng
 	return 1;
 }
 
-/* A dot that starts a line is the message's end or only stuffing. */
-static size_t take_behind_dot(struct smtp_server *s, char byte)
+/* A dot that starts a line is either stuffing or the end of the message. */
+static size_t take_after_dot(struct smtp_server *s, char byte)
 {
 	keep_out_of_trace(s, byte);
 	s->transaction->scan = byte == '\r' ? SMTP_SCAN_DOT_CR : SMTP_SCAN_MIDDLE;
 	return byte == '\r' ? 1 : 0;
 }
 
-static size_t take_behind_dot_cr(struct smtp_server *s, char byte)
+static size_t take_after_dot_cr(struct smtp_server *s, char byte)
 {
 	if (byte == '\n') {
 		s->transaction->scan = SMTP_SCAN_END;
@@ -211,7 +213,7 @@ static size_t take_behind_dot_cr(struct smtp_server *s, char byte)
 	return 0;
 }
 
-/* CRs before a line end are dropped, those in a line become a space. */
+/* CRs before a line end are dropped, other bare CRs become a space. */
 static size_t take_normalized(struct smtp_server *s, char byte)
 {
 	if (byte == '\r')
@@ -247,8 +249,8 @@ static enum smtp_scan scan_byte(enum smtp_scan scan, char byte, bool is_chunked)
 								     : SMTP_SCAN_MIDDLE;
 }
 
-/* Only the end is looked for, byte by byte: searching for each line's end would cost
- * the square of bytes that are all CR. */
+/* Only searches for the end, byte by byte: searching for each line's end would take quadratic
+ * time if all bytes are CR. */
 static size_t take_refused(struct smtp_transaction *t, const char *data, size_t length)
 {
 	size_t i = 0;
@@ -266,9 +268,9 @@ static size_t take_some(struct smtp_server *s, const char *data, size_t length)
 	case SMTP_SCAN_START:
 		return take_at_start(s, data, length);
 	case SMTP_SCAN_DOT:
-		return take_behind_dot(s, data[0]);
+		return take_after_dot(s, data[0]);
 	case SMTP_SCAN_DOT_CR:
-		return take_behind_dot_cr(s, data[0]);
+		return take_after_dot_cr(s, data[0]);
 	case SMTP_SCAN_MIDDLE:
 		return take_lines(s, data, length);
 	case SMTP_SCAN_MIDDLE_CR:

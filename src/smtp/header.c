@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What is read of a message's header fields while they pass: how many Received there are, and the
- * first Message-ID, for the log. */
+/* Reads a message's header fields as they pass: counts Received fields, and keeps the first
+ * Message-ID, for the log. */
 #include "smtp/internal.h"
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void begin_line(struct smtp_header *h, char first)
 {
 	h->is_value = h->is_value && (first == ' ' || first == '\t');
 	if (h->is_value)
-		h->position = LONGEST_NAME; /* what goes on begins no field */
+		h->position = LONGEST_NAME; /* a continuation line begins no field */
 	else if (h->id_length > 0)
 		h->has_id = true;
 }

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: ISC
 /*
- * smtp/internal.h - the server engine, between its own files.
+ * smtp/internal.h - what the files of the server engine share.
  */
 #ifndef SMTP_INTERNAL_H
 #define SMTP_INTERNAL_H
 
 #include "smtp/server.h"
 
-/* One bit each, so that a verb can name several. */
+/* One bit each, so that a verb can be allowed in several. */
 enum smtp_state {
-	SMTP_STATE_NEW = 1 << 0,        /* no banner yet */
-	SMTP_STATE_CONNECTED = 1 << 1,  /* banner said, no greeting yet */
-	SMTP_STATE_GREETED = 1 << 2,    /* no transaction */
+	SMTP_STATE_NEW = 1 << 0,        /* before the banner */
+	SMTP_STATE_CONNECTED = 1 << 1,  /* banner sent, no greeting from the client yet */
+	SMTP_STATE_GREETED = 1 << 2,    /* not in a transaction */
 	SMTP_STATE_SENDER = 1 << 3,     /* MAIL accepted, no recipient yet */
 	SMTP_STATE_RECIPIENTS = 1 << 4, /* some accepted */
-	SMTP_STATE_DATA = 1 << 5,       /* the message is coming in */
-	SMTP_STATE_CHUNK = 1 << 6,      /* the bytes of a BDAT are coming in */
-	SMTP_STATE_BETWEEN = 1 << 7,    /* a BDAT was accepted, another one must follow */
-	SMTP_STATE_FAILED = 1 << 8,     /* one was refused: nothing before RSET or BDAT LAST */
-	SMTP_STATE_END = 1 << 9,        /* the message is whole, its fate is not decided */
+	SMTP_STATE_DATA = 1 << 5,       /* receiving the message */
+	SMTP_STATE_CHUNK = 1 << 6,      /* receiving the bytes of a BDAT */
+	SMTP_STATE_BETWEEN = 1 << 7,    /* a BDAT was accepted, another must follow */
+	SMTP_STATE_FAILED = 1 << 8,     /* a BDAT was refused: only RSET or BDAT until LAST */
+	SMTP_STATE_END = 1 << 9,        /* the message is complete and being decided */
 	SMTP_STATE_CLOSED = 1 << 10,
 };
 
-/* Where the scanner stands in the message. */
+/* The position of the scanner in the message. */
 enum smtp_scan {
 	SMTP_SCAN_START,     /* at the start of a line */
 	SMTP_SCAN_DOT,       /* after a dot that starts a line */
 	SMTP_SCAN_DOT_CR,    /* after such a dot and a CR */
 	SMTP_SCAN_MIDDLE,    /* in a line */
-	SMTP_SCAN_MIDDLE_CR, /* after a CR in a line; it is not in the body yet */
+	SMTP_SCAN_MIDDLE_CR, /* after a CR in a line, which is not yet in the body */
 	SMTP_SCAN_END,
 };
 
@@ -39,38 +39,38 @@ enum smtp_step {
 
 enum {
 	SMTP_HEADER_NAMES = 2,
-	SMTP_MESSAGE_ID_MAX = 250 /* bytes; of a longer one the rest is lost */
+	SMTP_MESSAGE_ID_MAX = 250 /* bytes; the rest of a longer one is dropped */
 };
 
 /* What is known of the message's header (header.c). */
 struct smtp_header {
 	uint32_t hops;                     /* Received fields */
-	size_t position;                   /* bytes of this line, counted as far as they matter */
-	size_t matched[SMTP_HEADER_NAMES]; /* how many of them say a name that is looked for */
+	size_t position;                   /* bytes of this line, counted as far as needed */
+	size_t matched[SMTP_HEADER_NAMES]; /* how many of them match each name */
 	char *id;                          /* the value of Message-ID; NULL: none yet */
 	size_t id_length;
-	bool is_value; /* this line is a part of it */
-	bool has_id;   /* it is whole; of several the first counts */
+	bool is_value; /* this line is part of the value */
+	bool has_id;   /* it is complete; only the first counts */
 	bool is_over;  /* the body has begun */
 };
 
-/* What exists only from MAIL to the end of the message. */
+/* State that exists only from MAIL to the end of the message. */
 struct smtp_transaction {
 	struct mail_envelope *envelope;
 	uint64_t declared_size; /* MAIL's SIZE; 0: none */
 	uint64_t trace_size;    /* bytes of our own headers */
 	uint64_t size;          /* bytes of the message so far, without trace headers */
 	enum smtp_scan scan;
-	bool is_chunked;        /* by BDAT: dots mean nothing */
-	bool has_bare_line_end; /* a CR or LF alone */
-	bool is_normalized;     /* such are put right */
-	bool has_nul;           /* and is refused for it */
+	bool is_chunked;        /* by BDAT: dots have no meaning */
+	bool has_bare_line_end; /* a bare CR or LF */
+	bool is_normalized;     /* bare line ends are normalized */
+	bool has_nul;           /* and is refused because of it */
 	struct smtp_header header;
-	size_t accepted; /* RCPT commands; more than recipients where some came twice */
-	uint32_t *slots; /* recipients by their hashes, see recipient.c; NULL: few */
+	size_t accepted; /* RCPT commands; more than recipients if some were repeated */
+	uint32_t *slots; /* hash table of recipients, see recipient.c; NULL: few recipients */
 	size_t slot_count;
-	const char *postmaster;             /* postmaster@HOSTNAME once it was asked for, or NULL */
-	const struct mail_verdict *refusal; /* why it cannot be kept, or NULL */
+	const char *postmaster;             /* postmaster@HOSTNAME if it was used, or NULL */
+	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
 };
 
 struct smtp_server {
@@ -78,85 +78,83 @@ struct smtp_server {
 	struct smtp_peer peer;
 	enum smtp_state state;
 	bool is_extended;     /* greeted with EHLO or LHLO */
-	bool line_is_secret;  /* it may hold a password: AUTH, or what follows one that was refused
-			       */
-	bool line_has_more;   /* the client sent more after it before it was answered */
-	bool line_is_long;    /* the line coming in is over its bound; its verb is kept */
+	bool line_is_secret;  /* may hold a password: AUTH, or a line after a refused AUTH */
+	bool line_has_more;   /* the client sent more before it was answered */
+	bool line_is_long;    /* the current line is too long; only its verb is kept */
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
 	bool is_stopping;     /* close when the question is answered */
-	bool has_quit;        /* the client did */
+	bool has_quit;        /* the client sent QUIT */
 	bool chunk_is_last;
-	bool chunk_is_skipped; /* it is refused already */
+	bool chunk_is_skipped; /* its message is already refused */
 	uint32_t errors;
-	uint32_t deferrals;           /* 4yz replies to commands */
-	uint32_t commands;            /* that bring no message nearer */
-	enum smtp_state state_behind; /* the chunk, when it is skipped */
-	uint64_t chunk_left;          /* bytes of it still to come */
+	uint32_t deferrals;                /* 4yz replies to commands */
+	uint32_t commands;                 /* commands without progress towards a message */
+	enum smtp_state state_after_chunk; /* a skipped chunk */
+	uint64_t chunk_left;               /* bytes of the chunk still to come */
 	struct smtp_question question;
 	const struct mail_verdict *answer; /* only while a handler runs with it */
 	struct mail_id opened_id;
 	char *helo;         /* owned; NULL before the greeting */
-	struct buffer line; /* the command line coming in or waiting for its answer */
+	struct buffer line; /* the current command line, or the one that waits for its answer */
 	struct buffer output;
 	struct buffer body;
 	struct smtp_transaction *transaction; /* in its envelope's arena */
 };
 
-/* What a command's argument says. The views point into the line or the
- * transaction's arena. */
+/* A parsed argument. The views point into the line or the transaction's arena. */
 struct smtp_argument {
 	struct str text;             /* all of it */
 	struct mail_address address; /* of MAIL or RCPT */
-	uint64_t size;               /* of MAIL; 0: not given. Of a BDAT */
+	uint64_t size;               /* of MAIL; 0: not given. Or of a BDAT */
 	bool is_last;                /* of a BDAT */
-	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: with it */
+	bool is_utf8;                /* of MAIL: SMTPUTF8 was given; of RCPT: it was given in
+				      * MAIL */
 	enum mail_ret ret;           /* of MAIL */
 	struct str envid;            /* of MAIL, xtext; empty: not given */
 	unsigned notify;             /* of RCPT, enum mail_notify */
 	struct str original;         /* of RCPT, ORCPT; empty: not given */
 };
 
-/* recipient.c: whether ADDRESS, its domain in any case of letters, is one of the
- * transaction's recipients already. */
+/* recipient.c: whether ADDRESS is already a recipient of the transaction; ignores the case of
+ * its domain. */
 bool smtp_recipient_is_known(struct smtp_transaction *t, struct str address);
-/* One was added to the envelope. */
+/* Call after a recipient was added to the envelope. */
 void smtp_recipient_added(struct smtp_transaction *t);
 
-/* transaction.c: the one place where the state changes. */
+/* transaction.c: the only place where the state changes. */
 void smtp_server_enter(struct smtp_server *s, enum smtp_state state);
 void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *mail);
 void smtp_transaction_end(struct smtp_server *s);
 
-/* question.c: false when the question is pending now; true with the answer. */
+/* question.c: false when the question is now pending; true with the answer. */
 bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *address,
 			const struct mail_verdict **answer_out);
-/* NULL is the answer when the file is open; opened_id is the message's then. */
+/* The answer NULL means that the file is open; then opened_id is the message's id. */
 bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out);
 bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_out);
 
-/* line.c: takes bytes up to the end of a command line, at most; whether the line
- * is whole. */
+/* line.c: takes bytes up to the end of a command line; returns whether the line is complete. */
 bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
 
-/* verbs.c: s->line, without its CRLF, has come: whether it is secret is found out, and it is told.
- */
+/* verbs.c: s->line, without its CRLF, is complete: checks whether it is secret, and passes it to
+ * the watch. */
 void smtp_command_came(struct smtp_server *s);
-/* Carries it out, as often as questions of it are answered. */
+/* Executes it; called again after each answer to one of its questions. */
 enum smtp_step smtp_command(struct smtp_server *s);
 
-/* argument.c: false when the argument is wrong, which was replied then. */
+/* argument.c: false when the argument is wrong; then an error was replied. */
 bool smtp_argument_none(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_any(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_text(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_helo(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument);
 bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argument);
-/* When it is wrong, the session is closed: nobody knows where the commands go on. */
+/* A wrong argument closes the session, because the end of the chunk is unknown. */
 bool smtp_argument_chunk(struct smtp_server *s, struct smtp_argument *argument);
 
-/* parameter.c: TEXT after the address; false when it is wrong, which was replied then. */
+/* parameter.c: parses TEXT after the address; false when it is wrong; then an error was replied. */
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text,
 			     struct smtp_argument *argument);
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,
@@ -164,36 +162,36 @@ bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text,
 
 /* message.c */
 void smtp_message_begin(struct smtp_server *s);
-/* The message is whole: refuse it, or ask and reply. */
+/* The message is complete: refuses it, or asks to commit it, and replies. */
 enum smtp_step smtp_message_end(struct smtp_server *s);
-/* Nothing more of it is kept. */
+/* Drops the message; the rest of it is not kept. */
 void smtp_message_discard(struct smtp_server *s);
-/* The same, and VERDICT is the reply. */
+/* The same, with VERDICT as the reply. */
 void smtp_message_refuse(struct smtp_server *s, const struct mail_verdict *verdict);
-/* Why what came so far is refused at once, or NULL. */
+/* Why the message must be refused as received so far, or NULL. */
 const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s);
 
-/* data.c: takes bytes of the message up to its end, at most; whether it is whole. */
+/* data.c: takes bytes up to the end of the message; returns whether it is complete. */
 bool smtp_data_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
-/* Takes all of them, with BDAT, where only counting tells the end. */
+/* Takes all bytes, with BDAT, whose end is known by counting. */
 void smtp_data_take_all(struct smtp_server *s, const char *data, size_t length);
-/* The message that came by BDAT is whole: ends its last line. */
+/* A message sent by BDAT is complete: ends its last line. */
 void smtp_data_end(struct smtp_server *s);
 
-/* header.c: bytes of a header line, without its CRLF. */
+/* header.c: takes bytes of a header line, without its CRLF. */
 void smtp_header_take(struct smtp_transaction *t, const char *data, size_t length);
 void smtp_header_end_line(struct smtp_transaction *t);
-/* The value of Message-ID so far, unfolded, with its brackets; empty: there is none. */
+/* The value of Message-ID so far, unfolded, with its brackets; empty: none. */
 struct str smtp_header_message_id(const struct smtp_transaction *t);
 
 /* chunk.c: the BDAT command. */
 enum smtp_step smtp_chunk_begin(struct smtp_server *s, const struct smtp_argument *argument);
-/* Takes bytes of a chunk up to its end, at most; whether it is whole. */
+/* Takes bytes up to the end of a chunk; returns whether it is complete. */
 bool smtp_chunk_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out);
-/* It is whole: what comes of it. */
+/* The chunk is complete: decides what follows. */
 enum smtp_step smtp_chunk_end(struct smtp_server *s);
 
-/* reply.c: each gives one whole reply. A reply 5yz counts as an error. STATUS may be NULL. */
+/* reply.c: each gives one complete reply. A 5yz reply counts as an error. STATUS may be NULL. */
 enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *status,
 			  const char *text);
 enum smtp_step smtp_reply_verdict(struct smtp_server *s, const struct mail_verdict *verdict);
@@ -202,10 +200,10 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 void smtp_reply_banner(struct smtp_server *s);
 /* To HELO; to EHLO and LHLO with the extensions that we offer. */
 enum smtp_step smtp_reply_greeting(struct smtp_server *s);
-/* 221, 421 or 554 and closed. */
+/* 221, 421 or 554, then the session is closed. */
 enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char *status,
 			       const char *text);
-/* To a command that may not come in this state. */
+/* To a command that is not allowed in this state. */
 enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail);
 
 #endif

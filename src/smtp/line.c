@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* Command lines out of bytes, with the bound of RFC 5321 section 4.5.3. */
+/* Splits bytes into command lines, with the limit of RFC 5321 section 4.5.3. */
 #include "smtp/internal.h"
 #include <string.h>
 
-enum { VERB_LENGTH = 4 }; /* what is kept of a line that is too long */
+enum { VERB_LENGTH = 4 }; /* kept of a line that is too long */
 
 static void keep(struct smtp_server *s, const char *data, size_t length)
 {
@@ -18,8 +18,8 @@ static void keep(struct smtp_server *s, const char *data, size_t length)
 		buffer_truncate(&s->line, VERB_LENGTH);
 }
 
-/* An LF alone ends a command line, too: nobody hides a second one in it by that, and
- * people and scripts type such lines. In a message it is another matter. */
+/* A bare LF ends a command line too: that cannot hide a second command, and people and scripts
+ * type such lines. In a message this would be dangerous. */
 bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size_t *taken_out)
 {
 	const char *feed = memchr(data, '\n', length);

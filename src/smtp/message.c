@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* A message from its beginning to its end: the Received field, and why it is refused. */
+/* A message from its beginning to its end: the Received field, and reasons to refuse it. */
 #include "smtp/internal.h"
 #include <string.h>
 
 enum {
-	TRACE_SIZE = 512,   /* usually enough for our own headers */
-	TYPICAL_SIZE = 8192 /* of a message that does not tell */
+	TRACE_SIZE = 512,   /* usually enough for our own header fields */
+	TYPICAL_SIZE = 8192 /* of a message without SIZE */
 };
 
 static bool is_ipv6(const struct smtp_peer *peer)
@@ -39,7 +39,7 @@ static const char *with_protocol(const struct smtp_server *s)
 	return s->is_extended ? "ESMTP" : "SMTP";
 }
 
-/* With several recipients none is named: a blind copy stays blind. */
+/* With several recipients none is named, so that blind copies stay blind. */
 static void append_trace(struct buffer *out, const struct smtp_server *s)
 {
 	const struct mail_envelope *envelope = s->transaction->envelope;
@@ -123,7 +123,7 @@ const struct mail_verdict *smtp_message_refusal(const struct smtp_server *s)
 	return t->refusal;
 }
 
-/* Told last, when the whole message is known. */
+/* Checked at the end, when the whole message is known. */
 static const struct mail_verdict *refusal_of(const struct smtp_server *s)
 {
 	static const struct mail_verdict bare = {MAIL_FAIL, "5.6.11",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What may follow the address of MAIL and RCPT. */
+/* The parameters of MAIL and RCPT. */
 #include "base/utf8.h"
 #include "mail/xtext.h"
 #include "smtp/internal.h"
@@ -10,7 +10,7 @@ struct parameter {
 	bool (*parse)(struct str value, struct smtp_argument *argument);
 };
 
-/* RFC 1870: up to 20 digits; what does not fit is certainly too large. */
+/* RFC 1870: up to 20 digits; a number that overflows is certainly too large. */
 static bool parse_size(struct str value, struct smtp_argument *argument)
 {
 	if (value.length == 0 || value.length > 20)
@@ -23,7 +23,7 @@ static bool parse_size(struct str value, struct smtp_argument *argument)
 	return true;
 }
 
-/* RFC 6152. Both are the same here: bytes are kept as they are. */
+/* RFC 6152. Both values are treated alike: bytes are kept unchanged. */
 static bool parse_body(struct str value, struct smtp_argument *argument)
 {
 	(void)argument;

@@ -141,7 +141,7 @@ static enum smtp_proxy_state parse_binary(struct str bytes, struct smtp_proxy *o
 	return SMTP_PROXY_DONE;
 }
 
-/* Whether BYTES and TEXT are the same, so far as both go. */
+/* Whether BYTES and TEXT are equal up to the length of the shorter. */
 static bool agree(struct str bytes, struct str text)
 {
 	size_t length = bytes.length < text.length ? bytes.length : text.length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The one question that the engine may have open; server.c takes its answer. */
+/* The engine's open question, of which there is at most one; server.c takes its answer. */
 #include "smtp/internal.h"
 
 static void ask(struct smtp_server *s, enum smtp_question_type type)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* Whether a recipient was named before: a look at each while they are few, else a table of
- * open addressing in the transaction's arena. */
+/* Whether a recipient was named before: a linear search while they are few, then a hash table
+ * with open addressing in the transaction's arena. */
 #include "base/hash.h"
 #include "smtp/internal.h"
 #include <string.h>
@@ -40,7 +40,7 @@ static void enter(struct smtp_transaction *t, size_t index)
 	t->slots[slot] = (uint32_t)index + 1;
 }
 
-/* Half of it stays empty at least, so that a search ends. */
+/* At least half of it stays empty, so that a search ends soon. */
 static void make_room(struct smtp_transaction *t)
 {
 	size_t count = t->envelope->recipient_count;

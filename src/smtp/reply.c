@@ -3,7 +3,7 @@
 #include "smtp/internal.h"
 #include <string.h>
 
-/* Verdicts carry UTF-8; a reply is ASCII without SMTPUTF8. */
+/* Verdicts may contain UTF-8; a reply without SMTPUTF8 is ASCII. */
 static void append_ascii(struct buffer *output, const char *text)
 {
 	size_t length = strlen(text);
@@ -14,7 +14,7 @@ static void append_ascii(struct buffer *output, const char *text)
 	buffer_commit(output, length);
 }
 
-/* What is in the output from FROM on. */
+/* Passes the output from FROM on to the watch. */
 static void tell(const struct smtp_server *s, size_t from)
 {
 	const struct smtp_watch *watch = &s->service->watch;
@@ -39,7 +39,7 @@ static void append_reply(struct smtp_server *s, unsigned code, const char *statu
 	tell(s, before);
 }
 
-/* A client may be told to wait as often as it likes, but not fill the log with it. */
+/* A client may be deferred as often as it likes, but must not fill the log with it. */
 static bool is_news(struct smtp_server *s, unsigned code)
 {
 	return code >= 500 || s->state == SMTP_STATE_END ||
@@ -63,8 +63,7 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		s->service->on_refusal(s->peer.context, &refusal);
 }
 
-/* Whether a reply with CODE is one refusal too many; then the last reply is
- * given instead of it. */
+/* Whether a reply with CODE is one error too many; then the last reply is sent instead. */
 static bool exceeds_errors(struct smtp_server *s, unsigned code)
 {
 	if (code < 500 || ++s->errors <= s->service->limits.errors)
@@ -95,7 +94,7 @@ enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char 
 	return SMTP_STEP_DONE;
 }
 
-/* RFC 5321 section 4.2.2, for the statuses of RFC 3463: the first that fits. */
+/* RFC 5321 section 4.2.2, for the statuses of RFC 3463: the first match. */
 static unsigned code_of(const struct mail_verdict *verdict)
 {
 	static const struct {
@@ -184,6 +183,6 @@ enum smtp_step smtp_reply_misplaced(struct smtp_server *s, bool is_mail)
 		return smtp_reply(s, 503, "5.5.1", "The sender was given already");
 	if (s->state == SMTP_STATE_BETWEEN)
 		return smtp_reply(s, 503, "5.5.1", "BDAT must follow BDAT");
-	/* RFC 2033 section 4.2 wants 503; RFC 5321 section 3.3 allows either. */
+	/* RFC 2033 section 4.2 requires 503; RFC 5321 section 3.3 allows either. */
 	return smtp_reply(s, is_lmtp ? 503 : 554, "5.5.1", "No valid recipients");
 }

@@ -43,7 +43,7 @@ static void refuse_session(struct smtp_server *s, unsigned code, const char *why
 
 	buffer_append_format(&text, "%s %s", s->service->hostname, why);
 	buffer_append_byte(&text, '\0');
-	/* RFC 2034 section 4: no status in what stands for the banner. */
+	/* RFC 2034 section 4: no enhanced status in place of the banner */
 	smtp_reply_last(s, code, NULL, buffer_data(&text));
 	buffer_clear(&text);
 }
@@ -185,8 +185,8 @@ struct str smtp_server_helo(const struct smtp_server *s)
 
 /* --- answers --- */
 
-/* The handler that asked runs again, and passes through its question. Behind OPEN
- * a message may be whole already (BDAT 0 LAST). */
+/* Runs the handler that asked again; it now gets the answer. After OPEN the message may already
+ * be complete (BDAT 0 LAST). */
 static void run_again(struct smtp_server *s)
 {
 	bool is_open = s->question.type == SMTP_QUESTION_OPEN;

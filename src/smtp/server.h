@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: ISC
 /*
- * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409)
- * and LMTP (RFC 2033), as an engine without I/O. Extensions: 8BITMIME (RFC
- * 6152), CHUNKING without BINARYMIME (RFC 3030), SMTPUTF8 (RFC 6531), DSN (RFC
- * 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES.
+ * smtp/server.h - the server's side of SMTP (RFC 5321), submission (RFC 6409) and LMTP (RFC 2033),
+ * as an engine without I/O. Extensions: 8BITMIME (RFC 6152), CHUNKING without BINARYMIME (RFC
+ * 3030), SMTPUTF8 (RFC 6531), DSN (RFC 3461), SIZE (RFC 1870), PIPELINING, ENHANCEDSTATUSCODES.
  *
- * Bytes from the client go in through smtp_server_input(), replies gather in
- * smtp_server_output(), the message in smtp_server_body(). At most one question
- * is pending; while it is, nothing is consumed. A session, seen from the driver:
+ * Bytes from the client go in through smtp_server_input(), replies are collected in
+ * smtp_server_output(), the message in smtp_server_body(). At most one question is pending;
+ * meanwhile nothing is consumed. The driver's side of a session:
  *
  *   smtp_server_new(), smtp_server_start()
  *   whenever bytes arrive or something below changed:
  *     while (kept bytes and smtp_server_is_ready()) drop what smtp_server_input() consumed
- *     a file is at hand and !smtp_server_message_is_open(): abandon the file
- *     smtp_server_body() over SMTP_SERVER_BODY_MAX, or COMMIT is asked: write it to the file
- *     smtp_server_question(): see to it, smtp_server_answer*(), perhaps at once; again from the top
+ *     a file is open and !smtp_server_message_is_open(): abandon the file
+ *     smtp_server_body() over SMTP_SERVER_BODY_MAX, or COMMIT is pending: write it to the file
+ *     smtp_server_question(): smtp_server_answer*(), perhaps at once; then start again from the top
  *     flush smtp_server_output(); then close if smtp_server_is_closed()
  *     read on only while smtp_server_is_ready(), for smtp_server_timeout_seconds()
  *   smtp_server_free()
  *
- * Trace headers are written here, so the file holds the message as it will be
- * sent: CRLF lines, without dot-stuffing, the Received header first.
+ * Trace headers are written here, so the file contains the message as it will be sent: CRLF lines,
+ * without dot-stuffing, the Received header first.
  */
 #ifndef SMTP_SERVER_H
 #define SMTP_SERVER_H
@@ -32,8 +31,8 @@
 #include "smtp/watch.h"
 
 enum {
-	SMTP_SERVER_BODY_MAX = 65536,   /* nothing is consumed while the body holds this much */
-	SMTP_SERVER_OUTPUT_MAX = 16384, /* nor while the client has so many replies to read */
+	SMTP_SERVER_BODY_MAX = 65536,   /* nothing is consumed while the body has this many bytes */
+	SMTP_SERVER_OUTPUT_MAX = 16384, /* nor while this many bytes of replies are unsent */
 };
 
 struct in6_addr; /* <netinet/in.h> */
@@ -41,33 +40,34 @@ struct in6_addr; /* <netinet/in.h> */
 enum smtp_protocol { SMTP_PROTOCOL_SMTP, SMTP_PROTOCOL_SUBMISSION, SMTP_PROTOCOL_LMTP };
 
 struct smtp_server_limits {
-	uint64_t message_size;    /* bytes, without our trace header; 0: no bound */
+	uint64_t message_size;    /* bytes, without our trace header; 0: no limit */
 	uint32_t recipients;      /* of one transaction */
 	uint32_t errors;          /* 5yz replies since the last message; the next one becomes 421 */
-	uint32_t commands;        /* that bring no message nearer (NOOP, RSET, greetings, ...)
-				   * since the last one; the next becomes 421. 0: no bound */
+	uint32_t commands;        /* commands without progress (NOOP, RSET, greetings, ...) since
+				   * the last message; the next one becomes 421. 0: no limit */
 	uint32_t hops;            /* Received header lines */
 	uint32_t line;            /* bytes of a command line with its CRLF; 4096 is sensible */
 	uint32_t command_timeout; /* seconds */
 	uint32_t data_timeout;    /* seconds, for each part of a message */
 };
 
-/* What becomes of a message with CRs or LFs alone, which others may read as line ends. */
+/* How to handle a message with bare CRs or LFs, which other systems may read as line ends. */
 enum smtp_bare_newline {
-	SMTP_BARE_NEWLINE_AUTO,      /* normalized for submission and peers that are ours */
+	SMTP_BARE_NEWLINE_AUTO,      /* normalized for submission and for trusted peers */
 	SMTP_BARE_NEWLINE_REJECT,    /* 550 5.6.11 */
-	SMTP_BARE_NEWLINE_NORMALIZE, /* an LF alone ends a line; a CR alone becomes a space, or
-				      * nothing before a line end. Only CRLF.CRLF ends the
-				      * message all the same, and only after a CRLF is a dot
-				      * stuffing */
+	SMTP_BARE_NEWLINE_NORMALIZE, /* a bare LF ends a line; a bare CR becomes a space, or
+				      * nothing before a line end. The end of the message is
+				      * still only CRLF.CRLF, and a dot is stuffing only after
+				      * CRLF */
 };
 
-/* How clients are borne with that do not keep to the letter of the RFCs. */
+/* How tolerant to be towards clients that violate the RFCs. */
 struct smtp_server_rules {
 	enum smtp_bare_newline bare_newline;
-	bool ends_early;       /* sessions of clients that send commands before they may, with 554
-				* 5.5.0; peers that are ours only for HTTP */
-	bool strict_addresses; /* false: also what real clients make of paths and greetings */
+	bool ends_early;       /* end sessions of clients that send commands before they may,
+				* with 554 5.5.0; of trusted peers only for HTTP */
+	bool strict_addresses; /* false: also accept what real clients send as paths and
+				* greetings */
 	bool removes_nul;      /* from messages; otherwise they are refused with 550 5.6.0 */
 };
 
@@ -76,10 +76,10 @@ struct smtp_refusal {
 	unsigned code;
 	const char *status; /* enhanced status code, or NULL */
 	const char *text;
-	struct str command; /* as it came, any bytes; empty when it is about none */
-	bool is_message;    /* the reply to a message, after its data */
-	const struct mail_envelope *envelope; /* of the transaction so far; NULL: there is none */
-	struct str message_id; /* the message's own, as far as it came; empty: none */
+	struct str command; /* as received, any bytes; empty if not caused by a command */
+	bool is_message;    /* it is the reply to a message, after its data */
+	const struct mail_envelope *envelope; /* of the transaction so far; NULL: none */
+	struct str message_id; /* the message's own, as far as received; empty: none */
 };
 
 /* What the sessions of one listener share. Outlives them. */
@@ -89,73 +89,75 @@ struct smtp_service {
 	const char *hostname;
 	struct smtp_server_limits limits;
 	struct smtp_server_rules rules;
-	/* Told of refusals, for the log: of every 5yz, and of as many 4yz to commands as 5yz
-	 * are allowed. It must not call the engine. NULL: nobody. */
+	/* Called for refusals, for the log: for every 5yz, and for as many 4yz replies to
+	 * commands as 5yz are allowed. It must not call the engine. May be NULL. */
 	void (*on_refusal)(void *context, const struct smtp_refusal *refusal);
-	/* Whether ADDRESS (IPv4 mapped) is one of this host's, where USER@[ADDRESS] is local
-	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none is. */
+	/* Whether ADDRESS (IPv4 mapped) belongs to this host, so that USER@[ADDRESS] is local
+	 * (RFC 5321 section 4.1.3). It must not call the engine. NULL: none does. */
 	bool (*is_our_address)(void *context, const struct in6_addr *address);
 	const char *local_domain; /* of such recipients; NULL only without is_our_address */
 	struct smtp_watch watch;
 };
 
-/* Who is connected. The strings outlive the session. */
+/* The connected client. The strings must outlive the session. */
 struct smtp_peer {
 	const char *address; /* "192.0.2.7", "2001:db8::7"; "" on a UNIX socket */
 	const char *name;    /* confirmed by reverse and forward DNS, or "" */
 	uint16_t port;
-	void *context; /* for the calls of the service */
-	bool is_ours;  /* a machine of our users, which may relay */
+	void *context; /* passed to the service's functions */
+	bool is_ours;  /* trusted: a machine of our users, which may relay */
 };
 
 struct smtp_server;
 
 struct smtp_server *smtp_server_new(const struct smtp_service *service, struct smtp_peer peer);
-/* At any time, also with a question pending (which must not be answered then). */
+/* Allowed at any time, even with a question pending (which must not be answered then). */
 void smtp_server_free(struct smtp_server *server);
 
-/* The name of the peer is known now; NAME outlives the session. For messages that begin later. */
+/* Sets the peer's name once it is known; NAME must outlive the session. Used for messages that
+ * begin later. */
 void smtp_server_set_peer_name(struct smtp_server *server, const char *name);
 
-/* Says the banner: the session begins. */
+/* Sends the banner: the session begins. */
 void smtp_server_start(struct smtp_server *server);
 /* Instead of smtp_server_start(), when the client sent bytes before it: 554, closed. */
 void smtp_server_early_talker(struct smtp_server *server);
 
-/* Takes LENGTH bytes from the client; how many were consumed. The driver keeps
- * the others and brings them again, first, when smtp_server_is_ready(). */
+/* Takes LENGTH bytes from the client; returns how many were consumed. The driver keeps the
+ * others and passes them again, first, when smtp_server_is_ready(). */
 MUST_CHECK size_t smtp_server_input(struct smtp_server *server, const char *data, size_t length);
-/* False while a question is pending, the body or the output is over its bound,
- * and once closed: smtp_server_input() would consume nothing. */
+/* False while a question is pending, while the body or the output is over its limit, and after
+ * the session is closed: smtp_server_input() would consume nothing. */
 bool smtp_server_is_ready(const struct smtp_server *server);
 
-/* The replies. The driver consumes what it has sent; buffer_clear() when all is
- * sent saves memory in idle sessions. */
+/* The replies. The driver consumes what it has sent; buffer_clear() when everything is sent
+ * saves memory in idle sessions. */
 struct buffer *smtp_server_output(struct smtp_server *server);
 /* Close the connection once the output is flushed. Never true with a question pending. */
 bool smtp_server_is_closed(const struct smtp_server *server);
-/* It is closed because the client said QUIT, and so will say no more. */
+/* It is closed because the client sent QUIT, so no more input follows. */
 bool smtp_server_has_quit(const struct smtp_server *server);
 
-/* From DATA or the first BDAT to the end of the message: replies say little now
- * about whether it gets on. */
+/* From DATA or the first BDAT to the end of the message: during this time replies do not show
+ * progress. */
 bool smtp_server_is_receiving(const struct smtp_server *server);
-/* How long to wait for the client; 0 while it is not the client we wait for. */
+/* How long to wait for the client; 0 while it is not the client's turn. */
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *server);
-/* The client took longer: 421 4.4.2, closed. Nothing while a question is pending. */
+/* The client was too slow: 421 4.4.2, closed. Does nothing while a question is pending. */
 void smtp_server_timeout(struct smtp_server *server);
-/* The daemon stops: 421 4.3.2, closed; at once, or when the pending question
- * has been answered and that answer was told. */
+/* The daemon stops: 421 4.3.2, closed; at once, or after the pending question was answered and
+ * the client got its reply. */
 void smtp_server_shutdown(struct smtp_server *server);
-/* Its place is wanted, or it may have none: 421 with TEXT, closed. At any time, also
- * instead of smtp_server_start(), but not while a question is pending. */
+/* The session's place is needed, or there is none for it: 421 with TEXT, closed. At any time,
+ * also instead of smtp_server_start(), but not while a question is pending. */
 void smtp_server_turn_away(struct smtp_server *server, const char *text);
 
 enum smtp_question_type {
-	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail from here? MAIL_OK: yes */
+	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */
 	SMTP_QUESTION_OPEN,      /* a data file for a message with this envelope */
-	SMTP_QUESTION_COMMIT,    /* the message is whole: queue it. MAIL_OK: it is durable, and
-				  * the verdict's text goes to the client ("queued as 457-63f1...") */
+	SMTP_QUESTION_COMMIT,    /* the message is complete: queue it. MAIL_OK: it is durable,
+				  * and the verdict's text is sent to the client ("queued as
+				  * 457-63f1...") */
 };
 
 struct smtp_question {
@@ -168,23 +170,23 @@ struct smtp_question {
 /* The pending question or NULL. Valid until it is answered. */
 const struct smtp_question *smtp_server_question(const struct smtp_server *server);
 
-/* Answers RECIPIENT or COMMIT; refuses OPEN (VERDICT is not MAIL_OK then). The reply code
- * follows from the verdict's status: 4.3.1 is 452, 5.1.1 is 550 and so on. */
+/* Answers RECIPIENT or COMMIT; refuses OPEN (then VERDICT is not MAIL_OK). The reply code is
+ * derived from the verdict's status: 4.3.1 gives 452, 5.1.1 gives 550 and so on. */
 void smtp_server_answer(struct smtp_server *server, const struct mail_verdict *verdict);
-/* Answers OPEN: the message is called ID, and was received when ID was born. */
+/* Answers OPEN: the message has the id ID, and was received at ID's birth. */
 void smtp_server_answer_open(struct smtp_server *server, struct mail_id id);
 
 /* The bytes for the data file, in order; the driver consumes what it has written. */
 struct buffer *smtp_server_body(struct smtp_server *server);
-/* From smtp_server_answer_open() until COMMIT is answered, or the message is refused. When
- * it turns false without COMMIT, the file is to be abandoned. False whenever OPEN is asked. */
+/* From smtp_server_answer_open() until COMMIT is answered, or the message is refused. When it
+ * becomes false without COMMIT, the driver must abandon the file. False while OPEN is pending. */
 bool smtp_server_message_is_open(const struct smtp_server *server);
-/* The file of the open message cannot be written: abandon it. The rest of the
- * message, or of the chunk, is read and thrown away, then VERDICT (not MAIL_OK) is
- * the reply. Not when COMMIT is asked: answer that instead. */
+/* The file of the open message cannot be written: the driver abandons it. The rest of the
+ * message, or of the chunk, is read and discarded, then VERDICT (not MAIL_OK) is the reply. Not
+ * while COMMIT is pending: answer that instead. */
 void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdict *verdict);
 
-/* What the client called itself, made safe for headers and logs; "" before it did. */
+/* The name that the client gave, made safe for headers and logs; "" before it did. */
 struct str smtp_server_helo(const struct smtp_server *server);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The state of a session, and the transaction that it has in some of them. */
+/* The state of a session, and its transaction. */
 #include "smtp/internal.h"
 
 void smtp_transaction_end(struct smtp_server *s)

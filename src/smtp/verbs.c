@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* The table of commands: when each may come, and what it does. */
+/* The table of commands: in which states each is allowed, and what it does. */
 #include "base/panic.h"
 #include "smtp/internal.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* For headers, control files and logs: what no domain and no address literal
- * contains becomes '?'. */
+/* For headers, control files and logs: characters that cannot occur in a domain or address
+ * literal become '?'. */
 static char *copy_safe(struct str name)
 {
 	char *copy = memory_alloc_zero(name.length + 1, 1);
@@ -52,7 +52,7 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 	return smtp_reply(s, 250, "2.1.0", "Sender ok");
 }
 
-/* Who is named twice gets the message once. */
+/* A recipient named twice gets the message once. */
 static void add_recipient(struct smtp_transaction *t, const struct smtp_argument *argument)
 {
 	struct mail_recipient *recipient;
@@ -95,7 +95,7 @@ static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument 
 	return smtp_reply(s, 354, NULL, "End data with <CR><LF>.<CR><LF>");
 }
 
-/* In a wrong state or not: its bytes follow. */
+/* Even in a wrong state its bytes follow. */
 static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	const struct mail_verdict *refusal;
@@ -170,8 +170,8 @@ static const struct verb {
 	struct str name;
 	unsigned protocols;
 	unsigned states;
-	bool is_idle; /* brings no message nearer */
-	bool is_last; /* RFC 2920 section 3.1: its answer has to be waited for */
+	bool is_idle; /* does not bring a message nearer */
+	bool is_last; /* RFC 2920 section 3.1: must be the last of a group */
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
@@ -206,7 +206,7 @@ static bool exceeds_commands(struct smtp_server *s)
 	return bound > 0 && ++s->commands > bound;
 }
 
-/* After a BDAT that cannot be understood nobody knows where the commands go on. */
+/* After a malformed BDAT the position of the next command is unknown. */
 static enum smtp_step refuse_line(struct smtp_server *s, struct str line, const char *status,
 				  const char *text)
 {
@@ -227,7 +227,7 @@ static bool begins_with(struct str line, const struct str *words, size_t count)
 	return false;
 }
 
-/* Of this protocol and of others that are tried here. */
+/* Of this protocol and of others that are tried on this port. */
 static bool has_credentials(struct str line)
 {
 	static const struct str words[] = {STR("AUTH"), STR("PROXY-AUTH"), STR("PASS"),
@@ -245,9 +245,9 @@ static bool is_http(struct str line)
 	return begins_with(line, words, COUNT_OF(words));
 }
 
-/* Commands before their time: whoever sends them does not hear our answers, as programs
- * that blast mail do not, or somebody else put them in. What a QUIT is followed by nobody
- * reads, and the bytes of a BDAT belong to it. */
+/* A client that sends commands too early does not read our answers, like programs that blast out
+ * mail, or somebody has injected commands. Whatever follows QUIT is not read, and the bytes of a
+ * BDAT belong to it. */
 static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb, struct str line)
 {
 	if (!s->service->rules.ends_early)

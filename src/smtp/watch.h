@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * smtp/watch.h - somebody is told each line of a session, of either side, while he wants to.
+ * smtp/watch.h - passes each line of a session, of both sides, to a watcher while there is one.
  *
- * Credentials and the content of messages are never told: in their place stand words in brackets.
+ * Credentials and the content of messages are never passed on: words in brackets replace them.
  */
 #ifndef SMTP_WATCH_H
 #define SMTP_WATCH_H
@@ -15,10 +15,10 @@ enum smtp_said {
 	SMTP_SAID_NOTHING, /* "(a message of 1234 bytes)" */
 };
 
-/* All zeroes: nobody. */
+/* All zeroes: no watcher. */
 struct smtp_watch {
-	const bool *is_on; /* looked at before each line; outlives the sessions */
-	/* LINE has no line end, and any bytes. It must not call the engine. */
+	const bool *is_on; /* checked before each line; outlives the sessions */
+	/* LINE has no line end, and may contain any bytes. It must not call the engine. */
 	void (*line)(void *context, enum smtp_said by, struct str line);
 };
 
@@ -27,10 +27,10 @@ static inline bool smtp_watch_is_on(const struct smtp_watch *watch)
 	return watch->is_on != NULL && *watch->is_on;
 }
 
-/* TEXT is whole lines, with their ends: CRLF, or LF where they were kept so. */
+/* TEXT is complete lines, with their ends: CRLF, or LF if they were stored so. */
 void smtp_watch_tell(const struct smtp_watch *watch, void *context, enum smtp_said by,
 		     struct str text);
-/* That a message of SIZE bytes was sent. */
+/* Reports that a message of SIZE bytes was sent. */
 void smtp_watch_tell_message(const struct smtp_watch *watch, void *context, uint64_t size);
 
 #endif
