@@ -226,7 +226,7 @@ static size_t take_normalized(struct smtp_server *s, char byte)
 	return 0;
 }
 
-static size_t take_behind_cr(struct smtp_server *s, char byte)
+static size_t take_after_cr(struct smtp_server *s, char byte)
 {
 	if (byte != '\n') {
 		take_bare_return(s);
@@ -274,7 +274,7 @@ static size_t take_some(struct smtp_server *s, const char *data, size_t length)
 	case SMTP_SCAN_MIDDLE:
 		return take_lines(s, data, length);
 	case SMTP_SCAN_MIDDLE_CR:
-		return take_behind_cr(s, data[0]);
+		return take_after_cr(s, data[0]);
 	case SMTP_SCAN_END:
 		break;
 	}
@@ -308,6 +308,6 @@ void smtp_data_end(struct smtp_server *s)
 	if (scan == SMTP_SCAN_MIDDLE_CR && !s->transaction->is_normalized)
 		refuse_bare_line_end(s);
 	else if (scan == SMTP_SCAN_MIDDLE_CR || scan == SMTP_SCAN_MIDDLE)
-		take_behind_cr(s, '\n');
+		take_after_cr(s, '\n');
 	s->transaction->scan = SMTP_SCAN_END;
 }
