@@ -61,8 +61,7 @@ static void on_started(struct launch *launch, struct ipc_message *message)
 {
 	int descriptors[LAUNCH_DESCRIPTORS];
 
-	if (message->descriptor_count != LAUNCH_DESCRIPTORS) { /* this process had no free
-								* descriptors */
+	if (message->descriptor_count != LAUNCH_DESCRIPTORS) { /* no free descriptors here */
 		struct mail_verdict why;
 
 		mail_verdict_set(&why, "4.3.0", "No descriptor is free for a program");

@@ -50,8 +50,7 @@ static void try_connect(void *context)
 	struct ipc_client *client = context;
 	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
 
-	if (client->is_loss_untold) /* not logged when the whole node stops, and this process
-				     * next */
+	if (client->is_loss_untold) /* not if the whole node stops */
 		log_event(EVENT_IPC_LOST, log_string("path", client->path));
 	client->is_loss_untold = false;
 	if (socket < 0) {

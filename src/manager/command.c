@@ -126,8 +126,7 @@ static enum order_code intervene(const struct request *request)
 	}
 	if (request->message->state == MESSAGE_OWING && request->message->record_failures > 0)
 		return ORDER_NOT_RECORDED;
-	if (request->message->state == MESSAGE_OWING) { /* carried out when the news is on the
-							 * disk */
+	if (request->message->state == MESSAGE_OWING) { /* done once its news is on disk */
 		request->message->facts.order = order & 3U;
 		return ORDER_OK;
 	}

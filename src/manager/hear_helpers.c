@@ -63,8 +63,7 @@ static void on_helper_joined(void *context, struct str service)
 	}
 	resolver_connected(manager->resolver);
 	if (triggers_find(manager->triggers, STR(TRIGGER_DIRECTORY)) != NULL)
-		resolver_await(manager->resolver); /* the directory was down before we and
-						    * resolve began */
+		resolver_await(manager->resolver); /* it was down before we began */
 }
 
 static bool on_resolved(void *context, struct str body)

@@ -145,8 +145,7 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->facts.is_found)
 		log_found(message->control->envelope);
 	message->facts.is_found = false;
-	if (message->control->envelope->trigger.length > 0) /* the process that queued it has set
-							     * it */
+	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message->control->is_mapped)
 		take_deliveries(manager, message, message->control->deliveries,

@@ -97,8 +97,7 @@ int queue_update_settle(struct queue_store *store, enum mail_stage stage, uint64
 		result = queue_update_is_interrupted(store, stage, number);
 	else if (result == 0)
 		return 0;
-	if (result == -ENODATA || result == -ENOENT) /* damaged: left for people to look at; or
-						      * gone */
+	if (result == -ENODATA || result == -ENOENT) /* damaged: kept for people; or gone */
 		return 0;
 	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++) {
 		int dropped = queue_store_drop_durably(store, places[i], NULL, number);

@@ -180,9 +180,8 @@ bool server_commit(struct server_client *client, struct unpack *body)
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;
-	error = client->server->is_copied ? -EUCLEAN
-					  : check_envelope(client, held); /* the client may have a
-									   * number from before */
+	/* its number may have been handed out before the queue was found to be a copy */
+	error = client->server->is_copied ? -EUCLEAN : check_envelope(client, held);
 	if (error == 0) {
 		server_commit_begin(client, held);
 		return true;

@@ -47,8 +47,7 @@ static void on_hello(struct smtp_client *client)
 
 static void on_hello_refused(struct smtp_client *client)
 {
-	if (client->protocol == SMTP_CLIENT_LMTP) /* it speaks another protocol: a configuration
-						   * error */
+	if (client->protocol == SMTP_CLIENT_LMTP) /* not an LMTP server: misconfigured */
 		refuse_session_for_now(client);
 	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);

@@ -296,8 +296,7 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 
 	heap_remove(&triggers->probes, &trigger->probe_at);
 	if (sleeper != NULL) {
-		probe_in(triggers, trigger, trigger->delay_us); /* in case it does not try after
-								 * all */
+		probe_in(triggers, trigger, trigger->delay_us); /* if this one does not try */
 		triggers->handler->probe(triggers->context, trigger, sleeper);
 		return;
 	}
