@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What is asked of a guarded store: handed on, or not answered while it is held. */
+/* Operations of a guarded store: passed on, or refused while it is held. */
 #include "base/panic.h"
 #include "store/guard/internal.h"
 #include <errno.h>
@@ -10,7 +10,7 @@ struct guard_change {
 	directory_changed *changed;
 	void *context;
 	size_t count;
-	bool is_removal[]; /* of a domain or an address */
+	bool is_removal[]; /* whether each change removes a domain or an address */
 };
 
 static struct guard *of(struct directory_store *base)
@@ -33,7 +33,7 @@ static void got(void *context, int error, const struct directory_record *const *
 	struct guard *guard = get->guard;
 
 	guard_mirror(guard);
-	/* it may have been asked before it was held */
+	/* the store may have been held after the question was asked */
 	if (error == 0 &&
 	    (guard->is_held || (!guard_is_certain(guard) && lacks_one(records, get->count))))
 		error = -ENOTCONN;
@@ -63,7 +63,7 @@ void guard_get(struct directory_store *base, const struct directory_key *keys, s
 	guard->inner->operations->get(guard->inner, keys, count, got, get);
 }
 
-/* What a list lacks nobody is refused for; but an export of a ghost is none. */
+/* An absent record in a list refuses no mail; but an export must not list a held store. */
 void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
 		struct str after, size_t limit, directory_listed *listed, void *context)
 {

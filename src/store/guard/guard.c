@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is removed more slowly is not sudden. */
+/* A decrease over a longer time is not sudden. */
 static const int64_t COUNT_US = 600 * SECOND_US;
 static const int64_t RETRY_US = SECOND_US;
 
@@ -44,22 +44,22 @@ static void hold(struct guard *guard, const char *reason)
 		tell_state(guard, false);
 }
 
-/* What INNER has is what is meant. */
+/* Accepts the data of INNER. */
 static void go_on(struct guard *guard)
 {
 	if (guard->is_held) {
 		guard->is_held = false;
 		log_event(EVENT_STORE_RELEASED, log_string("identity", guard->inner->identity),
 			  log_number("version", (int64_t)guard->inner->version));
-		tell_reset(guard); /* nothing that was kept meanwhile is certain */
+		tell_reset(guard); /* what was cached meanwhile is not certain */
 	}
 	if (!guard->base.is_up)
 		tell_state(guard, true);
 }
 
-/* ---- whether these are the data that were seen ---- */
+/* ---- whether the data are those that were seen ---- */
 
-/* REASON: why not; "": they are. */
+/* Sets REASON to why they are not; "": they are. */
 static void compare(const struct guard *guard, char reason[sizeof guard->reason])
 {
 	const struct directory_store *inner = guard->inner;
@@ -78,7 +78,7 @@ static void compare(const struct guard *guard, char reason[sizeof guard->reason]
 			 (unsigned long long)seen->version);
 }
 
-/* How many there should be: the most of the last ten minutes, without those removed here. */
+/* The expected number: the maximum of the last ten minutes, without those removed here. */
 static uint64_t expected_count(const struct guard *guard)
 {
 	uint64_t removed = guard->removed + guard->removing;
@@ -137,7 +137,7 @@ static void counted(void *context, int error, uint64_t count)
 		begin_count(guard);
 	else if (error == 0)
 		take_count(guard, count);
-	else /* not known: "there is none" is no answer until it is */
+	else /* unknown: until it is known, "no such record" must not be answered */
 		os_timer_start(guard->timer, RETRY_US);
 	guard_answered(guard);
 }
@@ -152,7 +152,7 @@ static void begin_count(struct guard *guard)
 	guard->inner->operations->count(guard->inner, counted, guard);
 }
 
-/* ---- what INNER tells ---- */
+/* ---- events of INNER ---- */
 
 static void judge(struct guard *guard)
 {
@@ -167,7 +167,7 @@ static void judge(struct guard *guard)
 		begin_count(guard);
 }
 
-/* Often enough to know how many there were, and rarely enough to cost a few rows a change. */
+/* Whether to count: often enough for a good estimate, yet with a cost of few rows a change. */
 static bool is_due(const struct guard *guard)
 {
 	return guard->changed > guard->counted / 8;
@@ -215,7 +215,7 @@ static void on_state(void *context, bool is_up)
 		return;
 	}
 	judge(guard);
-	/* it may have been settled before there was anybody to tell */
+	/* this may have been decided before the handler was set */
 	if (!guard->was_told && !guard->is_counting)
 		tell_state(guard, guard->base.is_up);
 }
@@ -235,7 +235,7 @@ static void on_time(void *context)
 
 static const struct directory_store_handler guard_handler = {on_changed, on_reset, on_state};
 
-/* ---- the whole ---- */
+/* ---- life ---- */
 
 static void guard_accept(struct directory_store *base)
 {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/guard/guard.h - a store before another one (INNER), that answers only while INNER has
+ * store/guard/guard.h - a store in front of another one (INNER) that answers only while INNER has
  * the data that this node has seen.
  *
- * An empty, older or other store looks like a good one, in which nobody exists: all mail would be
- * refused for good. So this node remembers, apart from the data, their identity, version, and how
- * many domains and addresses there were. Once there were any, these hold the store:
+ * An empty, older or different store looks like a valid one without addresses: all mail would be
+ * rejected. So this node remembers, apart from the data, their identity and version, and the number
+ * of domains and addresses. If there were any, these hold the store:
  *
- *   another identity           made anew, or another one is in its place
- *   a version before the seen  a restored copy
- *   less than half as many     as within the last ten minutes, apart from what was removed
- *                              through this store
+ *   another identity           the data were recreated or replaced
+ *   a lower version            a restored copy
+ *   less than half as many     as within the last ten minutes, not counting removals through
+ *                              this store
  *
- * A held store is down: every question is -ENOTCONN, every change -EBUSY, and store_held is logged
- * with the reason. It ends when the data that were seen are there again, or by accept(), which says
- * that what is there now is meant.
+ * A held store is down: every question is answered -ENOTCONN, every change -EBUSY, and store_held
+ * is logged with the reason. The hold ends when the data that were seen are back, or by accept(),
+ * by which the operator accepts the present data.
  *
- * They are counted when an eighth has changed. Until that is known, "there is none" is no answer
- * (-ENOTCONN).
+ * The records are counted again when an eighth of them has changed. Until the number is known,
+ * -ENOTCONN is answered instead of "no such record".
  */
 #ifndef STORE_GUARD_GUARD_H
 #define STORE_GUARD_GUARD_H
@@ -25,24 +25,24 @@
 #include "os/loop.h"
 #include "store/store.h"
 
-enum { STORE_GUARD_RECORD_MAX = 256 }; /* bytes of the memory's file */
+enum { STORE_GUARD_RECORD_MAX = 256 }; /* bytes of the file */
 
 /* What a node has seen of a store. */
 struct store_guard_memory {
 	char identity[64];
 	uint64_t version;
-	uint64_t epoch; /* how often other data were accepted: whoever kept answers of the ones
-			 * before sees another identity */
-	uint64_t count; /* domains and addresses; 0: no data were seen, anything is taken */
+	uint64_t epoch; /* how often other data were accepted: part of the identity, so that caches
+			 * of the previous data are dropped */
+	uint64_t count; /* domains and addresses; 0: no data were seen, any data are accepted */
 };
 
-/* What FILE, which may be -1 or empty, has about the store at PLACE. What cannot be read is logged
- * (store_memory_bad) and nothing. */
+/* Reads what FILE, which may be -1 or empty, says about the store at PLACE. If it cannot be read,
+ * that is logged (store_memory_bad), and counts as nothing seen. */
 void store_guard_read(int file, const char *place, struct store_guard_memory *memory_out);
 
-/* A store that answers for INNER, which is freed with it, and remembers in FILE, which is the
- * caller's; -1: as long as it lives. PLACE is one word that says which store is meant (a path);
- * copied. INNER has "count". */
+/* A store that answers for INNER, and frees it at its end. It remembers what it saw in FILE, which
+ * the caller owns; -1: in memory only. PLACE, copied, is one word that identifies the store (a
+ * path). INNER must implement "count". */
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,
 					int file, const char *place);
 

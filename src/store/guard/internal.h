@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: ISC
-/* store/guard/internal.h - between the parts of store/guard/guard.h. */
+/* store/guard/internal.h - shared by the parts of store/guard/guard.h. */
 #ifndef STORE_GUARD_INTERNAL_H
 #define STORE_GUARD_INTERNAL_H
 
 #include "store/guard/guard.h"
 
-/* A get that is under way. */
+/* A pending get. */
 struct guard_get {
 	struct guard *guard;
 	directory_got *got;
 	void *context;
 	size_t count;
-	struct guard_get *next; /* of the unused ones */
+	struct guard_get *next; /* in the list of unused ones */
 };
 
 struct guard {
 	struct directory_store base;
 	struct directory_store *inner;
 	struct os_loop *loop;
-	struct os_timer *timer; /* counts now and then */
+	struct os_timer *timer; /* for the next count */
 	struct guard_get *unused;
 	int file;
 	char *place;
 	struct store_guard_memory seen;
-	uint64_t counted;  /* when that was done last */
-	bool may_lower;    /* ten minutes are over: fewer are taken as they are, if not held */
-	uint64_t changed;  /* keys of domains and addresses, since they were counted */
-	uint64_t removed;  /* of them through this store */
-	uint64_t removing; /* the same, not answered yet */
-	bool is_counting;  /* an answer is to come */
-	bool must_recount; /* it may be of before a change */
+	uint64_t counted;  /* the last result */
+	bool may_lower;    /* ten minutes are over: a lower number is accepted, if not held */
+	uint64_t changed;  /* domains and addresses since the last count */
+	uint64_t removed;  /* of these, through this store */
+	uint64_t removing; /* of these, not answered yet */
+	bool is_counting;  /* a count is pending */
+	bool must_recount; /* the pending count may be of before a change */
 	bool was_counted;  /* since INNER came up or was replaced */
-	bool was_told;     /* the handler, whether this is up */
+	bool was_told;     /* the handler knows whether this store is up */
 	bool is_held;
-	bool is_freed;    /* by its last answer */
-	size_t under_way; /* gets, counts and changes */
+	bool is_freed;    /* when the last answer has come */
+	size_t under_way; /* pending gets, counts and changes */
 	char reason[200]; /* why it is held */
 };
 
-/* memory.c: writes what GUARD has seen. */
+/* memory.c: writes what GUARD has seen to its file. */
 void guard_remember(struct guard *guard);
 
-/* ask.c: operations of a store. */
+/* ask.c: the operations of the store. */
 void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
 	       directory_got *got, void *context);
 void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
@@ -55,11 +55,11 @@ void guard_end(struct directory_store *base);
 const char *guard_followed(struct directory_store *base);
 
 /* state.c */
-/* Something that was under way is answered. */
+/* After a pending answer has come. */
 void guard_answered(struct guard *guard);
-/* INNER's fields as its own. */
+/* Copies INNER's fields. */
 void guard_mirror(struct guard *guard);
-/* Whether "there is none" may be said. */
+/* Whether "no such record" may be answered. */
 bool guard_is_certain(const struct guard *guard);
 void guard_free_now(struct guard *guard);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* The memory's file: one line, written in place, that carries its own checksum. It is no more
- * than a hundred bytes, of one sector. A crash of the process loses nothing of it; one of the
- * machine may bring back an older line, that is about an older version. */
+/* The file: one line, written in place, with a checksum. It is at most a hundred bytes, within one
+ * sector. A crash of the process loses nothing; a crash of the machine may bring back an older
+ * line, with an older version. */
 #include "log/event.h"
 #include "os/file.h"
 #include "store/guard/internal.h"
@@ -18,7 +18,7 @@ static uint64_t digest(const char *text, size_t length)
 	return hash;
 }
 
-/* VERSION COUNT EPOCH PLACE IDENTITY CHECKSUM, in words; PLACE is a digest. */
+/* The words VERSION COUNT EPOCH PLACE IDENTITY CHECKSUM; PLACE is a digest. */
 static int print(const struct store_guard_memory *memory, const char *place,
 		 char line[STORE_GUARD_RECORD_MAX])
 {
@@ -32,7 +32,7 @@ static int print(const struct store_guard_memory *memory, const char *place,
 				 "%016" PRIx64 "\n", digest(line, (size_t)length));
 }
 
-/* The words before the checksum. */
+/* Parses the words before the checksum. */
 static bool take_words(struct str rest, struct store_guard_memory *memory, uint64_t *place_out)
 {
 	struct str word;

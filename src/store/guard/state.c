@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What a guarded store shows of the one behind it, and its end. */
+/* What a guarded store shows of its inner one, and its end. */
 #include "store/guard/internal.h"
 #include <stdio.h>
 #include <stdlib.h>

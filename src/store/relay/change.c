@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Changes that are sent on to the servers. */
+/* Passes changes on to the servers. */
 #include "base/panic.h"
 #include "store/relay/internal.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The newest changes that were told, so that a client can ask what it has missed. */
+/* A log of the latest changes, so that a client can ask what it has missed. */
 #include "base/panic.h"
 #include "store/relay/internal.h"
 #include "store/relay/relay.h"
@@ -16,7 +16,7 @@ static void drop_oldest(struct relay_changes *changes)
 {
 	struct relay_change *oldest = at(changes, 0);
 
-	/* others of the same version are not all there any more either */
+	/* others of the same version may be missing now, too */
 	changes->begin = oldest->version;
 	free(oldest->name);
 	changes->first = (changes->first + 1) % STORE_RELAY_CHANGES_MAX;
@@ -37,8 +37,8 @@ static bool is_of(const struct relay_change *change, const struct directory_key 
 	       str_equal(str_slice(change->name, change->length), key->name);
 }
 
-/* Where a change of VERSION is to stand. They come nearly in order: when a connection is made
- * again, some new ones may come before the missed. */
+/* The position for a change of VERSION. They arrive nearly in order: after a reconnect, some new
+ * ones may come before missed ones. */
 static size_t place_of(const struct relay_changes *changes, uint64_t version)
 {
 	size_t index = changes->count;
@@ -83,7 +83,7 @@ bool relay_changes_add(struct relay_changes *changes, const struct directory_key
 	return true;
 }
 
-/* The position of the first one after VERSION. They ascend. */
+/* The position of the first change after VERSION. Versions ascend. */
 static size_t find(const struct relay_changes *changes, uint64_t version)
 {
 	size_t low = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* store/relay/internal.h - between the files of the relay. */
+/* store/relay/internal.h - shared by the files of the relay. */
 #ifndef STORE_RELAY_INTERNAL_H
 #define STORE_RELAY_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include "directory/client/client.h"
 #include "store/store.h"
 
-/* The newest changes, oldest first. */
+/* The latest changes, oldest first. */
 struct relay_changes {
 	struct relay_change {
 		uint64_t version;
@@ -17,19 +17,19 @@ struct relay_changes {
 	} * entries;        /* a ring of STORE_RELAY_CHANGES_MAX; owned */
 	size_t first;
 	size_t count;
-	uint64_t begin; /* the version after which all are there */
+	uint64_t begin; /* all changes after this version are here */
 };
 
 struct relay {
 	struct directory_store store; /* first */
 	struct directory_client *client;
 	struct relay_changes changes;
-	uint64_t heard;           /* the newest version that a change was told of */
+	uint64_t heard;           /* the newest version of a reported change */
 	struct request *requests; /* under way */
 	struct request *unused;
 };
 
-/* One call of the store, and its questions. */
+/* One call of the store, and its questions to the servers. */
 struct request {
 	struct relay *relay;
 	union {
@@ -43,8 +43,8 @@ struct request {
 	struct arena *arena;        /* of get */
 	size_t pending;
 	int error;
-	uint64_t version; /* the oldest of its answers */
-	int64_t until_us; /* the same */
+	uint64_t version; /* the lowest of its answers */
+	int64_t until_us; /* likewise */
 	const struct directory_record **records;
 	struct part *parts; /* of get */
 	struct directory_question question;
@@ -63,17 +63,17 @@ struct part {
 struct relay *relay_of(struct directory_store *store);
 
 /* request.c */
-/* All that the servers have told up to store.version is known. An answer may be newer, or a
- * change while others before it are still to come. */
+/* All that the servers have reported up to store.version is known. An answer may be newer, as may a
+ * change, while earlier changes are still to come. */
 void relay_catch_up(struct relay *relay);
 struct request *relay_request_new(struct relay *relay, void *context);
 void relay_request_free(struct request *request);
-/* Without an answer. */
+/* Ends the request without an answer. */
 void relay_request_cancel(struct request *request);
-/* Takes over what every answer says. Together they are as old as the oldest, and end with the
- * first. */
+/* Takes version and expiry from an answer. The request gets the lowest version of all its answers,
+ * and the earliest expiry. */
 void relay_request_note(struct request *request, const struct directory_answer_text *answer);
-/* What an answer's code is for a store: 0 or -errno. */
+/* Converts an answer's code for a store: 0 or -errno. */
 int relay_error(const struct directory_answer_text *answer);
 
 /* read.c, change.c: operations of the store */
@@ -86,12 +86,12 @@ void relay_route(struct directory_store *store, struct str address, directory_ex
 void relay_change(struct directory_store *store, const struct directory_change *changes,
 		  size_t count, directory_changed *changed, void *context);
 
-/* Nothing is known from before VERSION. */
+/* Forgets all changes: the log begins after VERSION. */
 void relay_changes_begin(struct relay_changes *changes, uint64_t version);
-/* Whether it was not known, and came after the beginning. */
+/* Adds a change: false if it is known already, or older than the log. */
 bool relay_changes_add(struct relay_changes *changes, const struct directory_key *key,
 		       uint64_t version);
-/* Tells of those after VERSION, of which the newest is NEWEST. As directory_store's missed. */
+/* Reports the changes after VERSION; NEWEST is the newest version. As missed of a store. */
 void relay_changes_tell(const struct relay_changes *changes, uint64_t version, uint64_t newest,
 			size_t limit, directory_missed *missed, void *context);
 void relay_changes_clear(struct relay_changes *changes);

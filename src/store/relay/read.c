@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Records, lists and routes, asked of the servers through the client. */
+/* Records, lists and routes, which the client asks of the servers. */
 #include "directory/expand/expand.h"
 #include "directory/wire/frame.h"
 #include "store/relay/internal.h"
@@ -16,8 +16,8 @@ static void tell_got(struct request *request)
 	relay_request_free(request);
 }
 
-/* The record of KEY whose fields are RESULTS, in ARENA. They are passed on as they are: a later
- * server may know fields that we do not. */
+/* A record of KEY with the fields in RESULTS, in ARENA. All fields are passed on: a later server
+ * may have some that are unknown here. */
 static const struct directory_record *read_record(struct arena *arena, struct directory_key key,
 						  const struct str *results, size_t count)
 {
@@ -30,7 +30,7 @@ static const struct directory_record *read_record(struct arena *arena, struct di
 	return record;
 }
 
-/* The copy outlives the answer. */
+/* A copy that outlives the answer. */
 static const struct directory_record *keep_record(struct arena *arena, struct directory_key key,
 						  const struct directory_answer_text *answer)
 {
@@ -63,7 +63,7 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 	request->arena = arena_new();
 	request->records = arena_alloc(request->arena, (count + 1) * sizeof *request->records);
 	request->parts = arena_alloc(request->arena, (count + 1) * sizeof *request->parts);
-	request->pending = count + 1; /* answers may come while we ask */
+	request->pending = count + 1; /* one extra, as answers may come during the loop */
 	for (size_t i = 0; i < count; i++) {
 		struct part *part = &request->parts[i];
 
@@ -114,7 +114,7 @@ static void read_routes(struct arena *arena, const struct directory_answer_text 
 	out->count = answer->result_count;
 }
 
-/* What depends on a table that we do not know is not to be kept. */
+/* An answer that depends on an unknown table must not be cached. */
 static void read_dependencies(struct arena *arena, const struct directory_answer_text *answer,
 			      struct directory_expansion *out)
 {

@@ -12,7 +12,7 @@
 
 enum {
 	RELAY_IDENTITY_SIZE = sizeof((struct directory_store *)NULL)->identity,
-	RELAY_DATA_MAX = 46, /* bytes: room for a '+' and a digest of 16 behind it */
+	RELAY_DATA_MAX = 46, /* bytes: leaves room for a '+' and a digest of 16 */
 };
 
 static void relay_missed(struct directory_store *store, uint64_t version, size_t limit,
@@ -28,8 +28,8 @@ static void relay_missed(struct directory_store *store, uint64_t version, size_t
 		missed(context, -ESTALE, NULL, NULL, 0);
 }
 
-/* That of the servers. Each relay on the way adds to it what its own answers depend on; what is
- * too long then becomes a digest, behind what says which data these are. */
+/* The servers' identity. Each relay on the way appends what its own answers depend on; if that
+ * becomes too long, a digest replaces all but the part that identifies the data. */
 static void read_identity(const struct relay *relay, char identity[RELAY_IDENTITY_SIZE])
 {
 	struct str whole = directory_client_identity(relay->client);
@@ -83,7 +83,7 @@ static void on_new(void *context, uint64_t version, struct str table, struct str
 	if (version > relay->heard)
 		relay->heard = version;
 	relay_catch_up(relay);
-	/* a table of a later protocol is nobody's */
+	/* a table of a later protocol is ignored */
 	if (key.table != DIRECTORY_NO_TABLE && relay_changes_add(&relay->changes, &key, version))
 		store->handler->changed(store->context, &key, &version, 1);
 }
@@ -137,7 +137,7 @@ struct directory_store *store_relay_new(struct os_loop *loop, const char *const 
 	struct relay *relay = memory_alloc_zero(1, sizeof *relay);
 
 	relay->store.operations = &operations;
-	relay->store.fresh_us = INT64_MAX; /* each answer has its own end */
+	relay->store.fresh_us = INT64_MAX; /* each answer has its own expiry */
 	relay->store.change_max = 1;
 	relay->client = directory_client_new(loop, servers, server_count, dialer, &handler, relay);
 	directory_client_watch(relay->client, on_new, relay);

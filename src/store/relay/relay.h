@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/relay/relay.h - other directory servers in the place of a store (backend "servers").
+ * store/relay/relay.h - other directory servers as a store (backend "servers").
  *
- * What is asked goes to the first of them that answers, or comes out of what it said
- * before, for as long as that is true: the client keeps it (directory/client/client.h). While none
- * answers, what is kept is all there is; the rest is -ENOTCONN. The identity and the versions are
- * those of the servers, and each change that they tell of is told on.
+ * A question goes to the first server that answers, unless the client has the answer in its cache
+ * (directory/client/client.h). While no server answers, only cached answers are given; all others
+ * are -ENOTCONN. Identity and versions are those of the servers, and each change that they report
+ * is passed on.
  *
- * Which keys have changed since a version it knows from a list of the newest changes that
- * were told, and so not for versions from before it came; then clients begin anew.
+ * The keys that changed since a version are taken from a list of the latest reported changes; for
+ * versions before its beginning, clients must start over.
  *
- * Records are told on as they are. Addresses ("route") are expanded
- * by the servers. A change is sent on as it is, one at a time; -EACCES when the servers do
- * not take changes from us.
+ * Records are passed on unchanged, with unknown fields. The servers expand addresses ("route").
+ * Changes are passed on, too, one at a time; -EACCES if the servers do not accept changes from us.
  */
 #ifndef STORE_RELAY_RELAY_H
 #define STORE_RELAY_RELAY_H
@@ -21,7 +20,7 @@
 #include "store/store.h"
 
 enum {
-	STORE_RELAY_CHANGES_MAX = 16384, /* that are remembered */
+	STORE_RELAY_CHANGES_MAX = 16384, /* remembered */
 };
 
 /* SERVERS and DIALER as for directory_client_new(). */

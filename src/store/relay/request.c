@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What was asked and is not answered yet. */
+/* Pending requests. */
 #include "base/panic.h"
 #include "os/clock.h"
 #include "store/relay/internal.h"

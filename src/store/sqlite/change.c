@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Changes: all of a turn of the loop are one transaction, so they share its sync. */
+/* Changes: all of one turn of the loop are one transaction, and share its sync. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 enum {
-	RETRY_US = 5000, /* while others write */
+	RETRY_US = 5000, /* while another process writes */
 	PATIENCE_US = 5000000,
 };
 
@@ -77,7 +77,7 @@ static int write_children(struct sqlite_store *store, const struct directory_rec
 	return error;
 }
 
-/* Runs STATEMENT, which is about KEY: whether a row was changed by it. */
+/* Runs STATEMENT for the key of RECORD; *IS_ROW_OUT: it changed a row. */
 static int run_about(struct sqlite_store *store, sqlite3_stmt *statement,
 		     const struct directory_record *record, bool has_columns, bool *is_row_out)
 {
@@ -148,7 +148,7 @@ static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_
 	return error;
 }
 
-/* All CALLS within the transaction that has begun. */
+/* Applies all CALLS in the open transaction. */
 static int apply_all(struct sqlite_store *store, struct sqlite_change *calls)
 {
 	sqlite3_stmt *set_version = store->data[DATA_SET_VERSION];
@@ -182,7 +182,7 @@ static void answer(struct sqlite_change *calls, int error)
 	}
 }
 
-/* Others write: true, we wait for them. */
+/* Whether another process writes, so that the commit must wait. */
 static bool must_wait(struct sqlite_store *store)
 {
 	int64_t now_us = os_clock_monotonic_us();
@@ -228,7 +228,7 @@ void sqlite_commit(void *context)
 	} else {
 		store->has_failed_change = false;
 		sqlite_follow(store);
-		if (sqlite_file_leave(store)) /* it is in a file that has lost its name */
+		if (sqlite_file_leave(store)) /* it went into a file that has lost its name */
 			failure = -EIO;
 	}
 	answer(calls, failure);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * The file may be removed, replaced or truncated while it is open. An open file without a name is a
- * ghost: what is put into it is lost; an empty one is a directory in which nobody exists.
+ * The file may be removed, replaced or truncated while it is open. What is written to an open file
+ * that has lost its name is lost, and an empty file is a directory without addresses.
  */
 #include "os/file.h"
 #include "log/event.h"
@@ -25,7 +25,7 @@ bool sqlite_file_leave(struct sqlite_store *store)
 		return false;
 	store->log_place = sqlite_place_of_log(store, &path);
 	buffer_clear(&path);
-	/* nothing is written to what it is now */
+	/* nothing must be written to the file any more */
 	(void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite_close(store);
 	store->base.is_up = false;
@@ -34,7 +34,7 @@ bool sqlite_file_leave(struct sqlite_store *store)
 	return true;
 }
 
-/* SQLite leaves the log of a file that has lost its name. */
+/* SQLite does not remove the log of a file that has lost its name. */
 static void remove_old_log(struct sqlite_store *store)
 {
 	struct sqlite_place now = sqlite_place_of(store->path);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* What has changed, by the log that the data themselves keep: our own changes and those
- * that others made by plain SQL.
+/* Finds changes by the table "change" of the data: our own, and those that others made by plain
+ * SQL.
  *
- * Who writes writes into the log (WAL) first, which the kernel tells us of; the commit is there a
- * moment later, when the writer's sync has ended, and nothing tells of that: so it is looked for
- * again and again then. Where the kernel tells nothing it is looked for four times a second. */
+ * A writer first writes to the log (WAL), which inotify reports; the commit follows a moment later,
+ * after the writer's sync, and is not reported: so the file is polled for a while. Without inotify
+ * it is polled four times a second. */
 #include "os/clock.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 enum {
 	POLL_US = 250000,
-	SOON_FIRST_US = 1000,  /* after somebody has written, */
-	SOON_MOST_US = 16000,  /* doubled up to here, */
+	SOON_FIRST_US = 1000,  /* first poll after a write, */
+	SOON_MOST_US = 16000,  /* doubled up to this, */
 	SOON_FOR_US = 2000000, /* for so long */
-	PAGE = 1000,           /* changes told at a time */
+	PAGE = 1000,           /* changes reported at a time */
 	BEHIND_MAX = 100000,   /* changes: more of them are a reset */
-	PRUNE_EACH = 1000,     /* versions between two cuts of the log */
+	PRUNE_EACH = 1000,     /* versions between two prunings of the table */
 };
 
 struct page {
@@ -27,7 +27,7 @@ struct page {
 	size_t count;
 };
 
-/* Keys that changed after VERSION, at most LIMIT; memory of ARENA. */
+/* Reads the keys that changed after VERSION, at most LIMIT, into ARENA. */
 static int read_changes(struct sqlite_store *store, uint64_t version, size_t limit,
 			struct arena *arena, struct directory_key *keys, uint64_t *versions,
 			size_t *count_out)
@@ -64,7 +64,7 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 		sqlite_give_arena(store, arena);
 		return;
 	}
-	/* what was not told yet comes by changed() */
+	/* changes not reported yet will come by changed() */
 	limit = (size_t)(base->version - version);
 	keys = arena_alloc(arena, limit * sizeof *keys);
 	versions = arena_alloc(arena, limit * sizeof *versions);
@@ -72,7 +72,7 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 		error = read_changes(store, version, limit, arena, keys, versions, &count);
 	if (error != SQLITE_OK)
 		missed(context, sqlite_failed(store, error, "since"), NULL, NULL, 0);
-	else if (count < limit) /* the log was cut */
+	else if (count < limit) /* the table was pruned */
 		missed(context, -ESTALE, NULL, NULL, 0);
 	else
 		missed(context, 0, keys, versions, count);
@@ -88,7 +88,7 @@ static void reset(struct sqlite_store *store, uint64_t version, struct str ident
 		store->base.handler->reset(store->base.context);
 }
 
-/* Tells of the next changes, at most PAGE. */
+/* Reports the next changes, at most PAGE. */
 static int tell_page(struct sqlite_store *store, size_t *count_out)
 {
 	struct arena *arena = sqlite_take_arena(store);
@@ -118,7 +118,7 @@ static int oldest(struct sqlite_store *store, uint64_t *version_out)
 	return error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-/* Cuts the log, if nobody else writes just now. */
+/* Prunes the table, if nobody else is writing. */
 static void prune(struct sqlite_store *store)
 {
 	sqlite3_stmt *statement = store->data[DATA_PRUNE];
@@ -138,7 +138,7 @@ static void prune(struct sqlite_store *store)
 	store->pruned_version = store->base.version;
 }
 
-/* Within the transaction of reading, where there is one. */
+/* Must run in the read transaction, if there is one. */
 static int follow(struct sqlite_store *store, struct arena *arena)
 {
 	struct str identity;
@@ -163,7 +163,7 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 		error = tell_page(store, &count);
 	while (error == SQLITE_OK && count == PAGE);
 	if (error == SQLITE_OK && store->base.version < version)
-		reset(store, version, identity); /* somebody has emptied the log */
+		reset(store, version, identity); /* the table was emptied by somebody */
 	return error;
 }
 
@@ -179,7 +179,7 @@ static void follow_or_say(struct sqlite_store *store)
 
 void sqlite_follow(struct sqlite_store *store)
 {
-	sqlite_end_reading(store); /* it may be of a state before */
+	sqlite_end_reading(store); /* it may see an older state */
 	os_file_watch_forget(store->watch);
 	follow_or_say(store);
 	prune(store);
@@ -206,7 +206,7 @@ void sqlite_notice(struct sqlite_store *store)
 	follow_or_say(store);
 }
 
-/* Others' changes, if there are any. */
+/* Reports changes by others, if any. */
 static void look(struct sqlite_store *store)
 {
 	sqlite_end_reading(store);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* store/sqlite/internal.h - between the parts of store/sqlite/sqlite.h. */
+/* store/sqlite/internal.h - shared by the parts of store/sqlite/sqlite.h. */
 #ifndef STORE_SQLITE_INTERNAL_H
 #define STORE_SQLITE_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 enum {
 	SQLITE_STORE_SCHEMA = 4,
-	SQLITE_STORE_BUSY_MS = 100, /* that a read waits where another process recovers the log */
+	SQLITE_STORE_BUSY_MS = 100, /* a read's wait while another process recovers the log */
 };
 
 enum data_statement {
@@ -41,92 +41,92 @@ struct sqlite_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	char *path;
-	sqlite3 *database;                    /* NULL: the file is away */
-	bool is_followed;                     /* file.c */
-	struct sqlite_place place, log_place; /* of the file and its log, when they were open */
-	struct buffer away;                   /* why, as it was logged */
+	sqlite3 *database;                    /* NULL: there is no usable file */
+	bool is_followed;                     /* see file.c */
+	struct sqlite_place place, log_place; /* of the file and its log, when they were opened */
+	struct buffer away;                   /* why there is no file, as logged */
 	struct directory_schema schemas[DIRECTORY_LISTED_TABLES];
 	sqlite3_stmt *rows[DIRECTORY_LISTED_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
 	struct os_timer *poll;
-	struct os_file_watch *watch; /* of the log: somebody writes; NULL: that is not told */
-	struct os_timer *soon;       /* to look whether that is committed */
-	int64_t soon_us;             /* between two looks */
+	struct os_file_watch *watch; /* of the log: reports writers; NULL: not supported */
+	struct os_timer *soon;       /* for the next poll after a write */
+	int64_t soon_us;             /* between two polls */
 	int64_t soon_until_us;       /* monotonic */
-	int64_t data_version;        /* of the file, when it was followed last */
-	uint64_t pruned_version;     /* when the log was cut */
+	int64_t data_version;        /* of the file, when changes were last looked for */
+	uint64_t pruned_version;     /* when the table "change" was last pruned */
 	bool is_batch;               /* between begin and end */
-	bool is_reading;             /* in a transaction for that */
-	unsigned told_count;         /* bad records that were logged since the last poll */
-	bool has_failed_read, has_failed_change; /* that was logged, and none has succeeded since */
+	bool is_reading;             /* in a read transaction */
+	unsigned told_count;         /* bad records logged since the last poll */
+	bool has_failed_read, has_failed_change; /* logged, and none has succeeded since */
 	struct buffer scratch;
-	struct arena *spare;           /* for one answer at a time; others make their own */
-	struct os_task first;          /* tells the handler that we are up */
+	struct arena *spare;           /* for one answer at a time; others create their own */
+	struct os_task first;          /* tells the handler that the store is up */
 	struct os_task commit;         /* at the end of the turn */
-	struct os_timer *retry;        /* of the commit, while others write */
-	int64_t retry_until_us;        /* 0: not begun */
-	struct sqlite_change *waiting; /* calls, in their order */
+	struct os_timer *retry;        /* of the commit, while another process writes */
+	int64_t retry_until_us;        /* 0: not retrying */
+	struct sqlite_change *waiting; /* calls, in order */
 };
 
-/* schema.c: makes the schema where there is none, else checks whose it is. */
+/* schema.c: creates the schema if the file is empty, else checks that the file is ours. */
 MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
 
 /* schema_write.c */
 
-/* Of a new file. */
+/* For a new file. */
 void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer *out);
-/* In place of those that an earlier version made. */
+/* Replaces those of an earlier version. */
 void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffer *out);
 
-/* open.c: the file, which is made where that is allowed, and all that is prepared on it. 0; or as
- * store_sqlite_open(), and then nothing is open. */
+/* open.c: opens the file, creating it if allowed, and prepares it. 0; or, with nothing open, an
+ * error as of store_sqlite_open(). */
 MUST_CHECK int sqlite_open(struct sqlite_store *store, struct buffer *why);
 void sqlite_close(struct sqlite_store *store);
 
 /* place.c */
 
-/* Of the file at PATH; zeroed: there is none. */
+/* Of the file at PATH; zeroed: there is no file. */
 struct sqlite_place sqlite_place_of(const char *path);
 bool sqlite_place_is_same(const struct sqlite_place *a, const struct sqlite_place *b);
-/* Of the log; PATH is where. */
+/* Of the log, whose path is appended to PATH. */
 struct sqlite_place sqlite_place_of_log(const struct sqlite_store *store, struct buffer *path);
-/* Of a file that is not the one of before: SQLite would take it for that of this one. */
+/* Removes a log that belongs to a previous file: SQLite would apply it to this one. */
 void sqlite_place_remove_log(const struct sqlite_store *store);
-/* Why there is no file to open that has data, or may be made. */
+/* Fails, with the reason, unless there is a file with data, or one may be created. */
 MUST_CHECK int sqlite_file_check(const struct sqlite_store *store, struct buffer *why);
-/* It is open: remembers which it is. */
+/* After opening: remembers which file it is. */
 void sqlite_file_opened(struct sqlite_store *store);
 /* Logs, once, why the file cannot be opened. */
 void sqlite_file_away(struct sqlite_store *store, const struct buffer *why);
 
 /* file.c */
 
-/* Whether the open file has lost its name, or what was in it; then it is closed and the handler
- * told. */
+/* If the open file has lost its name or its contents, closes it, tells the handler and returns
+ * true. */
 bool sqlite_file_leave(struct sqlite_store *store);
-/* Opens what is at the path now, if anything is. */
+/* Opens the file that is now at the path, if there is one. */
 void sqlite_file_return(struct sqlite_store *store);
 
 /* table.c */
 
 int sqlite_table_prepare(struct sqlite_store *store); /* SQLITE_OK or an error */
-/* -errno for an error of SQLite on this connection. */
+/* Converts an SQLite error on this connection to -errno. */
 int sqlite_errno(const struct sqlite_store *store, int error);
-/* The same, said in the log; OPERATION: "get". */
+/* Likewise, and logs it; OPERATION: "get". */
 int sqlite_failed(struct sqlite_store *store, int error, const char *operation);
 void sqlite_bind(sqlite3_stmt *statement, int place, struct str text);
-/* The first one or two places, from PLACE on; the number of the next. */
+/* Binds the one or two columns of the key from PLACE on; returns the next place. */
 int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_key *key);
 struct str sqlite_column(sqlite3_stmt *statement, int column);
-/* Runs a statement that has no rows, and resets it: SQLITE_OK or an error. */
+/* Runs a statement that returns no rows, and resets it: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
-/* The record of KEY, that was asked for, in the row where STATEMENT stands: its children with
- * it, in memory of ARENA, but KEY's name, which is not copied. SQLITE_OK and *RECORD_OUT, or
- * NULL: it is malformed, and was logged; or an error. */
+/* Reads the record of KEY, which was asked for, from STATEMENT's present row, with its children,
+ * into ARENA; KEY's name is not copied. SQLITE_OK, with *RECORD_OUT NULL if the record is
+ * malformed, which is logged; or an error. */
 MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
 			  const struct directory_key *key, struct arena *arena,
 			  const struct directory_record **record_out);
-/* The same of a row whose first columns are the key, *FOUND_OUT's, with the reason for NULL. */
+/* Likewise for a row whose first columns are the key, *FOUND_OUT; with the reason if NULL. */
 MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 				 enum directory_table table, struct arena *arena,
 				 const struct directory_record **record_out,
@@ -134,18 +134,18 @@ MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *state
 
 /* transaction.c */
 
-/* Begins a transaction that writes, or SQLITE_BUSY at once. */
+/* Begins a write transaction; SQLITE_BUSY at once if another process writes. */
 MUST_CHECK int sqlite_begin_write(struct sqlite_store *store);
 void sqlite_roll_back(struct sqlite_store *store);
-/* Ends the transaction of reading, which begins again where it is needed. */
+/* Ends the read transaction; a new one begins when needed. */
 void sqlite_end_reading(struct sqlite_store *store);
-/* For one answer. */
+/* An arena for one answer. */
 struct arena *sqlite_take_arena(struct sqlite_store *store);
 void sqlite_give_arena(struct sqlite_store *store, struct arena *arena);
-/* Version and identity as they stand in the file: SQLITE_OK or an error. */
+/* Version and identity in the file: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_meta(struct sqlite_store *store, uint64_t *version_out,
 			   struct str *identity_out, struct arena *arena);
-/* The file is closed: nothing of it is watched. */
+/* Stops watching, as the file is closed. */
 void sqlite_unwatch(struct sqlite_store *store);
 
 /* read.c */
@@ -162,12 +162,12 @@ void sqlite_count(struct directory_store *base, directory_counted *counted, void
 
 void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 		   directory_missed *missed, void *context);
-/* Tells of all changes since base.version, up to now. */
+/* Reports all changes since base.version. */
 void sqlite_follow(struct sqlite_store *store);
-/* The same if others have changed something; in the state that is read. */
+/* Likewise if others have changed something; within the present read transaction. */
 void sqlite_notice(struct sqlite_store *store);
 void sqlite_poll(void *context);
-/* While somebody writes: looks again and again, for a while. */
+/* Polls for a while after somebody has begun to write. */
 void sqlite_look(void *context);
 
 /* change.c */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The database on its file: opened with all that is prepared on it, and closed. */
+/* Opens and closes the database file, and prepares its statements. */
 #include "base/panic.h"
 #include "os/file.h"
 #include "store/sqlite/internal.h"
@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Pages of the file are read where the kernel has them; what is in the log of writes, and
- * what a change needs, is in the cache. */
+/* The file is read through the page cache of the kernel (mmap); SQLite's own cache has only pages
+ * of the log and of a change. */
 static const char SETTINGS[] = "PRAGMA synchronous = FULL;"
 			       "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;"
 			       "PRAGMA cache_size = -8192;";
 
-/* An empty file, where there is none, that only its owner may read: SQLite would make
- * one that everybody may, and it has passwords. */
+/* Creates an empty file that only its owner can read: SQLite would create one that everybody can,
+ * and it holds passwords. */
 static int make_file(const char *path)
 {
 	int file =
@@ -54,7 +54,7 @@ static int open_database(struct sqlite_store *store, struct buffer *why)
 	return error == SQLITE_OK ? 0 : fail(store, error, why);
 }
 
-/* Some filesystems have no memory that processes share. */
+/* Fails on file systems without shared memory, which WAL needs. */
 static int take_log(void *is_wal, int columns, char **texts, char **names)
 {
 	(void)columns;
@@ -85,7 +85,7 @@ static int prepare(struct sqlite_store *store, struct buffer *why)
 	struct str identity;
 	int error = SQLITE_OK;
 
-	/* our own changes are numbered without them */
+	/* triggers are for others: our own changes are numbered without them */
 	if (error == SQLITE_OK)
 		error = sqlite3_db_config(store->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	if (error == SQLITE_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Which file is at the path, and its log. */
+/* The identity of the file at the path, and of its log. */
 #include "log/event.h"
 #include "os/file.h"
 #include "store/sqlite/internal.h"
@@ -53,7 +53,7 @@ int sqlite_file_check(const struct sqlite_store *store, struct buffer *why)
 	else if (error < 0)
 		buffer_append_format(why, "%s: %s", store->path, strerror(-error));
 	else if (info.size == 0) {
-		sqlite_place_remove_log(store); /* of pages that are gone */
+		sqlite_place_remove_log(store); /* its pages belong to a truncated file */
 		buffer_append_format(why, "%s: the file is empty", store->path);
 		error = -ENODATA;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Reading: many questions from one state of the file, and lists page by page. */
+/* Reading: many questions in one transaction, and lists page by page. */
 #include "directory/record/key.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
@@ -18,8 +18,8 @@ void sqlite_end(struct directory_store *base)
 	sqlite_end_reading(store);
 }
 
-/* Between begin and end all is read of one state, that of the first question; what others have
- * changed up to it is told before, so that it does not meet what was kept of an older one. */
+/* All that is read between begin and end is of one state. Changes by others up to that state are
+ * reported first, so that answers never mix with older cached ones. */
 static int begin_reading(struct sqlite_store *store)
 {
 	int error;
@@ -33,7 +33,7 @@ static int begin_reading(struct sqlite_store *store)
 	return error;
 }
 
-/* *IS_BAD_OUT: there is a row, and it is no record. */
+/* *IS_BAD_OUT: there is a row, but it is malformed. */
 static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
 		   const struct directory_record **record_out, bool *is_bad_out)
 {
@@ -77,7 +77,7 @@ void sqlite_get(struct directory_store *base, const struct directory_key *keys, 
 	sqlite_give_arena(store, arena);
 }
 
-/* The least text that is greater than all that begin with PREFIX; false: there is none. */
+/* The least text greater than all texts that begin with PREFIX; false: there is none. */
 static bool end_of(struct arena *arena, struct str prefix, struct str *end_out)
 {
 	char *end;
@@ -92,10 +92,10 @@ static bool end_of(struct arena *arena, struct str prefix, struct str *end_out)
 	return true;
 }
 
-/* The least text that is greater than TEXT. */
+/* The least text greater than TEXT. */
 static struct str after_of(struct arena *arena, struct str text)
 {
-	return str_slice(arena_copy(arena, text), text.length + 1); /* with its NUL */
+	return str_slice(arena_copy(arena, text), text.length + 1); /* includes the NUL */
 }
 
 static bool is_less(struct str a, struct str b)
@@ -106,7 +106,7 @@ static bool is_less(struct str a, struct str b)
 	return order < 0 || (order == 0 && a.length < b.length);
 }
 
-/* What is less than END; all texts, where there is none: a blob is greater than they are. */
+/* Binds the upper end of PREFIX; if there is none, a blob, which is greater than all texts. */
 static void bind_end(sqlite3_stmt *statement, int place, struct arena *arena, struct str prefix)
 {
 	struct str end;
@@ -135,7 +135,7 @@ static sqlite3_stmt *bind_pairs(struct sqlite_store *store, enum directory_table
 	return statement;
 }
 
-/* The statement that gives what follows FROM (itself, too) and begins with PREFIX. */
+/* A statement that lists what begins with PREFIX from FROM on, inclusive. */
 static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table table,
 			       struct arena *arena, struct str prefix, struct str from,
 			       size_t limit)
@@ -160,8 +160,8 @@ struct listing {
 	size_t count;
 	struct directory_malformed *malformed;
 	size_t malformed_count;
-	size_t limit; /* of both */
-	size_t rows;  /* that were read last */
+	size_t limit; /* of records and malformed ones each */
+	size_t rows;  /* read last */
 	struct str last;
 };
 
@@ -207,7 +207,7 @@ static int read_page(struct sqlite_store *store, enum directory_table table, str
 	size_t wanted = listing->limit;
 	int error = begin_reading(store);
 
-	/* a page that is not full is the last: so malformed rows are made up for */
+	/* a short page would mean the end, so the place of malformed rows is filled */
 	while (wanted > 0 && error == SQLITE_OK) {
 		error = read_rows(store, bind_list(store, table, arena, prefix, from, wanted),
 				  table, arena, listing);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* The file's tables: made, recognised, and refused when they are not ours. */
+/* The file's tables: created, recognised, and refused if the file is not ours. */
 #include "os/random.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <stdio.h>
 
-enum { APPLICATION = 0x53746744 }; /* "StgD": file(1) and we know the file by it */
+enum { APPLICATION = 0x53746744 }; /* "StgD": identifies the file, also to file(1) */
 
 /* for DIRECTORY_MEMBERSHIP */
 static const char MEMBERSHIP[] = "CREATE INDEX IF NOT EXISTS membership ON member(member, list);\n";
@@ -15,7 +15,7 @@ static int execute(struct sqlite_store *store, const char *sql)
 	return sqlite3_exec(store->database, sql, NULL, NULL, NULL);
 }
 
-/* The first number that SQL gives. */
+/* The first number in the result of SQL. */
 static int number_of(struct sqlite_store *store, const char *sql, int64_t *number_out)
 {
 	sqlite3_stmt *statement = NULL;
@@ -50,7 +50,7 @@ static int read_marks(struct sqlite_store *store, struct file_marks *marks)
 	return error;
 }
 
-/* A random one of version 4 (RFC 9562). */
+/* A random UUID of version 4 (RFC 9562). */
 static void make_identity(char identity[40])
 {
 	uint64_t high = os_random_u64();
@@ -84,7 +84,7 @@ static int make(struct sqlite_store *store)
 	return execute_all(store, &sql);
 }
 
-/* Columns that TABLE lacks. */
+/* Statements that add the missing columns to TABLE. */
 static void write_missing(struct sqlite_store *store, enum directory_table table,
 			  struct buffer *sql)
 {
@@ -99,7 +99,7 @@ static void write_missing(struct sqlite_store *store, enum directory_table table
 					     directory_schema_sql(schema->columns[i].name));
 }
 
-/* What an earlier version made gets the columns that it lacks, and the triggers of this one. */
+/* Adds missing columns to a file of an earlier version, and replaces its triggers. */
 static int upgrade(struct sqlite_store *store)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
@@ -123,7 +123,7 @@ static bool is_empty(const struct file_marks *marks)
 	return marks->objects == 0 && marks->application == 0;
 }
 
-/* Within a transaction, and again a look at what is there: somebody may have been faster. */
+/* Checks again within a transaction, as another process may have been faster. */
 static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
 {
 	int error = execute(store, "BEGIN IMMEDIATE");

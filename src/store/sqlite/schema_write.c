@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* The schema as SQL, made of the schemas of the tables. Triggers are for others who write: this
- * process's connection has them off. */
+/* The schema as SQL, derived from the schemas of the tables. Triggers are for other writers: they
+ * are disabled on this process's connection. */
 #include "store/sqlite/internal.h"
 #include <string.h>
 
 struct table {
-	enum directory_table record; /* whose rows these are */
+	enum directory_table record; /* to which the rows belong */
 	bool is_child;
 	const char *name;
 	const struct directory_schema *schema;
@@ -37,7 +37,7 @@ static void write_create(const struct table *table, struct buffer *out)
 	buffer_append_string(out, ")) WITHOUT ROWID;\n");
 }
 
-/* The key of the record that the row OLD or NEW belongs to. */
+/* The key of the record to which row OLD or NEW belongs. */
 static void write_key(const struct table *table, const char *row, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
@@ -67,7 +67,7 @@ static void begin_trigger(const struct table *table, const char *word, const cha
 			     directory_schema_sql(table->name));
 }
 
-/* What is changed gets a number. Children go where their record goes. */
+/* Triggers that number each change, and move or delete children with their record. */
 static void write_notes(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
@@ -98,7 +98,7 @@ struct constraints {
 	struct buffer *out;
 };
 
-/* TEXT within one of SQL's. */
+/* TEXT as a literal within an SQL string. */
 static void write_quoted(struct str text, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {

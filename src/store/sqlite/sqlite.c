@@ -21,7 +21,7 @@ static void sqlite_free(struct directory_store *base)
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
 
 	if (store->waiting != NULL) {
-		/* the end of this turn will not come, nor will that of whoever writes */
+		/* wait no longer: neither the end of this turn nor that of the writer will come */
 		store->retry_until_us = 1;
 		sqlite_commit(store);
 	}
@@ -52,8 +52,8 @@ static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
 	};
 	struct sqlite_store *store = memory_alloc_zero(1, sizeof *store);
 
-	/* counting its memory would cost a lock at each allocation; where SQLite is in use
-	 * already this changes nothing */
+	/* memory statistics would cost a lock for each allocation; no effect if SQLite is in use
+	 * already */
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	store->base.operations = &operations;
 	store->base.fresh_us = INT64_MAX;

@@ -20,7 +20,7 @@ static void write_where(const struct directory_schema *schema, struct buffer *ou
 		buffer_append_format(out, " AND %s = ?2", schema->key_columns[1]);
 }
 
-/* Their names, each with SEPARATOR before it, but for the first of all. */
+/* The columns' names, each after a comma, but not the first if IS_FIRST. */
 static void write_columns(const struct directory_schema *schema, bool is_first, struct buffer *out)
 {
 	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
@@ -60,7 +60,7 @@ static void write_update(const struct directory_schema *schema, struct buffer *o
 	int place = key_count(schema);
 
 	buffer_append_format(out, "UPDATE %s SET ", directory_schema_sql(schema->name));
-	/* so that it says whether there is such a row */
+	/* so that the number of changed rows tells whether the row exists */
 	if (schema->columns[0].field == NULL)
 		buffer_append_format(out, "%s = ?1", schema->key_columns[0]);
 	for (int i = 0; schema->columns[i].field != NULL; i++)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* Records as rows, and every statement that is not about one record. */
+/* Records as rows, and the statements that are not about one record. */
 #include "directory/record/key.h"
 #include "log/event.h"
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <string.h>
 
-enum { TOLD_MAX = 20 }; /* between two polls: a broken import or disk is no flood of the log */
+enum { TOLD_MAX = 20 }; /* log lines between two polls, so that a bad import cannot flood the log */
 
 static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_BEGIN] = "BEGIN",
@@ -20,8 +20,8 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
 			 " ORDER BY version LIMIT ?2",
 	[DATA_OLDEST] = "SELECT coalesce(min(version), 0) FROM change",
-	/* kept are the last 100,000, and those of 7 days as long as they are under a million;
-	 * only the oldest are looked at */
+	/* keeps the last 100,000, and those of 7 days up to a million; examines only the
+	 * oldest */
 	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM"
 		       " (SELECT version, at FROM change ORDER BY version LIMIT 3000)"
 		       " WHERE version <= ?1 - 100000 AND (version <= ?1 - 1000000"
@@ -124,7 +124,7 @@ int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_k
 
 struct str sqlite_column(sqlite3_stmt *statement, int column)
 {
-	/* of a text, its bytes where they are; as a text, a copy with a NUL behind it */
+	/* as a blob, the bytes are not copied; as a text, they would be, to add a NUL */
 	const char *text = sqlite3_column_blob(statement, column);
 
 	if (text == NULL)
@@ -177,7 +177,7 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-/* KIND stands in the first column of tables that have kinds. */
+/* KIND is in the first column of tables that have kinds. */
 static bool has_children(const struct directory_schema *schema, const struct row *row)
 {
 	return directory_schema_has_child(schema, row->count > 0 ? row->fields[0].value : STR(""));
@@ -192,7 +192,7 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 			  log_str("key", key->name), log_string("reason", reason));
 }
 
-/* The row's record as it has to be, or NULL and *REASON_OUT. */
+/* The row's record in canonical form, or NULL and *REASON_OUT. */
 static const struct directory_record *check(struct sqlite_store *store,
 					    const struct directory_key *key, struct arena *arena,
 					    const struct row *row, bool is_key_in_form,

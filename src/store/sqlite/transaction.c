@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* Transactions, and what one finds of the data as a whole. */
+/* Transactions, and the data's version and identity. */
 #include "store/sqlite/internal.h"
 
 int sqlite_begin_write(struct sqlite_store *store)
 {
 	int error;
 
-	/* the loop does not stand still while others write */
+	/* the loop must not block while another process writes */
 	(void)sqlite3_busy_timeout(store->database, 0);
 	error = sqlite_run(store->data[DATA_BEGIN_WRITE]);
 	(void)sqlite3_busy_timeout(store->database, SQLITE_STORE_BUSY_MS);
@@ -15,7 +15,7 @@ int sqlite_begin_write(struct sqlite_store *store)
 
 void sqlite_roll_back(struct sqlite_store *store)
 {
-	/* some errors have done it already */
+	/* some errors have rolled back already */
 	if (sqlite3_get_autocommit(store->database))
 		return;
 	(void)sqlite3_step(store->data[DATA_ROLLBACK]);
@@ -60,7 +60,7 @@ int sqlite_meta(struct sqlite_store *store, uint64_t *version_out, struct str *i
 		*identity_out = arena_copy_str(arena, sqlite_column(statement, 1));
 		error = SQLITE_OK;
 	} else if (error == SQLITE_DONE) {
-		error = SQLITE_CORRUPT; /* there is one row */
+		error = SQLITE_CORRUPT; /* there must be one row */
 	}
 	(void)sqlite3_reset(statement);
 	return error;
