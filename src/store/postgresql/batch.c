@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* One transaction: which statements do what many changes ask for, and what they found. */
+/* A transaction: the statements for a number of changes, and their results. */
 #include "store/postgresql/batch.h"
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void clear_arrays(struct postgresql_array *arrays, size_t count)
 		postgresql_array_clear(&arrays[i]);
 }
 
-/* Keys of TABLE whose change is (or is not) a removal. */
+/* Adds STATEMENT for the keys of TABLE whose last change is (or is not) a removal. */
 static void say_removal(struct postgresql_batch *batch, enum postgresql_statement statement,
 			enum directory_table table, bool is_removal)
 {
@@ -143,7 +143,7 @@ static void say_query(struct postgresql_batch *batch, const char *sql)
 	postgresql_link_query(batch->store->writer.link, sql, NULL, 0);
 }
 
-/* That the data are not an older copy of those that were seen. */
+/* Checks that the data are not an older copy of those that were seen. */
 static void say_expected(struct postgresql_batch *batch)
 {
 	const struct directory_store *seen = &batch->store->base;
@@ -192,7 +192,7 @@ void postgresql_batch_add(struct postgresql_batch *batch, const struct postgresq
 			HASH_ADD_KEYPTR(hh, batch->items[key->table], key->name.data,
 					key->name.length, item);
 		}
-		item->change = change; /* the last counts */
+		item->change = change; /* the last change of a key counts */
 	}
 }
 

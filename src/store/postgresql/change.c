@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * Changes are one transaction at a time. What is asked for meanwhile gathers, and is
- * one transaction, too: so many small ones cost one commit. When that fails each is tried
- * alone. All statements of it go out at once, COMMIT included; the first of them waits for
- * who else changes the data (directory_before() in the schema).
+ * One transaction at a time. Changes that are asked for meanwhile are gathered, and become the
+ * next transaction: so many small ones share a commit. If it fails, each is tried alone. All
+ * statements are sent at once, COMMIT included; the first one waits until nobody else changes the
+ * data (directory_before() in the schema).
  */
 #include "base/panic.h"
 #include "log/event.h"
@@ -15,14 +15,14 @@
 #include <string.h>
 #include <utlist.h>
 
-enum { FAILURES_MAX = 3 }; /* of one transaction, by what others did at the same time */
+enum { FAILURES_MAX = 3 }; /* of one transaction, due to concurrent changes */
 
 static const int64_t UNSEEN_US = SECOND_US;
-static const int64_t STANDBY_BEAT_US = SECOND_US / 4; /* while a standby is measured by it */
+static const int64_t STANDBY_BEAT_US = SECOND_US / 4; /* while a standby is compared with it */
 
 static void edit_free(struct postgresql_edit *edit)
 {
-	arena_free(edit->arena); /* it is in it */
+	arena_free(edit->arena); /* holds EDIT, too */
 }
 
 static void answer(struct postgresql_edit *edit, int error)
@@ -31,9 +31,9 @@ static void answer(struct postgresql_edit *edit, int error)
 	edit_free(edit);
 }
 
-/* ---- what was done ---- */
+/* ---- results ---- */
 
-/* Durable; told when the reader has seen it. */
+/* The changes are durable, and are answered when the reader has seen them. */
 static void batch_succeeded(struct postgresql_batch *batch)
 {
 	struct postgresql_store *store = batch->store;
@@ -76,7 +76,7 @@ static int told_error(const struct postgresql_failure *failure)
 	}
 }
 
-/* Once, and again when it is something else or a change has succeeded meanwhile. */
+/* Logs a failure once, and again if it is a different one, or a change has succeeded meanwhile. */
 static void log_failure(struct postgresql_writer *writer, const struct postgresql_failure *failure)
 {
 	if (writer->has_failed && strcmp(writer->failed_state, failure->state) == 0)
@@ -116,7 +116,7 @@ static void batch_failed(struct postgresql_batch *batch, const struct postgresql
 	}
 }
 
-/* After a failure the transaction is still there, and does nothing any more. */
+/* After a failure the transaction is still open, but aborted. */
 static void request_free(struct postgresql_request *request,
 			 const struct postgresql_failure *failure)
 {
@@ -240,7 +240,7 @@ static void beat_done(struct postgresql_request *request, const struct postgresq
 		postgresql_link_refuse(store->writer.link, failure->text);
 }
 
-/* Shows whether the connection lives, and how far the primary is. */
+/* A heartbeat: shows whether the connection is alive, and the primary's version. */
 static void beat(struct postgresql_store *store)
 {
 	struct postgresql_writer *writer = &store->writer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* How many domains and addresses there are, on the connection of the gets: so what was asked
- * before and what is counted are in order. */
+/* Counts domains and addresses, on the connection of the gets, so that the counts are in order with
+ * earlier questions. */
 #include "base/panic.h"
 #include "log/event.h"
 #include "store/postgresql/internal.h"

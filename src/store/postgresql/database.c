@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * Connection strings are taken apart here: a list of hosts becomes a database for each host,
- * and names of hosts are looked up by us, because libpq would block meanwhile.
+ * Parses connection strings: a list of hosts becomes a database for each host, and we look up the
+ * hosts' names, because libpq would block.
  */
 #include "base/panic.h"
 #include "log/event.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libpq would do otherwise: wait for hours for a host that is gone, read the configuration
- * of Kerberos, look for files in a home directory that it may not even see, which is an
- * error to it. What is not fixed is what the operator may set otherwise. */
+/* By default libpq would wait hours for a host that is down, read the configuration of Kerberos,
+ * and look for files in a home directory that may be inaccessible, which is an error for it. The
+ * operator may override what is not marked as fixed. */
 static const struct {
 	const char *name;
 	const char *value;
@@ -43,8 +43,7 @@ static const char *value_of(const PQconninfoOption *options, const char *name)
 	return "";
 }
 
-/* The piece of LIST at POSITION, of those between commas; the last one counts for all that follow
- * where there is only one. */
+/* The item of LIST at POSITION, separated by commas; a single item counts for all positions. */
 static struct str piece_at(const char *list, size_t position)
 {
 	struct str rest = str_from(list);
@@ -82,7 +81,7 @@ static void set(struct postgresql_database *database, size_t *count, const char 
 	database->values[(*count)++] = value;
 }
 
-/* libpq would ask who we are each time, which a sandbox may not let it. */
+/* libpq would otherwise look up our user name each time, which a sandbox may forbid. */
 static const char *own_name(struct arena *arena)
 {
 	PQconninfoOption *defaults = PQconndefaults();
@@ -171,7 +170,7 @@ static int refuse(const char *reason)
 	return -EINVAL;
 }
 
-/* The text itself is not logged: it may have a password. */
+/* Does not log TEXT, as it may contain a password. */
 static int parse_one(struct postgresql_databases *databases, const char *text)
 {
 	char *error = NULL;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * Asks for the rows of "change" behind what was told last: when a notification
- * comes, ten times a second at a standby, and once a second anyway, which also finds a
- * connection that is dead. It is asked on the connection of the gets: so what they
- * answer and what is told are in order.
+ * Polls the table "change" for rows after the last one reported: on each notification, ten times a
+ * second on a standby, and once a second in any case, which also detects a dead connection. It uses
+ * the connection of the gets, so that answers and reported changes are in order.
  */
 #include "base/panic.h"
 #include "directory/record/key.h"
@@ -16,7 +15,7 @@
 
 enum {
 	CHANGES_MAX = 1000, /* of a poll */
-	BEHIND_MAX = 20000, /* of them that wait: then everything has changed */
+	BEHIND_MAX = 20000, /* rows to report; more of them are reported as a reset */
 };
 
 static const int64_t STANDBY_US = SECOND_US / 10;
@@ -26,7 +25,7 @@ static const char changes_sql[] =
 	"SELECT version, table_name, key, " POSTGRESQL_MARK
 	" FROM change WHERE version > $1::bigint ORDER BY version LIMIT 1000";
 
-/* Who may not see the state of the receiver sees NULL. */
+/* A role that may not see the receiver's state gets NULL. */
 static const char state_sql[] =
 	"SELECT identity, version, pg_is_in_recovery(),"
 	" (SELECT " POSTGRESQL_MARK " FROM change WHERE version = meta.version),"
@@ -109,7 +108,7 @@ static void on_result(struct postgresql_request *request, unsigned statement,
 		take_state(&store_of(request)->follower, result);
 }
 
-/* ---- what is told ---- */
+/* ---- reporting ---- */
 
 static void set_version(struct postgresql_store *store, uint64_t version, const char *mark)
 {
@@ -145,15 +144,15 @@ static void tell(struct postgresql_store *store)
 					     follower->versions, follower->count);
 }
 
-/* The data were in line at SINCE_US. */
+/* The data were in sync at SINCE_US. */
 static void was_fresh(struct postgresql_store *store, int64_t since_us)
 {
 	if (since_us > store->base.fresh_us)
 		store->base.fresh_us = since_us;
 }
 
-/* A standby's data were in line with the primary's when this was asked, once they have the
- * version that it told then. */
+/* A standby's data were in sync at the time when the primary was asked for its version, once they
+ * have reached that version. */
 static void compare_with_primary(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
@@ -173,8 +172,8 @@ static void compare_with_primary(struct postgresql_store *store)
 	}
 }
 
-/* A standby whose connection stands and says nothing is as old as the last that came by it;
- * only a primary that is asked knows better. */
+/* While its connection to the primary is idle, a standby is only as fresh as the last message that
+ * it received, unless we can ask the primary. */
 static void note_freshness(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
@@ -188,7 +187,7 @@ static void note_freshness(struct postgresql_store *store)
 		was_fresh(store, follower->asked_us - follower->silence_us);
 }
 
-/* A standby that stays behind the primary that we know is left for it. */
+/* Leaves a standby that lags behind the primary that we are connected to. */
 static bool leave_stale(struct postgresql_store *store)
 {
 	const struct postgresql_follower *follower = &store->follower;
@@ -208,7 +207,7 @@ static const char unknown[] =
 	"it does not say when it heard of its primary: it receives nothing, or the role is no "
 	"member of pg_monitor";
 
-/* False: what it says is not to be used any more. */
+/* False: its answers must not be used any more. */
 static bool is_fresh(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
@@ -226,7 +225,7 @@ static bool is_fresh(struct postgresql_store *store)
 	return false;
 }
 
-/* Now and then another one is tried. */
+/* Tries another database from time to time. */
 static bool leave_cut_off(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
@@ -302,7 +301,7 @@ static void take_place(struct postgresql_store *store)
 	bool was_standby = follower->is_standby;
 
 	follower->is_standby = follower->about.is_standby;
-	if (was_standby && !follower->is_standby) { /* it was promoted */
+	if (was_standby && !follower->is_standby) { /* the standby was promoted */
 		listen_here(store);
 		follower->ask_again = true;
 	}
@@ -317,7 +316,7 @@ static bool went_back(const struct postgresql_store *store)
 	       about->version < store->base.version;
 }
 
-/* What a poll found, when it can be gone on from. */
+/* Handles the result of a poll from which it can resume. */
 static void follow(struct postgresql_store *store)
 {
 	take_place(store);
@@ -363,9 +362,9 @@ void postgresql_follow_notified(struct postgresql_store *store)
 	ask(store);
 }
 
-/* Whether what was told before cannot be gone on from: another's data, or the change that was told
- * last is not among theirs, or not any more. (Each version that is told has its row.) */
-static bool is_parted(const struct postgresql_store *store, const struct postgresql_about *about)
+/* Whether the data have diverged from those reported before: another identity, or the last change
+ * reported is not among theirs, or no longer. (Each reported version has its row.) */
+static bool has_diverged(const struct postgresql_store *store, const struct postgresql_about *about)
 {
 	return strcmp(about->identity, store->base.identity) != 0 ||
 	       store->base.version + 1 < about->oldest ||
@@ -383,7 +382,7 @@ void postgresql_follow_start(struct postgresql_store *store, const struct postgr
 
 	follower->is_standby = about->is_standby;
 	follower->awaited_us = 0;
-	if (is_parted(store, about)) {
+	if (has_diverged(store, about)) {
 		if (strcmp(about->identity, store->base.identity) == 0)
 			log_event(EVENT_STORE_PARTED,
 				  log_string("database", postgresql_link_label(store->reader.link)),

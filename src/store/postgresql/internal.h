@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
 /*
- * store/postgresql/internal.h - between the parts of the PostgreSQL store.
+ * store/postgresql/internal.h - shared by the parts of the PostgreSQL store.
  *
- *   database.c  what the connection strings say
+ *   database.c  connection strings
  *   link.c      one connection: made, lost and made again
- *   pipeline.c  what is said on it
- *   setup.c     what is done on a new connection, the tables included
- *   table.c     which table has what of a record; the statements
- *   count.c     how many records there are
- *   read.c      what is asked, until it is answered
+ *   pipeline.c  requests and results on it
+ *   setup.c     prepares a new connection, the tables included
+ *   table.c     the statements, and rows as records
+ *   count.c     counts records
+ *   read.c      pending questions
  *   round.c     many gets at once, lists
- *   follow.c    changes that others made
+ *   follow.c    changes by others
  *   change.c    changes of ours, until they are answered
- *   batch.c     many of them as one transaction
+ *   batch.c     many of these as one transaction
  */
 #ifndef STORE_POSTGRESQL_INTERNAL_H
 #define STORE_POSTGRESQL_INTERNAL_H
@@ -30,11 +30,11 @@
 /* ---- databases: one host each ---- */
 
 struct postgresql_database {
-	const char **names; /* of libpq's parameters; ends with NULL */
+	const char **names; /* of libpq's parameters; NULL after the last */
 	const char **values;
-	size_t address_slot; /* of hostaddr among them */
+	size_t address_slot; /* of hostaddr in NAMES */
 	const char *label;   /* for the log: "db1.example.org:5432/mail" */
-	const char *host;    /* to be looked up; NULL: nothing is */
+	const char *host;    /* to look up; NULL: none */
 	uint16_t port;
 };
 
@@ -42,7 +42,7 @@ struct postgresql_databases {
 	struct arena *arena;
 	struct postgresql_database *list;
 	size_t count;
-	struct dns_resolver *resolver; /* NULL: no host is a name */
+	struct dns_resolver *resolver; /* NULL: there are no names to look up */
 };
 
 MUST_CHECK int postgresql_databases_parse(struct os_loop *loop, const char *const *texts,
@@ -52,55 +52,54 @@ void postgresql_databases_clear(struct postgresql_databases *databases);
 /* ---- a connection ---- */
 
 struct postgresql_failure {
-	int error;      /* -errno as store.h has it; 0: none */
-	bool is_lost;   /* with the connection: what it did is not known */
+	int error;      /* -errno as in store.h; 0: none */
+	bool is_lost;   /* the connection was lost: whether it took effect is unknown */
 	char state[6];  /* SQLSTATE */
 	char text[400]; /* one line */
 };
 
-/* Some statements, one after the other, and what came of them. Storage of the caller
- * until DONE. */
+/* A sequence of statements and their results. Storage of the caller until DONE. */
 struct postgresql_request {
-	/* STATEMENT: from 0 on. May be NULL. */
+	/* Called for each result. STATEMENT: from 0. May be NULL. */
 	void (*result)(struct postgresql_request *request, unsigned statement,
 		       const PGresult *result);
-	/* The first failure; those behind it were not tried. DONE frees REQUEST if anybody does. */
+	/* FAILURE: the first one; statements after it were not executed. DONE may free REQUEST. */
 	void (*done)(struct postgresql_request *request, const struct postgresql_failure *failure);
 	void *context;
-	unsigned statement; /* whose result comes next */
+	unsigned statement; /* of the next result */
 	unsigned statements;
 	struct postgresql_failure failure;
 	struct postgresql_request *next, *prev;
 };
 
 struct postgresql_parameter {
-	struct str value; /* text: without NUL */
+	struct str value; /* a text without NULs */
 	bool is_binary;
-	const char *text; /* instead of VALUE */
+	const char *text; /* used instead of VALUE */
 };
 
 struct postgresql_link_handler {
-	void (*connected)(void *context); /* say what is wanted, then postgresql_link_accept() */
-	void (*lost)(void *context);      /* after each request that was under way failed */
+	void (*connected)(void *context); /* to prepare it, then call postgresql_link_accept() */
+	void (*lost)(void *context);      /* after each pending request has failed */
 	void (*notified)(void *context);
 };
 
 struct postgresql_link;
 
 enum {
-	/* Asked for by one statement. Each field that may come more than once makes a row with all
-	 * the others: a record of 64 KiB with 998 targets may be 500 KiB of rows. */
+	/* In one statement. A field that may be repeated makes a row for each value, with all the
+	 * other columns: a record of 64 KiB with 998 targets may be 500 KiB of rows. */
 	POSTGRESQL_RECORDS_MAX = 200,
 };
 
-/* NAME: "read" or "change", for the log. MAY_WAIT_US: between attempts at most. */
+/* NAME: "read" or "change", for the log. MAY_WAIT_US: the longest pause between attempts. */
 struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 					    const struct postgresql_databases *databases,
 					    const char *name, int64_t may_wait_us,
 					    const struct postgresql_link_handler *handler,
 					    void *context);
 void postgresql_link_free(struct postgresql_link *link);
-/* Statements of one request, then end: which hands over REQUEST. */
+/* Statements of one request, followed by end, which passes on REQUEST. */
 void postgresql_link_prepare(struct postgresql_link *link, struct str name, struct str sql);
 void postgresql_link_query(struct postgresql_link *link, const char *sql,
 			   const struct postgresql_parameter *parameters, size_t count);
@@ -108,22 +107,22 @@ void postgresql_link_execute(struct postgresql_link *link, const char *name,
 			     const struct postgresql_parameter *parameters, size_t count);
 void postgresql_link_end(struct postgresql_link *link, struct postgresql_request *request);
 
-/* What was answered is nothing that may be asked for: for the handler of a result. REQUEST fails
- * (-EIO, "later" to who asked), where it has not failed yet. */
+/* For the handler of a result that does not make sense. REQUEST fails (-EIO, "later" for clients),
+ * unless it has failed already. */
 void postgresql_link_doubt(struct postgresql_request *request, const char *text);
 
-/* A value of RESULT and its length: "" where a server that says anything left the row, the column
- * or the value out. */
+/* A value of RESULT and its length: "" if the server's result does not have the row, the column or
+ * the value. */
 const char *postgresql_link_value(const PGresult *result, int row, int column);
 size_t postgresql_link_length(const PGresult *result, int row, int column);
-/* This database can be used: log it, begin at the shortest wait when it is lost. */
+/* The database can be used: logs that, and resets the pause after a loss. */
 void postgresql_link_accept(struct postgresql_link *link);
-/* This one cannot, for a REASON that is logged when it is another one than last time (NULL: not
- * worth a line); the next. */
+/* The database cannot be used; REASON is logged if it differs from the last one (NULL: not logged).
+ * Tries the next one. */
 void postgresql_link_refuse(struct postgresql_link *link, const char *reason);
-/* The one at POSITION is to be tried first, now. */
+/* Tries the database at POSITION first, at once. */
 void postgresql_link_move(struct postgresql_link *link, size_t position, const char *reason);
-/* Tries at once, if it waits. */
+/* Connects at once if it is pausing. */
 void postgresql_link_hurry(struct postgresql_link *link);
 bool postgresql_link_is_accepted(const struct postgresql_link *link);
 size_t postgresql_link_position(const struct postgresql_link *link);
@@ -131,13 +130,13 @@ const char *postgresql_link_label(const struct postgresql_link *link);
 
 /* ---- on a new connection ---- */
 
-struct postgresql_about { /* a database that is connected */
+struct postgresql_about { /* a connected database */
 	bool is_standby;
 	char identity[64];
 	uint64_t version;
-	uint64_t oldest; /* of what "change" has; 0: nothing */
+	uint64_t oldest; /* version in "change"; 0: it is empty */
 	char newest_mark[40];
-	char seen_mark[40]; /* of the version that was asked about; "": it is not there */
+	char seen_mark[40]; /* of the version asked for; "": it is not there */
 };
 
 struct postgresql_store;
@@ -145,41 +144,41 @@ struct postgresql_store;
 struct postgresql_setup {
 	struct postgresql_request request;
 	struct postgresql_link *link;
-	bool may_change; /* else only reading is prepared */
-	bool must_find;  /* data were seen: tables that are gone are not made anew */
-	bool was_missed; /* that was logged */
+	bool may_change; /* otherwise prepares only to read */
+	bool must_find;  /* data were seen: missing tables must not be created */
+	bool was_missed; /* it was logged that they are missing */
 	bool has_tables;
-	bool is_complete; /* they have their triggers */
+	bool is_complete; /* the tables have their triggers */
 	const struct directory_schema *schemas;
-	char shape[120]; /* what POSTGRESQL_SHAPE_STATEMENT tells */
+	char shape[120]; /* the result of POSTGRESQL_SHAPE_STATEMENT */
 	uint64_t schema;
 	uint64_t seen;
 	struct postgresql_about about;
-	/* All is prepared; otherwise the link was refused. */
+	/* Everything is prepared; not called if the link was refused. */
 	void (*ready)(void *context, const struct postgresql_about *about);
 	void *context;
 };
 
-/* For STORE on LINK. SEEN: the version to tell the mark of. */
+/* Prepares LINK for STORE. SEEN: the version whose mark is requested. */
 void postgresql_setup_begin(struct postgresql_setup *setup, struct postgresql_link *link,
 			    const struct postgresql_store *store, uint64_t seen);
-/* Refuses the link where ABOUT is of an older copy of the data that STORE has seen: whether it was
- * one. */
+/* Refuses the link, and returns true, if ABOUT is of an older copy of the data that STORE has seen.
+ */
 bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
 				    const struct postgresql_store *store,
 				    const struct postgresql_about *about);
 
-/* Makes the tables, or those of an earlier version what they are now. */
+/* Creates the tables, or upgrades those of an earlier version. */
 extern const char postgresql_schema[];
 
 enum { POSTGRESQL_SCHEMA = 4 };
 
-/* Marks a change among all: two databases whose changes of the same version have not the
- * same mark have parted. SQL, of a row of "change". */
+/* A mark of a change: databases whose changes of the same version have different marks have
+ * diverged. SQL, for a row of "change". */
 #define POSTGRESQL_MARK "md5(table_name || ' ' || key || ' ' || extract(epoch FROM at))"
 
-/* The statement that tells which tables these are: others that come in their place have other
- * numbers, even if they have the same rows. */
+/* The statement that identifies the tables: recreated ones have other OIDs, even if they have the
+ * same rows. */
 #define POSTGRESQL_SHAPE_STATEMENT "shape"
 
 /* ---- tables ---- */
@@ -188,33 +187,33 @@ enum postgresql_statement {
 	POSTGRESQL_GET,    /* keys */
 	POSTGRESQL_LIST,   /* prefix, after, limit */
 	POSTGRESQL_REMOVE, /* keys; returns them */
-	POSTGRESQL_PUT,    /* key columns, columns; returns keys and whether they were there */
+	POSTGRESQL_PUT,    /* key columns, columns; returns keys and whether they existed */
 	POSTGRESQL_REMOVE_CHILDREN, /* keys */
 	POSTGRESQL_PUT_CHILDREN,    /* keys, positions, values */
 	POSTGRESQL_STATEMENTS,
 };
 
-/* How many columns the rows of its records have. */
+/* The number of columns in the rows of its records. */
 int postgresql_table_width(const struct directory_schema *schema);
 /* "get_address" */
 const char *postgresql_statement_name(enum postgresql_statement statement,
 				      enum directory_table table, char name[40]);
-/* False when SCHEMA's table has no such statement. */
+/* False if SCHEMA's table does not have that statement. */
 bool postgresql_statement_sql(enum postgresql_statement statement,
 			      const struct directory_schema *schema, struct buffer *out);
-/* Appends the numbers of the tables as expressions, with commas between them, those of children
- * behind their records': for an array or a call. */
+/* Appends the OIDs of the tables as expressions, separated by commas, child tables after their
+ * parent: for an array or a call. */
 void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TABLES],
 			     struct buffer *out);
-/* The triggers that postgresql_schema puts on them. */
+/* The number of triggers that postgresql_schema creates on them. */
 unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES]);
-/* The record at *ROW, which is moved behind it. False: it is malformed, which is logged, and has a
- * key only; *REASON_OUT says why. In ARENA, or the result's. */
+/* Reads the record at *ROW, and advances *ROW. False: it is malformed, which is logged; then it has
+ * only a key, and *REASON_OUT says why. In memory of ARENA or of RESULT. */
 bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,
 			    struct arena *arena, struct directory_record *record_out,
 			    const char **reason_out);
 
-/* A text[] in PostgreSQL's binary form; an element without DATA is NULL. */
+/* A text[] in PostgreSQL's binary format; an element without DATA is NULL. */
 struct postgresql_array {
 	struct buffer buffer;
 	uint32_t count;
@@ -226,19 +225,19 @@ void postgresql_array_clear(struct postgresql_array *array);
 /* ---- the store ---- */
 
 struct postgresql_batch;
-struct postgresql_read; /* a get, list or missed that waits */
-struct postgresql_edit; /* a change that waits */
+struct postgresql_read; /* a pending get, list or missed */
+struct postgresql_edit; /* a pending change */
 
 struct postgresql_reader {
 	struct postgresql_link *link;
 	struct postgresql_setup setup;
-	struct postgresql_read *waiting; /* in the order they were asked */
-	struct postgresql_read *again;   /* were under way on a connection that was lost */
+	struct postgresql_read *waiting; /* in the order of asking */
+	struct postgresql_read *again;   /* were pending on a connection that was lost */
 	unsigned under_way;
-	bool is_ready;         /* to ask */
-	bool has_failed;       /* that was logged, and nothing was read since */
-	bool has_failed_count; /* the same of counts */
-	bool is_older;         /* what was found last has fewer changes than were seen */
+	bool is_ready;         /* for questions */
+	bool has_failed;       /* logged, and nothing was read since */
+	bool has_failed_count; /* likewise for counts */
+	bool is_older;         /* the last database had fewer changes than were seen */
 	struct os_task pump;
 	struct os_timer *grace;
 };
@@ -251,36 +250,36 @@ struct postgresql_follower {
 	bool is_standby;
 	int64_t asked_us;
 	struct postgresql_about about;
-	bool has_replayed;  /* a standby, all that it knows the primary to have */
-	int64_t silence_us; /* since the primary told it that; -1: not known */
-	uint64_t awaited;   /* version that the primary had at AWAITED_US; 0 us: none */
+	bool has_replayed;  /* a standby has replayed all that it received from the primary */
+	int64_t silence_us; /* since the primary last reported its position; -1: unknown */
+	uint64_t awaited;   /* the primary's version at AWAITED_US; 0 us: none */
 	int64_t awaited_us;
 	struct directory_key *keys;
 	uint64_t *versions;
 	size_t count;
-	bool is_full;       /* more wait */
-	bool is_everything; /* changed */
-	char mark[40];      /* of the version that was told last */
-	int64_t cut_off_us; /* since when it is too old; 0: it is not */
+	bool is_full;       /* more changes to read */
+	bool is_everything; /* has changed */
+	char mark[40];      /* of the last version reported */
+	int64_t cut_off_us; /* since when the data are too old; 0: they are not */
 };
 
 struct postgresql_writer {
 	struct postgresql_link *link;
 	struct postgresql_setup setup;
 	struct postgresql_edit *waiting, *unseen;
-	struct postgresql_batch *batch; /* under way */
+	struct postgresql_batch *batch; /* pending */
 	bool is_stopping;
 	struct os_task pump;
 	struct os_timer *timer;
 	struct postgresql_request beat;
 	bool is_beating, is_ready;
-	unsigned failures; /* of the transaction that is first */
-	bool has_failed;   /* that was logged, and none has succeeded since; */
+	unsigned failures; /* of the first transaction */
+	bool has_failed;   /* logged, and none has succeeded since; */
 	char failed_state[6];
-	unsigned alone;   /* so many are not to share one */
-	uint64_t version; /* of the primary, when it was asked last */
+	unsigned alone;   /* so many edits get a transaction of their own */
+	uint64_t version; /* of the primary, when last asked */
 	int64_t asked_us; /* when that was */
-	int64_t beat_us;  /* when what is under way was asked */
+	int64_t beat_us;  /* when the pending heartbeat was sent */
 };
 
 struct postgresql_store {
@@ -305,22 +304,22 @@ void postgresql_missed(struct directory_store *store, uint64_t version, size_t l
 		       directory_missed *missed, void *context);
 
 void postgresql_follow_prepare(struct postgresql_store *store);
-/* Asked at once. */
+/* Polls at once. */
 void postgresql_follow_start(struct postgresql_store *store, const struct postgresql_about *about);
 void postgresql_follow_stop(struct postgresql_store *store);
 void postgresql_follow_notified(struct postgresql_store *store);
-/* The first poll of a connection is over: what it reads is in line with what was told. */
+/* After the first poll of a connection: answers are now in sync with reported changes. */
 void postgresql_reader_followed(struct postgresql_store *store);
-/* What it reads is too old: until the above is called again nothing is up. */
+/* The data are too old: the store is down until postgresql_reader_followed(). */
 void postgresql_reader_stale(struct postgresql_store *store);
-/* A key of "change" as it is told; false: it is none of ours. */
+/* Converts a key of "change"; false: not one of our tables. */
 bool postgresql_change_key(const char *table, struct str key, struct directory_key *key_out);
 
 void postgresql_writer_start(struct postgresql_store *store);
 void postgresql_writer_stop(struct postgresql_store *store);
 void postgresql_change(struct directory_store *store, const struct directory_change *changes,
 		       size_t count, directory_changed *changed, void *context);
-/* The reader has seen all up to its version, or is down. */
+/* The reader has reported all changes up to its version, or is down. */
 void postgresql_writer_seen(struct postgresql_store *store);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * A connection has one state after the other, and a time limit in each:
+ * The states of a connection, each with a time limit:
  *
  *   WAITING -> LOOKING_UP -> CONNECTING -> OPEN, and from each back to WAITING
  */
@@ -13,7 +13,7 @@
 #include <utlist.h>
 
 static const int64_t WAIT_MIN_US = SECOND_US / 20;
-static const int64_t CONNECT_US = 2 * SECOND_US; /* there are others to try */
+static const int64_t CONNECT_US = 2 * SECOND_US; /* there may be others to try */
 
 static void attempt(struct postgresql_link *link);
 static void connect_to(struct postgresql_link *link, const char *address);
@@ -49,7 +49,7 @@ static void close_connection(struct postgresql_link *link)
 	os_task_cancel(link->loop, &link->losing);
 }
 
-/* The next database; after the last one, a wait. */
+/* Tries the next database; after the last one, pauses first. */
 static void advance(struct postgresql_link *link)
 {
 	link->state = POSTGRESQL_LINK_WAITING;
@@ -152,7 +152,7 @@ static void opened(struct postgresql_link *link)
 	link->handler.connected(link->context);
 }
 
-/* Its socket may be another one after each step. */
+/* libpq may use a different socket after each step. */
 static void on_connecting(void *context, unsigned events)
 {
 	struct postgresql_link *link = context;
@@ -233,7 +233,7 @@ static void attempt(struct postgresql_link *link)
 					on_servers, link);
 }
 
-/* ---- the whole ---- */
+/* ---- life ---- */
 
 struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 					    const struct postgresql_databases *databases,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* store/postgresql/link.h - between the two halves of a connection: the making and losing of it
- * (link.c), and what is said on it (pipeline.c). */
+/* store/postgresql/link.h - shared by the two parts of a connection: how it is made and lost
+ * (link.c), and requests on it (pipeline.c). */
 #ifndef STORE_POSTGRESQL_LINK_H
 #define STORE_POSTGRESQL_LINK_H
 
@@ -26,26 +26,26 @@ struct postgresql_link {
 	size_t tried;    /* since one was accepted or all had been tried */
 	bool is_accepted;
 	int64_t wait_us, may_wait_us;
-	struct os_timer *timer; /* of the state */
+	struct os_timer *timer; /* the time limit of the state */
 	struct os_task losing;
 	struct dns_search *search;
 	struct dns_server addresses[DNS_SERVERS_MAX];
 	size_t address, address_count;
 	PGconn *connection;
 	struct os_watch *watch;
-	unsigned statements; /* of the request that is being said */
-	bool is_broken;      /* libpq took a statement no more */
+	unsigned statements; /* of the request being written */
+	bool is_broken;      /* libpq has rejected a statement */
 	struct postgresql_request *requests;
-	int64_t since_us;                        /* the first of them is waited for */
-	uint64_t received;                       /* bytes, until then */
-	char (*reasons)[POSTGRESQL_REASON_SIZE]; /* of each database, that was logged last */
+	int64_t since_us;                        /* when waiting for the first one began */
+	uint64_t received;                       /* bytes, before that */
+	char (*reasons)[POSTGRESQL_REASON_SIZE]; /* last logged, of each database */
 };
 
-/* Closes, fails what was under way, tries the next. REASON may be NULL. */
+/* Closes the connection, fails pending requests and tries the next. REASON may be NULL. */
 void postgresql_link_lose(struct postgresql_link *link, const char *reason);
-/* The same, for what libpq says. A task. */
+/* Likewise, with libpq's error as the reason. A task. */
 void postgresql_link_lose_broken(void *context);
-/* Of the socket while it is open. */
+/* Handles events of the open connection's socket. */
 void postgresql_link_ready(void *context, unsigned events);
 void postgresql_link_fail_requests(struct postgresql_link *link);
 

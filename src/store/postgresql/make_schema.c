@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* Writes postgresql_schema.sql while Stagepost is built: standard input with what follows from the
- * rules of records in the place of its lines "-- {WORD}". */
+/* A build tool that writes postgresql_schema.sql: copies standard input, and replaces its lines
+ * "-- {WORD}" by what follows from the rules of records. */
 #include "store/postgresql/internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void write_columns(const struct table *table, struct buffer *out)
 			directory_schema_sql(schema->columns[i].name));
 }
 
-/* Name, its name in "change", key of the record that a row belongs to. */
+/* The table's name, its name in "change", and the key of the record to which a row belongs. */
 static void write_numbered(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
@@ -76,7 +76,7 @@ struct constraints {
 	struct buffer *out;
 };
 
-/* Rows of before may be bad: they are left as they are (NOT VALID). */
+/* Existing rows may be malformed: they are not checked (NOT VALID). */
 static void write_constraint(void *context, const struct directory_constraint *constraint)
 {
 	struct constraints *constraints = context;
@@ -134,7 +134,7 @@ static void write_indented(struct str text, const char *line, FILE *file)
 	}
 }
 
-/* Whether LINE stands for what was written. */
+/* If LINE is a placeholder, writes its replacement and returns true. */
 static bool write_part(const char *line, FILE *file)
 {
 	for (size_t i = 0; i < COUNT_OF(PARTS); i++) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * What is said on a connection: libpq's pipeline mode. Requests are sent without waiting for
- * what came of the earlier ones; each ends with a Sync, so that one that fails leaves
- * the next ones alone.
+ * Requests on a connection, in libpq's pipeline mode: each is sent without waiting for the results
+ * of earlier ones, and ends with a Sync, so that a failure does not affect the next ones.
  */
 #include "base/panic.h"
 #include "directory/wire/frame.h"
@@ -18,12 +17,12 @@
 enum {
 	OID_TEXT_ARRAY = 1009,
 	PARAMETERS_MAX = DIRECTORY_COLUMNS_MAX + 2,
-	/* bytes; libpq keeps what a server says until all of a statement's rows are there */
+	/* bytes; libpq buffers all rows of a statement */
 	ANSWER_MAX = 127 << 20,
-	ANSWER_RATE = 16 * 1024, /* bytes a second, of an answer that takes longer than ANSWER_US */
+	ANSWER_RATE = 16 * 1024, /* minimum, in bytes a second, if it takes longer than ANSWER_US */
 };
 
-static const int64_t ANSWER_US = 30 * SECOND_US; /* until it is whole, though something comes */
+static const int64_t ANSWER_US = 30 * SECOND_US; /* for an answer at any rate */
 
 void postgresql_link_fail_requests(struct postgresql_link *link)
 {
@@ -56,7 +55,7 @@ static void want(struct postgresql_link *link)
 static int error_of(const char *state)
 {
 	static const struct {
-		const char *state; /* or its class */
+		const char *state; /* or only its class */
 		int error;
 	} rows[] = {
 		{"53100", -ENOSPC}, {"57014", -ETIMEDOUT}, {"55P03", -ETIMEDOUT},
@@ -83,7 +82,7 @@ static void note_failure(struct postgresql_request *request, const PGresult *res
 	snprintf(failure->text, sizeof failure->text, STR_FORMAT,
 		 STR_ARGUMENTS(str_trim(str_from(text))));
 	failure->error = error_of(failure->state);
-	/* libpq itself found it; the server ends */
+	/* no state: libpq itself failed; 57P: the server is shutting down */
 	failure->is_lost = state == NULL || strncmp(state, "57P", 3) == 0;
 	if (failure->is_lost)
 		failure->error = -ENOTCONN;
@@ -99,14 +98,14 @@ void postgresql_link_doubt(struct postgresql_request *request, const char *text)
 	snprintf(failure->text, sizeof failure->text, "%s", text);
 }
 
-/* The answer to the next statement begins: how long it may take and be. */
+/* Resets the limits of time and size for the next answer. */
 static void begin_answer(struct postgresql_link *link)
 {
 	link->since_us = os_clock_monotonic_us();
 	link->received = os_socket_received(PQsocket(link->connection));
 }
 
-/* A long answer over a slow line has its time; one that drips has not. */
+/* A long answer over a slow line is allowed, but not one that trickles. */
 static const char *complaint(struct postgresql_link *link)
 {
 	uint64_t all = os_socket_received(PQsocket(link->connection));
@@ -174,7 +173,7 @@ static bool take_notifications(struct postgresql_link *link)
 	return is_any;
 }
 
-/* What nobody asked for, and libpq would say again and again. */
+/* COPY was not requested, and libpq would return such a result again and again. */
 static bool is_copy_of(const PGresult *result)
 {
 	ExecStatusType status = PQresultStatus(result);
@@ -182,7 +181,8 @@ static bool is_copy_of(const PGresult *result)
 	return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
 }
 
-/* Of each statement, then NULL; only who has lost its place in the protocol has nothing twice. */
+/* The results of each statement end with NULL; two in a row mean that the protocol is out of step.
+ * */
 static void take_results(struct postgresql_link *link)
 {
 	PGconn *connection = link->connection;
@@ -204,7 +204,7 @@ static void take_results(struct postgresql_link *link)
 		postgresql_link_lose(link, "an answer that libpq cannot place");
 }
 
-/* A handler may have the link lose its connection. */
+/* A handler may lose the connection. */
 void postgresql_link_ready(void *context, unsigned events)
 {
 	struct postgresql_link *link = context;
@@ -216,7 +216,7 @@ void postgresql_link_ready(void *context, unsigned events)
 		return;
 	}
 	if ((events & OS_WATCH_READ) != 0)
-		os_timer_stop(link->timer); /* it lives */
+		os_timer_stop(link->timer); /* the server is alive */
 	take_results(link);
 	if (link->connection != connection)
 		return;
@@ -256,12 +256,12 @@ void postgresql_link_prepare(struct postgresql_link *link, struct str name, stru
 	buffer_clear(&texts);
 }
 
-/* Parameters as libpq has them. */
+/* Parameters as libpq takes them. */
 struct values {
 	Oid types[PARAMETERS_MAX];
 	const char *values[PARAMETERS_MAX];
 	int lengths[PARAMETERS_MAX], formats[PARAMETERS_MAX];
-	struct buffer texts; /* with a NUL behind each */
+	struct buffer texts; /* each ends with a NUL */
 };
 
 static void values_fill(struct values *values, const struct postgresql_parameter *parameters,

@@ -16,8 +16,8 @@ static void free_store(struct directory_store *base)
 	free(store);
 }
 
-/* Begins again as if nothing had been seen; "-" is nobody's identity, so all that was told before
- * is taken back. */
+/* Starts over as if nothing had been seen; no data have the identity "-", so that everything
+ * reported so far becomes invalid. */
 static void accept_any(struct directory_store *base)
 {
 	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
@@ -68,7 +68,7 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		free(store);
 		return error;
 	}
-	/* its files are read now: later a sandbox may not let it */
+	/* OpenSSL reads its files now, as a sandbox may forbid that later */
 	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
 	store->base.operations = &operations;
 	name_servers(store);

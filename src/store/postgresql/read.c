@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * What is asked gathers until the end of the turn, and while ROUNDS_MAX rounds are under
- * way; then many gets become one round: a statement for each table. Nothing
- * overtakes what was asked before it.
+ * Questions are gathered until the end of the turn, and while ROUNDS_MAX rounds are pending; then
+ * many gets become one round, with a statement for each table. Questions are answered in order.
  */
 #include "base/panic.h"
 #include "log/event.h"
@@ -15,7 +14,7 @@
 
 enum { ROUNDS_MAX = 3 };
 
-/* In the words of store.h. */
+/* Converts an error to those of store.h. */
 static int told_error(int error)
 {
 	if (error == -EROFS || error == -EPERM)
@@ -53,7 +52,7 @@ static void round_done(struct postgresql_request *request, const struct postgres
 	}
 	DL_FOREACH (round->reads, read)
 		postgresql_round_answer(round, read);
-	/* the slots have the keys of the first that asked */
+	/* the slots refer to the keys of the first reads */
 	DL_FOREACH_SAFE (round->reads, read, next)
 		postgresql_read_free(read);
 	postgresql_round_free(round);
@@ -188,7 +187,7 @@ static void set_lost(struct postgresql_store *store)
 		store->base.lost_us = os_clock_monotonic_us();
 }
 
-/* Nothing is up: what waits is told so. */
+/* Reports that the store is down, and fails pending questions. */
 static void go_down(struct postgresql_store *store)
 {
 	store->base.is_up = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* A round: many gets as one statement for each table, or one list, or what was missed. */
+/* A round: many gets as one statement for each table, or one list, or one missed. */
 #include "store/postgresql/round.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void add_keys(struct postgresql_round *round, const struct postgresql_rea
 	}
 }
 
-/* Who believed an answer to something else would take those whom it lacks for unknown. */
+/* A result of something else must not be taken as "no such record". */
 static bool is_of_table(struct postgresql_request *request, const PGresult *result,
 			const struct directory_schema *schema)
 {
@@ -107,8 +107,8 @@ static struct postgresql_slot *find_slot(const struct postgresql_round *round,
 	return slot;
 }
 
-/* Tables that were dropped and made anew are found empty without an error. They are asked for
- * last: what was read before is of the tables that were known if these are there still. */
+/* Tables that were dropped and recreated are empty without an error. They are checked last: if they
+ * are still the same, all that was read before came from them. */
 static void check_shape(struct postgresql_round *round, const PGresult *result)
 {
 	const struct postgresql_setup *setup = &round->store->reader.setup;
@@ -151,7 +151,7 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 			slot->is_bad = true;
 			continue;
 		}
-		/* its texts may be the result's, which does not live as long */
+		/* its texts may belong to the result, which is freed earlier */
 		record = arena_alloc(round->arena, sizeof *record);
 		*record = directory_record_copy(round->arena, &taken);
 		slot->record = record;
@@ -224,8 +224,8 @@ static void add_malformed(struct postgresql_read *read, struct str key, const ch
 	read->malformed_count++;
 }
 
-/* What is beyond POSTGRESQL_RECORDS_MAX, or was left out because it is bad, is made up for by a
- * further round: fewer than the limit would say that it was the last. */
+/* Records beyond POSTGRESQL_RECORDS_MAX, and places of malformed ones, are filled by another round,
+ * since a short page would mean the end. */
 static void list_result(struct postgresql_request *request, unsigned statement,
 			const PGresult *result)
 {
@@ -295,8 +295,8 @@ static void missed_row(struct postgresql_round *round, const PGresult *result, i
 	round->versions[round->count++] = strtoull(postgresql_link_value(result, row, 0), NULL, 10);
 }
 
-/* The change of that version itself comes first: when it is not there, it is pruned, of the
- * future, or of another history. */
+/* The first row must be the change of that version itself: if it is missing, it was pruned, is in
+ * the future, or belongs to another history. */
 static void missed_result(struct postgresql_request *request, unsigned statement,
 			  const PGresult *result)
 {

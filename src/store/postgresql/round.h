@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* store/postgresql/round.h - between the parts that read. */
+/* store/postgresql/round.h - shared by the parts that read. */
 #ifndef STORE_POSTGRESQL_ROUND_H
 #define STORE_POSTGRESQL_ROUND_H
 
@@ -7,7 +7,7 @@
 #include "store/postgresql/internal.h"
 
 enum {
-	/* statements of a round of gets: its keys are fewer than two batches */
+	/* statements in a round of gets, which has fewer keys than two batches */
 	POSTGRESQL_GETS_MAX = DIRECTORY_TABLES + 2 * DIRECTORY_BATCH_MAX / POSTGRESQL_RECORDS_MAX,
 };
 
@@ -24,7 +24,7 @@ struct postgresql_read {
 	enum directory_table table; /* list */
 	struct str prefix, after;
 	size_t limit;
-	struct arena *arena; /* of what was listed so far; NULL: nothing */
+	struct arena *arena; /* of the list so far; NULL: empty */
 	struct directory_record *records;
 	size_t record_count;
 	struct directory_malformed *malformed;
@@ -35,9 +35,9 @@ struct postgresql_read {
 	struct directory_key keys[];
 };
 
-struct postgresql_slot { /* a key of a round, asked for once */
+struct postgresql_slot { /* a distinct key of a round */
 	const struct directory_record *record;
-	bool is_bad; /* there are rows of it, and they are no record */
+	bool is_bad; /* it has rows, but they are malformed */
 	UT_hash_handle hh;
 };
 
@@ -50,8 +50,8 @@ struct postgresql_round {
 	struct postgresql_slot *slots[DIRECTORY_TABLES];
 	enum directory_table tables[POSTGRESQL_GETS_MAX]; /* of each statement */
 	unsigned statement_count;
-	bool is_replaced; /* the tables are others */
-	bool is_short;    /* a list that is not at its end: it is long, or has bad records */
+	bool is_replaced; /* the tables were recreated */
+	bool is_short;    /* a list that has not ended: it is long, or has malformed records */
 	/* missed */
 	struct directory_key *keys;
 	uint64_t *versions;
@@ -59,16 +59,16 @@ struct postgresql_round {
 	bool is_stale;
 };
 
-/* From the reader's queue: as many gets as fit. */
+/* As many gets from the reader's queue as fit. */
 void postgresql_round_send_gets(struct postgresql_round *round);
-/* What stands in round->reads. */
+/* The list in round->reads. */
 void postgresql_round_send_list(struct postgresql_round *round);
 void postgresql_round_send_missed(struct postgresql_round *round);
-/* READ stays; ERROR as in store.h. */
+/* Does not free READ; ERROR as in store.h. */
 void postgresql_round_answer(struct postgresql_round *round, struct postgresql_read *read);
 void postgresql_read_fail(struct postgresql_read *read, int error);
 void postgresql_read_free(struct postgresql_read *read);
-/* READS are not freed. */
+/* Does not free READS. */
 void postgresql_round_free(struct postgresql_round *round);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
-/* A new connection: who is there, the tables, the statements, which version. */
+/* Prepares a new connection: identifies the database, and checks tables, statements and version. */
 #include "log/event.h"
 #include "store/postgresql/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Statements are short here; what hangs is ended by the server, too. Its planner knows
- * little of tables that have just been filled, and of a list of keys nothing: an index is
- * always right. To it what is off costs so much that it would compile it. */
+/* All statements are short, so the server should abort those that hang. The planner is misled by
+ * tables that were just filled, and by lists of keys: an index is always right here, and with the
+ * penalty for the alternatives it would start JIT compilation. */
 static const char about_begin[] =
 	"SELECT set_config('statement_timeout', '4000', false),"
 	" set_config('lock_timeout', '4000', false),"
@@ -32,7 +32,7 @@ enum {
 	ABOUT_UTF8,
 	ABOUT_READ_ONLY,
 	ABOUT_SHAPE,
-	ABOUT_COMPLETE, /* a restore makes the triggers last, when all rows are there */
+	ABOUT_COMPLETE, /* a restore creates the triggers last, after all rows */
 };
 
 static const char version_sql[] =
@@ -85,7 +85,7 @@ static void refuse(struct postgresql_setup *setup, const struct postgresql_failu
 	char reason[600];
 
 	if (failure->is_lost)
-		return; /* the link knows by itself, or will at once */
+		return; /* the link has noticed, or will at once */
 	snprintf(reason, sizeof reason, "%s%s%s", what, *what != '\0' ? ": " : "", failure->text);
 	postgresql_link_refuse(setup->link, reason);
 }
@@ -109,7 +109,7 @@ static void on_version(struct postgresql_request *request, unsigned statement,
 
 static void migrate(struct postgresql_setup *setup);
 
-/* Somebody may be restoring them; nothing is put in their place unless it is meant. */
+/* The tables may be being restored; none are created unless the operator accepts that. */
 static void miss(struct postgresql_setup *setup, const char *reason)
 {
 	if (!setup->was_missed)
@@ -205,7 +205,7 @@ static void migrated(struct postgresql_request *request, const struct postgresql
 	ask_version(setup);
 }
 
-/* Does nothing where somebody else was faster. */
+/* Does nothing if another process was faster. */
 static void migrate(struct postgresql_setup *setup)
 {
 	if (!setup->may_change) {
@@ -219,7 +219,7 @@ static void migrate(struct postgresql_setup *setup)
 	postgresql_link_end(setup->link, &setup->request);
 }
 
-/* ---- who is there ---- */
+/* ---- the database ---- */
 
 static const char *why_not(const struct postgresql_setup *setup, const PGresult *result)
 {

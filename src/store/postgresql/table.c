@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Records as rows of tables, as their schema has it, and the statements that come of that. */
+/* Records as rows of tables, by the tables' schemas, and the statements that follow. */
 #include "directory/record/key.h"
 #include "log/event.h"
 #include "store/postgresql/internal.h"
@@ -18,7 +18,7 @@ const char *postgresql_statement_name(enum postgresql_statement statement,
 
 /* ---- statements ---- */
 
-/* The kinds whose records have children, of rows that are called r. */
+/* A condition on rows called r: their kind has children. */
 static void write_kinds(const struct directory_schema *schema, struct buffer *out)
 {
 	if (schema->child_kinds[0] == NULL) {
@@ -31,7 +31,7 @@ static void write_kinds(const struct directory_schema *schema, struct buffer *ou
 	buffer_append_byte(out, ')');
 }
 
-/* KEY, columns, and the child's value of the rows of SOURCE. */
+/* Selects KEY, the columns, and the child's value from the rows of SOURCE. */
 static void select_from(const struct directory_schema *schema, const char *key, const char *source,
 			struct buffer *out)
 {
@@ -43,14 +43,14 @@ static void select_from(const struct directory_schema *schema, const char *key, 
 	buffer_append_format(out, " FROM %s AS r", source);
 	if (schema->child == NULL)
 		return;
-	/* the index is not even looked into for NULL */
+	/* for NULL the index is not even searched */
 	buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN ", schema->child,
 			     schema->key_columns[0]);
 	write_kinds(schema, out);
 	buffer_append_format(out, " THEN r.%s END", schema->key_columns[0]);
 }
 
-/* The key as an expression in what has the child beside it. */
+/* The key as an expression in a join with the child table. */
 static const char *outer_key(const struct directory_schema *schema, char text[40])
 {
 	if (schema->child == NULL)
@@ -87,7 +87,7 @@ static void list_sql(const struct directory_schema *schema, struct buffer *out)
 		buffer_append_string(out, ", c.position");
 }
 
-/* In RETURNING, where a key that is called like its table would be both. */
+/* The key in RETURNING, where the name of a key that equals its table's would be ambiguous. */
 static const char *inserted_key(const struct directory_schema *schema, char text[40])
 {
 	if (schema->key_columns[1] != NULL)
@@ -295,7 +295,8 @@ void postgresql_array_add(struct postgresql_array *array, struct str element)
 	buffer_append_str(&array->buffer, element);
 }
 
-/* dimensions, flags (has NULLs), type of the elements; of the dimension: count, first index */
+/* The header: dimensions, flags (has NULLs), type of elements; the dimension's count, first index
+ * */
 struct postgresql_parameter postgresql_array_end(struct postgresql_array *array)
 {
 	const uint32_t header[] = {htonl(1), htonl(1), htonl(OID_TEXT), htonl(array->count),
